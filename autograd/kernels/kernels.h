@@ -93,9 +93,12 @@ void k_compare(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const r
 void k_copy(const KWalk *walk, void *dst, const void *src, size_t size);
 void k_copy_add(const KWalk *walk, real *dst, const real *src);
 
-/* y = mask ? a : b, and its backward: da = dy where the mask is set, 0 elsewhere; with `negate` where it is not set.
- * mask has the walk's strides a, the real operand its strides b; y and dy are dense. NULL other: `value` instead. */
+/* y = chosen where the mask is set (with `negate`: not set), else 0; with add, y is left as it is there. Backward of
+ * `where` and of masked_fill, and two of them make `where`. mask has the walk's strides a, chosen its strides b; y is
+ * dense. */
 void k_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add);
+/* y = value where the mask is set, else x: mask with the walk's strides a, x with its strides b; y is dense. */
+void k_masked_fill(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value);
 void k_fill(int64_t n, real *y, real value);
 /* y += s * x */
 void k_axpy(int64_t n, real *y, real s, const real *x);

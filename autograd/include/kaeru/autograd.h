@@ -18,10 +18,6 @@
 
 #include "kaeru/real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- errors ------------------------------------------------------------------------------------------------------
  * Two kinds. Misuse (shapes that do not fit, an index out of range, a tensor whose scope has ended) and memory that
  * cannot be had: the message names the operation, the shapes and the caller's line; the handler gets it and must not
@@ -178,6 +174,10 @@ bool ag_recording(void);
 Tensor *ag_keep_at(Site at, const Tensor *t);
 #define ag_keep(...) ag_keep_at(AG_HERE, __VA_ARGS__)
 void tensor_free(Tensor *t);                                                            /* NULL is fine */
+/* A zeroed leaf that no scope owns, for objects that hold tensors of their own; end it with tensor_free. Unlike what
+ * ag_keep returns, it is not freed when an error unwinds the scope: its holder must see to that (see ag_own). */
+Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype);
+#define tensor_new_owned(...) tensor_new_owned_at(AG_HERE, __VA_ARGS__)
 
 /* For objects that are built of several allocations: until ag_disown, an error that unwinds a scope open at this call
  * calls destroy(object). The list entry lies in the object. Modules and optimizers do this by themselves. */
@@ -322,8 +322,4 @@ Tensor *ag_not_at(Site at, Tensor *a);
 #define ag_one_hot(...)        ag_one_hot_at(AG_HERE, __VA_ARGS__)
 #define ag_and(...)            ag_and_at(AG_HERE, __VA_ARGS__)
 #define ag_not(...)            ag_not_at(AG_HERE, __VA_ARGS__)
-
-#ifdef __cplusplus
-}
-#endif
 #endif

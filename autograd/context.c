@@ -1,0 +1,281 @@
+/* context.c: this thread's state: scopes, the arena that holds their tensors, and what happens when something is wrong.
+ *
+ * Everything is per thread, so that two threads can each train a model; nothing here takes a lock. */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "tensor.h"
+
+_Thread_local Context *this_context;
+
+typedef struct Chunk {
+    struct Chunk *next;
+    size_t size;
+} Chunk;
+#define CHUNK_HEADER 64
+#define CHUNK_SIZE (128 * 1024)
+
+/* ---- birth and end ------------------------------------------------------------------------------------------------ */
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void context_end(void *p)
+{
+    Context *c = p;
+    this_context = c;                       /* releasing needs it */
+    while (c->depth > 0) {
+        c->failed = false;                  /* the program ends: whatever it still holds is its own */
+        ag_end((Scope){ c->depth, c->scope[c->depth - 1].serial });
+    }
+    ag_memory_trim();
+    while (c->first) {
+        Chunk *next = c->first->next;
+        memory_permit((char *)c->first + CHUNK_HEADER, c->first->size);
+        system_free(c->first);
+        c->first = next;
+    }
+    this_context = NULL;
+    free(c);
+}
+
+static void main_ends(void)
+{
+    if (this_context) context_end(this_context);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, context_end);
+    atexit(main_ends);                      /* key destructors do not run when main returns */
+}
+
+Context *context_make(void)
+{
+    pthread_once(&once, make_key);
+    Context *c = calloc(1, sizeof *c);
+    if (!c) {
+        fputs("kaeru: no memory to start\n", stderr);
+        abort();
+    }
+    pthread_setspecific(key, c);
+    this_context = c;
+    return c;
+}
+
+/* ---- arena -------------------------------------------------------------------------------------------------------- */
+
+void *arena_alloc(Site at, const char *what, size_t bytes)
+{
+    Context *c = context();
+    if (bytes > SIZE_MAX / 4) ag_misuse(at, what, "no memory for %zu bytes", bytes);
+    bytes = (bytes + 15) & ~(size_t)15;
+    struct ArenaMark *mark = &c->scope[c->depth - 1].mark;      /* mark of the innermost: where it writes next */
+    while (!mark->chunk || mark->used + bytes > mark->chunk->size) {
+        Chunk *next = mark->chunk ? mark->chunk->next : c->first;
+        if (!next || next->size < bytes) {
+            size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
+            Chunk *fresh = system_alloc(CHUNK_HEADER + size);
+            if (!fresh) ag_misuse(at, what, "no memory for the graph (%zu bytes)", size);
+            fresh->size = size;
+            fresh->next = next;
+            if (mark->chunk) mark->chunk->next = fresh;
+            else c->first = fresh;
+            memory_forbid((char *)fresh + CHUNK_HEADER, size);
+            next = fresh;
+        }
+        mark->chunk = next;
+        mark->used = 0;
+    }
+    void *p = (char *)mark->chunk + CHUNK_HEADER + mark->used;
+    mark->used += bytes;
+    memory_permit(p, bytes);
+    return memset(p, 0, bytes);
+}
+
+/* Forbids what lies between two marks: the ended scope's tensors. */
+static void arena_close(Context *c, struct ArenaMark from, struct ArenaMark to)
+{
+    Chunk *chunk = from.chunk ? from.chunk : c->first;
+    size_t used = from.chunk ? from.used : 0;
+    while (chunk) {
+        memory_forbid((char *)chunk + CHUNK_HEADER + used, chunk->size - used);
+        if (chunk == to.chunk) break;
+        chunk = chunk->next;
+        used = 0;
+    }
+}
+
+/* ---- scopes ------------------------------------------------------------------------------------------------------- */
+
+Scope ag_begin_at(Site at, AgMode mode)
+{
+    Context *c = context();
+    if (c->depth == MAX_SCOPES) ag_misuse(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
+    ScopeState *s = &c->scope[c->depth];
+    *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls };
+    if (c->depth > 0) s->mark = c->scope[c->depth - 1].mark;
+    c->depth++;
+    c->recording = mode == AG_RECORD;
+    return (Scope){ c->depth, s->serial };
+}
+
+/* Frees what the tape has gained since the scope began. */
+static void drop_tensors(Context *c, Tensor *until)
+{
+    while (c->tape != until) {
+        Tensor *t = c->tape;
+        c->tape = t->older;
+        buffer_release(t->buffer);
+        buffer_release(t->grad);
+        buffer_release(t->kept_grad);
+        buffer_release(t->saved);
+        free(t->name);
+        t->magic = TENSOR_DEAD;
+        t->data = NULL;
+        t->buffer = t->grad = t->kept_grad = t->saved = NULL;
+        t->name = NULL;
+    }
+}
+
+/* After an error, objects that were built inside the scope are lost to the program, which was thrown out of there. */
+static void drop_owned(Context *c, uint64_t serial)
+{
+    while (c->owned && c->owned->serial > serial) {
+        AgOwned *entry = c->owned;
+        ag_disown(entry);
+        entry->destroy(entry);
+    }
+}
+
+void ag_end_at(Site at, Scope scope)
+{
+    Context *c = context();
+    if (scope.depth < 1 || scope.depth > c->depth || c->scope[scope.depth - 1].serial != scope.serial)
+        ag_misuse(at, "ag_end", "this scope has ended already");
+    if (scope.depth < c->depth && !c->failed)
+        ag_misuse(at, "ag_end", "%d scopes that were begun inside this one are still open", c->depth - scope.depth);
+    ScopeState *s = &c->scope[scope.depth - 1];
+    struct ArenaMark end = c->scope[c->depth - 1].mark;
+    if (c->failed) {
+        drop_owned(c, s->serial);
+        c->calls = s->calls;
+        c->failed = false;
+    }
+    drop_tensors(c, s->tape);
+    c->depth = scope.depth - 1;
+    struct ArenaMark start = c->depth > 0 ? c->scope[c->depth - 1].mark : (struct ArenaMark){ NULL, 0 };
+    arena_close(c, start, end);
+    c->recording = c->depth > 0 && c->scope[c->depth - 1].mode == AG_RECORD;
+    if (c->depth == 0) {
+        while (c->owned) ag_disown(c->owned);   /* finished without error: they are the program's own */
+    }
+}
+
+Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
+{
+    check_tensor(at, "ag_end_return", "t", t, t ? t->dtype : AG_REAL);
+    Context *c = context();
+    if (scope.depth < 2 || scope.depth != c->depth)
+        ag_misuse(at, "ag_end_return", "the scope must be the innermost and have another around it");
+    Shape shape = t->shape;
+    DType dtype = t->dtype;
+    Buffer *value = buffer_share(t->buffer);
+    ag_end_at(at, scope);
+    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
+    buffer_release(value);
+    return out;
+}
+
+bool ag_recording(void)
+{
+    return context()->recording;
+}
+
+/* ---- objects that an error frees ---------------------------------------------------------------------------------- */
+
+void ag_own(AgOwned *entry, void (*destroy)(AgOwned *self))
+{
+    Context *c = context();
+    *entry = (AgOwned){ .destroy = destroy };
+    if (c->depth == 0) return;              /* no scope that could unwind */
+    entry->serial = ++c->serial;
+    entry->older = c->owned;
+    if (c->owned) c->owned->newer = entry;
+    c->owned = entry;
+}
+
+void ag_disown(AgOwned *entry)
+{
+    if (!entry->serial) return;
+    if (entry->newer) entry->newer->older = entry->older;
+    else context()->owned = entry->older;
+    if (entry->older) entry->older->newer = entry->newer;
+    entry->newer = entry->older = NULL;
+    entry->serial = 0;
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------- */
+
+AgHandler *ag_on_misuse(AgHandler *handler)
+{
+    Context *c = context();
+    AgHandler *former = c->handler;
+    c->handler = handler;
+    return former;
+}
+
+void ag_enter(Site at, const char *name)
+{
+    Context *c = context();
+    if (c->calls < MAX_CALLS) {
+        c->call[c->calls].site = at;
+        c->call[c->calls].name = name;
+    }
+    c->calls++;
+}
+
+Tensor *ag_leave(Tensor *result)
+{
+    context()->calls--;
+    return result;
+}
+
+_Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
+{
+    Context *c = context();
+    size_t size = sizeof c->message;
+    int n = snprintf(c->message, size, "%s: ", what);
+    va_list list;
+    va_start(list, format);
+    n += vsnprintf(c->message + n, size - (size_t)n, format, list);
+    va_end(list);
+    if ((size_t)n < size) n += snprintf(c->message + n, size - (size_t)n, " (at %s:%d", at.file, at.line);
+    for (int i = (c->calls < MAX_CALLS ? c->calls : MAX_CALLS) - 1; i >= 0 && (size_t)n < size; i--)
+        n += snprintf(c->message + n, size - (size_t)n, ", in %s called at %s:%d", c->call[i].name,
+                      c->call[i].site.file, c->call[i].site.line);
+    if ((size_t)n < size) snprintf(c->message + n, size - (size_t)n, ")");
+    c->failed = true;
+    c->keep_graph = false;
+    if (c->handler) c->handler(c->message);
+    else fprintf(stderr, "kaeru: %s\n", c->message);
+    abort();
+}
+
+bool ag_refuse(const char *format, ...)
+{
+    Context *c = context();
+    va_list list;
+    va_start(list, format);
+    vsnprintf(c->refusal, sizeof c->refusal, format, list);
+    va_end(list);
+    return false;
+}
+
+const char *ag_error(void)
+{
+    return context()->refusal;
+}

@@ -1,0 +1,17 @@
+/* path.c: the table of one processor path; compiled once for each, like every file that includes simd.h. */
+#include "paths.h"
+#include "reference.h"
+#include "simd.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define JOIN_(a, b, c) a##b##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define TABLE JOIN(k_, KERNEL_PATH, _path)
+
+extern const KPath TABLE;
+const KPath TABLE = {
+    .name = TEXT(KERNEL_PATH),
+#define KERNEL(result, name, parameters, arguments, ret) .name = ref_##name,
+#include "kernels.def"
+};

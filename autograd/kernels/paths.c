@@ -1,0 +1,87 @@
+/* paths.c: which processor path is in use, and the functions k_<name> that call it.
+ *
+ * A call costs one load and one jump. The choice is made when the library is loaded, before any thread can exist. */
+#include "paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef KAERU_DOUBLE
+
+#include "reference.h"
+
+static const KPath reference_path = {
+    .name = "reference",
+#define KERNEL(result, name, parameters, arguments, ret) .name = ref_##name,
+#include "kernels.def"
+};
+static const KPath *const all_paths[] = { &reference_path };
+
+static bool processor_has(const KPath *path)
+{
+    (void)path;
+    return true;
+}
+
+#else
+
+extern const KPath k_portable_path;
+#if defined(__x86_64__)
+extern const KPath k_avx512_path, k_avx2_path;
+static const KPath *const all_paths[] = { &k_avx512_path, &k_avx2_path, &k_portable_path };    /* the best first */
+
+static bool processor_has(const KPath *path)
+{
+    __builtin_cpu_init();
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    return path == &k_avx512_path ? avx512 : path == &k_avx2_path ? avx2 : true;
+}
+#else
+static const KPath *const all_paths[] = { &k_portable_path };
+
+static bool processor_has(const KPath *path)
+{
+    (void)path;
+    return true;
+}
+#endif
+#endif
+
+enum { N_PATHS = sizeof all_paths / sizeof all_paths[0] };
+
+static const KPath *path_in_use;
+
+bool k_use_path(const char *name)
+{
+    for (int i = 0; i < N_PATHS; i++)
+        if (strcmp(all_paths[i]->name, name) == 0 && processor_has(all_paths[i])) {
+            path_in_use = all_paths[i];
+            return true;
+        }
+    return false;
+}
+
+__attribute__((constructor)) static void choose_path(void)
+{
+    const char *wanted = getenv("KAERU_PATH");
+    if (wanted && k_use_path(wanted))
+        return;
+    int i = 0;
+    while (!processor_has(all_paths[i]))
+        i++;
+    path_in_use = all_paths[i];
+}
+
+const char *k_path(void)
+{
+    return path_in_use->name;
+}
+
+#define KERNEL(result, name, parameters, arguments, ret) \
+    result k_##name parameters                           \
+    {                                                    \
+        ret path_in_use->name arguments;                 \
+    }
+#include "kernels.def"

@@ -1,0 +1,244 @@
+/* reference.c: the elementwise kernels as plain loops. See reference.h. */
+#include "reference.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double PI = 3.14159265358979323846;
+
+/* The argument of tanh in GPT's GELU, and its derivative. */
+static double gelu_inner(double x)
+{
+    return sqrt(2 / PI) * (x + 0.044715 * x * x * x);
+}
+
+static double gelu_inner_slope(double x)
+{
+    return sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x);
+}
+
+/* Beyond this both forms of GELU are 0 below and x above, and their slopes 0 and 1; the formulas would give inf * 0. */
+static const double GELU_FAR = 40;
+
+double ref_unary_1(KUnary f, double x, double p, double q)
+{
+    switch (f) {
+    case K_NEG:      return -x;
+    case K_EXP:      return exp(x);
+    case K_LOG:      return log(x);
+    case K_SQRT:     return sqrt(x);
+    case K_ABS:      return fabs(x);
+    case K_TANH:     return tanh(x);
+    case K_SIGMOID:  return 1 / (1 + exp(-x));
+    case K_RELU:     return x < 0 ? 0 : x;
+    case K_GELU:     return x < -GELU_FAR ? -0.0 : x / (1 + exp(-2 * gelu_inner(x)));
+    case K_GELU_ERF: return x < -GELU_FAR ? -0.0 : x / 2 * erfc(-x / sqrt(2));
+    case K_CLAMP:    return x < p ? p : x > q ? q : x;
+    case K_SCALE:    return fma(p, x, q);
+    case K_POWER:    return pow(x, p);
+    }
+    return 0;
+}
+
+static double unary_slope(KUnary f, double x, double y, double p, double q)
+{
+    switch (f) {
+    case K_NEG:      return -1;
+    case K_EXP:      return y;
+    case K_LOG:      return 1 / x;
+    case K_SQRT:     return 0.5 / y;
+    case K_ABS:      return (x > 0) - (x < 0);
+    case K_TANH:     return 1 - y * y;
+    case K_SIGMOID:  return y * (1 - y);
+    case K_RELU:     return y > 0;
+    case K_GELU: {
+        if (fabs(x) > GELU_FAR)
+            return x > 0;
+        double s = 1 / (1 + exp(-2 * gelu_inner(x)));
+        return s + 2 * x * s * (1 - s) * gelu_inner_slope(x);
+    }
+    case K_GELU_ERF:
+        if (fabs(x) > GELU_FAR)
+            return x > 0;
+        return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
+    case K_CLAMP:    return p <= x && x <= q;
+    case K_SCALE:    return p;
+    case K_POWER:    return p == 0 ? 0 : p * pow(x, p - 1);
+    }
+    return 0;
+}
+
+void ref_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (real)ref_unary_1(f, x[i], p, q);
+}
+
+/* What has slope 0 passes nothing back, whatever dy is: 0 times infinity would be NaN. */
+static double times_slope(double dy, double slope)
+{
+    return slope == 0 ? 0 : dy * slope;
+}
+
+void ref_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
+                        bool add)
+{
+    bool from_y = f == K_EXP || f == K_SQRT || f == K_TANH || f == K_SIGMOID || f == K_RELU;
+    bool steps = f == K_RELU || f == K_CLAMP || f == K_ABS;
+    for (int64_t i = 0; i < n; i++) {
+        double slope = unary_slope(f, from_y || !x ? 0 : x[i], from_y ? y[i] : 0, p, q);
+        double d = steps ? times_slope(dy[i], slope) : dy[i] * slope;
+        dx[i] = (real)(add ? dx[i] + d : d);
+    }
+}
+
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
+
+typedef struct { int64_t left, index[K_DIMS], a, b; } Place;
+
+static Place walk_start(const KWalk *w)
+{
+    Place p = { .left = 1 };
+    for (int d = 0; d < w->ndim; d++)
+        p.left *= w->dim[d];
+    return p;
+}
+
+static void walk_next(const KWalk *w, Place *p)
+{
+    p->left--;
+    for (int d = w->ndim - 1; d >= 0; d--) {
+        p->a += w->a[d];
+        p->b += w->b[d];
+        if (++p->index[d] < w->dim[d])
+            return;
+        p->index[d] = 0;
+        p->a -= w->a[d] * w->dim[d];
+        p->b -= w->b[d] * w->dim[d];
+    }
+}
+
+static double larger(double a, double b)
+{
+    return isnan(a) || a > b ? a : b;       /* b where it is NaN */
+}
+
+static double binary(KBinary f, double a, double b)
+{
+    switch (f) {
+    case K_ADD: return a + b;
+    case K_SUB: return a - b;
+    case K_MUL: return a * b;
+    case K_DIV: return a / b;
+    case K_POW: return pow(a, b);
+    case K_MAX: return larger(a, b);
+    case K_MIN: return -larger(-a, -b);
+    }
+    return 0;
+}
+
+void ref_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
+{
+    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
+        *y++ = (real)binary(f, a[p.a], b[p.b]);
+}
+
+static double binary_back(KBinary f, bool second, double dy, double a, double b, double y)
+{
+    switch (f) {
+    case K_ADD: return dy;
+    case K_SUB: return second ? -dy : dy;
+    case K_MUL: return second ? dy * a : dy * b;
+    case K_DIV: return second ? -dy / b * (a / b) : dy / b;
+    case K_POW:
+        if (second)                                         /* 0^b has no slope in b, and b a^(b-1) none where b = 0 */
+            return a == 0 && b >= 0 ? 0 : dy * y * log(a);
+        return b == 0 ? 0 : dy * b * pow(a, b - 1);
+    case K_MAX:
+    case K_MIN: {
+        if (a == b)
+            return dy / 2;
+        bool first_wins = f == K_MAX ? a > b : a < b, second_wins = f == K_MAX ? b > a : b < a;
+        return (second ? second_wins : first_wins) ? dy : 0;
+    }
+    }
+    return 0;
+}
+
+void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, const real *dy, const real *a,
+                         const real *b, const real *y, bool add)
+{
+    int64_t i = 0;
+    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), i++) {
+        double d = binary_back(f, second, dy[i], a ? a[p.a] : 0, b ? b[p.b] : 0, y ? y[i] : 0);
+        da[i] = (real)(add ? da[i] + d : d);
+    }
+}
+
+static bool compare(KCompare f, double a, double b)
+{
+    switch (f) {
+    case K_EQ: return a == b;
+    case K_NE: return a != b;
+    case K_LT: return a < b;
+    case K_LE: return a <= b;
+    case K_GT: return a > b;
+    case K_GE: return a >= b;
+    }
+    return false;
+}
+
+void ref_compare(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
+{
+    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
+        *y++ = compare(f, a[p.a], b[p.b]);
+}
+
+void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
+{
+    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), y++) {
+        bool take = (mask[p.a] != 0) != negate;
+        if (add)
+            *y += take ? chosen[p.b] : 0;
+        else
+            *y = take ? chosen[p.b] : 0;
+    }
+}
+
+void ref_masked_fill(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
+{
+    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
+        *y++ = mask[p.a] ? value : x[p.b];
+}
+
+void ref_copy(const KWalk *walk, void *dst, const void *src, size_t size)
+{
+    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
+        memcpy((char *)dst + p.a * (int64_t)size, (const char *)src + p.b * (int64_t)size, size);
+}
+
+void ref_copy_add(const KWalk *walk, real *dst, const real *src)
+{
+    for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
+        dst[p.a] += src[p.b];
+}
+
+void ref_fill(int64_t n, real *y, real value)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = value;
+}
+
+void ref_axpy(int64_t n, real *y, real s, const real *x)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (real)fma(s, x[i], y[i]);
+}
+
+bool ref_all_finite(int64_t n, const real *x)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,14 @@
+/* reference.h: every kernel of kernels.def once more as plain loops, ref_<name>: the meaning of each, to compare with, and
+ * what the double build runs. They compute in double, call libm and use one thread. */
+#ifndef KAERU_REFERENCE_H
+#define KAERU_REFERENCE_H
+
+#include "kernels.h"
+
+#define KERNEL(result, name, parameters, arguments, ret) result ref_##name parameters;
+#include "kernels.def"
+
+/* One value: what ref_unary does to each. */
+double ref_unary_1(KUnary f, double x, double p, double q);
+
+#endif

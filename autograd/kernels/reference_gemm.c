@@ -1,0 +1,50 @@
+/* reference_gemm.c: the matrix product as plain loops, in the order of operations that kernels.h promises: k_gemm must
+ * give the same bits. See reference.h. */
+#include "reference.h"
+
+#include <math.h>
+
+#ifdef KAERU_DOUBLE
+#define FMA fma
+#else
+#define FMA fmaf
+#endif
+
+/* Row i of op(A) times column j of op(B), added to `sum` block by block. */
+static real dot(const KGemm *s, const real *a, const real *b, int64_t i, int64_t j, real sum)
+{
+    for (int64_t k0 = 0; k0 < s->k; k0 += K_GEMM_BLOCK) {
+        real block = 0;
+        for (int64_t k = k0; k < s->k && k < k0 + K_GEMM_BLOCK; k++)
+            block = FMA(a[s->ta ? k * s->lda + i : i * s->lda + k], b[s->tb ? j * s->ldb + k : k * s->ldb + j], block);
+        sum = k0 == 0 && !s->add ? block : sum + block;
+    }
+    return sum;
+}
+
+static real activate(KActivation act, real x)
+{
+    switch (act) {
+    case K_ACT_NONE:     return x;
+    case K_ACT_RELU:     return (real)ref_unary_1(K_RELU, x, 0, 0);
+    case K_ACT_GELU:     return (real)ref_unary_1(K_GELU, x, 0, 0);
+    case K_ACT_GELU_ERF: return (real)ref_unary_1(K_GELU_ERF, x, 0, 0);
+    }
+    return x;
+}
+
+void ref_gemm(const KGemm *shape, real *c, const real *a, const real *b)
+{
+    const KGemm s = *shape;
+    for (int64_t p = 0; p < s.batch; p++, a += s.step_a, b += s.step_b, c += s.step_c)
+        for (int64_t i = 0; i < s.m; i++)
+            for (int64_t j = 0; j < s.n; j++) {
+                int64_t at = i * s.ldc + j;
+                real v = dot(&s, a, b, i, j, s.add ? c[at] : 0);
+                if (s.bias)
+                    v += s.bias[j];
+                if (s.pre)
+                    s.pre[p * s.step_c + at] = v;
+                c[at] = activate(s.act, v);
+            }
+}

@@ -1,0 +1,244 @@
+/* reference_rows.c: sums, rows and tables as plain loops. See reference.h. */
+#include "reference.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Element j of a row that starts at x and whose items lie `step` apart. */
+typedef struct { const real *x; int64_t step, n; } Row;
+
+static Row row_along(const real *x, int64_t n, int64_t inner, int64_t o, int64_t i)
+{
+    return (Row){ x + o * n * inner + i, inner, n };
+}
+
+static double row_sum(Row r)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < r.n; j++)
+        sum += r.x[j * r.step];
+    return sum;
+}
+
+/* Mean and sum of squared differences from it. The first mean is off by rounding; what the differences add up to
+ * corrects both, so that a row of equal numbers has variance 0 exactly. */
+static double row_mean(Row r, double *squares)
+{
+    double mean = row_sum(r) / (double)r.n, d1 = 0, d2 = 0;
+    for (int64_t j = 0; j < r.n; j++) {
+        double d = r.x[j * r.step] - mean;
+        d1 += d;
+        d2 += d * d;
+    }
+    *squares = d2 - d1 * d1 / (double)r.n;
+    return mean + d1 / (double)r.n;
+}
+
+void ref_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
+{
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < inner; i++, y++) {
+            double sum = scale * row_sum(row_along(x, n, inner, o, i));
+            *y = (real)(add ? *y + sum : sum);
+        }
+}
+
+void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x, bool least)
+{
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < inner; i++) {
+            Row r = row_along(x, n, inner, o, i);
+            int64_t best = 0;
+            for (int64_t j = 1; j < n && !isnan(r.x[best * r.step]); j++) {
+                real v = r.x[j * r.step], b = r.x[best * r.step];
+                if (isnan(v) || (least ? v < b : v > b))
+                    best = j;
+            }
+            y[o * inner + i] = r.x[best * r.step];
+            if (index)
+                index[o * inner + i] = (int32_t)best;
+        }
+}
+
+void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
+{
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < inner; i++) {
+            double squares, m = row_mean(row_along(x, n, inner, o, i), &squares);
+            mean[o * inner + i] = (real)m;
+            y[o * inner + i] = (real)(squares * scale);
+        }
+}
+
+double ref_sum_squares(int64_t n, const real *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)x[i] * x[i];
+    return sum;
+}
+
+/* ---- softmax ----------------------------------------------------------------------------------------------------- */
+
+static double row_max(int64_t n, const real *x)
+{
+    double best = -INFINITY;
+    for (int64_t j = 0; j < n; j++)
+        if (x[j] > best || isnan(x[j]))
+            best = x[j];
+    return best;
+}
+
+/* log sum exp; -infinity for a row of -infinity. */
+static double row_log_sum(int64_t n, const real *x)
+{
+    double best = row_max(n, x), sum = 0;
+    if (best == -INFINITY)
+        return best;
+    for (int64_t j = 0; j < n; j++)
+        sum += exp(x[j] - best);
+    return best + log(sum);
+}
+
+void ref_softmax(int64_t rows, int64_t n, real *y, const real *x)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        double best = row_max(n, x), sum = 0;
+        for (int64_t j = 0; j < n; j++)
+            sum += exp(x[j] - best);
+        for (int64_t j = 0; j < n; j++)
+            y[j] = best == -INFINITY ? 0 : (real)(exp(x[j] - best) / sum);
+    }
+}
+
+void ref_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
+{
+    for (int64_t r = 0; r < rows; r++, dx += n, dy += n, y += n) {
+        double dot = 0;
+        for (int64_t j = 0; j < n; j++)
+            dot += (double)dy[j] * y[j];
+        for (int64_t j = 0; j < n; j++)
+            dx[j] = (real)((add ? dx[j] : 0) + y[j] * (dy[j] - dot));
+    }
+}
+
+void ref_log_softmax(int64_t rows, int64_t n, real *y, const real *x)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        double log_sum = row_log_sum(n, x);
+        for (int64_t j = 0; j < n; j++)
+            y[j] = (real)(log_sum == -INFINITY ? -INFINITY : x[j] - log_sum);
+    }
+}
+
+void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
+{
+    for (int64_t r = 0; r < rows; r++, dx += n, dy += n, y += n) {
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++)
+            sum += dy[j];
+        for (int64_t j = 0; j < n; j++)
+            dx[j] = (real)((add ? dx[j] : 0) + dy[j] - exp(y[j]) * sum);
+    }
+}
+
+/* ---- layer norm -------------------------------------------------------------------------------------------------- */
+
+void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
+                    const real *beta, KNorm kind)
+{
+    double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        double squares, m = row_mean((Row){ x, 1, n }, &squares), var = squares / divisor;
+        double deviation = kind.eps_inside ? sqrt(var + kind.eps) : sqrt(var) + kind.eps;
+        double scale = deviation == 0 ? 0 : 1 / deviation;
+        mean[r] = (real)m;
+        rstd[r] = (real)scale;
+        for (int64_t j = 0; j < n; j++)
+            y[j] = (real)((x[j] - m) * scale * (gamma ? gamma[j] : 1) + (beta ? beta[j] : 0));
+    }
+}
+
+/* y = g c r with c = x - mean, r = 1 / deviation:
+ *     dx_j = r (g_j - mean g) - r' c_j sum(g c)
+ * where r' c_j = -dr/dx_j: r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor of the variance. */
+void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
+                             bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
+                             const real *gamma, KNorm kind)
+{
+    double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
+    for (int64_t r = 0; r < rows && dx; r++) {
+        const real *g = dy + r * n, *xr = x + r * n;
+        double m = mean[r], s = rstd[r], sum = 0, dot = 0;
+        for (int64_t j = 0; j < n; j++) {
+            double gj = g[j] * (double)(gamma ? gamma[j] : 1);
+            sum += gj;
+            dot += gj * (xr[j] - m);
+        }
+        double sigma = 1 / s - kind.eps;                            /* used outside the root alone */
+        double slope = s == 0 ? 0 : kind.eps_inside ? s * s * s / divisor : sigma <= 0 ? 0 : s * s / (divisor * sigma);
+        for (int64_t j = 0; j < n; j++) {
+            double gj = g[j] * (double)(gamma ? gamma[j] : 1);
+            double d = s * (gj - sum / (double)n) - slope * dot * (xr[j] - m);
+            dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
+        }
+    }
+    for (int64_t j = 0; j < n; j++) {
+        double sum_gamma = 0, sum_beta = 0;
+        for (int64_t r = 0; r < rows; r++) {
+            sum_gamma += dy[r * n + j] * ((double)x[r * n + j] - mean[r]) * rstd[r];
+            sum_beta += dy[r * n + j];
+        }
+        if (dgamma)
+            dgamma[j] = (real)((add_gamma ? dgamma[j] : 0) + sum_gamma);
+        if (dbeta)
+            dbeta[j] = (real)((add_beta ? dbeta[j] : 0) + sum_beta);
+    }
+}
+
+/* ---- cross entropy ----------------------------------------------------------------------------------------------- */
+
+void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *log_sum, const real *logits, const int32_t *target,
+                       int32_t ignore, double smoothing)
+{
+    for (int64_t r = 0; r < rows; r++, logits += n) {
+        double ls = row_log_sum(n, logits), mean = 0;
+        log_sum[r] = (real)ls;
+        if (target[r] == ignore)
+            loss[r] = 0;
+        else if (ls == -INFINITY)
+            loss[r] = (real)INFINITY;
+        else {
+            for (int64_t j = 0; j < n && smoothing != 0; j++)
+                mean += (ls - logits[j]) / (double)n;
+            loss[r] = (real)((1 - smoothing) * (ls - logits[target[r]]) + smoothing * mean);
+        }
+    }
+}
+
+void ref_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *log_sum,
+                                const int32_t *target, int32_t ignore, double smoothing, const real *scale, bool add)
+{
+    for (int64_t r = 0; r < rows; r++, logits += n, dlogits += n)
+        for (int64_t j = 0; j < n; j++) {
+            double p = log_sum[r] == -INFINITY ? 0 : exp((double)logits[j] - log_sum[r]);
+            double wanted = smoothing / (double)n + (j == target[r] ? 1 - smoothing : 0);
+            double d = target[r] == ignore ? 0 : scale[r] * (p - wanted);
+            dlogits[j] = (real)((add ? dlogits[j] : 0) + d);
+        }
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+void ref_gather_rows(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids)
+{
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(y + r * width, table + ids[r] * width, (size_t)width * sizeof(real));
+}
+
+void ref_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < width; j++)
+            table_grad[ids[r] * width + j] += dy[r * width + j];
+}

@@ -1,0 +1,83 @@
+/* reference_update.c: random numbers and the optimizers' updates as plain loops. See reference.h. */
+#include "reference.h"
+
+#include <math.h>
+
+static const double PI = 3.14159265358979323846;
+
+/* Element i's 24 random bits. */
+static uint32_t bits24(int64_t i, uint64_t seed, uint64_t counter)
+{
+    uint32_t word[4];
+    k_philox(seed, counter + (uint64_t)i / 4, word);
+    return word[i % 4] >> 8;
+}
+
+static double unit(uint32_t bits)
+{
+    return bits / 16777216.0;
+}
+
+/* The largest number below `high`, for low < high: a number near the end may not round up to it. */
+static real just_below(double low, double high)
+{
+    real end = (real)high;
+#ifdef KAERU_DOUBLE
+    return low < high ? nextafter(end, low) : end;
+#else
+    return low < high && end >= high ? nextafterf(end, (real)low) : end;
+#endif
+}
+
+void ref_uniform(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high)
+{
+    real most = just_below(low, high);
+    for (int64_t i = 0; i < n; i++) {
+        real v = (real)fma((real)(high - low), unit(bits24(i, seed, counter)), (real)low);
+        y[i] = v > most ? most : v;
+    }
+}
+
+void ref_normal(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double u = (bits24(i & ~(int64_t)1, seed, counter) + 1) / 16777216.0;         /* (0, 1]: its logarithm exists */
+        double angle = 2 * PI * unit(bits24(i | 1, seed, counter)), radius = sqrt(-2 * log(u));
+        y[i] = (real)(mean + deviation * radius * (i & 1 ? sin(angle) : cos(angle)));
+    }
+}
+
+void ref_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter, bool add)
+{
+    real scale = (real)(1 / (1 - p));
+    for (int64_t i = 0; i < n; i++) {
+        real v = unit(bits24(i, seed, counter)) >= p ? scale * x[i] : 0;
+        y[i] = add ? y[i] + v : v;
+    }
+}
+
+void ref_adam(int64_t n, real *w, real *m, real *v, const real *grad, const KAdam *k)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double g = k->grad_scale * grad[i], wi = w[i];
+        if (k->decoupled)
+            wi -= k->lr * k->decay * wi;
+        else
+            g += k->decay * wi;
+        m[i] = (real)(k->b1 * m[i] + (1 - k->b1) * g);
+        v[i] = (real)(k->b2 * v[i] + (1 - k->b2) * g * g);
+        w[i] = (real)(wi - k->lr * (m[i] / k->c1) / (sqrt(v[i] / k->c2) + k->eps));
+    }
+}
+
+void ref_sgd(int64_t n, real *w, real *buf, const real *grad, const KSgd *k)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double g = k->grad_scale * grad[i] + k->decay * w[i];
+        if (buf) {
+            buf[i] = (real)(k->first ? g : k->momentum * buf[i] + g);
+            g = k->nesterov ? g + k->momentum * buf[i] : buf[i];
+        }
+        w[i] = (real)(w[i] - k->lr * g);
+    }
+}

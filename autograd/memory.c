@@ -1,0 +1,178 @@
+/* memory.c: buffers for values and gradients, and the plain memory that everything else asks for.
+ *
+ * A training step makes the same shapes again and again, so a released buffer goes to a free list of its size (a bin)
+ * and the next one of that size takes it from there: after the first steps the system is asked for nothing. Sizes are
+ * rounded up to one of eight steps between powers of two, so at most an eighth is lost. */
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAVE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN 1
+#endif
+#endif
+#ifdef HAVE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+void memory_forbid(void *p, size_t bytes)
+{
+#ifdef HAVE_ASAN
+    ASAN_POISON_MEMORY_REGION(p, bytes);
+#else
+    (void)p, (void)bytes;
+#endif
+}
+
+void memory_permit(void *p, size_t bytes)
+{
+#ifdef HAVE_ASAN
+    ASAN_UNPOISON_MEMORY_REGION(p, bytes);
+#else
+    (void)p, (void)bytes;
+#endif
+}
+
+void *system_alloc(size_t bytes)
+{
+    context()->memory.system_calls++;
+    size_t rounded = (bytes + 63) & ~(size_t)63;
+    return rounded < bytes ? NULL : aligned_alloc(64, rounded ? rounded : 64);
+}
+
+void system_free(void *p)
+{
+    free(p);
+}
+
+/* ---- plain memory ------------------------------------------------------------------------------------------------- */
+
+void *ag_alloc_at(Site at, size_t n, size_t size)
+{
+    context()->memory.system_calls++;
+    void *p = calloc(n ? n : 1, size ? size : 1);
+    if (!p) ag_misuse(at, "memory", "no memory for %zu items of %zu bytes", n, size);
+    return p;
+}
+
+void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size)
+{
+    void *larger = ag_alloc_at(at, n, size);
+    size_t kept = old_n < n ? old_n : n;
+    if (kept) memcpy(larger, p, kept * size);
+    free(p);
+    return larger;
+}
+
+void ag_free(void *p)
+{
+    free(p);
+}
+
+char *ag_strdup_at(Site at, const char *s)
+{
+    size_t size = strlen(s) + 1;
+    return memcpy(ag_alloc_at(at, size, 1), s, size);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------------------ */
+
+/* The bin of a size and, in *rounded, the size of all its buffers. */
+static int bin_of(size_t bytes, size_t *rounded)
+{
+    if (bytes <= 512) {
+        int bin = bytes ? (int)((bytes - 1) / 64) : 0;
+        *rounded = (size_t)(bin + 1) * 64;
+        return bin;
+    }
+    int power = 9;                                      /* 2^power < bytes <= 2^(power+1) */
+    while (((bytes - 1) >> (power + 1)) != 0) power++;
+    size_t step = (size_t)1 << (power - 3);
+    size_t steps = (bytes - ((size_t)1 << power) + step - 1) / step;
+    *rounded = ((size_t)1 << power) + steps * step;
+    return 8 + (power - 9) * 8 + (int)steps - 1;
+}
+
+/* In a debug build a buffer that was given back holds NaN, so that a result that used it shows. */
+static void spoil(Buffer *b)
+{
+#ifdef KAERU_DEBUG
+    memset(buffer_data(b), 0xff, b->size);
+#else
+    (void)b;
+#endif
+}
+
+Buffer *buffer_new(Site at, const char *what, size_t bytes)
+{
+    Context *c = context();
+    if (bytes > SIZE_MAX / 4) ag_misuse(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
+    size_t rounded;
+    int bin = bin_of(bytes, &rounded);
+    Buffer *b = c->bin[bin];
+    if (b) {
+        c->bin[bin] = b->next;
+        c->memory.cached -= b->size;
+    } else {
+        b = system_alloc(BUFFER_HEADER + rounded);
+        if (!b) {                                       /* what lies in the cache may be enough */
+            ag_memory_trim();
+            b = system_alloc(BUFFER_HEADER + rounded);
+        }
+        if (!b) ag_misuse(at, what, "no memory for %zu bytes", bytes);
+        b->bin = bin;
+        b->size = rounded;
+    }
+    b->refs = 1;
+    b->next = NULL;
+    memory_permit(buffer_data(b), b->size);
+    memory_forbid((char *)buffer_data(b) + bytes, b->size - bytes);
+    spoil(b);
+    c->memory.in_use += rounded;
+    if (c->memory.in_use > c->memory.peak) c->memory.peak = c->memory.in_use;
+    return b;
+}
+
+void buffer_release(Buffer *b)
+{
+    if (!b || --b->refs > 0) return;
+    Context *c = context();
+    memory_permit(buffer_data(b), b->size);
+    spoil(b);
+    memory_forbid(buffer_data(b), b->size);
+    b->next = c->bin[b->bin];
+    c->bin[b->bin] = b;
+    c->memory.in_use -= b->size;
+    c->memory.cached += b->size;
+}
+
+AgMemory ag_memory(void)
+{
+    return context()->memory;
+}
+
+void ag_memory_reset_peak(void)
+{
+    Context *c = context();
+    c->memory.peak = c->memory.in_use;
+}
+
+void ag_memory_trim(void)
+{
+    Context *c = context();
+    for (int i = 0; i < BINS; i++) {
+        while (c->bin[i]) {
+            Buffer *b = c->bin[i];
+            c->bin[i] = b->next;
+            memory_permit(buffer_data(b), b->size);
+            system_free(b);
+        }
+    }
+    c->memory.cached = 0;
+}

@@ -1,0 +1,179 @@
+/* tensor.h: what a tensor is inside, for the files of this floor.
+ *
+ * A tensor is at once an array, a node of the graph and an entry of the tape. The tape is the list of this thread's
+ * tensors in the order of their creation (`older`); since an operation's inputs exist before its result, walking the
+ * list from a loss meets every node after all its users: backward needs no sorting, no recursion, no visited set. */
+#ifndef KAERU_TENSOR_H
+#define KAERU_TENSOR_H
+
+#include "kaeru/autograd.h"
+#include "kernels/kernels.h"
+
+/* ---- buffers (memory.c): reference-counted arrays from a cache ---------------------------------------------------- */
+
+typedef struct Buffer {
+    int refs, bin;              /* bin: which free list it returns to */
+    size_t size;                /* usable bytes; the bytes follow the header */
+    struct Buffer *next;        /* in a free list */
+} Buffer;
+#define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
+
+Buffer *buffer_new(Site at, const char *what, size_t bytes);        /* misuse if it cannot be had; content undefined */
+void    buffer_release(Buffer *b);                                  /* NULL is fine */
+static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
+static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
+
+/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+
+enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164 };
+
+struct Tensor {
+    uint32_t magic;
+    uint8_t dtype;
+    bool wants_grad;            /* a gradient is to reach it */
+    bool owned;                 /* on the heap, by ag_keep or tensor_new_owned; else in the arena of a scope */
+    bool retained;              /* ag_retain: value and gradient outlive backward */
+    bool graph_gone;            /* backward has passed and given back what its rule reads */
+    Shape shape;
+    int64_t numel;
+
+    void *data;                 /* in buffer; NULL once given back */
+    Buffer *buffer;
+    Buffer *grad;               /* on its way, or arrived (leaf); NULL if none */
+    Buffer *kept_grad;          /* arrived at a retained tensor that is not a leaf */
+
+    const struct Op *op;        /* that made it and is recorded; NULL: a leaf, or nothing to go back to */
+    struct Tensor **in;         /* its inputs; an absent optional one is NULL */
+    int n_in;
+    void *args;                 /* its own numbers, in the arena */
+    Buffer *saved;              /* what forward computed for backward, beside inputs and output */
+
+    int readers;                /* rules that will still read this value */
+    int users;                  /* recorded operations on it that backward has not finished */
+
+    Site site;                  /* the caller's line that made it */
+    char *name;
+    struct Tensor *older;       /* the tape */
+};
+
+static inline real *reals(const Tensor *t) { return t->data; }
+static inline int32_t *ints(const Tensor *t) { return t->data; }
+static inline uint8_t *bools(const Tensor *t) { return t->data; }
+size_t dtype_size(DType dtype);
+const char *dtype_name(DType dtype);
+
+/* A tensor of the innermost scope, values undefined. */
+Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype);
+/* The same, on the buffer of another, which it shares. */
+Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype, Buffer *buffer);
+
+/* ---- this thread's state (context.c) ------------------------------------------------------------------------------ */
+
+typedef struct { AgMode mode; uint64_t serial, owned_serial; Tensor *tape; struct ArenaMark { struct Chunk *chunk; size_t used; } mark; int calls; }
+    ScopeState;
+#define MAX_SCOPES 256
+#define MAX_CALLS 64
+#define BINS 512
+
+typedef struct {
+    ScopeState scope[MAX_SCOPES];
+    int depth;
+    bool recording;             /* the innermost scope's mode is AG_RECORD */
+    bool find_nan;
+    bool keep_graph;            /* during ag_backward_keep */
+    bool failed;                /* misuse was reported and left by longjmp; the next ag_end unwinds */
+    uint64_t serial;
+    Tensor *tape;               /* the newest tensor */
+    struct Chunk *first, *chunk;/* the arena: all chunks, and the one in use */
+    AgOwned *owned;             /* the newest object that an error would free */
+    Buffer *bin[BINS];
+    AgMemory memory;
+    AgRandom random;
+    AgHandler *handler;
+    struct { Site site; const char *name; } call[MAX_CALLS];
+    int calls;
+    char message[1024], refusal[1024];
+} Context;
+
+extern _Thread_local Context *this_context;
+Context *context_make(void);
+static inline Context *context(void) { return this_context ? this_context : context_make(); }
+
+/* Zeroed memory that lives as long as the innermost scope. */
+void *arena_alloc(Site at, const char *what, size_t bytes);
+void  arena_reset(Context *c, struct ArenaMark mark);
+
+/* ---- operations --------------------------------------------------------------------------------------------------- */
+
+enum { NEEDS_NONE = 0, NEEDS_X0 = 1, NEEDS_X1 = 2, NEEDS_X2 = 4, NEEDS_Y = 8 };
+
+typedef struct Sample Sample;
+typedef struct Op {
+    const char *name;
+    void (*backward)(Tensor *y);
+    Tensor *(*sample)(Sample *s);
+    int needs;
+    const char *forward_text, *backward_text;
+} Op;
+extern const Op op_table[];
+
+#define OP(name, params, needs, forward, backward) OP_##name,
+enum {
+#include "ops.def"
+    OP_COUNT
+};
+#undef OP
+#define OP(name, params, needs, forward, backward) \
+    void name##_backward(Tensor *y);               \
+    Tensor *name##_sample(Sample *s);
+#include "ops.def"
+#undef OP
+
+/* Starts the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a new tensor of that shape,
+ * values undefined, recorded if this scope records and an input wants a gradient. Fill it, then return op_done(y). */
+Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor *c);
+Tensor *op_new_n(Site at, int op, const Shape *shape, Tensor *const *in, int n);
+/* The same for a result that is its input's values in another shape. */
+Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x);
+Tensor *op_done(Tensor *y);
+/* Numbers and memory that backward will want; only worth filling if y is recorded. y->args is set. */
+void *op_args(Tensor *y, size_t size);
+/* y->saved: n reals. Without recording it is given back at the end of the scope. */
+real *op_save(Tensor *y, int64_t n);
+/* n reals (or bytes) of scratch that live as long as the scope; buffer_release them earlier through scratch_free. */
+real *op_scratch(Site at, int op, int64_t n, Buffer **buffer);
+
+/* Input checks: alive, of the type, value still there. `argument` is the parameter's name in messages. */
+void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype);
+/* A dimension number made non-negative and checked. */
+int  check_dim(Site at, const char *what, const Tensor *x, int dim);
+/* The shape that both broadcast to; misuse if they do not. */
+Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b);
+/* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
+void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS]);
+/* A walk over `shape`, with a's and b's strides in it. */
+KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
+
+/* ---- gradients, for backward rules --------------------------------------------------------------------------------- */
+
+/* Where x's gradient goes: data is NULL if x wants none; write over it or, if add, add to it. */
+typedef struct { real *data; bool add; } Grad;
+Grad grad_into(Tensor *x);
+/* x's gradient is y's as it is: shared if it is the first, else added. Sizes are equal. */
+void grad_pass(Tensor *x, Tensor *y);
+static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
+/* Sums a dense gradient of shape `from` down to x's shape, into x's gradient. */
+void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
+
+/* ---- samples for the gradient check (gradcheck.c) ------------------------------------------------------------------ */
+
+/* A sample function makes the operation's calls one by one: switch on s->number, take inputs with the functions below
+ * (i counts the real inputs from 0), return NULL when there are no more. The same number must make the same call. */
+struct Sample { int number; Tensor **in; int n_in; bool alias; };
+Tensor *sample_in(Sample *s, int i, Shape shape);                               /* standard normal */
+Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high);   /* uniform */
+Tensor *sample_apart(Sample *s, int i, Shape shape);                            /* distinct values, 0.1 apart or more, none near 0 */
+Tensor *sample_ids(Shape shape, int32_t below);                                 /* AG_INT, the same each time */
+Tensor *sample_mask(Shape shape);                                               /* AG_BOOL, the same each time */
+
+#endif
