@@ -105,9 +105,9 @@ def operation(path, text, at, parts):
     if not (parameters.startswith("(") and parameters.endswith(")")):
         refuse(path, text, at, f"{name}: the second part of an OP is its parameters in parentheses")
     formulas = ["y = " + "".join(value for _, value in forward), "".join(value for _, value in backward)]
-    return (comment(formulas) +
-            f"Tensor *ag_{name}_at(Site at, {parameters[1:-1]});\n"
-            f"#define ag_{name}(...) ag_{name}_at(AG_HERE, __VA_ARGS__)\n")
+    return name, (comment(formulas) +
+                  f"Tensor *ag_{name}_at(Site at, {parameters[1:-1]});\n"
+                  f"#define ag_{name}(...) ag_{name}_at(AG_HERE, __VA_ARGS__)\n")
 
 
 def heading(value):
@@ -127,8 +127,7 @@ def header(path, text):
             if not first:
                 pages.append(heading(value))
         elif (kind, value) == ("word", "OP"):
-            page = operation(path, text, at, arguments(path, text, stream))
-            name = re.search(r"#define ag_(\w+)", page)[1]
+            name, page = operation(path, text, at, arguments(path, text, stream))
             if name in names:
                 refuse(path, text, at, f"{name} is listed twice")
             names.add(name)

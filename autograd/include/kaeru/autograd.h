@@ -18,6 +18,8 @@
 
 #include "kaeru/real.h"
 
+#pragma GCC visibility push(default)    /* what the public headers declare is what the library exports */
+
 /* ---- errors ------------------------------------------------------------------------------------------------------
  * Two kinds. Misuse (shapes that do not fit, an index out of range, a tensor whose scope has ended) and memory that
  * cannot be had: the message names the operation, the shapes and the caller's line; the handler gets it and must not
@@ -34,9 +36,9 @@ typedef void AgHandler(const char *message);
 AgHandler *ag_on_misuse(AgHandler *handler);
 
 #if defined(__GNUC__)
-#define AG_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define AG_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #else
-#define AG_PRINTF(format, first)
+#define AG_PRINTF(text, first)
 #endif
 /* Misuse: reports "what: message" with the place to the handler; does not return. */
 _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
@@ -322,4 +324,6 @@ Tensor *ag_not_at(Site at, Tensor *a);
 #define ag_one_hot(...)        ag_one_hot_at(AG_HERE, __VA_ARGS__)
 #define ag_and(...)            ag_and_at(AG_HERE, __VA_ARGS__)
 #define ag_not(...)            ag_not_at(AG_HERE, __VA_ARGS__)
+
+#pragma GCC visibility pop
 #endif

@@ -24,6 +24,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
 
@@ -234,6 +235,7 @@ bool nn_checkpoint_load(const char *path, void *module, Optimizer *o, Settings *
 /* Only the settings: to build a model of the right size before loading it. */
 bool nn_checkpoint_settings(const char *path, Settings *settings);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
