@@ -1,0 +1,85 @@
+/* simd_avx512.h: simd.h's vectors of 16 floats. */
+#include <immintrin.h>
+
+enum { W = 16 };
+typedef __m512 vf;
+typedef int32_t vi __attribute__((vector_size(64)));
+typedef __m512d vd;
+typedef __mmask16 vm;
+
+INLINE vf vset(float a)                { return _mm512_set1_ps(a); }
+INLINE vi viset(int32_t a)             { return (vi)_mm512_set1_epi32(a); }
+INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 }; }
+INLINE vf vload(const float *p)        { return _mm512_loadu_ps(p); }
+INLINE void vstore(float *p, vf a)     { _mm512_storeu_ps(p, a); }
+INLINE vi viload(const void *p)        { return (vi)_mm512_loadu_si512(p); }
+INLINE void vistore(void *p, vi a)     { _mm512_storeu_si512(p, (__m512i)a); }
+
+/* The first n lanes, 0 <= n <= W; nothing beyond them is touched. Lanes that are not loaded are 0. */
+INLINE vm vfirst(int64_t n)                        { return (vm)_bzhi_u32(0xffff, (unsigned)n); }
+INLINE vf vload_n(const float *p, int64_t n)       { return _mm512_maskz_loadu_ps(vfirst(n), p); }
+INLINE void vstore_n(float *p, vf a, int64_t n)    { _mm512_mask_storeu_ps(p, vfirst(n), a); }
+INLINE vi viload_n(const void *p, int64_t n)       { return (vi)_mm512_maskz_loadu_epi32(vfirst(n), p); }
+INLINE void vistore_n(void *p, vi a, int64_t n)    { _mm512_mask_storeu_epi32(p, vfirst(n), (__m512i)a); }
+
+INLINE vf vfma(vf a, vf b, vf c)       { return _mm512_fmadd_ps(a, b, c); }
+INLINE vf vsqrt(vf a)                  { return _mm512_sqrt_ps(a); }
+/* a > b ? a : b, and so b where either is NaN. */
+INLINE vf vmax(vf a, vf b)             { return _mm512_max_ps(a, b); }
+INLINE vf vmin(vf a, vf b)             { return _mm512_min_ps(a, b); }
+
+INLINE vm vlt(vf a, vf b)              { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+INLINE vm vle(vf a, vf b)              { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+INLINE vm veq(vf a, vf b)              { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+INLINE vm vne(vf a, vf b)              { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+INLINE vm vieq(vi a, vi b)             { return _mm512_cmpeq_epi32_mask((__m512i)a, (__m512i)b); }
+INLINE vm vilt(vi a, vi b)             { return _mm512_cmplt_epi32_mask((__m512i)a, (__m512i)b); }
+INLINE vm vand(vm a, vm b)             { return (vm)(a & b); }
+INLINE vm vor(vm a, vm b)              { return (vm)(a | b); }
+INLINE vm vnot(vm a)                   { return (vm)~a; }
+INLINE bool vany(vm a)                 { return a != 0; }
+INLINE unsigned vmask_bits(vm a)       { return a; }                        /* bit i: lane i */
+INLINE vf vselect(vm m, vf a, vf b)    { return _mm512_mask_blend_ps(m, b, a); }
+INLINE vi viselect(vm m, vi a, vi b)   { return (vi)_mm512_mask_blend_epi32(m, (__m512i)b, (__m512i)a); }
+
+INLINE vf vtof(vi a)                   { return _mm512_cvtepi32_ps((__m512i)a); }
+INLINE vi vshr(vi a, int n)            { return (vi)_mm512_srli_epi32((__m512i)a, (unsigned)n); }   /* zeros come in */
+/* W bytes, as integers. */
+INLINE vi vload_bytes(const uint8_t *p) { return (vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
+/* 1 where the mask is set, else 0, as W bytes. */
+INLINE void vstore_mask(uint8_t *p, vm m) { _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(m, 1)); }
+
+/* The 64-bit products of unsigned lanes with m: high and low halves. */
+INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)
+{
+    __m512i f = _mm512_set1_epi32((int32_t)m), x = (__m512i)a;
+    __m512i even = _mm512_mul_epu32(x, f), odd = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), f);
+    *low = (vi)_mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+    *high = (vi)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+}
+
+INLINE vd vdset(double a)              { return _mm512_set1_pd(a); }
+INLINE vd vdload(const double *p)      { return _mm512_loadu_pd(p); }
+INLINE void vdstore(double *p, vd a)   { _mm512_storeu_pd(p, a); }
+INLINE vd vlow(vf a)                   { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }      /* lanes 0..W/2-1 */
+INLINE vd vhigh(vf a)                  { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
+INLINE vf vjoin(vd low, vd high)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
+
+/* The last steps of lanes_sum and lanes_max within one vector. */
+INLINE float vsum_tree(vf a)
+{
+    __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    __m128 c = _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
+    c = _mm_add_ps(c, _mm_movehl_ps(c, c));
+    return _mm_cvtss_f32(_mm_add_ss(c, _mm_movehdup_ps(c)));
+}
+INLINE float vmax_tree(vf a)
+{
+    __m256 b = _mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    __m128 c = _mm_max_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
+    c = _mm_max_ps(c, _mm_movehl_ps(c, c));
+    return _mm_cvtss_f32(_mm_max_ss(c, _mm_movehdup_ps(c)));
+}

@@ -1,0 +1,159 @@
+/* simd_portable.h: simd.h's vectors of 4 floats, in the compilers' own vector notation: SSE2 on x86, NEON on AArch64, and
+ * scalar code where there is neither. Intrinsics stand where the notation has no word: square roots, fused multiply-add. */
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+enum { W = 4 };
+typedef float vf __attribute__((vector_size(16)));
+typedef int32_t vi __attribute__((vector_size(16)));
+typedef uint32_t vu_ __attribute__((vector_size(16)));
+typedef double vd __attribute__((vector_size(16)));
+typedef int64_t vl_ __attribute__((vector_size(16)));
+typedef vi vm;                          /* -1 or 0 */
+
+INLINE vf vset(float a)                { return (vf){ a, a, a, a }; }
+INLINE vi viset(int32_t a)             { return (vi){ a, a, a, a }; }
+INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3 }; }
+INLINE vf vload(const float *p)        { vf a; memcpy(&a, p, sizeof a); return a; }
+INLINE void vstore(float *p, vf a)     { memcpy(p, &a, sizeof a); }
+INLINE vi viload(const void *p)        { vi a; memcpy(&a, p, sizeof a); return a; }
+INLINE void vistore(void *p, vi a)     { memcpy(p, &a, sizeof a); }
+
+/* The first n lanes, 0 <= n <= W; nothing beyond them is touched. Lanes that are not loaded are 0. */
+INLINE vm vfirst(int64_t n)            { return viota() < viset((int32_t)n); }
+INLINE vi viload_n(const void *p, int64_t n)
+{
+    int32_t a[W] = { 0 };
+    memcpy(a, p, (size_t)n * sizeof a[0]);
+    return viload(a);
+}
+INLINE void vistore_n(void *p, vi a, int64_t n)    { memcpy(p, &a, (size_t)n * sizeof(int32_t)); }
+INLINE vf vload_n(const float *p, int64_t n)       { return (vf)viload_n(p, n); }
+INLINE void vstore_n(float *p, vf a, int64_t n)    { vistore_n(p, (vi)a, n); }
+
+INLINE vm vlt(vf a, vf b)              { return a < b; }
+INLINE vm vle(vf a, vf b)              { return a <= b; }
+INLINE vm veq(vf a, vf b)              { return a == b; }
+INLINE vm vne(vf a, vf b)              { return a != b; }
+INLINE vm vieq(vi a, vi b)             { return a == b; }
+INLINE vm vilt(vi a, vi b)             { return a < b; }
+INLINE vm vand(vm a, vm b)             { return a & b; }
+INLINE vm vor(vm a, vm b)              { return a | b; }
+INLINE vm vnot(vm a)                   { return ~a; }
+INLINE bool vany(vm a)                 { vl_ l = (vl_)a; return (l[0] | l[1]) != 0; }
+INLINE unsigned vmask_bits(vm a)                                            /* bit i: lane i */
+{
+    return (unsigned)((a[0] & 1) | (a[1] & 2) | (a[2] & 4) | (a[3] & 8));
+}
+INLINE vi viselect(vm m, vi a, vi b)   { return (m & a) | (~m & b); }
+INLINE vf vselect(vm m, vf a, vf b)    { return (vf)viselect(m, (vi)a, (vi)b); }
+
+/* a > b ? a : b, and so b where either is NaN. */
+INLINE vf vmax(vf a, vf b)
+{
+#if defined(__SSE2__)
+    return _mm_max_ps(a, b);
+#else
+    return vselect(a > b, a, b);
+#endif
+}
+INLINE vf vmin(vf a, vf b)
+{
+#if defined(__SSE2__)
+    return _mm_min_ps(a, b);
+#else
+    return vselect(a < b, a, b);
+#endif
+}
+
+INLINE vf vsqrt(vf a)
+{
+#if defined(__SSE2__)
+    return _mm_sqrt_ps(a);
+#elif defined(__aarch64__)
+    return vsqrtq_f32(a);
+#else
+    return (vf){ sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3]) };
+#endif
+}
+
+INLINE vf vtof(vi a)                   { return __builtin_convertvector(a, vf); }
+INLINE vi vshr(vi a, int n)            { return (vi)((vu_)a >> n); }         /* zeros come in */
+/* W bytes, as integers. */
+INLINE vi vload_bytes(const uint8_t *p) { return (vi){ p[0], p[1], p[2], p[3] }; }
+/* 1 where the mask is set, else 0, as W bytes. */
+INLINE void vstore_mask(uint8_t *p, vm m)
+{
+    for (int i = 0; i < W; i++)
+        p[i] = (uint8_t)(m[i] & 1);
+}
+
+/* The 64-bit products of unsigned lanes with m: high and low halves. */
+INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)
+{
+#if defined(__SSE2__)
+    __m128i f = _mm_set1_epi32((int32_t)m), x = (__m128i)a, odd_mask = _mm_set_epi32(-1, 0, -1, 0);
+    __m128i even = _mm_mul_epu32(x, f), odd = _mm_mul_epu32(_mm_srli_epi64(x, 32), f);
+    *low = (vi)_mm_or_si128(_mm_andnot_si128(odd_mask, even), _mm_slli_epi64(odd, 32));
+    *high = (vi)_mm_or_si128(_mm_srli_epi64(even, 32), _mm_and_si128(odd_mask, odd));
+#else
+    for (int i = 0; i < W; i++) {
+        uint64_t product = (uint64_t)(uint32_t)a[i] * m;
+        (*high)[i] = (int32_t)(product >> 32);
+        (*low)[i] = (int32_t)product;
+    }
+#endif
+}
+
+INLINE vd vdset(double a)              { return (vd){ a, a }; }
+INLINE vd vdload(const double *p)      { vd a; memcpy(&a, p, sizeof a); return a; }
+INLINE void vdstore(double *p, vd a)   { memcpy(p, &a, sizeof a); }
+#if defined(__SSE2__)
+INLINE vd vlow(vf a)                   { return _mm_cvtps_pd(a); }           /* lanes 0..W/2-1 */
+INLINE vd vhigh(vf a)                  { return _mm_cvtps_pd(_mm_movehl_ps(a, a)); }
+INLINE vf vjoin(vd low, vd high)       { return _mm_movelh_ps(_mm_cvtpd_ps(low), _mm_cvtpd_ps(high)); }
+#else
+INLINE vd vlow(vf a)                   { return (vd){ a[0], a[1] }; }
+INLINE vd vhigh(vf a)                  { return (vd){ a[2], a[3] }; }
+INLINE vf vjoin(vd low, vd high)
+{
+    return (vf){ (float)low[0], (float)low[1], (float)high[0], (float)high[1] };
+}
+#endif
+
+#if defined(__aarch64__)
+INLINE vf vfma(vf a, vf b, vf c)       { return vfmaq_f32(c, a, b); }
+#else
+/* p + c rounded to odd: of the two doubles around an inexact sum, the one whose last bit is 1. Rounded once more to
+ * float it gives what rounding the exact sum at once would give (Boldo and Melquiond 2008): 53 >= 24 + 2 bits. */
+INLINE vd sum_to_odd(vd p, vd c)
+{
+    vd s = p + c, from_c = s - p, error = (p - (s - from_c)) + (c - from_c), zero = vdset(0);
+    vl_ one = { 1, 1 };
+    vl_ inexact = (vl_)(error < zero) | (vl_)(error > zero);                /* false for NaN: infinities stay */
+    vl_ even = ((vl_)s & one) - one;
+    vl_ toward = ((vl_)(error < zero) ^ (vl_)(s < zero)) | one;             /* 1: away from 0, -1: to 0 */
+    return (vd)((vl_)s + (toward & inexact & even));
+}
+
+/* The product of two floats is a double, exactly. */
+INLINE vf vfma(vf a, vf b, vf c)
+{
+    return vjoin(sum_to_odd(vlow(a) * vlow(b), vlow(c)), sum_to_odd(vhigh(a) * vhigh(b), vhigh(c)));
+}
+#endif
+
+/* The last steps of lanes_sum and lanes_max within one vector. */
+INLINE float vsum_tree(vf a)
+{
+    float b0 = a[0] + a[2], b1 = a[1] + a[3];
+    return b0 + b1;
+}
+INLINE float vmax_tree(vf a)
+{
+    float b0 = a[0] > a[2] ? a[0] : a[2], b1 = a[1] > a[3] ? a[1] : a[3];
+    return b0 > b1 ? b0 : b1;
+}
