@@ -21,9 +21,6 @@
 
 #include "kaeru/autograd.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 #pragma GCC visibility push(default)
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
@@ -33,10 +30,12 @@ struct Module {
     AgOwned owned;              /* frees a half-built module if an error unwinds its scope */
     const char *type;           /* the struct's name */
     size_t size;                /* of the whole struct */
-    struct Slot *slots;         /* what was registered, in order */
+    struct ModuleSlot *slots;   /* what was registered, in order */
     int n_slots, room;
+    Module *parent;             /* the module that holds this one, in its slot number `index`; NULL: none */
+    int index;
     bool training;              /* true at first; nn_train and nn_eval set it for all below */
-    bool adopted;               /* some module holds this one */
+    Tensor *(*forward)(void *self, Tensor *x);      /* of layers with one input, for Sequential; else NULL */
 };
 
 /* A new zeroed struct of the type, which must start with `Module module`. The caller owns it: nn_free, or make it a
@@ -47,7 +46,7 @@ struct Module {
 Module *nn_new_at(Site at, size_t size, const char *type);
 
 /* parent->field = child, registered under the field's name; the parent owns it now. A module may be the child of one
- * parent only; share parameters with nn_tie. */
+ * parent only; share parameters with nn_tie. Names have up to 47 characters, no dot, and are unique in their module. */
 #define nn_child(parent, field, child) nn_child_named(parent, field, #field, child)
 #define nn_child_named(parent, field, name, child) \
     nn_add_child_at(AG_HERE, &(parent)->module, name, (void **)&(parent)->field, ((parent)->field = (child)))
@@ -60,24 +59,27 @@ void nn_add_child_at(Site at, Module *parent, const char *name, void **field, vo
 #define nn_buffer(parent, field, shape) \
     nn_add_tensor_at(AG_HERE, &(parent)->module, #field, &(parent)->field, shape, false)
 Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained);
-/* Makes parent->field the same parameter as `tensor` of another module in the same tree (tied weights): trained, counted
- * and freed once, and saved once, under its first name. The field's own tensor, if it has one, is freed. */
+/* Makes parent->field the same parameter as `tensor`, which the same tree holds elsewhere (tied weights): trained,
+ * counted and freed once, and saved once, under its first name. The field's own tensor, if it has one, must have the
+ * same shape and is freed; what was tied to that is tied to `tensor` now. */
 #define nn_tie(parent, field, tensor) \
     nn_tie_at(AG_HERE, &(parent)->module, #field, &(parent)->field, tensor)
 void nn_tie_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor);
 
-/* A list of modules as a module: children named "0", "1", ... */
-typedef struct { Module module; Module **items; int n; } ModuleList;
+/* A list of modules as a module: n children named "0", "1", ... */
+typedef struct { Module module; int n; } ModuleList;
 ModuleList *nn_list_new_at(Site at);
 void nn_list_add_at(Site at, ModuleList *list, void *child);
-/* Item i as a pointer to Type. */
+void *nn_list_item_at(Site at, const ModuleList *list, int i);
 #define nn_list_new()      nn_list_new_at(AG_HERE)
 #define nn_list_add(...)   nn_list_add_at(AG_HERE, __VA_ARGS__)
-#define nn_item(Type, list, i) ((Type *)(list)->items[i])
+/* Item i as a pointer to Type. */
+#define nn_item(Type, list, i) ((Type *)nn_list_item_at(AG_HERE, list, i))
 
 /* Frees a module, all below it, and their parameters. NULL is fine. Takes any module's pointer. */
 void nn_free(void *module);
-/* A copy with parameters of its own (and the same values, settings and ties). */
+/* A copy with parameters of its own (and the same values, modes and ties). What is not in a slot, numbers and
+ * pointers, is copied as it is. */
 void *nn_clone_at(Site at, const void *module);
 #define nn_clone(module) nn_clone_at(AG_HERE, module)
 /* Training mode (dropout drops) or evaluation mode, for all below. */
@@ -85,14 +87,15 @@ void nn_train(void *module);
 void nn_eval(void *module);
 void nn_zero_grad(void *module);
 
-/* The parameters and buffers below a module, by dotted name, in order of registration; tied ones once. Valid until the
- * module changes; free with nn_parameters_free. */
+/* The parameters and buffers below a module, by dotted name, in order of registration; tied ones once, under their
+ * first name. `trained` is whether it wants a gradient: tensor_requires_grad(t, false) freezes a parameter. Valid until
+ * the module changes; free with nn_parameters_free. */
 typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NamedTensor;
 typedef struct { AgOwned owned; NamedTensor *item; int n; } Parameters;
 Parameters *nn_parameters_at(Site at, void *module);
 void nn_parameters_free(Parameters *p);
 #define nn_parameters(module) nn_parameters_at(AG_HERE, module)
-/* The one of that name, or NULL. */
+/* The one of that name ("fc1.weight"), or NULL. */
 Tensor *nn_find(void *module, const char *name);
 int64_t nn_count(void *module);                                     /* trained numbers, tied ones once */
 /* A table: module tree, parameter shapes and counts. */
@@ -100,14 +103,21 @@ void nn_summary(void *module, FILE *out);
 
 /* ---- initialization (in place, on one tensor; random ones draw from this thread's generator) ---------------------- */
 
-/* fan_in is the product of all sizes but the first, fan_out that of all but the second. */
-void nn_init_constant(Tensor *w, double value);
-void nn_init_uniform(Tensor *w, double low, double high);
-void nn_init_normal(Tensor *w, double mean, double deviation);
-void nn_init_xavier_uniform(Tensor *w, double gain);                /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
-void nn_init_xavier_normal(Tensor *w, double gain);
-void nn_init_kaiming_uniform(Tensor *w, double a);                  /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
-void nn_init_kaiming_normal(Tensor *w, double a);
+/* fan_in is the product of all sizes but the first, fan_out that of all but the second; two dimensions or more. */
+void nn_init_constant_at(Site at, Tensor *w, double value);
+void nn_init_uniform_at(Site at, Tensor *w, double low, double high);
+void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation);
+void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain);        /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
+void nn_init_xavier_normal_at(Site at, Tensor *w, double gain);         /* deviation gain sqrt(2/(fan_in+fan_out)) */
+void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a);          /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
+void nn_init_kaiming_normal_at(Site at, Tensor *w, double a);           /* deviation sqrt(2/((1+a^2) fan_in)) */
+#define nn_init_constant(...)        nn_init_constant_at(AG_HERE, __VA_ARGS__)
+#define nn_init_uniform(...)         nn_init_uniform_at(AG_HERE, __VA_ARGS__)
+#define nn_init_normal(...)          nn_init_normal_at(AG_HERE, __VA_ARGS__)
+#define nn_init_xavier_uniform(...)  nn_init_xavier_uniform_at(AG_HERE, __VA_ARGS__)
+#define nn_init_xavier_normal(...)   nn_init_xavier_normal_at(AG_HERE, __VA_ARGS__)
+#define nn_init_kaiming_uniform(...) nn_init_kaiming_uniform_at(AG_HERE, __VA_ARGS__)
+#define nn_init_kaiming_normal(...)  nn_init_kaiming_normal_at(AG_HERE, __VA_ARGS__)
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
@@ -148,8 +158,10 @@ typedef enum { NN_IDENTITY, NN_RELU, NN_GELU, NN_GELU_ERF, NN_TANH, NN_SIGMOID }
 Tensor *nn_activate(Activation kind, Tensor *x);
 const char *nn_activation_name(Activation kind);
 
-/* Modules in a row, each fed with the one before: Linear, Embedding, LayerNorm, Dropout and activations. */
-typedef struct { Module module; ModuleList *layers; } Sequential;
+/* Modules in a row, each fed with the one before: Linear, Embedding, LayerNorm, Dropout, activations, another
+ * Sequential, or a layer of your own whose constructor sets module.forward. It is a list: nn_item and n work on it, and
+ * parameters are called "0.weight", as PyTorch has it. */
+typedef ModuleList Sequential;
 Sequential *nn_sequential_new_at(Site at);
 void nn_sequential_add_at(Site at, Sequential *s, void *layer);
 void nn_sequential_activation_at(Site at, Sequential *s, Activation kind);
@@ -158,7 +170,6 @@ Tensor *(nn_sequential)(Sequential *s, Tensor *x);
 #define nn_sequential_add(...)          nn_sequential_add_at(AG_HERE, __VA_ARGS__)
 #define nn_sequential_activation(...)   nn_sequential_activation_at(AG_HERE, __VA_ARGS__)
 #define nn_sequential(...)              AG_CALL("nn_sequential", (nn_sequential)(__VA_ARGS__))
-/* A layer of your own joins a Sequential when its module has a one-input forward: set module.forward. */
 
 /* ---- losses: the usual forms; all options are in ops.h ------------------------------------------------------------ */
 
@@ -236,7 +247,4 @@ bool nn_checkpoint_load(const char *path, void *module, Optimizer *o, Settings *
 bool nn_checkpoint_settings(const char *path, Settings *settings);
 
 #pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif
