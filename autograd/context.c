@@ -258,7 +258,7 @@ _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
         n += snprintf(c->message + n, size - (size_t)n, ", in %s called at %s:%d", c->call[i].name,
                       c->call[i].site.file, c->call[i].site.line);
     if ((size_t)n < size) snprintf(c->message + n, size - (size_t)n, ")");
-    c->failed = true;
+    c->failed = c->depth > 0;               /* the next ag_end unwinds */
     c->keep_graph = false;
     if (c->handler) c->handler(c->message);
     else fprintf(stderr, "kaeru: %s\n", c->message);

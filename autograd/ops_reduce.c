@@ -1,0 +1,308 @@
+/* ops_reduce.c: operations that take dimensions away: sum, mean, variance, largest and smallest. */
+#include "tensor.h"
+
+
+/* ---- which dimensions go ------------------------------------------------------------------------------------------ */
+
+/* The dimensions that go, the result's shape with them as size 1 and without them, and how many items are joined. */
+typedef struct { bool gone[AG_MAX_DIMS]; Shape kept, dropped; int64_t count; } Reduction;
+
+static Reduction plan(Site at, const char *what, const Tensor *x, Dims dims, bool empty_is_misuse)
+{
+    Reduction r = { .kept = x->shape, .count = 1 };
+    char text[AG_SHAPE_TEXT];
+    for (int i = 0; i < dims.n; i++) {
+        int d = check_dim(at, what, x, dims.dim[i]);
+        if (r.gone[d]) ag_misuse(at, what, "dimension %d is named twice", dims.dim[i]);
+        r.gone[d] = true;
+        r.count *= x->shape.dim[d];
+        r.kept.dim[d] = 1;
+    }
+    if (r.count == 0 && empty_is_misuse)
+        ag_misuse(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape, text));
+    for (int i = 0; i < x->shape.ndim; i++)
+        if (!r.gone[i]) r.dropped.dim[r.dropped.ndim++] = x->shape.dim[i];
+    return r;
+}
+
+/* Neighboring dimensions that go, as one: x seen as (outer, n, inner). Returns false if they are not neighbors. */
+static bool as_one(const Reduction *r, const Shape *x, int64_t *outer, int64_t *n, int64_t *inner)
+{
+    int first = 0, last = x->ndim - 1;
+    while (first < x->ndim && !r->gone[first]) first++;
+    while (last >= 0 && !r->gone[last]) last--;
+    *outer = *n = *inner = 1;
+    for (int i = 0; i < x->ndim; i++) {
+        if (i < first) *outer *= x->dim[i];
+        else if (i <= last) *n *= x->dim[i];
+        else *inner *= x->dim[i];
+        if (i > first && i < last && !r->gone[i]) return false;
+    }
+    return true;
+}
+
+/* x with the dimensions that go moved to the end, for operations that want them together; in *moved, NULL if none. */
+static const real *together(Site at, const char *what, const Reduction *r, const Tensor *x, Buffer **moved,
+                            int64_t *outer, int64_t *n, int64_t *inner)
+{
+    *moved = NULL;
+    if (as_one(r, &x->shape, outer, n, inner)) return reals(x);
+    KWalk walk = { .ndim = 0 };
+    int64_t stride[AG_MAX_DIMS], step = x->numel;
+    broadcast_strides(&x->shape, &x->shape, stride);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < x->shape.ndim; i++) {
+            if (r->gone[i] != (pass == 1)) continue;
+            walk.dim[walk.ndim] = x->shape.dim[i];
+            walk.b[walk.ndim++] = stride[i];
+        }
+    for (int i = 0; i < walk.ndim; i++) {
+        if (walk.dim[i]) step /= walk.dim[i];
+        walk.a[i] = step;
+    }
+    *moved = buffer_new(at, what, (size_t)x->numel * sizeof(real));
+    k_copy(&walk, buffer_data(*moved), reals(x), sizeof(real));
+    *n = r->count;
+    *outer = r->count ? x->numel / r->count : shape_numel(r->dropped);
+    *inner = 1;
+    return buffer_data(*moved);
+}
+
+typedef struct { Shape kept; double scale; bool unbiased; } ReduceArgs;
+
+/* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated ----------------------------- */
+
+static Tensor *sum_scaled(Site at, int op, Tensor *x, Dims dims, bool keep, bool mean)
+{
+    const char *name = op_table[op].name;
+    check_tensor(at, name, "x", x, AG_REAL);
+    Reduction r = plan(at, name, x, dims, false);
+    double scale = mean ? 1 / (double)r.count : 1;              /* the mean of nothing is 0/0 = NaN, as in NumPy */
+    Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
+    Buffer *moved;
+    int64_t outer, n, inner;
+    const real *values = together(at, name, &r, x, &moved, &outer, &n, &inner);
+    k_sum(outer, n, inner, reals(y), values, (real)scale, false);
+    buffer_release(moved);
+    return op_done(y);
+}
+
+/* dx = (or +=) the small array repeated to x's shape. */
+static void repeat_into(Tensor *x, const real *small, const Shape *kept)
+{
+    Grad g = grad_into(x);
+    KWalk walk = walk_over(&x->shape, &x->shape, kept);
+    if (g.add) k_copy_add(&walk, g.data, small);
+    else k_copy(&walk, g.data, small, sizeof(real));
+}
+
+static void sum_scaled_backward(Tensor *y)
+{
+    ReduceArgs *args = y->args;
+    if (args->scale == 1) {
+        repeat_into(y->in[0], grad_of(y), &args->kept);
+        return;
+    }
+    Buffer *scaled = buffer_new(y->site, y->op->name, (size_t)y->numel * sizeof(real));
+    k_unary(K_SCALE, y->numel, buffer_data(scaled), grad_of(y), args->scale, 0);
+    repeat_into(y->in[0], buffer_data(scaled), &args->kept);
+    buffer_release(scaled);
+}
+
+static Tensor *reduce_sample(Sample *s, Tensor *op(Site, Tensor *, Dims, bool))
+{
+    switch (s->number) {
+    case 0: return op(AG_HERE, sample_in(s, 0, SCALAR), (Dims){ 0, { 0 } }, false);
+    case 1: return op(AG_HERE, sample_in(s, 0, SHAPE(7)), DIMS(0), false);
+    case 2: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(-1), true);
+    case 3: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(0), false);
+    case 4: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(0, 1), false);
+    case 5: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(1), true);
+    case 6: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(0, 2), false);
+    case 7: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 2, 3)), DIMS(-1, 0, 1), true);
+    case 8: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 2, 3, 2)), DIMS(1, 3), false);
+    default: return NULL;
+    }
+}
+
+Tensor *ag_sum_dims_at(Site at, Tensor *x, Dims dims, bool keep)
+{
+    return sum_scaled(at, OP_sum_dims, x, dims, keep, false);
+}
+
+void sum_dims_backward(Tensor *y)
+{
+    sum_scaled_backward(y);
+}
+
+Tensor *sum_dims_sample(Sample *s)
+{
+    if (s->number == 9) return ag_sum_dims(sample_in(s, 0, SHAPE(3, 0)), DIMS(1), false);
+    return reduce_sample(s, ag_sum_dims_at);
+}
+
+Tensor *ag_mean_dims_at(Site at, Tensor *x, Dims dims, bool keep)
+{
+    return sum_scaled(at, OP_mean_dims, x, dims, keep, true);
+}
+
+void mean_dims_backward(Tensor *y)
+{
+    sum_scaled_backward(y);
+}
+
+Tensor *mean_dims_sample(Sample *s)
+{
+    return reduce_sample(s, ag_mean_dims_at);
+}
+
+/* ---- variance: y = sum (x - m)² / n, n-1 if unbiased         dx = dy 2 (x - m) / n --------------------------------- */
+
+Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
+{
+    check_tensor(at, "var_dims", "x", x, AG_REAL);
+    Reduction r = plan(at, "var_dims", x, dims, false);
+    double scale = 1 / (double)(unbiased ? r.count - 1 : r.count);
+    Tensor *y = op_new(at, OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
+    real *mean = op_save(y, y->numel);
+    Buffer *moved;
+    int64_t outer, n, inner;
+    const real *values = together(at, "var_dims", &r, x, &moved, &outer, &n, &inner);
+    k_var(outer, n, inner, reals(y), mean, values, (real)scale);
+    buffer_release(moved);
+    return op_done(y);
+}
+
+void var_dims_backward(Tensor *y)
+{
+    Tensor *x = y->in[0];
+    ReduceArgs *args = y->args;
+    size_t bytes = (size_t)x->numel * sizeof(real);
+    Buffer *factor = buffer_new(y->site, "var_dims", (size_t)y->numel * sizeof(real));
+    Buffer *deviation = buffer_new(y->site, "var_dims", bytes);
+    k_unary(K_SCALE, y->numel, buffer_data(factor), grad_of(y), 2 * args->scale, 0);
+    KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
+    k_binary(K_SUB, &walk, buffer_data(deviation), reals(x), buffer_data(y->saved));
+    Grad g = grad_into(x);
+    k_binary_backward(K_MUL, true, &walk, g.data, buffer_data(deviation), buffer_data(factor), NULL, NULL, g.add);
+    buffer_release(deviation);
+    buffer_release(factor);
+}
+
+static Tensor *var_biased(Site at, Tensor *x, Dims dims, bool keep)
+{
+    return ag_var_dims_at(at, x, dims, false, keep);
+}
+
+Tensor *var_dims_sample(Sample *s)
+{
+    if (s->number < 9) return reduce_sample(s, var_biased);
+    if (s->number == 9) return ag_var_dims(sample_in(s, 0, SHAPE(3, 5)), DIMS(1), true, true);
+    if (s->number == 10) return ag_var_dims(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(0, 2), true, false);
+    return NULL;
+}
+
+/* ---- largest and smallest along a dimension                  dy goes to the chosen entry --------------------------- */
+
+typedef struct { int64_t outer, n, inner; } AlongArgs;
+
+static Tensor *extreme(Site at, int op, Tensor *x, int dim, bool keep, bool least)
+{
+    const char *name = op_table[op].name;
+    check_tensor(at, name, "x", x, AG_REAL);
+    Reduction r = plan(at, name, x, DIMS(dim), true);
+    Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    AlongArgs along;
+    as_one(&r, &x->shape, &along.outer, &along.n, &along.inner);
+    int32_t *index = NULL;
+    if (y->op) {
+        *(AlongArgs *)op_args(y, sizeof along) = along;
+        index = (int32_t *)(void *)op_save(y, y->numel);
+    }
+    k_max(along.outer, along.n, along.inner, reals(y), index, reals(x), least);
+    return op_done(y);
+}
+
+static void extreme_backward(Tensor *y)
+{
+    AlongArgs *along = y->args;
+    const int32_t *index = buffer_data(y->saved);
+    Grad g = grad_into(y->in[0]);
+    if (!g.add) k_fill(y->in[0]->numel, g.data, 0);
+    for (int64_t i = 0; i < y->numel; i++) {
+        int64_t o = i / along->inner, in = i % along->inner;
+        g.data[(o * along->n + index[i]) * along->inner + in] += grad_of(y)[i];
+    }
+}
+
+static Tensor *extreme_sample(Sample *s, Tensor *op(Site, Tensor *, int, bool))
+{
+    switch (s->number) {
+    case 0: return op(AG_HERE, sample_apart(s, 0, SHAPE(1)), 0, false);
+    case 1: return op(AG_HERE, sample_apart(s, 0, SHAPE(7)), -1, true);
+    case 2: return op(AG_HERE, sample_apart(s, 0, SHAPE(3, 5)), 1, false);
+    case 3: return op(AG_HERE, sample_apart(s, 0, SHAPE(3, 5)), 0, false);
+    case 4: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 3, 4)), 1, true);
+    case 5: return op(AG_HERE, sample_apart(s, 0, SHAPE(2, 3, 4)), 2, false);
+    case 6: return op(AG_HERE, sample_apart(s, 0, SHAPE(0, 3)), 1, false);
+    case 7: return op(AG_HERE, sample_apart(s, 0, SHAPE(4, 1, 3)), 1, false);
+    default: return NULL;
+    }
+}
+
+Tensor *ag_max_dim_at(Site at, Tensor *x, int dim, bool keep)
+{
+    return extreme(at, OP_max_dim, x, dim, keep, false);
+}
+
+void max_dim_backward(Tensor *y)
+{
+    extreme_backward(y);
+}
+
+Tensor *max_dim_sample(Sample *s)
+{
+    return extreme_sample(s, ag_max_dim_at);
+}
+
+Tensor *ag_min_dim_at(Site at, Tensor *x, int dim, bool keep)
+{
+    return extreme(at, OP_min_dim, x, dim, keep, true);
+}
+
+void min_dim_backward(Tensor *y)
+{
+    extreme_backward(y);
+}
+
+Tensor *min_dim_sample(Sample *s)
+{
+    return extreme_sample(s, ag_min_dim_at);
+}
+
+/* ---- over everything ---------------------------------------------------------------------------------------------- */
+
+static Dims all_dims(Site at, const char *what, const Tensor *x)
+{
+    check_tensor(at, what, "x", x, AG_REAL);
+    Dims all = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
+    return all;
+}
+
+Tensor *ag_sum_at(Site at, Tensor *x)
+{
+    return ag_sum_dims_at(at, x, all_dims(at, "sum", x), false);
+}
+
+Tensor *ag_mean_at(Site at, Tensor *x)
+{
+    return ag_mean_dims_at(at, x, all_dims(at, "mean", x), false);
+}
+
+Tensor *ag_max_at(Site at, Tensor *x)
+{
+    check_tensor(at, "max", "x", x, AG_REAL);
+    return ag_max_dim_at(at, ag_reshape_at(at, x, SHAPE(-1)), 0, false);
+}
