@@ -1,0 +1,50 @@
+/* clone.c: a copy of a whole module.
+ *
+ * First the tree of structs, then the tensors. Both trees have the same shape, so two walks that go in step meet the
+ * original of each slot; what two slots share there, their copies share here. */
+#include "module.h"
+
+#include <string.h>
+
+static Module *copy_tree(Site at, const Module *original)
+{
+    Module *copy = module_twin(at, original);
+    for (int i = 0; i < original->n_slots; i++) {
+        const ModuleSlot *from = &original->slots[i];
+        ModuleSlot *to = &copy->slots[i];
+        memcpy(to->name, from->name, sizeof to->name);
+        to->offset = from->offset;
+        slot_fill(copy, to, from->child ? copy_tree(at, from->child) : NULL, NULL);
+    }
+    return copy;
+}
+
+/* The slot of the copy that stands where the original has its first one with t; NULL if that is not before `limit`. */
+static ModuleSlot *copy_of_first(const Module *original, Module *copy, const Tensor *t, const ModuleSlot *limit)
+{
+    Walk from = walk_below(original), to = walk_below(copy);
+    for (ModuleSlot *slot; (slot = walk_slot(&from)) != limit; ) {
+        ModuleSlot *other = walk_slot(&to);
+        if (slot->tensor == t) return other;
+    }
+    return NULL;
+}
+
+void *nn_clone_at(Site at, const void *module)
+{
+    Module *copy = copy_tree(at, module);
+    Walk from = walk_below(module), to = walk_below(copy);
+    for (ModuleSlot *slot, *twin; (slot = walk_slot(&from)) != NULL && (twin = walk_slot(&to)) != NULL; ) {
+        ModuleSlot *shared = slot->tied ? copy_of_first(module, copy, slot->tensor, slot) : NULL;
+        if (shared) {
+            slot_set_tensor(to.holder, twin, shared->tensor, true);
+            continue;
+        }
+        Tensor *t = tensor_new_owned_at(at, tensor_shape(slot->tensor), tensor_dtype(slot->tensor));
+        slot_set_tensor(to.holder, twin, t, false);
+        tensor_copy_at(at, t, slot->tensor);
+        tensor_requires_grad_at(at, t, tensor_wants_grad(slot->tensor));
+    }
+    name_tensors(at, copy);
+    return copy;
+}

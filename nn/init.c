@@ -1,0 +1,73 @@
+/* init.c: first values of parameters.
+ *
+ * Bounds come from the four operations and square roots alone, so they are the same on every machine. */
+#include <math.h>
+
+#include "kaeru/nn.h"
+
+static void check_real(Site at, const char *what, const Tensor *w)
+{
+    if (!w) ag_misuse(at, what, "the tensor is NULL");
+    if (tensor_dtype(w) != AG_REAL) ag_misuse(at, what, "the tensor must hold reals");
+}
+
+typedef struct { double in, out; } Fans;
+
+static Fans fans(Site at, const char *what, const Tensor *w)
+{
+    check_real(at, what, w);
+    Shape shape = tensor_shape(w);
+    char text[AG_SHAPE_TEXT];
+    if (shape.ndim < 2) {
+        ag_misuse(at, what, "needs a tensor of two dimensions or more, this one is %s", shape_text(shape, text));
+    }
+    double inner = 1;
+    for (int i = 2; i < shape.ndim; i++) inner *= (double)shape.dim[i];
+    return (Fans){ .in = (double)shape.dim[1] * inner, .out = (double)shape.dim[0] * inner };
+}
+
+void nn_init_constant_at(Site at, Tensor *w, double value)
+{
+    check_real(at, "nn_init_constant", w);
+    ag_fill(w, value);
+}
+
+void nn_init_uniform_at(Site at, Tensor *w, double low, double high)
+{
+    check_real(at, "nn_init_uniform", w);
+    ag_fill_uniform(w, low, high);
+}
+
+void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation)
+{
+    check_real(at, "nn_init_normal", w);
+    ag_fill_normal(w, mean, deviation);
+}
+
+/* The fill functions are not called on empty tensors: their fans may be 0. */
+
+void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain)
+{
+    Fans fan = fans(at, "nn_init_xavier_uniform", w);
+    double bound = gain * sqrt(6 / (fan.in + fan.out));
+    if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
+}
+
+void nn_init_xavier_normal_at(Site at, Tensor *w, double gain)
+{
+    Fans fan = fans(at, "nn_init_xavier_normal", w);
+    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, gain * sqrt(2 / (fan.in + fan.out)));
+}
+
+void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a)
+{
+    Fans fan = fans(at, "nn_init_kaiming_uniform", w);
+    double bound = sqrt(6 / ((1 + a * a) * fan.in));
+    if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
+}
+
+void nn_init_kaiming_normal_at(Site at, Tensor *w, double a)
+{
+    Fans fan = fans(at, "nn_init_kaiming_normal", w);
+    if (tensor_numel(w) > 0) ag_fill_normal(w, 0, sqrt(2 / ((1 + a * a) * fan.in)));
+}

@@ -1,0 +1,32 @@
+/* layer_norm.c: each row of the last dimension to mean 0 and deviation 1, then scaled and shifted (Ba et al. 2016). */
+#include "kaeru/nn.h"
+
+static Tensor *forward(void *self, Tensor *x)
+{
+    return nn_layer_norm((LayerNorm *)self, x);
+}
+
+/* The Annotated Transformer's files call them otherwise. */
+static bool is_annotated(AgNorm kind)
+{
+    AgNorm annotated = AG_NORM_ANNOTATED;
+    return kind.eps == annotated.eps && kind.eps_inside == annotated.eps_inside && kind.unbiased == annotated.unbiased;
+}
+
+LayerNorm *nn_layer_norm_new_at(Site at, int64_t width, AgNorm kind, bool bias)
+{
+    if (width < 1) ag_misuse(at, "nn_layer_norm_new", "width %lld, must be 1 or more", (long long)width);
+    LayerNorm *l = (LayerNorm *)nn_new_at(at, sizeof *l, "LayerNorm");
+    l->module.forward = forward;
+    l->kind = kind;
+    bool annotated = is_annotated(kind);
+    nn_add_tensor_at(at, &l->module, annotated ? "a_2" : "weight", &l->gamma, SHAPE(width), true);
+    if (bias) nn_add_tensor_at(at, &l->module, annotated ? "b_2" : "bias", &l->beta, SHAPE(width), true);
+    nn_init_constant(l->gamma, 1);
+    return l;
+}
+
+Tensor *(nn_layer_norm)(LayerNorm *l, Tensor *x)                                /* (..,width) -> (..,width) */
+{
+    return ag_layer_norm(x, l->gamma, l->beta, l->kind);
+}

@@ -1,0 +1,28 @@
+/* linear.c: y = x W^T + b. */
+#include <math.h>
+
+#include "kaeru/nn.h"
+
+static Tensor *forward(void *self, Tensor *x)
+{
+    return nn_linear((Linear *)self, x);
+}
+
+Linear *nn_linear_new_at(Site at, int64_t in, int64_t out, bool bias)
+{
+    if (in < 0 || out < 0) ag_misuse(at, "nn_linear_new", "sizes %lld -> %lld", (long long)in, (long long)out);
+    Linear *l = (Linear *)nn_new_at(at, sizeof *l, "Linear");
+    l->module.forward = forward;
+    nn_add_tensor_at(at, &l->module, "weight", &l->weight, SHAPE(out, in), true);
+    if (bias) nn_add_tensor_at(at, &l->module, "bias", &l->bias, SHAPE(out), true);
+
+    double bound = in > 0 ? 1 / sqrt((double)in) : 0;
+    nn_init_uniform(l->weight, -bound, bound);
+    if (bias) nn_init_uniform(l->bias, -bound, bound);
+    return l;
+}
+
+Tensor *(nn_linear)(Linear *l, Tensor *x)                                       /* (..,in) -> (..,out) */
+{
+    return ag_linear(x, l->weight, l->bias);
+}

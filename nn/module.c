@@ -1,0 +1,213 @@
+/* module.c: modules as trees of named slots: birth, children, parameters, ties, lists, end.
+ *
+ * Who frees what, if an error leaves by longjmp at any point: a module without a parent is on this thread's list of
+ * owned objects (ag_own), a module with one belongs to that parent, and a tensor belongs to the first slot that holds
+ * it. Each step below takes its memory before it changes the tree, so there is no moment between the states. */
+#include "module.h"
+
+#include <string.h>
+
+static const char *parent_name(const Module *m)
+{
+    return m->parent ? m->parent->type : "";
+}
+
+/* ---- birth and end ------------------------------------------------------------------------------------------------ */
+
+static void destroy(AgOwned *owned)
+{
+    Module *m = (Module *)owned;            /* its first member */
+    for (int i = 0; i < m->n_slots; i++) {
+        ModuleSlot *slot = &m->slots[i];
+        if (slot->child) destroy(&slot->child->owned);
+        else if (!slot->tied) tensor_free(slot->tensor);
+    }
+    ag_free(m->slots);
+    ag_free(m);
+}
+
+Module *nn_new_at(Site at, size_t size, const char *type)
+{
+    if (size < sizeof(Module)) ag_misuse(at, "nn_new", "%s is smaller than a Module, its first member", type);
+    Module *m = ag_alloc_at(at, 1, size);
+    m->type = type;
+    m->size = size;
+    m->training = true;
+    ag_own(&m->owned, destroy);
+    return m;
+}
+
+void nn_free(void *module)
+{
+    Module *m = module;
+    if (!m) return;
+    if (m->parent) {
+        ag_misuse(AG_HERE, "nn_free", "this %s belongs to a %s: free that instead", m->type, parent_name(m));
+    }
+    ag_disown(&m->owned);
+    destroy(&m->owned);
+}
+
+Module *module_twin(Site at, const Module *original)
+{
+    Module *m = ag_alloc_at(at, 1, original->size);
+    memcpy(m, original, original->size);
+    m->slots = NULL;
+    m->n_slots = m->room = 0;
+    m->parent = NULL;
+    ag_own(&m->owned, destroy);
+    m->slots = ag_alloc_at(at, (size_t)original->n_slots, sizeof *m->slots);
+    m->room = original->n_slots;
+    return m;
+}
+
+/* ---- slots -------------------------------------------------------------------------------------------------------- */
+
+ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length >= SLOT_NAME || strchr(name, '.')) {
+        ag_misuse(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
+    }
+    for (int i = 0; i < m->n_slots; i++) {
+        if (strcmp(m->slots[i].name, name) == 0) ag_misuse(at, what, "%s has a \"%s\" already", m->type, name);
+    }
+    size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
+    if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *))) {
+        ag_misuse(at, what, "the field for \"%s\" does not lie in the struct %s", name, m->type);
+    }
+    if (m->n_slots == m->room) {
+        int room = m->room ? 2 * m->room : 4;
+        m->slots = ag_resize_at(at, m->slots, (size_t)m->n_slots, (size_t)room, sizeof *m->slots);
+        m->room = room;
+    }
+    ModuleSlot *slot = &m->slots[m->n_slots];
+    *slot = (ModuleSlot){ .offset = offset };
+    memcpy(slot->name, name, length + 1);
+    return slot;
+}
+
+static void set_field(Module *m, size_t offset, const void *value)
+{
+    if (offset) memcpy((char *)m + offset, &value, sizeof value);
+}
+
+void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor)
+{
+    slot->child = child;
+    slot->tensor = tensor;
+    if (child) {
+        ag_disown(&child->owned);
+        child->parent = m;
+        child->index = m->n_slots;
+    }
+    set_field(m, slot->offset, child ? (const void *)child : (const void *)tensor);
+    m->n_slots++;
+}
+
+void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied)
+{
+    slot->tensor = tensor;
+    slot->tied = tied;
+    set_field(m, slot->offset, tensor);
+}
+
+static void add_child(Site at, const char *what, Module *parent, const char *name, void **field, Module *child)
+{
+    if (!child) ag_misuse(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
+    if (child->parent) {
+        ag_misuse(at, what, "this %s is in a %s already; to share weights, use nn_tie", child->type, parent_name(child));
+    }
+    if (module_root(parent) == child) {
+        ag_misuse(at, what, "a %s cannot hold the %s that it is in itself", parent->type, child->type);
+    }
+    slot_fill(parent, slot_reserve(at, what, parent, name, field), child, NULL);
+    name_tensors(at, child);
+}
+
+void nn_add_child_at(Site at, Module *parent, const char *name, void **field, void *child)
+{
+    add_child(at, "nn_child", parent, name, field, child);
+}
+
+Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained)
+{
+    const char *what = trained ? "nn_param" : "nn_buffer";
+    ModuleSlot *slot = slot_reserve(at, what, parent, name, field);
+    Tensor *t = tensor_new_owned_at(at, shape, AG_REAL);
+    slot_fill(parent, slot, NULL, t);
+    tensor_requires_grad_at(at, t, trained);
+    if (parent->parent) name_tensors(at, parent);
+    else tensor_name_at(at, t, name);
+    return t;
+}
+
+/* ---- ties --------------------------------------------------------------------------------------------------------- */
+
+/* The slot of that field; NULL: none. */
+static ModuleSlot *field_slot(Module *m, Tensor **field)
+{
+    for (int i = 0; i < m->n_slots; i++) {
+        if ((char *)m + m->slots[i].offset == (char *)field) return &m->slots[i];
+    }
+    return NULL;
+}
+
+/* Every slot of the tree that holds `old` holds t from now on, and the first of all that hold t owns it. */
+static void tie_all(Module *root, const Tensor *old, Tensor *t)
+{
+    bool first = true;
+    Walk walk = walk_below(root);
+    for (ModuleSlot *s; (s = walk_slot(&walk)) != NULL; ) {
+        if (s->tensor != old && s->tensor != t) continue;
+        slot_set_tensor(walk.holder, s, t, !first);
+        first = false;
+    }
+}
+
+void nn_tie_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
+{
+    if (!tensor) ag_misuse(at, "nn_tie", "the tensor for \"%s\" of %s is NULL", name, parent->type);
+    Module *root = module_root(parent);
+    if (!first_slot(root, tensor)) {
+        ag_misuse(at, "nn_tie", "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
+                  "children of one module first", name, parent->type);
+    }
+    ModuleSlot *slot = field_slot(parent, field);
+    if (!slot) {
+        slot_fill(parent, slot_reserve(at, "nn_tie", parent, name, field), NULL, tensor);
+        tie_all(root, tensor, tensor);
+        return;
+    }
+    if (slot->tensor == tensor) return;
+    Tensor *old = slot->tensor;
+    Shape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
+    if (!shape_equal(old_shape, shape)) {
+        char text[2][AG_SHAPE_TEXT];
+        ag_misuse(at, "nn_tie", "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
+                  shape_text(old_shape, text[0]), shape_text(shape, text[1]));
+    }
+    tie_all(root, old, tensor);
+    tensor_free(old);
+}
+
+/* ---- lists -------------------------------------------------------------------------------------------------------- */
+
+ModuleList *nn_list_new_at(Site at)
+{
+    return (ModuleList *)nn_new_at(at, sizeof(ModuleList), "ModuleList");
+}
+
+void nn_list_add_at(Site at, ModuleList *list, void *child)
+{
+    char name[SLOT_NAME];
+    snprintf(name, sizeof name, "%d", list->n);
+    add_child(at, "nn_list_add", &list->module, name, NULL, child);
+    list->n++;
+}
+
+void *nn_list_item_at(Site at, const ModuleList *list, int i)
+{
+    if (i < 0 || i >= list->n) ag_misuse(at, "nn_item", "item %d of a list of %d", i, list->n);
+    return list->module.slots[i].child;
+}

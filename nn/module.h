@@ -1,0 +1,55 @@
+/* module.h: what a module is inside, for the files of this floor.
+ *
+ * A slot is one registered thing: a module below this one or a tensor. Everything that works on whole models (names,
+ * files, optimizers, clone) is a walk over slots, which goes down by child and up by parent, so it needs neither
+ * recursion nor memory of its own. */
+#ifndef KAERU_MODULE_H
+#define KAERU_MODULE_H
+
+#include "kaeru/nn.h"
+
+#define SLOT_NAME 48
+
+typedef struct ModuleSlot {
+    char name[SLOT_NAME];
+    size_t offset;              /* of the field in the module's struct; 0: an item of a list */
+    Module *child;              /* this, */
+    Tensor *tensor;             /* or that */
+    bool tied;                  /* the tensor belongs to a slot that the walk meets before this one */
+} ModuleSlot;
+
+/* ---- module.c ----------------------------------------------------------------------------------------------------- */
+
+/* A module of the same type, mode and plain members as the original, with room for as many slots, and none yet. */
+Module *module_twin(Site at, const Module *original);
+/* The next slot of a module, named and empty; the module counts it only once slot_fill has been called. Misuse, in the
+ * name of `what`, if the name is taken or impossible. */
+ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field);
+void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor);
+/* The same on another slot of a field, whose tensor is not freed. */
+void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied);
+
+/* ---- walk.c ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Module *root;               /* where it began */
+    Module *holder;             /* the module of the slot that came last */
+    int next;
+} Walk;
+Walk walk_below(const void *module);
+/* The next slot that holds a tensor, in order of registration; NULL at the end. */
+ModuleSlot *walk_slot(Walk *w);
+/* The same, but each tensor once, where it comes first. */
+ModuleSlot *walk_tensor(Walk *w);
+/* The first slot below root that holds t; NULL: none. */
+ModuleSlot *first_slot(Module *root, const Tensor *t);
+/* The top of the tree that m is in. */
+Module *module_root(Module *m);
+/* The dotted name of a slot of `holder`, as seen from root. End it with ag_free. */
+char *slot_path(Site at, const Module *root, const Module *holder, const char *name);
+/* Gives the tensors below m their full names, for messages and graphs. */
+void name_tensors(Site at, Module *m);
+/* nn_parameters_free for a list that is on no AgOwned list. */
+void parameters_end(Parameters *p);
+
+#endif

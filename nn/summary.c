@@ -1,0 +1,98 @@
+/* summary.c: a model as a table. */
+#include "module.h"
+
+#include <string.h>
+
+typedef struct {
+    FILE *out;                  /* NULL: only measure */
+    Module *root;
+    int name_width, what_width, count_width;
+} Table;
+
+static void widen(int *width, int other)
+{
+    if (*width < other) *width = other;
+}
+
+static void row(Table *t, int depth, const char *name, const char *what, const char *count)
+{
+    int indent = 2 * depth;
+    if (!t->out) {
+        widen(&t->name_width, indent + (int)strlen(name));
+        widen(&t->what_width, (int)strlen(what));
+        widen(&t->count_width, (int)strlen(count));
+        return;
+    }
+    fprintf(t->out, "%*s%-*s  %-*s  %*s\n", indent, "", t->name_width - indent, name, t->what_width, what,
+            t->count_width, count);
+}
+
+/* 124439808 as "124,439,808". */
+#define GROUPED_TEXT 32
+static const char *grouped(int64_t n, char text[GROUPED_TEXT])
+{
+    char digits[GROUPED_TEXT];
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)n), at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return text;
+}
+
+/* Whether the table counts the tensor here: it is met here first. */
+static bool counts(Module *root, const ModuleSlot *slot)
+{
+    return !slot->tied || first_slot(root, slot->tensor) == slot;
+}
+
+/* Trained numbers below m, or those that are not, as the whole table counts them. */
+static int64_t count_below(Module *root, Module *m, bool trained)
+{
+    int64_t count = 0;
+    Walk walk = walk_below(m);
+    for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
+        if (tensor_wants_grad(slot->tensor) == trained && counts(root, slot)) count += tensor_numel(slot->tensor);
+    }
+    return count;
+}
+
+static void tensor_row(Table *t, int depth, const ModuleSlot *slot)
+{
+    char shape[AG_SHAPE_TEXT], count[GROUPED_TEXT];
+    const char *says = grouped(tensor_numel(slot->tensor), count);
+    if (!counts(t->root, slot)) says = "tied";
+    else if (!tensor_wants_grad(slot->tensor)) says = "not trained";
+    row(t, depth, slot->name, shape_text(tensor_shape(slot->tensor), shape), says);
+}
+
+static void module_rows(Table *t, int depth, const char *name, const char *type, Module *m)
+{
+    char count[GROUPED_TEXT];
+    row(t, depth, name, type, grouped(count_below(t->root, m, true), count));
+    for (int i = 0; i < m->n_slots; i++) {
+        const ModuleSlot *slot = &m->slots[i];
+        if (slot->child) module_rows(t, depth + 1, slot->name, slot->child->type, slot->child);
+        else tensor_row(t, depth + 1, slot);
+    }
+}
+
+static void table(Table *t)
+{
+    row(t, 0, "module", "type or shape", "parameters");
+    module_rows(t, 0, t->root->type, "", t->root);
+}
+
+void nn_summary(void *module, FILE *out)
+{
+    Table t = { .root = module };
+    table(&t);
+    t.out = out;
+    table(&t);
+    int64_t trained = count_below(module, module, true), fixed = count_below(module, module, false);
+    char text[GROUPED_TEXT];
+    fprintf(out, "%s parameters", grouped(trained, text));
+    if (fixed) fprintf(out, ", %s numbers that are not trained", grouped(fixed, text));
+    fprintf(out, ", %s bytes\n", grouped((trained + fixed) * (int64_t)sizeof(real), text));
+}

@@ -1,0 +1,181 @@
+/* walk.c: what is the same for every model: the walk over its tensors, and names, modes and counts by it. */
+#include "module.h"
+
+#include <string.h>
+
+/* ---- the walk ----------------------------------------------------------------------------------------------------- */
+
+Walk walk_below(const void *module)
+{
+    Module *root = (Module *)module;
+    return (Walk){ .root = root, .holder = root };
+}
+
+ModuleSlot *walk_slot(Walk *w)
+{
+    for (;;) {
+        if (w->next < w->holder->n_slots) {
+            ModuleSlot *slot = &w->holder->slots[w->next++];
+            if (!slot->child) return slot;
+            w->holder = slot->child;
+            w->next = 0;
+        } else if (w->holder == w->root) {
+            return NULL;
+        } else {
+            w->next = w->holder->index + 1;
+            w->holder = w->holder->parent;
+        }
+    }
+}
+
+ModuleSlot *walk_tensor(Walk *w)
+{
+    ModuleSlot *slot;
+    do slot = walk_slot(w);
+    while (slot && slot->tied && first_slot(w->root, slot->tensor) != slot);
+    return slot;
+}
+
+ModuleSlot *first_slot(Module *root, const Tensor *t)
+{
+    Walk walk = walk_below(root);
+    ModuleSlot *slot;
+    do slot = walk_slot(&walk);
+    while (slot && slot->tensor != t);
+    return slot;
+}
+
+Module *module_root(Module *m)
+{
+    while (m->parent) m = m->parent;
+    return m;
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+static const char *module_name(const Module *m)
+{
+    return m->parent->slots[m->index].name;
+}
+
+/* Writes `text` so that it ends where `end` points; returns its start. */
+static char *put_before(char *end, const char *text)
+{
+    size_t length = strlen(text);
+    return memcpy(end - length, text, length);
+}
+
+char *slot_path(Site at, const Module *root, const Module *holder, const char *name)
+{
+    size_t length = strlen(name);
+    for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
+    char *path = ag_alloc_at(at, length + 1, 1);
+    char *start = put_before(path + length, name);
+    for (const Module *m = holder; m != root; m = m->parent) start = put_before(put_before(start, "."), module_name(m));
+    return path;
+}
+
+static void parameters_destroy(AgOwned *owned)
+{
+    parameters_end((Parameters *)owned);    /* its first member */
+}
+
+void parameters_end(Parameters *p)
+{
+    for (int i = 0; i < p->n; i++) ag_free(p->item[i].name);
+    ag_free(p->item);
+    ag_free(p);
+}
+
+/* The parameters below m, by their names as seen from root. */
+static Parameters *parameters_seen_from(Site at, const Module *root, Module *m)
+{
+    Parameters *p = ag_alloc_at(at, 1, sizeof *p);
+    ag_own(&p->owned, parameters_destroy);
+    size_t n = 0;
+    for (Walk walk = walk_below(m); walk_tensor(&walk); ) n++;
+    p->item = ag_alloc_at(at, n, sizeof *p->item);
+    Walk walk = walk_below(m);
+    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; p->n++) {
+        p->item[p->n] = (NamedTensor){
+            .name = slot_path(at, root, walk.holder, slot->name),
+            .tensor = slot->tensor,
+            .trained = tensor_wants_grad(slot->tensor),
+            .owner = walk.holder,
+        };
+    }
+    return p;
+}
+
+Parameters *nn_parameters_at(Site at, void *module)
+{
+    return parameters_seen_from(at, module, module);
+}
+
+void nn_parameters_free(Parameters *p)
+{
+    if (!p) return;
+    ag_disown(&p->owned);
+    parameters_end(p);
+}
+
+void name_tensors(Site at, Module *m)
+{
+    Parameters *p = parameters_seen_from(at, module_root(m), m);
+    for (int i = 0; i < p->n; i++) tensor_name_at(at, p->item[i].tensor, p->item[i].name);
+    nn_parameters_free(p);
+}
+
+Tensor *nn_find(void *module, const char *name)
+{
+    Module *m = module;
+    for (;;) {
+        size_t length = strcspn(name, ".");
+        ModuleSlot *found = NULL;
+        for (int i = 0; i < m->n_slots && !found; i++) {
+            const char *slot_name = m->slots[i].name;
+            if (strlen(slot_name) == length && memcmp(slot_name, name, length) == 0) found = &m->slots[i];
+        }
+        if (!found) return NULL;
+        if (name[length] == '\0') return found->tensor;
+        if (!found->child) return NULL;
+        m = found->child;
+        name += length + 1;
+    }
+}
+
+/* ---- modes and sums ----------------------------------------------------------------------------------------------- */
+
+static void set_training(Module *m, bool training)
+{
+    m->training = training;
+    for (int i = 0; i < m->n_slots; i++) {
+        if (m->slots[i].child) set_training(m->slots[i].child, training);
+    }
+}
+
+void nn_train(void *module)
+{
+    set_training(module, true);
+}
+
+void nn_eval(void *module)
+{
+    set_training(module, false);
+}
+
+void nn_zero_grad(void *module)
+{
+    Walk walk = walk_below(module);
+    for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
+}
+
+int64_t nn_count(void *module)
+{
+    int64_t count = 0;
+    Walk walk = walk_below(module);
+    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
+        if (tensor_wants_grad(slot->tensor)) count += tensor_numel(slot->tensor);
+    }
+    return count;
+}
