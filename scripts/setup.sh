@@ -1,0 +1,182 @@
+# setup.sh: what examples/run.sh and tests/run.sh share: finding, and on Debian and Ubuntu installing, the tools that a
+# build needs, and building. Read with `.` after `root` is set to the project's folder; defines functions only.
+# shellcheck shell=sh
+: "${root:?is set by the script that reads this one}"
+
+MESON_NEEDED=0.61
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+# have TOOL: is it here, and does it work?
+have() {
+    case $1 in
+    cc)
+        _dir=$(mktemp -d) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
+        printf '#include <stdio.h>\nint main(void) { return puts("") == EOF; }\n' >"$_dir/try.c"
+        ${CC:-cc} -o "$_dir/try" "$_dir/try.c" -pthread >/dev/null 2>&1
+        _result=$?
+        rm -rf "$_dir"
+        return $_result ;;
+    ninja) command -v ninja >/dev/null 2>&1 || command -v ninja-build >/dev/null 2>&1 ;;
+    pkg-config) command -v pkg-config >/dev/null 2>&1 || command -v pkgconf >/dev/null 2>&1 ;;
+    check) pkg-config --exists check 2>/dev/null ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+# packages SYSTEM TOOL: the packages in which that system ships the tool.
+packages() {
+    case $1:$2 in
+    debian:cc) echo gcc libc6-dev ;;
+    debian:ninja) echo ninja-build ;;
+    debian:gnuplot) echo gnuplot-nox ;;
+    debian:valgrind) echo valgrind libc6-dbg ;;
+    fedora:cc) echo gcc ;;
+    fedora:ninja) echo ninja-build ;;
+    fedora:pkg-config) echo pkgconf-pkg-config ;;
+    fedora:check | suse:check) echo check-devel ;;
+    suse:cc) echo gcc ;;
+    suse:pkg-config) echo pkgconf-pkg-config ;;
+    arch:cc) echo gcc ;;
+    arch:pkg-config) echo pkgconf ;;
+    alpine:cc) echo gcc musl-dev ;;
+    alpine:pkg-config) echo pkgconf ;;
+    alpine:check) echo check-dev ;;
+    mac:pkg-config) echo pkgconf ;;
+    mac:cc | mac:clang) ;;
+    *) echo "$2" ;;
+    esac
+}
+
+system_kind() {
+    case $(uname -s) in
+    Darwin) echo mac; return ;;
+    esac
+    # shellcheck disable=SC1091 # a file of the system
+    _ids=$(. /etc/os-release 2>/dev/null && echo "$ID $ID_LIKE")
+    for _id in $_ids; do
+        case $_id in
+        debian | ubuntu) echo debian; return ;;
+        fedora | rhel | centos) echo fedora; return ;;
+        arch | alpine) echo "$_id"; return ;;
+        suse | opensuse*) echo suse; return ;;
+        esac
+    done
+    echo unknown
+}
+
+# need TOOL...: makes sure that all of these are here; installs what is missing where we know how and may, and otherwise
+# prints the line that does and exits. A tool written as gnuplot? is wanted, but not needed.
+need() {
+    _missing=''
+    _must=''
+    for _tool in "$@"; do
+        have "${_tool%\?}" && continue
+        _missing="$_missing ${_tool%\?}"
+        case $_tool in *\?) ;; *) _must="$_must $_tool" ;; esac
+    done
+    if [ -n "$_missing" ]; then
+        _system=$(system_kind)
+        _packages=
+        for _tool in $_missing; do
+            _packages="$_packages $(packages "$_system" "$_tool")"
+        done
+        # shellcheck disable=SC2086 # a list of words
+        set -- $_packages
+        case $_system in
+        debian) install_by_apt "$@" ;;
+        fedora) ask_to_install sudo dnf install "$@" ;;
+        arch) ask_to_install sudo pacman -S --needed "$@" ;;
+        alpine) ask_to_install apk add "$@" ;;
+        suse) ask_to_install sudo zypper install "$@" ;;
+        mac)
+            have cc || ask_to_install xcode-select --install
+            [ $# -eq 0 ] || ask_to_install brew install "$@" ;;
+        *)  [ -z "$_must" ] || die "Missing:$_missing. Please install them in the way of your system, then run this again." ;;
+        esac
+    fi
+    _version=$(meson --version 2>/dev/null) || die "meson is installed but does not start; try: meson --version"
+    older "$_version" "$MESON_NEEDED" &&
+        die "meson $_version is too old, $MESON_NEEDED or newer is needed; one way: python3 -m pip install --user meson"
+    return 0
+}
+
+# older A B: is version A below B? Compares the first two numbers.
+older() {
+    _a1=${1%%.*} _b1=${2%%.*}
+    _a2=${1#*.} _b2=${2#*.}
+    _a2=${_a2%%[!0-9]*} _b2=${_b2%%[!0-9]*}
+    [ "$_a1" -lt "$_b1" ] || { [ "$_a1" -eq "$_b1" ] && [ "${_a2:-0}" -lt "${_b2:-0}" ]; }
+}
+
+# ask_to_install COMMAND...: we do not install there by ourselves.
+ask_to_install() {
+    [ -n "$_must" ] || { say "Pictures need gnuplot; to have them: $*"; return 0; }
+    say "Missing:$_missing. To install:"
+    say ""
+    say "    $*"
+    say ""
+    die "Then run this again."
+}
+
+install_by_apt() {
+    if [ "$(id -u)" -eq 0 ]; then
+        _sudo=''
+        say "Installing: $*"
+    elif command -v sudo >/dev/null 2>&1; then
+        _sudo=sudo
+        say "Installing with sudo: $*"
+    else
+        ask_to_install apt-get install --no-install-recommends "$@"
+        return 0
+    fi
+    _log=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
+    # A package source that does not answer is no reason to stop; if it is ours, the second line will fail.
+    apt_get update >"$_log" 2>&1
+    if apt_get install --no-install-recommends "$@" >>"$_log" 2>&1; then
+        rm -f "$_log"
+        return 0
+    fi
+    say ""
+    grep -E '^(E:|W:|Err:|sudo:|.* sudoers)' "$_log" | tail -n 8 >&2
+    say ""
+    rm -f "$_log"
+    [ -n "$_must" ] || { say "Going on without:$_missing."; return 0; }
+    die "apt-get could not install them. Is there a network? By hand: apt-get update && apt-get install $*"
+}
+
+apt_get() {
+    $_sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -q -y "$@"
+}
+
+# configure FOLDER [OPTION...]: makes the build folder, or with options brings it up to them; quiet unless it fails.
+configure() {
+    _folder=$1
+    shift
+    # A build folder knows its sources by their path: after a move, or half made, it starts over.
+    if [ -d "$_folder/meson-private" ] && { [ ! -f "$_folder/build.ninja" ] ||
+        ! grep -qF "\"source\": \"$root\"" "$_folder/meson-info/meson-info.json"; }
+    then
+        rm -rf "$_folder" || die "$_folder belongs to somebody else; remove it first"
+    fi
+    if [ ! -f "$_folder/build.ninja" ]; then
+        quietly meson setup "$_folder" "$root" "$@"
+    elif [ ! -w "$_folder/build.ninja" ]; then
+        die "$_folder belongs to somebody else; remove it first"
+    elif [ $# -gt 0 ]; then
+        quietly meson setup --reconfigure "$_folder" "$root" "$@"
+    fi
+}
+
+# quietly COMMAND...: shows its output only if it fails.
+quietly() {
+    _log=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
+    if "$@" >"$_log" 2>&1 </dev/null; then
+        rm -f "$_log"
+    else
+        cat "$_log" >&2
+        rm -f "$_log"
+        die "" "This failed: $*"
+    fi
+}

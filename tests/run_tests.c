@@ -1,0 +1,51 @@
+/* run_tests.c: runs the suites named on the command line, or all, and prints one line for each:
+ * "NAME: N passed, N failed". Each test is a process of its own, so that it may crash. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suites.h"
+
+static const struct { const char *name; Suite *(*make)(void); } suites[] = {
+#define SUITE(name) { #name, name##_suite },
+    SUITES
+#undef SUITE
+};
+enum { N_SUITES = sizeof(suites) / sizeof(suites[0]) };
+
+/* Returns how many tests failed. */
+static int run(int i)
+{
+    SRunner *runner = srunner_create(suites[i].make());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner), passed = srunner_ntests_run(runner) - failed;
+    srunner_free(runner);
+    printf("%s: %d passed, %d failed\n", suites[i].name, passed, failed);
+    return failed;
+}
+
+static int find(const char *name)
+{
+    for (int i = 0; i < N_SUITES; i++)
+        if (strcmp(suites[i].name, name) == 0)
+            return i;
+    fprintf(stderr, "run_tests: there is no suite %s; there are:", name);
+    for (int i = 0; i < N_SUITES; i++)
+        fprintf(stderr, " %s", suites[i].name);
+    fprintf(stderr, "\n");
+    exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    /* Seconds for one test; Check's own 4 are few on a busy machine. CK_TIMEOUT_MULTIPLIER of the environment helps
+     * where a tool makes everything slow. */
+    setenv("CK_DEFAULT_TIMEOUT", "60", 0);
+    setenv("CK_VERBOSITY", "minimal", 0);
+    int failed = 0;
+    for (int k = 1; k < argc; k++)
+        failed += run(find(argv[k]));
+    for (int i = 0; i < N_SUITES && argc == 1; i++)
+        failed += run(i);
+    return failed > 0;
+}
