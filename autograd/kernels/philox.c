@@ -1,0 +1,11 @@
+/* philox.c: one block of random words; the kernels that make many at once are in random.c. */
+#include "kernels.h"
+#include "philox.h"
+
+void k_philox(uint64_t seed, uint64_t counter, uint32_t out[4])
+{
+    out[0] = (uint32_t)counter;
+    out[1] = (uint32_t)(counter >> 32);
+    out[2] = out[3] = 0;
+    philox4x32(out, (uint32_t)seed, (uint32_t)(seed >> 32));
+}
