@@ -1,0 +1,330 @@
+#if !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE                     /* flock, and what POSIX adds to C11 */
+#endif
+#define _FILE_OFFSET_BITS 64
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_AT_ONCE = 1 << 30 };            /* bytes that every system takes in one read or write */
+
+/* Refuses with the system's reason. */
+static bool fail(const char *path, const char *what, int error)
+{
+    return ag_refuse("%s: %s: %s", path, what, strerror(error));
+}
+
+/* As read or, with offset >= 0, pread: between 1 and n bytes, 0 at the end, -1 on failure. */
+static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
+{
+    for (;;) {
+        size_t count = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
+        ssize_t got = offset < 0 ? read(fd, out, count) : pread(fd, out, count, offset);
+        if (got >= 0 || errno != EINTR) return got;
+    }
+}
+
+/* ---- whole files -------------------------------------------------------------------------------------------------- */
+
+/* An open file with the object that owns it, so that an error closes it. */
+struct File {
+    AgOwned owned;
+    char *name;
+    const char *bytes;                      /* of file_of_bytes */
+    int fd;
+    uint64_t size;
+    bool regular;
+};
+
+static void close_file(AgOwned *self)
+{
+    File *f = (File *)self;
+    if (f->fd >= 0) close(f->fd);
+    ag_free(f->name);
+    ag_free(f);
+}
+
+static File *file_new(const char *name)
+{
+    File *f = ag_alloc(1, sizeof *f);
+    f->fd = -1;
+    ag_own(&f->owned, close_file);
+    f->name = ag_strdup(name);
+    return f;
+}
+
+void file_close(File *f)
+{
+    if (!f) return;
+    ag_disown(&f->owned);
+    close_file(&f->owned);
+}
+
+/* Any kind of file; NULL if it cannot be opened. */
+static File *open_any(const char *path)
+{
+    File *f = file_new(path);
+    struct stat status;
+    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0 || fstat(f->fd, &status) != 0) {
+        fail(path, "cannot be opened", errno);
+        file_close(f);
+        return NULL;
+    }
+    f->regular = S_ISREG(status.st_mode);
+    f->size = f->regular ? (uint64_t)status.st_size : 0;
+    return f;
+}
+
+char *file_read(Region *region, const char *path, size_t limit, size_t *size)
+{
+    File *f = open_any(path);
+    if (!f) return NULL;
+    size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* one more than the file says: to see its end */
+    char *text = region_alloc(region, room + 1, 1);
+    ssize_t got = 0;
+    while (n <= limit) {
+        if (n == room) {
+            size_t larger = room < limit / 2 ? 2 * room + 4096 : limit + 1;
+            text = region_resize(region, text, room + 1, larger + 1, 1);
+            room = larger;
+        }
+        got = read_some(f->fd, text + n, room - n, -1);
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    if (got < 0) fail(path, "cannot be read", errno);
+    else if (n > limit) ag_refuse("%s: expected at most %zu bytes, found more", path, limit);
+    file_close(f);
+    if (got < 0 || n > limit) return NULL;
+    text[n] = '\0';
+    *size = n;
+    return text;
+}
+
+static void unmap(AgOwned *self)
+{
+    FileMap *map = (FileMap *)self;
+    union { const char *constant; void *address; } bytes = { map->bytes };
+    if (map->size) munmap(bytes.address, map->size);
+    ag_free(map);
+}
+
+FileMap *file_map(const char *path)
+{
+    FileMap *map = ag_alloc(1, sizeof *map);
+    map->bytes = "";
+    ag_own(&map->owned, unmap);
+    File *f = open_any(path);
+    bool done = f != NULL;
+    if (f && !f->regular) done = ag_refuse("%s: expected a file, found something else", path);
+    else if (f && f->size > SIZE_MAX) done = ag_refuse("%s: %" PRIu64 " bytes are too many for this machine", path, f->size);
+    else if (f && f->size) {
+        void *bytes = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
+        if (bytes == MAP_FAILED) done = fail(path, "cannot be mapped", errno);
+        else {
+            map->bytes = bytes;
+            map->size = (size_t)f->size;
+        }
+    }
+    file_close(f);
+    if (done) return map;
+    file_unmap(map);
+    return NULL;
+}
+
+void file_unmap(FileMap *map)
+{
+    if (!map) return;
+    ag_disown(&map->owned);
+    unmap(&map->owned);
+}
+
+/* ---- parts of files ----------------------------------------------------------------------------------------------- */
+
+File *file_open(const char *path)
+{
+    File *f = open_any(path);
+    if (!f || f->regular) return f;
+    ag_refuse("%s: expected a file, found something else", path);
+    file_close(f);
+    return NULL;
+}
+
+File *file_of_bytes(const char *name, const void *bytes, size_t size)
+{
+    File *f = file_new(name);
+    f->bytes = bytes;
+    f->size = size;
+    return f;
+}
+
+const char *file_name(const File *f)
+{
+    return f->name;
+}
+
+uint64_t file_size(const File *f)
+{
+    return f->size;
+}
+
+bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
+{
+    if (offset > f->size || n > f->size - offset)
+        return ag_refuse("%s: expected %zu bytes at offset %" PRIu64 ", found the end at %" PRIu64, f->name, n, offset, f->size);
+    if (f->bytes) {
+        if (n) memcpy(out, f->bytes + offset, n);
+        return true;
+    }
+    for (char *p = out; n > 0;) {
+        ssize_t got = read_some(f->fd, p, n, (off_t)offset);
+        if (got < 0) return fail(f->name, "cannot be read", errno);
+        if (got == 0) return ag_refuse("%s: has become shorter while it was read", f->name);
+        p += got;
+        offset += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+/* ---- replacing ---------------------------------------------------------------------------------------------------- */
+
+struct FileWriter {
+    AgOwned owned;
+    char *path, *target, *temporary;        /* as the caller called it; behind symbolic links; target.tmp */
+    int fd, folder;
+    int error;                              /* the first failure of file_write */
+};
+
+/* Ends the writer; the temporary file, if it is still there under that name, goes first. */
+static void abandon(AgOwned *self)
+{
+    FileWriter *w = (FileWriter *)self;
+    if (w->fd >= 0) {
+        unlink(w->temporary);               /* while it is locked: nobody else's */
+        close(w->fd);
+    }
+    if (w->folder >= 0) close(w->folder);
+    ag_free(w->path);
+    ag_free(w->target);
+    ag_free(w->temporary);
+    ag_free(w);
+}
+
+void file_abandon(FileWriter *w)
+{
+    ag_disown(&w->owned);
+    abandon(&w->owned);
+}
+
+/* Opens and locks the temporary file. The lock keeps a second program from writing into the same one; the lock of a
+ * program that was killed is gone with it. */
+static bool open_temporary(FileWriter *w)
+{
+    for (;;) {
+        int fd = open(w->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd < 0) return fail(w->path, "cannot be written", errno);
+        struct stat opened, named;
+        bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        bool there = fstat(fd, &opened) == 0 && stat(w->temporary, &named) == 0;
+        int error = there ? ENOENT : errno;
+        if (there && !busy && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) {
+            w->fd = fd;
+            return ftruncate(fd, 0) == 0 || fail(w->path, "cannot be written", errno);
+        }
+        close(fd);
+        if (busy) return ag_refuse("%s: another program is writing this file", w->path);
+        if (error != ENOENT) return fail(w->path, "cannot be written", error);
+        /* it was renamed before we had the lock: the name is free again */
+    }
+}
+
+static bool open_folder(FileWriter *w)
+{
+    const char *slash = strrchr(w->target, '/');
+    if (!slash) w->folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    else {
+        char *folder = ag_strdup(w->target);
+        folder[slash == w->target ? 1 : slash - w->target] = '\0';
+        w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        ag_free(folder);
+    }
+    return w->folder >= 0 || fail(w->path, "cannot be written: its folder", errno);
+}
+
+FileWriter *file_replace(const char *path)
+{
+    char behind_links[PATH_MAX];
+    struct stat status;
+    bool exists = stat(path, &status) == 0;
+    if (exists && !S_ISREG(status.st_mode)) {
+        ag_refuse("%s: expected a file to replace, found something else", path);
+        return NULL;
+    }
+    FileWriter *w = ag_alloc(1, sizeof *w);
+    w->fd = w->folder = -1;
+    ag_own(&w->owned, abandon);
+    w->path = ag_strdup(path);
+    w->target = ag_strdup(exists && realpath(path, behind_links) ? behind_links : path);
+    size_t n = strlen(w->target);
+    w->temporary = ag_alloc(n + sizeof ".tmp", 1);
+    snprintf(w->temporary, n + sizeof ".tmp", "%s.tmp", w->target);
+    if (!open_folder(w) || !open_temporary(w)) {
+        file_abandon(w);
+        return NULL;
+    }
+    if (exists) fchmod(w->fd, status.st_mode & 0777);
+    return w;
+}
+
+void file_write(FileWriter *w, const void *bytes, size_t n)
+{
+    for (const char *p = bytes; n > 0 && !w->error;) {
+        ssize_t wrote = write(w->fd, p, n < MOST_AT_ONCE ? n : MOST_AT_ONCE);
+        if (wrote > 0) {
+            p += wrote;
+            n -= (size_t)wrote;
+        } else if (wrote == 0 || errno != EINTR) {
+            w->error = wrote == 0 ? EIO : errno;
+        }
+    }
+}
+
+/* Brings a file or folder to the disk; 0 or the error. Some file systems cannot do so with a folder, and say so. */
+static int bring_to_disk(int fd, bool folder)
+{
+#ifdef F_FULLFSYNC
+    if (fcntl(fd, F_FULLFSYNC) == 0) return 0;      /* on macOS fsync stops at the drive's own cache */
+#endif
+    if (fsync(fd) == 0 || (folder && errno == EINVAL)) return 0;
+    return errno;
+}
+
+bool file_commit(FileWriter *w)
+{
+    int error = w->error ? w->error : bring_to_disk(w->fd, false);
+    bool done = !error || fail(w->path, "cannot be written", error);
+    if (done && rename(w->temporary, w->target) != 0) done = fail(w->path, "cannot be replaced", errno);
+    if (!done) {
+        file_abandon(w);
+        return false;
+    }
+    int fd = w->fd;
+    w->fd = -1;                                     /* the temporary name is no longer ours */
+    error = close(fd) != 0 ? errno : 0;
+    if (!error) error = bring_to_disk(w->folder, true);
+    if (error) done = fail(w->path, "was replaced, but may not be on the disk yet", error);
+    file_abandon(w);
+    return done;
+}

@@ -1,0 +1,372 @@
+/* json.c: a recursive-descent reader. Finished values wait on one stack; when an array or object ends, its items are
+ * copied from there to a place of their own, side by side. */
+#include "json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "kaeru/autograd.h"
+#include "number.h"
+#include "utf8.h"
+
+enum { MAX_DEPTH = 128 };
+
+typedef struct {
+    Region *region;
+    const char *name, *text;
+    size_t size, at;                        /* at: the next byte */
+    int depth;
+    Json *stack;
+    size_t height, room;
+} Parser;
+
+/* ---- errors ------------------------------------------------------------------------------------------------------- */
+
+/* Refuses with the place of the next byte. */
+static bool refuse(const Parser *p, const char *what, const char *found)
+{
+    size_t line = 1, start = 0, column = 1;
+    for (size_t i = 0; i < p->at; i++) {
+        if (p->text[i] != '\n') continue;
+        line++;
+        start = i + 1;
+    }
+    for (size_t i = start; i < p->at; i++) column += ((unsigned char)p->text[i] & 0xc0) != 0x80;
+    return ag_refuse("%s: line %zu, column %zu: expected %s, found %s", p->name, line, column, what, found);
+}
+
+/* The same where the next character is what was found. */
+static bool expected(const Parser *p, const char *what)
+{
+    char found[32] = "the end";
+    if (p->at < p->size) {
+        uint32_t code;
+        int length = utf8_decode(p->text + p->at, p->size - p->at, &code);
+        unsigned char byte = (unsigned char)p->text[p->at];
+        if (!length) snprintf(found, sizeof found, "byte 0x%02X", byte);
+        else if (code > 0x20 && code < 0x7f) snprintf(found, sizeof found, "'%c'", byte);
+        else snprintf(found, sizeof found, "U+%04X", (unsigned)code);
+    }
+    return refuse(p, what, found);
+}
+
+/* ---- scalars ------------------------------------------------------------------------------------------------------ */
+
+static void skip_space(Parser *p)
+{
+    while (p->at < p->size && strchr(" \t\n\r", p->text[p->at]) && p->text[p->at]) p->at++;
+}
+
+static int next(const Parser *p)
+{
+    return p->at < p->size ? (unsigned char)p->text[p->at] : -1;
+}
+
+static bool parse_word(Parser *p, const char *word, Json value, Json *out)
+{
+    size_t start = p->at;
+    for (const char *c = word; *c; c++, p->at++) {
+        if (next(p) == *c) continue;
+        p->at = start;
+        return expected(p, "a value");
+    }
+    *out = value;
+    return true;
+}
+
+static bool parse_number(Parser *p, Json *out)
+{
+    Number number;
+    size_t wrong, length = number_scan(p->text + p->at, p->size - p->at, &number, &wrong);
+    if (!length) {
+        p->at += wrong;
+        return expected(p, "a digit");
+    }
+    if (isinf(number.value)) return refuse(p, "a number within the range of a double", "a larger one");
+    p->at += length;
+    if (next(p) >= '0' && next(p) <= '9') return expected(p, "no digit after a leading 0");
+    *out = (Json){ .type = JSON_NUMBER, .whole = number.whole };
+    if (number.whole) out->as.integer = number.integer;
+    else out->as.number = number.value;
+    return true;
+}
+
+static bool parse_hex(Parser *p, uint32_t *code)
+{
+    *code = 0;
+    for (int i = 0; i < 4; i++, p->at++) {
+        int c = next(p);
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                  : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        if (digit < 0) return expected(p, "four hexadecimal digits after \\u");
+        *code = *code << 4 | (uint32_t)digit;
+    }
+    return true;
+}
+
+/* After a backslash: appends the character at *n. */
+static bool parse_escape(Parser *p, char *text, size_t *n)
+{
+    static const char letters[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
+    int c = next(p);
+    const char *letter = c > 0 ? strchr(letters, c) : NULL;
+    if (letter) {
+        text[(*n)++] = meaning[letter - letters];
+        p->at++;
+        return true;
+    }
+    if (c != 'u') return expected(p, "one of \"\\/bfnrtu after a backslash");
+    p->at++;
+    uint32_t code, low;
+    if (!parse_hex(p, &code)) return false;
+    if (code >= 0xdc00 && code < 0xe000) return expected(p, "no second half of a surrogate pair without its first");
+    if (code >= 0xd800 && code < 0xdc00) {
+        size_t start = p->at;
+        bool escaped = next(p) == '\\';
+        p->at += escaped;
+        escaped = escaped && next(p) == 'u';
+        p->at += escaped;
+        if (!escaped || !parse_hex(p, &low) || low < 0xdc00 || low >= 0xe000) {
+            p->at = start;
+            return expected(p, "\\uDC00 to \\uDFFF after the first half of a surrogate pair");
+        }
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    *n += (size_t)utf8_encode(code, text + *n);
+    return true;
+}
+
+static bool parse_string(Parser *p, Json *out)
+{
+    size_t end = ++p->at;                                       /* where its closing quote is: no string is longer */
+    while (end < p->size && p->text[end] != '"') end += p->text[end] == '\\' ? 2 : 1;
+    if (end > p->size) end = p->size;
+    char *text = region_alloc(p->region, end - p->at + 1, 1);
+    size_t n = 0;
+    while (next(p) != '"') {
+        if (next(p) == -1) return expected(p, "'\"' at the end of a string");
+        if (next(p) < 0x20) return expected(p, "no control character inside a string");
+        if (next(p) == '\\') {
+            p->at++;
+            if (!parse_escape(p, text, &n)) return false;
+            continue;
+        }
+        uint32_t code;
+        int length = utf8_decode(p->text + p->at, p->size - p->at, &code);
+        if (!length) return expected(p, "UTF-8");
+        memcpy(text + n, p->text + p->at, (size_t)length);
+        n += (size_t)length;
+        p->at += (size_t)length;
+    }
+    p->at++;
+    *out = (Json){ .type = JSON_STRING, .count = (uint32_t)n, .as.text = text };
+    return true;
+}
+
+/* ---- arrays and objects ------------------------------------------------------------------------------------------- */
+
+static bool parse_value(Parser *p, Json *out);
+
+static void push(Parser *p, Json value)
+{
+    if (p->height == p->room) {
+        size_t room = p->room ? 2 * p->room : 64;
+        p->stack = region_resize(p->region, p->stack, p->room, room, sizeof *p->stack);
+        p->room = room;
+    }
+    p->stack[p->height++] = value;
+}
+
+/* After an item: true with *more if a comma follows, false if neither that nor the end does. */
+static bool parse_comma(Parser *p, char close, const char *what, bool *more)
+{
+    skip_space(p);
+    *more = next(p) == ',';
+    if (!*more && next(p) != close) return expected(p, what);
+    p->at++;
+    skip_space(p);
+    return true;
+}
+
+static bool parse_array(Parser *p, Json *out)
+{
+    size_t base = p->height;
+    p->at++;
+    skip_space(p);
+    bool more = next(p) != ']';
+    if (!more) p->at++;
+    while (more) {
+        Json item;
+        if (!parse_value(p, &item)) return false;
+        push(p, item);
+        if (!parse_comma(p, ']', "',' or ']' after an item", &more)) return false;
+    }
+    size_t n = p->height - base;
+    Json *items = region_alloc(p->region, n, sizeof *items);
+    if (n) memcpy(items, p->stack + base, n * sizeof *items);
+    p->height = base;
+    *out = (Json){ .type = JSON_ARRAY, .count = (uint32_t)n, .as.item = items };
+    return true;
+}
+
+static int compare_text(const char *a, size_t a_count, const char *b, size_t b_count)
+{
+    int order = memcmp(a, b, a_count < b_count ? a_count : b_count);
+    return order ? order : (a_count > b_count) - (a_count < b_count);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const Json *a = *(const Json *const *)left, *b = *(const Json *const *)right;
+    return compare_text(a->as.text, a->count, b->as.text, b->count);
+}
+
+/* Behind an object's items lie pointers to its names in alphabetical order. */
+static const Json **sorted_names(const Json *object)
+{
+    return (const Json **)(object->as.item + 2 * (size_t)object->count);
+}
+
+/* Where member i of the (well-formed) object at `start` begins. */
+static size_t place_of_member(const Parser *p, size_t start, size_t i)
+{
+    int depth = 0;
+    for (size_t at = start;; at++) {
+        char c = p->text[at];
+        if (c == '{' || c == '[') depth++;
+        else if (c == '}' || c == ']') depth--;
+        else if (c == ',' && depth == 1) i--;
+        else if (c == '"' && i == 0) return at;
+        else if (c == '"')
+            for (at++; p->text[at] != '"'; at++) at += p->text[at] == '\\';
+    }
+}
+
+static bool parse_object(Parser *p, Json *out)
+{
+    size_t base = p->height, start = p->at;
+    p->at++;
+    skip_space(p);
+    bool more = next(p) != '}';
+    if (!more) p->at++;
+    while (more) {
+        Json name, value;
+        if (next(p) != '"') return expected(p, p->height == base ? "a name in quotes or '}'" : "a name in quotes");
+        if (!parse_string(p, &name)) return false;
+        skip_space(p);
+        if (next(p) != ':') return expected(p, "':' after a name");
+        p->at++;
+        skip_space(p);
+        if (!parse_value(p, &value)) return false;
+        push(p, name);
+        push(p, value);
+        if (!parse_comma(p, '}', "',' or '}' after a member", &more)) return false;
+    }
+    size_t n = (p->height - base) / 2;
+    Json *items = region_alloc(p->region, n, 2 * sizeof *items + sizeof(Json *));
+    if (n) memcpy(items, p->stack + base, 2 * n * sizeof *items);
+    p->height = base;
+    *out = (Json){ .type = JSON_OBJECT, .count = (uint32_t)n, .as.item = items };
+    const Json **names = sorted_names(out);
+    for (size_t i = 0; i < n; i++) names[i] = &items[2 * i];
+    if (n) qsort(names, n, sizeof *names, compare_names);
+    for (size_t i = 1; i < n; i++) {
+        if (compare_names(&names[i - 1], &names[i]) != 0) continue;
+        const Json *later = names[i] > names[i - 1] ? names[i] : names[i - 1];
+        p->at = place_of_member(p, start, (size_t)(later - items) / 2);
+        char found[UTF8_QUOTE];
+        return refuse(p, "each name of an object once", utf8_quote(later->as.text, later->count, found));
+    }
+    return true;
+}
+
+static bool parse_value(Parser *p, Json *out)
+{
+    bool done;
+    if (p->depth == MAX_DEPTH) return expected(p, "at most 128 levels of nesting");
+    p->depth++;
+    switch (next(p)) {
+    case '{': done = parse_object(p, out); break;
+    case '[': done = parse_array(p, out); break;
+    case '"': done = parse_string(p, out); break;
+    case 't': done = parse_word(p, "true", (Json){ .type = JSON_BOOL, .as.truth = true }, out); break;
+    case 'f': done = parse_word(p, "false", (Json){ .type = JSON_BOOL, .as.truth = false }, out); break;
+    case 'n': done = parse_word(p, "null", (Json){ .type = JSON_NULL }, out); break;
+    default:
+        if (next(p) == '-' || (next(p) >= '0' && next(p) <= '9')) done = parse_number(p, out);
+        else done = expected(p, "a value");
+    }
+    p->depth--;
+    return done;
+}
+
+const Json *json_parse(Region *region, const char *name, const char *text, size_t size)
+{
+    if (size > UINT32_MAX / 2) {
+        ag_refuse("%s: expected at most %u bytes of JSON, found %zu", name, (unsigned)(UINT32_MAX / 2), size);
+        return NULL;
+    }
+    Parser p = { .region = region, .name = name, .text = text, .size = size };
+    Json *root = region_alloc(region, 1, sizeof *root);
+    skip_space(&p);
+    if (!parse_value(&p, root)) return NULL;
+    skip_space(&p);
+    if (p.at < size) {
+        expected(&p, "nothing after the value");
+        return NULL;
+    }
+    return root;
+}
+
+const Json *json_read(Region *region, const char *path, size_t limit)
+{
+    size_t size;
+    const char *text = file_read(region, path, limit, &size);
+    return text ? json_parse(region, path, text, size) : NULL;
+}
+
+/* ---- looking inside ----------------------------------------------------------------------------------------------- */
+
+const Json *json_get(const Json *object, const char *name)
+{
+    if (!object || object->type != JSON_OBJECT) return NULL;
+    const Json **names = sorted_names(object);
+    size_t low = 0, high = object->count, length = strlen(name);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_text(name, length, names[middle]->as.text, names[middle]->count);
+        if (order == 0) return names[middle] + 1;
+        if (order < 0) high = middle;
+        else low = middle + 1;
+    }
+    return NULL;
+}
+
+bool json_real(const Json *value, double *out)
+{
+    if (!value || value->type != JSON_NUMBER) return false;
+    *out = value->whole ? (double)value->as.integer : value->as.number;
+    return true;
+}
+
+bool json_int(const Json *value, int64_t *out)
+{
+    if (!value || value->type != JSON_NUMBER || !value->whole) return false;
+    *out = value->as.integer;
+    return true;
+}
+
+bool json_is(const Json *value, const char *text)
+{
+    return value && value->type == JSON_STRING && value->count == strlen(text) &&
+           memcmp(value->as.text, text, value->count) == 0;
+}
+
+const char *json_type_name(const Json *value)
+{
+    static const char *const names[] = { "null", "true or false", "a number", "a string", "an array", "an object" };
+    return value ? names[value->type] : "nothing";
+}

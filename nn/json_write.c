@@ -1,0 +1,145 @@
+/* json_write.c: JSON piece by piece into one growing text. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json.h"
+#include "kaeru/autograd.h"
+#include "number.h"
+#include "utf8.h"
+
+struct JsonWriter {
+    Region *region;
+    char *text;
+    size_t n, room;
+    int indent, depth;
+    bool first, after_name;             /* nothing stands yet in this array or object; a name waits for its value */
+    bool failed;
+};
+
+static void put(JsonWriter *w, const char *text, size_t n)
+{
+    if (n > w->room - w->n) {
+        size_t room = 2 * w->room + n;
+        w->text = region_resize(w->region, w->text, w->room, room, 1);
+        w->room = room;
+    }
+    memcpy(w->text + w->n, text, n);
+    w->n += n;
+}
+
+static void new_line(JsonWriter *w)
+{
+    if (!w->indent) return;
+    put(w, "\n", 1);
+    for (int i = 0; i < w->indent * w->depth; i++) put(w, " ", 1);
+}
+
+/* What stands between one item and the next. */
+static void put_separator(JsonWriter *w)
+{
+    if (w->depth > 0 && !w->after_name) {
+        if (!w->first) put(w, ",", 1);
+        new_line(w);
+    }
+    w->first = w->after_name = false;
+}
+
+static void put_quoted(JsonWriter *w, const char *text, size_t n)
+{
+    if (utf8_valid(text, n) < n && !w->failed) {
+        ag_refuse("expected UTF-8 to be written as JSON, found byte 0x%02X", (unsigned char)text[utf8_valid(text, n)]);
+        w->failed = true;
+    }
+    put(w, "\"", 1);
+    size_t plain = 0;                   /* where the bytes that need no escape begin */
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\') continue;
+        put(w, text + plain, i - plain);
+        plain = i + 1;
+        char escape[8];
+        if (c == '"' || c == '\\') snprintf(escape, sizeof escape, "\\%c", c);
+        else if (c == '\n') snprintf(escape, sizeof escape, "\\n");
+        else snprintf(escape, sizeof escape, "\\u%04x", c);
+        put(w, escape, strlen(escape));
+    }
+    put(w, text + plain, n - plain);
+    put(w, "\"", 1);
+}
+
+JsonWriter *json_writer(Region *region, int indent)
+{
+    JsonWriter *w = region_alloc(region, 1, sizeof *w);
+    *w = (JsonWriter){ .region = region, .indent = indent, .first = true };
+    w->room = 256;
+    w->text = region_alloc(region, w->room, 1);
+    return w;
+}
+
+void json_open(JsonWriter *w, char bracket)
+{
+    put_separator(w);
+    put(w, &bracket, 1);
+    w->depth++;
+    w->first = true;
+}
+
+void json_close(JsonWriter *w, char bracket)
+{
+    w->depth--;
+    if (!w->first) new_line(w);
+    put(w, &bracket, 1);
+    w->first = false;
+}
+
+void json_write_name(JsonWriter *w, const char *name, size_t n)
+{
+    put_separator(w);
+    put_quoted(w, name, n);
+    put(w, w->indent ? ": " : ":", w->indent ? 2 : 1);
+    w->after_name = true;
+}
+
+void json_write_text(JsonWriter *w, const char *text, size_t n)
+{
+    put_separator(w);
+    put_quoted(w, text, n);
+}
+
+/* A value whose text is ready. */
+static void put_plain(JsonWriter *w, const char *text)
+{
+    put_separator(w);
+    put(w, text, strlen(text));
+}
+
+void json_write_int(JsonWriter *w, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    put_plain(w, text);
+}
+
+void json_write_real(JsonWriter *w, double value)
+{
+    char text[NUMBER_TEXT];
+    if (!isfinite(value) && !w->failed) {
+        ag_refuse("expected a finite number to be written as JSON, found %s", isnan(value) ? "NaN" : "infinity");
+        w->failed = true;
+    }
+    put_plain(w, isfinite(value) ? number_text(value, text) : "null");
+}
+
+void json_write_bool(JsonWriter *w, bool value)
+{
+    put_plain(w, value ? "true" : "false");
+}
+
+const char *json_written(JsonWriter *w, size_t *size)
+{
+    if (w->indent && w->depth == 0) put(w, "\n", 1);
+    *size = w->n;
+    return w->failed ? NULL : w->text;
+}
