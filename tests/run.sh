@@ -1,0 +1,106 @@
+#!/bin/sh
+# Runs all tests, from nothing: sh tests/run.sh [OPTION...]
+
+usage() {
+    cat <<'END'
+usage: sh tests/run.sh [OPTION...]
+
+Installs what is missing (on Debian and Ubuntu; elsewhere you are told how), builds kaeru and runs all its tests, each in
+float and in double where both make sense. Without options: as it is released, in build/, and once more under
+AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/.
+
+  --release     as it is released, in build/
+  --asan        with address and undefined behavior sanitizers, in build-asan/
+  --tsan        with the thread sanitizer, in build-tsan/
+  --valgrind    under valgrind, in build-valgrind/
+  --clang       compiled by clang, in build-clang/
+  --all         all of these
+  --help        this text
+
+With CI=true in the environment, warnings are errors. The last line of the output says how many tests passed and failed;
+the exit status is 0 if none failed.
+END
+}
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
+# shellcheck source=scripts/setup.sh
+. "$root/scripts/setup.sh"
+
+runs=''
+for argument in "$@"; do
+    case $argument in
+    --release | --asan | --tsan | --valgrind | --clang) runs="$runs ${argument#--}" ;;
+    --all) runs="release asan tsan valgrind clang" ;;
+    --help | -h) usage; exit 0 ;;
+    *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
+    esac
+done
+: "${runs:=release asan}"
+
+tools="cc meson ninja pkg-config check gnuplot?"
+for run in $runs; do
+    case $run in
+    valgrind | clang) tools="$tools $run" ;;
+    esac
+done
+# shellcheck disable=SC2086 # a list of words
+need $tools
+
+werror=false
+[ "${CI-}" != true ] || werror=true
+total_passed=0
+total_failed=0
+
+# count: reads meson's log and prints "PASSED FAILED". Every test program ends with "NAME: N passed, N failed"; one that
+# went wrong without saying so, by a crash or at the time limit, counts as one failed. Status 77 means: not for this build.
+count() {
+    awk '
+        function close_test() { if (bad && !said) failed++; bad = said = 0 }
+        /^test: / { close_test() }
+        /^result: / { bad = !/ exit status (0|77)$/ }
+        /^[a-z_ ]+: [0-9]+ passed, [0-9]+ failed$/ { passed += $(NF - 3); failed += $(NF - 1); said = $(NF - 1) > 0 }
+        END { close_test(); print passed + 0, failed + 0 }' "$@"
+}
+
+# run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds there, runs the tests and adds to the totals.
+run_tests() {
+    folder=$root/$1
+    how=$2
+    shift 2
+    begin=$(date +%s)
+    configure "$folder" -Dtests=enabled -Dwerror=$werror "$@"
+    quietly meson compile -C "$folder"
+    rm -f "$folder"/meson-logs/testlog*
+    output=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
+    # shellcheck disable=SC2086 # a list of words
+    meson test -C "$folder" --no-rebuild --print-errorlogs $how >"$output" 2>&1 </dev/null
+    status=$?
+    counts=$(count "$folder"/meson-logs/testlog*.txt)
+    passed=${counts% *}
+    failed=${counts#* }
+    # Whatever the counts say: meson knows whether all is well.
+    [ $status -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+    [ "$failed" -eq 0 ] || cat "$output"
+    rm -f "$output"
+    total_passed=$((total_passed + passed))
+    total_failed=$((total_failed + failed))
+    echo "$run: $passed passed, $failed failed, $(($(date +%s) - begin)) s"
+}
+
+checked="-Dbuildtype=debugoptimized -Db_lundef=false"
+for run in $runs; do
+    # shellcheck disable=SC2086 # lists of words
+    case $run in
+    release) run_tests build "" ;;
+    asan) run_tests build-asan "" $checked -Db_sanitize=address,undefined ;;
+    tsan) run_tests build-tsan "" $checked -Db_sanitize=thread ;;
+    valgrind) run_tests build-valgrind "--setup valgrind --suite float --suite double" -Dbuildtype=debugoptimized ;;
+    clang)
+        export CC=clang
+        run_tests build-clang ""
+        unset CC ;;
+    esac
+done
+
+echo "$total_passed passed, $total_failed failed"
+[ "$total_failed" -eq 0 ]
