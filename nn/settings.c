@@ -1,0 +1,101 @@
+/* settings.c: what a run or a model was made with, as texts by name. */
+#include "settings.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "number.h"
+
+static void destroy(AgOwned *owned)
+{
+    Settings *s = (Settings *)owned;        /* its first member */
+    for (int i = 0; i < s->n; i++) ag_free(s->item[i].key);
+    ag_free(s->item);
+    ag_free(s);
+}
+
+Settings *nn_settings_new_at(Site at)
+{
+    Settings *s = ag_alloc_at(at, 1, sizeof *s);
+    ag_own(&s->owned, destroy);
+    return s;
+}
+
+void nn_settings_free(Settings *s)
+{
+    if (!s) return;
+    ag_disown(&s->owned);
+    destroy(&s->owned);
+}
+
+static Setting *find(const Settings *s, const char *key)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (strcmp(s->item[i].key, key) == 0) return &s->item[i];
+    }
+    return NULL;
+}
+
+void nn_settings_set(Settings *s, const char *key, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    if (length < 0) ag_misuse(AG_HERE, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
+
+    Setting *setting = find(s, key);
+    if (!setting && s->n == s->room) {
+        int room = s->room ? 2 * s->room : 8;
+        s->item = ag_resize(s->item, (size_t)s->n, (size_t)room, sizeof *s->item);
+        s->room = room;
+    }
+    size_t key_size = strlen(key) + 1, value_size = (size_t)length + 1;
+    Setting fresh = { .key = ag_alloc(key_size + value_size, 1) };
+    fresh.value = fresh.key + key_size;
+    memcpy(fresh.key, key, key_size);
+    va_start(list, format);
+    vsnprintf(fresh.value, value_size, format, list);
+    va_end(list);
+
+    if (setting) ag_free(setting->key);
+    else setting = &s->item[s->n++];
+    *setting = fresh;
+}
+
+const char *nn_settings_get(const Settings *s, const char *key)
+{
+    const Setting *setting = find(s, key);
+    return setting ? setting->value : NULL;
+}
+
+/* The setting as a number; `kind` is what the message expects. */
+static bool number_of(const Settings *s, const char *key, const char *kind, Number *number)
+{
+    const char *text = nn_settings_get(s, key);
+    if (!text) return ag_refuse("the setting \"%s\" is missing", key);
+    size_t wrong;
+    if (*text && number_scan(text, strlen(text), number, &wrong) == strlen(text)) return true;
+    return ag_refuse("the setting \"%s\" is \"%s\", expected %s", key, text, kind);
+}
+
+bool nn_settings_int(const Settings *s, const char *key, int64_t *value)
+{
+    const char *kind = "a whole number";
+    Number number;
+    if (!number_of(s, key, kind, &number)) return false;
+    if (!number.whole) return ag_refuse("the setting \"%s\" is \"%s\", expected %s", key, nn_settings_get(s, key), kind);
+    *value = number.integer;
+    return true;
+}
+
+bool nn_settings_real(const Settings *s, const char *key, double *value)
+{
+    const char *kind = "a number";
+    Number number;
+    if (!number_of(s, key, kind, &number)) return false;
+    if (isinf(number.value)) return ag_refuse("the setting \"%s\" is \"%s\", too large", key, nn_settings_get(s, key));
+    *value = number.value;
+    return true;
+}
