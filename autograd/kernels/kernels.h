@@ -112,6 +112,9 @@ void k_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, con
 /* sum (x - mean)^2 * scale; mean (outer, inner) is written too. */
 void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale);
 double k_sum_squares(int64_t n, const real *x);
+/* sum (a - b)^2, and y = (or +=) s (a - b): mean squared error, forward and backward. */
+double k_squared_distance(int64_t n, const real *a, const real *b);
+void k_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add);
 
 /* ---- rows: x is (rows, n) ---------------------------------------------------------------------------------------- */
 
