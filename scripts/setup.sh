@@ -5,7 +5,7 @@
 
 MESON_NEEDED=0.61
 
-say() { printf '%s\n' "$*" >&2; }
+say() { printf '%s\n' "$@" >&2; }
 die() { say "$@"; exit 1; }
 
 # have TOOL: is it here, and does it work?
