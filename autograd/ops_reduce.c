@@ -186,7 +186,7 @@ void var_dims_backward(Tensor *y)
     KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
     k_binary(K_SUB, &walk, buffer_data(deviation), reals(x), buffer_data(y->saved));
     Grad g = grad_into(x);
-    k_binary_backward(K_MUL, true, &walk, g.data, buffer_data(deviation), buffer_data(factor), NULL, NULL, g.add);
+    k_binary_backward(K_MUL, false, &walk, g.data, buffer_data(deviation), NULL, buffer_data(factor), NULL, g.add);
     buffer_release(deviation);
     buffer_release(factor);
 }

@@ -78,6 +78,22 @@ double ref_sum_squares(int64_t n, const real *x)
     return sum;
 }
 
+double ref_squared_distance(int64_t n, const real *a, const real *b)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)a[i] - (double)b[i];
+        sum += d * d;
+    }
+    return sum;
+}
+
+void ref_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (add ? y[i] : 0) + s * (a[i] - b[i]);
+}
+
 /* ---- softmax ----------------------------------------------------------------------------------------------------- */
 
 static double row_max(int64_t n, const real *x)

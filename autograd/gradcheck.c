@@ -1,0 +1,195 @@
+/* gradcheck.c: is a gradient right? Compares it with what small steps of each input do to the output.
+ *
+ * The output becomes one number by weights that are random, since a plain sum hides mistakes: the softmax of anything
+ * sums to 1, so its gradient by a plain sum is 0, right rule or wrong. The function is called twice and both results
+ * are used, each with weights of its own, so that a rule which writes where it should add is caught. */
+#include <math.h>
+#include <string.h>
+
+#include "tensor.h"
+
+#ifdef KAERU_DOUBLE
+static const double step = 1e-6, absolute = 1e-5, relative = 1e-3;
+#else
+static const double step = 1e-2, absolute = 2e-2, relative = 2e-2;
+#endif
+#define REPORT_LINES 8
+
+/* The weights of use number `use` for an output of n entries: uniform in 0.5..1.5, with signs. */
+static double weight(int use, int64_t i)
+{
+    uint32_t word[4];
+    k_philox(20170612, (uint64_t)i * 2 + (uint64_t)use, word);
+    double u = word[0] * 0x1p-32 + 0.5;
+    return word[1] & 1 ? -u : u;
+}
+
+/* sum over both uses of weight * output, in double. */
+static double weigh(const Tensor *y, int use)
+{
+    double total = 0;
+    for (int64_t i = 0; i < y->numel; i++) total += weight(use, i) * (double)reals(y)[i];
+    return total;
+}
+
+static double value(Site at, AgFunction *f, void *arg, Tensor **in)
+{
+    Scope s = ag_begin_at(at, AG_NO_GRAD);
+    double total = weigh(f(in, arg), 0) + weigh(f(in, arg), 1);
+    ag_end_at(at, s);
+    return total;
+}
+
+static void send_back(Site at, Tensor *y, int use)
+{
+    Tensor *dy = tensor_new(at, "ag_gradcheck", &y->shape, AG_REAL);
+    for (int64_t i = 0; i < y->numel; i++) reals(dy)[i] = (real)weight(use, i);
+    if (y->wants_grad) ag_backward_from_at(at, y, dy);
+}
+
+bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
+{
+    Scope s = ag_begin_at(at, AG_RECORD);
+    AgRandom random = ag_random_state();
+    for (int i = 0; i < n; i++) {
+        check_tensor(at, "ag_gradcheck", "an input", in[i], AG_REAL);
+        tensor_zero_grad(in[i]);
+    }
+    Tensor *first = f(in, arg), *second = f(in, arg);
+    check_tensor(at, "ag_gradcheck", "the function's result", first, AG_REAL);
+    send_back(at, first, 0);
+    send_back(at, second, 1);
+    ag_set_random_state(random);
+    int wrong = 0;
+    for (int i = 0; i < n; i++) {
+        if (!in[i]->wants_grad) continue;
+        const real *grad = tensor_grad_data(in[i]);
+        double largest = 0;
+        for (int64_t j = 0; grad && j < in[i]->numel; j++) largest = fmax(largest, fabs((double)grad[j]));
+        for (int64_t j = 0; j < in[i]->numel; j++) {
+            real *x = reals(in[i]) + j, before = *x;
+            *x = (real)((double)before + step);
+            double above = (double)*x, up = value(at, f, arg, in);
+            *x = (real)((double)before - step);
+            double below = (double)*x, down = value(at, f, arg, in);
+            *x = before;
+            double numerical = (up - down) / (above - below), analytic = grad ? (double)grad[j] : 0;
+#ifdef KAERU_DOUBLE
+            double allowed = absolute + relative * fabs(numerical);
+#else
+            double allowed = absolute * fmax(1, largest) + relative * fabs(numerical);
+#endif
+            if (fabs(analytic - numerical) <= allowed) continue;
+            if (report && wrong < REPORT_LINES)
+                fprintf(report, "input %d, item %lld: gradient %.6g, numerical %.6g, ratio %.4g\n", i, (long long)j, analytic,
+                        numerical, analytic / numerical);
+            wrong++;
+        }
+    }
+    if (report && wrong > REPORT_LINES) fprintf(report, "... and %d more\n", wrong - REPORT_LINES);
+    ag_set_random_state(random);
+    ag_end_at(at, s);
+    return wrong == 0;
+}
+
+/* ---- samples of registered operations ------------------------------------------------------------------------------ */
+
+#define MAX_INPUTS 4
+
+/* Which inputs a case asks for is found by running it once; they live in `made`, and the runs that follow hand out the
+ * same ones (or, with `alias`, the first one for every later one of its shape, so that it is used twice). */
+static _Thread_local Tensor *made[MAX_INPUTS];
+
+static Tensor *input(Sample *s, int i, Shape shape, bool *fresh)
+{
+    *fresh = false;
+    if (i >= MAX_INPUTS) ag_misuse(AG_HERE, "sample", "input %d; a sample has at most %d", i, MAX_INPUTS);
+    if (s->alias && i > 0 && s->in[0] && shape_equal(s->in[0]->shape, shape)) return s->in[0];
+    if (!s->in[i]) {
+        s->in[i] = tensor_requires_grad(tensor_new_owned(shape, AG_REAL), true);
+        if (i >= s->n_in) s->n_in = i + 1;
+        *fresh = true;
+    }
+    return s->in[i];
+}
+
+Tensor *sample_in(Sample *s, int i, Shape shape)
+{
+    bool fresh;
+    Tensor *x = input(s, i, shape, &fresh);
+    if (fresh) ag_fill_normal(x, 0, 1);
+    return x;
+}
+
+Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high)
+{
+    bool fresh;
+    Tensor *x = input(s, i, shape, &fresh);
+    if (fresh) ag_fill_uniform(x, low, high);
+    return x;
+}
+
+Tensor *sample_apart(Sample *s, int i, Shape shape)
+{
+    bool fresh;
+    Tensor *x = input(s, i, shape, &fresh);
+    for (int64_t j = 0; fresh && j < x->numel; j++) {           /* 0.15 0.25 ..., in scattered order, with signs */
+        int64_t place = x->numel % 7 ? j * 7 % x->numel : j;
+        reals(x)[j] = (real)((0.15 + 0.1 * (double)place) * (j % 2 ? -1 : 1));
+    }
+    return x;
+}
+
+Tensor *sample_ids(Shape shape, int32_t below)
+{
+    Tensor *ids = tensor_ints(shape, NULL);
+    for (int64_t i = 0; i < ids->numel; i++) ints(ids)[i] = (int32_t)((i * 5 + 2) % below);
+    return ids;
+}
+
+Tensor *sample_mask(Shape shape)
+{
+    Tensor *mask = tensor_bools(shape, NULL);
+    for (int64_t i = 0; i < mask->numel; i++) bools(mask)[i] = i % 3 != 1;
+    return mask;
+}
+
+typedef struct { const Op *op; Sample sample; } SampleCall;
+
+static Tensor *call_sample(Tensor **in, void *arg)
+{
+    SampleCall *call = arg;
+    (void)in;
+    return call->op->sample(&call->sample);
+}
+
+/* One case of one operation: as it is, and with one tensor for all inputs of a shape. -1: there is no such case. */
+static int check_case(const Op *op, int number, FILE *report)
+{
+    int result = 1;
+    for (int alias = 0; alias < 2 && result == 1; alias++) {
+        Scope s = ag_begin(AG_NO_GRAD);
+        memset(made, 0, sizeof made);
+        SampleCall call = { op, { .number = number, .in = made, .alias = alias } };
+        Tensor *y = op->sample(&call.sample);
+        if (!y) result = -1;
+        else if (!ag_gradcheck(call_sample, &call, made, call.sample.n_in, report)) result = 0;
+        for (int i = 0; i < MAX_INPUTS; i++) tensor_free(made[i]);
+        ag_end(s);
+    }
+    return result;
+}
+
+int ag_check_op(const char *name, FILE *report)
+{
+    for (int i = 0; i < OP_COUNT; i++) {
+        if (strcmp(op_table[i].name, name) != 0) continue;
+        AgRandom random = ag_random_state();
+        ag_seed(1);
+        int cases = 0, result;
+        while ((result = check_case(&op_table[i], cases, report)) == 1) cases++;
+        ag_set_random_state(random);
+        return result == 0 ? -1 - cases : cases;
+    }
+    return 0;
+}

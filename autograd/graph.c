@@ -1,0 +1,318 @@
+/* graph.c: how an operation records itself, and the way back.
+ *
+ * Backward is one loop down the tape, from the loss to the oldest tensor. A node whose gradient has arrived runs its
+ * operation's rule, which hands gradients to its inputs; all its users lie above it and have done so already, so its
+ * own gradient is complete by then (this is why gradients of a value used twice add up to the right sum).
+ *
+ * Memory is given back on the way. Each tensor counts its `readers`, the rules that will read its value, and its
+ * `users`, the recorded operations on it that are not finished. A node is finished when its rule has run and it has no
+ * users left: another loss that still needs a part of the graph keeps that part alive by being an unfinished user. */
+#include "tensor.h"
+
+#include <string.h>
+
+const Op op_table[] = {
+#define OP(name, params, needs, forward, backward) { #name, name##_backward, name##_sample, needs, forward, backward },
+#include "ops.def"
+#undef OP
+};
+
+int ag_op_count(void)
+{
+    return OP_COUNT;
+}
+
+const char *ag_op_name(int i)
+{
+    return op_table[i].name;
+}
+
+const char *ag_op_forward_text(int i)
+{
+    return op_table[i].forward_text;
+}
+
+const char *ag_op_backward_text(int i)
+{
+    return op_table[i].backward_text;
+}
+
+/* ---- recording ---------------------------------------------------------------------------------------------------- */
+
+static bool reads_input(const Op *op, int i)
+{
+    return i < 3 && (op->needs & (NEEDS_X0 << i));
+}
+
+/* Notes y's operation and inputs if a gradient can flow. Everything is allocated before anything is counted. */
+static Tensor *record(Site at, int op, Tensor *y, Tensor *const *in, int n)
+{
+    const Op *o = &op_table[op];
+    if (!context()->recording) return y;
+    bool wanted = false;
+    for (int i = 0; i < n; i++) wanted = wanted || (in[i] && in[i]->wants_grad);
+    if (!wanted) return y;
+    y->in = arena_alloc(at, o->name, (size_t)n * sizeof *in);
+    memcpy(y->in, in, (size_t)n * sizeof *in);
+    y->n_in = n;
+    y->op = o;
+    y->wants_grad = true;
+    for (int i = 0; i < n; i++) {
+        if (!in[i] || !in[i]->op) continue;             /* leaves are never given back */
+        in[i]->users++;
+        if (reads_input(o, i)) in[i]->readers++;
+    }
+    if (o->needs & NEEDS_Y) y->readers++;
+    return y;
+}
+
+Tensor *op_new_n(Site at, int op, const Shape *shape, Tensor *const *in, int n)
+{
+    return record(at, op, tensor_new(at, op_table[op].name, shape, AG_REAL), in, n);
+}
+
+Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor *c)
+{
+    Tensor *in[] = { a, b, c };
+    return op_new_n(at, op, shape, in, c ? 3 : b ? 2 : 1);
+}
+
+Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x)
+{
+    return record(at, op, tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
+}
+
+void *op_args(Tensor *y, size_t size)
+{
+    return y->args = arena_alloc(y->site, "graph", size);
+}
+
+real *op_save(Tensor *y, int64_t n)
+{
+    y->saved = buffer_new(y->site, "graph", (size_t)n * sizeof(real));
+    return buffer_data(y->saved);
+}
+
+/* In the mode that looks for NaN: what came out of an operation, or back from it. */
+static void check_finite(const Tensor *made_by, const char *direction, int64_t n, const real *x)
+{
+    if (k_all_finite(n, x)) return;
+    int64_t i = 0;
+    while (k_all_finite(1, x + i)) i++;
+    char text[AG_SHAPE_TEXT], inputs[4 * AG_SHAPE_TEXT] = "";
+    for (int j = 0; j < made_by->n_in && j < 4; j++) {
+        if (!made_by->in[j]) continue;
+        strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape, text));
+    }
+    ag_misuse(made_by->site, made_by->op ? made_by->op->name : "operation", "first %s found in %s, item %lld; shape %s%s",
+              x[i] != x[i] ? "NaN" : "infinity", direction, (long long)i, shape_text(made_by->shape, text), inputs);
+}
+
+Tensor *op_done(Tensor *y)
+{
+    if (context()->find_nan) check_finite(y, "its result", y->numel, reals(y));
+    return y;
+}
+
+void ag_find_nan(bool on)
+{
+    context()->find_nan = on;
+}
+
+/* ---- gradients ---------------------------------------------------------------------------------------------------- */
+
+static void give_back_value(Tensor *t)
+{
+    buffer_release(t->buffer);
+    t->buffer = NULL;
+    t->data = NULL;
+}
+
+/* May backward give back this value? Leaves, what was retained, and the loss (retained while it runs) stay. */
+static bool may_go(const Tensor *t)
+{
+    return t->op && !t->retained && t->readers == 0 && t->buffer && !context()->keep_graph;
+}
+
+/* An array for x's first gradient. A value that no rule will read has done its work: its memory serves. */
+static Buffer *first_gradient(Tensor *x)
+{
+    size_t bytes = (size_t)x->numel * sizeof(real);
+    if (may_go(x)) {
+        Buffer *b = x->buffer;
+        bool alone = b->refs == 1;
+        x->buffer = NULL;
+        x->data = NULL;
+        if (alone) return b;
+        buffer_release(b);
+    }
+    return buffer_new(x->site, "backward", bytes);
+}
+
+Grad grad_into(Tensor *x)
+{
+    if (!x || !x->wants_grad) return (Grad){ NULL, false };
+    if (!x->grad) {
+        x->grad = first_gradient(x);
+        return (Grad){ buffer_data(x->grad), false };
+    }
+    if (x->grad->refs > 1) {                /* shared by grad_pass: make it x's own before adding */
+        size_t bytes = (size_t)x->numel * sizeof(real);
+        Buffer *own = buffer_new(x->site, "backward", bytes);
+        memcpy(buffer_data(own), buffer_data(x->grad), bytes);
+        buffer_release(x->grad);
+        x->grad = own;
+    }
+    return (Grad){ buffer_data(x->grad), true };
+}
+
+void grad_pass(Tensor *x, Tensor *y)
+{
+    if (!x || !x->wants_grad) return;
+    if (!x->grad) {
+        if (may_go(x)) give_back_value(x);
+        x->grad = buffer_share(y->grad);
+        return;
+    }
+    Grad g = grad_into(x);
+    k_axpy(x->numel, g.data, 1, grad_of(y));
+}
+
+void tensor_zero_grad(Tensor *t)
+{
+    buffer_release(t->grad);
+    buffer_release(t->kept_grad);
+    t->grad = t->kept_grad = NULL;
+}
+
+static Buffer *arrived(const Tensor *t)
+{
+    return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
+}
+
+real *tensor_grad_data(Tensor *t)
+{
+    Buffer *g = arrived(t);
+    return g ? buffer_data(g) : NULL;
+}
+
+Tensor *tensor_grad_at(Site at, Tensor *t)
+{
+    if (!t || t->magic != TENSOR_ALIVE) ag_misuse(at, "tensor_grad", "t is no living tensor");
+    Buffer *g = arrived(t);
+    return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
+}
+
+Tensor *tensor_requires_grad_at(Site at, Tensor *t, bool wants)
+{
+    check_tensor(at, "tensor_requires_grad", "t", t, AG_REAL);
+    if (t->op)
+        ag_misuse(at, "tensor_requires_grad", "t was made by %s; only leaves can be told (see ag_detach)", t->op->name);
+    t->wants_grad = wants;
+    return t;
+}
+
+bool tensor_wants_grad(const Tensor *t)
+{
+    return t->wants_grad;
+}
+
+Tensor *ag_retain_at(Site at, Tensor *t)
+{
+    check_tensor(at, "ag_retain", "t", t, AG_REAL);
+    t->retained = true;
+    return t;
+}
+
+/* ---- the way back ------------------------------------------------------------------------------------------------- */
+
+/* y's rule has run and nobody will come to it again: it no longer needs its inputs' values. */
+static void finish(Tensor *y)
+{
+    for (int i = 0; i < y->n_in; i++) {
+        Tensor *x = y->in[i];
+        if (!x || !x->op) continue;
+        x->users--;
+        if (reads_input(y->op, i)) x->readers--;
+        if (x->grad && may_go(x)) give_back_value(x);
+    }
+    if (y->op->needs & NEEDS_Y) y->readers--;
+    if (may_go(y)) give_back_value(y);
+    buffer_release(y->saved);
+    y->saved = NULL;
+    y->graph_gone = true;
+}
+
+/* A retained tensor collects the gradients of all passes, as a leaf does; others have passed theirs on. */
+static void put_away_gradient(Tensor *y)
+{
+    if (y->retained && y->kept_grad) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
+    if (y->retained && !y->kept_grad) {
+        y->kept_grad = buffer_new(y->site, "backward", (size_t)y->numel * sizeof(real));
+        memcpy(buffer_data(y->kept_grad), grad_of(y), (size_t)y->numel * sizeof(real));
+    }
+    buffer_release(y->grad);
+    y->grad = NULL;
+}
+
+static void walk_back(Site at, Tensor *from)
+{
+    Context *c = context();
+    for (Tensor *y = from; y; y = y->older) {
+        if (!y->op || !y->grad) continue;
+        if (y->graph_gone)
+            ag_misuse(at, "ag_backward", "an earlier backward has passed %s (made at %s:%d) and gave its values back; "
+                      "use ag_backward_keep for the earlier one", y->op->name, y->site.file, y->site.line);
+        y->op->backward(y);
+        for (int i = 0; c->find_nan && i < y->n_in; i++)
+            if (y->in[i] && y->in[i]->grad)
+                check_finite(y, "the gradient it passed back", y->in[i]->numel, grad_of(y->in[i]));
+        put_away_gradient(y);
+        if (!c->keep_graph && y->users == 0) finish(y);
+    }
+}
+
+static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
+{
+    Context *c = context();
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    check_tensor(at, "ag_backward", "the loss", y, AG_REAL);
+    if (!dy && y->numel != 1)
+        ag_misuse(at, "ag_backward", "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use "
+                  "ag_backward_from)", shape_text(y->shape, a));
+    if (!y->wants_grad)
+        ag_misuse(at, "ag_backward", "nothing behind the loss wants a gradient: no parameter was used, or the scope is "
+                  "AG_NO_GRAD");
+    if (dy) {
+        check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
+        if (!shape_equal(y->shape, dy->shape))
+            ag_misuse(at, "ag_backward_from", "y %s and dy %s differ in shape", shape_text(y->shape, a),
+                      shape_text(dy->shape, b));
+    }
+    bool retained = y->retained;
+    y->retained = true;                     /* the loss stays readable */
+    Grad g = grad_into(y);
+    if (!dy) *g.data = g.add ? *g.data + 1 : 1;
+    else if (g.add) k_axpy(y->numel, g.data, 1, reals(dy));
+    else memcpy(g.data, dy->data, (size_t)y->numel * sizeof(real));
+    c->keep_graph = keep;
+    walk_back(at, y);
+    c->keep_graph = false;
+    y->retained = retained;
+}
+
+void ag_backward_at(Site at, Tensor *loss)
+{
+    backward(at, loss, NULL, false);
+}
+
+void ag_backward_keep_at(Site at, Tensor *loss)
+{
+    backward(at, loss, NULL, true);
+}
+
+void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy)
+{
+    check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
+    backward(at, y, dy, false);
+}

@@ -1,0 +1,197 @@
+/* ops_loss.c: losses, each from predictions and targets to one number. The sums run in fixed order. */
+#include "tensor.h"
+
+static const Shape scalar = { 0, { 0 } };
+
+static void check_same(Site at, const char *what, const char *first, const Tensor *a, const Tensor *b)
+{
+    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
+    if (!shape_equal(a->shape, b->shape))
+        ag_misuse(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape, ta), shape_text(b->shape, tb));
+}
+
+/* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ------------- */
+
+Tensor *ag_mse_loss_at(Site at, Tensor *x, Tensor *target)
+{
+    check_tensor(at, "mse_loss", "x", x, AG_REAL);
+    check_tensor(at, "mse_loss", "target", target, AG_REAL);
+    check_same(at, "mse_loss", "x", x, target);
+    Tensor *y = op_new(at, OP_mse_loss, &scalar, x, target, NULL);
+    *reals(y) = (real)(k_squared_distance(x->numel, reals(x), reals(target)) / (double)x->numel);
+    return op_done(y);
+}
+
+void mse_loss_backward(Tensor *y)
+{
+    Tensor *x = y->in[0], *target = y->in[1];
+    real factor = *grad_of(y) * (real)(2 / (double)x->numel);
+    Grad g = grad_into(x);
+    if (g.data) k_difference(x->numel, g.data, reals(x), reals(target), factor, g.add);
+    g = grad_into(target);
+    if (g.data) k_difference(x->numel, g.data, reals(target), reals(x), factor, g.add);
+}
+
+Tensor *mse_loss_sample(Sample *s)
+{
+    static const Shape shapes[] = { { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } },
+                                    { 3, { 2, 3, 4 } }, { 1, { 67 } }, { 4, { 2, 1, 2, 3 } } };
+    if (s->number >= 8) return NULL;
+    return ag_mse_loss(sample_in(s, 0, shapes[s->number]), sample_in(s, 1, shapes[s->number]));
+}
+
+/* ---- rows with a class each --------------------------------------------------------------------------------------- */
+
+typedef struct { int ignore; double smoothing, divisor; int64_t rows, n; } ClassArgs;
+
+/* Checks (..,V) against (..) and every target; counts those that are not ignored. */
+static ClassArgs classes(Site at, const char *what, const char *first, const Tensor *x, const Tensor *target, int ignore,
+                         AgReduce reduce)
+{
+    check_tensor(at, what, first, x, AG_REAL);
+    check_tensor(at, what, "target", target, AG_INT);
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    Shape expected = x->shape;
+    if (expected.ndim > 0) expected.ndim--;
+    if (x->shape.ndim < 1 || !shape_equal(expected, target->shape))
+        ag_misuse(at, what, "%s %s and target %s do not fit: expected (..,V) and (..)", first, shape_text(x->shape, a),
+                  shape_text(target->shape, b));
+    ClassArgs c = { .ignore = ignore, .rows = target->numel, .n = x->shape.dim[x->shape.ndim - 1] };
+    int64_t counted = 0;
+    for (int64_t i = 0; i < c.rows; i++) {
+        int32_t t = ints(target)[i];
+        if (t == ignore) continue;
+        if (t < 0 || t >= c.n)
+            ag_misuse(at, what, "target %d at item %lld is out of range: expected 0..%lld, or %d to ignore it", t,
+                      (long long)i, (long long)c.n - 1, ignore);
+        counted++;
+    }
+    /* the mean over no targets is 0, not 0/0: a batch of padding must not poison the weights */
+    c.divisor = reduce == AG_SUM || counted == 0 ? 1 : (double)counted;
+    return c;
+}
+
+/* ---- cross_entropy: y = mean over rows of -log softmax(logits)[target]         dlogits = dy (softmax - target) / n
+ * With smoothing s the target is 1-s + s/V at the target and s/V elsewhere (Szegedy et al. 2016). */
+
+Tensor *ag_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
+{
+    ClassArgs c = classes(at, "cross_entropy", "logits", logits, target, ignore, reduce);
+    if (!(smoothing >= 0 && smoothing <= 1)) ag_misuse(at, "cross_entropy", "smoothing %g is not in 0..1", smoothing);
+    c.smoothing = smoothing;
+    Tensor *y = op_new(at, OP_cross_entropy, &scalar, logits, target, NULL);
+    if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
+    real *losses = op_save(y, 2 * c.rows), *log_sum = losses + c.rows;
+    k_cross_entropy(c.rows, c.n, losses, log_sum, reals(logits), ints(target), ignore, smoothing);
+    double total = 0;
+    for (int64_t i = 0; i < c.rows; i++) total += (double)losses[i];
+    *reals(y) = (real)(total / c.divisor);
+    return op_done(y);
+}
+
+void cross_entropy_backward(Tensor *y)
+{
+    ClassArgs *c = y->args;
+    Tensor *logits = y->in[0], *target = y->in[1];
+    real *scale = buffer_data(y->saved);                        /* the losses themselves have done their work */
+    const real *log_sum = scale + c->rows;
+    k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);
+    Grad g = grad_into(logits);
+    k_cross_entropy_backward(c->rows, c->n, g.data, reals(logits), log_sum, ints(target), c->ignore, c->smoothing, scale, g.add);
+}
+
+Tensor *cross_entropy_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_cross_entropy(sample_in(s, 0, SHAPE(1, 1)), sample_ids(SHAPE(1), 1), AG_MEAN, -100, 0);
+    case 1: return ag_cross_entropy(sample_in(s, 0, SHAPE(3, 5)), sample_ids(SHAPE(3), 5), AG_MEAN, -100, 0);
+    case 2: return ag_cross_entropy(sample_in(s, 0, SHAPE(3, 5)), sample_ids(SHAPE(3), 5), AG_SUM, -100, 0);
+    case 3: return ag_cross_entropy(sample_in(s, 0, SHAPE(6, 3)), sample_ids(SHAPE(6), 3), AG_MEAN, 1, 0);
+    case 4: return ag_cross_entropy(sample_in(s, 0, SHAPE(2, 3, 4)), sample_ids(SHAPE(2, 3), 4), AG_MEAN, -100, 0.1);
+    case 5: return ag_cross_entropy(sample_in(s, 0, SHAPE(4, 33)), sample_ids(SHAPE(4), 33), AG_SUM, 0, 0.3);
+    case 6: return ag_cross_entropy(sample_in(s, 0, SHAPE(7)), sample_ids(SCALAR, 7), AG_MEAN, -100, 0);
+    case 7: return ag_cross_entropy(sample_in(s, 0, SHAPE(0, 4)), sample_ids(SHAPE(0), 4), AG_MEAN, -100, 0);
+    case 8: return ag_cross_entropy(sample_in(s, 0, SHAPE(2, 1)), sample_ids(SHAPE(2), 1), AG_MEAN, 0, 0);
+    default: return NULL;
+    }
+}
+
+/* ---- nll_loss: y = mean over rows of -log_p[target]          dlog_p = -dy / n at the target, else 0 ---------------- */
+
+Tensor *ag_nll_loss_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
+{
+    ClassArgs c = classes(at, "nll_loss", "log_p", log_p, target, ignore, reduce);
+    Tensor *y = op_new(at, OP_nll_loss, &scalar, log_p, target, NULL);
+    if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
+    double total = 0;
+    for (int64_t i = 0; i < c.rows; i++)
+        if (ints(target)[i] != ignore) total -= (double)reals(log_p)[i * c.n + ints(target)[i]];
+    *reals(y) = (real)(total / c.divisor);
+    return op_done(y);
+}
+
+void nll_loss_backward(Tensor *y)
+{
+    ClassArgs *c = y->args;
+    Tensor *log_p = y->in[0], *target = y->in[1];
+    Grad g = grad_into(log_p);
+    if (!g.add) k_fill(log_p->numel, g.data, 0);
+    for (int64_t i = 0; i < c->rows; i++)
+        if (ints(target)[i] != c->ignore) g.data[i * c->n + ints(target)[i]] -= *grad_of(y) / (real)c->divisor;
+}
+
+Tensor *nll_loss_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_nll_loss(sample_in(s, 0, SHAPE(1, 1)), sample_ids(SHAPE(1), 1), AG_MEAN, -100);
+    case 1: return ag_nll_loss(sample_in(s, 0, SHAPE(3, 5)), sample_ids(SHAPE(3), 5), AG_MEAN, -100);
+    case 2: return ag_nll_loss(sample_in(s, 0, SHAPE(3, 5)), sample_ids(SHAPE(3), 5), AG_SUM, -100);
+    case 3: return ag_nll_loss(sample_in(s, 0, SHAPE(6, 3)), sample_ids(SHAPE(6), 3), AG_MEAN, 1);
+    case 4: return ag_nll_loss(sample_in(s, 0, SHAPE(2, 3, 4)), sample_ids(SHAPE(2, 3), 4), AG_MEAN, -100);
+    case 5: return ag_nll_loss(ag_log_softmax(sample_in(s, 0, SHAPE(4, 6)), -1), sample_ids(SHAPE(4), 6), AG_MEAN, -100);
+    case 6: return ag_nll_loss(sample_in(s, 0, SHAPE(7)), sample_ids(SCALAR, 7), AG_MEAN, -100);
+    case 7: return ag_nll_loss(sample_in(s, 0, SHAPE(0, 4)), sample_ids(SHAPE(0), 4), AG_SUM, -100);
+    default: return NULL;
+    }
+}
+
+/* ---- kl_div: y = mean of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t / n, dt = dy (ln t + 1 - log_p) / n ---- */
+
+Tensor *ag_kl_div_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce)
+{
+    check_tensor(at, "kl_div", "log_p", log_p, AG_REAL);
+    check_tensor(at, "kl_div", "target", target, AG_REAL);
+    check_same(at, "kl_div", "log_p", log_p, target);
+    Tensor *y = op_new(at, OP_kl_div, &scalar, log_p, target, NULL);
+    double divisor = reduce == AG_SUM ? 1 : (double)log_p->numel, total = 0;
+    if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
+    for (int64_t i = 0; i < log_p->numel; i++) {
+        double t = (double)reals(target)[i];
+        if (t != 0) total += t * (k_log(t) - (double)reals(log_p)[i]);
+    }
+    *reals(y) = (real)(total / divisor);
+    return op_done(y);
+}
+
+void kl_div_backward(Tensor *y)
+{
+    Tensor *log_p = y->in[0], *target = y->in[1];
+    real scale = *grad_of(y) / (real)*(double *)y->args;
+    Grad g = grad_into(log_p);
+    if (g.data && !g.add) k_fill(log_p->numel, g.data, 0);
+    if (g.data) k_axpy(log_p->numel, g.data, -scale, reals(target));
+    g = grad_into(target);
+    if (!g.data) return;
+    if (!g.add) k_fill(target->numel, g.data, 0);
+    for (int64_t i = 0; i < target->numel; i++)
+        g.data[i] += scale * (real)(k_log((double)reals(target)[i]) + 1 - (double)reals(log_p)[i]);
+}
+
+Tensor *kl_div_sample(Sample *s)
+{
+    static const Shape shapes[] = { { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } }, { 3, { 2, 3, 4 } },
+                                    { 1, { 67 } }, { 0, { 0 } }, { 4, { 2, 1, 2, 3 } } };
+    if (s->number >= 8) return NULL;
+    Tensor *log_p = sample_in(s, 0, shapes[s->number]), *target = sample_range(s, 1, shapes[s->number], 0.1, 1);
+    return ag_kl_div(log_p, target, s->number % 2 ? AG_SUM : AG_MEAN);
+}

@@ -1,0 +1,213 @@
+/* ops_product.c: the matrix product and the linear layer made of it. The arithmetic is k_gemm. */
+#include "tensor.h"
+
+/* ---- matmul: y = a b                                         da = dy b^T, db = a^T dy ------------------------------
+ * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast; a product is then made for each place of the result's
+ * batch, and on the way back the gradients of a repeated matrix add up. */
+
+/* One matrix of the batch at a time where broadcasting leaves no single step between them. */
+typedef struct { int ndim; int64_t dim[AG_MAX_DIMS], a[AG_MAX_DIMS], b[AG_MAX_DIMS], count; } Batch;
+
+static Shape batch_part(const Shape *s)
+{
+    Shape batch = *s;
+    batch.ndim -= 2;
+    return batch;
+}
+
+static Batch batch_of(const Shape *y, const Shape *a, const Shape *b)
+{
+    Shape by = batch_part(y), ba = batch_part(a), bb = batch_part(b);
+    KWalk walk = walk_over(&by, &ba, &bb);
+    Batch batch = { .ndim = by.ndim, .count = 1 };
+    for (int i = 0; i < by.ndim; i++) {
+        batch.dim[i] = walk.dim[i];
+        batch.a[i] = walk.a[i];
+        batch.b[i] = walk.b[i];
+        batch.count *= walk.dim[i];
+    }
+    return batch;
+}
+
+/* Is the operand (strides s, in matrices) one matrix after another, or one for all? Then one call does the batch. */
+static bool regular(const Batch *batch, const int64_t *s, int64_t *step)
+{
+    *step = 0;
+    int64_t expected = 0;
+    bool first = true;
+    for (int i = batch->ndim - 1; i >= 0; i--) {
+        if (batch->dim[i] == 1) continue;
+        if (first) *step = s[i];
+        else if (s[i] != expected) return false;
+        expected = s[i] * batch->dim[i];
+        first = false;
+    }
+    return true;
+}
+
+/* Matrix number of batch place i. */
+static int64_t place(const Batch *batch, const int64_t *s, int64_t i)
+{
+    int64_t at = 0;
+    for (int d = batch->ndim - 1; d >= 0; d--) {
+        at += i % batch->dim[d] * s[d];
+        i /= batch->dim[d];
+    }
+    return at;
+}
+
+/* The three products of a matmul: op(A) op(B), each operand with its own strides through the batch. `repeated`: several
+ * batch places write the same C, one after another, each adding. */
+static void batched(KGemm g, const Batch *batch, const int64_t *sa, const int64_t *sb, const int64_t *sc, int64_t size_a,
+                    int64_t size_b, int64_t size_c, real *c, const real *a, const real *b)
+{
+    int64_t step_a, step_b, step_c;
+    bool once = regular(batch, sa, &step_a) & regular(batch, sb, &step_b) & regular(batch, sc, &step_c);
+    if (once && (step_c != 0 || batch->count <= 1)) {
+        g.batch = batch->count;
+        g.step_a = step_a * size_a;
+        g.step_b = step_b * size_b;
+        g.step_c = step_c * size_c;
+        k_gemm(&g, c, a, b);
+        return;
+    }
+    g.batch = 1;
+    for (int64_t i = 0; i < batch->count; i++)
+        k_gemm(&g, c + place(batch, sc, i) * size_c, a + place(batch, sa, i) * size_a, b + place(batch, sb, i) * size_b);
+}
+
+/* A batch of matrices times a single one is one product with all the rows. */
+static void fold_rows(Batch *batch, const Tensor *a, const Tensor *b, int64_t k, int64_t m, int64_t *n)
+{
+    if (b->numel != k * m || a->numel != batch->count * *n * k) return;
+    *n *= batch->count;
+    batch->count = 1;
+    batch->ndim = 0;
+}
+
+static void result_strides(const Shape *y, int64_t stride[AG_MAX_DIMS])
+{
+    Shape batch = batch_part(y);
+    broadcast_strides(&batch, &batch, stride);
+}
+
+Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
+{
+    check_tensor(at, "matmul", "a", a, AG_REAL);
+    check_tensor(at, "matmul", "b", b, AG_REAL);
+    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
+    int da = a->shape.ndim, db = b->shape.ndim;
+    if (da < 2 || db < 2)
+        ag_misuse(at, "matmul", "shapes %s and %s: both need two dimensions or more", shape_text(a->shape, ta),
+                  shape_text(b->shape, tb));
+    int64_t n = a->shape.dim[da - 2], k = a->shape.dim[da - 1], m = b->shape.dim[db - 1];
+    if (b->shape.dim[db - 2] != k)
+        ag_misuse(at, "matmul", "shapes %s and %s do not fit: inner sizes %lld and %lld", shape_text(a->shape, ta),
+                  shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
+    Tensor batch_a = { .shape = batch_part(&a->shape) }, batch_b = { .shape = batch_part(&b->shape) };
+    Shape shape = broadcast_shape(at, "matmul", &batch_a, &batch_b);
+    shape.dim[shape.ndim++] = n;
+    shape.dim[shape.ndim++] = m;
+    Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);
+    Batch batch = batch_of(&shape, &a->shape, &b->shape);
+    fold_rows(&batch, a, b, k, m, &n);
+    int64_t sc[AG_MAX_DIMS];
+    result_strides(&shape, sc);
+    KGemm g = { .m = n, .n = m, .k = k, .lda = k, .ldb = m, .ldc = m };
+    batched(g, &batch, batch.a, batch.b, sc, n * k, k * m, n * m, reals(y), reals(a), reals(b));
+    return op_done(y);
+}
+
+void matmul_backward(Tensor *y)
+{
+    Tensor *a = y->in[0], *b = y->in[1];
+    int64_t n = a->shape.dim[a->shape.ndim - 2], k = a->shape.dim[a->shape.ndim - 1], m = y->shape.dim[y->shape.ndim - 1];
+    Batch batch = batch_of(&y->shape, &a->shape, &b->shape);
+    fold_rows(&batch, a, b, k, m, &n);
+    int64_t sy[AG_MAX_DIMS];
+    result_strides(&y->shape, sy);
+    for (int i = 0; i < 2; i++) {
+        Tensor *x = y->in[i];
+        Grad g = grad_into(x);
+        if (!g.data) continue;
+        /* repeated matrices get one gradient from each place: cleared first, then added to */
+        bool repeated = x->numel != batch.count * (i == 0 ? n * k : k * m);
+        if (repeated && !g.add) k_fill(x->numel, g.data, 0);
+        bool add = g.add || repeated;
+        KGemm da = { .tb = true, .add = add, .m = n, .n = k, .k = m, .lda = m, .ldb = m, .ldc = k };
+        KGemm db = { .ta = true, .add = add, .m = k, .n = m, .k = n, .lda = k, .ldb = m, .ldc = m };
+        if (i == 0) batched(da, &batch, sy, batch.b, batch.a, n * m, k * m, n * k, g.data, grad_of(y), reals(b));
+        else batched(db, &batch, batch.a, sy, batch.b, n * k, n * m, k * m, g.data, reals(a), grad_of(y));
+    }
+}
+
+Tensor *matmul_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_matmul(sample_in(s, 0, SHAPE(1, 1)), sample_in(s, 1, SHAPE(1, 1)));
+    case 1: return ag_matmul(sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, SHAPE(4, 5)));
+    case 2: return ag_matmul(sample_in(s, 0, SHAPE(1, 7)), sample_in(s, 1, SHAPE(7, 3)));
+    case 3: return ag_matmul(sample_in(s, 0, SHAPE(2, 3, 4)), sample_in(s, 1, SHAPE(2, 4, 3)));
+    case 4: return ag_matmul(sample_in(s, 0, SHAPE(2, 3, 4)), sample_in(s, 1, SHAPE(4, 5)));
+    case 5: return ag_matmul(sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, SHAPE(2, 4, 2)));
+    case 6: return ag_matmul(sample_in(s, 0, SHAPE(2, 1, 3, 4)), sample_in(s, 1, SHAPE(3, 4, 2)));
+    case 7: return ag_matmul(sample_in(s, 0, SHAPE(2, 1, 2, 3)), sample_in(s, 1, SHAPE(1, 3, 3, 2)));
+    case 8: return ag_matmul(sample_in(s, 0, SHAPE(3, 0)), sample_in(s, 1, SHAPE(0, 2)));
+    case 9: return ag_matmul(sample_in(s, 0, SHAPE(0, 3, 2)), sample_in(s, 1, SHAPE(0, 2, 4)));
+    case 10: return ag_matmul(sample_in(s, 0, SHAPE(4, 4)), sample_in(s, 1, SHAPE(4, 4)));
+    default: return NULL;
+    }
+}
+
+/* ---- linear: y = x W^T + b                                   dx = dy W, dW = dy^T x, db = sum of dy's rows --------- */
+
+Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+{
+    check_tensor(at, "linear", "x", x, AG_REAL);
+    check_tensor(at, "linear", "weight", weight, AG_REAL);
+    if (bias) check_tensor(at, "linear", "bias", bias, AG_REAL);
+    char tx[AG_SHAPE_TEXT], tw[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
+    int ndim = x->shape.ndim;
+    if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
+        ag_misuse(at, "linear", "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
+                  shape_text(x->shape, tx), shape_text(weight->shape, tw));
+    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
+    if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != out))
+        ag_misuse(at, "linear", "bias %s does not fit weight %s: expected (out)", shape_text(bias->shape, tb),
+                  shape_text(weight->shape, tw));
+    Shape shape = x->shape;
+    shape.dim[ndim - 1] = out;
+    int64_t rows = 1;
+    for (int i = 0; i < ndim - 1; i++) rows *= x->shape.dim[i];
+    Tensor *y = op_new(at, OP_linear, &shape, x, weight, bias);
+    KGemm g = { .tb = true, .m = rows, .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .batch = 1,
+                .bias = bias ? reals(bias) : NULL };
+    k_gemm(&g, reals(y), reals(x), reals(weight));
+    return op_done(y);
+}
+
+void linear_backward(Tensor *y)
+{
+    Tensor *x = y->in[0], *weight = y->in[1], *bias = y->n_in > 2 ? y->in[2] : NULL;
+    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1], rows = 1;
+    for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
+    Grad g = grad_into(bias);
+    if (g.data) k_sum(1, rows, out, g.data, grad_of(y), 1, g.add);
+    g = grad_into(weight);
+    KGemm dw = { .ta = true, .add = g.add, .m = out, .n = in, .k = rows, .lda = out, .ldb = in, .ldc = in, .batch = 1 };
+    if (g.data) k_gemm(&dw, g.data, grad_of(y), reals(x));
+    g = grad_into(x);
+    KGemm dx = { .add = g.add, .m = rows, .n = in, .k = out, .lda = out, .ldb = in, .ldc = in, .batch = 1 };
+    if (g.data) k_gemm(&dx, g.data, grad_of(y), reals(weight));
+}
+
+Tensor *linear_sample(Sample *s)
+{
+    static const Shape x[] = { { 1, { 1 } }, { 1, { 4 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 4 } }, { 2, { 1, 5 } },
+                               { 2, { 0, 4 } }, { 2, { 3, 0 } }, { 2, { 4, 4 } }, { 4, { 2, 1, 2, 3 } } };
+    static const int outs[] = { 1, 3, 5, 2, 7, 3, 2, 4, 6 };
+    if (s->number >= 18) return NULL;
+    int i = s->number % 9, out = outs[i];
+    Tensor *input = sample_in(s, 0, x[i]), *weight = sample_in(s, 1, SHAPE(out, x[i].dim[x[i].ndim - 1]));
+    return ag_linear(input, weight, s->number < 9 ? sample_in(s, 2, SHAPE(out)) : NULL);
+}

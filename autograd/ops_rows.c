@@ -1,0 +1,148 @@
+/* ops_rows.c: operations that treat each row of the last dimension as one: softmax, log-softmax, layer normalization.
+ * Softmax along another dimension moves it to the end and back. */
+#include "tensor.h"
+
+/* Size of the last dimension (1 for a scalar) and how many rows of it there are. */
+static int64_t row_size(const Tensor *x)
+{
+    return x->shape.ndim ? x->shape.dim[x->shape.ndim - 1] : 1;
+}
+
+static int64_t row_count(const Tensor *x)
+{
+    int64_t rows = 1;
+    for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
+    return rows;
+}
+
+typedef Tensor *AlongLast(Site at, Tensor *x, int dim);
+
+/* An operation along the last dimension, done along any. */
+static Tensor *along(Site at, Tensor *x, int dim, AlongLast *f)
+{
+    int last = x->shape.ndim - 1;
+    return ag_transpose_at(at, f(at, ag_transpose_at(at, x, dim, last), -1), dim, last);
+}
+
+static bool is_last(Site at, const char *what, const Tensor *x, int dim)
+{
+    check_tensor(at, what, "x", x, AG_REAL);
+    return x->shape.ndim == 0 ? (dim == 0 || dim == -1) : check_dim(at, what, x, dim) == x->shape.ndim - 1;
+}
+
+/* Shapes and dimensions for samples of both. */
+static Tensor *along_sample(Sample *s, AlongLast *op)
+{
+    switch (s->number) {
+    case 0: return op(AG_HERE, sample_in(s, 0, SHAPE(1)), 0);
+    case 1: return op(AG_HERE, sample_in(s, 0, SHAPE(7)), 0);
+    case 2: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), -1);
+    case 3: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), 0);
+    case 4: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 3, 4)), 1);
+    case 5: return op(AG_HERE, sample_range(s, 0, SHAPE(2, 33), -5, 5), 1);
+    case 6: return op(AG_HERE, sample_in(s, 0, SHAPE(0, 4)), 1);
+    case 7: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 2, 3, 3)), 3);
+    case 8: return op(AG_HERE, sample_in(s, 0, SCALAR), -1);
+    default: return NULL;
+    }
+}
+
+/* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j) -------------------- */
+
+Tensor *ag_softmax_at(Site at, Tensor *x, int dim)
+{
+    if (!is_last(at, "softmax", x, dim)) return along(at, x, dim, ag_softmax_at);
+    Tensor *y = op_new(at, OP_softmax, &x->shape, x, NULL, NULL);
+    k_softmax(row_count(x), row_size(x), reals(y), reals(x));
+    return op_done(y);
+}
+
+void softmax_backward(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    k_softmax_backward(row_count(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
+}
+
+Tensor *softmax_sample(Sample *s)
+{
+    return along_sample(s, ag_softmax_at);
+}
+
+/* ---- log_softmax: y_i = x_i - ln sum_j e^x_j                 dx_i = dy_i - e^y_i sum_j dy_j ------------------------ */
+
+Tensor *ag_log_softmax_at(Site at, Tensor *x, int dim)
+{
+    if (!is_last(at, "log_softmax", x, dim)) return along(at, x, dim, ag_log_softmax_at);
+    Tensor *y = op_new(at, OP_log_softmax, &x->shape, x, NULL, NULL);
+    k_log_softmax(row_count(x), row_size(x), reals(y), reals(x));
+    return op_done(y);
+}
+
+void log_softmax_backward(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    k_log_softmax_backward(row_count(y), row_size(y), g.data, grad_of(y), reals(y), g.add);
+}
+
+Tensor *log_softmax_sample(Sample *s)
+{
+    return along_sample(s, ag_log_softmax_at);
+}
+
+/* ---- layer_norm: n = (x - mean) / deviation, y = gamma n + beta ----------------------------------------------------
+ * With g = dy gamma and the row's means:  dx = (g - mean(g) - n mean(g n)) / deviation
+ *                                         dgamma = sum over rows of dy n,  dbeta = sum over rows of dy
+ * `deviation` is sqrt(var + eps) or sqrt(var) + eps, the variance over D or D-1 items: see AgNorm. The rule's mean(g n)
+ * term changes with the convention; k_layer_norm_backward has it. */
+
+Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
+{
+    check_tensor(at, "layer_norm", "x", x, AG_REAL);
+    char tx[AG_SHAPE_TEXT], tp[AG_SHAPE_TEXT];
+    int64_t n = row_size(x), rows = row_count(x);
+    if (x->shape.ndim < 1) ag_misuse(at, "layer_norm", "x is a scalar, expected (..,D)");
+    for (int i = 0; i < 2; i++) {
+        Tensor *p = i ? beta : gamma;
+        if (!p) continue;
+        check_tensor(at, "layer_norm", i ? "beta" : "gamma", p, AG_REAL);
+        if (p->shape.ndim != 1 || p->shape.dim[0] != n)
+            ag_misuse(at, "layer_norm", "%s %s does not fit x %s: expected (D) and (..,D)", i ? "beta" : "gamma",
+                      shape_text(p->shape, tp), shape_text(x->shape, tx));
+    }
+    if (kind.unbiased && n < 2)
+        ag_misuse(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape, tx));
+    Tensor *in[] = { x, gamma, beta };
+    Tensor *y = op_new_n(at, OP_layer_norm, &x->shape, in, 3);
+    if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
+    real *mean = op_save(y, 2 * rows), *rstd = mean + rows;
+    k_layer_norm(rows, n, reals(y), mean, rstd, reals(x), gamma ? reals(gamma) : NULL, beta ? reals(beta) : NULL,
+                 (KNorm){ kind.eps, kind.eps_inside, kind.unbiased });
+    return op_done(y);
+}
+
+void layer_norm_backward(Tensor *y)
+{
+    Tensor *x = y->in[0], *gamma = y->in[1], *beta = y->in[2];
+    AgNorm *kind = y->args;
+    int64_t rows = row_count(x);
+    const real *mean = buffer_data(y->saved);
+    Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
+    k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add, grad_of(y),
+                          reals(x), mean, mean + rows, gamma ? reals(gamma) : NULL,
+                          (KNorm){ kind->eps, kind->eps_inside, kind->unbiased });
+}
+
+Tensor *layer_norm_sample(Sample *s)
+{
+    static const AgNorm kinds[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false }, { 0, false, false },
+                                    { 0.1, true, true }, { 0.1, false, true } };
+    static const Shape shapes[] = { { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 5 } }, { 2, { 4, 33 } }, { 2, { 0, 4 } },
+                                    { 2, { 3, 2 } } };
+    if (s->number >= 12) return NULL;
+    Shape shape = shapes[s->number % 6];
+    int64_t n = shape.dim[shape.ndim - 1];
+    Tensor *x = sample_in(s, 0, shape);
+    if (s->number == 6) return ag_layer_norm(x, NULL, NULL, kinds[1]);
+    if (s->number == 7) return ag_layer_norm(x, sample_in(s, 1, SHAPE(n)), NULL, kinds[2]);
+    return ag_layer_norm(x, sample_in(s, 1, SHAPE(n)), sample_in(s, 2, SHAPE(n)), kinds[s->number / 2]);
+}

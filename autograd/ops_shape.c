@@ -1,0 +1,346 @@
+/* ops_shape.c: operations that move values about and compute nothing: reshape, permute, slice, concatenate, expand.
+ *
+ * Each is a walk over two arrays of one shape with different strides (k_copy); its backward is the same walk with the
+ * roles exchanged. Reshape does not even copy: the result shares its input's memory. */
+#include "tensor.h"
+
+#include <string.h>
+
+/* A walk over `shape` from a dense array (strides b) to a dense array (strides a), both of that shape. */
+static KWalk dense_walk(const Shape *shape)
+{
+    return walk_over(shape, shape, shape);
+}
+
+/* Strides of a dense array, size-1 dimensions included. */
+static void dense_strides(const Shape *shape, int64_t stride[AG_MAX_DIMS])
+{
+    int64_t step = 1;
+    for (int i = shape->ndim - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= shape->dim[i];
+    }
+}
+
+/* dst[walk by a] = (or +=) src[walk by b] */
+static void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src)
+{
+    if (g.add) k_copy_add(walk, g.data + offset, src);
+    else k_copy(walk, g.data + offset, src, sizeof(real));
+}
+
+/* The non-differentiable types travel the same way; only reals are recorded. */
+static Tensor *result(Site at, int op, const Shape *shape, Tensor *x)
+{
+    return x->dtype == AG_REAL ? op_new(at, op, shape, x, NULL, NULL) : tensor_new(at, op_table[op].name, shape, x->dtype);
+}
+
+static Tensor *finished(Tensor *y)
+{
+    return y->dtype == AG_REAL ? op_done(y) : y;
+}
+
+static void check_any(Site at, const char *what, const Tensor *x)
+{
+    check_tensor(at, what, "x", x, x ? x->dtype : AG_REAL);
+}
+
+/* ---- reshape: the same values in another shape               dx = dy in x's shape ---------------------------------- */
+
+Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
+{
+    check_any(at, "reshape", x);
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    Shape asked = shape;
+    int open = -1;
+    int64_t known = 1;
+    for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++) {
+        if (shape.dim[i] == -1 && open < 0) open = i;
+        else if (shape.dim[i] < 0 || __builtin_mul_overflow(known, shape.dim[i], &known))
+            ag_misuse(at, "reshape", "%s is no shape to give", shape_text(asked, b));
+    }
+    if (open >= 0) shape.dim[open] = known ? x->numel / known : 0;
+    if (shape_numel(shape) != x->numel)
+        ag_misuse(at, "reshape", "shape %s with %lld items does not fit %s", shape_text(x->shape, a),
+                  (long long)x->numel, shape_text(asked, b));
+    if (x->dtype != AG_REAL) return tensor_alias(at, "reshape", &shape, x->dtype, x->buffer);
+    return op_done(op_new_alias(at, OP_reshape, &shape, x));
+}
+
+void reshape_backward(Tensor *y)
+{
+    grad_pass(y->in[0], y);
+}
+
+Tensor *reshape_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_reshape(sample_in(s, 0, SCALAR), SHAPE(1));
+    case 1: return ag_reshape(sample_in(s, 0, SHAPE(6)), SHAPE(2, 3));
+    case 2: return ag_reshape(sample_in(s, 0, SHAPE(2, 3)), SHAPE(-1));
+    case 3: return ag_reshape(sample_in(s, 0, SHAPE(2, 3, 4)), SHAPE(4, -1, 2));
+    case 4: return ag_reshape(sample_in(s, 0, SHAPE(1, 1)), SCALAR);
+    case 5: return ag_reshape(sample_in(s, 0, SHAPE(0, 3)), SHAPE(3, 0));
+    case 6: return ag_reshape(sample_in(s, 0, SHAPE(8)), SHAPE(1, 2, 1, 2, 1, 2, 1, 1));
+    case 7: return ag_reshape(sample_in(s, 0, SHAPE(5, 7)), SHAPE(7, 5));
+    default: return NULL;
+    }
+}
+
+/* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back --------------------------------- */
+
+Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
+{
+    check_any(at, "permute", x);
+    char text[AG_SHAPE_TEXT];
+    int ndim = x->shape.ndim;
+    bool seen[AG_MAX_DIMS] = { false };
+    if (order.n != ndim)
+        ag_misuse(at, "permute", "an order of %d dimensions for shape %s", order.n, shape_text(x->shape, text));
+    int64_t stride[AG_MAX_DIMS];
+    dense_strides(&x->shape, stride);
+    Shape shape = { ndim, { 0 } };
+    KWalk walk = { .ndim = ndim };
+    for (int i = 0; i < ndim; i++) {
+        int d = check_dim(at, "permute", x, order.dim[i]);
+        if (seen[d]) ag_misuse(at, "permute", "dimension %d is named twice", order.dim[i]);
+        seen[d] = true;
+        shape.dim[i] = walk.dim[i] = x->shape.dim[d];
+        walk.b[i] = stride[d];
+    }
+    dense_strides(&shape, walk.a);
+    Tensor *y = result(at, OP_permute, &shape, x);
+    if (y->op) *(KWalk *)op_args(y, sizeof walk) = walk;
+    k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
+    return finished(y);
+}
+
+/* A walk with its two sides exchanged. */
+static KWalk reversed(const KWalk *walk)
+{
+    KWalk r = *walk;
+    memcpy(r.a, walk->b, sizeof r.a);
+    memcpy(r.b, walk->a, sizeof r.b);
+    return r;
+}
+
+void permute_backward(Tensor *y)
+{
+    KWalk back = reversed(y->args);
+    copy_into(grad_into(y->in[0]), 0, &back, grad_of(y));
+}
+
+Tensor *permute_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_permute(sample_in(s, 0, SCALAR), (Dims){ 0, { 0 } });
+    case 1: return ag_permute(sample_in(s, 0, SHAPE(5)), DIMS(0));
+    case 2: return ag_permute(sample_in(s, 0, SHAPE(3, 5)), DIMS(1, 0));
+    case 3: return ag_permute(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(2, 0, 1));
+    case 4: return ag_permute(sample_in(s, 0, SHAPE(2, 3, 2, 4)), DIMS(0, 2, 1, 3));
+    case 5: return ag_permute(sample_in(s, 0, SHAPE(0, 3)), DIMS(1, 0));
+    case 6: return ag_permute(sample_in(s, 0, SHAPE(1, 3, 1, 2)), DIMS(-1, 0, 2, 1));
+    case 7: return ag_permute(sample_in(s, 0, SHAPE(17, 19)), DIMS(1, 0));
+    default: return NULL;
+    }
+}
+
+Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1)
+{
+    check_any(at, "transpose", x);
+    int a = check_dim(at, "transpose", x, dim0), b = check_dim(at, "transpose", x, dim1);
+    Dims order = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
+    order.dim[a] = b;
+    order.dim[b] = a;
+    return ag_permute_at(at, x, order);
+}
+
+/* ---- slice: items start..stop-1 along dim                    dx = dy there, else 0 --------------------------------- */
+
+typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
+
+Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
+{
+    check_any(at, "slice", x);
+    char text[AG_SHAPE_TEXT];
+    int d = check_dim(at, "slice", x, dim);
+    int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
+    if (from < 0 || to < from || to > n)
+        ag_misuse(at, "slice", "%lld..%lld is no part of dimension %d of %s", (long long)start, (long long)stop, dim,
+                  shape_text(x->shape, text));
+    Shape shape = x->shape;
+    shape.dim[d] = to - from;
+    SliceArgs args = { .walk = dense_walk(&shape), .whole = to - from == n };
+    int64_t stride[AG_MAX_DIMS];
+    dense_strides(&x->shape, stride);
+    memcpy(args.walk.b, stride, sizeof stride);
+    args.offset = from * stride[d];
+    Tensor *y = result(at, OP_slice, &shape, x);
+    if (y->op) *(SliceArgs *)op_args(y, sizeof args) = args;
+    size_t size = dtype_size(x->dtype);
+    k_copy(&args.walk, y->data, (const char *)x->data + (size_t)args.offset * size, size);
+    return finished(y);
+}
+
+void slice_backward(Tensor *y)
+{
+    SliceArgs *args = y->args;
+    Grad g = grad_into(y->in[0]);
+    if (!g.add && !args->whole) k_fill(y->in[0]->numel, g.data, 0);
+    KWalk back = reversed(&args->walk);
+    copy_into(g, args->offset, &back, grad_of(y));
+}
+
+Tensor *slice_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_slice(sample_in(s, 0, SHAPE(7)), 0, 2, 5);
+    case 1: return ag_slice(sample_in(s, 0, SHAPE(7)), 0, 0, 7);
+    case 2: return ag_slice(sample_in(s, 0, SHAPE(3, 5)), 1, -2, 5);
+    case 3: return ag_slice(sample_in(s, 0, SHAPE(3, 5)), 0, 1, -1);
+    case 4: return ag_slice(sample_in(s, 0, SHAPE(2, 3, 4)), 1, 1, 3);
+    case 5: return ag_slice(sample_in(s, 0, SHAPE(2, 3, 4)), -1, 3, 4);
+    case 6: return ag_slice(sample_in(s, 0, SHAPE(4, 3)), 0, 2, 2);
+    case 7: return ag_slice(sample_in(s, 0, SHAPE(2, 1, 5, 3)), 2, 0, 4);
+    default: return NULL;
+    }
+}
+
+Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
+{
+    check_any(at, "split", x);
+    char text[AG_SHAPE_TEXT];
+    int d = check_dim(at, "split", x, dim);
+    if (parts < 1 || x->shape.dim[d] % parts != 0)
+        ag_misuse(at, "split", "dimension %d of %s does not divide into %d equal parts", dim, shape_text(x->shape, text), parts);
+    int64_t size = x->shape.dim[d] / parts;
+    for (int i = 0; i < parts; i++) out[i] = ag_slice_at(at, x, d, i * size, (i + 1) * size);
+    return out[0];
+}
+
+/* ---- concat: n tensors joined along dim                      each gets its part of dy ------------------------------ */
+
+Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
+{
+    if (n < 1) ag_misuse(at, "concat", "no tensors to join");
+    check_any(at, "concat", x[0]);
+    int d = check_dim(at, "concat", x[0], dim);
+    Shape shape = x[0]->shape;
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    for (int i = 1; i < n; i++) {
+        check_tensor(at, "concat", "an item of x", x[i], x[0]->dtype);
+        Shape other = x[i]->shape;
+        if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
+        if (!shape_equal(other, shape))
+            ag_misuse(at, "concat", "shapes %s and %s differ beside dimension %d", shape_text(x[0]->shape, a),
+                      shape_text(x[i]->shape, b), dim);
+        shape.dim[d] += x[i]->shape.dim[d];
+    }
+    Tensor *y = x[0]->dtype == AG_REAL ? op_new_n(at, OP_concat, &shape, x, n) : tensor_new(at, "concat", &shape, x[0]->dtype);
+    if (y->op) *(int *)op_args(y, sizeof(int)) = d;
+    int64_t stride[AG_MAX_DIMS], offset = 0;
+    dense_strides(&shape, stride);
+    size_t size = dtype_size(y->dtype);
+    for (int i = 0; i < n; i++) {
+        KWalk walk = dense_walk(&x[i]->shape);
+        memcpy(walk.a, stride, sizeof stride);
+        k_copy(&walk, (char *)y->data + (size_t)offset * size, x[i]->data, size);
+        offset += x[i]->shape.dim[d] * stride[d];
+    }
+    return finished(y);
+}
+
+void concat_backward(Tensor *y)
+{
+    int d = *(int *)y->args;
+    int64_t stride[AG_MAX_DIMS], offset = 0;
+    dense_strides(&y->shape, stride);
+    for (int i = 0; i < y->n_in; i++) {
+        Tensor *x = y->in[i];
+        if (x->wants_grad) {
+            KWalk walk = dense_walk(&x->shape);
+            memcpy(walk.b, stride, sizeof stride);
+            copy_into(grad_into(x), 0, &walk, grad_of(y) + offset);
+        }
+        offset += x->shape.dim[d] * stride[d];
+    }
+}
+
+Tensor *concat_sample(Sample *s)
+{
+    static const struct { Shape a, b; int dim; } cases[] = {
+        { { 1, { 3 } }, { 1, { 2 } }, 0 },          { { 2, { 2, 3 } }, { 2, { 2, 3 } }, 0 },
+        { { 2, { 2, 3 } }, { 2, { 2, 1 } }, 1 },    { { 3, { 2, 3, 4 } }, { 3, { 2, 2, 4 } }, 1 },
+        { { 3, { 2, 3, 4 } }, { 3, { 2, 3, 5 } }, -1 }, { { 2, { 0, 3 } }, { 2, { 2, 3 } }, 0 },
+        { { 2, { 1, 1 } }, { 2, { 1, 1 } }, 1 },    { { 4, { 1, 2, 3, 2 } }, { 4, { 1, 2, 3, 2 } }, 2 },
+    };
+    if (s->number > 8) return NULL;
+    if (s->number == 8) {
+        Tensor *x = sample_in(s, 0, SHAPE(2, 2));
+        return ag_concat(((Tensor *[]){ x, sample_in(s, 1, SHAPE(2, 3)), x }), 3, 1);
+    }
+    Tensor *x[] = { sample_in(s, 0, cases[s->number].a), sample_in(s, 1, cases[s->number].b) };
+    return ag_concat(x, 2, cases[s->number].dim);
+}
+
+/* ---- expand: x repeated to a shape it broadcasts to          dx = sum of dy over the repeats ----------------------- */
+
+Tensor *ag_expand_at(Site at, Tensor *x, Shape shape)
+{
+    check_any(at, "expand", x);
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    Tensor target = { .shape = shape };
+    if (!shape_equal(broadcast_shape(at, "expand", x, &target), shape))
+        ag_misuse(at, "expand", "%s does not broadcast to %s", shape_text(x->shape, a), shape_text(shape, b));
+    Tensor *y = result(at, OP_expand, &shape, x);
+    KWalk walk = walk_over(&shape, &shape, &x->shape);
+    k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
+    return finished(y);
+}
+
+void expand_backward(Tensor *y)
+{
+    if (y->in[0]->numel == y->numel) grad_pass(y->in[0], y);
+    else grad_sum_to(y->in[0], grad_of(y), &y->shape);
+}
+
+Tensor *expand_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_expand(sample_in(s, 0, SCALAR), SHAPE(2, 3));
+    case 1: return ag_expand(sample_in(s, 0, SHAPE(3)), SHAPE(2, 3));
+    case 2: return ag_expand(sample_in(s, 0, SHAPE(3, 1)), SHAPE(3, 4));
+    case 3: return ag_expand(sample_in(s, 0, SHAPE(1, 4)), SHAPE(3, 4));
+    case 4: return ag_expand(sample_in(s, 0, SHAPE(2, 1, 3, 1)), SHAPE(2, 4, 3, 5));
+    case 5: return ag_expand(sample_in(s, 0, SHAPE(3, 4)), SHAPE(3, 4));
+    case 6: return ag_expand(sample_in(s, 0, SHAPE(1, 3)), SHAPE(0, 3));
+    case 7: return ag_expand(sample_in(s, 0, SHAPE(1, 2, 1)), SHAPE(2, 3, 2, 2));
+    default: return NULL;
+    }
+}
+
+/* ---- compositions ------------------------------------------------------------------------------------------------- */
+
+Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
+{
+    check_any(at, "squeeze", x);
+    char text[AG_SHAPE_TEXT];
+    int d = check_dim(at, "squeeze", x, dim);
+    if (x->shape.dim[d] != 1) ag_misuse(at, "squeeze", "dimension %d of %s is not 1", dim, shape_text(x->shape, text));
+    Shape shape = { x->shape.ndim - 1, { 0 } };
+    for (int i = 0, j = 0; i < x->shape.ndim; i++)
+        if (i != d) shape.dim[j++] = x->shape.dim[i];
+    return ag_reshape_at(at, x, shape);
+}
+
+Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim)
+{
+    check_any(at, "unsqueeze", x);
+    char text[AG_SHAPE_TEXT];
+    int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
+    if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
+        ag_misuse(at, "unsqueeze", "no place %d for a new dimension in %s", dim, shape_text(x->shape, text));
+    Shape shape = { ndim, { 0 } };
+    for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
+    return ag_reshape_at(at, x, shape);
+}

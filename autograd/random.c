@@ -1,0 +1,123 @@
+/* random.c: this thread's random generator, and tensors filled from it.
+ *
+ * The generator is a counter: block number `counter` of the stream `seed` is a fixed function (Philox4x32-10, Salmon et
+ * al. 2011) and every operation takes as many blocks of four words as it needs and moves the counter past them. So what
+ * is drawn depends on the order of the calls alone, never on threads or on the machine. */
+#include "tensor.h"
+
+/* Blocks for n numbers of one word each; returns where they start. */
+static AgRandom take(int64_t n)
+{
+    AgRandom *random = &context()->random;
+    AgRandom start = *random;
+    random->counter += ((uint64_t)n + 3) / 4;
+    return start;
+}
+
+void ag_seed(uint64_t seed)
+{
+    context()->random = (AgRandom){ seed, 0 };
+}
+
+AgRandom ag_random_state(void)
+{
+    return context()->random;
+}
+
+void ag_set_random_state(AgRandom state)
+{
+    context()->random = state;
+}
+
+uint32_t ag_random_u32(void)
+{
+    AgRandom r = take(4);
+    uint32_t word[4];
+    k_philox(r.seed, r.counter, word);
+    return word[0];
+}
+
+/* 64 random bits, of one block. */
+static uint64_t random_u64(void)
+{
+    AgRandom r = take(4);
+    uint32_t word[4];
+    k_philox(r.seed, r.counter, word);
+    return (uint64_t)word[1] << 32 | word[0];
+}
+
+double ag_random_uniform(void)
+{
+    return (double)(random_u64() >> 11) * 0x1p-53;
+}
+
+int64_t ag_random_below(int64_t n)
+{
+    if (n < 1) ag_misuse(AG_HERE, "ag_random_below", "n is %lld, expected 1 or more", (long long)n);
+    uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;     /* a multiple of n: no bias below it */
+    uint64_t x;
+    do x = random_u64();
+    while (x >= limit);
+    return (int64_t)(x % range);
+}
+
+void ag_random_permutation(int64_t n, int32_t *out)
+{
+    for (int64_t i = 0; i < n; i++) {                           /* Fisher and Yates, growing from the left */
+        int64_t j = ag_random_below(i + 1);
+        out[i] = out[j];
+        out[j] = (int32_t)i;
+    }
+}
+
+static void fill_uniform(Tensor *t, double low, double high)
+{
+    AgRandom r = take(t->numel);
+    k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
+}
+
+static void fill_normal(Tensor *t, double mean, double deviation)
+{
+    AgRandom r = take(t->numel);
+    k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
+}
+
+Tensor *tensor_uniform_at(Site at, Shape shape, double low, double high)
+{
+    Tensor *t = tensor_new(at, "tensor_uniform", &shape, AG_REAL);
+    fill_uniform(t, low, high);
+    return t;
+}
+
+Tensor *tensor_normal_at(Site at, Shape shape, double mean, double deviation)
+{
+    Tensor *t = tensor_new(at, "tensor_normal", &shape, AG_REAL);
+    fill_normal(t, mean, deviation);
+    return t;
+}
+
+Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high)
+{
+    if (low >= high) ag_misuse(at, "tensor_randint", "there is no number from %d to %d", low, high - 1);
+    Tensor *t = tensor_new(at, "tensor_randint", &shape, AG_INT);
+    for (int64_t i = 0; i < t->numel; i++) ints(t)[i] = low + (int32_t)ag_random_below((int64_t)high - low);
+    return t;
+}
+
+void ag_fill_uniform(Tensor *w, double low, double high)
+{
+    check_tensor(AG_HERE, "ag_fill_uniform", "w", w, AG_REAL);
+    fill_uniform(w, low, high);
+}
+
+void ag_fill_normal(Tensor *w, double mean, double deviation)
+{
+    check_tensor(AG_HERE, "ag_fill_normal", "w", w, AG_REAL);
+    fill_normal(w, mean, deviation);
+}
+
+void ag_fill(Tensor *w, double value)
+{
+    check_tensor(AG_HERE, "ag_fill", "w", w, AG_REAL);
+    k_fill(w->numel, reals(w), (real)value);
+}

@@ -1,0 +1,324 @@
+/* tensor.c: making tensors, reading them, and checking the ones that come in. */
+#include "tensor.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+
+int64_t shape_numel(Shape shape)
+{
+    int64_t n = 1;
+    bool empty = false;
+    for (int i = 0; i < shape.ndim; i++) empty = empty || shape.dim[i] == 0;
+    if (empty) return 0;
+    for (int i = 0; i < shape.ndim; i++)
+        if (__builtin_mul_overflow(n, shape.dim[i], &n)) return -1;
+    return n;
+}
+
+bool shape_equal(Shape a, Shape b)
+{
+    if (a.ndim != b.ndim) return false;
+    for (int i = 0; i < a.ndim; i++)
+        if (a.dim[i] != b.dim[i]) return false;
+    return true;
+}
+
+const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT])
+{
+    int n = snprintf(text, AG_SHAPE_TEXT, "(");
+    for (int i = 0; i < shape.ndim; i++)
+        n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld", (long long)shape.dim[i]);
+    snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), shape.ndim == 1 ? ",)" : ")");
+    return text;
+}
+
+static int64_t checked_numel(Site at, const char *what, const Shape *shape)
+{
+    char text[AG_SHAPE_TEXT];
+    if (shape->ndim < 0 || shape->ndim > AG_MAX_DIMS)
+        ag_misuse(at, what, "%d dimensions; a tensor has 0 to %d", shape->ndim, AG_MAX_DIMS);
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dim[i] < 0) ag_misuse(at, what, "negative size in shape %s", shape_text(*shape, text));
+    int64_t n = shape_numel(*shape);
+    if (n < 0) ag_misuse(at, what, "shape %s has more items than can be counted", shape_text(*shape, text));
+    return n;
+}
+
+size_t dtype_size(DType dtype)
+{
+    return dtype == AG_REAL ? sizeof(real) : dtype == AG_INT ? sizeof(int32_t) : sizeof(uint8_t);
+}
+
+const char *dtype_name(DType dtype)
+{
+    return dtype == AG_REAL ? "AG_REAL" : dtype == AG_INT ? "AG_INT" : "AG_BOOL";
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------- */
+
+static size_t checked_bytes(Site at, const char *what, int64_t numel, DType dtype)
+{
+    if ((uint64_t)numel > SIZE_MAX / 8)
+        ag_misuse(at, what, "a tensor of %lld items is too large for this machine", (long long)numel);
+    return (size_t)numel * dtype_size(dtype);
+}
+
+/* The struct, on the tape, without memory for values: from here on the scope frees it whatever happens. */
+static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DType dtype)
+{
+    Context *c = context();
+    if (c->depth == 0) ag_misuse(at, what, "no scope is open to own the result: call ag_begin first");
+    int64_t numel = checked_numel(at, what, shape);
+    Tensor *t = arena_alloc(at, what, sizeof *t);
+    t->magic = TENSOR_ALIVE;
+    t->dtype = (uint8_t)dtype;
+    t->shape = *shape;
+    t->numel = numel;
+    t->site = at;
+    t->older = c->tape;
+    c->tape = t;
+    return t;
+}
+
+Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype)
+{
+    Tensor *t = tensor_header(at, what, shape, dtype);
+    t->buffer = buffer_new(at, what, checked_bytes(at, what, t->numel, dtype));
+    t->data = buffer_data(t->buffer);
+    return t;
+}
+
+Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype, Buffer *buffer)
+{
+    Tensor *t = tensor_header(at, what, shape, dtype);
+    t->buffer = buffer_share(buffer);
+    t->data = buffer_data(buffer);
+    return t;
+}
+
+/* A tensor on the heap. One that ag_keep made is listed with the scope it was made in, for the case of an error. */
+typedef struct { Tensor tensor; AgOwned owned; } OwnedTensor;
+
+static void destroy_kept(AgOwned *entry)
+{
+    tensor_free(&((OwnedTensor *)((char *)entry - offsetof(OwnedTensor, owned)))->tensor);
+}
+
+Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
+{
+    int64_t numel = checked_numel(at, "tensor_new_owned", &shape);
+    size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
+    Buffer *buffer = buffer_new(at, "tensor_new_owned", bytes);
+    OwnedTensor *owned = system_alloc(sizeof *owned);
+    if (!owned) {
+        buffer_release(buffer);
+        ag_misuse(at, "tensor_new_owned", "no memory for a tensor");
+    }
+    owned->owned = (AgOwned){ 0 };
+    Tensor *t = &owned->tensor;
+    *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = shape, .numel = numel,
+                   .buffer = buffer, .data = buffer_data(buffer), .site = at };
+    memset(t->data, 0, bytes);
+    return t;
+}
+
+void tensor_free(Tensor *t)
+{
+    if (!t) return;
+    if (t->magic != TENSOR_ALIVE || !t->owned)
+        ag_misuse(AG_HERE, "tensor_free", "this tensor belongs to a scope, or was freed already");
+    buffer_release(t->buffer);
+    buffer_release(t->grad);
+    free(t->name);
+    t->magic = TENSOR_DEAD;
+    ag_disown(&((OwnedTensor *)t)->owned);
+    system_free(t);
+}
+
+Tensor *tensor_zeros_at(Site at, Shape shape)
+{
+    return tensor_full_at(at, shape, 0);
+}
+
+Tensor *tensor_ones_at(Site at, Shape shape)
+{
+    return tensor_full_at(at, shape, 1);
+}
+
+Tensor *tensor_full_at(Site at, Shape shape, double value)
+{
+    Tensor *t = tensor_new(at, "tensor_full", &shape, AG_REAL);
+    k_fill(t->numel, t->data, (real)value);
+    return t;
+}
+
+Tensor *tensor_arange_at(Site at, double start, double stop, double step)
+{
+    double count = (stop - start) / step;
+    if (!(step != 0) || !(count < 1e15)) ag_misuse(at, "tensor_arange", "from %g to %g by %g has no end", start, stop, step);
+    int64_t n = count > 0 ? (int64_t)count : 0;
+    if ((double)n < count) n++;
+    Tensor *t = tensor_new(at, "tensor_arange", &SHAPE(n), AG_REAL);
+    for (int64_t i = 0; i < n; i++) reals(t)[i] = (real)(start + (double)i * step);
+    return t;
+}
+
+static Tensor *tensor_filled(Site at, const char *what, const Shape *shape, DType dtype, const void *values)
+{
+    Tensor *t = tensor_new(at, what, shape, dtype);
+    size_t bytes = (size_t)t->numel * dtype_size(dtype);
+    if (bytes && values) memcpy(t->data, values, bytes);
+    else if (bytes) memset(t->data, 0, bytes);
+    return t;
+}
+
+Tensor *tensor_from_at(Site at, Shape shape, const real *values)
+{
+    return tensor_filled(at, "tensor_from", &shape, AG_REAL, values);
+}
+
+Tensor *tensor_ints_at(Site at, Shape shape, const int32_t *values)
+{
+    return tensor_filled(at, "tensor_ints", &shape, AG_INT, values);
+}
+
+Tensor *tensor_bools_at(Site at, Shape shape, const uint8_t *values)
+{
+    Tensor *t = tensor_filled(at, "tensor_bools", &shape, AG_BOOL, values);
+    for (int64_t i = 0; i < t->numel; i++) bools(t)[i] = bools(t)[i] != 0;
+    return t;
+}
+
+Tensor *ag_keep_at(Site at, const Tensor *t)
+{
+    check_tensor(at, "ag_keep", "t", t, t ? t->dtype : AG_REAL);
+    Tensor *kept = tensor_new_owned_at(at, t->shape, t->dtype);
+    ag_own(&((OwnedTensor *)kept)->owned, destroy_kept);
+    memcpy(kept->data, t->data, (size_t)t->numel * dtype_size(t->dtype));
+    return kept;
+}
+
+Tensor *ag_detach_at(Site at, Tensor *t)
+{
+    check_tensor(at, "ag_detach", "t", t, t ? t->dtype : AG_REAL);
+    return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
+}
+
+/* ---- checking ----------------------------------------------------------------------------------------------------- */
+
+/* Alive: made by this library, its scope still open. */
+static void check_alive(Site at, const char *what, const char *argument, const Tensor *t)
+{
+    if (!t) ag_misuse(at, what, "%s is NULL", argument);
+    if (t->magic != TENSOR_ALIVE)
+        ag_misuse(at, what, "%s is no living tensor: its scope has ended, or it was freed", argument);
+}
+
+void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype)
+{
+    check_alive(at, what, argument, t);
+    if (t->dtype != dtype)
+        ag_misuse(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
+    if (!t->data)
+        ag_misuse(at, what, "the value of %s (%s made at %s:%d) was given back by backward; call ag_retain on it first",
+                  argument, t->op ? t->op->name : "tensor", t->site.file, t->site.line);
+}
+
+int check_dim(Site at, const char *what, const Tensor *x, int dim)
+{
+    int ndim = x->shape.ndim;
+    int d = dim < 0 ? dim + ndim : dim;
+    char text[AG_SHAPE_TEXT];
+    if (d < 0 || d >= ndim)
+        ag_misuse(at, what, "there is no dimension %d in shape %s", dim, shape_text(x->shape, text));
+    return d;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+Shape tensor_shape(const Tensor *t)
+{
+    check_alive(AG_HERE, "tensor_shape", "t", t);
+    return t->shape;
+}
+
+int tensor_ndim(const Tensor *t)
+{
+    check_alive(AG_HERE, "tensor_ndim", "t", t);
+    return t->shape.ndim;
+}
+
+int64_t tensor_numel(const Tensor *t)
+{
+    check_alive(AG_HERE, "tensor_numel", "t", t);
+    return t->numel;
+}
+
+DType tensor_dtype(const Tensor *t)
+{
+    check_alive(AG_HERE, "tensor_dtype", "t", t);
+    return t->dtype;
+}
+
+int64_t tensor_dim_at(Site at, const Tensor *t, int dim)
+{
+    check_alive(at, "tensor_dim", "t", t);
+    return t->shape.dim[check_dim(at, "tensor_dim", t, dim)];
+}
+
+real *tensor_data_at(Site at, const Tensor *t)
+{
+    check_tensor(at, "tensor_data", "t", t, AG_REAL);
+    return t->data;
+}
+
+int32_t *tensor_int_data_at(Site at, const Tensor *t)
+{
+    check_tensor(at, "tensor_int_data", "t", t, AG_INT);
+    return t->data;
+}
+
+uint8_t *tensor_bool_data_at(Site at, const Tensor *t)
+{
+    check_tensor(at, "tensor_bool_data", "t", t, AG_BOOL);
+    return t->data;
+}
+
+double tensor_item_at(Site at, const Tensor *t)
+{
+    check_tensor(at, "tensor_item", "t", t, t ? t->dtype : AG_REAL);
+    char text[AG_SHAPE_TEXT];
+    if (t->numel != 1) ag_misuse(at, "tensor_item", "shape %s has not one item", shape_text(t->shape, text));
+    return t->dtype == AG_REAL ? (double)*reals(t) : t->dtype == AG_INT ? (double)*ints(t) : (double)*bools(t);
+}
+
+void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
+{
+    check_tensor(at, "tensor_copy", "dst", dst, dst ? dst->dtype : AG_REAL);
+    check_tensor(at, "tensor_copy", "src", src, dst->dtype);
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    if (!shape_equal(dst->shape, src->shape))
+        ag_misuse(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a), shape_text(src->shape, b));
+    if (dst->op) ag_misuse(at, "tensor_copy", "dst was made by %s and is part of a graph; only leaves are written", dst->op->name);
+    if (dst->data != src->data) memcpy(dst->data, src->data, (size_t)src->numel * dtype_size(src->dtype));
+}
+
+Tensor *tensor_name_at(Site at, Tensor *t, const char *name)
+{
+    check_alive(at, "tensor_name", "t", t);
+    char *copy = ag_strdup_at(at, name);
+    free(t->name);
+    t->name = copy;
+    return t;
+}
+
+const char *tensor_get_name(const Tensor *t)
+{
+    check_alive(AG_HERE, "tensor_get_name", "t", t);
+    return t->name ? t->name : "";
+}
