@@ -192,6 +192,6 @@ Tensor *kl_div_sample(Sample *s)
     static const Shape shapes[] = { { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } }, { 3, { 2, 3, 4 } },
                                     { 1, { 67 } }, { 0, { 0 } }, { 4, { 2, 1, 2, 3 } } };
     if (s->number >= 8) return NULL;
-    Tensor *log_p = sample_in(s, 0, shapes[s->number]), *target = sample_range(s, 1, shapes[s->number], 0.1, 1);
+    Tensor *log_p = sample_range(s, 0, shapes[s->number], 0.1, 1), *target = sample_range(s, 1, shapes[s->number], 0.1, 1);
     return ag_kl_div(log_p, target, s->number % 2 ? AG_SUM : AG_MEAN);
 }

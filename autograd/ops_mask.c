@@ -82,7 +82,7 @@ Tensor *masked_fill_sample(Sample *s)
     case 0: return ag_masked_fill(sample_in(s, 0, SCALAR), sample_mask(SCALAR), 2);
     case 1: return ag_masked_fill(sample_in(s, 0, SHAPE(7)), sample_mask(SHAPE(7)), -1);
     case 2: return ag_masked_fill(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(4)), 0);
-    case 3: return ag_masked_fill(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(3, 1)), -1e9);
+    case 3: return ag_masked_fill(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(3, 1)), -10);
     case 4: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 3, 4)), sample_mask(SHAPE(3, 4)), 1);
     case 5: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 2, 3, 3)), sample_mask(SHAPE(2, 1, 1, 3)), 1);
     case 6: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 0)), sample_mask(SHAPE(2, 1)), 1);

@@ -110,7 +110,8 @@ INLINE vf verf_small(vf t)
 INLINE vf verfc_large(vf t, vf *gauss)
 {
     vf q = vset(1) / vfma(t, vset(0.4f), vset(1));
-    vf p = VPOLY(q, TAIL_COEFS);
+    vf p = VPOLY(q, 0x1.ce14cp-3f, 0x1.d050a8p-3f, 0x1.96cc4p-3f, 0x1.b5562ap-3f, 0x1.e3f2dap-8f, 0x1.f48f8ep-3f,
+                 -0x1.dd7034p-4f);
     vf tt = t * t, lost = vfma(t, t, vneg(tt));
     vf e = vexp(vneg(tt));
     *gauss = vfma(vneg(e), lost, e);
@@ -128,7 +129,7 @@ INLINE vf verf(vf x)
 
 /* GPT's form: x/2 (1 + tanh u) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3). */
 #define GELU_A 0x1.988454p+0f           /* 2 sqrt(2/pi) */
-#define GELU_B 0x1.24410ep-4f           /* 0.044715 times that */
+#define GELU_B 0x1.2444f200p-4f           /* 0.044715 times that */
 
 /* Beyond 16 the sigmoid is 0 or 1; held there, it meets no infinity. */
 INLINE vf vgelu(vf x)
