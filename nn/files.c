@@ -34,7 +34,7 @@ static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
     }
 }
 
-/* ---- whole files -------------------------------------------------------------------------------------------------- */
+/* ---- whole files ------------------------------------------------------------------------------------------------- */
 
 /* An open file with the object that owns it, so that an error closes it. */
 struct File {
@@ -90,7 +90,7 @@ char *file_read(Region *region, const char *path, size_t limit, size_t *size)
 {
     File *f = open_any(path);
     if (!f) return NULL;
-    size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* one more than the file says: to see its end */
+    size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* one more than it says: to see its end */
     char *text = region_alloc(region, room + 1, 1);
     ssize_t got = 0;
     while (n <= limit) {
@@ -128,7 +128,7 @@ FileMap *file_map(const char *path)
     File *f = open_any(path);
     bool done = f != NULL;
     if (f && !f->regular) done = ag_refuse("%s: expected a file, found something else", path);
-    else if (f && f->size > SIZE_MAX) done = ag_refuse("%s: %" PRIu64 " bytes are too many for this machine", path, f->size);
+    else if (f && f->size > SIZE_MAX) done = ag_refuse("%s: is too large to be mapped on this machine", path);
     else if (f && f->size) {
         void *bytes = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
         if (bytes == MAP_FAILED) done = fail(path, "cannot be mapped", errno);
@@ -150,7 +150,7 @@ void file_unmap(FileMap *map)
     unmap(&map->owned);
 }
 
-/* ---- parts of files ----------------------------------------------------------------------------------------------- */
+/* ---- parts of files ---------------------------------------------------------------------------------------------- */
 
 File *file_open(const char *path)
 {
@@ -182,7 +182,8 @@ uint64_t file_size(const File *f)
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 {
     if (offset > f->size || n > f->size - offset)
-        return ag_refuse("%s: expected %zu bytes at offset %" PRIu64 ", found the end at %" PRIu64, f->name, n, offset, f->size);
+        return ag_refuse("%s: expected %zu bytes at offset %" PRIu64 ", found the end at %" PRIu64, f->name, n, offset,
+                         f->size);
     if (f->bytes) {
         if (n) memcpy(out, f->bytes + offset, n);
         return true;
@@ -198,12 +199,13 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
     return true;
 }
 
-/* ---- replacing ---------------------------------------------------------------------------------------------------- */
+/* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 struct FileWriter {
     AgOwned owned;
     char *path, *target, *temporary;        /* as the caller called it; behind symbolic links; target.tmp */
-    int fd, folder;
+    int fd, lock, folder;                   /* lock: fd again, which keeps the lock between close and rename */
+    bool ours;                              /* the temporary file is there, and we have the lock */
     int error;                              /* the first failure of file_write */
 };
 
@@ -211,10 +213,9 @@ struct FileWriter {
 static void abandon(AgOwned *self)
 {
     FileWriter *w = (FileWriter *)self;
-    if (w->fd >= 0) {
-        unlink(w->temporary);               /* while it is locked: nobody else's */
-        close(w->fd);
-    }
+    if (w->ours) unlink(w->temporary);      /* while it is locked */
+    if (w->fd >= 0) close(w->fd);
+    if (w->lock >= 0) close(w->lock);
     if (w->folder >= 0) close(w->folder);
     ag_free(w->path);
     ag_free(w->target);
@@ -241,7 +242,9 @@ static bool open_temporary(FileWriter *w)
         int error = there ? ENOENT : errno;
         if (there && !busy && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) {
             w->fd = fd;
-            return ftruncate(fd, 0) == 0 || fail(w->path, "cannot be written", errno);
+            w->ours = true;
+            w->lock = dup(fd);
+            return (w->lock >= 0 && ftruncate(fd, 0) == 0) || fail(w->path, "cannot be written", errno);
         }
         close(fd);
         if (busy) return ag_refuse("%s: another program is writing this file", w->path);
@@ -273,7 +276,7 @@ FileWriter *file_replace(const char *path)
         return NULL;
     }
     FileWriter *w = ag_alloc(1, sizeof *w);
-    w->fd = w->folder = -1;
+    w->fd = w->lock = w->folder = -1;
     ag_own(&w->owned, abandon);
     w->path = ag_strdup(path);
     w->target = ag_strdup(exists && realpath(path, behind_links) ? behind_links : path);
@@ -314,17 +317,15 @@ static int bring_to_disk(int fd, bool folder)
 bool file_commit(FileWriter *w)
 {
     int error = w->error ? w->error : bring_to_disk(w->fd, false);
+    if (close(w->fd) != 0 && !error) error = errno;
+    w->fd = -1;
     bool done = !error || fail(w->path, "cannot be written", error);
     if (done && rename(w->temporary, w->target) != 0) done = fail(w->path, "cannot be replaced", errno);
-    if (!done) {
-        file_abandon(w);
-        return false;
+    if (done) {
+        w->ours = false;
+        error = bring_to_disk(w->folder, true);
+        if (error) done = fail(w->path, "was replaced, but may not be on the disk yet", error);
     }
-    int fd = w->fd;
-    w->fd = -1;                                     /* the temporary name is no longer ours */
-    error = close(fd) != 0 ? errno : 0;
-    if (!error) error = bring_to_disk(w->folder, true);
-    if (error) done = fail(w->path, "was replaced, but may not be on the disk yet", error);
     file_abandon(w);
     return done;
 }

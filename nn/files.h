@@ -11,7 +11,7 @@
 #include "kaeru/autograd.h"
 #include "region.h"
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* All of a file (or pipe), with a NUL behind it, in memory of the region; NULL if it cannot be read or holds more than
  * `limit` bytes. */
@@ -33,7 +33,7 @@ uint64_t file_size(const File *f);
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
 void file_close(File *f);                                           /* NULL is fine */
 
-/* ---- replacing ----------------------------------------------------------------------------------------------------
+/* ---- replacing ------------------------------------------------------------------------------------------------------
  * The new content goes to PATH.tmp, is brought to the disk, and takes the old file's name in one step: whoever looks,
  * also after a kill or a power cut, sees the old file or the new one, whole. Until file_commit the old one stays as it
  * is; if anything fails, PATH.tmp is removed. One left by a kill is written over next time. */

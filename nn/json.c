@@ -23,7 +23,7 @@ typedef struct {
     size_t height, room;
 } Parser;
 
-/* ---- errors ------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 /* Refuses with the place of the next byte. */
 static bool refuse(const Parser *p, const char *what, const char *found)
@@ -53,7 +53,7 @@ static bool expected(const Parser *p, const char *what)
     return refuse(p, what, found);
 }
 
-/* ---- scalars ------------------------------------------------------------------------------------------------------ */
+/* ---- scalars ----------------------------------------------------------------------------------------------------- */
 
 static void skip_space(Parser *p)
 {
@@ -166,7 +166,7 @@ static bool parse_string(Parser *p, Json *out)
     return true;
 }
 
-/* ---- arrays and objects ------------------------------------------------------------------------------------------- */
+/* ---- arrays and objects ------------------------------------------------------------------------------------------ */
 
 static bool parse_value(Parser *p, Json *out);
 
@@ -328,7 +328,7 @@ const Json *json_read(Region *region, const char *path, size_t limit)
     return text ? json_parse(region, path, text, size) : NULL;
 }
 
-/* ---- looking inside ----------------------------------------------------------------------------------------------- */
+/* ---- looking inside ---------------------------------------------------------------------------------------------- */
 
 const Json *json_get(const Json *object, const char *name)
 {

@@ -8,7 +8,7 @@
 
 #include "region.h"
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonType;
 
@@ -34,7 +34,7 @@ const Json *json_read(Region *region, const char *path, size_t limit);
 
 /* The member of that name; NULL if there is none or this is no object. */
 const Json *json_get(const Json *object, const char *name);
-/* These are false if the value is NULL or of another type. A real is any number; an int one written as a whole number. */
+/* False if the value is NULL or of another type. A real is any number; an int one written as a whole number. */
 bool json_real(const Json *value, double *out);
 bool json_int(const Json *value, int64_t *out);
 /* True if it is a string equal to text. */
@@ -42,7 +42,7 @@ bool json_is(const Json *value, const char *text);
 /* "a string", "an array", ... for messages; NULL: "nothing". */
 const char *json_type_name(const Json *value);
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* Call in the order of the text; commas, colons and line breaks come by themselves. What JSON cannot hold (text that is
  * not UTF-8, an infinite number) is remembered and makes json_written fail. */

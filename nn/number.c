@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- natural numbers ---------------------------------------------------------------------------------------------- */
+/* ---- natural numbers --------------------------------------------------------------------------------------------- */
 
 /* Digits beyond the 800th cannot change which double is nearest, except by being there at all; so the largest number is
  * 10^1131, and 4096 bits hold it. */
@@ -67,7 +67,7 @@ static void subtract(Natural *a, const Natural *b)             /* a >= b */
     while (a->n > 0 && a->limb[a->n - 1] == 0) a->n--;
 }
 
-/* ---- decimal to double -------------------------------------------------------------------------------------------- */
+/* ---- decimal to double ------------------------------------------------------------------------------------------- */
 
 /* The double nearest to digits * 10^power; digits is not 0 and is used up. */
 static double nearest(Natural *num, int power)
@@ -168,7 +168,7 @@ size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong)
     return i;
 }
 
-/* ---- double to decimal -------------------------------------------------------------------------------------------- */
+/* ---- double to decimal ------------------------------------------------------------------------------------------- */
 
 char *number_text(double value, char text[NUMBER_TEXT])
 {
