@@ -43,7 +43,15 @@ INLINE vm vilt(vi a, vi b)             { return a < b; }
 INLINE vm vand(vm a, vm b)             { return a & b; }
 INLINE vm vor(vm a, vm b)              { return a | b; }
 INLINE vm vnot(vm a)                   { return ~a; }
-INLINE bool vany(vm a)                 { vl_ l = (vl_)a; return (l[0] | l[1]) != 0; }
+INLINE bool vany(vm a)
+{
+#if defined(__SSE2__)
+    return _mm_movemask_ps((__m128)a) != 0;
+#else
+    vl_ l = (vl_)a;
+    return (l[0] | l[1]) != 0;
+#endif
+}
 INLINE unsigned vmask_bits(vm a)                                            /* bit i: lane i */
 {
     return (unsigned)((a[0] & 1) | (a[1] & 2) | (a[2] & 4) | (a[3] & 8));
@@ -140,9 +148,24 @@ INLINE vd sum_to_odd(vd p, vd c)
 }
 
 /* The product of two floats is a double, exactly. */
-INLINE vf vfma(vf a, vf b, vf c)
+__attribute__((noinline, unused)) static vf fma_to_odd(vf a, vf b, vf c)
 {
     return vjoin(sum_to_odd(vlow(a) * vlow(b), vlow(c)), sum_to_odd(vhigh(a) * vhigh(b), vhigh(c)));
+}
+
+/* Rounding twice, to double and to float, can differ from rounding once only where the double lies half way between two
+ * floats (its last 29 bits are 10...0), or where the float is subnormal: seldom enough to test for. */
+INLINE vf vfma(vf a, vf b, vf c)
+{
+#if defined(__SSE2__)
+    vd low = vlow(a) * vlow(b) + vlow(c), high = vhigh(a) * vhigh(b) + vhigh(c);
+    vf y = vjoin(low, high);
+    vi last = (vi)_mm_shuffle_ps((__m128)low, (__m128)high, _MM_SHUFFLE(2, 0, 2, 0));
+    vm doubt = ((last & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800000));
+    if (__builtin_expect(!vany(doubt), 1))
+        return y;
+#endif
+    return fma_to_odd(a, b, c);
 }
 #endif
 

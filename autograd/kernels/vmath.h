@@ -84,18 +84,26 @@ INLINE vf vlog(vf x)
 
 /* ---- the S-shaped ones ------------------------------------------------------------------------------------------- */
 
-/* tanh x = (e^2x - 1) / (e^2x + 1) */
+/* tanh |x| = -m / (2 + m) with m = e^-2|x| - 1. The quotient's rounding is halved by putting it into the same equation
+ * once more: t = h + h t, h = -m/2. */
 INLINE vf vtanh(vf x)
 {
-    vf e = vexpm1(vmin(vset(20), vabs(x) + vabs(x)));
-    return vcopysign(e / (e + vset(2)), x);
+    vf m = vexpm1(vmax(vset(-20), vset(-2) * vabs(x))), h = vset(-0.5f) * m;
+    return vcopysign(vfma(h, vneg(m) / (m + vset(2)), h), x);
 }
 
-/* 1 / (1 + e^-x), and e^x / (1 + e^x) where x is negative, which loses nothing when it is small. */
-INLINE vf vsigmoid(vf x)
+/* 1 / (1 + e^|x|), in 0..1/2: e / (1 + e) with e = e^-|x|, put once more into t = e - e t. */
+INLINE vf vsigmoid_lower(vf x)
 {
     vf e = vexp(vneg(vabs(x)));
-    return vselect(vlt(x, vset(0)), e, vset(1)) / (vset(1) + e);
+    return vfnma(e, e / (vset(1) + e), e);
+}
+
+/* 1 / (1 + e^-x) */
+INLINE vf vsigmoid(vf x)
+{
+    vf lower = vsigmoid_lower(x);
+    return vselect(vlt(x, vset(0)), lower, vset(1) - lower);
 }
 
 /* erf t for |t| <= 1. */
@@ -129,7 +137,7 @@ INLINE vf verf(vf x)
 
 /* GPT's form: x/2 (1 + tanh u) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3). */
 #define GELU_A 0x1.988454p+0f           /* 2 sqrt(2/pi) */
-#define GELU_B 0x1.2444f200p-4f           /* 0.044715 times that */
+#define GELU_B 0x1.2444f2p-4f           /* 0.044715 times that */
 
 /* Beyond 16 the sigmoid is 0 or 1; held there, it meets no infinity. */
 INLINE vf vgelu(vf x)
@@ -141,9 +149,10 @@ INLINE vf vgelu(vf x)
 INLINE vf vgelu_slope(vf x)
 {
     x = vclamp(x, -16, 16);
-    vf xx = x * x, s = vsigmoid(x * vfma(xx, vset(GELU_B), vset(GELU_A)));
-    vf slope = vfma(xx, vset(3 * GELU_B), vset(GELU_A));
-    return vfma(x * slope, vfma(vneg(s), s, s), s);
+    vf xx = x * x, lower = vsigmoid_lower(x * vfma(xx, vset(GELU_B), vset(GELU_A)));
+    vf sigmoid = vselect(vlt(x, vset(0)), lower, vset(1) - lower);
+    vf inner_slope = vfma(xx, vset(3 * GELU_B), vset(GELU_A));
+    return vfma(x * inner_slope, vfnma(lower, lower, lower), sigmoid);
 }
 
 /* Phi(x) = (1 + erf(x / sqrt 2)) / 2 and, in *gauss, e^(-x^2/2); |x| <= 14. */
