@@ -206,7 +206,7 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
     uint64_t end = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
         if (tensor[i].offset != end) {
-            return refuse_tensor(st, tensor[i].name, "expected its values at offset %" PRIu64 ", where the former tensor's"
+            return refuse_tensor(st, tensor[i].name, "expected its values at offset %" PRIu64 ", where those before"
                                  " end, found %" PRIu64, end, tensor[i].offset);
         }
         end += tensor[i].size;
