@@ -49,7 +49,7 @@ Module *nn_new_at(Site at, size_t size, const char *type);
  * parent only; share parameters with nn_tie. Names have up to 47 characters, no dot, and are unique in their module. */
 #define nn_child(parent, field, child) nn_child_named(parent, field, #field, child)
 #define nn_child_named(parent, field, name, child) \
-    nn_add_child_at(AG_HERE, &(parent)->module, name, (void **)&(parent)->field, ((parent)->field = (child)))
+    nn_add_child_at(AG_HERE, &(parent)->module, name, (void **)&(parent)->field, 1 ? (child) : (parent)->field)
 void nn_add_child_at(Site at, Module *parent, const char *name, void **field, void *child);
 
 /* parent->field = a new parameter of that shape, zeros, that wants a gradient. */

@@ -1,0 +1,98 @@
+#include "faults.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+static _Atomic int64_t live, countdown = -1;
+static atomic_bool after, hit;
+
+void faults_at(int64_t n, bool all_after)
+{
+    hit = false;
+    after = all_after;
+    countdown = n;
+}
+
+bool faults_hit(void)
+{
+    return hit;
+}
+
+int64_t faults_live(void)
+{
+    return live;
+}
+
+#ifdef HAVE_FAULTS
+bool faults_work(void)
+{
+    return true;
+}
+
+static bool fails(void)
+{
+    if (hit && after) return true;
+    if (countdown < 0) return false;
+    if (countdown-- > 0) return false;
+    hit = true;
+    return true;
+}
+
+static void *counted(void *p)
+{
+    if (p) live++;
+    return p;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *p);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+char *__wrap_strdup(const char *s);
+void __wrap_free(void *p);
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : counted(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    if (fails()) return NULL;
+    return p ? __real_realloc(p, size) : counted(__real_malloc(size));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : counted(__real_aligned_alloc(alignment, size));
+}
+
+char *__wrap_strdup(const char *s)
+{
+    size_t size = strlen(s) + 1;
+    char *copy = __wrap_malloc(size);
+    return copy ? memcpy(copy, s, size) : NULL;
+}
+
+void __wrap_free(void *p)
+{
+    if (p) live--;
+    __real_free(p);
+}
+#else
+bool faults_work(void)
+{
+    return false;
+}
+#endif

@@ -1,0 +1,746 @@
+/* test_nn.c: modules (names, ties, clones, ends) and layers (values worked out by hand, modes, messages). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "faults.h"
+#include "kaeru/nn.h"
+#include "misuse.h"
+#include "suites.h"
+
+/* ---- models to test on -------------------------------------------------------------------------------------------- */
+
+typedef struct { Module module; Linear *fc1, *fc2; Tensor *scale, *table; } Net;
+
+static Net *net_new(void)
+{
+    Net *net = nn_new(Net);
+    nn_child(net, fc1, nn_linear_new(2, 3));
+    nn_child(net, fc2, nn_linear_new_no_bias(3, 2));
+    nn_param(net, scale, SHAPE(2));
+    nn_buffer(net, table, SHAPE(4, 2));
+    return net;
+}
+
+/* A language model's skeleton: the last layer shares the table of the first. */
+typedef struct { Module module; Embedding *embed; ModuleList *blocks; Linear *head; } Tied;
+
+static Tied *tied_new(int blocks)
+{
+    Tied *m = nn_new(Tied);
+    nn_child(m, embed, nn_embedding_new(5, 3));
+    nn_child(m, blocks, nn_list_new());
+    for (int i = 0; i < blocks; i++) nn_list_add(m->blocks, nn_linear_new(3, 3));
+    nn_child(m, head, nn_linear_new_no_bias(3, 5));
+    nn_tie(m->head, weight, m->embed->weight);
+    return m;
+}
+
+static Tensor *tied(Tied *m, Tensor *ids)
+{
+    Tensor *x = nn_embedding(m->embed, ids);
+    for (int i = 0; i < m->blocks->n; i++) x = ag_tanh(nn_linear(nn_item(Linear, m->blocks, i), x));
+    return nn_linear(m->head, x);
+}
+
+static void check_names(void *module, int n, const char *const *names)
+{
+    Parameters *p = nn_parameters(module);
+    ck_assert_int_eq(p->n, n);
+    for (int i = 0; i < n; i++) {
+        ck_assert_str_eq(p->item[i].name, names[i]);
+        ck_assert_ptr_eq(nn_find(module, names[i]), p->item[i].tensor);
+    }
+    nn_parameters_free(p);
+}
+
+static void check_values(const Tensor *t, int n, const double *expected, double tolerance)
+{
+    ck_assert_int_eq(tensor_numel(t), n);
+    for (int i = 0; i < n; i++) {
+        double found = (double)tensor_data(t)[i];
+        ck_assert_msg(fabs(found - expected[i]) <= tolerance, "entry %d is %.9g, expected %.9g", i, found, expected[i]);
+    }
+}
+#define CHECK_VALUES(t, tolerance, ...) \
+    check_values(t, (int)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)), (double[]){ __VA_ARGS__ }, tolerance)
+
+static void set_values(Tensor *t, const double *values)
+{
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_data(t)[i] = (real)values[i];
+}
+#define SET_VALUES(t, ...) set_values(t, (double[]){ __VA_ARGS__ })
+
+/* ---- modules ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(parameters_have_dotted_names_in_order)
+{
+    Net *net = net_new();
+    check_names(net, 5, (const char *[]){ "fc1.weight", "fc1.bias", "fc2.weight", "scale", "table" });
+    ck_assert_int_eq(nn_count(net), 2 * 3 + 3 + 3 * 2 + 2);
+    ck_assert_ptr_eq(nn_find(net, "fc1.weight"), net->fc1->weight);
+    ck_assert_ptr_null(net->fc2->bias);
+    const char *absent[] = { "", "fc1", "fc1.", ".fc1", "fc1.weights", "fc1.weight.x", "fc", "fc1.bias ", "fc2.bias" };
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) ck_assert_ptr_null(nn_find(net, absent[i]));
+
+    Parameters *p = nn_parameters(net);
+    ck_assert(p->item[0].trained && p->item[0].owner == &net->fc1->module);
+    ck_assert(!p->item[4].trained && p->item[4].owner == &net->module);
+    nn_parameters_free(p);
+
+    tensor_requires_grad(net->fc1->weight, false);
+    ck_assert_int_eq(nn_count(net), 3 + 3 * 2 + 2);
+    nn_free(net);
+    nn_free(NULL);
+}
+END_TEST
+
+START_TEST(tensors_carry_their_full_names)
+{
+    Tied *m = tied_new(2);
+    ck_assert_str_eq(tensor_get_name(nn_item(Linear, m->blocks, 1)->bias), "blocks.1.bias");
+    ck_assert_str_eq(tensor_get_name(m->head->weight), "embed.weight");
+    nn_free(m);
+    Linear *alone = nn_linear_new(1, 1);
+    ck_assert_str_eq(tensor_get_name(alone->weight), "weight");
+    nn_free(alone);
+}
+END_TEST
+
+START_TEST(a_list_numbers_its_items)
+{
+    ModuleList *list = nn_list_new();
+    for (int i = 0; i < 11; i++) nn_list_add(list, nn_linear_new_no_bias(1, i + 1));
+    ck_assert_int_eq(list->n, 11);
+    for (int i = 0; i < 11; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d.weight", i);
+        ck_assert_ptr_eq(nn_find(list, name), nn_item(Linear, list, i)->weight);
+        ck_assert_int_eq(tensor_dim(nn_item(Linear, list, i)->weight, 0), i + 1);
+    }
+    EXPECT_MISUSE("nn_item: item 11 of a list of 11", nn_item(Linear, list, 11));
+    EXPECT_MISUSE("nn_item: item -1 of a list of 11", nn_item(Linear, list, -1));
+    nn_free(list);
+}
+END_TEST
+
+START_TEST(modes_reach_everything_below)
+{
+    Tied *m = tied_new(2);
+    ck_assert(m->module.training && nn_item(Linear, m->blocks, 1)->module.training);
+    nn_eval(m);
+    ck_assert(!m->module.training && !m->head->module.training && !nn_item(Linear, m->blocks, 1)->module.training);
+    nn_train(m->blocks);
+    ck_assert(!m->module.training && nn_item(Linear, m->blocks, 0)->module.training);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- ties --------------------------------------------------------------------------------------------------------- */
+
+START_TEST(tied_weights_are_one_parameter)
+{
+    Tied *m = tied_new(1);
+    ck_assert_ptr_eq(m->head->weight, m->embed->weight);
+    check_names(m, 3, (const char *[]){ "embed.weight", "blocks.0.weight", "blocks.0.bias" });
+    ck_assert_ptr_eq(nn_find(m, "head.weight"), m->embed->weight);
+    ck_assert_int_eq(nn_count(m), 5 * 3 + 3 * 3 + 3);
+    ck_assert_int_eq(nn_count(m->head), 5 * 3);     /* seen alone, it has one */
+    nn_tie(m->head, weight, m->embed->weight);      /* nothing new */
+    ck_assert_int_eq(nn_count(m), 5 * 3 + 3 * 3 + 3);
+
+    /* both uses arrive in one gradient: y = W w_0 with w_0 a row of W itself */
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = m->embed->weight;
+    Tensor *y = ag_linear(nn_embedding(m->embed, tensor_ints(SHAPE(1), (int32_t[]){ 0 })), m->head->weight, NULL);
+    ag_backward(ag_sum(y));
+    const real *v = tensor_data(w), *g = tensor_grad_data(w);
+    for (int k = 0; k < 3; k++) {
+        double column = 0;
+        for (int row = 0; row < 5; row++) column += (double)v[row * 3 + k];
+        ck_assert_double_eq_tol((double)g[k], (double)v[k] + column, 1e-5);
+        for (int row = 1; row < 5; row++) ck_assert_double_eq_tol((double)g[row * 3 + k], (double)v[k], 1e-6);
+    }
+    nn_zero_grad(m);
+    ck_assert_ptr_null(tensor_grad_data(w));
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+typedef struct { Module module; Linear *a, *b, *c; Tensor *extra; } Three;
+
+static Three *three_new(void)
+{
+    Three *m = nn_new(Three);
+    nn_child(m, a, nn_linear_new_no_bias(2, 2));
+    nn_child(m, b, nn_linear_new_no_bias(2, 2));
+    nn_child(m, c, nn_linear_new_no_bias(2, 2));
+    return m;
+}
+
+START_TEST(ties_in_any_order_share_and_free_once)
+{
+    nn_free(three_new());                           /* what is asked for once */
+    ag_memory_trim();
+    int64_t before = faults_live();
+    for (int order = 0; order < 4; order++) {
+        Three *m = three_new();
+        Tensor *expected = order == 0 ? m->a->weight : m->c->weight;
+        switch (order) {
+        case 0:
+            nn_tie(m->b, weight, m->a->weight);
+            nn_tie(m->c, weight, m->b->weight);
+            break;
+        case 1:                                     /* an earlier one follows a later one */
+            nn_tie(m->a, weight, m->c->weight);
+            nn_tie(m->b, weight, m->a->weight);
+            break;
+        case 2:                                     /* what was tied to the freed one comes along */
+            nn_tie(m->a, weight, m->b->weight);
+            nn_tie(m->b, weight, m->c->weight);
+            break;
+        case 3:
+            nn_tie(m->b, weight, m->a->weight);
+            nn_tie(m->a, weight, m->c->weight);
+            break;
+        }
+        ck_assert_ptr_eq(m->a->weight, expected);
+        ck_assert_ptr_eq(m->b->weight, expected);
+        ck_assert_ptr_eq(m->c->weight, expected);
+        nn_tie(m, extra, m->c->weight);             /* a field that had none */
+        ck_assert_ptr_eq(m->extra, expected);
+        check_names(m, 1, (const char *[]){ "a.weight" });
+        ck_assert_int_eq(nn_count(m), 4);
+
+        Three *copy = nn_clone(m);
+        ck_assert_ptr_ne(copy->a->weight, expected);
+        ck_assert(copy->b->weight == copy->a->weight && copy->c->weight == copy->a->weight);
+        ck_assert_ptr_eq(copy->extra, copy->a->weight);
+        nn_free(m);
+        ck_assert_int_eq(nn_count(copy), 4);
+        nn_free(copy);
+    }
+    ag_memory_trim();
+    ck_assert_int_eq(faults_live(), before);
+}
+END_TEST
+
+/* ---- clone -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_clone_is_equal_and_independent)
+{
+    Tied *m = tied_new(3);
+    nn_eval(m->blocks);
+    tensor_requires_grad(nn_item(Linear, m->blocks, 2)->bias, false);
+    Tied *copy = nn_clone(m);
+    ck_assert(copy->module.training && !nn_item(Linear, copy->blocks, 1)->module.training);
+    ck_assert_int_eq(nn_count(copy), nn_count(m));
+    ck_assert_str_eq(tensor_get_name(nn_item(Linear, copy->blocks, 1)->bias), "blocks.1.bias");
+
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_ints(SHAPE(4), (int32_t[]){ 0, 4, 2, 2 });
+    Tensor *y = tied(m, ids), *z = tied(copy, ids);
+    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 20 * sizeof(real)), 0);
+
+    Parameters *p = nn_parameters(m), *q = nn_parameters(copy);
+    ck_assert_int_eq(p->n, q->n);
+    for (int i = 0; i < p->n; i++) {
+        ck_assert_str_eq(p->item[i].name, q->item[i].name);
+        ck_assert_ptr_ne(p->item[i].tensor, q->item[i].tensor);
+        ck_assert(p->item[i].trained == q->item[i].trained);
+        nn_init_constant(q->item[i].tensor, 7);
+    }
+    nn_parameters_free(q);
+    nn_parameters_free(p);
+    Tensor *again = tied(m, ids);
+    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(again), 20 * sizeof(real)), 0);
+    nn_free(m);
+    ck_assert_double_eq((double)tensor_data(copy->head->weight)[14], 7);
+    tied(copy, ids);
+    ag_end(s);
+    nn_free(copy);
+}
+END_TEST
+
+START_TEST(a_part_can_be_cloned)
+{
+    Tied *m = tied_new(1);
+    Linear *head = nn_clone(m->head);               /* its weight belongs to another part of the original */
+    ck_assert_ptr_ne(head->weight, m->embed->weight);
+    ck_assert_ptr_null(head->module.parent);
+    ck_assert_ptr_null(head->bias);
+    ck_assert_int_eq(memcmp(tensor_data(head->weight), tensor_data(m->embed->weight), 15 * sizeof(real)), 0);
+    nn_free(m);
+    ck_assert_int_eq(nn_count(head), 15);
+    nn_free(head);
+}
+END_TEST
+
+/* ---- misuse and lifetimes ----------------------------------------------------------------------------------------- */
+
+START_TEST(misuse_is_named)
+{
+    Net *net = net_new();
+    ModuleList *list = nn_list_new();
+    Three *three = three_new();
+    EXPECT_MISUSE("nn_child: the module for \"fc1\" of Net is NULL", nn_child(net, fc1, NULL));
+    EXPECT_MISUSE("nn_child: Net has a \"fc1\" already", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
+    EXPECT_MISUSE("nn_list_add: this Linear is in a Net already", nn_list_add(list, net->fc2));
+    EXPECT_MISUSE("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, "a.b", nn_linear_new(1, 1)));
+    EXPECT_MISUSE("\"\" cannot be a name in Net", nn_child_named(net, fc2, "", nn_linear_new(1, 1)));
+    EXPECT_MISUSE("nn_free: this Linear belongs to a Three", nn_free(three->a));
+    EXPECT_MISUSE("a ModuleList cannot hold the ModuleList that it is in itself", nn_list_add(list, list));
+    EXPECT_MISUSE("\"weight\" of Linear can only be tied to a parameter of the same tree",
+                  nn_tie(three->a, weight, net->fc1->weight));
+    EXPECT_MISUSE("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",
+                  nn_tie(net->fc1, weight, net->fc2->weight));
+    EXPECT_MISUSE("nn_param: Net has a \"scale\" already", nn_param(net, scale, SHAPE(1)));
+    Tensor *elsewhere = NULL;
+    EXPECT_MISUSE("the field for \"x\" does not lie in the struct Net",
+                  nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
+    EXPECT_MISUSE("test_nn.c", nn_linear_new(-1, 2));
+    EXPECT_MISUSE("nn_linear_new: sizes -1 -> 2", nn_linear_new(-1, 2));
+    EXPECT_MISUSE("nn_embedding_new: -5 rows of width 2", nn_embedding_new(-5, 2));
+    EXPECT_MISUSE("nn_layer_norm_new: width 0, must be 1 or more", nn_layer_norm_new(0));
+    EXPECT_MISUSE("nn_dropout_new: probability 1, must be in [0, 1)", nn_dropout_new(1.0));
+    EXPECT_MISUSE("nn_dropout_new: probability nan", nn_dropout_new((double)NAN));
+    Sequential *row = nn_sequential_new();
+    EXPECT_MISUSE("nn_sequential_add: a Net has no forward with one input", nn_sequential_add(row, net));
+    EXPECT_MISUSE("nn_init_xavier_uniform: needs a tensor of two dimensions or more, this one is (2",
+                  nn_init_xavier_uniform(net->scale, 1));
+    EXPECT_MISUSE("no activation number 77", nn_activate((Activation)77, net->scale));
+    nn_free(row);
+    nn_free(list);
+    nn_free(three);
+    nn_free(net);
+}
+END_TEST
+
+START_TEST(messages_show_the_line_of_the_model)
+{
+    Net *net = net_new();
+    char expected[64];
+    snprintf(expected, sizeof expected, "in nn_linear called at ");
+    EXPECT_MISUSE("linear: ", nn_linear(net->fc1, tensor_zeros(SHAPE(4, 3))));
+    ck_assert_ptr_nonnull(strstr(misuse_message, expected));
+    ck_assert_ptr_nonnull(strstr(strstr(misuse_message, expected), "test_nn.c:"));
+    nn_free(net);
+}
+END_TEST
+
+/* A module whose second child cannot be made. */
+static void broken_new(void)
+{
+    Net *net = nn_new(Net);
+    nn_child(net, fc1, nn_linear_new(2, 3));
+    nn_param(net, scale, SHAPE(2));
+    nn_child(net, fc2, nn_linear_new(-3, 2));
+}
+
+START_TEST(a_half_built_module_is_freed_by_the_scope)
+{
+    CATCH_MISUSE(broken_new());                     /* first, so that this thread's buffers exist */
+    ag_memory_trim();
+    int64_t before = faults_live();
+    size_t in_use = ag_memory().in_use;
+    EXPECT_MISUSE("sizes -3 -> 2", broken_new());
+    ag_memory_trim();
+    ck_assert_int_eq(faults_live(), before);
+    ck_assert_uint_eq(ag_memory().in_use, in_use);
+}
+END_TEST
+
+START_TEST(a_module_outlives_the_scope_it_was_made_in)
+{
+    Scope outer = ag_begin(AG_RECORD);
+    Scope inner = ag_begin(AG_RECORD);
+    Net *net = net_new();
+    ag_end(inner);
+    ag_end(outer);
+    EXPECT_MISUSE("sizes", nn_linear_new(-1, 1));   /* and an error in a later one */
+    ck_assert_int_eq(nn_count(net), 17);
+    nn_free(net);
+}
+END_TEST
+
+static void build_and_copy(void)
+{
+    Tied *m = tied_new(5);
+    nn_list_add(m->blocks, nn_layer_norm_new(3));
+    Sequential *row = nn_sequential_new();
+    nn_sequential_add(row, nn_linear_new(3, 3));
+    nn_sequential_activation(row, NN_RELU);
+    nn_list_add(m->blocks, row);
+    Tied *copy = nn_clone(m);
+    Parameters *p = nn_parameters(copy);
+    nn_parameters_free(p);
+    nn_free(m);
+    nn_free(copy);
+}
+
+/* Whether the n-th request for memory was made; if so, it failed, as said, and nothing leaked. */
+static bool survives(int64_t n, bool all_after)
+{
+    ag_memory_trim();
+    int64_t before = faults_live();
+    faults_at(n, all_after);
+    CATCH_MISUSE(build_and_copy());
+    bool hit = faults_hit();
+    faults_at(-1, false);
+    ag_memory_trim();
+    ck_assert_msg(faults_live() == before, "request %d leaks %d", (int)n, (int)(faults_live() - before));
+    bool told = strstr(misuse_message, "no memory") != NULL;
+    if (hit && all_after) ck_assert_msg(told, "request %d: \"%s\"", (int)n, misuse_message);
+    if (!hit) ck_assert_str_eq(misuse_message, "");
+    return hit;
+}
+
+START_TEST(memory_that_cannot_be_had_leaks_nothing)
+{
+    if (!faults_work()) return;
+    CATCH_MISUSE(build_and_copy());
+    int64_t once = 0, on = 0;
+    while (survives(once, false)) once++;
+    while (survives(on, true)) on++;
+    ck_assert_int_gt(once, 100);
+    ck_assert_int_eq(on, once);
+}
+END_TEST
+
+/* ---- summary ------------------------------------------------------------------------------------------------------ */
+
+static char *summary_of(void *module)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    nn_summary(module, out);
+    fclose(out);
+    return text;
+}
+
+START_TEST(a_summary_is_a_table)
+{
+    Net *net = net_new();
+    char *text = summary_of(net);
+    const char *bytes = sizeof(real) == 4 ? "100" : "200";
+    char expected[1024];
+    snprintf(expected, sizeof expected,
+             "module      type or shape   parameters\n"
+             "Net                                 17\n"
+             "  fc1       Linear                   9\n"
+             "    weight  (3, 2)                   6\n"
+             "    bias    (3,)                     3\n"
+             "  fc2       Linear                   6\n"
+             "    weight  (2, 3)                   6\n"
+             "  scale     (2,)                     2\n"
+             "  table     (4, 2)         not trained\n"
+             "17 parameters, 8 numbers that are not trained, %s bytes\n", bytes);
+    ck_assert_str_eq(text, expected);
+    free(text);
+    nn_free(net);
+
+    Tied *m = tied_new(0);
+    nn_list_add(m->blocks, nn_linear_new_no_bias(1000, 1234));
+    text = summary_of(m);
+    snprintf(expected, sizeof expected,
+             "module        type or shape  parameters\n"
+             "Tied                          1,234,015\n"
+             "  embed       Embedding              15\n"
+             "    weight    (5, 3)                 15\n"
+             "  blocks      ModuleList      1,234,000\n"
+             "    0         Linear          1,234,000\n"
+             "      weight  (1234, 1000)    1,234,000\n"
+             "  head        Linear                  0\n"
+             "    weight    (5, 3)               tied\n"
+             "1,234,015 parameters, %s bytes\n", sizeof(real) == 4 ? "4,936,060" : "9,872,120");
+    ck_assert_str_eq(text, expected);
+    free(text);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- initialization ----------------------------------------------------------------------------------------------- */
+
+typedef struct { double mean, deviation, low, high; } Moments;
+
+static Moments moments(const Tensor *t)
+{
+    int64_t n = tensor_numel(t);
+    const real *v = tensor_data(t);
+    Moments m = { 0, 0, INFINITY, -INFINITY };
+    for (int64_t i = 0; i < n; i++) {
+        m.mean += (double)v[i] / (double)n;
+        m.low = fmin(m.low, (double)v[i]);
+        m.high = fmax(m.high, (double)v[i]);
+    }
+    for (int64_t i = 0; i < n; i++) m.deviation += pow((double)v[i] - m.mean, 2) / (double)n;
+    m.deviation = sqrt(m.deviation);
+    return m;
+}
+
+/* Within +-bound, filling it evenly. Bounds are rounded to real. */
+static void check_uniform(const Tensor *t, double bound)
+{
+    Moments m = moments(t);
+    ck_assert_double_ge(m.low, -bound * (1 + 1e-6));
+    ck_assert_double_le(m.high, bound * (1 + 1e-6));
+    ck_assert_double_lt(m.low, -0.99 * bound);
+    ck_assert_double_gt(m.high, 0.99 * bound);
+    ck_assert_double_eq_tol(m.deviation, bound / sqrt(3), 0.03 * bound);
+    ck_assert_double_eq_tol(m.mean, 0, 0.04 * bound);
+}
+
+static void check_normal(const Tensor *t, double mean, double deviation)
+{
+    Moments m = moments(t);
+    ck_assert_double_eq_tol(m.deviation, deviation, 0.05 * deviation);
+    ck_assert_double_eq_tol(m.mean, mean, 0.07 * deviation);
+    ck_assert_double_gt(m.high, mean + 2.5 * deviation);
+}
+
+START_TEST(initializers_have_their_distributions)
+{
+    ag_seed(1);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *w = tensor_zeros(SHAPE(40, 60));
+    nn_init_constant(w, 2.5);
+    ck_assert(moments(w).low == 2.5 && moments(w).high == 2.5);
+    nn_init_uniform(w, -0.5, 0.5);
+    check_uniform(w, 0.5);
+    nn_init_normal(w, 3, 0.2);
+    check_normal(w, 3, 0.2);
+    nn_init_xavier_uniform(w, 1);
+    check_uniform(w, sqrt(6.0 / 100));
+    nn_init_xavier_uniform(w, 2);
+    check_uniform(w, 2 * sqrt(6.0 / 100));
+    nn_init_xavier_normal(w, 1);
+    check_normal(w, 0, sqrt(2.0 / 100));
+    nn_init_kaiming_uniform(w, 0);
+    check_uniform(w, sqrt(6.0 / 60));
+    nn_init_kaiming_normal(w, 1);
+    check_normal(w, 0, sqrt(2.0 / (2 * 60)));
+
+    Tensor *filter = tensor_zeros(SHAPE(8, 4, 10, 10));         /* fan_in 400, fan_out 800 */
+    nn_init_xavier_uniform(filter, 1);
+    check_uniform(filter, sqrt(6.0 / 1200));
+    nn_init_kaiming_uniform(filter, 0);
+    check_uniform(filter, sqrt(6.0 / 400));
+
+    nn_init_xavier_uniform(tensor_zeros(SHAPE(0, 0)), 1);       /* empty, with fans of 0 */
+    nn_init_kaiming_normal(tensor_zeros(SHAPE(3, 0)), 1);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(layers_start_as_in_pytorch)
+{
+    ag_seed(2);
+    Linear *l = nn_linear_new(50, 400);
+    check_uniform(l->weight, 1 / sqrt(50));
+    ck_assert_double_lt(moments(l->bias).high, 1 / sqrt(50));
+    ck_assert_double_gt(moments(l->bias).high, 0.9 / sqrt(50));
+    nn_free(l);
+    Embedding *e = nn_embedding_new(100, 30);
+    check_normal(e->weight, 0, 1);
+    nn_free(e);
+    LayerNorm *n = nn_layer_norm_new(3);
+    CHECK_VALUES(n->gamma, 0, 1, 1, 1);
+    CHECK_VALUES(n->beta, 0, 0, 0, 0);
+    nn_free(n);
+    Linear *empty = nn_linear_new(0, 3);
+    Scope s = ag_begin(AG_RECORD);
+    CHECK_VALUES(nn_linear(empty, tensor_zeros(SHAPE(1, 0))), 0, 0, 0, 0);
+    ag_end(s);
+    nn_free(empty);
+}
+END_TEST
+
+/* ---- layers ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(linear_by_hand)
+{
+    Linear *l = nn_linear_new(3, 2);
+    SET_VALUES(l->weight, 1, 2, 3, -1, 0, 0.5);
+    SET_VALUES(l->bias, 10, 20);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_from(SHAPE(2, 1, 3), (real[]){ 1, 0, -1, 2, 2, 2 });
+    Tensor *y = nn_linear(l, x);
+    ck_assert(shape_equal(tensor_shape(y), SHAPE(2, 1, 2)));
+    CHECK_VALUES(y, 1e-6, 8, 18.5, 22, 19);
+    ag_backward(ag_sum(y));
+    CHECK_VALUES(tensor_grad(l->weight), 1e-6, 3, 2, 1, 3, 2, 1);
+    CHECK_VALUES(tensor_grad(l->bias), 1e-6, 2, 2);
+    ag_end(s);
+    nn_free(l);
+}
+END_TEST
+
+START_TEST(embedding_by_hand)
+{
+    Embedding *e = nn_embedding_new(3, 2);
+    SET_VALUES(e->weight, 1, 2, 3, 4, 5, 6);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *y = nn_embedding(e, tensor_ints(SHAPE(2, 2), (int32_t[]){ 2, 0, 2, 2 }));
+    ck_assert(shape_equal(tensor_shape(y), SHAPE(2, 2, 2)));
+    CHECK_VALUES(y, 0, 5, 6, 1, 2, 5, 6, 5, 6);
+    ag_backward(ag_sum(y));
+    CHECK_VALUES(tensor_grad(e->weight), 0, 1, 1, 0, 0, 3, 3);
+    ag_end(s);
+    nn_free(e);
+    EXPECT_MISUSE("in nn_embedding called at",
+                  nn_embedding(nn_embedding_new(3, 2), tensor_ints(SHAPE(1), (int32_t[]){ 3 })));
+}
+END_TEST
+
+START_TEST(layer_norm_has_four_conventions)
+{
+    /* rows 1 2 3 4: mean 2.5, variance 1.25 (n) or 5/3 (n-1) */
+    struct { AgNorm kind; double deviation; const char *weight, *bias; } conventions[] = {
+        { AG_NORM_PYTORCH, sqrt(1.25 + 1e-5), "weight", "bias" },
+        { AG_NORM_ANNOTATED, sqrt(5.0 / 3) + 1e-6, "a_2", "b_2" },
+        { AG_NORM_BOOK, sqrt(1.25) + 1e-6, "weight", "bias" },
+        { AG_NORM_SEMINAR, sqrt(1.25), "weight", "bias" },
+    };
+    for (int i = 0; i < 4; i++) {
+        double d = conventions[i].deviation;
+        LayerNorm *n = nn_layer_norm_new_kind(4, conventions[i].kind);
+        ck_assert_ptr_eq(nn_find(n, conventions[i].weight), n->gamma);
+        ck_assert_ptr_eq(nn_find(n, conventions[i].bias), n->beta);
+        SET_VALUES(n->gamma, 1, 2, 1, 1);
+        SET_VALUES(n->beta, 0, 0, 10, 0);
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *y = nn_layer_norm(n, tensor_from(SHAPE(1, 4), (real[]){ 1, 2, 3, 4 }));
+        CHECK_VALUES(y, 2e-6, -1.5 / d, 2 * -0.5 / d, 10 + 0.5 / d, 1.5 / d);
+        ag_end(s);
+        nn_free(n);
+    }
+    LayerNorm *n = nn_layer_norm_new_no_bias(4);
+    ck_assert_ptr_null(n->beta);
+    ck_assert_int_eq(nn_count(n), 4);
+    nn_free(n);
+}
+END_TEST
+
+START_TEST(dropout_only_in_training)
+{
+    ag_seed(3);
+    Dropout *d = nn_dropout_new(0.25);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_full(SHAPE(100, 100), 3);
+    AgRandom state = ag_random_state();
+    const real *y = tensor_data(nn_dropout(d, x));
+    int zeros = 0;
+    for (int i = 0; i < 10000; i++) {
+        ck_assert(y[i] == 0 || fabs((double)y[i] - 4) < 1e-6);
+        zeros += y[i] == 0;
+    }
+    ck_assert_int_gt(zeros, 2300);
+    ck_assert_int_lt(zeros, 2700);
+    ag_set_random_state(state);
+    ck_assert_int_eq(memcmp(y, tensor_data(nn_dropout(d, x)), 10000 * sizeof(real)), 0);
+    ck_assert_int_ne(memcmp(y, tensor_data(nn_dropout(d, x)), 10000 * sizeof(real)), 0);
+
+    state = ag_random_state();
+    nn_eval(d);
+    ck_assert_ptr_eq(nn_dropout(d, x), x);
+    nn_train(d);
+    d->p = 0;
+    ck_assert_ptr_eq(nn_dropout(d, x), x);
+    ck_assert_uint_eq(ag_random_state().counter, state.counter);
+    ag_end(s);
+    nn_free(d);
+}
+END_TEST
+
+START_TEST(activations_by_hand)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_from(SHAPE(3), (real[]){ -1, 0, 2 });
+    ck_assert_ptr_eq(nn_activate(NN_IDENTITY, x), x);
+    CHECK_VALUES(nn_activate(NN_RELU, x), 0, 0, 0, 2);
+    CHECK_VALUES(nn_activate(NN_GELU, x), 1e-6, -0.158808, 0, 1.9545977);
+    CHECK_VALUES(nn_activate(NN_GELU_ERF, x), 1e-6, -0.1586553, 0, 1.9544997);
+    CHECK_VALUES(nn_activate(NN_TANH, x), 1e-6, -0.7615942, 0, 0.9640276);
+    CHECK_VALUES(nn_activate(NN_SIGMOID, x), 1e-6, 0.2689414, 0.5, 0.8807971);
+    ag_end(s);
+    const char *names[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid" };
+    for (int i = 0; i < 6; i++) ck_assert_str_eq(nn_activation_name((Activation)i), names[i]);
+}
+END_TEST
+
+typedef struct { Module module; } Double;
+
+static Tensor *double_forward(void *self, Tensor *x)
+{
+    (void)self;
+    return ag_scale(x, 2, 0);
+}
+
+START_TEST(sequential_is_its_layers_in_a_row)
+{
+    Sequential *inner = nn_sequential_new();
+    nn_sequential_add(inner, nn_layer_norm_new(4));
+    nn_sequential_activation(inner, NN_TANH);
+    Sequential *row = nn_sequential_new();
+    nn_sequential_add(row, nn_embedding_new(6, 4));
+    nn_sequential_add(row, nn_dropout_new(0.5));
+    nn_sequential_add(row, inner);
+    Double *twice = nn_new(Double);
+    twice->module.forward = double_forward;
+    nn_sequential_add(row, twice);
+    nn_sequential_add(row, nn_linear_new(4, 2));
+    ck_assert_int_eq(row->n, 5);
+    check_names(row, 5, (const char *[]){ "0.weight", "2.0.weight", "2.0.bias", "4.weight", "4.bias" });
+    ck_assert_str_eq(nn_item(Module, inner, 1)->type, "tanh");
+
+    Sequential *copy = nn_clone(row);
+    nn_free(row);
+    nn_eval(copy);
+    Embedding *e = nn_item(Embedding, copy, 0);
+    LayerNorm *n = nn_item(LayerNorm, nn_item(Sequential, copy, 2), 0);
+    Linear *l = nn_item(Linear, copy, 4);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_ints(SHAPE(3), (int32_t[]){ 5, 0, 1 });
+    Tensor *y = nn_sequential(copy, ids);
+    Tensor *h = ag_scale(ag_tanh(nn_layer_norm(n, nn_embedding(e, ids))), 2, 0);
+    Tensor *z = nn_linear(l, h);
+    ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 6 * sizeof(real)), 0);
+    ck_assert_ptr_eq(nn_sequential(nn_sequential_new(), z), z);
+    ag_end(s);
+    nn_free(copy);
+}
+END_TEST
+
+Suite *nn_suite(void)
+{
+    Suite *suite = suite_create("nn");
+    TCase *modules = tcase_create("modules");
+    tcase_add_test(modules, parameters_have_dotted_names_in_order);
+    tcase_add_test(modules, tensors_carry_their_full_names);
+    tcase_add_test(modules, a_list_numbers_its_items);
+    tcase_add_test(modules, modes_reach_everything_below);
+    tcase_add_test(modules, tied_weights_are_one_parameter);
+    tcase_add_test(modules, ties_in_any_order_share_and_free_once);
+    tcase_add_test(modules, a_clone_is_equal_and_independent);
+    tcase_add_test(modules, a_part_can_be_cloned);
+    tcase_add_test(modules, misuse_is_named);
+    tcase_add_test(modules, messages_show_the_line_of_the_model);
+    tcase_add_test(modules, a_half_built_module_is_freed_by_the_scope);
+    tcase_add_test(modules, a_module_outlives_the_scope_it_was_made_in);
+    tcase_add_test(modules, memory_that_cannot_be_had_leaks_nothing);
+    tcase_add_test(modules, a_summary_is_a_table);
+    suite_add_tcase(suite, modules);
+    TCase *layers = tcase_create("layers");
+    tcase_add_test(layers, initializers_have_their_distributions);
+    tcase_add_test(layers, layers_start_as_in_pytorch);
+    tcase_add_test(layers, linear_by_hand);
+    tcase_add_test(layers, embedding_by_hand);
+    tcase_add_test(layers, layer_norm_has_four_conventions);
+    tcase_add_test(layers, dropout_only_in_training);
+    tcase_add_test(layers, activations_by_hand);
+    tcase_add_test(layers, sequential_is_its_layers_in_a_row);
+    suite_add_tcase(suite, layers);
+    return suite;
+}
