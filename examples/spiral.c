@@ -1,0 +1,59 @@
+/* spiral.c: a model of your own in one file: two layers learn on which arm of a spiral a point lies. */
+#include <stdio.h>
+#include <kaeru/nn.h>
+
+typedef struct { Module module; Linear *hidden, *out; } Net;
+
+static Net *net_new(int width)
+{
+    Net *n = nn_new(Net);
+    nn_child(n, hidden, nn_linear_new(2, width));
+    nn_child(n, out, nn_linear_new(width, 2));
+    return n;
+}
+
+static Tensor *net(Net *n, Tensor *x)                                   /* (B,2) -> (B,2): a score for each arm */
+{
+    return nn_linear(n->out, ag_tanh(nn_linear(n->hidden, x)));
+}
+
+static void draw_points(Tensor *x, Tensor *arm)                         /* (B,2) points, (B) the arm of each: 0 or 1 */
+{
+    for (int64_t i = 0; i < tensor_dim(x, 0); i++) {
+        double radius = 0.1 + 0.9 * ag_random_uniform(), angle = 6 * radius + 3.14159265 * (i % 2);
+        tensor_int_data(arm)[i] = i % 2;
+        tensor_data(x)[2 * i] = (real)(radius * ag_math_cos(angle));
+        tensor_data(x)[2 * i + 1] = (real)(radius * ag_math_sin(angle));
+    }
+}
+
+int main(void)
+{
+    Scope data = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_zeros(SHAPE(400, 2)), *arm = tensor_ints(SHAPE(400), NULL);
+    Net *model = net_new(64), *copy = net_new(64);
+    Optimizer *adam = nn_adam_new(model, 0.02);
+    for (int step = 0; step <= 500; step++) {
+        Scope scope = ag_begin(AG_RECORD);
+        draw_points(x, arm);
+        Tensor *loss = nn_cross_entropy(net(model, x), arm);
+        if (step % 100 == 0)
+            printf("step %3d: loss %.4f\n", step, tensor_item(loss));
+        ag_backward(loss);
+        nn_optimizer_step(adam, nn_optimizer_lr(adam));
+        ag_end(scope);
+    }
+    if (!nn_save("spiral.safetensors", model) || !nn_load("spiral.safetensors", copy)) {
+        fprintf(stderr, "%s\n", ag_error());
+        return 1;
+    }
+    draw_points(x, arm);
+    Tensor *right = ag_compare(AG_EQ, ag_argmax(net(copy, x), -1, false), arm);
+    Tensor *share = ag_mean(ag_where(right, tensor_ones(SCALAR), tensor_zeros(SCALAR)));
+    printf("loaded from spiral.safetensors: %.1f %% of new points right\n", 100 * tensor_item(share));
+    nn_optimizer_free(adam);
+    nn_free(model);
+    nn_free(copy);
+    ag_end(data);
+    return 0;
+}

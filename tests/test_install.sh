@@ -1,0 +1,99 @@
+#!/bin/sh
+# test_install.sh SOURCE BUILD CC: kaeru as its users have it: installed and found by pkg-config, and as a subproject of
+# meson, there as a shared library.
+
+source=$1 build=$2 cc=$3
+passed=0
+failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+# try "WHAT" COMMAND...: counts, and shows the output of what fails.
+try() {
+    what=$1
+    shift
+    if "$@" >"$folder/output" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what: $*"
+        cat "$folder/output"
+    fi
+}
+
+# ---- installed ---------------------------------------------------------------------------------------------------------
+
+root=$folder/root
+try "meson install" meson install -C "$build" --no-rebuild --destdir "$root"
+PKG_CONFIG_PATH=$(dirname "$(find "$root" -name kaeru.pc)")
+PKG_CONFIG_SYSROOT_DIR=$root
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+
+# compile PACKAGE SOURCE PROGRAM [FLAG...]: as the README says.
+compile() {
+    package=$1 file=$2 program=$3
+    shift 3
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    $cc "$@" "$file" -o "$program" $(pkg-config --cflags --libs "$package")
+}
+
+# In a folder of its own, since the program saves its model where it runs.
+run_there() { (cd "$folder" && "$@"); }
+
+try "compile with pkg-config" compile kaeru "$source/examples/spiral.c" "$folder/spiral"
+try "run" run_there ./spiral
+try "it saved its model" test -s "$folder/spiral.safetensors"
+
+# Every installed header stands alone and is quiet under the usual warnings.
+include=$(dirname "$(find "$root" -name kaeru.h)")
+for header in "$include"/*.h; do
+    name=$(basename "$header")
+    [ "$name" != ops.h ] || continue
+    printf '#include <kaeru/%s>\nint main(void) { return 0; }\n' "$name" >"$folder/header.c"
+    for package in kaeru kaeru-double; do
+        try "$name alone" compile "$package" "$folder/header.c" "$folder/header" \
+            -std=c11 -Wall -Wextra -Wshadow -Wpedantic -Werror
+    done
+done
+
+cat >"$folder/width.c" <<'END'
+#include <kaeru/kaeru.h>
+int main(void)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    double sum = tensor_item(ag_sum(tensor_full(SHAPE(3), 1.0 / 3)));
+    ag_end(scope);
+    return sizeof(real) == 8 && sum == 1.0 ? 0 : 1;
+}
+END
+try "compile in double" compile kaeru-double "$folder/width.c" "$folder/width"
+try "run in double" "$folder/width"
+
+# ---- a subproject --------------------------------------------------------------------------------------------------------
+
+mkdir -p "$folder/user/subprojects"
+ln -s "$source" "$folder/user/subprojects/kaeru"
+cp "$source/examples/spiral.c" "$folder/user/"
+cat >"$folder/user/meson.build" <<'END'
+project('user', 'c')
+executable('spiral', 'spiral.c', dependencies: dependency('kaeru', fallback: 'kaeru'))
+END
+unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+try "set up with a subproject" meson setup "$folder/user/build" "$folder/user" --wrap-mode=forcefallback \
+    -Doptimization=1 -Ddebug=false -Dkaeru:default_library=shared
+try "compile with a subproject" meson compile -C "$folder/user/build"
+try "run with a subproject" run_there "$folder/user/build/spiral"
+
+# What the shared library exports is what the headers declare.
+library=$(find "$folder/user/build/subprojects/kaeru/" -name 'libkaeru.so' -o -name 'libkaeru.dylib' | head -n 1)
+exports_only_public() {
+    nm -g "$library" | awk '$2 ~ /^[TDBRV]$/ { sub(/^_/, "", $3); print $3 }' | sort -u >"$folder/exported"
+    [ -s "$folder/exported" ] || { echo "nm shows nothing in $library"; return 1; }
+    cat "$include"/*.h | tr -c 'A-Za-z0-9_' '\n' | sort -u >"$folder/declared"
+    hidden=$(comm -23 "$folder/exported" "$folder/declared")
+    [ -z "$hidden" ] || { echo "exported, but in no public header:" "$hidden"; return 1; }
+}
+try "exports" exports_only_public
+
+echo "install: $passed passed, $failed failed"
+[ $failed -eq 0 ]
