@@ -195,3 +195,64 @@ Tensor *kl_div_sample(Sample *s)
     Tensor *log_p = sample_range(s, 0, shapes[s->number], 0.1, 1), *target = sample_range(s, 1, shapes[s->number], 0.1, 1);
     return ag_kl_div(log_p, target, s->number % 2 ? AG_SUM : AG_MEAN);
 }
+
+/* ---- label_smoothing: y = sum over rows of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t -----------------------
+ * t is 1-s at the target, 0 at the padding id and s/(V-2) elsewhere; the row of a padding target is all 0 (the
+ * Annotated Transformer's LabelSmoothing; Szegedy et al. 2016). t is never written out. */
+
+typedef struct { int padding; double smoothing; int64_t rows, n; } SmoothingArgs;
+
+Tensor *ag_label_smoothing_at(Site at, Tensor *log_p, Tensor *target, int padding, double smoothing)
+{
+    ClassArgs c = classes(at, "label_smoothing", "log_p", log_p, target, padding, AG_SUM);
+    if (!(smoothing >= 0 && smoothing <= 1)) ag_misuse(at, "label_smoothing", "smoothing %g is not in 0..1", smoothing);
+    if (padding < 0 || padding >= c.n || c.n < 3)
+        ag_misuse(at, "label_smoothing", "padding id %d and %lld classes: expected an id of 3 classes or more", padding,
+                  (long long)c.n);
+    Tensor *y = op_new(at, OP_label_smoothing, &scalar, log_p, target, NULL);
+    if (y->op) *(SmoothingArgs *)op_args(y, sizeof(SmoothingArgs)) = (SmoothingArgs){ padding, smoothing, c.rows, c.n };
+    real *row_sum = op_save(y, c.rows);
+    k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);
+    double peak = 1 - smoothing, rest = smoothing / (double)(c.n - 2), total = 0;
+    double entropy = (peak > 0 ? peak * k_log(peak) : 0) + (rest > 0 ? smoothing * k_log(rest) : 0);
+    for (int64_t i = 0; i < c.rows; i++) {
+        int32_t t = ints(target)[i];
+        if (t == padding) continue;
+        const real *row = reals(log_p) + i * c.n;
+        double others = (double)row_sum[i] - (double)row[t] - (double)row[padding];
+        total += entropy - peak * (double)row[t] - (rest > 0 ? rest * others : 0);
+    }
+    *reals(y) = (real)total;
+    return op_done(y);
+}
+
+void label_smoothing_backward(Tensor *y)
+{
+    SmoothingArgs *args = y->args;
+    Tensor *log_p = y->in[0], *target = y->in[1];
+    Grad g = grad_into(log_p);
+    double dy = (double)*grad_of(y), peak = 1 - args->smoothing, rest = args->smoothing / (double)(args->n - 2);
+    for (int64_t i = 0; i < args->rows; i++) {
+        int32_t t = ints(target)[i];
+        real *row = g.data + i * args->n;
+        bool counts = t != args->padding;
+        real low = counts ? (real)(-dy * rest) : 0;
+        if (!g.add) k_fill(args->n, row, low);
+        else for (int64_t j = 0; low != 0 && j < args->n; j++) row[j] += low;
+        if (!counts) continue;
+        row[t] += (real)(-dy * peak) - low;
+        row[args->padding] -= low;
+    }
+}
+
+Tensor *label_smoothing_sample(Sample *s)
+{
+    static const double smoothing[] = { 0, 0.1, 0.4, 0.3, 1, 0.1, 0.2, 0.5 };
+    static const Shape shapes[] = { { 2, { 3, 5 } }, { 2, { 4, 5 } }, { 3, { 2, 3, 4 } }, { 2, { 6, 33 } }, { 2, { 3, 5 } },
+                                    { 2, { 0, 5 } }, { 2, { 1, 3 } }, { 1, { 7 } } };
+    if (s->number >= 8) return NULL;
+    Shape x = shapes[s->number], rows = x;
+    rows.ndim--;
+    int32_t n = (int32_t)x.dim[x.ndim - 1];
+    return ag_label_smoothing(sample_in(s, 0, x), sample_ids(rows, n), s->number % 3, smoothing[s->number]);
+}

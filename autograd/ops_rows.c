@@ -1,5 +1,7 @@
 /* ops_rows.c: operations that treat each row of the last dimension as one: softmax, log-softmax, layer normalization.
  * Softmax along another dimension moves it to the end and back. */
+#include <math.h>
+
 #include "tensor.h"
 
 /* Size of the last dimension (1 for a scalar) and how many rows of it there are. */
@@ -87,6 +89,58 @@ void log_softmax_backward(Tensor *y)
 Tensor *log_softmax_sample(Sample *s)
 {
     return along_sample(s, ag_log_softmax_at);
+}
+
+/* ---- masked_softmax: y_i = e^(scale x_i) / sum over seen j of e^(scale x_j), 0 where i is not seen
+ * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 where i is not seen, since y_i is (Vaswani et al. 2017, 3.2) ---- */
+
+Tensor *ag_masked_softmax_at(Site at, Tensor *x, Tensor *mask, double scale)
+{
+    check_tensor(at, "masked_softmax", "x", x, AG_REAL);
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    if (mask) {
+        check_tensor(at, "masked_softmax", "mask", mask, AG_BOOL);
+        if (!shape_equal(broadcast_shape(at, "masked_softmax", x, mask), x->shape))
+            ag_misuse(at, "masked_softmax", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
+                      shape_text(x->shape, b));
+    }
+    Tensor *y = op_new(at, OP_masked_softmax, &x->shape, x, mask, NULL);
+    if (y->op) *(double *)op_args(y, sizeof scale) = scale;
+    const real *seen = reals(x);
+    if (mask) {
+        KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
+        k_masked_fill(&walk, reals(y), bools(ag_not_at(at, mask)), seen, (real)-INFINITY);
+        seen = reals(y);
+    }
+    k_unary(K_SCALE, x->numel, reals(y), seen, scale, 0);
+    k_softmax(row_count(x), row_size(x), reals(y), reals(y));
+    return op_done(y);
+}
+
+void masked_softmax_backward(Tensor *y)
+{
+    double scale = *(double *)y->args;
+    Grad g = grad_into(y->in[0]);
+    Buffer *unscaled = buffer_new(y->site, "masked_softmax", (size_t)y->numel * sizeof(real));
+    k_softmax_backward(row_count(y), row_size(y), buffer_data(unscaled), grad_of(y), reals(y), false);
+    if (!g.add) k_fill(y->numel, g.data, 0);
+    k_axpy(y->numel, g.data, (real)scale, buffer_data(unscaled));
+    buffer_release(unscaled);
+}
+
+Tensor *masked_softmax_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_masked_softmax(sample_in(s, 0, SHAPE(5)), NULL, 1);
+    case 1: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(3, 4)), 1);
+    case 2: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(4)), 0.5);
+    case 3: return ag_masked_softmax(sample_in(s, 0, SHAPE(2, 2, 3, 4)), sample_mask(SHAPE(2, 1, 1, 4)), 0.7);
+    case 4: return ag_masked_softmax(sample_in(s, 0, SHAPE(2, 2, 4, 4)), sample_mask(SHAPE(4, 4)), 2);
+    case 5: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 5)), tensor_bools(SHAPE(3, 5), NULL), 1);
+    case 6: return ag_masked_softmax(sample_in(s, 0, SHAPE(0, 4)), NULL, 1);
+    case 7: return ag_masked_softmax(sample_in(s, 0, SHAPE(2, 33)), sample_mask(SHAPE(2, 1)), 0.3);
+    default: return NULL;
+    }
 }
 
 /* ---- layer_norm: n = (x - mean) / deviation, y = gamma n + beta ----------------------------------------------------
