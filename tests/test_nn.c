@@ -707,7 +707,9 @@ START_TEST(sequential_is_its_layers_in_a_row)
     Tensor *h = ag_scale(ag_tanh(nn_layer_norm(n, nn_embedding(e, ids))), 2, 0);
     Tensor *z = nn_linear(l, h);
     ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 6 * sizeof(real)), 0);
-    ck_assert_ptr_eq(nn_sequential(nn_sequential_new(), z), z);
+    Sequential *empty = nn_sequential_new();
+    ck_assert_ptr_eq(nn_sequential(empty, z), z);
+    nn_free(empty);
     ag_end(s);
     nn_free(copy);
 }
