@@ -1,0 +1,93 @@
+/* common.h: what the programs of this folder share, so that each of them is only its lesson: options, data files, a
+ * progress line, curves in the terminal, pictures by gnuplot.
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         int64_t steps = 100;
+ *         const Option options[] = { option_int("steps", &steps, 1, 1000000, "training steps"), OPTIONS_END };
+ *         example_begin(argc, argv, &(Program){ "lesson", "What it shows.", options });
+ *         Csv *csv = csv_open("lesson.csv", "step,loss");
+ *         ...
+ *         csv_row(csv, step, loss);
+ *         ...
+ *         csv_close(csv);
+ *         picture_draw("lesson");
+ *         return example_end();
+ *     }
+ *
+ * What goes wrong outside the program (options, files) is told in one line on stderr and ends it: status 2 if the
+ * command line is to blame, 1 otherwise. */
+#ifndef KAERU_EXAMPLES_COMMON_H
+#define KAERU_EXAMPLES_COMMON_H
+
+#include "kaeru/autograd.h"
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+typedef enum { OPTION_END, OPTION_INT, OPTION_REAL, OPTION_TEXT, OPTION_FLAG } OptionKind;
+/* `value` points to an int64_t, double, const char * or bool, by kind, that holds the default; texts stay argv's. */
+typedef struct { OptionKind kind; const char *name, *unit; void *value; double low, high; const char *help; } Option;
+
+/* --name N, a whole number in low..high (both within +-2^53) */
+Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help);
+/* --name X, a number in low..high */
+Option option_real(const char *name, double *value, double low, double high, const char *help);
+/* --name UNIT, any text; `unit` is what --help calls it: "FILE" */
+Option option_text(const char *name, const char *unit, const char **value, const char *help);
+/* --name, which makes *value true */
+Option option_flag(const char *name, bool *value, const char *help);
+#define OPTIONS_END ((Option){ OPTION_END, NULL, NULL, NULL, 0, 0, NULL })
+
+/* `name` as in messages ("gpt train" for a command of its own); `teaches`, lines for --help; options up to OPTIONS_END. */
+typedef struct { const char *name, *teaches; const Option *options; } Program;
+
+/* Reads the options given and those of every example (--seed, --threads, --out, --help), seeds the generator, sets the
+ * threads and makes the output folder. Returns only if all is well. */
+void example_begin(int argc, char **argv, const Program *program);
+/* The status for main to return: 1 (with a message) if something printed could not be written, else 0. */
+int example_end(void);
+/* Ends the program with status 1: "name: message". */
+_Noreturn void example_fail(const char *format, ...) AG_PRINTF(1, 2);
+int64_t example_seed(void);
+const char *example_out(void);                                          /* the output folder */
+/* The path of a file in the output folder; the caller frees it with ag_free. */
+char *example_path(const char *name);
+bool example_utf8(void);                                                /* whether the locale's text is UTF-8 */
+
+/* ---- data files ---------------------------------------------------------------------------------------------------
+ * Columns of numbers under a header, kept for charts and written as comma-separated values, the same bytes in every
+ * locale. Rows are in NAME.part, complete, as soon as they are made; closing gives it its name. An older file of that
+ * name stays until then. */
+typedef struct Csv Csv;
+Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
+/* csv_row(csv, step, loss): as many numbers as the header has names; enough digits to restore a float. */
+#define csv_row(csv, ...) \
+    csv_numbers(csv, (int)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)), (double[]){ __VA_ARGS__ })
+void csv_numbers(Csv *csv, int n, const double *value);
+int64_t csv_rows(const Csv *csv);
+int csv_column(const Csv *csv, const char *name);                       /* misuse if there is none */
+double csv_get(const Csv *csv, int64_t row, int column);
+void csv_close(Csv *csv);                                               /* frees it and says where the file is */
+
+/* ---- progress -----------------------------------------------------------------------------------------------------
+ * One line on stderr, "training 42 of 100, loss 0.12, 3 s left", that is written over and vanishes at the end. It
+ * appears only on a terminal, and only if the work is going to last over two seconds. */
+typedef struct { const char *what; int64_t total; double start, shown; bool terminal; } Progress;
+Progress progress_begin(const char *what, int64_t total);
+void progress_show(Progress *p, int64_t done, const char *format, ...) AG_PRINTF(3, 4);
+void progress_end(Progress *p);
+
+/* ---- curves in the terminal ---------------------------------------------------------------------------------------
+ * Columns of a data file over another one, x, which must grow: dots of Braille where the locale is UTF-8, plain
+ * characters elsewhere, colors on a terminal unless NO_COLOR is set; then a few of the points as numbers. Points that
+ * are not finite (or not positive, on a logarithmic axis) are left out. */
+enum { CHART_CURVES = 4 };                                              /* at most */
+typedef struct { const char *title, *x; bool log_y; struct { const char *column, *name; } curve[CHART_CURVES]; } Chart;
+void chart_print(const Csv *data, const Chart *chart);
+
+/* ---- pictures -----------------------------------------------------------------------------------------------------
+ * Lets gnuplot run plots/NAME.gp in the output folder, where it finds the data and leaves NAME.png and NAME.svg; says
+ * where they are. Without gnuplot it says how to get it, and the command to draw the picture then. */
+void picture_draw(const char *name);
+
+#endif

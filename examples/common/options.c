@@ -1,0 +1,266 @@
+/* options.c: the command line, declared as a table. */
+#include "common.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *program_name = "example";
+static int64_t seed = 0, threads = 0;
+static const char *out_dir = "out";
+
+Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help)
+{
+    return (Option){ OPTION_INT, name, "N", value, (double)low, (double)high, help };
+}
+
+Option option_real(const char *name, double *value, double low, double high, const char *help)
+{
+    return (Option){ OPTION_REAL, name, "X", value, low, high, help };
+}
+
+Option option_text(const char *name, const char *unit, const char **value, const char *help)
+{
+    return (Option){ OPTION_TEXT, name, unit, (void *)value, 0, 0, help };
+}
+
+Option option_flag(const char *name, bool *value, const char *help)
+{
+    return (Option){ OPTION_FLAG, name, NULL, value, 0, 0, help };
+}
+
+/* ---- messages ----------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void end_with(int status, const char *format, va_list args)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s: ", program_name);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    exit(status);
+}
+
+_Noreturn void example_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    end_with(1, format, args);
+}
+
+static _Noreturn void misused(const char *format, ...) AG_PRINTF(1, 2);
+static _Noreturn void misused(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    end_with(2, format, args);
+}
+
+/* ---- --help ------------------------------------------------------------------------------------------------------- */
+
+/* "a whole number from 1 to 100" */
+static const char *expectation(const Option *o, char text[96])
+{
+    if (o->kind == OPTION_INT) {
+        snprintf(text, 96, "a whole number from %.0f to %.0f", o->low, o->high);
+    } else {
+        snprintf(text, 96, "a number from %g to %g", o->low, o->high);
+    }
+    return text;
+}
+
+static void print_options(const Option *o)
+{
+    for (; o->kind != OPTION_END; o++) {
+        char left[64], range[96];
+        snprintf(left, sizeof left, "--%s %s", o->name, o->unit ? o->unit : "");
+        printf("  %-16s %s", left, o->help);
+        switch (o->kind) {
+        case OPTION_INT:
+            printf(" (%s; default %lld)", expectation(o, range), (long long)*(int64_t *)o->value);
+            break;
+        case OPTION_REAL:
+            printf(" (%s; default %g)", expectation(o, range), *(double *)o->value);
+            break;
+        case OPTION_TEXT:
+            if (*(const char **)o->value) {
+                printf(" (default: %s)", *(const char **)o->value);
+            }
+            break;
+        default:
+            break;
+        }
+        putchar('\n');
+    }
+}
+
+static _Noreturn void print_help(const Program *program, const Option *common)
+{
+    printf("usage: %s [options]\n\n%s\n\noptions:\n", program->name, program->teaches);
+    print_options(program->options);
+    printf("\noptions of every example:\n");
+    print_options(common);
+    printf("  %-16s %s\n", "--help", "this text");
+    exit(example_end());
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+static const Option *find(const Option *o, const char *name, size_t length)
+{
+    for (; o->kind != OPTION_END; o++) {
+        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+static void set_number(const Option *o, const char *text)
+{
+    char *end, range[96];
+    errno = 0;
+    /* Leading blanks, "inf", "nan" and hexadecimal numbers, which strtod would take, are slips here. */
+    bool plain = text[0] != '\0' && text[strspn(text, "+-.0123456789eE")] == '\0';
+    long long whole = o->kind == OPTION_INT ? strtoll(text, &end, 10) : 0;
+    double value = o->kind == OPTION_INT ? (double)whole : strtod(text, &end);
+    if (!plain || *end != '\0') {
+        misused("--%s: '%s' is not %s", o->name, text, expectation(o, range));
+    }
+    bool too_large = errno == ERANGE && (o->kind == OPTION_INT || fabs(value) > 1);
+    if (too_large || value < o->low || value > o->high) {
+        misused("--%s: %s is out of range: expected %s", o->name, text, expectation(o, range));
+    }
+    if (o->kind == OPTION_INT) {
+        *(int64_t *)o->value = whole;
+    } else {
+        *(double *)o->value = value;
+    }
+}
+
+static void set_value(const Option *o, const char *text)
+{
+    if (o->kind == OPTION_TEXT) {
+        if (text[0] == '\0') {
+            misused("--%s: expected %s, not an empty text", o->name, o->unit);
+        }
+        *(const char **)o->value = text;
+    } else {
+        set_number(o, text);
+    }
+}
+
+static void read_options(int argc, char **argv, const Program *program, const Option *common)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            print_help(program, common);
+        }
+        if (strncmp(arg, "--", 2) != 0 || arg[2] == '\0') {
+            misused("unexpected argument '%s' (--help lists the options)", arg);
+        }
+        const char *name = arg + 2, *equals = strchr(name, '=');
+        size_t length = equals ? (size_t)(equals - name) : strlen(name);
+        const Option *o = find(program->options, name, length);
+        o = o ? o : find(common, name, length);
+        if (!o) {
+            misused("unknown option --%.*s (--help lists the options)", (int)length, name);
+        }
+        if (o->kind == OPTION_FLAG) {
+            if (equals) {
+                misused("--%s takes no value", o->name);
+            }
+            *(bool *)o->value = true;
+        } else if (equals) {
+            set_value(o, equals + 1);
+        } else if (i + 1 < argc) {
+            set_value(o, argv[++i]);
+        } else {
+            char range[96];
+            misused("--%s needs a value: %s", o->name, o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
+        }
+    }
+}
+
+/* ---- what every example has ---------------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* mkdir -p */
+static void make_folder(const char *path)
+{
+    char *part = ag_strdup(path);
+    for (char *p = part + 1; ; p++) {
+        if (*p == '/' || *p == '\0') {
+            char rest = *p;
+            *p = '\0';
+            int error = mkdir(part, 0777) == 0 ? 0 : errno;
+            if (error && !is_folder(part)) {
+                example_fail("--out %s: cannot make the folder %s: %s", path, part,
+                             error == EEXIST ? "there is something else of that name" : strerror(error));
+            }
+            if (rest == '\0') {
+                break;
+            }
+            *p = rest;
+        }
+    }
+    ag_free(part);
+}
+
+void example_begin(int argc, char **argv, const Program *program)
+{
+    const Option common[] = {
+        option_int("seed", &seed, 0, INT64_C(1) << 53, "of everything random: the same seed gives the same numbers"),
+        option_int("threads", &threads, 0, 1024, "0: one per processor; the numbers do not depend on it"),
+        option_text("out", "DIR", &out_dir, "folder for data and pictures, made if missing"),
+        OPTIONS_END
+    };
+    setlocale(LC_CTYPE, "");                                            /* numbers stay in the C locale */
+    program_name = program->name;
+    read_options(argc, argv, program, common);
+    ag_seed((uint64_t)seed);
+    ag_set_threads((int)threads);
+    make_folder(out_dir);
+}
+
+int example_end(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "%s: cannot write the output: %s\n", program_name, strerror(errno));
+        return 1;
+    }
+    return 0;
+}
+
+int64_t example_seed(void)
+{
+    return seed;
+}
+
+const char *example_out(void)
+{
+    return out_dir;
+}
+
+bool example_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+char *example_path(const char *name)
+{
+    size_t room = strlen(out_dir) + strlen(name) + 2;
+    char *path = ag_alloc(room, 1);
+    snprintf(path, room, "%s%s%s", out_dir, out_dir[strlen(out_dir) - 1] == '/' ? "" : "/", name);
+    return path;
+}

@@ -1,0 +1,57 @@
+/* progress.c: how far a long job is, for whoever watches it. */
+#include "common.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+Progress progress_begin(const char *what, int64_t total)
+{
+    const char *term = getenv("TERM");
+    bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+    return (Progress){ what, total, now(), 0, terminal };
+}
+
+void progress_show(Progress *p, int64_t done, const char *format, ...)
+{
+    if (!p->terminal || done <= 0) {
+        return;
+    }
+    double t = now(), spent = t - p->start, left = spent / (double)done * (double)(p->total - done);
+    bool short_job = p->shown == 0 && (spent < 0.3 || spent + left < 2.0);
+    if (short_job || t - p->shown < 0.1) {
+        return;
+    }
+    p->shown = t;
+    char note[128], rest[64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note, sizeof note, format, args);
+    va_end(args);
+    if (left < 99.5) {
+        snprintf(rest, sizeof rest, "%.0f s", left);
+    } else if (left < 5970) {
+        snprintf(rest, sizeof rest, "%.0f min", left / 60);
+    } else {
+        snprintf(rest, sizeof rest, "%.1f h", left / 3600);
+    }
+    fprintf(stderr, "\r%s %lld of %lld, %s, %s left\033[K", p->what, (long long)done, (long long)p->total, note, rest);
+    fflush(stderr);
+}
+
+void progress_end(Progress *p)
+{
+    if (p->shown > 0) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}

@@ -1,0 +1,49 @@
+# skip_connection.gp: the loss of FFN(x) and of x + FFN(x) while both learn to return x.
+# Reads skip_connection.csv (step,ffn,skip), which examples/skip_connection writes.
+load ARG0[:strlen(ARG0) - strlen("skip_connection.gp")]."style.gp"
+
+data = "skip_connection.csv"
+stats data using 1:2 name "FFN" nooutput
+stats data using 1:3 name "SKIP" nooutput
+low = FFN_min_y < SKIP_min_y ? FFN_min_y : SKIP_min_y
+high = FFN_max_y > SKIP_max_y ? FFN_max_y : SKIP_max_y
+last = FFN_records - 1
+every = ceil(FFN_records / 10.0)
+
+set xlabel "training step"
+set xrange [0:FFN_max_x]
+set key top right
+
+do for [format in FORMATS] {
+    eval open_picture(format, "skip_connection", 1600, 800)
+    set multiplot
+    eval heading("A skip connection starts near the answer and learns faster", \
+        "Both models learn to return their input, on the same data: mean squared error at every training step")
+
+    set title "linear scale"
+    set lmargin at screen 0.1
+    set rmargin at screen 0.47
+    set tmargin at screen 0.74
+    set bmargin at screen 0.16
+    set ylabel "mean squared error"
+    set yrange [0:1.05 * high]
+    plot data using 1:2 with linespoints lt 1 pointinterval every title "FFN(x)", \
+         data using 1:3 with linespoints lt 2 pointinterval every title "x + FFN(x)"
+
+    set title "logarithmic scale"
+    set lmargin at screen 0.58
+    set rmargin at screen 0.915
+    unset label
+    unset ylabel
+    set logscale y
+    set format y "10^{%L}"
+    set yrange [0.7 * low:1.4 * high]
+    plot data using 1:2 with linespoints lt 1 pointinterval every, \
+         data using 1:3 with linespoints lt 2 pointinterval every, \
+         data using 1:2:(sprintf("%.2g", $2)) every ::last::last with labels left offset 1 textcolor lt 1, \
+         data using 1:3:(sprintf("%.2g", $3)) every ::last::last with labels left offset 1 textcolor lt 2
+    unset logscale y
+    set format y
+    unset multiplot
+}
+unset output

@@ -1,0 +1,46 @@
+# style.gp: how kaeru's figures look. A figure loads this file and is drawn in each format in turn:
+#
+#     load ARG0[:strlen(ARG0) - strlen("NAME.gp")]."style.gp"
+#     do for [format in FORMATS] {
+#         eval open_picture(format, "NAME", 1600, 800)
+#         plot ...
+#     }
+#     unset output
+#
+# By hand, in the folder of the data: gnuplot /path/to/plots/NAME.gp
+
+set encoding utf8
+set datafile separator comma
+set datafile columnheaders
+
+# PNG for slides, SVG to scale. A gnuplot without Cairo still has the plainer png terminal, or draws the SVG alone.
+# "Sans" leaves the typeface to the system, which finds one for Japanese too where there is any (Debian:
+# fonts-noto-cjk).
+has(terminal) = strstrt(GPVAL_TERMINALS." ", " ".terminal." ") > 0
+FORMATS = (has("pngcairo") || has("png") ? "png " : "")."svg"
+png_terminal = has("pngcairo") ? "pngcairo enhanced font 'Sans,22' rounded" : "png enhanced giant"
+svg_terminal = "svg enhanced font 'sans-serif,22' rounded"
+open_picture(format, name, width, height) = \
+    "set terminal ".(format eq "png" ? png_terminal : svg_terminal) \
+    .sprintf(" size %d,%d background rgb 'white'; set output '%s.%s'", width, height, name, format)
+# A headline and, smaller, what is shown, at the upper left of the picture.
+heading(title, subtitle) = sprintf("set label 1 '{/:Bold=30 %s}' at screen 0.015, 0.94; ", title) \
+    .sprintf("set label 2 '%s' at screen 0.015, 0.87 textcolor rgb gray", subtitle)
+
+# The colors of Okabe and Ito, which the color-blind and weak projectors keep apart; each curve has a dash and a marker
+# of its own besides. 1 is what is compared, 2 the better way.
+set linetype 1 lc rgb "#D55E00" lw 4 dt (12, 5)        pt 6  ps 1.6
+set linetype 2 lc rgb "#0072B2" lw 4 dt solid          pt 7  ps 1.6
+set linetype 3 lc rgb "#009E73" lw 4 dt (4, 4)         pt 8  ps 1.8
+set linetype 4 lc rgb "#E69F00" lw 4 dt (16, 4, 4, 4)  pt 5  ps 1.6
+set linetype 5 lc rgb "#CC79A7" lw 4 dt (8, 8)         pt 10 ps 1.8
+set linetype 6 lc rgb "#56B4E9" lw 4 dt (2, 4)         pt 13 ps 2.0
+set linetype 7 lc rgb "#000000" lw 4 dt (20, 8)        pt 4  ps 1.6
+set linetype cycle 7
+
+# Quiet axes: left and below, with a light grid behind the curves.
+gray = "#555555"
+set border 3 lw 1.5 lc rgb gray
+set tics nomirror out scale 0.7 textcolor rgb gray
+set grid back lw 1 lc rgb "#DDDDDD"
+set key noautotitle samplen 3 spacing 1.4 noenhanced
