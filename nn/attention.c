@@ -1,0 +1,108 @@
+/* attention.c: attention, its score functions, and several heads of it (Vaswani et al. 2017, 3.2). */
+#include <math.h>
+
+#include "kaeru/attention.h"
+
+/* ---- one head ----------------------------------------------------------------------------------------------------- */
+
+/* The end of every kind of attention: weights from scores, then the weighted sum of the values. */
+static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+{
+    Tensor *p = ag_masked_softmax_at(at, scores, mask, scale);
+    if (dropout) p = nn_dropout(dropout, p);
+    if (weights) *weights = p;
+    return ag_matmul_at(at, p, v);
+}
+
+Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+{
+    double scale = 1 / sqrt((double)tensor_dim_at(at, q, -1));
+    return attend(at, ag_matmul_at(at, q, ag_transpose_at(at, k, -2, -1)), scale, v, mask, dropout, weights);
+}
+
+/* ---- score functions ---------------------------------------------------------------------------------------------- */
+
+Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden)
+{
+    if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
+        ag_misuse(at, "nn_score_new", "a dot product of widths %lld and %lld", (long long)query, (long long)key);
+    Score *s = (Score *)nn_new_at(at, sizeof *s, "Score");
+    s->kind = kind;
+    if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_at(at, query, key, false));
+    if (kind == NN_SCORE_ADDITIVE) {
+        nn_child(s, w1, nn_linear_new_at(at, key, hidden, false));
+        nn_child(s, w2, nn_linear_new_at(at, query, hidden, false));
+        nn_child(s, v, nn_linear_new_at(at, hidden, 1, false));
+    }
+    return s;
+}
+
+Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k)
+{
+    if (s->kind == NN_SCORE_ADDITIVE) {
+        Tensor *keys = ag_unsqueeze(nn_linear(s->w1, k), -3);               /* (..,1,S,hidden) */
+        Tensor *queries = ag_unsqueeze(nn_linear(s->w2, q), -2);            /* (..,T,1,hidden) */
+        return ag_squeeze(nn_linear(s->v, ag_tanh(ag_add(queries, keys))), -1);
+    }
+    if (s->kind == NN_SCORE_GENERAL) q = nn_linear(s->w1, q);
+    Tensor *scores = ag_matmul(q, ag_transpose(k, -2, -1));
+    return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1)), 0) : scores;
+}
+
+/* ---- several heads ------------------------------------------------------------------------------------------------ */
+
+MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
+{
+    if (heads < 1 || width % heads != 0)
+        ag_misuse(at, "nn_multi_head_attention_new", "a width of %lld does not divide into %d heads", (long long)width, heads);
+    MultiHeadAttention *a = (MultiHeadAttention *)nn_new_at(at, sizeof *a, "MultiHeadAttention");
+    a->heads = heads;
+    a->head_width = width / heads;
+    nn_child(a, linears, nn_list_new_at(at));
+    for (int i = 0; i < 4; i++) nn_list_add_at(at, a->linears, nn_linear_new_at(at, width, width, true));
+    nn_child(a, dropout, nn_dropout_new_at(at, dropout));
+    if (score != NN_SCORE_SCALED_DOT)
+        nn_child(a, score, nn_score_new_at(at, score, a->head_width, a->head_width, a->head_width));
+    return a;
+}
+
+/* Projection i, split into heads: (B,T,D) -> (B,H,T,K) */
+static Tensor *project(MultiHeadAttention *a, int i, Tensor *x)
+{
+    Tensor *y = nn_linear(nn_item(Linear, a->linears, i), x);
+    y = ag_reshape(y, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width));
+    return ag_transpose(y, 1, 2);
+}
+
+/* The keys and values that a call attends to: its own, or with a past the past's and its own. */
+static void keys_and_values(MultiHeadAttention *a, Tensor *key, Tensor *value, Cache *cache, int layer, Tensor **k, Tensor **v)
+{
+    if (cache && cache->layer[layer].fixed && cache->layer[layer].length > 0) {
+        nn_cache_read(cache, layer, k, v);
+        return;
+    }
+    *k = project(a, 1, key);
+    *v = project(a, 2, value);
+    if (!cache) return;
+    nn_cache_append(cache, layer, *k, *v);
+    nn_cache_read(cache, layer, k, v);
+}
+
+Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
+                                         Cache *cache, int layer)
+{
+    int64_t width = a->heads * a->head_width;
+    Tensor *q = project(a, 0, query), *k, *v;
+    keys_and_values(a, key, value, cache, layer, &k, &v);
+    if (mask && tensor_ndim(mask) == 3) mask = ag_unsqueeze(mask, 1);       /* (B,1,T,S): the same for each head */
+    Tensor **weights = a->keep_weights ? &a->weights : NULL;
+    Tensor *x = a->score ? attend(AG_HERE, nn_score(a->score, q, k), 1, v, mask, a->dropout, weights)
+                         : nn_attention(q, k, v, mask, a->dropout, weights);
+    x = ag_reshape(ag_transpose(x, 1, 2), SHAPE(tensor_dim(query, 0), tensor_dim(query, 1), width));    /* (B,T,D) */
+    return nn_linear(nn_item(Linear, a->linears, 3), x);
+}
+
+Tensor *(nn_multi_head_attention)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask)
+{
+    return (nn_multi_head_attention_cached)(a, query, key, value, mask, NULL, 0);
+}

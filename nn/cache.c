@@ -1,0 +1,101 @@
+/* cache.c: keys and values that generation keeps from step to step. */
+#include <string.h>
+
+#include "kaeru/attention.h"
+
+static void destroy(AgOwned *owned)
+{
+    nn_cache_free((Cache *)owned);
+}
+
+Cache *nn_cache_new_at(Site at, int n, int64_t room)
+{
+    Cache *c = ag_alloc_at(at, 1, sizeof *c);
+    ag_own(&c->owned, destroy);
+    c->layer = ag_alloc_at(at, (size_t)n, sizeof *c->layer);
+    c->n = n;
+    c->room = room;
+    return c;
+}
+
+void nn_cache_free(Cache *c)
+{
+    if (!c) return;
+    ag_disown(&c->owned);
+    for (int i = 0; c->layer && i < c->n; i++) {
+        tensor_free(c->layer[i].key);
+        tensor_free(c->layer[i].value);
+    }
+    ag_free(c->layer);
+    ag_free(c);
+}
+
+/* Rows of `width` numbers of n matrices (B*H), from position `at` of one with room_from to position `to` of one with
+ * room_to. */
+static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *src, int64_t from, int64_t room_from,
+                           int64_t count, int64_t n, int64_t width)
+{
+    for (int64_t i = 0; i < n; i++)
+        memmove(dst + (i * room_to + to) * width, src + (i * room_from + from) * width, (size_t)(count * width) * sizeof(real));
+}
+
+void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)
+{
+    KeysValues *kv = &c->layer[layer];
+    int64_t b = tensor_dim(key, 0), h = tensor_dim(key, 1), t = tensor_dim(key, 2), width = tensor_dim(key, 3);
+    int64_t room = kv->fixed ? t : c->room;
+    if (kv->length + t > room)
+        ag_misuse(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
+                  (long long)kv->length, (long long)room);
+    if (!kv->key) kv->key = tensor_new_owned_at(at, SHAPE(b, h, room, width), AG_REAL);
+    if (!kv->value) kv->value = tensor_new_owned_at(at, SHAPE(b, h, room, width), AG_REAL);
+    copy_positions(tensor_data(kv->key), kv->length, room, tensor_data(key), 0, t, t, b * h, width);
+    copy_positions(tensor_data(kv->value), kv->length, room, tensor_data(value), 0, t, t, b * h, width);
+    kv->length += t;
+}
+
+void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value)
+{
+    KeysValues *kv = &c->layer[layer];
+    *key = ag_slice_at(at, kv->key, 2, 0, kv->length);
+    *value = ag_slice_at(at, kv->value, 2, 0, kv->length);
+}
+
+/* One tensor with its batch rows chosen anew. */
+static void select_rows(Tensor **t, const int32_t *rows, int64_t n)
+{
+    if (!*t) return;
+    Scope s = ag_begin(AG_NO_GRAD);
+    Shape shape = tensor_shape(*t);
+    int64_t row = shape.dim[0] ? tensor_numel(*t) / shape.dim[0] : 0;
+    Tensor *flat = ag_reshape(*t, SHAPE(shape.dim[0], row));
+    shape.dim[0] = n;
+    Tensor *chosen = tensor_new_owned(shape, AG_REAL);
+    tensor_copy(chosen, ag_reshape(ag_embedding(flat, tensor_ints(SHAPE(n), rows)), shape));
+    tensor_free(*t);
+    *t = chosen;
+    ag_end(s);
+}
+
+void nn_cache_select(Cache *c, const int32_t *rows, int64_t n)
+{
+    for (int i = 0; i < c->n; i++) {
+        select_rows(&c->layer[i].key, rows, n);
+        select_rows(&c->layer[i].value, rows, n);
+    }
+}
+
+void nn_cache_keep_last(Cache *c, int64_t keep)
+{
+    for (int i = 0; i < c->n; i++) {
+        KeysValues *kv = &c->layer[i];
+        if (kv->fixed || kv->length <= keep) continue;
+        Shape shape = tensor_shape(kv->key);
+        int64_t n = shape.dim[0] * shape.dim[1], from = kv->length - keep;
+        for (int j = 0; j < 2; j++) {
+            real *x = tensor_data(j ? kv->value : kv->key);
+            copy_positions(x, 0, shape.dim[2], x, from, shape.dim[2], keep, n, shape.dim[3]);
+        }
+        kv->length = keep;
+    }
+}

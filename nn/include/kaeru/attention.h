@@ -1,0 +1,142 @@
+/* attention.h: what a Transformer is made of, beside the layers of nn.h (Vaswani et al. 2017, "Attention Is All You
+ * Need"; section numbers below are the paper's).
+ *
+ * Shapes: B batch, T target time, S source time, D model width, H heads, K = D/H width of a head. */
+#ifndef KAERU_ATTENTION_H
+#define KAERU_ATTENTION_H
+
+#include "kaeru/nn.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- masks: AG_BOOL, true = may be seen --------------------------------------------------------------------------- */
+
+/* (1,n,n): position i sees 0..i. */
+Tensor *nn_causal_mask_at(Site at, int64_t n);
+/* ids (B,S) -> (B,1,S): every position sees those that are not padding. */
+Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding);
+/* Both: ids (B,T) -> (B,T,T). */
+Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding);
+#define nn_causal_mask(...)         nn_causal_mask_at(AG_HERE, __VA_ARGS__)
+#define nn_padding_mask(...)        nn_padding_mask_at(AG_HERE, __VA_ARGS__)
+#define nn_causal_padding_mask(...) nn_causal_padding_mask_at(AG_HERE, __VA_ARGS__)
+/* Rows of the mask as text, "#" for seen and "." for hidden, one matrix after another. */
+void nn_mask_print(FILE *out, Tensor *mask);
+
+/* ---- attention (3.2) ---------------------------------------------------------------------------------------------- */
+
+/* Scaled dot-product attention (3.2.1): softmax(q k^T / sqrt(K)) v. q (..,T,K), k and v (..,S,K), mask broadcast to
+ * (..,T,S) or NULL; what is hidden gets exactly 0 weight, and a row that sees nothing gives zeros. dropout (may be NULL)
+ * acts on the weights. The weights (..,T,S) go to *weights unless that is NULL. -> (..,T,K) */
+Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights);
+#define nn_attention(...) nn_attention_at(AG_HERE, __VA_ARGS__)
+
+/* How well a query q fits a key k. The Transformer uses the first; the others are those of the older Seq2Seq models. */
+typedef enum {
+    NN_SCORE_SCALED_DOT,        /* q.k / sqrt(K) */
+    NN_SCORE_DOT,               /* q.k                        Luong et al. 2015 */
+    NN_SCORE_GENERAL,           /* k.(W q)                    Luong et al. 2015 */
+    NN_SCORE_ADDITIVE           /* v.tanh(W1 k + W2 q)        Bahdanau et al. 2015 */
+} ScoreKind;
+typedef struct { Module module; ScoreKind kind; Linear *w1, *w2, *v; } Score;
+/* Widths of queries and keys (equal for the dot products), and of the hidden layer of the additive one. */
+Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden);
+Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k);                 /* (..,T,Kq) (..,S,Kk) -> (..,T,S) */
+#define nn_score_new(...) nn_score_new_at(AG_HERE, __VA_ARGS__)
+#define nn_score(...)     AG_CALL("nn_score", (nn_score)(__VA_ARGS__))
+
+/* ---- what generation keeps ----------------------------------------------------------------------------------------
+ * While a model writes token after token, the keys and values of what it has read do not change. A cache holds them for
+ * each attention layer, so that a step costs one position instead of all. No gradients. */
+typedef struct {
+    Tensor *key, *value;        /* (B,H,room,K); owned by the cache; NULL before the first use */
+    int64_t length;             /* positions filled */
+    bool fixed;                 /* filled once and then only read: the source in cross-attention */
+} KeysValues;
+typedef struct { AgOwned owned; int n; int64_t room; KeysValues *layer; } Cache;
+/* For n attention layers of up to `room` positions. */
+Cache *nn_cache_new_at(Site at, int n, int64_t room);
+#define nn_cache_new(...) nn_cache_new_at(AG_HERE, __VA_ARGS__)
+void nn_cache_free(Cache *c);
+/* Puts new positions (B,H,t,K) behind those that a layer has; gives all it has. Attention does this by itself. */
+void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);
+void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value);
+#define nn_cache_append(...) nn_cache_append_at(AG_HERE, __VA_ARGS__)
+#define nn_cache_read(...)   nn_cache_read_at(AG_HERE, __VA_ARGS__)
+/* Row i of the batch becomes what row rows[i] was, n rows: for beam search. */
+void nn_cache_select(Cache *c, const int32_t *rows, int64_t n);
+/* Forgets everything but the last `keep` positions of the layers that are not fixed. */
+void nn_cache_keep_last(Cache *c, int64_t keep);
+
+/* ---- multi-head attention (3.2.2) --------------------------------------------------------------------------------- */
+
+/* Projects queries, keys and values, splits them into heads, attends in each, joins the heads and projects again. The
+ * four projections are linears 0 to 3. With keep_weights set, `weights` holds (B,H,T,S) after each call, until its scope
+ * ends. A score other than the scaled dot product works on the heads' K entries. */
+typedef struct {
+    Module module;
+    ModuleList *linears;
+    Dropout *dropout;
+    Score *score;               /* NULL: scaled dot product */
+    int heads;
+    int64_t head_width;
+    bool keep_weights;
+    Tensor *weights;
+} MultiHeadAttention;
+MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t width, double dropout, ScoreKind score);
+/* query (B,T,D), key and value (B,S,D), mask broadcast to (B,T,S) or NULL -> (B,T,D) */
+Tensor *(nn_multi_head_attention)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask);
+/* The same with a cache (may be NULL): key and value are new positions behind what its layer holds, unless that is fixed
+ * and filled. */
+Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
+                                         Cache *cache, int layer);
+#define nn_multi_head_attention_new(heads, width, dropout) \
+    nn_multi_head_attention_new_at(AG_HERE, heads, width, dropout, NN_SCORE_SCALED_DOT)
+#define nn_multi_head_attention_new_score(...) nn_multi_head_attention_new_at(AG_HERE, __VA_ARGS__)
+#define nn_multi_head_attention(...)        AG_CALL("nn_multi_head_attention", (nn_multi_head_attention)(__VA_ARGS__))
+#define nn_multi_head_attention_cached(...) \
+    AG_CALL("nn_multi_head_attention_cached", (nn_multi_head_attention_cached)(__VA_ARGS__))
+
+/* ---- positions (3.5) ---------------------------------------------------------------------------------------------- */
+
+/* dropout(x + pe[position]): sinusoidal, pe(i, 2k) = sin(i / 10000^(2k/D)), pe(i, 2k+1) = cos of the same, or learned.
+ * A buffer or parameter `pe` (1,max_len,D). */
+typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
+PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double dropout, int64_t max_len, bool learned);
+Tensor *(nn_positional_encoding)(PositionalEncoding *p, Tensor *x);                     /* (B,T,D) -> (B,T,D) */
+/* The same for positions start..start+T-1. */
+Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t start);
+#define nn_positional_encoding_new(width, dropout, max_len) \
+    nn_positional_encoding_new_at(AG_HERE, width, dropout, max_len, false)
+#define nn_positional_encoding_new_learned(width, dropout, max_len) \
+    nn_positional_encoding_new_at(AG_HERE, width, dropout, max_len, true)
+#define nn_positional_encoding(...)      AG_CALL("nn_positional_encoding", (nn_positional_encoding)(__VA_ARGS__))
+#define nn_positional_encoding_from(...) AG_CALL("nn_positional_encoding_from", (nn_positional_encoding_from)(__VA_ARGS__))
+
+/* ---- feed-forward (3.3) and the connection around each sublayer (3.1) ---------------------------------------------- */
+
+/* w_2(dropout(activation(w_1(x)))), position by position. */
+typedef struct { Module module; Linear *w_1, *w_2; Dropout *dropout; Activation activation; } PositionwiseFeedForward;
+PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t width, int64_t hidden, double dropout,
+                                                             Activation activation);
+Tensor *(nn_positionwise_feed_forward)(PositionwiseFeedForward *f, Tensor *x);          /* (..,D) -> (..,D) */
+#define nn_positionwise_feed_forward_new(...) nn_positionwise_feed_forward_new_at(AG_HERE, __VA_ARGS__)
+#define nn_positionwise_feed_forward(...) \
+    AG_CALL("nn_positionwise_feed_forward", (nn_positionwise_feed_forward)(__VA_ARGS__))
+
+/* The skip connection around a sublayer f, in the two places where the norm can stand:
+ *     NN_PRE_NORM    x + dropout(f(norm(x)))        the Annotated Transformer, GPT
+ *     NN_POST_NORM   norm(x + dropout(f(x)))        the original paper
+ * In use:  h = nn_sublayer_in(s, x);   h = f(h);   x = nn_sublayer_out(s, x, h); */
+typedef enum { NN_PRE_NORM, NN_POST_NORM } NormPlace;
+typedef struct { Module module; LayerNorm *norm; Dropout *dropout; NormPlace place; } SublayerConnection;
+SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double dropout, NormPlace place, AgNorm kind);
+Tensor *(nn_sublayer_in)(SublayerConnection *s, Tensor *x);
+Tensor *(nn_sublayer_out)(SublayerConnection *s, Tensor *x, Tensor *f);
+#define nn_sublayer_connection_new(...) nn_sublayer_connection_new_at(AG_HERE, __VA_ARGS__)
+#define nn_sublayer_in(...)             AG_CALL("nn_sublayer_in", (nn_sublayer_in)(__VA_ARGS__))
+#define nn_sublayer_out(...)            AG_CALL("nn_sublayer_out", (nn_sublayer_out)(__VA_ARGS__))
+
+#pragma GCC visibility pop
+
+#endif

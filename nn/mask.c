@@ -1,0 +1,37 @@
+/* mask.c: which positions may be seen. One polarity everywhere: true = may be seen. */
+#include "kaeru/attention.h"
+
+Tensor *nn_causal_mask_at(Site at, int64_t n)
+{
+    Tensor *mask = tensor_bools_at(at, SHAPE(1, n, n), NULL);
+    uint8_t *seen = tensor_bool_data(mask);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) seen[i * n + j] = 1;
+    return mask;
+}
+
+Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding)
+{
+    char text[AG_SHAPE_TEXT];
+    if (tensor_ndim(ids) != 2)
+        ag_misuse(at, "nn_padding_mask", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
+    return ag_unsqueeze_at(at, ag_compare_scalar_at(at, AG_NE, ids, padding), 1);
+}
+
+Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding)
+{
+    Tensor *own = nn_padding_mask_at(at, ids, padding);
+    return ag_and_at(at, own, nn_causal_mask_at(at, tensor_dim(ids, 1)));
+}
+
+void nn_mask_print(FILE *out, Tensor *mask)
+{
+    const uint8_t *seen = tensor_bool_data(mask);
+    Shape shape = tensor_shape(mask);
+    int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1, rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
+    for (int64_t i = 0; i < tensor_numel(mask); i++) {
+        if (i > 0 && i % (rows * columns) == 0) fputc('\n', out);
+        fputs(seen[i] ? "#" : ".", out);
+        fputs((i + 1) % columns == 0 ? "\n" : " ", out);
+    }
+}

@@ -1,0 +1,47 @@
+/* position.c: where in the sequence a vector stands, added to it (Vaswani et al. 2017, 3.5). */
+#include "kaeru/attention.h"
+
+static Tensor *forward(void *self, Tensor *x)
+{
+    return nn_positional_encoding((PositionalEncoding *)self, x);
+}
+
+/* pe(i, 2k) = sin(i / 10000^(2k/D)), pe(i, 2k+1) = cos(i / 10000^(2k/D)) */
+static void fill_sinusoidal(Tensor *pe)
+{
+    int64_t max_len = tensor_dim(pe, 1), width = tensor_dim(pe, 2);
+    real *value = tensor_data(pe);
+    for (int64_t d = 0; d < width; d++) {
+        double frequency = ag_math_exp(-(double)(d - d % 2) / (double)width * ag_math_log(10000));
+        for (int64_t i = 0; i < max_len; i++) {
+            double angle = (double)i * frequency;
+            value[i * width + d] = (real)(d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle));
+        }
+    }
+}
+
+PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double dropout, int64_t max_len, bool learned)
+{
+    PositionalEncoding *p = (PositionalEncoding *)nn_new_at(at, sizeof *p, "PositionalEncoding");
+    p->module.forward = forward;
+    nn_child(p, dropout, nn_dropout_new_at(at, dropout));
+    nn_add_tensor_at(at, &p->module, "pe", &p->pe, SHAPE(1, max_len, width), learned);
+    if (learned) nn_init_normal(p->pe, 0, 0.02);
+    else fill_sinusoidal(p->pe);
+    return p;
+}
+
+Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t start)
+{
+    char text[AG_SHAPE_TEXT];
+    int64_t length = tensor_dim(x, 1), max_len = tensor_dim(p->pe, 1);
+    if (start < 0 || start + length > max_len)
+        ag_misuse(AG_HERE, "positional_encoding", "x %s reaches position %lld; the table has %lld positions",
+                  shape_text(tensor_shape(x), text), (long long)(start + length - 1), (long long)max_len);
+    return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
+}
+
+Tensor *(nn_positional_encoding)(PositionalEncoding *p, Tensor *x)
+{
+    return (nn_positional_encoding_from)(p, x, 0);
+}

@@ -1,0 +1,45 @@
+/* sublayer.c: the position-wise network, and the skip connection around every sublayer (Vaswani et al. 2017, 3.1, 3.3). */
+#include "kaeru/attention.h"
+
+static Tensor *forward(void *self, Tensor *x)
+{
+    return nn_positionwise_feed_forward((PositionwiseFeedForward *)self, x);
+}
+
+PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t width, int64_t hidden, double dropout,
+                                                             Activation activation)
+{
+    PositionwiseFeedForward *f = (PositionwiseFeedForward *)nn_new_at(at, sizeof *f, "PositionwiseFeedForward");
+    f->module.forward = forward;
+    f->activation = activation;
+    nn_child(f, w_1, nn_linear_new_at(at, width, hidden, true));
+    nn_child(f, w_2, nn_linear_new_at(at, hidden, width, true));
+    nn_child(f, dropout, nn_dropout_new_at(at, dropout));
+    return f;
+}
+
+Tensor *(nn_positionwise_feed_forward)(PositionwiseFeedForward *f, Tensor *x)
+{
+    Tensor *hidden = nn_activate(f->activation, nn_linear(f->w_1, x));
+    return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
+}
+
+SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double dropout, NormPlace place, AgNorm kind)
+{
+    SublayerConnection *s = (SublayerConnection *)nn_new_at(at, sizeof *s, "SublayerConnection");
+    s->place = place;
+    nn_child(s, norm, nn_layer_norm_new_at(at, width, kind, true));
+    nn_child(s, dropout, nn_dropout_new_at(at, dropout));
+    return s;
+}
+
+Tensor *(nn_sublayer_in)(SublayerConnection *s, Tensor *x)
+{
+    return s->place == NN_PRE_NORM ? nn_layer_norm(s->norm, x) : x;
+}
+
+Tensor *(nn_sublayer_out)(SublayerConnection *s, Tensor *x, Tensor *f)
+{
+    Tensor *y = ag_add(x, nn_dropout(s->dropout, f));
+    return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
+}
