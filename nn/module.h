@@ -26,7 +26,7 @@ Module *module_twin(Site at, const Module *original);
  * name of `what`, if the name is taken or impossible. */
 ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field);
 void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor);
-/* The same on another slot of a field, whose tensor is not freed. */
+/* Puts another tensor into a filled slot and its field; the former one is not freed. */
 void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied);
 
 /* ---- walk.c ------------------------------------------------------------------------------------------------------- */
@@ -45,8 +45,8 @@ ModuleSlot *walk_tensor(Walk *w);
 ModuleSlot *first_slot(Module *root, const Tensor *t);
 /* The top of the tree that m is in. */
 Module *module_root(Module *m);
-/* The dotted name of a slot of `holder`, as seen from root. End it with ag_free. */
-char *slot_path(Site at, const Module *root, const Module *holder, const char *name);
+/* As nn_parameters, but tied ones under each of their names. */
+Parameters *every_name(Site at, Module *m);
 /* Gives the tensors below m their full names, for messages and graphs. */
 void name_tensors(Site at, Module *m);
 /* nn_parameters_free for a list that is on no AgOwned list. */

@@ -65,7 +65,8 @@ static char *put_before(char *end, const char *text)
     return memcpy(end - length, text, length);
 }
 
-char *slot_path(Site at, const Module *root, const Module *holder, const char *name)
+/* The dotted name of a slot of `holder`, as seen from root. End it with ag_free. */
+static char *slot_path(Site at, const Module *root, const Module *holder, const char *name)
 {
     size_t length = strlen(name);
     for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
@@ -87,16 +88,22 @@ void parameters_end(Parameters *p)
     ag_free(p);
 }
 
-/* The parameters below m, by their names as seen from root. */
-static Parameters *parameters_seen_from(Site at, const Module *root, Module *m)
+/* The next slot whose tensor is to be listed. */
+static ModuleSlot *walk_listed(Walk *w, bool every_name)
+{
+    return every_name ? walk_slot(w) : walk_tensor(w);
+}
+
+/* The parameters below m, by their names as seen from root; tied ones once, or under every name. */
+static Parameters *parameters_below(Site at, const Module *root, Module *m, bool every_name)
 {
     Parameters *p = ag_alloc_at(at, 1, sizeof *p);
     ag_own(&p->owned, parameters_destroy);
     size_t n = 0;
-    for (Walk walk = walk_below(m); walk_tensor(&walk); ) n++;
+    for (Walk walk = walk_below(m); walk_listed(&walk, every_name); ) n++;
     p->item = ag_alloc_at(at, n, sizeof *p->item);
     Walk walk = walk_below(m);
-    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; p->n++) {
+    for (ModuleSlot *slot; (slot = walk_listed(&walk, every_name)) != NULL; p->n++) {
         p->item[p->n] = (NamedTensor){
             .name = slot_path(at, root, walk.holder, slot->name),
             .tensor = slot->tensor,
@@ -109,7 +116,12 @@ static Parameters *parameters_seen_from(Site at, const Module *root, Module *m)
 
 Parameters *nn_parameters_at(Site at, void *module)
 {
-    return parameters_seen_from(at, module, module);
+    return parameters_below(at, module, module, false);
+}
+
+Parameters *every_name(Site at, Module *m)
+{
+    return parameters_below(at, m, m, true);
 }
 
 void nn_parameters_free(Parameters *p)
@@ -121,7 +133,7 @@ void nn_parameters_free(Parameters *p)
 
 void name_tensors(Site at, Module *m)
 {
-    Parameters *p = parameters_seen_from(at, module_root(m), m);
+    Parameters *p = parameters_below(at, module_root(m), m, false);
     for (int i = 0; i < p->n; i++) tensor_name_at(at, p->item[i].tensor, p->item[i].name);
     nn_parameters_free(p);
 }

@@ -1,0 +1,385 @@
+/* checkpoint.c: a model, and all that a run needs to go on, as a safetensors file.
+ *
+ * What lies in the file: each parameter and buffer under its dotted name (tied ones under the first); with an optimizer,
+ * its tensors as "optimizer.m.NAME" and "optimizer.v.NAME" (Adam) or "optimizer.velocity.NAME" (SGD with momentum). In
+ * the metadata: "format" (for other libraries), "settings.KEY", "random.seed" and "random.counter"; with an optimizer
+ * its kind as "optimizer", its count of steps as "step", and "step.NAME" for parameters that took another number.
+ *
+ * Loading has two halves. The first finds the source of every value, reads all of them aside and may refuse; the second
+ * changes the model and cannot fail. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "optim.h"
+#include "safetensors.h"
+#include "settings.h"
+#include "utf8.h"
+
+/* Parts of names in the file. */
+#define OPTIMIZER "optimizer."
+#define SETTINGS "settings."
+#define STEP "step."
+
+static const char *optimizer_kind(const Optimizer *o)
+{
+    return o->is_adam ? "adam" : "sgd";
+}
+
+static const char *first_prefix(const Optimizer *o)
+{
+    return o->is_adam ? OPTIMIZER "m." : OPTIMIZER "velocity.";
+}
+
+static const char second_prefix[] = OPTIMIZER "v.";
+
+static char *joined(Region *region, const char *prefix, const char *name)
+{
+    size_t prefix_length = strlen(prefix), size = strlen(name) + 1;
+    char *text = region_alloc(region, prefix_length + size, 1);
+    memcpy(text, prefix, prefix_length);
+    memcpy(text + prefix_length, name, size);
+    return text;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Region *region;
+    StEntry *entry;
+    StText *text;
+    size_t n_entries, n_texts;
+} Saving;
+
+static void put_tensor(Saving *s, const char *prefix, const char *name, const Tensor *t)
+{
+    if (!t) return;
+    s->entry[s->n_entries++] = (StEntry){ joined(s->region, prefix, name), tensor_shape(t), tensor_data(t) };
+}
+
+static void put_text(Saving *s, const char *prefix, const char *key, const char *value)
+{
+    s->text[s->n_texts++] = (StText){ joined(s->region, prefix, key), joined(s->region, "", value) };
+}
+
+static void put_number(Saving *s, const char *prefix, const char *key, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    put_text(s, prefix, key, text);
+}
+
+static void put_optimizer(Saving *s, const Optimizer *o)
+{
+    const Parameters *p = o->parameters;
+    put_text(s, "", "optimizer", optimizer_kind(o));
+    put_number(s, "", "step", (uint64_t)o->steps);
+    for (int i = 0; i < p->n; i++) {
+        const ParameterState *state = &o->state[i];
+        put_tensor(s, first_prefix(o), p->item[i].name, state->first);
+        put_tensor(s, second_prefix, p->item[i].name, state->second);
+        if (p->item[i].trained && state->steps != o->steps) {
+            put_number(s, STEP, p->item[i].name, (uint64_t)state->steps);
+        }
+    }
+}
+
+/* run: with the random state and what else was given. */
+static bool save(const char *path, void *module, bool run, const Optimizer *o, const Settings *settings)
+{
+    Parameters *p = nn_parameters(module);
+    Saving s = { .region = region_new() };
+    size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
+    s.entry = region_alloc(s.region, (size_t)p->n + 2 * of_optimizer, sizeof *s.entry);
+    s.text = region_alloc(s.region, 5 + of_optimizer + of_settings, sizeof *s.text);
+
+    put_text(&s, "", "format", "pt");
+    for (int i = 0; i < p->n; i++) put_tensor(&s, "", p->item[i].name, p->item[i].tensor);
+    if (o) put_optimizer(&s, o);
+    for (size_t i = 0; i < of_settings; i++) put_text(&s, SETTINGS, settings->item[i].key, settings->item[i].value);
+    if (run) {
+        put_number(&s, "random.", "seed", ag_random_state().seed);
+        put_number(&s, "random.", "counter", ag_random_state().counter);
+    }
+    bool done = st_write(path, s.entry, s.n_entries, s.text, s.n_texts);
+    region_free(s.region);
+    nn_parameters_free(p);
+    return done;
+}
+
+bool nn_save(const char *path, void *module)
+{
+    return save(path, module, false, NULL, NULL);
+}
+
+bool nn_checkpoint_save(const char *path, void *module, Optimizer *o, const Settings *settings)
+{
+    return save(path, module, true, o, settings);
+}
+
+/* ---- what is wrong with a file ------------------------------------------------------------------------------------ */
+
+enum { LISTED = 3 };
+
+/* A list that names its first few items and counts the rest. */
+typedef struct {
+    char text[LISTED * (UTF8_QUOTE + 2 * AG_SHAPE_TEXT)];
+    size_t length;
+    int n;
+} Problems;
+
+static void problem(Problems *p, const char *name, const char *format, ...) AG_PRINTF(3, 4);
+static void problem(Problems *p, const char *name, const char *format, ...)
+{
+    if (p->n++ >= LISTED) return;
+    char quoted[UTF8_QUOTE], detail[2 * AG_SHAPE_TEXT];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(detail, sizeof detail, format, list);
+    va_end(list);
+    int n = snprintf(p->text + p->length, sizeof p->text - p->length, "%s%s%s", p->n > 1 ? ", " : "",
+                     utf8_quote(name, strlen(name), quoted), detail);
+    p->length += (size_t)n;
+    if (p->length >= sizeof p->text) p->length = sizeof p->text - 1;
+}
+
+/* "; missing: "a", "b" and 5 more" */
+static void append(char *message, size_t size, const char *title, const Problems *p)
+{
+    if (p->n == 0) return;
+    size_t length = strlen(message);
+    length += (size_t)snprintf(message + length, size - length, "%s%s: %s", length ? "; " : "", title, p->text);
+    if (p->n > LISTED && length < size) snprintf(message + length, size - length, " and %d more", p->n - LISTED);
+}
+
+/* ---- loading: the first half -------------------------------------------------------------------------------------- */
+
+/* Values of the file that are to become a tensor's. */
+typedef struct {
+    Tensor *to;
+    const StTensor *from;
+    real *values;
+} Transfer;
+
+typedef struct {
+    SafeTensors *st;
+    Transfer *transfer;
+    size_t n;
+    bool *used;                 /* for each tensor of the file */
+    Problems missing, unexpected, wrong;
+    int64_t step, *state_steps; /* for the optimizer, and each of its parameters */
+    AgRandom random;
+} Loading;
+
+/* Plans to fill t from the file's tensor of that name. False if there is none, or if it does not fit and is noted. */
+static bool plan(Loading *l, Tensor *t, const char *name)
+{
+    const StTensor *from = st_find(l->st, name);
+    if (!from) return false;
+    l->used[from - l->st->tensor] = true;
+    Shape shape = { 0 }, expected = tensor_shape(t);
+    char text[2][AG_SHAPE_TEXT];
+    if (!st_shape(l->st, from, &shape)) {
+        problem(&l->wrong, name, " has %zu dimensions, expected %s", from->ndim, shape_text(expected, text[1]));
+    } else if (!shape_equal(shape, expected)) {
+        problem(&l->wrong, name, " is %s, expected %s", shape_text(shape, text[0]), shape_text(expected, text[1]));
+    }
+    l->transfer[l->n++] = (Transfer){ .to = t, .from = from };
+    return true;
+}
+
+static bool is_planned(const Loading *l, const Tensor *t)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->transfer[i].to == t) return true;
+    }
+    return false;
+}
+
+/* A tied weight may be in the file under any of its names, or under several. */
+static void plan_module(Loading *l, const Parameters *names)
+{
+    for (int i = 0; i < names->n; i++) plan(l, names->item[i].tensor, names->item[i].name);
+    for (int i = 0; i < names->n; i++) {
+        bool first = true;
+        for (int k = 0; k < i && first; k++) first = names->item[k].tensor != names->item[i].tensor;
+        if (first && !is_planned(l, names->item[i].tensor)) problem(&l->missing, names->item[i].name, "%s", "");
+    }
+}
+
+static void plan_state(Loading *l, Tensor *t, const char *prefix, const char *name)
+{
+    if (!t) return;
+    char *full = joined(l->st->region, prefix, name);
+    if (!plan(l, t, full)) problem(&l->missing, full, "%s", "");
+}
+
+static void plan_optimizer(Loading *l, const Optimizer *o)
+{
+    for (int i = 0; i < o->parameters->n; i++) {
+        plan_state(l, o->state[i].first, first_prefix(o), o->parameters->item[i].name);
+        plan_state(l, o->state[i].second, second_prefix, o->parameters->item[i].name);
+    }
+}
+
+/* Whether what is in the file and what is in the model are the same tensors. */
+static bool check_plan(Loading *l, bool with_optimizer)
+{
+    for (size_t i = 0; i < l->st->n_tensors; i++) {
+        const char *name = l->st->tensor[i].name;
+        bool passed_over = !with_optimizer && starts_with(name, OPTIMIZER);
+        if (!l->used[i] && !passed_over) problem(&l->unexpected, name, "%s", "");
+    }
+    char message[900] = "";
+    append(message, sizeof message, "missing", &l->missing);
+    append(message, sizeof message, "unexpected", &l->unexpected);
+    append(message, sizeof message, "of another shape", &l->wrong);
+    return !*message || ag_refuse("%s: %s", file_name(l->st->file), message);
+}
+
+/* Reads all values aside. What the file has under two names of one tensor must be equal. */
+static bool read_values(Loading *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        Transfer *t = &l->transfer[i];
+        size_t numel = (size_t)tensor_numel(t->to);
+        t->values = region_alloc(l->st->region, numel, sizeof(real));
+        if (!st_read_reals(l->st, t->from, t->values)) return false;
+        for (size_t k = 0; k < i; k++) {
+            const Transfer *other = &l->transfer[k];
+            if (other->to != t->to || memcmp(other->values, t->values, numel * sizeof(real)) == 0) continue;
+            char quoted[2][UTF8_QUOTE];
+            return ag_refuse("%s: %s and %s are one tensor in the model, and differ here", file_name(l->st->file),
+                             utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
+                             utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
+        }
+    }
+    return true;
+}
+
+/* A whole number from the metadata, up to `most`. */
+static bool read_number(const SafeTensors *st, const char *key, uint64_t most, uint64_t *value)
+{
+    const char *text = st_metadata(st, key);
+    char quoted[2][UTF8_QUOTE];
+    utf8_quote(key, strlen(key), quoted[0]);
+    if (!text) return ag_refuse("%s: this is no checkpoint of a run: it has no %s", file_name(st->file), quoted[0]);
+    errno = 0;
+    *value = strtoull(text, NULL, 10);
+    if (*text && strspn(text, "0123456789") == strlen(text) && errno == 0 && *value <= most) return true;
+    return ag_refuse("%s: %s is %s, expected a whole number of 0 to %" PRIu64, file_name(st->file), quoted[0],
+                     utf8_quote(text, strlen(text), quoted[1]), most);
+}
+
+static bool read_step(const SafeTensors *st, const char *key, int64_t *step)
+{
+    uint64_t value;
+    if (!read_number(st, key, INT64_MAX, &value)) return false;
+    *step = (int64_t)value;
+    return true;
+}
+
+static bool read_optimizer(Loading *l, const Optimizer *o)
+{
+    const char *kind = st_metadata(l->st, "optimizer"), *expected = optimizer_kind(o);
+    char quoted[UTF8_QUOTE];
+    if (!kind) return ag_refuse("%s: holds no optimizer's state, expected that of \"%s\"", file_name(l->st->file), expected);
+    if (strcmp(kind, expected) != 0) {
+        return ag_refuse("%s: holds the state of an optimizer %s, expected \"%s\"", file_name(l->st->file),
+                         utf8_quote(kind, strlen(kind), quoted), expected);
+    }
+    if (!read_step(l->st, "step", &l->step)) return false;
+    l->state_steps = region_alloc(l->st->region, (size_t)o->parameters->n, sizeof *l->state_steps);
+    for (int i = 0; i < o->parameters->n; i++) {
+        const char *key = joined(l->st->region, STEP, o->parameters->item[i].name);
+        l->state_steps[i] = l->step;
+        if (st_metadata(l->st, key) && !read_step(l->st, key, &l->state_steps[i])) return false;
+    }
+    return true;
+}
+
+static bool read_run(Loading *l, const Optimizer *o)
+{
+    return read_number(l->st, "random.seed", UINT64_MAX, &l->random.seed) &&
+           read_number(l->st, "random.counter", UINT64_MAX, &l->random.counter) && (!o || read_optimizer(l, o));
+}
+
+/* ---- loading: the second half ------------------------------------------------------------------------------------- */
+
+static void add_settings(const SafeTensors *st, Settings *settings)
+{
+    for (size_t i = 0; i < st->n_metadata; i++) {
+        const StText *text = &st->metadata[i];
+        if (starts_with(text->key, SETTINGS)) nn_settings_set(settings, text->key + strlen(SETTINGS), "%s", text->value);
+    }
+}
+
+static void change_model(const Loading *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const Transfer *t = &l->transfer[i];
+        size_t numel = (size_t)tensor_numel(t->to);
+        if (numel) memcpy(tensor_data(t->to), t->values, numel * sizeof(real));
+    }
+}
+
+static void change_run(const Loading *l, Optimizer *o)
+{
+    ag_set_random_state(l->random);
+    if (!o) return;
+    o->steps = l->step;
+    for (int i = 0; i < o->parameters->n; i++) o->state[i].steps = l->state_steps[i];
+}
+
+static bool load(SafeTensors *st, const Parameters *names, bool run, Optimizer *o, Settings *settings)
+{
+    Loading l = { .st = st };
+    size_t n = (size_t)names->n + (o ? 2 * (size_t)o->parameters->n : 0);
+    l.transfer = region_alloc(st->region, n, sizeof *l.transfer);
+    l.used = region_alloc(st->region, st->n_tensors, sizeof *l.used);
+    plan_module(&l, names);
+    if (o) plan_optimizer(&l, o);
+    if ((run && !read_run(&l, o)) || !check_plan(&l, o != NULL) || !read_values(&l)) return false;
+
+    if (settings) add_settings(st, settings);
+    change_model(&l);
+    if (run) change_run(&l, o);
+    return true;
+}
+
+static bool load_file(const char *path, void *module, bool run, Optimizer *o, Settings *settings)
+{
+    SafeTensors *st = st_open(path);
+    if (!st) return false;
+    Parameters *names = every_name(AG_HERE, module);
+    bool done = load(st, names, run, o, settings);
+    nn_parameters_free(names);
+    st_close(st);
+    return done;
+}
+
+bool nn_load(const char *path, void *module)
+{
+    return load_file(path, module, false, NULL, NULL);
+}
+
+bool nn_checkpoint_load(const char *path, void *module, Optimizer *o, Settings *settings)
+{
+    return load_file(path, module, true, o, settings);
+}
+
+bool nn_checkpoint_settings(const char *path, Settings *settings)
+{
+    SafeTensors *st = st_open(path);
+    if (!st) return false;
+    add_settings(st, settings);
+    st_close(st);
+    return true;
+}

@@ -1,0 +1,310 @@
+/* test_torch.c: operations and optimizers against what PyTorch computed (fixtures/make_torch.py). */
+#include <math.h>
+#include <stdio.h>
+
+#include "kaeru/nn.h"
+#include "safetensors.h"
+#include "suites.h"
+
+enum { MOST_INPUTS = 3 };
+
+/* ---- operations --------------------------------------------------------------------------------------------------- */
+
+/* One case of the fixtures: kaeru's call on its inputs. */
+typedef struct { const char *name; Tensor *(*call)(Tensor **x); } Case;
+
+#define CALL(name, expression) static Tensor *name(Tensor **x) { return expression; }
+#define UNARY(op) CALL(call_##op, ag_##op(x[0]))
+#define BINARY(op) CALL(call_##op, ag_##op(x[0], x[1]))
+
+BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(pow) BINARY(maximum) BINARY(minimum)
+CALL(call_where, ag_where(x[0], x[1], x[2]))
+UNARY(neg) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(abs) UNARY(tanh) UNARY(sigmoid) UNARY(relu) UNARY(gelu) UNARY(gelu_erf)
+CALL(call_scale, ag_scale(x[0], -1.5, 0.25))
+CALL(call_clamp, ag_clamp(x[0], -0.5, 0.75))
+CALL(power_3, ag_power(x[0], 3))
+CALL(power_root, ag_power(x[0], -0.5))
+CALL(power_2, ag_power(x[0], 2))
+CALL(masked_fill_0, ag_masked_fill(x[0], x[1], -3))
+CALL(masked_fill_1, ag_masked_fill(x[0], x[1], 0.5))
+BINARY(matmul)
+CALL(linear_bias, ag_linear(x[0], x[1], x[2]))
+CALL(linear_no_bias, ag_linear(x[0], x[1], NULL))
+CALL(sum_dims_0, ag_sum_dims(x[0], DIMS(0, 2), false))
+CALL(sum_dims_1, ag_sum_dims(x[0], DIMS(-1), true))
+CALL(mean_dims_0, ag_mean_dims(x[0], DIMS(1), false))
+CALL(mean_dims_1, ag_mean_dims(x[0], DIMS(0, 1, 2), false))
+CALL(max_dim_0, ag_max_dim(x[0], 1, false))
+CALL(max_dim_1, ag_max_dim(x[0], -1, true))
+CALL(min_dim_0, ag_min_dim(x[0], 0, false))
+CALL(min_dim_1, ag_min_dim(x[0], -1, true))
+CALL(var_dims_0, ag_var_dims(x[0], DIMS(-1), true, false))
+CALL(var_dims_1, ag_var_dims(x[0], DIMS(0, 2), false, true))
+CALL(softmax_0, ag_softmax(x[0], -1))
+CALL(softmax_1, ag_softmax(x[0], 1))
+CALL(log_softmax_0, ag_log_softmax(x[0], -1))
+CALL(log_softmax_1, ag_log_softmax(x[0], 0))
+CALL(masked_softmax_0, ag_masked_softmax(x[0], x[1], 1))
+CALL(masked_softmax_1, ag_masked_softmax(x[0], x[1], 0.5))
+CALL(masked_softmax_2, ag_masked_softmax(x[0], NULL, -1.5))
+CALL(norm_pytorch, ag_layer_norm(x[0], x[1], x[2], AG_NORM_PYTORCH))
+CALL(norm_annotated, ag_layer_norm(x[0], x[1], x[2], AG_NORM_ANNOTATED))
+CALL(norm_book, ag_layer_norm(x[0], x[1], x[2], AG_NORM_BOOK))
+CALL(norm_seminar, ag_layer_norm(x[0], x[1], x[2], AG_NORM_SEMINAR))
+CALL(norm_no_bias, ag_layer_norm(x[0], x[1], NULL, AG_NORM_PYTORCH))
+BINARY(embedding)
+CALL(pick_0, ag_pick(x[0], -1, x[1]))
+CALL(pick_1, ag_pick(x[0], 1, x[1]))
+CALL(reshape_0, ag_reshape(x[0], SHAPE(4, 6)))
+CALL(reshape_1, ag_reshape(x[0], SHAPE(2, -1)))
+CALL(permute_0, ag_permute(x[0], DIMS(2, 0, 1)))
+CALL(permute_1, ag_permute(x[0], DIMS(0, 2, 1, 3)))
+CALL(slice_0, ag_slice(x[0], 1, 1, 3))
+CALL(slice_1, ag_slice(x[0], -1, -2, -1))
+CALL(concat_0, ag_concat(x, 2, 1))
+CALL(concat_1, ag_concat(x, 3, 0))
+CALL(expand_0, ag_expand(x[0], SHAPE(4, 2, 3)))
+CALL(expand_1, ag_expand(x[0], SHAPE(3, 5)))
+BINARY(mse_loss)
+CALL(cross_entropy_0, ag_cross_entropy(x[0], x[1], AG_MEAN, -100, 0))
+CALL(cross_entropy_sum, ag_cross_entropy(x[0], x[1], AG_SUM, 2, 0))
+CALL(cross_entropy_smooth, ag_cross_entropy(x[0], x[1], AG_MEAN, -100, 0.1))
+CALL(nll_loss_0, ag_nll_loss(x[0], x[1], AG_MEAN, -100))
+CALL(nll_loss_sum, ag_nll_loss(x[0], x[1], AG_SUM, 3))
+CALL(kl_div_sum, ag_kl_div(x[0], x[1], AG_SUM))
+CALL(kl_div_mean, ag_kl_div(x[0], x[1], AG_MEAN))
+CALL(kl_div_sparse,
+     ag_kl_div(x[0], tensor_from(SHAPE(2, 3), (real[]){ 0, (real)0.25, (real)0.75, 1, 0, 0 }), AG_SUM))
+CALL(label_smoothing_0, ag_label_smoothing(x[0], x[1], 0, 0.1))
+CALL(label_smoothing_1, ag_label_smoothing(x[0], x[1], 5, 0))
+
+#define ONE(op)   { #op ".0", call_##op }
+#define THREE(op) ONE(op), { #op ".1", call_##op }, { #op ".2", call_##op }
+#define FOUR(op)  THREE(op), { #op ".3", call_##op }
+static const Case cases[] = {
+    FOUR(add), FOUR(sub), FOUR(mul), FOUR(div), FOUR(pow),
+    FOUR(maximum), { "maximum.4", call_maximum }, FOUR(minimum), { "minimum.4", call_minimum },
+    ONE(where), { "where.1", call_where },
+    THREE(neg), THREE(scale), THREE(exp), THREE(log), THREE(sqrt), THREE(abs), THREE(clamp), THREE(tanh),
+    THREE(sigmoid), THREE(relu), THREE(gelu), THREE(gelu_erf),
+    { "power.0", power_3 }, { "power.1", power_root }, { "power.2", power_2 },
+    { "masked_fill.0", masked_fill_0 }, { "masked_fill.1", masked_fill_1 },
+    FOUR(matmul), { "matmul.4", call_matmul },
+    { "linear.0", linear_bias }, { "linear.1", linear_bias }, { "linear.2", linear_no_bias },
+    { "sum_dims.0", sum_dims_0 }, { "sum_dims.1", sum_dims_1 }, { "mean_dims.0", mean_dims_0 },
+    { "mean_dims.1", mean_dims_1 }, { "max_dim.0", max_dim_0 }, { "max_dim.1", max_dim_1 }, { "min_dim.0", min_dim_0 },
+    { "min_dim.1", min_dim_1 }, { "var_dims.0", var_dims_0 }, { "var_dims.1", var_dims_1 },
+    { "softmax.0", softmax_0 }, { "softmax.1", softmax_1 }, { "log_softmax.0", log_softmax_0 },
+    { "log_softmax.1", log_softmax_1 },
+    { "masked_softmax.0", masked_softmax_0 }, { "masked_softmax.1", masked_softmax_1 },
+    { "masked_softmax.2", masked_softmax_2 },
+    { "layer_norm.0", norm_pytorch }, { "layer_norm.1", norm_annotated }, { "layer_norm.2", norm_book },
+    { "layer_norm.3", norm_seminar }, { "layer_norm.4", norm_no_bias },
+    ONE(embedding), { "embedding.1", call_embedding }, { "pick.0", pick_0 }, { "pick.1", pick_1 },
+    { "reshape.0", reshape_0 }, { "reshape.1", reshape_1 }, { "permute.0", permute_0 }, { "permute.1", permute_1 },
+    { "slice.0", slice_0 }, { "slice.1", slice_1 }, { "concat.0", concat_0 }, { "concat.1", concat_1 },
+    { "expand.0", expand_0 }, { "expand.1", expand_1 },
+    ONE(mse_loss), { "mse_loss.1", call_mse_loss },
+    { "cross_entropy.0", cross_entropy_0 }, { "cross_entropy.1", cross_entropy_0 },
+    { "cross_entropy.2", cross_entropy_sum }, { "cross_entropy.3", cross_entropy_smooth },
+    { "nll_loss.0", nll_loss_0 }, { "nll_loss.1", nll_loss_sum },
+    { "kl_div.0", kl_div_sum }, { "kl_div.1", kl_div_mean }, { "kl_div.2", kl_div_sparse },
+    { "label_smoothing.0", label_smoothing_0 }, { "label_smoothing.1", label_smoothing_1 },
+};
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+static SafeTensors *fixtures(const char *path)
+{
+    SafeTensors *st = st_open(path);
+    ck_assert_msg(st != NULL, "%s", ag_error());
+    return st;
+}
+
+static const StTensor *find(const SafeTensors *st, const char *owner, const char *part, int number)
+{
+    char name[64];
+    if (number < 0) snprintf(name, sizeof name, "%s/%s", owner, part);
+    else snprintf(name, sizeof name, "%s/%s%d", owner, part, number);
+    return st_find(st, name);
+}
+
+/* The file's tensor, of its own type, in this scope. */
+static Tensor *load(const SafeTensors *st, const StTensor *from)
+{
+    Shape shape;
+    ck_assert_msg(from && st_shape(st, from, &shape), "%s", from ? ag_error() : "not in the file");
+    Tensor *t = tensor_zeros(shape);
+    ck_assert_msg(st_read_reals(st, from, tensor_data(t)), "%s", ag_error());
+    if (strcmp(from->dtype, "F32") == 0) return t;
+    bool is_mask = strcmp(from->dtype, "BOOL") == 0;
+    Tensor *other = is_mask ? tensor_bools(shape, NULL) : tensor_ints(shape, NULL);
+    for (int64_t i = 0; i < tensor_numel(t); i++) {
+        if (is_mask) tensor_bool_data(other)[i] = tensor_data(t)[i] != 0;
+        else tensor_int_data(other)[i] = (int32_t)tensor_data(t)[i];
+    }
+    return other;
+}
+
+/* Equal to a part of the largest entry; zeros exactly. */
+static void check_close(const char *name, const char *what, const Tensor *found, const Tensor *expected, double tolerance)
+{
+    char text[2][AG_SHAPE_TEXT];
+    Shape a = tensor_shape(found), b = tensor_shape(expected);
+    ck_assert_msg(shape_equal(a, b), "%s: %s is %s, expected %s", name, what, shape_text(a, text[0]), shape_text(b, text[1]));
+    const real *f = tensor_data(found), *e = tensor_data(expected);
+    double scale = 0;
+    for (int64_t i = 0; i < tensor_numel(expected); i++) scale = fmax(scale, fabs((double)e[i]));
+    for (int64_t i = 0; i < tensor_numel(expected); i++) {
+        ck_assert_msg(fabs((double)f[i] - (double)e[i]) <= tolerance * scale, "%s: %s[%d] is %.9g, expected %.9g", name,
+                      what, (int)i, (double)f[i], (double)e[i]);
+    }
+}
+
+START_TEST(operations_agree)
+{
+    const Case *c = &cases[_i];
+    SafeTensors *st = fixtures(TEST_FIXTURES "/torch_ops.safetensors");
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x[MOST_INPUTS] = { NULL };
+    for (int i = 0; i < MOST_INPUTS && find(st, c->name, "x", i); i++) {
+        x[i] = load(st, find(st, c->name, "x", i));
+        if (find(st, c->name, "dx", i)) tensor_requires_grad(x[i], true);
+    }
+    ck_assert_msg(x[0] != NULL, "%s is not in the file", c->name);
+    Tensor *y = ag_retain(c->call(x));
+    ag_backward_from(y, load(st, find(st, c->name, "dy", -1)));
+    check_close(c->name, "y", y, load(st, find(st, c->name, "y", -1)), 1e-5);
+    for (int i = 0; i < MOST_INPUTS && x[i]; i++) {
+        const StTensor *expected = find(st, c->name, "dx", i);
+        if (!expected) continue;
+        char what[8];
+        snprintf(what, sizeof what, "dx%d", i);
+        ck_assert_msg(tensor_grad_data(x[i]) != NULL, "%s: no %s", c->name, what);
+        check_close(c->name, what, tensor_grad(x[i]), load(st, expected), 1e-4);
+    }
+    ag_end(s);
+    st_close(st);
+}
+END_TEST
+
+START_TEST(every_fixture_is_compared)
+{
+    SafeTensors *st = fixtures(TEST_FIXTURES "/torch_ops.safetensors");
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const char *name = st->tensor[i].name;
+        bool found = false;
+        for (int k = 0; k < N_CASES && !found; k++) {
+            size_t length = strlen(cases[k].name);
+            found = strncmp(name, cases[k].name, length) == 0 && name[length] == '/';
+        }
+        ck_assert_msg(found, "%s of the file is not compared", name);
+    }
+    st_close(st);
+}
+END_TEST
+
+/* ---- optimizers --------------------------------------------------------------------------------------------------- */
+
+typedef struct { Module module; Linear *fc1, *fc2; } Net;
+
+static Tensor *loss_of(Net *net, Tensor *x, Tensor *target)
+{
+    return nn_mse_loss(nn_linear(net->fc2, ag_tanh(nn_linear(net->fc1, x))), target);
+}
+
+static Net *net_at(const SafeTensors *st, const char *owner)
+{
+    Net *net = nn_new(Net);
+    nn_child(net, fc1, nn_linear_new(3, 5));
+    nn_child(net, fc2, nn_linear_new(5, 2));
+    Scope s = ag_begin(AG_NO_GRAD);
+    Parameters *p = nn_parameters(net);
+    for (int i = 0; i < p->n; i++) tensor_copy(p->item[i].tensor, load(st, find(st, owner, p->item[i].name, -1)));
+    nn_parameters_free(p);
+    ag_end(s);
+    return net;
+}
+
+static Optimizer *sgd(Net *net)       { return nn_sgd_new(net, 0.1); }
+static Optimizer *sgd_decay(Net *net) { return nn_sgd_new_with(net, (SgdOptions){ .lr = 0.1, .weight_decay = 0.2 }); }
+static Optimizer *momentum(Net *net)  { return nn_sgd_new_with(net, (SgdOptions){ .lr = 0.1, .momentum = 0.9 }); }
+static Optimizer *nesterov(Net *net)
+{
+    return nn_sgd_new_with(net, (SgdOptions){ .lr = 0.1, .momentum = 0.9, .nesterov = true });
+}
+static Optimizer *adam(Net *net)      { return nn_adam_new(net, 0.01); }
+static Optimizer *adam_l2(Net *net)
+{
+    AdamOptions how = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, .weight_decay = 0.1 };
+    return nn_adam_new_with(net, how);
+}
+static Optimizer *adamw(Net *net)
+{
+    AdamOptions how = nn_adamw_options(0.01);
+    how.weight_decay = 0.1;
+    return nn_adam_new_with(net, how);
+}
+
+static const struct { const char *name; Optimizer *(*make)(Net *net); } optimizers[] = {
+    { "sgd", sgd }, { "sgd_decay", sgd_decay }, { "momentum", momentum }, { "nesterov", nesterov },
+    { "adam", adam }, { "adam_l2", adam_l2 }, { "adamw", adamw },
+};
+enum { N_OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
+
+START_TEST(optimizers_agree)
+{
+    SafeTensors *st = fixtures(TEST_FIXTURES "/torch_optim.safetensors");
+    Net *net = net_at(st, "first"), *expected = net_at(st, optimizers[_i].name);
+    Optimizer *o = optimizers[_i].make(net);
+    for (int step = 0; step < 3; step++) {
+        Scope s = ag_begin(AG_RECORD);
+        ag_backward(loss_of(net, load(st, st_find(st, "x")), load(st, st_find(st, "target"))));
+        if (step == 0) tensor_zero_grad(net->fc2->bias);        /* as the fixtures have it */
+        nn_optimizer_step(o, nn_optimizer_lr(o));
+        ag_end(s);
+    }
+    Parameters *p = nn_parameters(net), *q = nn_parameters(expected);
+    for (int i = 0; i < p->n; i++)
+        check_close(optimizers[_i].name, p->item[i].name, p->item[i].tensor, q->item[i].tensor, 1e-6);
+    nn_parameters_free(q);
+    nn_parameters_free(p);
+    nn_optimizer_free(o);
+    nn_free(net);
+    nn_free(expected);
+    st_close(st);
+}
+END_TEST
+
+START_TEST(clipping_agrees)
+{
+    SafeTensors *st = fixtures(TEST_FIXTURES "/torch_optim.safetensors");
+    Net *net = net_at(st, "first");
+    Scope s = ag_begin(AG_RECORD);
+    ag_backward(loss_of(net, load(st, st_find(st, "x")), load(st, st_find(st, "target"))));
+    double norm = tensor_item(load(st, st_find(st, "clip/norm")));
+    ck_assert_double_eq_tol(nn_grad_norm(net), norm, 1e-6 * norm);
+    ck_assert_double_eq_tol(nn_clip_grad_norm(net, 0.25), norm, 1e-6 * norm);
+    Parameters *p = nn_parameters(net);
+    for (int i = 0; i < p->n; i++)
+        check_close("clip", p->item[i].name, tensor_grad(p->item[i].tensor), load(st, find(st, "clip", p->item[i].name, -1)),
+                    1e-6);
+    nn_parameters_free(p);
+    ag_end(s);
+    nn_free(net);
+    st_close(st);
+}
+END_TEST
+
+Suite *torch_suite(void)
+{
+    Suite *suite = suite_create("torch");
+    TCase *ops = tcase_create("operations");
+    tcase_add_loop_test(ops, operations_agree, 0, N_CASES);
+    tcase_add_test(ops, every_fixture_is_compared);
+    suite_add_tcase(suite, ops);
+    TCase *optim = tcase_create("optimizers");
+    tcase_add_loop_test(optim, optimizers_agree, 0, N_OPTIMIZERS);
+    tcase_add_test(optim, clipping_agrees);
+    suite_add_tcase(suite, optim);
+    return suite;
+}
