@@ -65,7 +65,9 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
         if (!in[i]->wants_grad) continue;
         const real *grad = tensor_grad_data(in[i]);
         double largest = 0;
-        for (int64_t j = 0; grad && j < in[i]->numel; j++) largest = fmax(largest, fabs((double)grad[j]));
+        for (int64_t j = 0; grad && j < in[i]->numel; j++) {
+            if (fabs((double)grad[j]) > largest) largest = fabs((double)grad[j]);
+        }
         for (int64_t j = 0; j < in[i]->numel; j++) {
             real *x = reals(in[i]) + j, before = *x;
             *x = (real)((double)before + step);
