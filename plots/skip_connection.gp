@@ -3,15 +3,15 @@
 load ARG0[:strlen(ARG0) - strlen("skip_connection.gp")]."style.gp"
 
 data = "skip_connection.csv"
-stats data using 1:2 name "FFN" nooutput
-stats data using 1:3 name "SKIP" nooutput
-low = FFN_min_y < SKIP_min_y ? FFN_min_y : SKIP_min_y
-high = FFN_max_y > SKIP_max_y ? FFN_max_y : SKIP_max_y
+stats data using 2 name "FFN" nooutput
+stats data using 3 name "SKIP" nooutput
+low = FFN_min < SKIP_min ? FFN_min : SKIP_min
+high = FFN_max > SKIP_max ? FFN_max : SKIP_max
 last = FFN_records - 1
 every = ceil(FFN_records / 10.0)
 
 set xlabel "training step"
-set xrange [0:FFN_max_x]
+set xrange [0:FFN_records]
 set key top right
 
 do for [format in FORMATS] {

@@ -5,13 +5,13 @@ load ARG0[:strlen(ARG0) - strlen("skip_gradient.gp")]."style.gp"
 
 loss = "skip_deep.csv"
 gradient = "skip_gradient.csv"
-stats loss using 1:2 name "FFN" nooutput
-stats loss using 1:3 name "SKIP" nooutput
-low = FFN_min_y < SKIP_min_y ? FFN_min_y : SKIP_min_y
-high = FFN_max_y > SKIP_max_y ? FFN_max_y : SKIP_max_y
+stats loss using 2 name "FFN" nooutput
+stats loss using 3 name "SKIP" nooutput
+low = FFN_min < SKIP_min ? FFN_min : SKIP_min
+high = FFN_max > SKIP_max ? FFN_max : SKIP_max
 every = ceil(FFN_records / 10.0)
-stats gradient using 1:2 name "GRADIENT" nooutput
-blocks = GRADIENT_max_y
+stats gradient using 2 name "BLOCK" nooutput
+blocks = BLOCK_max
 
 # What one block makes of the gradient on its way back, before the first step: the mean factor from output to input.
 at(column, block) = sprintf("gradient using (column(1) == 0 && column(2) == %d ? column(%d) : NaN)", block, column)
@@ -35,7 +35,7 @@ do for [format in FORMATS] {
     set xlabel "training step"
     set logscale y
     set format y "10^{%L}"
-    set xrange [0:FFN_max_x]
+    set xrange [0:FFN_records]
     set yrange [0.7 * low:1.4 * high]
     set key bottom left Left reverse
     plot loss using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \

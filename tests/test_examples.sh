@@ -1,0 +1,200 @@
+#!/bin/sh
+# test_examples.sh PROGRAM PLOTS: the command line of the examples, tried on skip_connection: what it says, what it
+# writes, and that the numbers do not depend on the number of threads.
+
+program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+KAERU_PLOTS=$2
+export KAERU_PLOTS
+passed=0
+failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+
+ok() { passed=$((passed + 1)); }
+wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
+
+# run ARGUMENT...: leaves status, stdout and stderr. `with` is a setting of the program's environment.
+with=LC_ALL=C
+run() {
+    env "$with" "$program" "$@" >stdout 2>stderr </dev/null
+    status=$?
+}
+small='--rows 50 --steps 12 --hidden 8 --depth 3'
+
+# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: an empty text means that nothing is said at all (stderr)
+# or that it does not matter (stdout).
+expect() {
+    want=$1 out=$2 err=$3
+    shift 3
+    run "$@"
+    if [ $status -ne "$want" ]; then
+        wrong "status $status, expected $want: $*"
+        cat stderr
+    elif [ -n "$err" ] && [ "$(wc -l <stderr)" -ne 1 ]; then
+        wrong "not one line on stderr: $*"
+        cat stderr
+    elif [ -n "$err" ] && ! grep -qF -- "$err" stderr; then
+        wrong "'$err' missing on stderr: $*"
+        cat stderr
+    elif [ -z "$err" ] && [ -s stderr ]; then
+        wrong "unexpected words on stderr: $*"
+        cat stderr
+    elif [ -n "$out" ] && ! grep -qF -- "$out" stdout; then
+        wrong "'$out' missing on stdout: $*"
+    else
+        ok
+    fi
+}
+
+# same FILE FILE
+same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
+# has FILE: it is there and not empty
+has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
+lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
+
+# ---- what it says ------------------------------------------------------------------------------------------------------
+
+for option in --steps --rows --hidden --lr --depth --seed --threads --out --help; do
+    expect 0 "  $option " '' --help
+done
+expect 0 'usage: skip_connection' '' -h
+lacks out
+
+expect 2 '' "unknown option --step (--help" --step 5
+expect 2 '' "unknown option --stepsize (--help" --stepsize=5
+expect 2 '' "unexpected argument 'five'" five
+expect 2 '' "unexpected argument '--'" --
+expect 2 '' "--steps needs a value: a whole number from 1 to 1000000" --steps
+expect 2 '' "--out needs a value: DIR" --out
+expect 2 '' "--steps: 'ten' is not a whole number" --steps ten
+expect 2 '' "--steps: '' is not a whole number" --steps ''
+expect 2 '' "--steps: '1.5' is not a whole number" --steps 1.5
+expect 2 '' "--steps: ' 5' is not a whole number" --steps ' 5'
+expect 2 '' "--steps: '5x' is not a whole number" --steps=5x
+expect 2 '' "--steps: 0 is out of range: expected a whole number from 1" --steps 0
+expect 2 '' "--rows: -5 is out of range" --rows -5
+expect 2 '' "--rows: 99999999999999999999999 is out of range" --rows 99999999999999999999999
+expect 2 '' "--seed: -1 is out of range" --seed -1
+expect 2 '' "--depth: 101 is out of range" --depth 101
+expect 2 '' "--lr: 'nan' is not a number" --lr nan
+expect 2 '' "--lr: 'inf' is not a number" --lr=inf
+expect 2 '' "--lr: '0x1p-3' is not a number" --lr 0x1p-3
+expect 2 '' "--lr: '--seed' is not a number" --lr --seed
+expect 2 '' "--lr: 1e999 is out of range" --lr 1e999
+expect 2 '' "--lr: -0.1 is out of range" --lr -0.1
+expect 2 '' "--out: expected DIR, not an empty text" --out ''
+lacks out
+
+# ---- what it writes ----------------------------------------------------------------------------------------------------
+
+expect 0 'data:    first/skip_connection.csv' '' $small --out first
+printf 'step,ffn,skip\n' >header
+head -n 1 first/skip_connection.csv >got && same header got
+head -n 1 first/skip_deep.csv >got && same header got
+printf 'step,block,ffn,skip\n' >header
+head -n 1 first/skip_gradient.csv >got && same header got
+for file in skip_connection skip_deep; do
+    if awk -F, 'NR > 1 && ($1 != NR - 2 || NF != 3 || $2 <= 0 || $3 <= 0) { bad = 1 } END { exit bad || NR != 13 }' \
+        "first/$file.csv"; then ok; else wrong "rows of $file.csv"; fi
+    lacks "first/$file.csv.part"
+done
+# Norms of 4 places before and after; without skip connections less arrives at the input.
+if awk -F, 'NR > 1 && ($1 != (NR > 5 ? 12 : 0) || $2 != (NR - 2) % 4) { bad = 1 }
+            NR == 2 { input = $3; skipped = $4 } NR == 5 { bad = bad || input > $3 / 10 || skipped < $4 / 10 }
+            END { exit bad || NR != 9 }' first/skip_gradient.csv; then ok; else wrong "rows of skip_gradient.csv"; fi
+
+expect 0 '' '' $small --depth 0 --out shallow
+same first/skip_connection.csv shallow/skip_connection.csv
+lacks shallow/skip_deep.csv
+lacks shallow/skip_gradient.csv
+
+# The same seed gives the same bytes, on any number of threads, in any locale, into a folder that has them already.
+for threads in 1 2 3 8; do
+    expect 0 '' '' $small --threads $threads --out "again/with a blank/$threads"
+    for file in skip_connection skip_deep skip_gradient; do
+        same "first/$file.csv" "again/with a blank/$threads/$file.csv"
+    done
+done
+for locale in C C.UTF-8 de_DE.UTF-8; do
+    with=LC_ALL=$locale
+    expect 0 '' '' $small --depth 0 --out first
+    same first/skip_connection.csv shallow/skip_connection.csv
+done
+with=LC_ALL=C
+expect 0 '' '' $small --depth 0 --seed 1 --out other
+if cmp -s first/skip_connection.csv other/skip_connection.csv; then wrong "the seed does not matter"; else ok; fi
+
+# Losses that leave the numbers are data, too.
+expect 0 '' '' --rows 50 --steps 40 --lr 1000 --depth 0 --out wild
+if [ "$(wc -l <wild/skip_connection.csv)" -eq 41 ]; then ok; else wrong "rows with a wild learning rate"; fi
+expect 0 '' '' --rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
+
+# ---- files that cannot be written --------------------------------------------------------------------------------------
+
+: >file
+expect 1 '' '--out file: cannot make the folder file: there is something else of that name' $small --out file
+expect 1 '' '--out file/deep: cannot make the folder file' $small --out file/deep
+expect 1 '' '--out /dev/null/deep: cannot make the folder /dev/null' $small --out /dev/null/deep
+if [ -c /dev/full ]; then
+    cp first/skip_connection.csv before
+    ln -s /dev/full first/skip_connection.csv.part
+    expect 1 '' 'cannot write first/skip_connection.csv.part: No space left on device' $small --out first
+    same before first/skip_connection.csv
+    rm first/skip_connection.csv.part
+    "$program" --help >/dev/full 2>stderr
+    if [ $? -eq 1 ] && grep -qF 'cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
+fi
+mkdir -p taken/skip_connection.csv
+expect 1 '' 'cannot write taken/skip_connection.csv: Is a directory' $small --out taken
+
+# ---- pictures ----------------------------------------------------------------------------------------------------------
+
+mkdir empty
+with=PATH=$folder/empty
+expect 0 'picture: needs gnuplot: sudo apt install gnuplot-nox' '' $small --out "it's here"
+lacks "it's here/skip_connection.png"
+sed -n 's/.*Then: //p' stdout >later
+with=LC_ALL=C
+if command -v gnuplot >/dev/null; then
+    if sh later && [ "$(wc -l <later)" -eq 2 ]; then ok; else wrong "the commands to draw later"; fi
+    for file in skip_connection skip_gradient; do
+        has "it's here/$file.png"
+        has "it's here/$file.svg"
+        rm "it's here/$file.png" "it's here/$file.svg"
+    done
+    expect 0 "picture: it's here/skip_gradient.png, it's here/skip_gradient.svg" '' $small --out "it's here"
+    for file in skip_connection skip_gradient; do
+        has "it's here/$file.png"
+        has "it's here/$file.svg"
+    done
+else
+    echo "gnuplot is not here: pictures not tried"
+fi
+with=KAERU_PLOTS=$folder/empty
+expect 1 '' 'skip_connection.gp: No such file or directory' $small --out first
+printf '#!/bin/sh\nexit 3\n' >empty/gnuplot
+chmod +x empty/gnuplot
+with=PATH=$folder/empty
+expect 1 '' 'gnuplot could not draw' $small --out first
+with=LC_ALL=C
+
+# ---- the experiment ----------------------------------------------------------------------------------------------------
+
+# The ranges of 200 runs of the same experiment in PyTorch, widened by half their distance from the mean.
+bands() {
+    awk -F, '
+        function within(x, low, high) { if (!(x >= low && x <= high)) { print "step " $1 ": " x; bad = 1 } }
+        $1 == "0"  { within($2, 0.92, 1.24);   within($3, 0.029, 0.145);   seen++ }
+        $1 == "10" { within($2, 0.69, 0.95);   within($3, 0.009, 0.037);   seen++ }
+        $1 == "50" { within($2, 0.12, 0.26);   within($3, 0.0017, 0.0057); seen++ }
+        $1 == "99" { within($2, 0.0157, 0.035); within($3, 0.0006, 0.0028); seen++ }
+        END { exit bad || seen != 4 }' "$1"
+}
+for seed in 1 2; do
+    expect 0 '' '' --depth 0 --seed $seed --rows 2000 --out bands
+    if bands bands/skip_connection.csv; then ok; else wrong "losses with seed $seed"; fi
+done
+
+echo "examples: $passed passed, $failed failed"
+[ $failed -eq 0 ]
