@@ -96,6 +96,14 @@ void *arena_alloc(Site at, const char *what, size_t bytes)
     return memset(p, 0, bytes);
 }
 
+void *ag_scratch_at(Site at, size_t n, size_t size)
+{
+    if (context()->depth == 0) ag_misuse(at, "ag_scratch", "no scope is open to own the memory: call ag_begin first");
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
+    return arena_alloc(at, "ag_scratch", bytes);
+}
+
 /* Forbids what lies between two marks: the ended scope's tensors. */
 static void arena_close(Context *c, struct ArenaMark from, struct ArenaMark to)
 {

@@ -119,7 +119,7 @@ bool nn_is_not_matrix(const NamedTensor *p, void *unused)
 
 /* ---- steps -------------------------------------------------------------------------------------------------------- */
 
-static void adam_step(const Optimizer *o, Tensor *w, ParameterState *s, const Group *group, double lr)
+static void adam_step(const Optimizer *o, Tensor *w, ParameterState *s, const Group *group, double lr, double grad_scale)
 {
     ag_adam_update(w, s->first, s->second, &(AgAdam){
         .lr = lr * group->lr_factor,
@@ -127,19 +127,19 @@ static void adam_step(const Optimizer *o, Tensor *w, ParameterState *s, const Gr
         .beta2 = o->adam.beta2,
         .eps = o->adam.eps,
         .weight_decay = group->weight_decay,
-        .grad_scale = 1,
+        .grad_scale = grad_scale,
         .decoupled = o->adam.decoupled,
         .step = s->steps,
     });
 }
 
-static void sgd_step(const Optimizer *o, Tensor *w, ParameterState *s, const Group *group, double lr)
+static void sgd_step(const Optimizer *o, Tensor *w, ParameterState *s, const Group *group, double lr, double grad_scale)
 {
     ag_sgd_update(w, s->first, &(AgSgd){
         .lr = lr * group->lr_factor,
         .momentum = o->sgd.momentum,
         .weight_decay = group->weight_decay,
-        .grad_scale = 1,
+        .grad_scale = grad_scale,
         .nesterov = o->sgd.nesterov,
         .first = s->steps == 1,
     });
@@ -147,14 +147,19 @@ static void sgd_step(const Optimizer *o, Tensor *w, ParameterState *s, const Gro
 
 void nn_optimizer_step(Optimizer *o, double lr)
 {
+    nn_optimizer_step_scaled(o, lr, 1);
+}
+
+void nn_optimizer_step_scaled(Optimizer *o, double lr, double grad_scale)
+{
     o->steps++;
     for (int i = 0; i < o->parameters->n; i++) {
         Tensor *w = o->parameters->item[i].tensor;
         ParameterState *s = &o->state[i];
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
         s->steps++;
-        if (o->is_adam) adam_step(o, w, s, &o->group[s->group], lr);
-        else sgd_step(o, w, s, &o->group[s->group], lr);
+        if (o->is_adam) adam_step(o, w, s, &o->group[s->group], lr, grad_scale);
+        else sgd_step(o, w, s, &o->group[s->group], lr, grad_scale);
         tensor_zero_grad(w);
     }
 }

@@ -65,6 +65,9 @@ char *ag_strdup_at(Site at, const char *s);
 #define ag_alloc(...)  ag_alloc_at(AG_HERE, __VA_ARGS__)
 #define ag_resize(...) ag_resize_at(AG_HERE, __VA_ARGS__)
 #define ag_strdup(...) ag_strdup_at(AG_HERE, __VA_ARGS__)
+/* The same, but owned by the innermost scope, which frees it. */
+void *ag_scratch_at(Site at, size_t n, size_t size);
+#define ag_scratch(...) ag_scratch_at(AG_HERE, __VA_ARGS__)
 
 /* What this thread's tensors use. Buffers that tensors give back are kept for the next ones of that size, so
  * `system_calls`, the times that the system was asked for memory, stands still once shapes repeat. */

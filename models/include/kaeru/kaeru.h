@@ -4,5 +4,8 @@
 
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
+#include "kaeru/attention.h"
+#include "kaeru/transformer.h"
+#include "kaeru/training.h"
 
 #endif

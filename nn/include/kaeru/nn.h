@@ -204,6 +204,8 @@ bool nn_is_matrix(const NamedTensor *p, void *unused);              /* two or mo
 bool nn_is_not_matrix(const NamedTensor *p, void *unused);
 /* One step with this learning rate; gradients are forgotten afterwards (the next backward writes them anew). */
 void nn_optimizer_step(Optimizer *o, double lr);
+/* The same with every gradient multiplied by grad_scale on the way: 1/n where n losses were added up. */
+void nn_optimizer_step_scaled(Optimizer *o, double lr, double grad_scale);
 double nn_optimizer_lr(const Optimizer *o);                         /* the one it was made with */
 int64_t nn_optimizer_steps(const Optimizer *o);                     /* steps taken */
 void nn_optimizer_free(Optimizer *o);

@@ -1,0 +1,43 @@
+/* batch.c: a batch of sentence pairs with its masks, and the loss on it. */
+#include "kaeru/training.h"
+
+Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
+{
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) || tensor_dim(tgt, 1) < 1)
+        ag_misuse(at, "batch_new", "src %s and tgt %s, expected (B,S) and (B,T+1)", shape_text(tensor_shape(src), a),
+                  shape_text(tensor_shape(tgt), b));
+    int64_t length = tensor_dim(tgt, 1);
+    Batch batch = { .src = src, .src_mask = nn_padding_mask_at(at, src, pad) };
+    batch.tgt = ag_slice_at(at, tgt, 1, 0, length - 1);
+    batch.tgt_y = ag_slice_at(at, tgt, 1, 1, length);
+    batch.tgt_mask = nn_causal_padding_mask_at(at, batch.tgt, pad);
+    const int32_t *id = tensor_int_data(batch.tgt_y);
+    for (int64_t i = 0; i < tensor_numel(batch.tgt_y); i++) batch.ntokens += id[i] != pad;
+    return batch;
+}
+
+Tensor *label_smoothing(LabelSmoothing criterion, Tensor *x, Tensor *target)
+{
+    return ag_label_smoothing(x, target, criterion.padding_idx, criterion.smoothing);
+}
+
+Tensor *label_smoothing_targets(LabelSmoothing criterion, Tensor *target, int64_t vocab)
+{
+    int64_t rows = tensor_numel(target);
+    Tensor *dist = tensor_full(SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
+    real *value = tensor_data(dist);
+    const int32_t *id = tensor_int_data(target);
+    for (int64_t i = 0; i < rows; i++) {
+        real *row = value + i * vocab;
+        row[id[i]] = (real)(1 - criterion.smoothing);
+        row[criterion.padding_idx] = 0;
+        for (int64_t j = 0; id[i] == criterion.padding_idx && j < vocab; j++) row[j] = 0;
+    }
+    return dist;
+}
+
+double rate(int64_t step, int64_t model_size, double factor, int64_t warmup)
+{
+    return nn_schedule_noam(step, model_size, factor, warmup);
+}

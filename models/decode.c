@@ -1,0 +1,147 @@
+/* decode.c: from log-probabilities to sentences: greedily, or with several hypotheses at once. */
+#include <string.h>
+
+#include "kaeru/training.h"
+
+/* Log-probabilities of what follows the tokens tgt (B,t): (B,V). */
+static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
+{
+    Tensor *out = decode_next(m, memory, src_mask, tgt, cache);
+    int64_t t = tensor_dim(out, 1);
+    return generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
+}
+
+Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
+{
+    if (max_len < 1) ag_misuse(at, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
+    int64_t rows = tensor_dim(src, 0);
+    Tensor *ys = tensor_ints_at(at, SHAPE(rows, max_len), NULL);
+    int32_t *id = tensor_int_data(ys);
+    bool training = m->module.training;
+    nn_eval(m);
+    Scope whole = ag_begin(AG_NO_GRAD);
+    Cache *cache = transformer_cache_new(m, max_len);
+    Tensor *memory = encode(m, src, src_mask);
+    for (int64_t b = 0; b < rows; b++) id[b * max_len] = start_symbol;
+    for (int64_t t = 1; t < max_len; t++) {
+        Scope step = ag_begin(AG_NO_GRAD);
+        Tensor *last = tensor_ints(SHAPE(rows, 1), NULL);
+        for (int64_t b = 0; b < rows; b++) tensor_int_data(last)[b] = id[b * max_len + t - 1];
+        Tensor *best = ag_argmax(next_log_probs(m, memory, src_mask, last, cache), -1, false);
+        for (int64_t b = 0; b < rows; b++) id[b * max_len + t] = tensor_int_data(best)[b];
+        ag_end(step);
+    }
+    nn_cache_free(cache);
+    ag_end(whole);
+    if (training) nn_train(m);
+    return ys;
+}
+
+/* ---- beam search -------------------------------------------------------------------------------------------------- */
+
+/* One more token behind hypothesis `from`. */
+typedef struct { double log_p; int32_t from, token; } Candidate;
+
+/* Puts a candidate into a list of the n best, best first. */
+static void keep_best(Candidate *best, int *count, int n, Candidate c)
+{
+    if (*count == n && c.log_p <= best[n - 1].log_p) return;
+    int i = *count < n ? (*count)++ : n - 1;
+    for (; i > 0 && best[i - 1].log_p < c.log_p; i--) best[i] = best[i - 1];
+    best[i] = c;
+}
+
+static double penalized(double log_p, int64_t length, double a)
+{
+    return a == 0 ? log_p : log_p / ag_math_pow((5 + (double)length) / 6, a);
+}
+
+/* The search's state: live hypotheses as rows of ids, and the best finished one. */
+typedef struct {
+    int live;
+    int64_t length;
+    double *log_p;
+    int32_t *ids, *next_ids, *done_ids;     /* (beam, max_len) each; the last (max_len) */
+    int64_t done_length;
+    double done_score;
+    int finished;
+} Beam;
+
+static void finish(Beam *b, const int32_t *ids, int64_t length, double score)
+{
+    b->finished++;
+    if (b->done_length > 0 && score <= b->done_score) return;
+    memcpy(b->done_ids, ids, (size_t)length * sizeof *ids);
+    b->done_length = length;
+    b->done_score = score;
+}
+
+/* Extends the hypotheses by the best tokens; those that end are taken out. Returns the rows that live on, in order. */
+static void extend(Beam *b, const real *log_p, int64_t vocab, const BeamOptions *o, Candidate *best, int32_t *rows)
+{
+    int wanted = 2 * o->beam, count = 0;
+    for (int i = 0; i < b->live; i++)
+        for (int64_t v = 0; v < vocab; v++)
+            keep_best(best, &count, wanted, (Candidate){ b->log_p[i] + (double)log_p[i * vocab + v], i, (int32_t)v });
+    int live = 0;
+    for (int i = 0; i < count && live < o->beam; i++) {
+        int32_t *ids = b->next_ids + live * o->max_len;
+        memcpy(ids, b->ids + best[i].from * o->max_len, (size_t)b->length * sizeof *ids);
+        ids[b->length] = best[i].token;
+        if (best[i].token == o->end_symbol) {
+            if (i < o->beam) finish(b, ids, b->length + 1, penalized(best[i].log_p, b->length, o->length_penalty));
+            continue;
+        }
+        rows[live] = best[i].from;
+        best[live++] = best[i];
+    }
+    for (int i = 0; i < live; i++) b->log_p[i] = best[i].log_p;
+    int32_t *swap = b->ids;
+    b->ids = b->next_ids;
+    b->next_ids = swap;
+    b->live = live;
+    b->length++;
+}
+
+/* Memory of the search; the current scope frees it. */
+static Beam beam_new(const BeamOptions *o)
+{
+    size_t n = (size_t)(o->beam * o->max_len);
+    Beam b = { .live = 1, .length = 1 };
+    b.ids = ag_scratch(n, sizeof *b.ids);
+    b.next_ids = ag_scratch(n, sizeof *b.ids);
+    b.done_ids = ag_scratch((size_t)o->max_len, sizeof *b.ids);
+    b.log_p = ag_scratch((size_t)o->beam, sizeof *b.log_p);
+    b.ids[0] = o->start_symbol;
+    return b;
+}
+
+Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
+{
+    if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
+        ag_misuse(at, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and one",
+                  o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
+    bool training = m->module.training;
+    nn_eval(m);
+    Scope whole = ag_begin(AG_NO_GRAD);
+    Candidate *best = ag_scratch((size_t)o.beam * 2, sizeof *best);
+    Beam b = beam_new(&o);
+    Cache *cache = transformer_cache_new(m, o.max_len);
+    Tensor *memory = encode(m, src, src_mask), *rows = tensor_ints(SHAPE(o.beam), NULL);
+    while (b.live > 0 && b.length < o.max_len && b.finished < o.beam) {
+        Scope step = ag_begin(AG_NO_GRAD);
+        Tensor *last = tensor_ints(SHAPE(b.live, 1), NULL);
+        for (int i = 0; i < b.live; i++) tensor_int_data(last)[i] = b.ids[i * o.max_len + b.length - 1];
+        Tensor *p = next_log_probs(m, memory, src_mask, last, cache);
+        extend(&b, tensor_data(p), tensor_dim(p, -1), &o, best, tensor_int_data(rows));
+        nn_cache_select(cache, tensor_int_data(rows), b.live);
+        ag_end(step);
+    }
+    for (int i = 0; i < b.live && b.finished == 0; i++)         /* none came to an end in time: the best of the others */
+        finish(&b, b.ids, b.length, penalized(b.log_p[0], b.length - 1, o.length_penalty));
+    if (score) *score = b.done_score;
+    nn_cache_free(cache);
+    Tensor *found = ag_end_return(whole, tensor_ints(SHAPE(b.done_length), b.done_ids));
+    if (training) nn_train(m);
+    return found;
+}

@@ -1,0 +1,78 @@
+/* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. */
+#ifndef KAERU_TRAINING_H
+#define KAERU_TRAINING_H
+
+#include "kaeru/transformer.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- Batch -------------------------------------------------------------------------------------------------------- */
+
+/* A batch of sentences with its masks. The decoder reads tgt (all but the last token) and is to say tgt_y (all but the
+ * first). The tensors belong to the scope in which batch_new was called. */
+typedef struct {
+    Tensor *src, *src_mask;         /* (B,S), (B,1,S): src != pad */
+    Tensor *tgt, *tgt_y, *tgt_mask; /* (B,T), (B,T), (B,T,T): tgt != pad and causal */
+    int64_t ntokens;                /* tokens of tgt_y that are not pad */
+} Batch;
+/* src (B,S), tgt (B,T+1), both AG_INT. The notebook's pad is 2 by default and 0 in the copy task. */
+Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
+#define batch_new(...) batch_new_at(AG_HERE, __VA_ARGS__)
+
+/* ---- loss and learning rate --------------------------------------------------------------------------------------- */
+
+/* Summed KL divergence between log-probabilities x (N,V) and targets (N) that are smoothed: 1-s on the target, s/(V-2)
+ * elsewhere, nothing at padding_idx; s = 0 is the summed negative log-likelihood. */
+typedef struct { int32_t padding_idx; double smoothing; } LabelSmoothing;
+Tensor *label_smoothing(LabelSmoothing criterion, Tensor *x, Tensor *target);
+/* The row of targets itself, for looking at: (N) -> (N,V). */
+Tensor *label_smoothing_targets(LabelSmoothing criterion, Tensor *target, int64_t vocab);
+
+/* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (5.3). */
+double rate(int64_t step, int64_t model_size, double factor, int64_t warmup);
+
+/* ---- a training epoch --------------------------------------------------------------------------------------------- */
+
+/* Gives the next batch, made in the current scope; false at the end of the epoch. */
+typedef bool NextBatch(void *source, Batch *batch);
+/* What a run has done so far; it goes into checkpoints. */
+typedef struct { int64_t step, accum_step, samples, tokens; } TrainState;
+/* Called after each batch with the loss per token of that batch. */
+typedef void BatchDone(void *arg, const TrainState *state, double loss, double lr);
+
+typedef struct {
+    LabelSmoothing criterion;
+    Optimizer *optimizer;           /* NULL: evaluation, no gradients, no dropout */
+    double factor;                  /* of rate(); step n, from 0, is taken with rate(n, ...) */
+    int64_t model_size, warmup;
+    int accum_iter;                 /* micro-batches a step; 0 and 1: one */
+    BatchDone *done;                /* may be NULL */
+    void *done_arg;
+} EpochOptions;
+/* Runs through all batches; with an optimizer, takes a step after every accum_iter of them (and one for the rest) with
+ * the sum of their gradients divided by the number of their tokens. Returns the loss per token. */
+double run_epoch(EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options, TrainState *state);
+
+/* model's weights become the mean of those in the files. False with ag_error() on a bad file. */
+bool average_checkpoints(void *model, const char *const *paths, int n);
+
+/* ---- decoding ----------------------------------------------------------------------------------------------------- */
+
+/* The likeliest token each time: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol. */
+Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
+#define greedy_decode(...) greedy_decode_at(AG_HERE, __VA_ARGS__)
+
+typedef struct {
+    int beam;
+    int64_t max_len;
+    int32_t start_symbol, end_symbol;
+    double length_penalty;          /* a: scores are divided by ((5 + length) / 6)^a (Wu et al. 2016); 0: none */
+} BeamOptions;
+/* The best sequence found with `beam` hypotheses in parallel: src (1,S) -> (n) ids, start and end included. Its score
+ * goes to *score unless that is NULL. */
+Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
+#define beam_search(...) beam_search_at(AG_HERE, __VA_ARGS__)
+
+#pragma GCC visibility pop
+
+#endif

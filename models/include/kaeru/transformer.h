@@ -1,0 +1,102 @@
+/* transformer.h: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), class for class as in the Annotated
+ * Transformer (Harvard NLP, 2022). Read models/transformer.c beside the notebook.
+ *
+ * Shapes: B batch, S source time, T target time, D = d_model, V vocabulary. Ids are AG_INT; masks are AG_BOOL, true = may
+ * be seen. */
+#ifndef KAERU_TRANSFORMER_H
+#define KAERU_TRANSFORMER_H
+
+#include "kaeru/attention.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- the parts ---------------------------------------------------------------------------------------------------- */
+
+/* Linear and log-softmax: (..,D) -> (..,V) log-probabilities. */
+typedef struct { Module module; Linear *proj; } Generator;
+Generator *generator_new(int64_t d_model, int64_t vocab);
+Tensor *generator(Generator *g, Tensor *x);
+
+/* Row lookup times sqrt(D): ids (B,T) -> (B,T,D). */
+typedef struct { Module module; Embedding *lut; double scale; } Embeddings;
+Embeddings *embeddings_new(int64_t d_model, int64_t vocab);
+Tensor *embeddings(Embeddings *e, Tensor *ids);
+
+/* Self-attention and feed-forward, each in a SublayerConnection: x (B,S,D) -> (B,S,D). */
+typedef struct {
+    Module module;
+    MultiHeadAttention *self_attn;
+    PositionwiseFeedForward *feed_forward;
+    ModuleList *sublayer;
+    int64_t size;
+} EncoderLayer;
+Tensor *encoder_layer(EncoderLayer *l, Tensor *x, Tensor *mask);
+
+/* A stack of N layers and, with pre-norm, a last norm. */
+typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Encoder;
+Tensor *encoder(Encoder *e, Tensor *x, Tensor *mask);
+
+/* As the EncoderLayer, with attention to the encoder's output (memory) between the two. */
+typedef struct {
+    Module module;
+    int64_t size;
+    MultiHeadAttention *self_attn, *src_attn;
+    PositionwiseFeedForward *feed_forward;
+    ModuleList *sublayer;
+} DecoderLayer;
+typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Decoder;
+/* The cache may be NULL; layer i uses its entries 2i (self-attention) and 2i+1 (source attention). */
+Tensor *decoder_layer(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache, int i);
+Tensor *decoder(Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache);
+
+/* ---- the model ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Module module;
+    Encoder *encoder;
+    Decoder *decoder;
+    Sequential *src_embed, *tgt_embed;      /* Embeddings, PositionalEncoding */
+    Generator *generator;
+} EncoderDecoder;
+
+/* What make_model can vary. transformer_defaults() gives the notebook's values: N 6, d_model 512, d_ff 2048, h 8,
+ * dropout 0.1, pre-norm with the notebook's layer norm, ReLU, max_len 5000, nothing shared. */
+typedef struct {
+    int N;
+    int64_t d_model, d_ff;
+    int h;
+    double dropout;
+    NormPlace norm_place;
+    AgNorm norm;
+    Activation activation;
+    int64_t max_len;
+    bool learned_positions;
+    bool share_embeddings;                  /* one table for source, target and generator (equal vocabularies): 3.4 */
+} TransformerOptions;
+TransformerOptions transformer_defaults(void);
+/* Xavier-uniform on every parameter with more than one dimension, embeddings included. Free with nn_free. */
+EncoderDecoder *make_model(int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
+
+/* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. */
+Tensor *encoder_decoder(EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
+Tensor *encode(EncoderDecoder *m, Tensor *src, Tensor *src_mask);                       /* -> memory (B,S,D) */
+Tensor *decode(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
+/* The same for the positions of tgt (B,t) that come after those in the cache (see transformer_cache_new). */
+Tensor *decode_next(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
+/* A cache for this model's decoder and up to `room` target positions. Free with nn_cache_free. */
+Cache *transformer_cache_new(EncoderDecoder *m, int64_t room);
+/* Keeps every attention layer's weights readable after each call (MultiHeadAttention.weights). */
+void transformer_keep_weights(EncoderDecoder *m, bool keep);
+
+/* (1,n,n): position i sees 0..i. */
+Tensor *subsequent_mask(int64_t n);
+
+/* ---- encoder only: predicts masked tokens (Devlin et al. 2018) ---------------------------------------------------- */
+
+typedef struct { Module module; Encoder *encoder; Sequential *embed; Generator *generator; } EncoderOnly;
+EncoderOnly *make_encoder_only(int64_t vocab, TransformerOptions options);
+Tensor *encoder_only(EncoderOnly *m, Tensor *ids, Tensor *mask);                        /* (B,S) (B,1,S) -> (B,S,V) log-probabilities */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,269 @@
+/* transformer.c: "Attention Is All You Need" (Vaswani et al. 2017), in the order and with the names of the Annotated
+ * Transformer. What stands in nn (attention, positions, feed-forward, SublayerConnection, LayerNorm) has the notebook's
+ * names there.
+ *
+ * Two things are said otherwise than in Python. A sublayer is not handed to its connection as a function: the connection
+ * has an in and an out, with the sublayer between them. And the modules are made where they are used, not copied from one
+ * layer: each gets weights of its own. */
+#include "kaeru/transformer.h"
+
+#include <math.h>
+
+/* ---- EncoderDecoder ----------------------------------------------------------------------------------------------- */
+
+/* Take in and process masked src and target sequences. */
+Tensor *encoder_decoder(EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
+{
+    return decode(m, encode(m, src, src_mask), src_mask, tgt, tgt_mask);
+}
+
+Tensor *encode(EncoderDecoder *m, Tensor *src, Tensor *src_mask)
+{
+    return encoder(m->encoder, nn_sequential(m->src_embed, src), src_mask);
+}
+
+Tensor *decode(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
+{
+    return decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
+}
+
+/* ---- Generator: standard linear + softmax generation step --------------------------------------------------------- */
+
+Generator *generator_new(int64_t d_model, int64_t vocab)
+{
+    Generator *g = nn_new(Generator);
+    nn_child(g, proj, nn_linear_new(d_model, vocab));
+    return g;
+}
+
+Tensor *generator(Generator *g, Tensor *x)                                  /* (..,D) -> (..,V) */
+{
+    return ag_log_softmax(nn_linear(g->proj, x), -1);
+}
+
+/* ---- Encoder: a stack of N layers --------------------------------------------------------------------------------- */
+
+/* Pass the input (and mask) through each layer in turn. */
+Tensor *encoder(Encoder *e, Tensor *x, Tensor *mask)                        /* (B,S,D) (B,1,S) -> (B,S,D) */
+{
+    for (int i = 0; i < e->layers->n; i++) x = encoder_layer(nn_item(EncoderLayer, e->layers, i), x, mask);
+    return e->norm ? nn_layer_norm(e->norm, x) : x;
+}
+
+/* Follow Figure 1 (left) for connections. */
+Tensor *encoder_layer(EncoderLayer *l, Tensor *x, Tensor *mask)
+{
+    SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
+    Tensor *h = nn_sublayer_in(sublayer0, x);
+    h = nn_multi_head_attention(l->self_attn, h, h, h, mask);
+    x = nn_sublayer_out(sublayer0, x, h);
+
+    SublayerConnection *sublayer1 = nn_item(SublayerConnection, l->sublayer, 1);
+    h = nn_positionwise_feed_forward(l->feed_forward, nn_sublayer_in(sublayer1, x));
+    return nn_sublayer_out(sublayer1, x, h);
+}
+
+/* ---- Decoder: a stack of N layers with masking -------------------------------------------------------------------- */
+
+Tensor *decoder(Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache)
+{
+    for (int i = 0; i < d->layers->n; i++)
+        x = decoder_layer(nn_item(DecoderLayer, d->layers, i), x, memory, src_mask, tgt_mask, cache, i);
+    return d->norm ? nn_layer_norm(d->norm, x) : x;
+}
+
+/* Follow Figure 1 (right) for connections. */
+Tensor *decoder_layer(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache, int i)
+{
+    Tensor *m = memory;
+    SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
+    Tensor *h = nn_sublayer_in(sublayer0, x);
+    h = nn_multi_head_attention_cached(l->self_attn, h, h, h, tgt_mask, cache, 2 * i);
+    x = nn_sublayer_out(sublayer0, x, h);
+
+    SublayerConnection *sublayer1 = nn_item(SublayerConnection, l->sublayer, 1);
+    h = nn_sublayer_in(sublayer1, x);
+    h = nn_multi_head_attention_cached(l->src_attn, h, m, m, src_mask, cache, 2 * i + 1);
+    x = nn_sublayer_out(sublayer1, x, h);
+
+    SublayerConnection *sublayer2 = nn_item(SublayerConnection, l->sublayer, 2);
+    h = nn_positionwise_feed_forward(l->feed_forward, nn_sublayer_in(sublayer2, x));
+    return nn_sublayer_out(sublayer2, x, h);
+}
+
+/* Mask out subsequent positions. */
+Tensor *subsequent_mask(int64_t n)
+{
+    return nn_causal_mask(n);
+}
+
+/* ---- Embeddings --------------------------------------------------------------------------------------------------- */
+
+static Tensor *embeddings_forward(void *self, Tensor *ids)
+{
+    return embeddings(self, ids);
+}
+
+Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
+{
+    Embeddings *e = nn_new(Embeddings);
+    e->module.forward = embeddings_forward;
+    e->scale = sqrt((double)d_model);
+    nn_child(e, lut, nn_embedding_new(vocab, d_model));
+    return e;
+}
+
+Tensor *embeddings(Embeddings *e, Tensor *ids)                              /* (B,T) -> (B,T,D) */
+{
+    return ag_scale(nn_embedding(e->lut, ids), e->scale, 0);
+}
+
+/* ---- Full model --------------------------------------------------------------------------------------------------- */
+
+TransformerOptions transformer_defaults(void)
+{
+    return (TransformerOptions){ .N = 6, .d_model = 512, .d_ff = 2048, .h = 8, .dropout = 0.1, .norm_place = NN_PRE_NORM,
+                                 .norm = AG_NORM_ANNOTATED, .activation = NN_RELU, .max_len = 5000 };
+}
+
+static ModuleList *sublayers(int n, const TransformerOptions *o)
+{
+    ModuleList *list = nn_list_new();
+    for (int i = 0; i < n; i++)
+        nn_list_add(list, nn_sublayer_connection_new(o->d_model, o->dropout, o->norm_place, o->norm));
+    return list;
+}
+
+static MultiHeadAttention *attention(const TransformerOptions *o)
+{
+    return nn_multi_head_attention_new(o->h, o->d_model, o->dropout);
+}
+
+static PositionwiseFeedForward *feed_forward(const TransformerOptions *o)
+{
+    return nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation);
+}
+
+static EncoderLayer *encoder_layer_new(const TransformerOptions *o)
+{
+    EncoderLayer *l = nn_new(EncoderLayer);
+    nn_child(l, self_attn, attention(o));
+    nn_child(l, feed_forward, feed_forward(o));
+    nn_child(l, sublayer, sublayers(2, o));
+    l->size = o->d_model;
+    return l;
+}
+
+static DecoderLayer *decoder_layer_new(const TransformerOptions *o)
+{
+    DecoderLayer *l = nn_new(DecoderLayer);
+    l->size = o->d_model;
+    nn_child(l, self_attn, attention(o));
+    nn_child(l, src_attn, attention(o));
+    nn_child(l, feed_forward, feed_forward(o));
+    nn_child(l, sublayer, sublayers(3, o));
+    return l;
+}
+
+/* With the norm first, what leaves the stack has none yet: one more (post-norm's last layer ends with one). */
+static LayerNorm *last_norm(const TransformerOptions *o)
+{
+    return nn_layer_norm_new_kind(o->d_model, o->norm);
+}
+
+static Encoder *encoder_new(const TransformerOptions *o)
+{
+    Encoder *e = nn_new(Encoder);
+    nn_child(e, layers, nn_list_new());
+    for (int i = 0; i < o->N; i++) nn_list_add(e->layers, encoder_layer_new(o));
+    if (o->norm_place == NN_PRE_NORM) nn_child(e, norm, last_norm(o));
+    return e;
+}
+
+static Decoder *decoder_new(const TransformerOptions *o)
+{
+    Decoder *d = nn_new(Decoder);
+    nn_child(d, layers, nn_list_new());
+    for (int i = 0; i < o->N; i++) nn_list_add(d->layers, decoder_layer_new(o));
+    if (o->norm_place == NN_PRE_NORM) nn_child(d, norm, last_norm(o));
+    return d;
+}
+
+static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o)
+{
+    Sequential *s = nn_sequential_new();
+    nn_sequential_add(s, embeddings_new(o->d_model, vocab));
+    nn_sequential_add(s, nn_positional_encoding_new_at(AG_HERE, o->d_model, o->dropout, o->max_len, o->learned_positions));
+    return s;
+}
+
+/* This was important from their code: initialize parameters with Glorot / fan_avg. */
+static void xavier(void *model)
+{
+    Parameters *p = nn_parameters(model);
+    for (int i = 0; i < p->n; i++)
+        if (p->item[i].trained && tensor_ndim(p->item[i].tensor) > 1) nn_init_xavier_uniform(p->item[i].tensor, 1);
+    nn_parameters_free(p);
+}
+
+EncoderDecoder *make_model(int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
+{
+    EncoderDecoder *m = nn_new(EncoderDecoder);
+    nn_child(m, encoder, encoder_new(&o));
+    nn_child(m, decoder, decoder_new(&o));
+    nn_child(m, src_embed, embed_and_position(src_vocab, &o));
+    nn_child(m, tgt_embed, embed_and_position(tgt_vocab, &o));
+    nn_child(m, generator, generator_new(o.d_model, tgt_vocab));
+    if (o.share_embeddings) {
+        if (src_vocab != tgt_vocab)
+            ag_misuse(AG_HERE, "make_model", "shared embeddings of %lld and %lld words", (long long)src_vocab, (long long)tgt_vocab);
+        Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
+        nn_tie(nn_item(Embeddings, m->tgt_embed, 0)->lut, weight, table);
+        nn_tie(m->generator->proj, weight, table);
+    }
+    xavier(m);
+    return m;
+}
+
+/* ---- beyond the notebook: generation that remembers, weights to look at, the encoder alone ------------------------- */
+
+Cache *transformer_cache_new(EncoderDecoder *m, int64_t room)
+{
+    Cache *cache = nn_cache_new(2 * m->decoder->layers->n, room);
+    for (int i = 0; i < m->decoder->layers->n; i++) cache->layer[2 * i + 1].fixed = true;
+    return cache;
+}
+
+Tensor *decode_next(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
+{
+    int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
+    Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
+    x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
+    Tensor *mask = t == 1 ? NULL : ag_slice(subsequent_mask(past + t), 1, past, past + t);   /* a last position sees all */
+    return decoder(m->decoder, x, memory, src_mask, mask, cache);
+}
+
+void transformer_keep_weights(EncoderDecoder *m, bool keep)
+{
+    for (int i = 0; i < m->encoder->layers->n; i++)
+        nn_item(EncoderLayer, m->encoder->layers, i)->self_attn->keep_weights = keep;
+    for (int i = 0; i < m->decoder->layers->n; i++) {
+        nn_item(DecoderLayer, m->decoder->layers, i)->self_attn->keep_weights = keep;
+        nn_item(DecoderLayer, m->decoder->layers, i)->src_attn->keep_weights = keep;
+    }
+}
+
+EncoderOnly *make_encoder_only(int64_t vocab, TransformerOptions o)
+{
+    EncoderOnly *m = nn_new(EncoderOnly);
+    nn_child(m, encoder, encoder_new(&o));
+    nn_child(m, embed, embed_and_position(vocab, &o));
+    nn_child(m, generator, generator_new(o.d_model, vocab));
+    xavier(m);
+    return m;
+}
+
+Tensor *encoder_only(EncoderOnly *m, Tensor *ids, Tensor *mask)
+{
+    return generator(m->generator, encoder(m->encoder, nn_sequential(m->embed, ids), mask));
+}
