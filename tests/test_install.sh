@@ -1,8 +1,10 @@
 #!/bin/sh
-# test_install.sh SOURCE BUILD CC: kaeru as its users have it: installed and found by pkg-config, and as a subproject of
+# test_install.sh SOURCE BUILD CC...: kaeru as its users have it: installed and found by pkg-config, and as a subproject of
 # meson, there as a shared library.
 
-source=$1 build=$2 cc=$3
+source=$1 build=$2
+shift 2
+cc=$*
 passed=0
 failed=0
 folder=$(mktemp -d) || exit 1
