@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "misuse.h"
+
 static _Atomic int64_t live, countdown = -1;
 static atomic_bool after, hit;
 
@@ -22,6 +24,32 @@ bool faults_hit(void)
 int64_t faults_live(void)
 {
     return live;
+}
+
+/* Whether the job reached the failing request. */
+static bool reaches(void (*job)(void), int64_t n, bool all_after)
+{
+    ag_memory_trim();
+    int64_t before = live;
+    faults_at(n, all_after);
+    CATCH_MISUSE(job());
+    bool failed = hit;
+    faults_at(-1, false);
+    ag_memory_trim();
+    ck_assert_msg(live == before, "after request %d failed, %d pieces are left", (int)n, (int)(live - before));
+    bool told = strstr(misuse_message, "no memory") != NULL;
+    if (failed && all_after) ck_assert_msg(told, "request %d failed with \"%s\"", (int)n, misuse_message);
+    if (!failed) ck_assert_str_eq(misuse_message, "");
+    return failed;
+}
+
+int64_t faults_everywhere(void (*job)(void), bool all_after)
+{
+    if (!faults_work()) return 0;
+    CATCH_MISUSE(job());                    /* what is asked for once in a program */
+    int64_t n = 0;
+    while (reaches(job, n, all_after)) n++;
+    return n;
 }
 
 #ifdef HAVE_FAULTS

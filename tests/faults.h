@@ -16,4 +16,8 @@ bool faults_hit(void);
 /* Pieces of memory that were handed out and not given back. */
 int64_t faults_live(void);
 
+/* Does the job again and again, in a scope, with the first request for memory failing, then the second, and so on, until
+ * no failing one is reached. Each time nothing may be left. Returns how many requests the job makes (0: cannot work). */
+int64_t faults_everywhere(void (*job)(void), bool all_after);
+
 #endif

@@ -1,0 +1,375 @@
+/* test_optim.c: optimizers, clipping and schedules: what they do to single numbers, and what they leave alone. */
+#include <math.h>
+
+#include "faults.h"
+#include "kaeru/nn.h"
+#include "misuse.h"
+#include "suites.h"
+
+/* A module of one vector and, if wanted, a matrix. */
+typedef struct { Module module; Tensor *vector, *matrix; } Point;
+
+static Point *point_new(double a, double b)
+{
+    Point *p = nn_new(Point);
+    nn_param(p, vector, SHAPE(2));
+    nn_param(p, matrix, SHAPE(1, 2));
+    tensor_data(p->vector)[0] = (real)a;
+    tensor_data(p->vector)[1] = (real)b;
+    return p;
+}
+
+/* Puts the gradient (g, 2g) on t. */
+static void give_gradient(Tensor *t, double g)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *weights = tensor_from(SHAPE(2), (real[]){ (real)g, (real)(2 * g) });
+    ag_backward(ag_sum(ag_mul(t, weights)));
+    ag_end(s);
+}
+
+static double value(const Tensor *t, int i)
+{
+    return (double)tensor_data(t)[i];
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(sgd_by_hand)
+{
+    Point *p = point_new(1, -1);
+    Optimizer *o = nn_sgd_new(p, 0.5);
+    ck_assert_double_eq(nn_optimizer_lr(o), 0.5);
+    give_gradient(p->vector, 3);
+    nn_optimizer_step(o, 0.25);                     /* the step's rate is the argument */
+    ck_assert_double_eq(value(p->vector, 0), 1 - 0.25 * 3);
+    ck_assert_double_eq(value(p->vector, 1), -1 - 0.25 * 6);
+    ck_assert_double_eq(value(p->matrix, 0), 0);
+    ck_assert_int_eq(nn_optimizer_steps(o), 1);
+    nn_optimizer_free(o);
+    nn_free(p);
+    nn_optimizer_free(NULL);
+}
+END_TEST
+
+START_TEST(momentum_starts_with_the_gradient)
+{
+    for (int nesterov = 0; nesterov < 2; nesterov++) {
+        Point *p = point_new(0, 0);
+        Optimizer *o = nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .momentum = 0.5, .nesterov = nesterov });
+        give_gradient(p->vector, 1);
+        nn_optimizer_step(o, 1);                    /* velocity 1 */
+        ck_assert_double_eq(value(p->vector, 0), nesterov ? -1.5 : -1);
+        give_gradient(p->vector, 1);
+        nn_optimizer_step(o, 1);                    /* velocity 1.5 */
+        ck_assert_double_eq(value(p->vector, 0), nesterov ? -1.5 - 1.75 : -2.5);
+        nn_optimizer_free(o);
+        nn_free(p);
+    }
+}
+END_TEST
+
+START_TEST(adam_moves_by_its_rate_at_first)
+{
+    Point *p = point_new(5, 5);
+    Optimizer *o = nn_adam_new(p, 0.1);
+    give_gradient(p->vector, 1000);
+    nn_optimizer_step(o, 0.1);
+    ck_assert_double_eq_tol(value(p->vector, 0), 4.9, 1e-6);
+    ck_assert_double_eq_tol(value(p->vector, 1), 4.9, 1e-6);
+    nn_optimizer_free(o);
+    nn_free(p);
+}
+END_TEST
+
+START_TEST(decay_is_added_or_decoupled)
+{
+    double after[2];
+    for (int decoupled = 0; decoupled < 2; decoupled++) {
+        Point *p = point_new(2, 2);
+        AdamOptions how = nn_adam_options(0.1);
+        how.weight_decay = 0.5;
+        how.decoupled = decoupled;
+        Optimizer *o = nn_adam_new_with(p, how);
+        give_gradient(p->vector, 0);                /* nothing but decay */
+        nn_optimizer_step(o, 0.1);
+        after[decoupled] = value(p->vector, 0);
+        nn_optimizer_free(o);
+        nn_free(p);
+    }
+    ck_assert_double_eq_tol(after[0], 2 - 0.1, 1e-6);           /* as a gradient of 1 */
+    ck_assert_double_eq_tol(after[1], 2 * (1 - 0.1 * 0.5), 1e-6);
+}
+END_TEST
+
+static bool is_called(const NamedTensor *p, void *name)
+{
+    return strcmp(p->name, name) == 0;
+}
+
+START_TEST(groups_have_their_own_decay_and_rate)
+{
+    Point *p = point_new(2, 2);
+    nn_init_constant(p->matrix, 2);
+    AdamOptions how = nn_adamw_options(0.1);
+    how.weight_decay = 0.5;
+    Optimizer *o = nn_adam_new_with(p, how);
+    ck_assert_int_eq(nn_optimizer_group(o, nn_is_not_matrix, NULL, 0, 1), 1);
+    ck_assert_int_eq(nn_optimizer_group(o, is_called, "matrix", 1, 3), 1);
+    ck_assert_int_eq(nn_optimizer_group(o, is_called, "nothing", 1, 3), 0);
+    give_gradient(p->vector, 0);
+    give_gradient(p->matrix, 0);
+    nn_optimizer_step(o, 0.1);
+    ck_assert_double_eq(value(p->vector, 0), 2);
+    ck_assert_double_eq_tol(value(p->matrix, 0), 2 * (1 - 3 * 0.1 * 1), 1e-6);
+    nn_optimizer_free(o);
+    nn_free(p);
+}
+END_TEST
+
+START_TEST(what_has_no_gradient_stays)
+{
+    Point *p = point_new(1, 1);
+    Optimizer *o = nn_adamw_new(p, 0.1);
+    nn_optimizer_step(o, 0.1);                      /* decay does not move it either */
+    ck_assert_double_eq(value(p->vector, 0), 1);
+    give_gradient(p->vector, 1);
+    tensor_zero_grad(p->vector);
+    nn_optimizer_step(o, 0.1);
+    ck_assert_double_eq(value(p->vector, 0), 1);
+
+    give_gradient(p->vector, 1);
+    nn_optimizer_step(o, 0.1);
+    double once = value(p->vector, 0);
+    ck_assert_double_lt(once, 0.95);
+    ck_assert_ptr_null(tensor_grad_data(p->vector));
+    nn_optimizer_step(o, 0.1);                      /* gradients are forgotten */
+    ck_assert_double_eq(value(p->vector, 0), once);
+    ck_assert_int_eq(nn_optimizer_steps(o), 4);
+    nn_optimizer_free(o);
+    nn_free(p);
+}
+END_TEST
+
+START_TEST(a_frozen_parameter_is_left_out)
+{
+    Point *p = point_new(1, 1);
+    tensor_requires_grad(p->vector, false);
+    Optimizer *o = nn_adamw_new(p, 0.1);
+    ck_assert_int_eq(nn_optimizer_group(o, nn_is_not_matrix, NULL, 0, 1), 0);
+    give_gradient(p->matrix, 1);
+    nn_optimizer_step(o, 0.1);
+    ck_assert_double_eq(value(p->vector, 0), 1);
+    ck_assert_double_lt(value(p->matrix, 0), 0);
+    nn_optimizer_free(o);
+    tensor_requires_grad(p->matrix, false);
+    EXPECT_MISUSE("nn_sgd_new: this Point has no trained parameters", nn_sgd_new(p, 0.1));
+    nn_free(p);
+}
+END_TEST
+
+START_TEST(a_tied_weight_is_stepped_once)
+{
+    typedef struct { Module module; Linear *a, *b; } Pair;
+    Pair *pair = nn_new(Pair);
+    nn_child(pair, a, nn_linear_new_no_bias(1, 2));
+    nn_child(pair, b, nn_linear_new_no_bias(1, 2));
+    nn_tie(pair->b, weight, pair->a->weight);
+    Optimizer *o = nn_sgd_new(pair, 1);
+    Scope s = ag_begin(AG_RECORD);
+    double before = value(pair->a->weight, 0);
+    Tensor *x = tensor_ones(SHAPE(1, 1));
+    ag_backward(ag_sum(ag_add(nn_linear(pair->a, x), nn_linear(pair->b, x))));
+    nn_optimizer_step(o, 0.125);
+    ck_assert_double_eq_tol(value(pair->a->weight, 0), before - 0.25, 1e-6);
+    ag_end(s);
+    nn_optimizer_free(o);
+    nn_free(pair);
+}
+END_TEST
+
+START_TEST(clipping_bounds_the_joint_norm)
+{
+    Point *p = point_new(0, 0);
+    give_gradient(p->vector, 3);                    /* (3, 6) and (-2, -4): norm sqrt(9 + 36 + 4 + 16) */
+    give_gradient(p->matrix, -2);
+    double norm = sqrt(65);
+    ck_assert_double_eq_tol(nn_grad_norm(p), norm, 1e-6);
+    ck_assert_double_eq_tol(nn_clip_grad_norm(p, 100), norm, 1e-6);
+    ck_assert_double_eq((double)tensor_grad_data(p->vector)[1], 6);
+    ck_assert_double_eq_tol(nn_clip_grad_norm(p, 2), norm, 1e-6);
+    ck_assert_double_le(nn_grad_norm(p), 2);
+    ck_assert_double_ge(nn_grad_norm(p), 2 - 1e-5);
+    ck_assert_double_eq_tol((double)tensor_grad_data(p->vector)[1], 6 * 2 / norm, 1e-5);
+    nn_zero_grad(p);
+    ck_assert_double_eq(nn_clip_grad_norm(p, 1), 0);
+
+    give_gradient(p->vector, INFINITY);             /* nothing to be saved: left to be seen */
+    give_gradient(p->matrix, 1);
+    ck_assert(isinf(nn_clip_grad_norm(p, 1)));
+    ck_assert_double_eq((double)tensor_grad_data(p->matrix)[0], 1);
+    nn_free(p);
+}
+END_TEST
+
+START_TEST(options_are_checked)
+{
+    Point *p = point_new(0, 0);
+    AdamOptions how = nn_adam_options(1);
+    EXPECT_MISUSE("nn_adam_new: lr is -1, must be 0 or more", nn_adam_new(p, -1));
+    how.beta1 = 1;
+    EXPECT_MISUSE("nn_adam_new: beta1 is 1, must be in [0, 1)", nn_adam_new_with(p, how));
+    how = nn_adam_options(1);
+    how.beta2 = -0.5;
+    EXPECT_MISUSE("nn_adam_new: beta2 is -0.5, must be in [0, 1)", nn_adam_new_with(p, how));
+    how = nn_adam_options(1);
+    how.eps = -1;
+    EXPECT_MISUSE("nn_adam_new: eps is -1, must be 0 or more", nn_adam_new_with(p, how));
+    how = nn_adam_options(1);
+    how.weight_decay = (double)NAN;
+    EXPECT_MISUSE("nn_adam_new: weight_decay is", nn_adam_new_with(p, how));
+    EXPECT_MISUSE("nn_sgd_new: momentum is 0, must be above 0 for Nesterov's",
+                  nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .nesterov = true }));
+    EXPECT_MISUSE("nn_sgd_new: momentum is -1, must be 0 or more", nn_sgd_new_with(p, (SgdOptions){ .momentum = -1 }));
+    EXPECT_MISUSE("test_optim.c", nn_sgd_new(p, -1));
+    nn_free(p);
+}
+END_TEST
+
+/* ---- memory and whole runs ---------------------------------------------------------------------------------------- */
+
+static Sequential *xor_net(void)
+{
+    Sequential *net = nn_sequential_new();
+    nn_sequential_add(net, nn_linear_new(2, 8));
+    nn_sequential_activation(net, NN_TANH);
+    nn_sequential_add(net, nn_linear_new(8, 1));
+    return net;
+}
+
+static double xor_step(Sequential *net, Optimizer *o, double lr)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_from(SHAPE(4, 2), (real[]){ 0, 0, 0, 1, 1, 0, 1, 1 });
+    Tensor *loss = nn_mse_loss(nn_sequential(net, x), tensor_from(SHAPE(4, 1), (real[]){ 0, 1, 1, 0 }));
+    ag_backward(loss);
+    nn_clip_grad_norm(net, 1);
+    nn_optimizer_step(o, lr);
+    double value = tensor_item(loss);
+    ag_end(s);
+    return value;
+}
+
+START_TEST(exclusive_or_is_learned)
+{
+    for (int i = 0; i < 2; i++) {
+        ag_seed(5);
+        Sequential *net = xor_net();
+        Optimizer *o = i == 0 ? nn_adam_new(net, 0.05) : nn_sgd_new_with(net, (SgdOptions){ .lr = 0.1, .momentum = 0.9 });
+        double loss = 1;
+        for (int step = 0; step < 500; step++) loss = xor_step(net, o, nn_optimizer_lr(o));
+        ck_assert_double_lt(loss, 0.01);
+        nn_optimizer_free(o);
+        nn_free(net);
+    }
+}
+END_TEST
+
+START_TEST(training_asks_the_system_for_nothing)
+{
+    Sequential *net = xor_net();
+    Optimizer *o = nn_adamw_new(net, 0.01);
+    for (int step = 0; step < 3; step++) xor_step(net, o, 0.01);
+    AgMemory before = ag_memory();
+    int64_t live = faults_live();
+    for (int step = 0; step < 10000; step++) xor_step(net, o, 0.01);
+    AgMemory after = ag_memory();
+    ck_assert_int_eq(after.system_calls, before.system_calls);
+    ck_assert_uint_eq(after.in_use, before.in_use);
+    ck_assert_uint_eq(after.cached, before.cached);
+    ck_assert_int_eq(faults_live(), live);
+    nn_optimizer_free(o);
+    nn_free(net);
+}
+END_TEST
+
+static void build_and_step(void)
+{
+    Sequential *net = xor_net();
+    Optimizer *o = nn_adam_new(net, 0.1);
+    nn_optimizer_group(o, nn_is_matrix, NULL, 0.1, 1);
+    xor_step(net, o, 0.1);
+    nn_optimizer_free(o);
+    nn_free(net);
+}
+
+START_TEST(memory_that_cannot_be_had_leaks_nothing)
+{
+    ck_assert_int_eq(faults_everywhere(build_and_step, true), faults_everywhere(build_and_step, false));
+}
+END_TEST
+
+/* ---- schedules ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(cosine_has_its_corners)
+{
+    ck_assert_double_eq(nn_schedule_constant(0.3), 0.3);
+    ck_assert_double_eq(nn_schedule_cosine(0, 1, 0.1, 10, 110), 0);
+    ck_assert_double_eq_tol(nn_schedule_cosine(5, 1, 0.1, 10, 110), 0.5, 1e-15);
+    ck_assert_double_eq_tol(nn_schedule_cosine(10, 1, 0.1, 10, 110), 1, 1e-15);
+    ck_assert_double_eq_tol(nn_schedule_cosine(60, 1, 0.1, 10, 110), 0.55, 1e-15);
+    ck_assert_double_eq_tol(nn_schedule_cosine(35, 1, 0.1, 10, 110), 0.1 + 0.9 * 0.5 * (1 + sqrt(0.5)), 1e-15);
+    ck_assert_double_eq(nn_schedule_cosine(110, 1, 0.1, 10, 110), 0.1);
+    ck_assert_double_eq(nn_schedule_cosine(1000000, 1, 0.1, 10, 110), 0.1);
+    ck_assert_double_eq(nn_schedule_cosine(0, 1, 0.1, 0, 100), 1);              /* no warmup */
+    ck_assert_double_eq(nn_schedule_cosine(0, 1, 0.1, 0, 0), 0.1);
+    for (int step = 11; step <= 110; step++)
+        ck_assert(nn_schedule_cosine(step, 1, 0.1, 10, 110) < nn_schedule_cosine(step - 1, 1, 0.1, 10, 110));
+}
+END_TEST
+
+START_TEST(noam_is_the_paper_s)
+{
+    struct { int64_t width, warmup; } curves[] = { { 512, 4000 }, { 512, 8000 }, { 256, 4000 } };
+    for (int i = 0; i < 3; i++) {
+        int64_t width = curves[i].width, warmup = curves[i].warmup;
+        double peak = nn_schedule_noam(warmup, width, 1, warmup);
+        ck_assert_double_eq_tol(peak, pow((double)width, -0.5) * pow((double)warmup, -0.5), 1e-15);
+        for (int64_t step = 1; step <= 20000; step += 37) {
+            double expected = 2 * pow((double)width, -0.5)
+                * fmin(pow((double)step, -0.5), (double)step * pow((double)warmup, -1.5));
+            ck_assert_double_eq_tol(nn_schedule_noam(step, width, 2, warmup), expected, 1e-15);
+            ck_assert(nn_schedule_noam(step, width, 1, warmup) <= peak);
+        }
+        ck_assert_double_eq(nn_schedule_noam(0, width, 1, warmup), nn_schedule_noam(1, width, 1, warmup));
+    }
+    ck_assert_double_eq_tol(nn_schedule_noam(4, 1, 1, 0), 0.5, 1e-15);          /* no warmup: falling at once */
+}
+END_TEST
+
+Suite *optim_suite(void)
+{
+    Suite *suite = suite_create("optim");
+    TCase *steps = tcase_create("steps");
+    tcase_add_test(steps, sgd_by_hand);
+    tcase_add_test(steps, momentum_starts_with_the_gradient);
+    tcase_add_test(steps, adam_moves_by_its_rate_at_first);
+    tcase_add_test(steps, decay_is_added_or_decoupled);
+    tcase_add_test(steps, groups_have_their_own_decay_and_rate);
+    tcase_add_test(steps, what_has_no_gradient_stays);
+    tcase_add_test(steps, a_frozen_parameter_is_left_out);
+    tcase_add_test(steps, a_tied_weight_is_stepped_once);
+    tcase_add_test(steps, clipping_bounds_the_joint_norm);
+    tcase_add_test(steps, options_are_checked);
+    suite_add_tcase(suite, steps);
+    TCase *runs = tcase_create("runs");
+    tcase_add_test(runs, exclusive_or_is_learned);
+    tcase_add_test(runs, training_asks_the_system_for_nothing);
+    tcase_add_test(runs, memory_that_cannot_be_had_leaks_nothing);
+    suite_add_tcase(suite, runs);
+    TCase *schedules = tcase_create("schedules");
+    tcase_add_test(schedules, cosine_has_its_corners);
+    tcase_add_test(schedules, noam_is_the_paper_s);
+    suite_add_tcase(suite, schedules);
+    return suite;
+}
