@@ -5,6 +5,7 @@
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$2
 export KAERU_PLOTS
+[ -x "$program" ] || { echo "test_examples.sh: no program $1"; exit 1; }
 passed=0
 failed=0
 folder=$(mktemp -d) || exit 1
@@ -90,10 +91,10 @@ lacks out
 
 expect 0 'data:    first/skip_connection.csv' '' $small --out first
 printf 'step,ffn,skip\n' >header
-head -n 1 first/skip_connection.csv >got && same header got
-head -n 1 first/skip_deep.csv >got && same header got
+head -n 1 first/skip_connection.csv >got; same header got
+head -n 1 first/skip_deep.csv >got; same header got
 printf 'step,block,ffn,skip\n' >header
-head -n 1 first/skip_gradient.csv >got && same header got
+head -n 1 first/skip_gradient.csv >got; same header got
 for file in skip_connection skip_deep; do
     if awk -F, 'NR > 1 && ($1 != NR - 2 || NF != 3 || $2 <= 0 || $3 <= 0) { bad = 1 } END { exit bad || NR != 13 }' \
         "first/$file.csv"; then ok; else wrong "rows of $file.csv"; fi

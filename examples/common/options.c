@@ -76,19 +76,19 @@ static const char *expectation(const Option *o, char text[96])
 static void print_options(const Option *o)
 {
     for (; o->kind != OPTION_END; o++) {
-        char left[64], range[96];
+        char left[64];
         snprintf(left, sizeof left, "--%s %s", o->name, o->unit ? o->unit : "");
         printf("  %-16s %s", left, o->help);
         switch (o->kind) {
         case OPTION_INT:
-            printf(" (%s; default %lld)", expectation(o, range), (long long)*(int64_t *)o->value);
+            printf(" (default %lld; %.0f to %.0f)", (long long)*(int64_t *)o->value, o->low, o->high);
             break;
         case OPTION_REAL:
-            printf(" (%s; default %g)", expectation(o, range), *(double *)o->value);
+            printf(" (default %g; %g to %g)", *(double *)o->value, o->low, o->high);
             break;
         case OPTION_TEXT:
             if (*(const char **)o->value) {
-                printf(" (default: %s)", *(const char **)o->value);
+                printf(" (default %s)", *(const char **)o->value);
             }
             break;
         default:
