@@ -225,6 +225,7 @@ static void abandon(AgOwned *self)
 
 void file_abandon(FileWriter *w)
 {
+    if (!w) return;
     ag_disown(&w->owned);
     abandon(&w->owned);
 }
@@ -314,16 +315,22 @@ static int bring_to_disk(int fd, bool folder)
     return errno;
 }
 
+bool file_finish(FileWriter *w)
+{
+    if (w->fd < 0) return !w->error;
+    if (!w->error) w->error = bring_to_disk(w->fd, false);
+    if (close(w->fd) != 0 && !w->error) w->error = errno;
+    w->fd = -1;
+    return !w->error || fail(w->path, "cannot be written", w->error);
+}
+
 bool file_commit(FileWriter *w)
 {
-    int error = w->error ? w->error : bring_to_disk(w->fd, false);
-    if (close(w->fd) != 0 && !error) error = errno;
-    w->fd = -1;
-    bool done = !error || fail(w->path, "cannot be written", error);
+    bool done = file_finish(w);
     if (done && rename(w->temporary, w->target) != 0) done = fail(w->path, "cannot be replaced", errno);
     if (done) {
         w->ours = false;
-        error = bring_to_disk(w->folder, true);
+        int error = bring_to_disk(w->folder, true);
         if (error) done = fail(w->path, "was replaced, but may not be on the disk yet", error);
     }
     file_abandon(w);

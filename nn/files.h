@@ -18,7 +18,7 @@
 char *file_read(Region *region, const char *path, size_t limit, size_t *size);
 
 /* A file seen as memory. Who shortens it meanwhile ends this program: use it for files that are too large to read. */
-typedef struct { AgOwned owned; const char *bytes; size_t size; } FileMap;
+typedef struct FileMap { AgOwned owned; const char *bytes; size_t size; } FileMap;
 FileMap *file_map(const char *path);
 void file_unmap(FileMap *map);                                      /* NULL is fine */
 
@@ -43,9 +43,11 @@ typedef struct FileWriter FileWriter;
 FileWriter *file_replace(const char *path);
 /* Failure is remembered until file_commit. */
 void file_write(FileWriter *w, const void *bytes, size_t n);
-/* Ends the writer; true if the new file is in place and on the disk. */
+/* Brings what was written to the disk, so that little is left that could fail: for several files that belong together. */
+bool file_finish(FileWriter *w);
+/* Does so, if that was not done, and ends the writer; true if the new file is in place and on the disk. */
 bool file_commit(FileWriter *w);
-/* Ends the writer and leaves the old file. */
+/* Ends the writer and leaves the old file; NULL is fine. */
 void file_abandon(FileWriter *w);
 
 #endif

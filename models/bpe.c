@@ -1,0 +1,206 @@
+/* bpe.c: from bytes to ids and back. */
+#include "kaeru/bpe.h"
+
+#include <string.h>
+
+#include "bpe_parts.h"
+#include "bpe_words.h"
+
+enum { CACHE_SLOTS = 1 << 15 };
+
+/* ---- birth and end ----------------------------------------------------------------------------------------------- */
+
+/* The rank of the merge of this pair; -1 if there is none. */
+static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
+{
+    for (size_t i = bpe_hash_pair(left, right) & (b->n_slots - 1);; i = (i + 1) & (b->n_slots - 1)) {
+        int32_t rank = b->slot[i];
+        if (rank < 0 || (b->merge[rank].left == left && b->merge[rank].right == right)) return rank;
+    }
+}
+
+Bpe *bpe_new(Region *region, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges)
+{
+    Bpe *b = region_alloc(region, 1, sizeof *b);
+    *b = (Bpe){ .region = region, .token = token, .n_tokens = n_tokens, .end_of_text = -1, .merge = merge,
+                .n_merges = n_merges, .n_slots = 1024 };
+    for (int32_t id = 0; id < n_tokens; id++) {
+        if (token[id].size == 1) b->of_byte[(unsigned char)token[id].text[0]] = id;
+        if (strcmp(token[id].text, BPE_END_OF_TEXT) == 0) b->end_of_text = id;
+    }
+    while (b->n_slots / 2 < (size_t)n_merges) b->n_slots *= 2;
+    b->slot = region_alloc(region, b->n_slots, sizeof *b->slot);
+    for (size_t i = 0; i < b->n_slots; i++) b->slot[i] = -1;
+    for (int32_t rank = 0; rank < n_merges; rank++) {
+        size_t i = bpe_hash_pair(merge[rank].left, merge[rank].right) & (b->n_slots - 1);
+        while (b->slot[i] >= 0) i = (i + 1) & (b->n_slots - 1);
+        b->slot[i] = rank;
+    }
+    b->cache = region_alloc(region, CACHE_SLOTS, sizeof *b->cache);
+    return b;
+}
+
+void bpe_free(Bpe *bpe)
+{
+    if (bpe) region_free(bpe->region);
+}
+
+int32_t bpe_size(const Bpe *bpe)
+{
+    return bpe->n_tokens;
+}
+
+int32_t bpe_end_of_text(const Bpe *bpe)
+{
+    return bpe->end_of_text;
+}
+
+const char *bpe_token(const Bpe *bpe, int32_t id, size_t *n)
+{
+    if (id < 0 || id >= bpe->n_tokens) return NULL;
+    *n = bpe->token[id].size;
+    return bpe->token[id].text;
+}
+
+/* ---- one word ---------------------------------------------------------------------------------------------------- */
+
+static void push(uint64_t *heap, size_t n, uint64_t chance)
+{
+    while (n > 0 && heap[(n - 1) / 2] > chance) {
+        heap[n] = heap[(n - 1) / 2];
+        n = (n - 1) / 2;
+    }
+    heap[n] = chance;
+}
+
+/* Removes the smallest of n. */
+static void pop(uint64_t *heap, size_t n)
+{
+    uint64_t last = heap[n - 1];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < n - 1; i = child) {
+        if (child + 1 < n - 1 && heap[child + 1] < heap[child]) child++;
+        if (heap[child] >= last) break;
+        heap[i] = heap[child];
+    }
+    heap[i] = last;
+}
+
+/* Notes that symbol `place` and the next one could be merged, if they could. Returns the heap's new size. */
+static size_t consider(Bpe *b, size_t n, int32_t place)
+{
+    int32_t after = place < 0 ? -1 : b->symbol[place].after;
+    int32_t rank = after < 0 ? -1 : find_rank(b, b->symbol[place].id, b->symbol[after].id);
+    if (rank < 0) return n;
+    push(b->chance, n, (uint64_t)rank << 32 | (uint32_t)place);
+    return n + 1;
+}
+
+/* Encodes a word of n bytes; returns how many ids it has. The chance of the smallest rank, at equal ranks the leftmost,
+ * is taken each time: n log n steps. One whose symbols have changed since it was noted is passed over. */
+static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
+{
+    if (n > INT32_MAX) ag_misuse(AG_HERE, "bpe_encode", "a word of %zu bytes is too long", n);
+    if (n > b->room) {
+        b->symbol = region_resize(b->region, b->symbol, b->room, 2 * n, sizeof *b->symbol);
+        b->chance = region_resize(b->region, b->chance, 3 * b->room, 6 * n, sizeof *b->chance);
+        b->room = 2 * n;
+    }
+    BpeSymbol *symbol = b->symbol;
+    size_t chances = 0, count = 0;
+    for (size_t i = 0; i < n; i++)
+        symbol[i] = (BpeSymbol){ b->of_byte[(unsigned char)text[i]], (int32_t)i - 1, i + 1 < n ? (int32_t)i + 1 : -1 };
+    for (size_t i = 0; i < n; i++) chances = consider(b, chances, (int32_t)i);
+    while (chances > 0) {
+        const BpeMerge *merge = &b->merge[b->chance[0] >> 32];
+        int32_t place = (int32_t)(uint32_t)b->chance[0];
+        pop(b->chance, chances--);
+        int32_t after = symbol[place].after;
+        if (symbol[place].id != merge->left || after < 0 || symbol[after].id != merge->right) continue;
+        symbol[place].id = merge->result;
+        symbol[place].after = symbol[after].after;
+        symbol[after].id = -1;
+        if (symbol[place].after >= 0) symbol[symbol[place].after].before = place;
+        chances = consider(b, chances, symbol[place].before);
+        chances = consider(b, chances, place);
+    }
+    for (int32_t i = 0; i >= 0; i = symbol[i].after) ids[count++] = symbol[i].id;
+    return count;
+}
+
+/* The same from memory, if the word is short and was the last one to have its slot. */
+static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
+{
+    if (n > BPE_CACHED_BYTES) return merge_word(b, text, n, ids);
+    BpeCached *c = &b->cache[word_hash(text, n) & (CACHE_SLOTS - 1)];
+    if (c->size == n && memcmp(c->text, text, n) == 0) {
+        for (int i = 0; i < c->count; i++) ids[i] = c->id[i];
+        return c->count;
+    }
+    size_t count = merge_word(b, text, n, ids);
+    if (count <= BPE_CACHED_IDS) {
+        c->size = (uint8_t)n;
+        c->count = (uint8_t)count;
+        memcpy(c->text, text, n);
+        memcpy(c->id, ids, count * sizeof *ids);
+    }
+    return count;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+typedef struct { Region *region; int32_t *id; size_t n, room; } Ids;
+
+/* Makes room for `more` ids. */
+static void reserve(Ids *ids, size_t more)
+{
+    if (more <= ids->room - ids->n) return;
+    size_t room = 2 * ids->room + more;
+    ids->id = region_resize(ids->region, ids->id, ids->room, room, sizeof *ids->id);
+    ids->room = room;
+}
+
+int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
+{
+    Ids ids = { .region = region_new() };
+    reserve(&ids, n / 3 + 64);
+    bool special = mode == BPE_SPECIAL && bpe->end_of_text >= 0;
+    for (size_t at = 0; at < n;) {
+        size_t end = special ? at + bpe_find_end_of_text(text + at, n - at) : n;
+        for (size_t length; at < end; at += length) {
+            length = bpe_word(text + at, end - at);
+            reserve(&ids, length);
+            ids.n += encode_word(bpe, text + at, length, ids.id + ids.n);
+        }
+        if (end == n) break;
+        reserve(&ids, 1);
+        ids.id[ids.n++] = bpe->end_of_text;
+        at = end + strlen(BPE_END_OF_TEXT);
+    }
+    int32_t *result = ag_alloc(ids.n, sizeof *result);
+    if (ids.n) memcpy(result, ids.id, ids.n * sizeof *result);
+    *count = ids.n;
+    region_free(ids.region);
+    return result;
+}
+
+char *bpe_decode(const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
+{
+    size_t size = 0, part;
+    for (size_t i = 0; i < count; i++) {
+        if (!bpe_token(bpe, ids[i], &part)) {
+            ag_refuse("id %d at place %zu is not in the vocabulary of %d tokens", (int)ids[i], i, (int)bpe->n_tokens);
+            return NULL;
+        }
+        if (part > SIZE_MAX - 1 - size) ag_misuse(AG_HERE, "bpe_decode", "the text is too long");
+        size += part;
+    }
+    char *text = ag_alloc(size + 1, 1), *p = text;
+    for (size_t i = 0; i < count; i++) {
+        const char *bytes = bpe_token(bpe, ids[i], &part);
+        memcpy(p, bytes, part);
+        p += part;
+    }
+    *n = size;
+    return text;
+}

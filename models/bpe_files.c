@@ -1,0 +1,225 @@
+/* bpe_files.c: vocab.json and merges.txt. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bpe_parts.h"
+#include "files.h"
+#include "utf8.h"
+#include "vocab_file.h"
+
+enum { MAX_MERGES_FILE = 1 << 28 };                 /* bytes */
+static const char version[] = "#version: 0.2\n";
+
+/* ---- bytes as characters ----------------------------------------------------------------------------------------- */
+
+/* Bytes whose Latin-1 character prints stand for themselves. */
+static bool prints(int byte)
+{
+    return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+}
+
+void bpe_byte_codes(uint32_t code[256])
+{
+    uint32_t next = 256;
+    for (int i = 0; i < 256; i++) code[i] = prints(i) ? (uint32_t)i : next++;
+}
+
+void bpe_byte_order(uint8_t byte[256])
+{
+    int n = 0;
+    for (int i = 0; i < 256; i++)
+        if (prints(i)) byte[n++] = (uint8_t)i;
+    for (int i = 0; i < 256; i++)
+        if (!prints(i)) byte[n++] = (uint8_t)i;
+}
+
+/* The byte for each code point; -1: none. */
+enum { CODES = 512 };
+typedef struct { int16_t byte[CODES]; } Alphabet;
+
+static Alphabet alphabet(void)
+{
+    Alphabet a;
+    uint32_t code[256];
+    bpe_byte_codes(code);
+    for (int i = 0; i < CODES; i++) a.byte[i] = -1;
+    for (int i = 0; i < 256; i++) a.byte[code[i]] = (int16_t)i;
+    return a;
+}
+
+/* A token's text as bytes, which are not more; false if a character stands for none. */
+static bool to_bytes(const Alphabet *a, const char *text, size_t size, char *bytes, size_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < size;) {
+        uint32_t code = CODES;
+        int length = utf8_decode(text + i, size - i, &code);
+        if (!length || code >= CODES || a->byte[code] < 0) return false;
+        bytes[(*n)++] = (char)a->byte[code];
+        i += (size_t)length;
+    }
+    return true;
+}
+
+/* A token's bytes as text, in memory of the region. */
+static Word to_text(Region *region, const uint32_t code[256], Word token)
+{
+    char *text = region_alloc(region, 2 * token.size + 1, 1), out[4];
+    size_t n = 0;
+    for (size_t i = 0; i < token.size; i++) {
+        size_t length = (size_t)utf8_encode(code[(unsigned char)token.text[i]], out);
+        memcpy(text + n, out, length);
+        n += length;
+    }
+    return (Word){ text, n };
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Turns the tokens of vocab.json into bytes, and checks that they are enough. */
+static bool read_tokens(Region *region, const Alphabet *a, const char *path, const Word *text, int32_t n, Word *token)
+{
+    char quoted[UTF8_QUOTE];
+    bool seen[256] = { false };
+    for (int32_t id = 0; id < n; id++) {
+        char *bytes = region_alloc(region, text[id].size + 1, 1);
+        size_t size;
+        if (!to_bytes(a, text[id].text, text[id].size, bytes, &size) || size == 0)
+            return ag_refuse("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
+                             utf8_quote(text[id].text, text[id].size, quoted));
+        token[id] = (Word){ bytes, size };
+        if (size == 1) seen[(unsigned char)bytes[0]] = true;
+    }
+    for (int i = 0; i < 256; i++)
+        if (!seen[i]) return ag_refuse("%s: expected a token for each byte, found none for byte 0x%02X", path, i);
+    return true;
+}
+
+typedef struct {
+    const char *path, *vocab_path;
+    const Alphabet *alphabet;
+    const WordTable *tokens;
+    size_t line;
+} MergeReader;
+
+/* The id of a token given as text, and its bytes at `bytes`. */
+static bool find_token(const MergeReader *r, const char *text, size_t size, char *bytes, size_t *n, int32_t *id)
+{
+    char quoted[UTF8_QUOTE];
+    *id = to_bytes(r->alphabet, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
+    return *id >= 0 || ag_refuse("%s: line %zu: token %s is not in %s", r->path, r->line,
+                                 utf8_quote(text, size, quoted), r->vocab_path);
+}
+
+static bool read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge)
+{
+    char quoted[UTF8_QUOTE];
+    const char *space = memchr(text, ' ', size);
+    size_t left = space ? (size_t)(space - text) : size, n, more;
+    if (left == 0 || left + 1 >= size || memchr(space + 1, ' ', size - left - 1))
+        return ag_refuse("%s: line %zu: expected two tokens and one space between them, found %s", r->path, r->line,
+                         utf8_quote(text, size, quoted));
+    if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
+    if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
+    merge->result = word_table_find(r->tokens, bytes, n + more);
+    return merge->result >= 0 || ag_refuse("%s: line %zu: merging %s makes a token that is not in %s", r->path, r->line,
+                                           utf8_quote(text, size, quoted), r->vocab_path);
+}
+
+/* Merges by line; the numbers of the two tokens, as a word of a table, show whether a pair was there before. */
+static bool read_merges(MergeReader *r, Region *region, const char *text, size_t size, BpeMerge *merge, int32_t *n)
+{
+    WordTable *pairs = word_table_new(region);
+    char *bytes = region_alloc(region, size + 1, 1), quoted[UTF8_QUOTE];
+    *n = 0;
+    for (size_t at = 0, length; at < size; at += length + 1) {
+        const char *end = memchr(text + at, '\n', size - at);
+        length = end ? (size_t)(end - text) - at : size - at;
+        size_t kept = length > 0 && text[at + length - 1] == '\r' ? length - 1 : length;
+        r->line++;
+        if (r->line == 1 && kept >= 8 && memcmp(text + at, "#version", 8) == 0) continue;
+        if (!read_merge(r, text + at, kept, bytes, &merge[*n])) return false;
+        if (word_table_add(pairs, (const char *)&merge[*n], 2 * sizeof(int32_t)) != *n)
+            return ag_refuse("%s: line %zu: expected each merge once, found %s again", r->path, r->line,
+                             utf8_quote(text + at, kept, quoted));
+        ++*n;
+    }
+    return true;
+}
+
+static size_t count_lines(const char *text, size_t size)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < size; i++) n += text[i] == '\n';
+    return n;
+}
+
+/* What is only needed while reading lies in the region `work`. */
+static Bpe *read_both(Region *region, Region *work, const char *vocab_path, const char *merges_path)
+{
+    Alphabet a = alphabet();
+    int32_t n, n_merges;
+    const Word *in_file = vocab_read(work, vocab_path, &n);
+    if (!in_file) return NULL;
+    Word *token = region_alloc(region, (size_t)n, sizeof *token);
+    if (!read_tokens(region, &a, vocab_path, in_file, n, token)) return NULL;
+    WordTable *tokens = word_table_new(work);
+    for (int32_t id = 0; id < n; id++) word_table_add(tokens, token[id].text, token[id].size);
+
+    size_t size;
+    const char *text = file_read(work, merges_path, MAX_MERGES_FILE, &size);
+    if (!text) return NULL;
+    BpeMerge *merge = region_alloc(region, count_lines(text, size), sizeof *merge);
+    MergeReader r = { merges_path, vocab_path, &a, tokens, 0 };
+    if (!read_merges(&r, work, text, size, merge, &n_merges)) return NULL;
+    return bpe_new(region, token, n, merge, n_merges);
+}
+
+Bpe *bpe_open(const char *vocab_path, const char *merges_path)
+{
+    Region *region = region_new(), *work = region_new();
+    Bpe *b = read_both(region, work, vocab_path, merges_path);
+    region_free(work);
+    if (!b) region_free(region);
+    return b;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static bool write_both(const Bpe *b, Region *work, const char *vocab_path, const char *merges_path)
+{
+    uint32_t code[256];
+    bpe_byte_codes(code);
+    Word *token = region_alloc(work, (size_t)b->n_tokens, sizeof *token);
+    for (int32_t id = 0; id < b->n_tokens; id++) token[id] = to_text(work, code, b->token[id]);
+    size_t size;
+    const char *text = vocab_text(work, token, b->n_tokens, &size);
+    size_t merges_size = strlen(version);
+    for (int32_t i = 0; i < b->n_merges; i++)
+        merges_size += token[b->merge[i].left].size + token[b->merge[i].right].size + 2;
+    char *merges = region_alloc(work, merges_size + 1, 1), *p = merges + sprintf(merges, "%s", version);
+    for (int32_t i = 0; i < b->n_merges; i++)
+        p += sprintf(p, "%s %s\n", token[b->merge[i].left].text, token[b->merge[i].right].text);
+
+    FileWriter *vocab_file = text ? file_replace(vocab_path) : NULL;
+    FileWriter *merges_file = vocab_file ? file_replace(merges_path) : NULL;
+    if (merges_file) {
+        file_write(vocab_file, text, size);
+        file_write(merges_file, merges, merges_size);
+    }
+    if (merges_file && file_finish(vocab_file) && file_finish(merges_file)) {
+        bool first = file_commit(vocab_file);
+        return file_commit(merges_file) && first;
+    }
+    file_abandon(vocab_file);
+    file_abandon(merges_file);
+    return false;
+}
+
+bool bpe_save(const Bpe *bpe, const char *vocab_path, const char *merges_path)
+{
+    Region *work = region_new();
+    bool done = write_both(bpe, work, vocab_path, merges_path);
+    region_free(work);
+    return done;
+}

@@ -1,0 +1,131 @@
+/* char_vocab.c: one id for each character of a text. */
+#include <string.h>
+
+#include "kaeru/text.h"
+#include "region.h"
+#include "utf8.h"
+#include "vocab_file.h"
+
+enum { CODES = 0x110000 };
+
+struct CharVocab {
+    Region *region;
+    int32_t n;
+    Word *token;                            /* by id */
+    int32_t *id;                            /* by code point, up to `last`; -1: not in the vocabulary */
+    uint32_t last;
+};
+
+static CharVocab *make(Region *region, const Word *token, int32_t n)
+{
+    CharVocab *v = region_alloc(region, 1, sizeof *v);
+    *v = (CharVocab){ .region = region, .n = n };
+    v->token = region_alloc(region, (size_t)n, sizeof *v->token);
+    uint32_t *code = region_alloc(region, (size_t)n, sizeof *code);
+    for (int32_t i = 0; i < n; i++) {
+        v->token[i] = token[i];
+        utf8_decode(token[i].text, token[i].size, &code[i]);
+        if (code[i] > v->last) v->last = code[i];
+    }
+    v->id = region_alloc(region, (size_t)v->last + 1, sizeof *v->id);
+    for (uint32_t c = 0; c <= v->last; c++) v->id[c] = -1;
+    for (int32_t i = 0; i < n; i++) v->id[code[i]] = i;
+    return v;
+}
+
+CharVocab *char_vocab_new(const char *text, size_t n)
+{
+    if (!text_check("the text", text, n)) return NULL;
+    Region *region = region_new();
+    bool *seen = region_alloc(region, CODES, sizeof *seen);
+    int32_t count = 0;
+    uint32_t code;
+    for (size_t i = 0; i < n; i += (size_t)utf8_decode(text + i, n - i, &code)) {
+        utf8_decode(text + i, n - i, &code);
+        count += !seen[code];
+        seen[code] = true;
+    }
+    Word *token = region_alloc(region, (size_t)count, sizeof *token);
+    int32_t id = 0;
+    for (code = 0; code < CODES; code++) {
+        if (!seen[code]) continue;
+        char bytes[4];
+        size_t size = (size_t)utf8_encode(code, bytes);
+        token[id++] = (Word){ region_text(region, bytes, size), size };
+    }
+    return make(region, token, count);
+}
+
+CharVocab *char_vocab_open(const char *path)
+{
+    Region *region = region_new();
+    int32_t n;
+    const Word *token = vocab_read(region, path, &n);
+    bool good = token != NULL;
+    for (int32_t i = 0; good && i < n; i++) {
+        uint32_t code;
+        char quoted[UTF8_QUOTE];
+        if (token[i].size && (size_t)utf8_decode(token[i].text, token[i].size, &code) == token[i].size) continue;
+        good = ag_refuse("%s: expected single characters, found %s", path,
+                         utf8_quote(token[i].text, token[i].size, quoted));
+    }
+    if (good) return make(region, token, n);
+    region_free(region);
+    return NULL;
+}
+
+bool char_vocab_save(const CharVocab *v, const char *path)
+{
+    return vocab_write(path, v->token, v->n);
+}
+
+void char_vocab_free(CharVocab *v)
+{
+    if (v) region_free(v->region);
+}
+
+int32_t char_vocab_size(const CharVocab *v)
+{
+    return v->n;
+}
+
+int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_t *count)
+{
+    size_t characters = 0;
+    for (size_t i = 0; i < n; i++) characters += ((unsigned char)text[i] & 0xc0) != 0x80;
+    int32_t *ids = ag_alloc(characters, sizeof *ids), id = 0;
+    size_t k = 0;
+    for (size_t i = 0, length; i < n; i += length) {
+        uint32_t code;
+        char quoted[UTF8_QUOTE];
+        length = (size_t)utf8_decode(text + i, n - i, &code);
+        id = length && code <= v->last && v->n ? v->id[code] : -1;
+        if (id >= 0) {
+            ids[k++] = id;
+            continue;
+        }
+        if (length) ag_refuse("%s (U+%04X) at byte %zu is not in the vocabulary", utf8_quote(text + i, length, quoted),
+                              (unsigned)code, i);
+        else text_check("the text", text, n);
+        ag_free(ids);
+        return NULL;
+    }
+    *count = k;
+    return ids;
+}
+
+char *char_vocab_decode(const CharVocab *v, const int32_t *ids, size_t count, size_t *n)
+{
+    char *text = ag_alloc(count + 1, 4);            /* bytes a character, at most */
+    *n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ids[i] < 0 || ids[i] >= v->n) {
+            ag_refuse("id %d at place %zu is not in the vocabulary of %d characters", (int)ids[i], i, (int)v->n);
+            ag_free(text);
+            return NULL;
+        }
+        memcpy(text + *n, v->token[ids[i]].text, v->token[ids[i]].size);
+        *n += v->token[ids[i]].size;
+    }
+    return text;
+}

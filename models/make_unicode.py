@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Writes unicode_table.h, the classes of all characters that GPT-2's splitting rule asks for.
+
+    python3 models/make_unicode.py > models/unicode_table.h
+
+The tables must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
+Python's own unicodedata is older, `pip install unicodedata2==16.0.0`.
+"""
+import sys
+
+UNICODE = "16.0.0"
+OTHER, LETTER, NUMBER, SPACE = range(4)
+# The property White_Space, for which unicodedata has no function.
+SPACES = [*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+BLOCK = 128     # characters; four to a byte
+WIDTH = 120
+
+
+def load():
+    for name in "unicodedata", "unicodedata2":
+        try:
+            module = __import__(name)
+        except ImportError:
+            continue
+        if module.unidata_version == UNICODE:
+            return module
+    sys.exit(f"make_unicode.py: needs the tables of Unicode {UNICODE}: pip install unicodedata2=={UNICODE}")
+
+
+def array(name, numbers):
+    lines = [""]
+    for number in numbers:
+        item = f" {number},"
+        if len(lines[-1]) + len(item) > WIDTH - 3:
+            lines.append("")
+        lines[-1] += item
+    body = "\n".join("   " + line for line in lines)
+    return f"static const uint8_t {name}[{len(numbers)}] = {{\n{body}\n}};"
+
+
+def main():
+    unicode = load()
+
+    def class_of(code):
+        if code in SPACES:
+            return SPACE
+        return {"L": LETTER, "N": NUMBER}.get(unicode.category(chr(code))[0], OTHER)
+
+    blocks, index = {}, []
+    for start in range(0, 0x110000, BLOCK):
+        classes = [class_of(code) for code in range(start, start + BLOCK)]
+        packed = tuple(sum(classes[i + k] << 2 * k for k in range(4)) for i in range(0, BLOCK, 4))
+        index.append(blocks.setdefault(packed, len(blocks)))
+    other = blocks[(0,) * (BLOCK // 4)]
+    while index[-1] == other:
+        index.pop()
+    assert len(blocks) <= 256
+    print(f"/* unicode_table.h: written by make_unicode.py from the tables of Unicode {UNICODE}; do not edit. */")
+    print(f"enum {{ UNICODE_BLOCK = {BLOCK}, UNICODE_END = {len(index) * BLOCK} }};")
+    print(array("unicode_index", index))
+    print(array("unicode_classes", [byte for packed in blocks for byte in packed]))
+
+
+main()

@@ -1,0 +1,68 @@
+#include "vocab_file.h"
+
+#include <inttypes.h>
+
+#include "files.h"
+#include "json.h"
+#include "kaeru/autograd.h"
+#include "utf8.h"
+
+enum { MAX_VOCAB_FILE = 1 << 28 };              /* bytes */
+
+static bool read_tokens(const char *path, const Json *root, Word *token)
+{
+    char quoted[UTF8_QUOTE], other[UTF8_QUOTE];
+    for (uint32_t i = 0; i < root->count; i++) {
+        const Json *name = &root->as.item[2 * i];
+        int64_t id;
+        utf8_quote(name->as.text, name->count, quoted);
+        if (!json_int(name + 1, &id))
+            return ag_refuse("%s: token %s: expected a whole number as id, found %s", path, quoted,
+                             name[1].type == JSON_NUMBER ? "another number" : json_type_name(name + 1));
+        if (id < 0 || id >= root->count)
+            return ag_refuse("%s: token %s: expected ids from 0 to %" PRIu32 " without gaps, found %" PRId64, path,
+                             quoted, root->count - 1, id);
+        if (token[id].text)
+            return ag_refuse("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", path, quoted,
+                             id, utf8_quote(token[id].text, token[id].size, other));
+        token[id] = (Word){ name->as.text, name->count };
+    }
+    return true;
+}
+
+const Word *vocab_read(Region *region, const char *path, int32_t *n)
+{
+    const Json *root = json_read(region, path, MAX_VOCAB_FILE);
+    if (!root) return NULL;
+    if (root->type != JSON_OBJECT) {
+        ag_refuse("%s: expected an object of tokens and ids, found %s", path, json_type_name(root));
+        return NULL;
+    }
+    Word *token = region_alloc(region, root->count, sizeof *token);
+    *n = (int32_t)root->count;
+    return read_tokens(path, root, token) ? token : NULL;
+}
+
+const char *vocab_text(Region *region, const Word *token, int32_t n, size_t *size)
+{
+    JsonWriter *json = json_writer(region, 0);
+    json_open(json, '{');
+    for (int32_t id = 0; id < n; id++) {
+        json_write_name(json, token[id].text, token[id].size);
+        json_write_int(json, id);
+    }
+    json_close(json, '}');
+    return json_written(json, size);
+}
+
+bool vocab_write(const char *path, const Word *token, int32_t n)
+{
+    Region *region = region_new();
+    size_t size;
+    const char *text = vocab_text(region, token, n, &size);
+    FileWriter *w = text ? file_replace(path) : NULL;
+    if (w) file_write(w, text, size);
+    bool done = w && file_commit(w);
+    region_free(region);
+    return done;
+}

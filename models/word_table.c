@@ -1,0 +1,69 @@
+#include "word_table.h"
+
+#include "kaeru/autograd.h"
+
+enum { FIRST_ROOM = 512 };
+
+static void make_slots(WordTable *t, size_t n)
+{
+    t->slot = region_alloc(t->region, n, sizeof *t->slot);
+    t->n_slots = n;
+    for (size_t i = 0; i < n; i++) t->slot[i].index = -1;
+}
+
+WordTable *word_table_new(Region *region)
+{
+    WordTable *t = region_alloc(region, 1, sizeof *t);
+    t->region = region;
+    make_slots(t, 2 * FIRST_ROOM);
+    return t;
+}
+
+/* The slot that holds the word, or the free one where it would go. */
+static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint32_t hash)
+{
+    for (size_t i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
+        WordSlot *slot = &t->slot[i];
+        if (slot->index < 0) return slot;
+        const Word *word = &t->word[slot->index];
+        if (slot->hash == hash && word->size == size && memcmp(word->text, text, size) == 0) return slot;
+    }
+}
+
+/* Twice as many slots, and room for half as many words. */
+static void grow(WordTable *t)
+{
+    if (t->n > INT32_MAX / 2) ag_misuse(AG_HERE, "word table", "%d different words are too many", (int)t->n);
+    int32_t room = t->room ? 2 * t->room : FIRST_ROOM;
+    t->word = region_resize(t->region, t->word, (size_t)t->room, (size_t)room, sizeof *t->word);
+    t->room = room;
+    if (t->n == 0) return;
+    const WordSlot *old = t->slot;
+    size_t n_old = t->n_slots;
+    make_slots(t, 2 * n_old);
+    for (size_t k = 0; k < n_old; k++) {
+        if (old[k].index < 0) continue;
+        size_t i = old[k].hash & (t->n_slots - 1);
+        while (t->slot[i].index >= 0) i = (i + 1) & (t->n_slots - 1);
+        t->slot[i] = old[k];
+    }
+}
+
+int32_t word_table_add(WordTable *t, const char *text, size_t size)
+{
+    uint32_t hash = word_hash(text, size);
+    WordSlot *slot = look_up(t, text, size, hash);
+    if (slot->index >= 0) return slot->index;
+    if (t->n == t->room) {
+        grow(t);
+        slot = look_up(t, text, size, hash);
+    }
+    t->word[t->n] = (Word){ region_text(t->region, text, size), size };
+    *slot = (WordSlot){ hash, t->n };
+    return t->n++;
+}
+
+int32_t word_table_find(const WordTable *t, const char *text, size_t size)
+{
+    return look_up(t, text, size, word_hash(text, size))->index;
+}

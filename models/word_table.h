@@ -1,0 +1,44 @@
+/* word_table.h: different words (any bytes), numbered in the order in which they first came. */
+#ifndef KAERU_WORD_TABLE_H
+#define KAERU_WORD_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "region.h"
+
+typedef struct { const char *text; size_t size; } Word;         /* a NUL follows, which size does not count */
+
+typedef struct { uint32_t hash; int32_t index; } WordSlot;      /* index -1: free */
+typedef struct {
+    Region *region;
+    Word *word;
+    int32_t n, room;
+    WordSlot *slot;
+    size_t n_slots;                                             /* a power of two, more than half free */
+} WordTable;
+
+WordTable *word_table_new(Region *region);
+/* The word's number; if it is new, it gets the next one. The bytes are copied. */
+int32_t word_table_add(WordTable *t, const char *text, size_t size);
+/* -1 if it is not there. */
+int32_t word_table_find(const WordTable *t, const char *text, size_t size);
+
+/* Mixes bytes, eight at a time. */
+static inline uint32_t word_hash(const char *text, size_t size)
+{
+    uint64_t h = size;
+    for (; size >= 8; text += 8, size -= 8) {
+        uint64_t part;
+        memcpy(&part, text, 8);
+        h = (h ^ part) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    uint64_t rest = 0;
+    for (size_t i = 0; i < size; i++) rest = rest << 8 | (unsigned char)text[i];
+    h = (h ^ rest) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(h >> 32);
+}
+
+#endif

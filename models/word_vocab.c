@@ -1,0 +1,162 @@
+/* word_vocab.c: one id for each word that is frequent enough. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kaeru/text.h"
+#include "unicode.h"
+#include "utf8.h"
+#include "vocab_file.h"
+
+struct WordVocab {
+    Region *region;
+    WordTable *table;
+};
+
+static const char *const specials[] = { "<s>", "</s>", "<blank>", "<unk>" };
+enum { N_SPECIALS = sizeof specials / sizeof *specials };
+
+/* The next word from *at on, which moves behind it; false if there is none. What is not UTF-8 is part of a word. */
+static bool next_word(const char *text, size_t n, size_t *at, Word *word)
+{
+    size_t start = *at;
+    bool inside = false;
+    while (*at < n) {
+        uint32_t code;
+        int length = utf8_decode(text + *at, n - *at, &code);
+        bool space = length && unicode_class(code) == UNICODE_SPACE;
+        if (space && inside) break;
+        if (!space && !inside) start = *at;
+        inside = !space;
+        *at += length ? (size_t)length : 1;
+    }
+    *word = (Word){ text + start, *at - start };
+    return inside;
+}
+
+static WordVocab *make(Region *region)
+{
+    WordVocab *v = region_alloc(region, 1, sizeof *v);
+    v->region = region;
+    v->table = word_table_new(region);
+    return v;
+}
+
+typedef struct { Word word; int64_t count; } Counted;
+
+/* By falling count, then by bytes. */
+static int compare_counts(const void *left, const void *right)
+{
+    const Counted *a = left, *b = right;
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    size_t size = a->word.size < b->word.size ? a->word.size : b->word.size;
+    int order = memcmp(a->word.text, b->word.text, size);
+    return order ? order : (a->word.size > b->word.size) - (a->word.size < b->word.size);
+}
+
+WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
+{
+    if (!text_check("the text", text, n)) return NULL;
+    Region *work = region_new();
+    WordTable *table = word_table_new(work);
+    Counted *counted = NULL;
+    size_t room = 0;
+    Word word;
+    for (size_t at = 0; next_word(text, n, &at, &word);) {
+        size_t i = (size_t)word_table_add(table, word.text, word.size);
+        if (i >= room) {
+            size_t larger = room ? 2 * room : 1024;
+            counted = region_resize(work, counted, room, larger, sizeof *counted);
+            room = larger;
+        }
+        counted[i].count++;
+    }
+    for (int32_t i = 0; i < table->n; i++) counted[i].word = table->word[i];
+    if (table->n) qsort(counted, (size_t)table->n, sizeof *counted, compare_counts);
+
+    WordVocab *v = make(region_new());
+    for (int i = 0; i < N_SPECIALS; i++) word_table_add(v->table, specials[i], strlen(specials[i]));
+    for (int32_t i = 0; i < table->n && counted[i].count >= min_count; i++)
+        word_table_add(v->table, counted[i].word.text, counted[i].word.size);
+    region_free(work);
+    return v;
+}
+
+WordVocab *word_vocab_open(const char *path)
+{
+    Region *region = region_new();
+    int32_t n;
+    const Word *token = vocab_read(region, path, &n);
+    bool good = token != NULL;
+    for (int32_t i = 0; good && i < N_SPECIALS; i++) {
+        if (i < n && strcmp(token[i].text, specials[i]) == 0) continue;
+        char quoted[UTF8_QUOTE] = "nothing";
+        if (i < n) utf8_quote(token[i].text, token[i].size, quoted);
+        good = ag_refuse("%s: expected \"%s\" as token %d, found %s", path, specials[i], (int)i, quoted);
+    }
+    if (good) {
+        WordVocab *v = make(region);
+        for (int32_t i = 0; i < n; i++) word_table_add(v->table, token[i].text, token[i].size);
+        return v;
+    }
+    region_free(region);
+    return NULL;
+}
+
+bool word_vocab_save(const WordVocab *v, const char *path)
+{
+    return vocab_write(path, v->table->word, v->table->n);
+}
+
+void word_vocab_free(WordVocab *v)
+{
+    if (v) region_free(v->region);
+}
+
+int32_t word_vocab_size(const WordVocab *v)
+{
+    return v->table->n;
+}
+
+int32_t word_vocab_find(const WordVocab *v, const char *word, size_t n)
+{
+    int32_t id = word_table_find(v->table, word, n);
+    return id < 0 ? WORD_UNKNOWN : id;
+}
+
+const char *word_vocab_word(const WordVocab *v, int32_t id)
+{
+    return id >= 0 && id < v->table->n ? v->table->word[id].text : NULL;
+}
+
+int32_t *word_vocab_encode(const WordVocab *v, const char *text, size_t n, size_t *count)
+{
+    Word word;
+    size_t words = 0, k = 0;
+    for (size_t at = 0; next_word(text, n, &at, &word);) words++;
+    int32_t *ids = ag_alloc(words, sizeof *ids);
+    for (size_t at = 0; next_word(text, n, &at, &word);) ids[k++] = word_vocab_find(v, word.text, word.size);
+    *count = words;
+    return ids;
+}
+
+char *word_vocab_decode(const WordVocab *v, const int32_t *ids, size_t count, size_t *n)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *word = word_vocab_word(v, ids[i]);
+        if (!word) {
+            ag_refuse("id %d at place %zu is not in the vocabulary of %d words", (int)ids[i], i, (int)v->table->n);
+            return NULL;
+        }
+        size += v->table->word[ids[i]].size + (i > 0);
+    }
+    char *text = ag_alloc(size + 1, 1), *p = text;
+    for (size_t i = 0; i < count; i++) {
+        const Word *word = &v->table->word[ids[i]];
+        if (i > 0) *p++ = ' ';
+        memcpy(p, word->text, word->size);
+        p += word->size;
+    }
+    *n = size;
+    return text;
+}
