@@ -173,11 +173,11 @@ else
     echo "gnuplot is not here: pictures not tried"
 fi
 with=KAERU_PLOTS=$folder/empty
-expect 1 '' 'skip_connection.gp: No such file or directory' $small --out first
+expect 1 'data:    first' 'skip_connection.gp: No such file or directory' $small --depth 0 --out first
 printf '#!/bin/sh\nexit 3\n' >empty/gnuplot
 chmod +x empty/gnuplot
 with=PATH=$folder/empty
-expect 1 '' 'gnuplot could not draw' $small --out first
+expect 1 'data:    first' 'gnuplot could not draw' $small --depth 0 --out first
 with=LC_ALL=C
 
 # ---- the experiment ----------------------------------------------------------------------------------------------------

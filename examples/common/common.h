@@ -44,10 +44,12 @@ typedef struct { const char *name, *teaches; const Option *options; } Program;
 /* Reads the options given and those of every example (--seed, --threads, --out, --help), seeds the generator, sets the
  * threads and makes the output folder. Returns only if all is well. */
 void example_begin(int argc, char **argv, const Program *program);
-/* The status for main to return: 1 (with a message) if something printed could not be written, else 0. */
+/* The status for main to return: 1 after a complaint, or (with one) if something printed could not be written, else 0. */
 int example_end(void);
 /* Ends the program with status 1: "name: message". */
 _Noreturn void example_fail(const char *format, ...) AG_PRINTF(1, 2);
+/* The same, but goes on; the status will be 1. */
+void example_complain(const char *format, ...) AG_PRINTF(1, 2);
 int64_t example_seed(void);
 const char *example_out(void);                                          /* the output folder */
 /* The path of a file in the output folder; the caller frees it with ag_free. */
@@ -87,7 +89,8 @@ void chart_print(const Csv *data, const Chart *chart);
 
 /* ---- pictures -----------------------------------------------------------------------------------------------------
  * Lets gnuplot run plots/NAME.gp in the output folder, where it finds the data and leaves NAME.png and NAME.svg; says
- * where they are. Without gnuplot it says how to get it, and the command to draw the picture then. */
+ * where they are. Without gnuplot it says how to get it, and the command to draw the picture then. If drawing fails, that
+ * is told and the program goes on. */
 void picture_draw(const char *name);
 
 #endif

@@ -13,6 +13,7 @@
 static const char *program_name = "example";
 static int64_t seed = 0, threads = 0;
 static const char *out_dir = "out";
+static int end_status = 0;
 
 Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help)
 {
@@ -36,20 +37,30 @@ Option option_flag(const char *name, bool *value, const char *help)
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void end_with(int status, const char *format, va_list args)
+static void say(const char *format, va_list args)
 {
     fflush(stdout);
     fprintf(stderr, "%s: ", program_name);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
-    exit(status);
 }
 
 _Noreturn void example_fail(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    end_with(1, format, args);
+    say(format, args);
+    va_end(args);
+    exit(1);
+}
+
+void example_complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    end_status = 1;
 }
 
 static _Noreturn void misused(const char *format, ...) AG_PRINTF(1, 2);
@@ -57,7 +68,9 @@ static _Noreturn void misused(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    end_with(2, format, args);
+    say(format, args);
+    va_end(args);
+    exit(2);
 }
 
 /* ---- --help ------------------------------------------------------------------------------------------------------- */
@@ -236,10 +249,9 @@ void example_begin(int argc, char **argv, const Program *program)
 int example_end(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "%s: cannot write the output: %s\n", program_name, strerror(errno));
-        return 1;
+        example_complain("cannot write the output: %s", strerror(errno));
     }
-    return 0;
+    return end_status;
 }
 
 int64_t example_seed(void)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +16,7 @@ static const char *plots_folder(void)
     return dir && dir[0] ? dir : KAERU_PLOTS;
 }
 
-/* The script's path from the root, since gnuplot runs in another folder; the caller frees it with free. */
+/* The script's path from the root, since gnuplot runs in another folder, to be freed with free; NULL with a complaint. */
 static char *find_script(const char *name)
 {
     const char *dir = plots_folder();
@@ -26,9 +25,8 @@ static char *find_script(const char *name)
     snprintf(path, room, "%s/%s.gp", dir, name);
     char *full = realpath(path, NULL);
     if (!full) {
-        int error = errno;
-        example_fail("cannot draw: %s: %s (the environment variable KAERU_PLOTS names the folder of the figures)", path,
-                     strerror(error));
+        const char *why = strerror(errno);
+        example_complain("cannot draw: %s: %s (the environment variable KAERU_PLOTS names the folder)", path, why);
     }
     ag_free(path);
     return full;
@@ -53,9 +51,9 @@ static void print_quoted(const char *text)
     putchar('\'');
 }
 
-enum { NO_GNUPLOT = 127 };
+enum { NO_START = 126, NO_GNUPLOT = 127 };
 
-/* gnuplot's exit status; NO_GNUPLOT if there is none. */
+/* gnuplot's exit status; NO_GNUPLOT if there is none, NO_START if it could not be started. */
 static int run_gnuplot(const char *script, const char *folder)
 {
     char *const argv[] = { "gnuplot", "-d", (char *)script, NULL };
@@ -67,22 +65,25 @@ static int run_gnuplot(const char *script, const char *folder)
     if (child == 0) {
         int nothing = open("/dev/null", O_RDONLY);
         if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || chdir(folder) != 0) {
-            _exit(126);
+            _exit(NO_START);
         }
         execvp("gnuplot", argv);
-        _exit(errno == ENOENT ? NO_GNUPLOT : 126);
+        _exit(errno == ENOENT ? NO_GNUPLOT : NO_START);
     }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) < 0) {
-        int error = errno;
-        example_fail("cannot start gnuplot: %s", strerror(error));
+        return NO_START;
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 void picture_draw(const char *name)
 {
-    char *script = find_script(name), *base = example_path(name);
+    char *script = find_script(name);
+    if (!script) {
+        return;
+    }
+    char *base = example_path(name);
     int status = run_gnuplot(script, example_out());
     if (status == NO_GNUPLOT) {
         printf("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot (Fedora),\n"
@@ -91,8 +92,10 @@ void picture_draw(const char *name)
         printf(" && gnuplot ");
         print_quoted(script);
         printf(")\n");
+    } else if (status == NO_START) {
+        example_complain("gnuplot could not be started");
     } else if (status != 0) {
-        example_fail("gnuplot could not draw %s (status %d)", script, status);
+        example_complain("gnuplot could not draw %s (status %d)", script, status);
     } else {
         printf("picture: %s.png, %s.svg\n", base, base);
     }
