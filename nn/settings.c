@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "number.h"
+#include "utf8.h"
 
 static void destroy(AgOwned *owned)
 {
@@ -70,32 +71,40 @@ const char *nn_settings_get(const Settings *s, const char *key)
     return setting ? setting->value : NULL;
 }
 
-/* The setting as a number; `kind` is what the message expects. */
-static bool number_of(const Settings *s, const char *key, const char *kind, Number *number)
+/* The setting "KEY" is "TEXT", and what is wrong with that. */
+static bool refuse(const char *key, const char *text, const char *wrong)
 {
-    const char *text = nn_settings_get(s, key);
-    if (!text) return ag_refuse("the setting \"%s\" is missing", key);
+    char quoted[2][UTF8_QUOTE];
+    return ag_refuse("the setting %s is %s, %s", utf8_quote(key, strlen(key), quoted[0]),
+                     utf8_quote(text, strlen(text), quoted[1]), wrong);
+}
+
+static bool number_of(const Settings *s, const char *key, const char *expected, const char **text, Number *number)
+{
+    char quoted[UTF8_QUOTE];
     size_t wrong;
-    if (*text && number_scan(text, strlen(text), number, &wrong) == strlen(text)) return true;
-    return ag_refuse("the setting \"%s\" is \"%s\", expected %s", key, text, kind);
+    *text = nn_settings_get(s, key);
+    if (!*text) return ag_refuse("the setting %s is missing", utf8_quote(key, strlen(key), quoted));
+    size_t length = strlen(*text);
+    return (length > 0 && number_scan(*text, length, number, &wrong) == length) || refuse(key, *text, expected);
 }
 
 bool nn_settings_int(const Settings *s, const char *key, int64_t *value)
 {
-    const char *kind = "a whole number";
+    const char *expected = "expected a whole number", *text;
     Number number;
-    if (!number_of(s, key, kind, &number)) return false;
-    if (!number.whole) return ag_refuse("the setting \"%s\" is \"%s\", expected %s", key, nn_settings_get(s, key), kind);
+    if (!number_of(s, key, expected, &text, &number)) return false;
+    if (!number.whole) return refuse(key, text, expected);
     *value = number.integer;
     return true;
 }
 
 bool nn_settings_real(const Settings *s, const char *key, double *value)
 {
-    const char *kind = "a number";
+    const char *text;
     Number number;
-    if (!number_of(s, key, kind, &number)) return false;
-    if (isinf(number.value)) return ag_refuse("the setting \"%s\" is \"%s\", too large", key, nn_settings_get(s, key));
+    if (!number_of(s, key, "expected a number", &text, &number)) return false;
+    if (isinf(number.value)) return refuse(key, text, "too large");
     *value = number.value;
     return true;
 }
