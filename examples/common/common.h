@@ -41,8 +41,8 @@ Option option_flag(const char *name, bool *value, const char *help);
 /* `name` as in messages ("gpt train" for a command of its own); `teaches`, lines for --help; options up to OPTIONS_END. */
 typedef struct { const char *name, *teaches; const Option *options; } Program;
 
-/* Reads the options given and those of every example (--seed, --threads, --out, --help), seeds the generator, sets the
- * threads and makes the output folder. Returns only if all is well. */
+/* Reads the options given and those of every example (--seed, --threads, --out, --help), seeds the generator and sets
+ * the threads. Returns only if all is well. */
 void example_begin(int argc, char **argv, const Program *program);
 /* The status for main to return: 1 after a complaint, or (with one) if something printed could not be written, else 0. */
 int example_end(void);
@@ -52,7 +52,7 @@ _Noreturn void example_fail(const char *format, ...) AG_PRINTF(1, 2);
 void example_complain(const char *format, ...) AG_PRINTF(1, 2);
 int64_t example_seed(void);
 const char *example_out(void);                                          /* the output folder */
-/* The path of a file in the output folder; the caller frees it with ag_free. */
+/* The path of a file in the output folder, which is made if missing; the caller frees it with ag_free. */
 char *example_path(const char *name);
 bool example_utf8(void);                                                /* whether the locale's text is UTF-8 */
 

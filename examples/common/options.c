@@ -208,9 +208,14 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* mkdir -p */
+/* mkdir -p, the first time */
 static void make_folder(const char *path)
 {
+    static bool made = false;
+    if (made) {
+        return;
+    }
+    made = true;
     char *part = ag_strdup(path);
     for (char *p = part + 1; ; p++) {
         if (*p == '/' || *p == '\0') {
@@ -243,7 +248,6 @@ void example_begin(int argc, char **argv, const Program *program)
     read_options(argc, argv, program, common);
     ag_seed((uint64_t)seed);
     ag_set_threads((int)threads);
-    make_folder(out_dir);
 }
 
 int example_end(void)
@@ -271,6 +275,7 @@ bool example_utf8(void)
 
 char *example_path(const char *name)
 {
+    make_folder(out_dir);
     size_t room = strlen(out_dir) + strlen(name) + 2;
     char *path = ag_alloc(room, 1);
     snprintf(path, room, "%s%s%s", out_dir, out_dir[strlen(out_dir) - 1] == '/' ? "" : "/", name);
