@@ -232,7 +232,7 @@ START_TEST(other_types_are_converted)
     Linear *l = nn_linear_new(1, 2);
     const double f64[2] = { 0.5, -3.25 };
     const uint16_t f16[2] = { 0x3c00, 0xc000 };     /* 1, -2 */
-    unsigned char values[20];
+    unsigned char values[24];
     memcpy(values, f64, 16);
     memcpy(values + 16, f16, 4);
     write_raw(file("types"), "{\"weight\":{\"dtype\":\"F64\",\"shape\":[2,1],\"data_offsets\":[0,16]},"
