@@ -5,7 +5,7 @@
  * The same source must give the same bits on every path:
  *   - each operation here is exactly rounded, lane by lane, and means the same for NaN, infinity, -0 and subnormals;
  *   - vfma rounds once. Where the processor has no such instruction it is emulated, exactly;
- *   - a sum across lanes never depends on W: it runs over 16 lanes (a Lanes: 1, 2 or 4 vectors), item j in lane j % 16,
+ *   - a sum across lanes never depends on W: it runs over 32 lanes (a Lanes: 2, 4 or 8 vectors), item i in lane i % 32,
  *     and ends in one fixed tree.
  * Names: vf floats, vi 32-bit integers, vm masks, vd doubles (W/2 of them). */
 #ifndef KAERU_SIMD_H
@@ -34,7 +34,7 @@
 #include "simd_portable.h"
 #endif
 
-enum { LANES = 16, PARTS = LANES / W };
+enum { LANES = 32, PARTS = LANES / W };
 
 /* ---- what follows from the above --------------------------------------------------------------------------------- */
 
@@ -62,33 +62,82 @@ INLINE vf vnearest(vf a, vi *k)
     return shifted - vset(big);
 }
 
-/* 16 lanes, the unit of every sum. */
+/* out[i] = value for i in begin..end-1, a vector at a time. In `value`, LOAD(p) is p[i]; it is written out twice, for whole
+ * vectors and for the rest, where `left` lanes are loaded and stored. */
+#define EACH(out, value)                                        \
+    do {                                                        \
+        int64_t i = begin;                                      \
+        for (; i + W <= end; i += W) {                          \
+            const int64_t left = W;                             \
+            (void)left;                                         \
+            vstore((out) + i, value);                           \
+        }                                                       \
+        if (i < end) {                                          \
+            const int64_t left = end - i;                       \
+            vstore_n((out) + i, value, left);                   \
+        }                                                       \
+    } while (0)
+#define LOAD(p) vload_left((p) + i, left)
+INLINE vf vload_left(const float *p, int64_t left) { return left >= W ? vload(p) : vload_n(p, left); }
+
+/* Stores v at p + i and hands it on: for sums over what is being written. */
+#define KEEP(p, v) vkeep((p) + i, v, left)
+INLINE vf vkeep(float *p, vf v, int64_t left)
+{
+    if (left >= W)
+        vstore(p, v);
+    else
+        vstore_n(p, v, left);
+    return v;
+}
+
+/* 32 lanes, the unit of every sum. */
 typedef struct { vf part[PARTS]; } Lanes;
 
 INLINE Lanes lanes_set(float a)
 {
     Lanes l;
-    for (int i = 0; i < PARTS; i++)
-        l.part[i] = vset(a);
+    for (int k = 0; k < PARTS; k++)
+        l.part[k] = vset(a);
     return l;
 }
 
-/* The sum of 16 lanes: lane i with lane i+8, then i+4, i+2, i+1. */
+/* The sum of the lanes: lane i with lane i+16, then i+8, i+4, i+2, i+1. */
 INLINE float lanes_sum(Lanes l)
 {
     for (int half = PARTS / 2; half >= 1; half /= 2)
-        for (int i = 0; i < half; i++)
-            l.part[i] = l.part[i] + l.part[i + half];
+        for (int k = 0; k < half; k++)
+            l.part[k] = l.part[k] + l.part[k + half];
     return vsum_tree(l.part[0]);
 }
 
-/* The largest lane as vmax sees it: a NaN is lost or wins by its place. */
 INLINE float lanes_max(Lanes l)
 {
     for (int half = PARTS / 2; half >= 1; half /= 2)
-        for (int i = 0; i < half; i++)
-            l.part[i] = vmax(l.part[i], l.part[i + half]);
+        for (int k = 0; k < half; k++)
+            l.part[k] = vmax(l.part[k], l.part[k + half]);
     return vmax_tree(l.part[0]);
 }
+
+/* Adds value(i) for i in 0..n-1 to the double `total`: blocks of SUM_BLOCK items in order, within a block item i in lane
+ * i % LANES. In `value`, LOAD and KEEP work as in EACH. */
+enum { SUM_BLOCK = 4096 };
+#define SUM_OF(total, n, value)                                                             \
+    for (int64_t block = 0; block < (n); block += SUM_BLOCK) {                              \
+        const int64_t block_end = (n) - block < SUM_BLOCK ? (n) : block + SUM_BLOCK;        \
+        Lanes acc = lanes_set(0);                                                           \
+        int64_t step = block;                                                               \
+        for (; step + LANES <= block_end; step += LANES)                                    \
+            for (int k = 0; k < PARTS; k++) {                                               \
+                const int64_t i = step + k * W, left = W;                                   \
+                (void)left;                                                                 \
+                acc.part[k] = acc.part[k] + (value);                                        \
+            }                                                                               \
+        for (int k = 0; k < PARTS && step + k * W < block_end; k++) {                       \
+            const int64_t i = step + k * W, left = block_end - i < W ? block_end - i : W;   \
+            acc.part[k] = acc.part[k] + vselect(vfirst(left), value, vset(0));              \
+        }                                                                                   \
+        (total) += lanes_sum(acc);                                                          \
+    }
 
 #endif

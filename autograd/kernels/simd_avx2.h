@@ -63,6 +63,17 @@ INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)
     *high = (vi)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
 }
 
+/* 4 vectors to 4 others: w[j]'s lane l becomes lane j of a group of four; group l of out[g] comes from lane 4 l + g. */
+INLINE void vinterleave(const vi w[4], vi out[4])
+{
+    __m256i t0 = _mm256_unpacklo_epi32((__m256i)w[0], (__m256i)w[1]), t1 = _mm256_unpackhi_epi32((__m256i)w[0], (__m256i)w[1]);
+    __m256i t2 = _mm256_unpacklo_epi32((__m256i)w[2], (__m256i)w[3]), t3 = _mm256_unpackhi_epi32((__m256i)w[2], (__m256i)w[3]);
+    out[0] = (vi)_mm256_unpacklo_epi64(t0, t2);
+    out[1] = (vi)_mm256_unpackhi_epi64(t0, t2);
+    out[2] = (vi)_mm256_unpacklo_epi64(t1, t3);
+    out[3] = (vi)_mm256_unpackhi_epi64(t1, t3);
+}
+
 INLINE vd vdset(double a)              { return _mm256_set1_pd(a); }
 INLINE vd vdload(const double *p)      { return _mm256_loadu_pd(p); }
 INLINE void vdstore(double *p, vd a)   { _mm256_storeu_pd(p, a); }

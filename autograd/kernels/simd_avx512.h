@@ -16,7 +16,7 @@ INLINE vi viload(const void *p)        { return (vi)_mm512_loadu_si512(p); }
 INLINE void vistore(void *p, vi a)     { _mm512_storeu_si512(p, (__m512i)a); }
 
 /* The first n lanes, 0 <= n <= W; nothing beyond them is touched. Lanes that are not loaded are 0. */
-INLINE vm vfirst(int64_t n)                        { return (vm)_bzhi_u32(0xffff, (unsigned)n); }
+INLINE vm vfirst(int64_t n)                        { return (vm)((1u << n) - 1); }
 INLINE vf vload_n(const float *p, int64_t n)       { return _mm512_maskz_loadu_ps(vfirst(n), p); }
 INLINE void vstore_n(float *p, vf a, int64_t n)    { _mm512_mask_storeu_ps(p, vfirst(n), a); }
 INLINE vi viload_n(const void *p, int64_t n)       { return (vi)_mm512_maskz_loadu_epi32(vfirst(n), p); }
@@ -56,6 +56,17 @@ INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)
     __m512i even = _mm512_mul_epu32(x, f), odd = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), f);
     *low = (vi)_mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
     *high = (vi)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+}
+
+/* 4 vectors to 4 others: w[j]'s lane l becomes lane j of a group of four; group l of out[g] comes from lane 4 l + g. */
+INLINE void vinterleave(const vi w[4], vi out[4])
+{
+    __m512i t0 = _mm512_unpacklo_epi32((__m512i)w[0], (__m512i)w[1]), t1 = _mm512_unpackhi_epi32((__m512i)w[0], (__m512i)w[1]);
+    __m512i t2 = _mm512_unpacklo_epi32((__m512i)w[2], (__m512i)w[3]), t3 = _mm512_unpackhi_epi32((__m512i)w[2], (__m512i)w[3]);
+    out[0] = (vi)_mm512_unpacklo_epi64(t0, t2);
+    out[1] = (vi)_mm512_unpackhi_epi64(t0, t2);
+    out[2] = (vi)_mm512_unpacklo_epi64(t1, t3);
+    out[3] = (vi)_mm512_unpackhi_epi64(t1, t3);
 }
 
 INLINE vd vdset(double a)              { return _mm512_set1_pd(a); }

@@ -116,6 +116,13 @@ INLINE void vmul_wide(vi a, uint32_t m, vi *high, vi *low)
 #endif
 }
 
+/* 4 vectors to 4 others: w[j]'s lane g becomes lane j of out[g]. */
+INLINE void vinterleave(const vi w[4], vi out[4])
+{
+    for (int g = 0; g < 4; g++)
+        out[g] = (vi){ w[0][g], w[1][g], w[2][g], w[3][g] };
+}
+
 INLINE vd vdset(double a)              { return (vd){ a, a }; }
 INLINE vd vdload(const double *p)      { vd a; memcpy(&a, p, sizeof a); return a; }
 INLINE void vdstore(double *p, vd a)   { memcpy(p, &a, sizeof a); }

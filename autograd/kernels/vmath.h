@@ -52,16 +52,6 @@ INLINE vf vexp_negative(vf x)
     return vselect(vlt(x, vset(-87)), vset(0), y);
 }
 
-/* e^x - 1 for |x| <= 44. */
-INLINE vf vexpm1(vf x)
-{
-    vi k;
-    vf r = vexp_reduce(x, &k);
-    vf p = VPOLY(r, 0.5f, 0x1.555556p-3f, 0x1.5554f2p-5f, 0x1.1110a2p-7f, 0x1.6d417p-10f, 0x1.a18a02p-13f);
-    vf scale = vpow2(k);
-    return vfma(scale, vfma(p, r * r, r), scale - vset(1));
-}
-
 /* ---- logarithm --------------------------------------------------------------------------------------------------- */
 
 /* ln x: x = 2^k (1 + f), f in [-1/3, 1/3). */
@@ -84,12 +74,19 @@ INLINE vf vlog(vf x)
 
 /* ---- the S-shaped ones ------------------------------------------------------------------------------------------- */
 
-/* tanh |x| = -m / (2 + m) with m = e^-2|x| - 1. The quotient's rounding is halved by putting it into the same equation
- * once more: t = h + h t, h = -m/2. */
+/* tanh |x| = (1 - e) / (1 + e) with e = e^-2|x|. Where that is large, it is 1 - 2e / (1 + e). Where it is small, 1 - e is
+ * summed without its 1, and the quotient's rounding is made less by putting it into the same equation once more:
+ * t = h + h t, h = (1 - e) / 2. */
 INLINE vf vtanh(vf x)
 {
-    vf m = vexpm1(vmax(vset(-20), vset(-2) * vabs(x))), h = vset(-0.5f) * m;
-    return vcopysign(vfma(h, vneg(m) / (m + vset(2)), h), x);
+    vi k;
+    vf r = vexp_reduce(vmax(vset(-20), vset(-2) * vabs(x)), &k), scale = vpow2(k);
+    vf p = VPOLY(r, 0.5f, 0x1.555556p-3f, 0x1.5554f2p-5f, 0x1.1110a2p-7f, 0x1.6d417p-10f, 0x1.a18a02p-13f);
+    p = vfma(p, r * r, r);                                  /* e = scale (1 + p) */
+    vf e = vfma(scale, p, scale), less = vfnma(scale, p, vset(1) - scale);
+    vm large = vlt(vset(0.75f), vabs(x));
+    vf t = vselect(large, e + e, less) / (vset(1) + e), h = vset(0.5f) * less;
+    return vcopysign(vselect(large, vset(1) - t, vfma(h, t, h)), x);
 }
 
 /* 1 / (1 + e^|x|), in 0..1/2: e / (1 + e) with e = e^-|x|, put once more into t = e - e t. */

@@ -1,0 +1,234 @@
+/* binary.c: functions of two numbers with broadcasting, and their derivatives; comparisons and choices by a mask.
+ *
+ * The result is dense and in the order of the walk, each element on its own: threads cut it anywhere, and walk.c brings
+ * both operands into a form that vectors can read. */
+#include "vmath.h"
+#include "vpow.h"
+#include "walk.h"
+
+enum { GRAIN_CHEAP = 32768, GRAIN_DEAR = 8192 };
+
+/* One call, as the threads share it. */
+typedef struct {
+    int f;                      /* KBinary or KCompare */
+    bool second, add, negate;
+    float value;
+    void *out;
+    const float *dy, *y;
+    Rows rows;
+    const void *a, *b;
+    size_t size_a, size_b;
+    Piece *piece;
+} Job;
+
+static void job_range(void *arg, int64_t begin, int64_t end)
+{
+    const Job *j = arg;
+    PATH(walk_pieces)(&j->rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
+}
+
+static void job_run(Job *j, const KWalk *walk, int64_t grain)
+{
+    j->rows = walk_rows(walk);
+    k_parallel(j->rows.rows * j->rows.n, grain, job_range, j);
+}
+
+#define A LOAD_OPERAND(a)
+#define B LOAD_OPERAND(b)
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+/* NaN where either is: the comparison that vmax makes would lose one of a. */
+INLINE vf larger(vf a, vf b)  { return vselect(veq(a, a), vmax(a, b), a); }
+INLINE vf smaller(vf a, vf b) { return vselect(veq(a, a), vmin(a, b), a); }
+
+static void binary_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+{
+    const Job *j = job;
+    float *y = (float *)j->out + first;
+    const int64_t begin = 0;
+    switch ((KBinary)j->f) {
+    case K_ADD: EACH(y, A + B); break;
+    case K_SUB: EACH(y, A - B); break;
+    case K_MUL: EACH(y, A * B); break;
+    case K_DIV: EACH(y, A / B); break;
+    case K_POW: EACH(y, vpow(A, B)); break;
+    case K_MAX: EACH(y, larger(A, B)); break;
+    case K_MIN: EACH(y, smaller(A, B)); break;
+    }
+}
+
+void PATH(binary)(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
+{
+    Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = binary_piece };
+    job_run(&j, walk, f == K_POW ? GRAIN_DEAR : GRAIN_CHEAP);
+}
+
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
+
+/* dy where `wins`, half of it where a and b are equal, else 0. */
+INLINE vf share(vm wins, vm equal, vf dy)
+{
+    return vselect(wins, dy, vselect(equal, dy * vset(0.5f), vset(0)));
+}
+
+/* dy b a^(b-1), and 0 where b is. */
+INLINE vf pow_first(vf dy, vf a, vf b)
+{
+    return vselect(veq(b, vset(0)), vset(0), dy * (b * vpow(a, b - vset(1))));
+}
+
+/* dy a^b ln a, and 0 where a is and the power does not care. */
+INLINE vf pow_second(vf dy, vf a, vf b, vf y)
+{
+    return vselect(vand(veq(a, vset(0)), vle(vset(0), b)), vset(0), dy * (y * vlog(a)));
+}
+
+#define GIVE(value)                         \
+    do {                                    \
+        if (j->add)                         \
+            EACH(da, LOAD(da) + (value));   \
+        else                                \
+            EACH(da, value);                \
+    } while (0)
+
+static void backward_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+{
+    const Job *j = job;
+    float *da = (float *)j->out + first;
+    const float *dy = j->dy + first, *y = j->y + first;
+    const int64_t begin = 0;
+    switch ((KBinary)j->f) {
+    case K_ADD:
+        GIVE(LOAD(dy));
+        break;
+    case K_SUB:
+        if (j->second)
+            GIVE(vneg(LOAD(dy)));
+        else
+            GIVE(LOAD(dy));
+        break;
+    case K_MUL:
+        if (j->second)
+            GIVE(LOAD(dy) * A);
+        else
+            GIVE(LOAD(dy) * B);
+        break;
+    case K_DIV:
+        if (j->second)
+            GIVE(vneg(LOAD(dy)) / B * (A / B));
+        else
+            GIVE(LOAD(dy) / B);
+        break;
+    case K_POW:
+        if (j->second)
+            GIVE(pow_second(LOAD(dy), A, B, LOAD(y)));
+        else
+            GIVE(pow_first(LOAD(dy), A, B));
+        break;
+    case K_MAX:
+    case K_MIN:
+        if (j->second == (j->f == K_MAX))
+            GIVE(share(vlt(A, B), veq(A, B), LOAD(dy)));
+        else
+            GIVE(share(vlt(B, A), veq(A, B), LOAD(dy)));
+        break;
+    }
+}
+
+void PATH(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, const real *dy, const real *a,
+                           const real *b, const real *y, bool add)
+{
+    Job j = { .f = f, .second = second, .add = add, .out = da, .dy = dy, .y = f == K_POW ? y : dy, .a = a, .b = b,
+              .size_a = sizeof(float), .size_b = sizeof(float), .piece = backward_piece };
+    job_run(&j, walk, f == K_POW ? GRAIN_DEAR : GRAIN_CHEAP);
+}
+
+/* ---- comparisons ------------------------------------------------------------------------------------------------- */
+
+/* Like EACH, for masks as bytes. */
+#define EACH_MASK(out, mask)                                    \
+    do {                                                        \
+        int64_t i = 0;                                          \
+        for (; i + W <= n; i += W) {                            \
+            const int64_t left = W;                             \
+            vstore_mask((out) + i, mask);                       \
+        }                                                       \
+        if (i < n) {                                            \
+            const int64_t left = n - i;                         \
+            uint8_t rest[W];                                    \
+            vstore_mask(rest, mask);                            \
+            memcpy((out) + i, rest, (size_t)left);              \
+        }                                                       \
+    } while (0)
+
+static void compare_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
+{
+    const Job *j = job;
+    uint8_t *y = (uint8_t *)j->out + first;
+    switch ((KCompare)j->f) {
+    case K_EQ: EACH_MASK(y, veq(A, B)); break;
+    case K_NE: EACH_MASK(y, vne(A, B)); break;
+    case K_LT: EACH_MASK(y, vlt(A, B)); break;
+    case K_LE: EACH_MASK(y, vle(A, B)); break;
+    case K_GT: EACH_MASK(y, vlt(B, A)); break;
+    case K_GE: EACH_MASK(y, vle(B, A)); break;
+    }
+}
+
+void PATH(compare)(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
+{
+    Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = compare_piece };
+    job_run(&j, walk, GRAIN_CHEAP);
+}
+
+/* ---- choices by a mask ------------------------------------------------------------------------------------------- */
+
+/* Which of the bytes at a are set; `left` of them can be read. */
+INLINE vm mask_operand(Operand a, int64_t i, int64_t left)
+{
+    const uint8_t *p = (const uint8_t *)a.p + (i & a.mask);
+    uint8_t bytes[W] = { 0 };
+    if (left < W) {
+        memcpy(bytes, p, (size_t)left);
+        p = bytes;
+    }
+    return vnot(vieq(vload_bytes(p), viset(0)));
+}
+#define MASK mask_operand(a, i, left)
+
+static void select_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+{
+    const Job *j = job;
+    float *y = (float *)j->out + first;
+    const int64_t begin = 0;
+    if (j->negate && j->add)
+        EACH(y, LOAD(y) + vselect(MASK, vset(0), B));
+    else if (j->negate)
+        EACH(y, vselect(MASK, vset(0), B));
+    else if (j->add)
+        EACH(y, LOAD(y) + vselect(MASK, B, vset(0)));
+    else
+        EACH(y, vselect(MASK, B, vset(0)));
+}
+
+void PATH(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
+{
+    Job j = { .negate = negate, .add = add, .out = y, .a = mask, .b = chosen, .size_a = 1, .size_b = sizeof(float),
+              .piece = select_piece };
+    job_run(&j, walk, GRAIN_CHEAP);
+}
+
+static void fill_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+{
+    const Job *j = job;
+    float *y = (float *)j->out + first;
+    const int64_t begin = 0;
+    EACH(y, vselect(MASK, vset(j->value), B));
+}
+
+void PATH(masked_fill)(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
+{
+    Job j = { .value = value, .out = y, .a = mask, .b = x, .size_a = 1, .size_b = sizeof(float), .piece = fill_piece };
+    job_run(&j, walk, GRAIN_CHEAP);
+}

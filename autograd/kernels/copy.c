@@ -1,0 +1,171 @@
+/* copy.c: copies between arrays of any strides (permute, slice, concatenate, expand), and the same with addition.
+ *
+ * What is merged by walk.h is mostly rows that lie whole in both arrays: one memcpy each. Where the two arrays run along
+ * different dimensions (a transpose), tiles of 16 x 16 go from one to the other, so that each line of the cache that is
+ * fetched is used whole. A sum into a repeated destination belongs to one thread and keeps its order. */
+#include "walk.h"
+
+enum { GRAIN = 32768, TILE = 16 };
+
+typedef struct {
+    char *dst;
+    const char *src;
+    size_t size;
+    Rows rows;                  /* a: destination, b: source */
+    int across;                 /* transpose: the outer dimension along which the source is dense, else -1 */
+} Copy;
+
+static int64_t rows_grain(const Rows *r) { return r->n >= GRAIN ? 1 : GRAIN / (r->n > 0 ? r->n : 1); }
+
+/* ---- copy -------------------------------------------------------------------------------------------------------- */
+
+#define COPY_ROW(type)                                                  \
+    do {                                                                \
+        type *d = (type *)(void *)to;                                   \
+        const type *s = (const type *)(const void *)from;               \
+        for (int64_t i = 0; i < n; i++)                                 \
+            d[i * to_step] = s[i * from_step];                          \
+    } while (0)
+
+static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size)
+{
+    if (to_step == 1 && from_step == 1)
+        memcpy(to, from, (size_t)n * size);
+    else if (size == 1)
+        COPY_ROW(uint8_t);
+    else if (size == 4)
+        COPY_ROW(uint32_t);
+    else
+        COPY_ROW(uint64_t);
+}
+
+static void copy_rows(void *arg, int64_t begin, int64_t end)
+{
+    const Copy *c = arg;
+    const int64_t size = (int64_t)c->size;
+    RowPlace p = row_seek(&c->rows, begin);
+    for (int64_t row = begin; row < end; row++, row_next(&c->rows, &p))
+        copy_row(c->dst + p.a * size, c->rows.sa, c->src + p.b * size, c->rows.sb, c->rows.n, c->size);
+}
+
+/* Items of a transpose: strips of TILE along `across`, each with every item of the row. The strips are numbered along
+ * `across` first; the other outer dimensions follow. */
+static void copy_strips(void *arg, int64_t begin, int64_t end)
+{
+    const Copy *c = arg;
+    const Rows *r = &c->rows;
+    const int64_t size = (int64_t)c->size, length = r->dim[c->across], strips = (length + TILE - 1) / TILE;
+    for (int64_t strip = begin; strip < end; strip++) {
+        int64_t first = strip % strips * TILE, rest = strip / strips, a = first * r->a[c->across], b = first;
+        for (int d = r->outer - 1; d >= 0; d--) {
+            if (d == c->across)
+                continue;
+            a += rest % r->dim[d] * r->a[d];
+            b += rest % r->dim[d] * r->b[d];
+            rest /= r->dim[d];
+        }
+        int64_t high = length - first < TILE ? length - first : TILE;
+        for (int64_t i = 0; i < r->n; i += TILE) {
+            int64_t wide = r->n - i < TILE ? r->n - i : TILE;
+            for (int64_t h = 0; h < high; h++)
+                copy_row(c->dst + (a + h * r->a[c->across] + i * r->sa) * size, r->sa,
+                         c->src + (b + h + i * r->sb) * size, r->sb, wide, c->size);
+        }
+    }
+}
+
+/* The outer dimension along which the source is dense while its rows are not: there the copy is a transpose. */
+static int dimension_across(const Rows *r)
+{
+    if (r->sb == 1 || r->sb == 0 || r->n < 4)
+        return -1;
+    for (int d = 0; d < r->outer; d++)
+        if (r->b[d] == 1 && r->dim[d] >= 4)
+            return d;
+    return -1;
+}
+
+void PATH(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
+{
+    Copy c = { dst, src, size, walk_rows(walk), -1 };
+    c.across = dimension_across(&c.rows);
+    if (c.across < 0) {
+        k_parallel(c.rows.rows, rows_grain(&c.rows), copy_rows, &c);
+        return;
+    }
+    int64_t length = c.rows.dim[c.across], strips = c.rows.rows / length * ((length + TILE - 1) / TILE);
+    k_parallel(strips, 1 + GRAIN / (TILE * c.rows.n), copy_strips, &c);
+}
+
+/* ---- addition ---------------------------------------------------------------------------------------------------- */
+
+/* The sum of a row whose items lie `stride` apart. */
+static float row_sum(const float *x, int64_t stride, int64_t n)
+{
+    if (stride != 1) {
+        float sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            sum += x[i * stride];
+        return sum;
+    }
+    double total = 0;
+    SUM_OF(total, n, LOAD(x));
+    return (float)total;
+}
+
+static void add_row(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t end)
+{
+    const int64_t begin = 0;
+    if (to_step == 1 && from_step == 1)
+        EACH(to, LOAD(to) + LOAD(from));
+    else if (to_step == 1 && from_step == 0)
+        EACH(to, LOAD(to) + vset(*from));
+    else if (to_step == 0)
+        *to += row_sum(from, from_step, end);
+    else
+        for (int64_t i = 0; i < end; i++)
+            to[i * to_step] += from[i * from_step];
+}
+
+/* Rows begin..end-1 of the outermost dimension: no two of them share a destination. */
+static void add_rows(void *arg, int64_t begin, int64_t end)
+{
+    const Copy *c = arg;
+    float *dst = (float *)(void *)c->dst;
+    const float *src = (const float *)(const void *)c->src;
+    int64_t within = c->rows.outer > 0 ? c->rows.rows / c->rows.dim[0] : 1;
+    RowPlace p = row_seek(&c->rows, begin * within);
+    for (int64_t row = begin * within; row < end * within; row++, row_next(&c->rows, &p))
+        add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, c->rows.n);
+}
+
+/* A part of every row: the way to cut where the rows add to the same places. */
+static void add_columns(void *arg, int64_t begin, int64_t end)
+{
+    const Copy *c = arg;
+    float *dst = (float *)(void *)c->dst + begin * c->rows.sa;
+    const float *src = (const float *)(const void *)c->src + begin * c->rows.sb;
+    RowPlace p = row_seek(&c->rows, 0);
+    for (int64_t row = 0; row < c->rows.rows; row++, row_next(&c->rows, &p))
+        add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, end - begin);
+}
+
+void PATH(copy_add)(const KWalk *walk, real *dst, const real *src)
+{
+    Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk), -1 };
+    const Rows *r = &c.rows;
+    int64_t items = r->rows * r->n;
+    if (items == 0)
+        return;
+    bool shared = false;
+    for (int d = 0; d < r->outer; d++)
+        shared = shared || r->a[d] == 0;
+    if (!shared && r->outer > 0)
+        k_parallel(r->dim[0], 1 + GRAIN / (items / r->dim[0]), add_rows, &c);
+    else if (r->sa != 0)
+        k_parallel(r->n, 64 + GRAIN / r->rows, add_columns, &c);
+    else if (r->outer > 0 && r->a[0] != 0)
+        k_parallel(r->dim[0], 1 + GRAIN / (items / r->dim[0]), add_rows, &c);
+    else
+        add_rows(&c, 0, r->outer > 0 ? r->dim[0] : 1);
+}

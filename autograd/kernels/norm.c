@@ -1,0 +1,104 @@
+/* norm.c: layer norm over rows, and its way back.
+ *
+ * A row is read three times from a near cache: for its mean, for the deviations (whose sum corrects the mean) and their
+ * squares, and to be written. dgamma and dbeta are sums down the columns, which reduce.c knows how to cut. */
+#include "reduce.h"
+
+enum { GRAIN = 16384 };
+
+typedef struct {
+    int64_t n;
+    float *y, *mean, *rstd;
+    const float *dy, *x, *gamma, *beta;
+    double eps, divisor;
+    bool eps_inside, add;
+} Job;
+
+static double divisor_of(int64_t n, KNorm kind) { return (double)(kind.unbiased && n > 1 ? n - 1 : n); }
+
+static void norm_rows(void *arg, int64_t first, int64_t last)
+{
+    const Job *j = arg;
+    const int64_t n = j->n, begin = 0, end = n;
+    const float *gamma = j->gamma, *beta = j->beta;
+    for (int64_t row = first; row < last; row++) {
+        const float *x = j->x + row * n;
+        float *y = j->y + row * n;
+        double sum = 0, deviations = 0, squares = 0;
+        SUM_OF(sum, n, LOAD(x))
+        const vf guess = vset((float)(sum / (double)n));
+        SUM_OF(deviations, n, LOAD(x) - guess)
+        SUM_OF(squares, n, (LOAD(x) - guess) * (LOAD(x) - guess))
+        double off = deviations / (double)n, var = (squares - deviations * off) / j->divisor;
+        var = var > 0 || var != var ? var : 0;
+        double deviation = j->eps_inside ? sqrt(var + j->eps) : sqrt(var) + j->eps;
+        j->mean[row] = (float)((float)(sum / (double)n) + off);
+        j->rstd[row] = deviation == 0 ? 0 : (float)(1 / deviation);
+        const vf mean = vset(j->mean[row]), rstd = vset(j->rstd[row]);
+        if (gamma && beta)
+            EACH(y, vfma((LOAD(x) - mean) * rstd, LOAD(gamma), LOAD(beta)));
+        else if (gamma)
+            EACH(y, (LOAD(x) - mean) * rstd * LOAD(gamma));
+        else if (beta)
+            EACH(y, vfma(LOAD(x) - mean, rstd, LOAD(beta)));
+        else
+            EACH(y, (LOAD(x) - mean) * rstd);
+    }
+}
+
+void PATH(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
+                      const real *beta, KNorm kind)
+{
+    k_parallel(rows, 1 + GRAIN / (n + 1), norm_rows,
+               &(Job){ .n = n, .y = y, .mean = mean, .rstd = rstd, .x = x, .gamma = gamma, .beta = beta, .eps = kind.eps,
+                       .divisor = divisor_of(n, kind), .eps_inside = kind.eps_inside });
+}
+
+/* With c = x - mean, r = rstd, g = dy gamma: dx = r (g - mean g) - k c sum(g c), where k c_i = -dr/dx_i, that is
+ * k = r^3 / N with eps inside the root and r^2 / (N sigma) outside, N being the divisor of the variance. */
+static void norm_backward_rows(void *arg, int64_t first, int64_t last)
+{
+    const Job *j = arg;
+    const int64_t n = j->n, begin = 0, end = n;
+    const float *gamma = j->gamma;
+    for (int64_t row = first; row < last; row++) {
+        const float *x = j->x + row * n, *dy = j->dy + row * n;
+        float *dx = j->y + row * n;
+        const vf mean = vset(j->mean[row]);
+        double r = j->rstd[row], sum = 0, dot = 0;
+        if (gamma) {
+            SUM_OF(sum, n, LOAD(dy) * LOAD(gamma))
+            SUM_OF(dot, n, LOAD(dy) * LOAD(gamma) * (LOAD(x) - mean))
+        } else {
+            SUM_OF(sum, n, LOAD(dy))
+            SUM_OF(dot, n, LOAD(dy) * (LOAD(x) - mean))
+        }
+        double sigma = 1 / r - j->eps;                          /* used where eps is outside the root */
+        double k = r == 0 ? 0 : j->eps_inside ? r * r * r / j->divisor : sigma <= 0 ? 0 : r * r / (j->divisor * sigma);
+        const vf scale = vset((float)r), shift = vset((float)(-r * sum / (double)n)), slope = vset((float)(-k * dot));
+#define DX(g) vfma(slope, LOAD(x) - mean, vfma(scale, g, shift))
+        if (gamma && j->add)
+            EACH(dx, LOAD(dx) + DX(LOAD(dy) * LOAD(gamma)));
+        else if (gamma)
+            EACH(dx, DX(LOAD(dy) * LOAD(gamma)));
+        else if (j->add)
+            EACH(dx, LOAD(dx) + DX(LOAD(dy)));
+        else
+            EACH(dx, DX(LOAD(dy)));
+#undef DX
+    }
+}
+
+void PATH(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
+                               bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
+                               const real *gamma, KNorm kind)
+{
+    if (dx)
+        k_parallel(rows, 1 + GRAIN / (n + 1), norm_backward_rows,
+                   &(Job){ .n = n, .y = dx, .mean = (float *)mean, .rstd = (float *)rstd, .dy = dy, .x = x, .gamma = gamma,
+                           .eps = kind.eps, .divisor = divisor_of(n, kind), .eps_inside = kind.eps_inside, .add = add_x });
+    if (dgamma)
+        PATH(sum_normalized)(rows, n, dgamma, dy, x, mean, rstd, add_gamma);
+    if (dbeta)
+        PATH(sum)(1, rows, n, dbeta, dy, 1, add_beta);
+}

@@ -1,0 +1,240 @@
+/* reduce.c: sums and variances along one dimension of (outer, n, inner).
+ *
+ * Along contiguous items (inner 1) a sum is cut into at most PARTIALS stretches of whole blocks, each summed as SUM_OF
+ * does. Across rows (inner > 1) it runs down strips of columns: at most CHUNKS stretches of whole blocks of BLOCK_ROWS
+ * rows; in a block each column is one chain of additions, and block sums are added in order. The cuts follow from the
+ * shape alone; threads take rows, stretches or strips, whichever there are enough of, and the stretches' sums are added
+ * in order, so that the result does not know how many threads there were. */
+#include "reduce.h"
+
+enum {
+    GRAIN = 32768,
+    LONG_ROW = 65536,           /* from here on threads share a row */
+    PARTIALS = 256,
+    STRIP = 256,                /* columns; their sums stay in the first cache */
+    BLOCK_ROWS = 64,
+    CHUNKS = 32
+};
+
+/* What is summed: x, x - mean, its square, or dy times the normalized x of layer norm. */
+typedef enum { VALUE, DEVIATION, SQUARE, NORMALIZED } Term;
+
+typedef struct {
+    Term term;
+    int64_t outer, n, inner;
+    const float *x, *mean, *dy, *rstd;      /* mean: one a sum, but for NORMALIZED, which has mean and rstd one a row */
+    float scale;
+    bool add;
+    float *y;
+    int64_t length;                         /* of a stretch */
+    float *partial;
+} Job;
+
+static void give(const Job *j, int64_t at, double sum)
+{
+    float value = j->scale * (float)sum;
+    j->y[at] = j->add ? j->y[at] + value : value;
+}
+
+static int64_t up_to(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+/* ---- inner 1: along the row -------------------------------------------------------------------------------------- */
+
+static double sum_items(const Job *j, int64_t row, int64_t begin, int64_t n)
+{
+    const float *x = j->x + row * j->n + begin;
+    double total = 0;
+    if (j->term == VALUE)
+        SUM_OF(total, n, LOAD(x))
+    else {
+        const vf mean = vset(j->mean[row]);
+        if (j->term == DEVIATION)
+            SUM_OF(total, n, LOAD(x) - mean)
+        else
+            SUM_OF(total, n, (LOAD(x) - mean) * (LOAD(x) - mean))
+    }
+    return total;
+}
+
+/* Stretch number p of a row; returns 0 for what lies beyond its end. */
+static double sum_stretch(const Job *j, int64_t row, int64_t p)
+{
+    int64_t begin = p * j->length, left = j->n - begin;
+    return left > 0 ? sum_items(j, row, begin, left < j->length ? left : j->length) : 0;
+}
+
+static void sum_rows(void *arg, int64_t begin, int64_t end)
+{
+    const Job *j = arg;
+    for (int64_t row = begin; row < end; row++) {
+        double total = 0;
+        for (int64_t p = 0; p * j->length < j->n; p++)
+            total += (float)sum_stretch(j, row, p);
+        give(j, row, total);
+    }
+}
+
+static void sum_partials(void *arg, int64_t begin, int64_t end)
+{
+    const Job *j = arg;
+    for (int64_t p = begin; p < end; p++)
+        j->partial[p] = (float)sum_stretch(j, 0, p);
+}
+
+static void sum_along(Job *j)
+{
+    j->length = up_to((j->n + PARTIALS - 1) / PARTIALS, SUM_BLOCK);
+    if (j->n < LONG_ROW) {
+        k_parallel(j->outer, 1 + GRAIN / (j->n + 16), sum_rows, j);
+        return;
+    }
+    Job one = *j;
+    float partial[PARTIALS];
+    one.partial = partial;
+    int64_t stretches = (j->n + j->length - 1) / j->length;
+    for (int64_t row = 0; row < j->outer; row++) {
+        one.x = j->x + row * j->n;
+        one.mean = j->mean ? j->mean + row : NULL;
+        k_parallel(stretches, 1 + GRAIN / j->length, sum_partials, &one);
+        double total = 0;
+        for (int64_t p = 0; p < stretches; p++)
+            total += partial[p];
+        give(j, row, total);
+    }
+}
+
+/* ---- inner > 1: down the columns --------------------------------------------------------------------------------- */
+
+static void add_row(const Job *j, int64_t o, int64_t row, int64_t column, int64_t end, float *sums)
+{
+    const int64_t begin = 0;
+    const float *x = j->x + (o * j->n + row) * j->inner + column;
+    const float *mean = j->mean ? j->mean + o * j->inner + column : NULL;
+    switch (j->term) {
+    case VALUE:
+        EACH(sums, LOAD(sums) + LOAD(x));
+        break;
+    case DEVIATION:
+        EACH(sums, LOAD(sums) + (LOAD(x) - LOAD(mean)));
+        break;
+    case SQUARE:
+        EACH(sums, LOAD(sums) + (LOAD(x) - LOAD(mean)) * (LOAD(x) - LOAD(mean)));
+        break;
+    case NORMALIZED: {
+        const float *dy = j->dy + row * j->inner + column;
+        const vf m = vset(j->mean[row]), r = vset(j->rstd[row]);
+        EACH(sums, vfma(LOAD(dy), (LOAD(x) - m) * r, LOAD(sums)));
+        break;
+    }
+    }
+}
+
+/* The sums of `width` columns over stretch number `chunk` of the rows. */
+static void sum_chunk(const Job *j, int64_t o, int64_t chunk, int64_t column, int64_t width, float *total)
+{
+    const int64_t begin = 0, end = width;
+    float block[STRIP];
+    int64_t row = chunk * j->length, last = j->n - row < j->length ? j->n : row + j->length;
+    EACH(total, vset(0));
+    while (row < last) {
+        EACH(block, vset(0));
+        for (int64_t stop = last - row < BLOCK_ROWS ? last : row + BLOCK_ROWS; row < stop; row++)
+            add_row(j, o, row, column, width, block);
+        EACH(total, LOAD(total) + LOAD(block));
+    }
+}
+
+static int64_t chunks_of(const Job *j) { return j->length > 0 ? (j->n + j->length - 1) / j->length : 0; }
+
+static void give_strip(const Job *j, int64_t o, int64_t column, int64_t end, const float *sums)
+{
+    const int64_t begin = 0;
+    float *y = j->y + o * j->inner + column;
+    const vf scale = vset(j->scale);
+    if (j->add)
+        EACH(y, LOAD(y) + scale * LOAD(sums));
+    else
+        EACH(y, scale * LOAD(sums));
+}
+
+static void sum_strips(void *arg, int64_t first, int64_t last)
+{
+    const Job *j = arg;
+    int64_t strips = (j->inner + STRIP - 1) / STRIP;
+    for (int64_t s = first; s < last; s++) {
+        int64_t o = s / strips, column = s % strips * STRIP;
+        const int64_t begin = 0, end = j->inner - column < STRIP ? j->inner - column : STRIP;
+        float total[STRIP], chunk[STRIP];
+        EACH(total, vset(0));
+        for (int64_t c = 0; c < chunks_of(j); c++) {
+            sum_chunk(j, o, c, column, end, chunk);
+            EACH(total, LOAD(total) + LOAD(chunk));
+        }
+        give_strip(j, o, column, end, total);
+    }
+}
+
+static void sum_chunks(void *arg, int64_t first, int64_t last)
+{
+    const Job *j = arg;
+    for (int64_t c = first; c < last; c++)
+        sum_chunk(j, 0, c, 0, j->inner, j->partial + c * STRIP);
+}
+
+static void sum_across(Job *j)
+{
+    int64_t strips = (j->inner + STRIP - 1) / STRIP, work = j->n * (j->inner < STRIP ? j->inner : STRIP);
+    j->length = up_to((j->n + CHUNKS - 1) / CHUNKS, BLOCK_ROWS);
+    if (j->outer * strips > 1) {
+        k_parallel(j->outer * strips, 1 + GRAIN / (work + 1), sum_strips, j);
+        return;
+    }
+    float partial[CHUNKS * STRIP], total[STRIP];
+    j->partial = partial;
+    k_parallel(chunks_of(j), 1 + GRAIN / (j->length * j->inner + 1), sum_chunks, j);
+    const int64_t begin = 0, end = j->inner;
+    EACH(total, vset(0));
+    for (int64_t c = 0; c < chunks_of(j); c++) {
+        const float *chunk = partial + c * STRIP;
+        EACH(total, LOAD(total) + LOAD(chunk));
+    }
+    give_strip(j, 0, 0, end, total);
+}
+
+static void sum_terms(Job j)
+{
+    if (j.outer == 0 || j.inner == 0)
+        return;
+    if (j.inner == 1 && j.term != NORMALIZED)
+        sum_along(&j);
+    else
+        sum_across(&j);
+}
+
+void PATH(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
+{
+    sum_terms((Job){ .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = scale, .add = add, .y = y });
+}
+
+void PATH(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
+                          const float *rstd, bool add)
+{
+    sum_terms((Job){ .term = NORMALIZED, .outer = 1, .n = rows, .inner = n, .x = x, .mean = mean, .dy = dy, .rstd = rstd,
+                     .scale = 1, .add = add, .y = y });
+}
+
+/* The first mean is off by rounding; the mean of the deviations from it corrects it, so that equal numbers have exactly
+ * variance 0. */
+void PATH(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
+{
+    Job j = { .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = (float)(1 / (double)n), .y = mean };
+    sum_terms(j);
+    j.mean = mean;
+    j.term = DEVIATION;
+    j.y = y;
+    sum_terms(j);
+    PATH(axpy)(outer * inner, mean, 1, y);
+    j.term = SQUARE;
+    j.scale = scale;
+    sum_terms(j);
+}

@@ -1,0 +1,222 @@
+/* softmax.c: softmax, log-softmax and cross entropy over rows.
+ *
+ * A row is small enough to stay in a near cache between its passes: the largest item, the sum of exponentials, and what
+ * follows from both. Threads take rows. */
+#include "vmath.h"
+
+enum { GRAIN = 16384 };
+
+static int64_t rows_grain(int64_t n) { return 1 + GRAIN / (n + 1); }
+
+/* The largest item; NaN does not count. */
+INLINE float row_max(const float *x, int64_t n)
+{
+    Lanes best = lanes_set(-INFINITY);
+    int64_t at = 0;
+    for (; at + LANES <= n; at += LANES)
+        for (int k = 0; k < PARTS; k++)
+            best.part[k] = vmax(vload(x + at + k * W), best.part[k]);
+    for (int k = 0; k < PARTS && at + k * W < n; k++) {
+        int64_t left = n - at - k * W;
+        vf v = vload_left(x + at + k * W, left);
+        best.part[k] = vmax(left < W ? vselect(vfirst(left), v, vset(-INFINITY)) : v, best.part[k]);
+    }
+    return lanes_max(best);
+}
+
+static bool has_nan(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] != x[i])
+            return true;
+    return false;
+}
+
+static void fill_row(float *y, int64_t end, float value)
+{
+    const int64_t begin = 0;
+    EACH(y, vset(value));
+}
+
+/* ---- softmax ----------------------------------------------------------------------------------------------------- */
+
+typedef struct { int64_t n; float *out; const float *x, *y; bool add; } Rows;
+
+static void softmax_rows(void *arg, int64_t first, int64_t last)
+{
+    const Rows *j = arg;
+    const int64_t begin = 0, end = j->n;
+    for (int64_t row = first; row < last; row++) {
+        const float *x = j->x + row * j->n;
+        float *y = j->out + row * j->n, best = row_max(x, j->n);
+        if (best == -INFINITY) {                    /* nothing may be seen */
+            fill_row(y, j->n, has_nan(x, j->n) ? NAN : 0);
+            continue;
+        }
+        const vf shift = vset(best);
+        double sum = 0;
+        SUM_OF(sum, j->n, KEEP(y, vexp_negative(LOAD(x) - shift)))
+        const vf scale = vset((float)(1 / sum));
+        EACH(y, LOAD(y) * scale);
+    }
+}
+
+void PATH(softmax)(int64_t rows, int64_t n, real *y, const real *x)
+{
+    k_parallel(rows, rows_grain(n), softmax_rows, &(Rows){ .n = n, .out = y, .x = x });
+}
+
+static void softmax_backward_rows(void *arg, int64_t first, int64_t last)
+{
+    const Rows *j = arg;
+    const int64_t begin = 0, end = j->n;
+    for (int64_t row = first; row < last; row++) {
+        const float *dy = j->x + row * j->n, *y = j->y + row * j->n;
+        float *dx = j->out + row * j->n;
+        double sum = 0;
+        SUM_OF(sum, j->n, LOAD(dy) * LOAD(y))
+        const vf dot = vset((float)sum);
+        if (j->add)
+            EACH(dx, vfma(LOAD(y), LOAD(dy) - dot, LOAD(dx)));
+        else
+            EACH(dx, LOAD(y) * (LOAD(dy) - dot));
+    }
+}
+
+void PATH(softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
+{
+    k_parallel(rows, rows_grain(n), softmax_backward_rows, &(Rows){ n, dx, dy, y, add });
+}
+
+/* ---- log-softmax ------------------------------------------------------------------------------------------------- */
+
+/* ln of the sum of e^(x - *best), and the largest item; both -infinity for a row of that. */
+static double log_sum_above(const float *x, int64_t n, float *best)
+{
+    *best = row_max(x, n);
+    if (*best == -INFINITY)
+        return has_nan(x, n) ? NAN : -INFINITY;
+    const vf shift = vset(*best);
+    double sum = 0;
+    SUM_OF(sum, n, vexp_negative(LOAD(x) - shift))
+    return k_log(sum);
+}
+
+static void log_softmax_rows(void *arg, int64_t first, int64_t last)
+{
+    const Rows *j = arg;
+    const int64_t begin = 0, end = j->n;
+    for (int64_t row = first; row < last; row++) {
+        const float *x = j->x + row * j->n;
+        float *y = j->out + row * j->n, best;
+        float log_sum = (float)log_sum_above(x, j->n, &best);
+        if (best == -INFINITY) {
+            fill_row(y, j->n, log_sum);
+            continue;
+        }
+        EACH(y, (LOAD(x) - vset(best)) - vset(log_sum));
+    }
+}
+
+void PATH(log_softmax)(int64_t rows, int64_t n, real *y, const real *x)
+{
+    k_parallel(rows, rows_grain(n), log_softmax_rows, &(Rows){ .n = n, .out = y, .x = x });
+}
+
+static void log_softmax_backward_rows(void *arg, int64_t first, int64_t last)
+{
+    const Rows *j = arg;
+    const int64_t begin = 0, end = j->n;
+    for (int64_t row = first; row < last; row++) {
+        const float *dy = j->x + row * j->n, *y = j->y + row * j->n;
+        float *dx = j->out + row * j->n;
+        double total = 0;
+        SUM_OF(total, j->n, LOAD(dy))
+        const vf sum = vset((float)total);
+        if (j->add)
+            EACH(dx, LOAD(dx) + vfnma(vexp_negative(LOAD(y)), sum, LOAD(dy)));
+        else
+            EACH(dx, vfnma(vexp_negative(LOAD(y)), sum, LOAD(dy)));
+    }
+}
+
+void PATH(log_softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
+{
+    k_parallel(rows, rows_grain(n), log_softmax_backward_rows, &(Rows){ n, dx, dy, y, add });
+}
+
+/* ---- cross entropy ----------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t n;
+    float *loss, *log_sum, *dx;
+    const float *x, *scale;
+    const int32_t *target;
+    int32_t ignore;
+    double smoothing;
+    bool add;
+} Loss;
+
+static void loss_rows(void *arg, int64_t first, int64_t last)
+{
+    const Loss *j = arg;
+    for (int64_t row = first; row < last; row++) {
+        const float *x = j->x + row * j->n;
+        float best;
+        double log_sum = log_sum_above(x, j->n, &best), sum = 0;
+        log_sum = best == -INFINITY ? log_sum : best + log_sum;
+        j->log_sum[row] = (float)log_sum;
+        if (j->target[row] == j->ignore)
+            j->loss[row] = 0;
+        else if (log_sum == -INFINITY)
+            j->loss[row] = INFINITY;
+        else {
+            double loss = log_sum - x[j->target[row]];
+            if (j->smoothing != 0) {
+                SUM_OF(sum, j->n, LOAD(x))
+                loss = (1 - j->smoothing) * loss + j->smoothing * (log_sum - sum / (double)j->n);
+            }
+            j->loss[row] = (float)loss;
+        }
+    }
+}
+
+void PATH(cross_entropy)(int64_t rows, int64_t n, real *loss, real *log_sum, const real *logits, const int32_t *target,
+                         int32_t ignore, double smoothing)
+{
+    k_parallel(rows, rows_grain(n), loss_rows,
+               &(Loss){ .n = n, .loss = loss, .log_sum = log_sum, .x = logits, .target = target, .ignore = ignore,
+                        .smoothing = smoothing });
+}
+
+static void loss_backward_rows(void *arg, int64_t first, int64_t last)
+{
+    const Loss *j = arg;
+    const int64_t begin = 0, end = j->n;
+    for (int64_t row = first; row < last; row++) {
+        const float *x = j->x + row * j->n;
+        float *dx = j->dx + row * j->n;
+        if (j->target[row] == j->ignore) {
+            if (!j->add)
+                fill_row(dx, j->n, 0);
+            continue;
+        }
+        bool nothing = j->log_sum[row] == -INFINITY;            /* all logits are: the probabilities count as 0 */
+        const vf shift = vset(nothing ? INFINITY : j->log_sum[row]), scale = vset(j->scale[row]);
+        const vf spread = vset((float)(-j->scale[row] * j->smoothing / (double)j->n));
+        float wanted = (float)(j->scale[row] * (1 - j->smoothing));
+        if (j->add)
+            EACH(dx, LOAD(dx) + vfma(vexp_negative(LOAD(x) - shift), scale, spread));
+        else
+            EACH(dx, vfma(vexp_negative(LOAD(x) - shift), scale, spread));
+        dx[j->target[row]] -= wanted;
+    }
+}
+
+void PATH(cross_entropy_backward)(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *log_sum,
+                                  const int32_t *target, int32_t ignore, double smoothing, const real *scale, bool add)
+{
+    k_parallel(rows, rows_grain(n), loss_backward_rows,
+               &(Loss){ .n = n, .log_sum = (float *)log_sum, .dx = dlogits, .x = logits, .scale = scale,
+                        .target = target, .ignore = ignore, .smoothing = smoothing, .add = add });
+}

@@ -1,0 +1,36 @@
+/* table.c: rows of a table by number, and the way back. */
+#include "simd.h"
+
+enum { GRAIN = 32768, COLUMNS = 64 };
+
+typedef struct { int64_t rows, width; float *to; const float *from; const int32_t *ids; } Job;
+
+static void gather_range(void *arg, int64_t begin, int64_t end)
+{
+    const Job *j = arg;
+    for (int64_t r = begin; r < end; r++)
+        memcpy(j->to + r * j->width, j->from + j->ids[r] * j->width, (size_t)j->width * sizeof(float));
+}
+
+void PATH(gather_rows)(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids)
+{
+    k_parallel(rows, 1 + GRAIN / (width + 1), gather_range, &(Job){ rows, width, y, table, ids });
+}
+
+/* A thread takes columns, so that the rows of dy that share a row of the table are added in their order. */
+static void scatter_range(void *arg, int64_t first, int64_t last)
+{
+    const Job *j = arg;
+    const int64_t begin = first * COLUMNS, end = last * COLUMNS < j->width ? last * COLUMNS : j->width;
+    for (int64_t r = 0; r < j->rows; r++) {
+        float *to = j->to + j->ids[r] * j->width;
+        const float *from = j->from + r * j->width;
+        EACH(to, LOAD(to) + LOAD(from));
+    }
+}
+
+void PATH(scatter_add_rows)(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids)
+{
+    k_parallel((width + COLUMNS - 1) / COLUMNS, 1 + GRAIN / (COLUMNS * (rows + 1)), scatter_range,
+               &(Job){ rows, width, table_grad, dy, ids });
+}

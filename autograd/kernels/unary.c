@@ -1,0 +1,142 @@
+/* unary.c: functions of one number and their derivatives.
+ *
+ * Every element is on its own, so that lanes and threads can cut the array anywhere. */
+#include "vmath.h"
+#include "vpow.h"
+
+/* Elements a thread takes at least: a few microseconds of work. */
+enum { GRAIN_CHEAP = 32768, GRAIN_DEAR = 12288 };
+
+static int64_t grain_of(KUnary f)
+{
+    switch (f) {
+    case K_NEG: case K_SQRT: case K_ABS: case K_RELU: case K_CLAMP: case K_SCALE:
+        return GRAIN_CHEAP;
+    default:
+        return GRAIN_DEAR;
+    }
+}
+
+/* ---- x^p for one p ----------------------------------------------------------------------------------------------- */
+
+typedef struct { float p; bool whole, odd; } Exponent;
+
+static Exponent exponent_of(double p)
+{
+    float f = (float)p;
+    bool whole = fabsf(f) >= 0x1p24f || f == (float)(int32_t)f;
+    return (Exponent){ f, whole, whole && fabsf(f) < 0x1p24f && ((int32_t)f & 1) };
+}
+
+/* The frequent exponents by multiplication; a whole one by |x|, so that negative numbers need no special way. */
+INLINE vf power_of(vf x, Exponent e)
+{
+    if (e.p == 2)
+        return x * x;
+    if (e.p == 1)
+        return x;
+    if (e.p == 3)
+        return x * x * x;
+    if (e.p == -1)
+        return vset(1) / x;
+    if (!e.whole)
+        return vpow(x, vset(e.p));
+    vf y = vpow(vabs(x), vset(e.p));
+    return e.odd ? vcopysign(y, x) : y;
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+typedef struct { KUnary f; float *y; const float *x; double p, q; } Forward;
+
+static void forward(void *arg, int64_t begin, int64_t end)
+{
+    const Forward *job = arg;
+    const float *x = job->x, p = (float)job->p, q = (float)job->q;
+    float *y = job->y;
+    switch (job->f) {
+    case K_NEG:      EACH(y, vneg(LOAD(x))); break;
+    case K_EXP:      EACH(y, vexp(LOAD(x))); break;
+    case K_LOG:      EACH(y, vlog(LOAD(x))); break;
+    case K_SQRT:     EACH(y, vsqrt(LOAD(x))); break;
+    case K_ABS:      EACH(y, vabs(LOAD(x))); break;
+    case K_TANH:     EACH(y, vtanh(LOAD(x))); break;
+    case K_SIGMOID:  EACH(y, vsigmoid(LOAD(x))); break;
+    case K_RELU:     EACH(y, vmax(vset(0), LOAD(x))); break;
+    case K_GELU:     EACH(y, vgelu(LOAD(x))); break;
+    case K_GELU_ERF: EACH(y, vgelu_erf(LOAD(x))); break;
+    case K_CLAMP:    EACH(y, vclamp(LOAD(x), p, q)); break;
+    case K_SCALE:    EACH(y, vfma(vset(p), LOAD(x), vset(q))); break;
+    case K_POWER: {
+        Exponent e = exponent_of(job->p);
+        EACH(y, power_of(LOAD(x), e));
+        break;
+    }
+    }
+}
+
+void PATH(unary)(KUnary f, int64_t n, real *y, const real *x, double p, double q)
+{
+    k_parallel(n, grain_of(f), forward, &(Forward){ f, y, x, p, q });
+}
+
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
+
+typedef struct { KUnary f; float *dx; const float *dy, *x, *y; double p, q; bool add; } Backward;
+
+/* dx = dy where the mask is set, else 0: not a product, for 0 times infinity is no number. */
+INLINE vf where(vm mask, vf dy) { return vselect(mask, dy, vset(0)); }
+
+INLINE vf sign_times(vf x, vf dy)
+{
+    return where(vor(vlt(x, vset(0)), vlt(vset(0), x)), vfrom_bits(vbits(dy) ^ (vbits(x) & viset(INT32_MIN))));
+}
+
+INLINE vf within(vf x, float low, float high, vf dy)
+{
+    return where(vand(vle(vset(low), x), vle(x, vset(high))), dy);
+}
+
+/* dx = value, or dx + value. */
+#define GIVE(value)                         \
+    do {                                    \
+        if (job->add)                       \
+            EACH(dx, LOAD(dx) + (value));   \
+        else                                \
+            EACH(dx, value);                \
+    } while (0)
+
+static void backward(void *arg, int64_t begin, int64_t end)
+{
+    const Backward *job = arg;
+    const float *dy = job->dy, *x = job->x, *y = job->y, p = (float)job->p, q = (float)job->q;
+    float *dx = job->dx;
+    switch (job->f) {
+    case K_NEG:      GIVE(vneg(LOAD(dy))); break;
+    case K_EXP:      GIVE(LOAD(dy) * LOAD(y)); break;
+    case K_LOG:      GIVE(LOAD(dy) / LOAD(x)); break;
+    case K_SQRT:     GIVE(LOAD(dy) * vset(0.5f) / LOAD(y)); break;
+    case K_ABS:      GIVE(sign_times(LOAD(x), LOAD(dy))); break;
+    case K_TANH:     GIVE(LOAD(dy) * vfnma(LOAD(y), LOAD(y), vset(1))); break;
+    case K_SIGMOID:  GIVE(LOAD(dy) * vfnma(LOAD(y), LOAD(y), LOAD(y))); break;
+    case K_RELU:     GIVE(where(vlt(vset(0), LOAD(y)), LOAD(dy))); break;
+    case K_GELU:     GIVE(LOAD(dy) * vgelu_slope(LOAD(x))); break;
+    case K_GELU_ERF: GIVE(LOAD(dy) * vgelu_erf_slope(LOAD(x))); break;
+    case K_CLAMP:    GIVE(within(LOAD(x), p, q, LOAD(dy))); break;
+    case K_SCALE:    GIVE(vset(p) * LOAD(dy)); break;
+    case K_POWER: {
+        Exponent e = exponent_of(job->p - 1);
+        if (job->p == 0)
+            GIVE(vset(0) * LOAD(dy));
+        else
+            GIVE(LOAD(dy) * (vset(p) * power_of(LOAD(x), e)));
+        break;
+    }
+    }
+}
+
+void PATH(unary_backward)(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
+                          bool add)
+{
+    k_parallel(n, grain_of(f), backward, &(Backward){ f, dx, dy, x, y, p, q, add });
+}

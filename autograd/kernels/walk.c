@@ -1,0 +1,103 @@
+/* walk.c: cuts a walk into pieces that vectors can go through. See walk.h. */
+#include "walk.h"
+
+enum {
+    BUFFER = 1024,              /* items */
+    SHORT_ROW = 32              /* rows below are gathered together */
+};
+
+/* Copies n items that lie `stride` apart. */
+static void gather(void *to, const void *from, size_t size, int64_t stride, int64_t n)
+{
+    if (size == 1) {
+        const uint8_t *source = from;
+        uint8_t *target = to;
+        for (int64_t i = 0; i < n; i++)
+            target[i] = source[i * stride];
+    } else {
+        const float *source = from;
+        float *target = to;
+        for (int64_t i = 0; i < n; i++)
+            target[i] = source[i * stride];
+    }
+}
+
+typedef struct {
+    const char *base;           /* NULL: there is no such array */
+    size_t size;
+    int64_t stride;             /* along a row */
+    bool dense;                 /* lies as the walk goes, across rows as well */
+    _Alignas(64) float buffer[BUFFER];
+} Side;
+
+static void side_init(Side *s, const void *base, size_t size, int64_t stride, const Rows *r, const int64_t *outer_stride)
+{
+    s->base = base;
+    s->size = size;
+    s->stride = stride;
+    s->dense = stride == 1;
+    int64_t below = r->n;
+    for (int d = r->outer - 1; d >= 0; d--) {
+        s->dense = s->dense && outer_stride[d] == below;
+        below *= r->dim[d];
+    }
+}
+
+/* Items column .. column + n - 1 of the row that begins at offset `row`. */
+static Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
+{
+    if (!s->base)
+        return (Operand){ NULL, 0 };
+    const char *from = s->base + (row + column * s->stride) * (int64_t)s->size;
+    if (s->stride == 1)
+        return (Operand){ from, -1 };
+    gather(s->buffer, from, s->size, s->stride, s->stride == 0 ? W : n);
+    return (Operand){ s->buffer, s->stride == 0 ? 0 : -1 };
+}
+
+/* n items from `first` on, over several rows; the place is that of the first one's row. */
+static Operand side_rows(Side *s, const Rows *r, RowPlace place, bool second, int64_t first, int64_t n)
+{
+    if (!s->base)
+        return (Operand){ NULL, 0 };
+    if (s->dense)
+        return (Operand){ s->base + first * (int64_t)s->size, -1 };
+    int64_t column = first % r->n;
+    for (int64_t filled = 0; filled < n; column = 0) {
+        int64_t row = second ? place.b : place.a, some = r->n - column < n - filled ? r->n - column : n - filled;
+        gather((char *)s->buffer + filled * (int64_t)s->size, s->base + (row + column * s->stride) * (int64_t)s->size,
+               s->size, s->stride, some);
+        filled += some;
+        row_next(r, &place);
+    }
+    return (Operand){ s->buffer, -1 };
+}
+
+void PATH(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, size_t size_a, const void *b,
+                       size_t size_b, Piece *piece, const void *job)
+{
+    Side sa, sb;
+    side_init(&sa, a, size_a, r->sa, r, r->a);
+    side_init(&sb, b, size_b, r->sb, r, r->b);
+    if (r->n < SHORT_ROW && r->rows > 1) {
+        for (int64_t n; begin < end; begin += n) {
+            n = end - begin < BUFFER ? end - begin : BUFFER;
+            RowPlace place = row_seek(r, begin / r->n);
+            piece(job, begin, n, side_rows(&sa, r, place, false, begin, n), side_rows(&sb, r, place, true, begin, n));
+        }
+        return;
+    }
+    bool gathers = (a && r->sa != 0 && r->sa != 1) || (b && r->sb != 0 && r->sb != 1);
+    RowPlace place = row_seek(r, begin / r->n);
+    for (int64_t n, column = begin % r->n; begin < end; begin += n) {
+        n = r->n - column < end - begin ? r->n - column : end - begin;
+        if (gathers && n > BUFFER)
+            n = BUFFER;
+        piece(job, begin, n, side_row(&sa, place.a, column, n), side_row(&sb, place.b, column, n));
+        column += n;
+        if (column == r->n) {
+            column = 0;
+            row_next(r, &place);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+/* walk.h: KWalks as the kernels go through them: as rows, whose innermost dimension is worked on a vector at a time.
+ *
+ * Neighboring dimensions that are one for both arrays are merged first, so that most walks are a single row. An array is
+ * read along a row in one of three ways: where it lies (stride 1), as one repeated value (stride 0), or copied to a
+ * buffer. Rows too short for vectors are gathered into buffers, several together. */
+#ifndef KAERU_WALK_H
+#define KAERU_WALK_H
+
+#include "simd.h"
+
+/* `rows` rows of n items with strides sa and sb; the outer dimensions say where each begins. */
+typedef struct {
+    int64_t rows, n, sa, sb;
+    int outer;
+    int64_t dim[K_DIMS], a[K_DIMS], b[K_DIMS];
+} Rows;
+
+static inline Rows walk_rows(const KWalk *w)
+{
+    Rows r = { .rows = 1, .n = 1 };
+    int64_t dim[K_DIMS + 1], a[K_DIMS + 1], b[K_DIMS + 1];
+    int n = 0;                                              /* merged dimensions, the innermost first */
+    for (int d = w->ndim - 1; d >= 0; d--) {
+        if (w->dim[d] == 1)
+            continue;
+        if (n > 0 && w->a[d] == a[n - 1] * dim[n - 1] && w->b[d] == b[n - 1] * dim[n - 1]) {
+            dim[n - 1] *= w->dim[d];
+            continue;
+        }
+        dim[n] = w->dim[d];
+        a[n] = w->a[d];
+        b[n++] = w->b[d];
+    }
+    if (n > 0) {
+        r.n = dim[0];
+        r.sa = a[0];
+        r.sb = b[0];
+    }
+    r.outer = n > 1 ? n - 1 : 0;
+    for (int d = 0; d < r.outer; d++) {
+        r.dim[d] = dim[n - 1 - d];
+        r.a[d] = a[n - 1 - d];
+        r.b[d] = b[n - 1 - d];
+        r.rows *= r.dim[d];
+    }
+    return r;
+}
+
+/* Where a row begins in both arrays, and its number in each outer dimension. */
+typedef struct { int64_t a, b, index[K_DIMS]; } RowPlace;
+
+static inline RowPlace row_seek(const Rows *r, int64_t row)
+{
+    RowPlace p = { 0 };
+    for (int d = r->outer - 1; d >= 0; d--) {
+        p.index[d] = row % r->dim[d];
+        row /= r->dim[d];
+        p.a += p.index[d] * r->a[d];
+        p.b += p.index[d] * r->b[d];
+    }
+    return p;
+}
+
+static inline void row_next(const Rows *r, RowPlace *p)
+{
+    for (int d = r->outer - 1; d >= 0; d--) {
+        p->a += r->a[d];
+        p->b += r->b[d];
+        if (++p->index[d] < r->dim[d])
+            return;
+        p->a -= r->a[d] * r->dim[d];
+        p->b -= r->b[d] * r->dim[d];
+        p->index[d] = 0;
+    }
+}
+
+/* ---- pieces of a walk beside a dense array ----------------------------------------------------------------------- */
+
+/* How a piece reads an array: item i at p[i & mask]. The mask is 0 for one repeated value, of which W copies lie at p. */
+typedef struct { const void *p; int64_t mask; } Operand;
+
+/* Handles items `first` .. first + n - 1, counted in the order of the walk. */
+typedef void Piece(const void *job, int64_t first, int64_t n, Operand a, Operand b);
+
+/* Calls piece() for the items begin..end-1. size_a, size_b: bytes of an item, 1 or 4; a NULL array gives a NULL operand. */
+void PATH(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, size_t size_a, const void *b,
+                       size_t size_b, Piece *piece, const void *job);
+
+#define LOAD_OPERAND(o) vload_left((const float *)(o).p + (i & (o).mask), left)
+
+#endif
