@@ -13,17 +13,24 @@ static int64_t size_in(const Shape *s, int i, int ndim)
     return own < 0 ? 1 : s->dim[own];
 }
 
+bool broadcast(const Shape *a, const Shape *b, Shape *y)
+{
+    *y = (Shape){ a->ndim > b->ndim ? a->ndim : b->ndim, { 0 } };
+    for (int i = 0; i < y->ndim; i++) {
+        int64_t m = size_in(a, i, y->ndim), n = size_in(b, i, y->ndim);
+        if (m != n && m != 1 && n != 1) return false;
+        y->dim[i] = m == 1 ? n : m;
+    }
+    return true;
+}
+
 Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b)
 {
-    Shape y = { a->shape.ndim > b->shape.ndim ? a->shape.ndim : b->shape.ndim, { 0 } };
-    for (int i = 0; i < y.ndim; i++) {
-        int64_t m = size_in(&a->shape, i, y.ndim), n = size_in(&b->shape, i, y.ndim);
-        char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
-        if (m != n && m != 1 && n != 1)
-            ag_misuse(at, what, "shapes %s and %s do not fit: %lld against %lld", shape_text(a->shape, ta),
-                      shape_text(b->shape, tb), (long long)m, (long long)n);
-        y.dim[i] = m == 1 ? n : m;
-    }
+    Shape y;
+    char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
+    if (!broadcast(&a->shape, &b->shape, &y))
+        ag_misuse(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
+                  shape_text(a->shape, ta), shape_text(b->shape, tb));
     return y;
 }
 
@@ -54,7 +61,6 @@ void grad_sum_to(Tensor *x, const real *dy, const Shape *from)
     int ndim = from->ndim;
     int64_t dim[AG_MAX_DIMS];
     memcpy(dim, from->dim, sizeof dim);
-    Buffer *partial = NULL;
     for (int last = ndim - 1; last >= 0;) {
         if (dim[last] == size_in(&x->shape, last, ndim)) {
             last--;
@@ -71,12 +77,10 @@ void grad_sum_to(Tensor *x, const real *dy, const Shape *from)
             } else if (i <= last) n *= dim[i];
             else inner *= dim[i];
         }
-        Buffer *sums = more ? buffer_new(x->site, "backward", (size_t)(outer * inner) * sizeof(real)) : NULL;
-        k_sum(outer, n, inner, more ? buffer_data(sums) : g.data, dy, 1, more ? false : g.add);
-        buffer_release(partial);
-        partial = sums;
+        real *sums = more ? scratch_new(x->site, "backward", outer * inner, sizeof(real)) : g.data;
+        k_sum(outer, n, inner, sums, dy, 1, more ? false : g.add);
         if (!more) return;
-        dy = buffer_data(sums);
+        dy = sums;
         for (int i = first; i <= last; i++) dim[i] = 1;
         last = first - 1;
     }

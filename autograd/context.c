@@ -28,7 +28,7 @@ static void context_end(void *p)
     Context *c = p;
     this_context = c;                       /* releasing needs it */
     while (c->depth > 0) {
-        c->failed = false;                  /* the program ends: whatever it still holds is its own */
+        c->scope[c->depth - 1].failed = 0;  /* the program ends: whatever it still holds is its own */
         ag_end((Scope){ c->depth, c->scope[c->depth - 1].serial });
     }
     ag_memory_trim();
@@ -149,31 +149,54 @@ static void drop_tensors(Context *c, Tensor *until)
     }
 }
 
-/* After an error, objects that were built inside the scope are lost to the program, which was thrown out of there. */
-static void drop_owned(Context *c, uint64_t serial)
+/* After an error, objects that were built inside the scope are lost to the program, which was thrown out of there; what
+ * it has built since then it holds. */
+static void drop_owned(Context *c, uint64_t begun, uint64_t failed)
 {
-    while (c->owned && c->owned->serial > serial) {
-        AgOwned *entry = c->owned;
+    for (AgOwned *entry = c->owned; entry && entry->serial > begun;) {
+        if (entry->serial > failed) {
+            entry = entry->older;
+            continue;
+        }
         ag_disown(entry);
         entry->destroy(entry);
+        entry = c->owned;                   /* the list may have lost more than this one */
     }
+}
+
+/* An error in the middle of backward leaves gradients on their way; none may meet those of a later pass. */
+static void drop_gradients_on_their_way(Context *c)
+{
+    for (Tensor *t = c->tape; t; t = t->older) {
+        if (!t->op) continue;
+        buffer_release(t->grad);
+        t->grad = NULL;
+    }
+}
+
+static void check_open(Site at, const char *what, const Context *c, Scope scope)
+{
+    if (scope.depth < 1 || scope.depth > c->depth || c->scope[scope.depth - 1].serial != scope.serial)
+        ag_misuse(at, what, "this scope has ended already");
 }
 
 void ag_end_at(Site at, Scope scope)
 {
     Context *c = context();
-    if (scope.depth < 1 || scope.depth > c->depth || c->scope[scope.depth - 1].serial != scope.serial)
-        ag_misuse(at, "ag_end", "this scope has ended already");
-    if (scope.depth < c->depth && !c->failed)
+    check_open(at, "ag_end", c, scope);
+    ScopeState *s = &c->scope[scope.depth - 1], *innermost = &c->scope[c->depth - 1];
+    uint64_t failed = 0;                    /* when an error was last reported in it or in what was begun inside it */
+    for (ScopeState *inner = s; inner <= innermost; inner++)
+        if (inner->failed > failed) failed = inner->failed;
+    if (innermost != s && innermost->serial > failed)
         ag_misuse(at, "ag_end", "%d scopes that were begun inside this one are still open", c->depth - scope.depth);
-    ScopeState *s = &c->scope[scope.depth - 1];
-    struct ArenaMark end = c->scope[c->depth - 1].mark;
-    if (c->failed) {
-        drop_owned(c, s->serial);
+    struct ArenaMark end = innermost->mark;
+    if (failed) {
+        drop_owned(c, s->serial, failed);
         c->calls = s->calls;
-        c->failed = false;
     }
     drop_tensors(c, s->tape);
+    if (failed) drop_gradients_on_their_way(c);
     c->depth = scope.depth - 1;
     struct ArenaMark start = c->depth > 0 ? c->scope[c->depth - 1].mark : (struct ArenaMark){ NULL, 0 };
     arena_close(c, start, end);
@@ -187,14 +210,16 @@ Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
 {
     check_tensor(at, "ag_end_return", "t", t, t ? t->dtype : AG_REAL);
     Context *c = context();
+    check_open(at, "ag_end_return", c, scope);
     if (scope.depth < 2 || scope.depth != c->depth)
         ag_misuse(at, "ag_end_return", "the scope must be the innermost and have another around it");
     Shape shape = t->shape;
     DType dtype = t->dtype;
-    Buffer *value = buffer_share(t->buffer);
+    Buffer *value = t->buffer;
+    scratch_adopt(buffer_share(value));     /* nobody else holds it between the two scopes */
     ag_end_at(at, scope);
     Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
-    buffer_release(value);
+    scratch_end();
     return out;
 }
 
@@ -248,26 +273,41 @@ void ag_enter(Site at, const char *name)
 
 Tensor *ag_leave(Tensor *result)
 {
-    context()->calls--;
+    Context *c = context();
+    if (c->calls > 0) c->calls--;
     return result;
+}
+
+/* Adds to a text of `size` bytes that has n; what does not fit is left out. Returns the new n. */
+static size_t append(char *text, size_t size, size_t n, const char *format, ...) AG_PRINTF(4, 5);
+static size_t append(char *text, size_t size, size_t n, const char *format, ...)
+{
+    if (n + 1 >= size) return n;
+    va_list list;
+    va_start(list, format);
+    int added = vsnprintf(text + n, size - n, format, list);
+    va_end(list);
+    return added < 0 ? n : n + (size_t)added < size ? n + (size_t)added : size - 1;
 }
 
 _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
 {
     Context *c = context();
-    size_t size = sizeof c->message;
-    int n = snprintf(c->message, size, "%s: ", what);
+    char details[sizeof c->message];
     va_list list;
     va_start(list, format);
-    n += vsnprintf(c->message + n, size - (size_t)n, format, list);
+    vsnprintf(details, sizeof details, format, list);
     va_end(list);
-    if ((size_t)n < size) n += snprintf(c->message + n, size - (size_t)n, " (at %s:%d", at.file, at.line);
-    for (int i = (c->calls < MAX_CALLS ? c->calls : MAX_CALLS) - 1; i >= 0 && (size_t)n < size; i--)
-        n += snprintf(c->message + n, size - (size_t)n, ", in %s called at %s:%d", c->call[i].name,
-                      c->call[i].site.file, c->call[i].site.line);
-    if ((size_t)n < size) snprintf(c->message + n, size - (size_t)n, ")");
-    c->failed = c->depth > 0;               /* the next ag_end unwinds */
+    size_t n = append(c->message, sizeof c->message, 0, "%s: %s (at %s:%d", what, details, at.file, at.line);
+    for (int i = (c->calls < MAX_CALLS ? c->calls : MAX_CALLS) - 1; i >= 0; i--)
+        n = append(c->message, sizeof c->message, n, ", in %s called at %s:%d", c->call[i].name, c->call[i].site.file,
+                   c->call[i].site.line);
+    append(c->message, sizeof c->message, n, ")");
+    ScopeState *innermost = c->depth > 0 ? &c->scope[c->depth - 1] : NULL;
+    if (innermost) innermost->failed = ++c->serial;         /* its ag_end, or that of one around it, unwinds */
+    c->calls = innermost ? innermost->calls : 0;
     c->keep_graph = false;
+    scratch_end();
     if (c->handler) c->handler(c->message);
     else fprintf(stderr, "kaeru: %s\n", c->message);
     abort();

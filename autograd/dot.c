@@ -46,9 +46,9 @@ static bool add_seen(Seen *seen, const Tensor *t)
     return true;
 }
 
-void ag_graph_dot(FILE *out, const Tensor *y)
+void ag_graph_dot_at(Site at, FILE *out, const Tensor *y)
 {
-    check_tensor(AG_HERE, "ag_graph_dot", "y", y, y ? y->dtype : AG_REAL);
+    check_tensor(at, "ag_graph_dot", "y", y, y ? y->dtype : AG_REAL);
     Seen seen = { 0 };
     fputs("digraph kaeru {\n  rankdir=BT;\n  node [fontname=\"Helvetica\", fontsize=11];\n", out);
     add_seen(&seen, y);

@@ -53,10 +53,12 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
     AgRandom random = ag_random_state();
     for (int i = 0; i < n; i++) {
         check_tensor(at, "ag_gradcheck", "an input", in[i], AG_REAL);
+        if (in[i]->op) ag_misuse(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
     Tensor *first = f(in, arg), *second = f(in, arg);
     check_tensor(at, "ag_gradcheck", "the function's result", first, AG_REAL);
+    check_tensor(at, "ag_gradcheck", "the function's result", second, AG_REAL);
     send_back(at, first, 0);
     send_back(at, second, 1);
     ag_set_random_state(random);
@@ -106,7 +108,7 @@ static Tensor *input(Sample *s, int i, Shape shape, bool *fresh)
     if (i >= MAX_INPUTS) ag_misuse(AG_HERE, "sample", "input %d; a sample has at most %d", i, MAX_INPUTS);
     if (s->alias && i > 0 && s->in[0] && shape_equal(s->in[0]->shape, shape)) return s->in[0];
     if (!s->in[i]) {
-        s->in[i] = tensor_requires_grad(tensor_new_owned(shape, AG_REAL), true);
+        s->in[i] = tensor_requires_grad(ag_keep(tensor_zeros(shape)), true);
         *fresh = true;
     }
     return s->in[i];
@@ -132,9 +134,9 @@ Tensor *sample_apart(Sample *s, int i, Shape shape)
 {
     bool fresh;
     Tensor *x = input(s, i, shape, &fresh);
-    for (int64_t j = 0; fresh && j < x->numel; j++) {           /* 0.15 0.25 ..., in scattered order, with signs */
+    for (int64_t j = 0; fresh && j < x->numel; j++) {           /* 0.15 0.35 ..., in scattered order, with signs */
         int64_t place = x->numel % 7 ? j * 7 % x->numel : j;
-        reals(x)[j] = (real)((0.15 + 0.1 * (double)place) * (j % 2 ? -1 : 1));
+        reals(x)[j] = (real)((0.15 + 0.05 * i + 0.2 * (double)place) * (j % 2 ? -1 : 1));
     }
     return x;
 }

@@ -89,7 +89,7 @@ void *op_args(Tensor *y, size_t size)
 
 real *op_save(Tensor *y, int64_t n)
 {
-    y->saved = buffer_new(y->site, "graph", (size_t)n * sizeof(real));
+    y->saved = buffer_items(y->site, "graph", n, sizeof(real));
     return buffer_data(y->saved);
 }
 
@@ -110,6 +110,7 @@ static void check_finite(const Tensor *made_by, const char *direction, int64_t n
 
 Tensor *op_done(Tensor *y)
 {
+    scratch_end();
     if (context()->find_nan) check_finite(y, "its result", y->numel, reals(y));
     return y;
 }
@@ -128,7 +129,7 @@ static void give_back_value(Tensor *t)
     t->data = NULL;
 }
 
-/* May backward give back this value? Leaves, what was retained, and the loss (retained while it runs) stay. */
+/* May backward give back this value? Leaves and what was retained, the loss among them, stay. */
 static bool may_go(const Tensor *t)
 {
     return t->op && !t->retained && t->readers == 0 && t->buffer && !context()->keep_graph;
@@ -166,20 +167,23 @@ Grad grad_into(Tensor *x)
     return (Grad){ buffer_data(x->grad), true };
 }
 
+/* A leaf gets a copy: optimizers and callers write to its gradient, and must not write to another's. */
 void grad_pass(Tensor *x, Tensor *y)
 {
     if (!x || !x->wants_grad) return;
-    if (!x->grad) {
+    if (!x->grad && x->op) {
         if (may_go(x)) give_back_value(x);
         x->grad = buffer_share(y->grad);
         return;
     }
     Grad g = grad_into(x);
-    k_axpy(x->numel, g.data, 1, grad_of(y));
+    if (g.add) k_axpy(x->numel, g.data, 1, grad_of(y));
+    else memcpy(g.data, grad_of(y), (size_t)x->numel * sizeof(real));
 }
 
-void tensor_zero_grad(Tensor *t)
+void tensor_zero_grad_at(Site at, Tensor *t)
 {
+    check_alive(at, "tensor_zero_grad", "t", t);
     buffer_release(t->grad);
     buffer_release(t->kept_grad);
     t->grad = t->kept_grad = NULL;
@@ -190,15 +194,16 @@ static Buffer *arrived(const Tensor *t)
     return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
 }
 
-real *tensor_grad_data(Tensor *t)
+real *tensor_grad_data_at(Site at, Tensor *t)
 {
+    check_alive(at, "tensor_grad_data", "t", t);
     Buffer *g = arrived(t);
     return g ? buffer_data(g) : NULL;
 }
 
 Tensor *tensor_grad_at(Site at, Tensor *t)
 {
-    if (!t || t->magic != TENSOR_ALIVE) ag_misuse(at, "tensor_grad", "t is no living tensor");
+    check_alive(at, "tensor_grad", "t", t);
     Buffer *g = arrived(t);
     return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
 }
@@ -212,8 +217,9 @@ Tensor *tensor_requires_grad_at(Site at, Tensor *t, bool wants)
     return t;
 }
 
-bool tensor_wants_grad(const Tensor *t)
+bool tensor_wants_grad_at(Site at, const Tensor *t)
 {
+    check_alive(at, "tensor_wants_grad", "t", t);
     return t->wants_grad;
 }
 
@@ -264,6 +270,7 @@ static void walk_back(Site at, Tensor *from)
             ag_misuse(at, "ag_backward", "an earlier backward has passed %s (made at %s:%d) and gave its values back; "
                       "use ag_backward_keep for the earlier one", y->op->name, y->site.file, y->site.line);
         y->op->backward(y);
+        scratch_end();
         for (int i = 0; c->find_nan && i < y->n_in; i++)
             if (y->in[i] && y->in[i]->grad)
                 check_finite(y, "the gradient it passed back", y->in[i]->numel, grad_of(y->in[i]));
@@ -289,7 +296,6 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
             ag_misuse(at, "ag_backward_from", "y %s and dy %s differ in shape", shape_text(y->shape, a),
                       shape_text(dy->shape, b));
     }
-    bool retained = y->retained;
     y->retained = true;                     /* the loss stays readable */
     Grad g = grad_into(y);
     if (!dy) *g.data = g.add ? *g.data + 1 : 1;
@@ -298,7 +304,6 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
     c->keep_graph = keep;
     walk_back(at, y);
     c->keep_graph = false;
-    y->retained = retained;
 }
 
 void ag_backward_at(Site at, Tensor *loss)

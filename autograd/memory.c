@@ -139,6 +139,14 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
     return b;
 }
 
+Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size)
+{
+    size_t bytes;
+    if (n < 0 || (uint64_t)n > SIZE_MAX || __builtin_mul_overflow((size_t)n, size, &bytes))
+        ag_misuse(at, what, "%lld items of %zu bytes are too many for this machine", (long long)n, size);
+    return buffer_new(at, what, bytes);
+}
+
 void buffer_release(Buffer *b)
 {
     if (!b || --b->refs > 0) return;
@@ -148,8 +156,33 @@ void buffer_release(Buffer *b)
     memory_forbid(buffer_data(b), b->size);
     b->next = c->bin[b->bin];
     c->bin[b->bin] = b;
-    c->memory.in_use -= b->size;
+    /* a buffer that came from another thread was counted there */
+    c->memory.in_use -= b->size < c->memory.in_use ? b->size : c->memory.in_use;
     c->memory.cached += b->size;
+}
+
+void *scratch_new(Site at, const char *what, int64_t n, size_t size)
+{
+    Buffer *b = buffer_items(at, what, n, size);
+    scratch_adopt(b);
+    return buffer_data(b);
+}
+
+void scratch_adopt(Buffer *b)
+{
+    Context *c = context();
+    b->next = c->scratch;
+    c->scratch = b;
+}
+
+void scratch_end(void)
+{
+    Context *c = context();
+    while (c->scratch) {
+        Buffer *b = c->scratch;
+        c->scratch = b->next;
+        buffer_release(b);
+    }
 }
 
 AgMemory ag_memory(void)

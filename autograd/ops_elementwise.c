@@ -31,10 +31,9 @@ static void binary_backward(Tensor *y, KBinary f, int i)
         k_binary_backward(f, i == 1, &walk, g.data, grad_of(y), reals(a), reals(b), reals(y), g.add);
         return;
     }
-    Buffer *full = buffer_new(y->site, y->op->name, (size_t)y->numel * sizeof(real));
-    k_binary_backward(f, i == 1, &walk, buffer_data(full), grad_of(y), reals(a), reals(b), reals(y), false);
-    grad_sum_to(x, buffer_data(full), &y->shape);
-    buffer_release(full);
+    real *full = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
+    k_binary_backward(f, i == 1, &walk, full, grad_of(y), reals(a), reals(b), reals(y), false);
+    grad_sum_to(x, full, &y->shape);
 }
 
 /* Where the gradient of an operand is dy itself. */
@@ -167,7 +166,7 @@ void maximum_backward(Tensor *y)
 
 Tensor *maximum_sample(Sample *s)
 {
-    return two_operands(s, sample_in, ag_maximum_at);
+    return two_operands(s, sample_apart, ag_maximum_at);
 }
 
 /* minimum: y = min(a, b)                                       dy goes to the smaller, half to each at a tie          */
@@ -184,7 +183,7 @@ void minimum_backward(Tensor *y)
 
 Tensor *minimum_sample(Sample *s)
 {
-    return two_operands(s, sample_in, ag_minimum_at);
+    return two_operands(s, sample_apart, ag_minimum_at);
 }
 
 /* ---- one operand -------------------------------------------------------------------------------------------------- */

@@ -8,9 +8,11 @@ Tensor *ag_where_at(Site at, Tensor *mask, Tensor *a, Tensor *b)
     check_tensor(at, "where", "mask", mask, AG_BOOL);
     check_tensor(at, "where", "a", a, AG_REAL);
     check_tensor(at, "where", "b", b, AG_REAL);
-    Shape operands = broadcast_shape(at, "where", a, b);
-    Tensor both = { .shape = operands };
-    Shape shape = broadcast_shape(at, "where", mask, &both);
+    Shape operands = broadcast_shape(at, "where", a, b), shape;
+    char tm[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
+    if (!broadcast(&mask->shape, &operands, &shape))
+        ag_misuse(at, "where", "mask %s does not fit a and b, which are %s", shape_text(mask->shape, tm),
+                  shape_text(operands, to));
     Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
     KWalk walk_a = walk_over(&shape, &mask->shape, &a->shape), walk_b = walk_over(&shape, &mask->shape, &b->shape);
     k_select(&walk_a, reals(y), bools(mask), reals(a), false, false);
@@ -30,10 +32,9 @@ void where_backward(Tensor *y)
             k_select(&walk, g.data, bools(mask), grad_of(y), i == 2, g.add);
             continue;
         }
-        Buffer *full = buffer_new(y->site, "where", (size_t)y->numel * sizeof(real));
-        k_select(&walk, buffer_data(full), bools(mask), grad_of(y), i == 2, false);
-        grad_sum_to(x, buffer_data(full), &y->shape);
-        buffer_release(full);
+        real *full = scratch_new(y->site, "where", y->numel, sizeof(real));
+        k_select(&walk, full, bools(mask), grad_of(y), i == 2, false);
+        grad_sum_to(x, full, &y->shape);
     }
 }
 
@@ -58,9 +59,9 @@ Tensor *ag_masked_fill_at(Site at, Tensor *x, Tensor *mask, double value)
 {
     check_tensor(at, "masked_fill", "x", x, AG_REAL);
     check_tensor(at, "masked_fill", "mask", mask, AG_BOOL);
-    Shape shape = broadcast_shape(at, "masked_fill", x, mask);
+    Shape shape;
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    if (!shape_equal(shape, x->shape))
+    if (!broadcast(&x->shape, &mask->shape, &shape) || !shape_equal(shape, x->shape))
         ag_misuse(at, "masked_fill", "mask %s does not broadcast to x %s", shape_text(mask->shape, a), shape_text(x->shape, b));
     Tensor *y = op_new(at, OP_masked_fill, &shape, x, mask, NULL);
     KWalk walk = walk_over(&shape, &mask->shape, &shape);

@@ -10,6 +10,8 @@ Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
     char text[AG_SHAPE_TEXT];
     if (x->shape.dim[d] == 0)
         ag_misuse(at, "argmax", "there is nothing to choose from in shape %s", shape_text(x->shape, text));
+    if (x->shape.dim[d] > INT32_MAX)
+        ag_misuse(at, "argmax", "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
     Shape shape = { 0, { 0 } };
     int64_t outer = 1, inner = 1;
     for (int i = 0; i < x->shape.ndim; i++) {
@@ -19,13 +21,13 @@ Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
         if (i > d) inner *= x->shape.dim[i];
     }
     Tensor *y = tensor_new(at, "argmax", &shape, AG_INT);
-    Buffer *largest = buffer_new(at, "argmax", (size_t)y->numel * sizeof(real));
-    k_max(outer, x->shape.dim[d], inner, buffer_data(largest), ints(y), reals(x), false);
-    buffer_release(largest);
+    real *largest = scratch_new(at, "argmax", y->numel, sizeof(real));
+    k_max(outer, x->shape.dim[d], inner, largest, ints(y), reals(x), false);
+    scratch_end();
     return y;
 }
 
-/* Compares entry by entry through double, which holds every int32 and every real. */
+/* Through double, which holds every int32 and every real. */
 static bool holds(AgCompare how, double a, double b)
 {
     switch (how) {
@@ -38,43 +40,51 @@ static bool holds(AgCompare how, double a, double b)
     }
 }
 
-static double entry(const Tensor *t, int64_t i)
+/* t's values repeated to `shape`: t's own if it has that shape, else scratch. */
+static const void *spread(Site at, const char *what, const Tensor *t, const Shape *shape)
 {
-    return t->dtype == AG_REAL ? (double)reals(t)[i] : t->dtype == AG_INT ? (double)ints(t)[i] : (double)bools(t)[i];
+    if (shape_equal(t->shape, *shape)) return t->data;
+    size_t size = dtype_size((DType)t->dtype);
+    void *full = scratch_new(at, what, shape_numel(*shape), size);
+    KWalk walk = walk_over(shape, shape, &t->shape);
+    k_copy(&walk, full, t->data, size);
+    return full;
 }
 
-static int64_t walk_index(const KWalk *walk, const int64_t *stride, int64_t i)
+static void check_comparison(Site at, const char *what, AgCompare how)
 {
-    int64_t at = 0;
-    for (int d = walk->ndim - 1; d >= 0; d--) {
-        at += i % walk->dim[d] * stride[d];
-        i /= walk->dim[d];
-    }
-    return at;
+    if ((int)how < AG_EQ || how > AG_GE) ag_misuse(at, what, "%d is no comparison; see AgCompare", (int)how);
 }
 
 Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b)
 {
+    check_comparison(at, "compare", how);
     check_tensor(at, "compare", "a", a, a ? a->dtype : AG_REAL);
     check_tensor(at, "compare", "b", b, a->dtype);
     Shape shape = broadcast_shape(at, "compare", a, b);
     Tensor *y = tensor_new(at, "compare", &shape, AG_BOOL);
-    KWalk walk = walk_over(&shape, &a->shape, &b->shape);
-    static const KCompare kernel[] = { K_EQ, K_NE, K_LT, K_LE, K_GT, K_GE };
     if (a->dtype == AG_REAL) {
+        static const KCompare kernel[] = { K_EQ, K_NE, K_LT, K_LE, K_GT, K_GE };
+        KWalk walk = walk_over(&shape, &a->shape, &b->shape);
         k_compare(kernel[how], &walk, bools(y), reals(a), reals(b));
         return y;
     }
+    const void *va = spread(at, "compare", a, &shape), *vb = spread(at, "compare", b, &shape);
     for (int64_t i = 0; i < y->numel; i++)
-        bools(y)[i] = holds(how, entry(a, walk_index(&walk, walk.a, i)), entry(b, walk_index(&walk, walk.b, i)));
+        bools(y)[i] = a->dtype == AG_INT ? holds(how, ((const int32_t *)va)[i], ((const int32_t *)vb)[i])
+                                         : holds(how, ((const uint8_t *)va)[i], ((const uint8_t *)vb)[i]);
+    scratch_end();
     return y;
 }
 
 Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b)
 {
+    check_comparison(at, "compare_scalar", how);
     check_tensor(at, "compare_scalar", "a", a, a ? a->dtype : AG_REAL);
     Tensor *y = tensor_new(at, "compare_scalar", &a->shape, AG_BOOL);
-    for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = holds(how, entry(a, i), b);
+    if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
+    for (int64_t i = 0; i < y->numel; i++)
+        bools(y)[i] = holds(how, a->dtype == AG_REAL ? (double)reals(a)[i] : a->dtype == AG_INT ? ints(a)[i] : bools(a)[i], b);
     return y;
 }
 
@@ -84,9 +94,9 @@ Tensor *ag_and_at(Site at, Tensor *a, Tensor *b)
     check_tensor(at, "and", "b", b, AG_BOOL);
     Shape shape = broadcast_shape(at, "and", a, b);
     Tensor *y = tensor_new(at, "and", &shape, AG_BOOL);
-    KWalk walk = walk_over(&shape, &a->shape, &b->shape);
-    for (int64_t i = 0; i < y->numel; i++)
-        bools(y)[i] = bools(a)[walk_index(&walk, walk.a, i)] && bools(b)[walk_index(&walk, walk.b, i)];
+    const uint8_t *va = spread(at, "and", a, &shape), *vb = spread(at, "and", b, &shape);
+    for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = va[i] && vb[i];
+    scratch_end();
     return y;
 }
 

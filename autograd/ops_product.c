@@ -104,8 +104,10 @@ Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
     if (b->shape.dim[db - 2] != k)
         ag_misuse(at, "matmul", "shapes %s and %s do not fit: inner sizes %lld and %lld", shape_text(a->shape, ta),
                   shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
-    Tensor batch_a = { .shape = batch_part(&a->shape) }, batch_b = { .shape = batch_part(&b->shape) };
-    Shape shape = broadcast_shape(at, "matmul", &batch_a, &batch_b);
+    Shape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
+    if (!broadcast(&batch_a, &batch_b, &shape))
+        ag_misuse(at, "matmul", "shapes %s and %s do not fit: their batch dimensions do not broadcast",
+                  shape_text(a->shape, ta), shape_text(b->shape, tb));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
     Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);

@@ -1,7 +1,6 @@
 /* ops_reduce.c: operations that take dimensions away: sum, mean, variance, largest and smallest. */
 #include "tensor.h"
 
-
 /* ---- which dimensions go ------------------------------------------------------------------------------------------ */
 
 /* The dimensions that go, the result's shape with them as size 1 and without them, and how many items are joined. */
@@ -41,11 +40,10 @@ static bool as_one(const Reduction *r, const Shape *x, int64_t *outer, int64_t *
     return true;
 }
 
-/* x with the dimensions that go moved to the end, for operations that want them together; in *moved, NULL if none. */
-static const real *together(Site at, const char *what, const Reduction *r, const Tensor *x, Buffer **moved,
-                            int64_t *outer, int64_t *n, int64_t *inner)
+/* x with the dimensions that go next to each other, as (outer, n, inner): x itself, or scratch with them at the end. */
+static const real *together(Site at, const char *what, const Reduction *r, const Tensor *x, int64_t *outer, int64_t *n,
+                            int64_t *inner)
 {
-    *moved = NULL;
     if (as_one(r, &x->shape, outer, n, inner)) return reals(x);
     KWalk walk = { .ndim = 0 };
     int64_t stride[AG_MAX_DIMS], step = x->numel;
@@ -60,12 +58,12 @@ static const real *together(Site at, const char *what, const Reduction *r, const
         if (walk.dim[i]) step /= walk.dim[i];
         walk.a[i] = step;
     }
-    *moved = buffer_new(at, what, (size_t)x->numel * sizeof(real));
-    k_copy(&walk, buffer_data(*moved), reals(x), sizeof(real));
+    real *moved = scratch_new(at, what, x->numel, sizeof(real));
+    k_copy(&walk, moved, reals(x), sizeof(real));
     *n = r->count;
     *outer = r->count ? x->numel / r->count : shape_numel(r->dropped);
     *inner = 1;
-    return buffer_data(*moved);
+    return moved;
 }
 
 typedef struct { Shape kept; double scale; bool unbiased; } ReduceArgs;
@@ -80,11 +78,9 @@ static Tensor *sum_scaled(Site at, int op, Tensor *x, Dims dims, bool keep, bool
     double scale = mean ? 1 / (double)r.count : 1;              /* the mean of nothing is 0/0 = NaN, as in NumPy */
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
-    Buffer *moved;
     int64_t outer, n, inner;
-    const real *values = together(at, name, &r, x, &moved, &outer, &n, &inner);
+    const real *values = together(at, name, &r, x, &outer, &n, &inner);
     k_sum(outer, n, inner, reals(y), values, (real)scale, false);
-    buffer_release(moved);
     return op_done(y);
 }
 
@@ -104,10 +100,9 @@ static void sum_scaled_backward(Tensor *y)
         repeat_into(y->in[0], grad_of(y), &args->kept);
         return;
     }
-    Buffer *scaled = buffer_new(y->site, y->op->name, (size_t)y->numel * sizeof(real));
-    k_unary(K_SCALE, y->numel, buffer_data(scaled), grad_of(y), args->scale, 0);
-    repeat_into(y->in[0], buffer_data(scaled), &args->kept);
-    buffer_release(scaled);
+    real *scaled = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
+    k_unary(K_SCALE, y->numel, scaled, grad_of(y), args->scale, 0);
+    repeat_into(y->in[0], scaled, &args->kept);
 }
 
 static Tensor *reduce_sample(Sample *s, Tensor *op(Site, Tensor *, Dims, bool))
@@ -163,15 +158,14 @@ Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
 {
     check_tensor(at, "var_dims", "x", x, AG_REAL);
     Reduction r = plan(at, "var_dims", x, dims, false);
-    double scale = 1 / (double)(unbiased ? r.count - 1 : r.count);
+    int64_t degrees = unbiased && r.count > 0 ? r.count - 1 : r.count;
+    double scale = 1 / (double)degrees;                         /* of too few: 0/0 = NaN, as in NumPy */
     Tensor *y = op_new(at, OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
     real *mean = op_save(y, y->numel);
-    Buffer *moved;
     int64_t outer, n, inner;
-    const real *values = together(at, "var_dims", &r, x, &moved, &outer, &n, &inner);
+    const real *values = together(at, "var_dims", &r, x, &outer, &n, &inner);
     k_var(outer, n, inner, reals(y), mean, values, (real)scale);
-    buffer_release(moved);
     return op_done(y);
 }
 
@@ -179,16 +173,13 @@ void var_dims_backward(Tensor *y)
 {
     Tensor *x = y->in[0];
     ReduceArgs *args = y->args;
-    size_t bytes = (size_t)x->numel * sizeof(real);
-    Buffer *factor = buffer_new(y->site, "var_dims", (size_t)y->numel * sizeof(real));
-    Buffer *deviation = buffer_new(y->site, "var_dims", bytes);
-    k_unary(K_SCALE, y->numel, buffer_data(factor), grad_of(y), 2 * args->scale, 0);
+    real *factor = scratch_new(y->site, "var_dims", y->numel, sizeof(real));
+    real *deviation = scratch_new(y->site, "var_dims", x->numel, sizeof(real));
+    k_unary(K_SCALE, y->numel, factor, grad_of(y), 2 * args->scale, 0);
     KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
-    k_binary(K_SUB, &walk, buffer_data(deviation), reals(x), buffer_data(y->saved));
+    k_binary(K_SUB, &walk, deviation, reals(x), buffer_data(y->saved));
     Grad g = grad_into(x);
-    k_binary_backward(K_MUL, false, &walk, g.data, buffer_data(deviation), NULL, buffer_data(factor), NULL, g.add);
-    buffer_release(deviation);
-    buffer_release(factor);
+    k_binary_backward(K_MUL, false, &walk, g.data, deviation, NULL, factor, NULL, g.add);
 }
 
 static Tensor *var_biased(Site at, Tensor *x, Dims dims, bool keep)
@@ -214,6 +205,9 @@ static Tensor *extreme(Site at, int op, Tensor *x, int dim, bool keep, bool leas
     check_tensor(at, name, "x", x, AG_REAL);
     Reduction r = plan(at, name, x, DIMS(dim), true);
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
+    char text[AG_SHAPE_TEXT];
+    if (r.count > INT32_MAX)
+        ag_misuse(at, name, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
     AlongArgs along;
     as_one(&r, &x->shape, &along.outer, &along.n, &along.inner);
     int32_t *index = NULL;

@@ -97,10 +97,12 @@ Tensor *log_softmax_sample(Sample *s)
 Tensor *ag_masked_softmax_at(Site at, Tensor *x, Tensor *mask, double scale)
 {
     check_tensor(at, "masked_softmax", "x", x, AG_REAL);
+    if (!(fabs(scale) > 0) || isinf(scale)) ag_misuse(at, "masked_softmax", "scale is %g, expected a finite one but 0", scale);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (mask) {
+        Shape shape;
         check_tensor(at, "masked_softmax", "mask", mask, AG_BOOL);
-        if (!shape_equal(broadcast_shape(at, "masked_softmax", x, mask), x->shape))
+        if (!broadcast(&x->shape, &mask->shape, &shape) || !shape_equal(shape, x->shape))
             ag_misuse(at, "masked_softmax", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
                       shape_text(x->shape, b));
     }
@@ -109,7 +111,7 @@ Tensor *ag_masked_softmax_at(Site at, Tensor *x, Tensor *mask, double scale)
     const real *seen = reals(x);
     if (mask) {
         KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
-        k_masked_fill(&walk, reals(y), bools(ag_not_at(at, mask)), seen, (real)-INFINITY);
+        k_masked_fill(&walk, reals(y), bools(ag_not_at(at, mask)), seen, (real)(scale > 0 ? -INFINITY : INFINITY));
         seen = reals(y);
     }
     k_unary(K_SCALE, x->numel, reals(y), seen, scale, 0);
@@ -121,11 +123,10 @@ void masked_softmax_backward(Tensor *y)
 {
     double scale = *(double *)y->args;
     Grad g = grad_into(y->in[0]);
-    Buffer *unscaled = buffer_new(y->site, "masked_softmax", (size_t)y->numel * sizeof(real));
-    k_softmax_backward(row_count(y), row_size(y), buffer_data(unscaled), grad_of(y), reals(y), false);
+    real *unscaled = scratch_new(y->site, "masked_softmax", y->numel, sizeof(real));
+    k_softmax_backward(row_count(y), row_size(y), unscaled, grad_of(y), reals(y), false);
     if (!g.add) k_fill(y->numel, g.data, 0);
-    k_axpy(y->numel, g.data, (real)scale, buffer_data(unscaled));
-    buffer_release(unscaled);
+    k_axpy(y->numel, g.data, (real)scale, unscaled);
 }
 
 Tensor *masked_softmax_sample(Sample *s)

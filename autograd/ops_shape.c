@@ -53,14 +53,15 @@ Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     Shape asked = shape;
     int open = -1;
-    int64_t known = 1;
-    for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++) {
+    for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++)
         if (shape.dim[i] == -1 && open < 0) open = i;
-        else if (shape.dim[i] < 0 || __builtin_mul_overflow(known, shape.dim[i], &known))
-            ag_misuse(at, "reshape", "%s is no shape to give", shape_text(asked, b));
+    if (open >= 0) {
+        shape.dim[open] = 1;
+        int64_t known = check_shape(at, "reshape", &shape);
+        if (known == 0) ag_misuse(at, "reshape", "in %s the size -1 could be anything", shape_text(asked, b));
+        shape.dim[open] = x->numel / known;
     }
-    if (open >= 0) shape.dim[open] = known ? x->numel / known : 0;
-    if (shape_numel(shape) != x->numel)
+    if (check_shape(at, "reshape", &shape) != x->numel)
         ag_misuse(at, "reshape", "shape %s with %lld items does not fit %s", shape_text(x->shape, a),
                   (long long)x->numel, shape_text(asked, b));
     if (x->dtype != AG_REAL) return tensor_alias(at, "reshape", &shape, x->dtype, x->buffer);
@@ -234,7 +235,8 @@ Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
         if (!shape_equal(other, shape))
             ag_misuse(at, "concat", "shapes %s and %s differ beside dimension %d", shape_text(x[0]->shape, a),
                       shape_text(x[i]->shape, b), dim);
-        shape.dim[d] += x[i]->shape.dim[d];
+        if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
+            ag_misuse(at, "concat", "dimension %d becomes longer than can be counted", dim);
     }
     Tensor *y = x[0]->dtype == AG_REAL ? op_new_n(at, OP_concat, &shape, x, n) : tensor_new(at, "concat", &shape, x[0]->dtype);
     if (y->op) *(int *)op_args(y, sizeof(int)) = d;
@@ -289,8 +291,9 @@ Tensor *ag_expand_at(Site at, Tensor *x, Shape shape)
 {
     check_any(at, "expand", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    Tensor target = { .shape = shape };
-    if (!shape_equal(broadcast_shape(at, "expand", x, &target), shape))
+    Shape both;
+    check_shape(at, "expand", &shape);
+    if (!broadcast(&x->shape, &shape, &both) || !shape_equal(both, shape))
         ag_misuse(at, "expand", "%s does not broadcast to %s", shape_text(x->shape, a), shape_text(shape, b));
     Tensor *y = result(at, OP_expand, &shape, x);
     KWalk walk = walk_over(&shape, &shape, &x->shape);

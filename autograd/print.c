@@ -115,9 +115,9 @@ static void write_dim(FILE *out, const Tensor *t, int dim, int64_t from, int ind
     fputc(']', out);
 }
 
-void tensor_fprint(FILE *out, const Tensor *t)
+void tensor_fprint_at(Site at, FILE *out, const Tensor *t)
 {
-    check_tensor(AG_HERE, "tensor_print", "t", t, t ? t->dtype : AG_REAL);
+    check_tensor(at, "tensor_print", "t", t, t ? t->dtype : AG_REAL);
     fputs("tensor(", out);
     char text[AG_SHAPE_TEXT];
     if (t->numel == 0) fputs("[]", out);
@@ -126,9 +126,4 @@ void tensor_fprint(FILE *out, const Tensor *t)
     if (t->op) fprintf(out, ", op=%s", t->op->name);
     else if (t->wants_grad) fputs(", requires_grad=True", out);
     fputs(")\n", out);
-}
-
-void tensor_print(const Tensor *t)
-{
-    tensor_fprint(stdout, t);
 }

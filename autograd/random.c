@@ -51,9 +51,9 @@ double ag_random_uniform(void)
     return (double)(random_u64() >> 11) * 0x1p-53;
 }
 
-int64_t ag_random_below(int64_t n)
+int64_t ag_random_below_at(Site at, int64_t n)
 {
-    if (n < 1) ag_misuse(AG_HERE, "ag_random_below", "n is %lld, expected 1 or more", (long long)n);
+    if (n < 1) ag_misuse(at, "ag_random_below", "n is %lld, expected 1 or more", (long long)n);
     uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;     /* a multiple of n: no bias below it */
     uint64_t x;
     do x = random_u64();
@@ -61,11 +61,12 @@ int64_t ag_random_below(int64_t n)
     return (int64_t)(x % range);
 }
 
-void ag_random_permutation(int64_t n, int32_t *out)
+void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
 {
+    if (n < 0 || n > INT32_MAX) ag_misuse(at, "ag_random_permutation", "n is %lld, expected an int32_t of 0 or more", (long long)n);
     for (int64_t i = 0; i < n; i++) {                           /* Fisher and Yates, growing from the left */
         int64_t j = ag_random_below(i + 1);
-        out[i] = out[j];
+        if (j < i) out[i] = out[j];
         out[j] = (int32_t)i;
     }
 }
@@ -98,26 +99,32 @@ Tensor *tensor_normal_at(Site at, Shape shape, double mean, double deviation)
 
 Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high)
 {
-    if (low >= high) ag_misuse(at, "tensor_randint", "there is no number from %d to %d", low, high - 1);
+    if (low >= high) ag_misuse(at, "tensor_randint", "low %d is not below high %d", low, high);
     Tensor *t = tensor_new(at, "tensor_randint", &shape, AG_INT);
-    for (int64_t i = 0; i < t->numel; i++) ints(t)[i] = low + (int32_t)ag_random_below((int64_t)high - low);
+    for (int64_t i = 0; i < t->numel; i++) ints(t)[i] = (int32_t)(low + ag_random_below((int64_t)high - low));
     return t;
 }
 
-void ag_fill_uniform(Tensor *w, double low, double high)
+static void check_written(Site at, const char *what, const Tensor *w)
 {
-    check_tensor(AG_HERE, "ag_fill_uniform", "w", w, AG_REAL);
+    check_tensor(at, what, "w", w, AG_REAL);
+    check_leaf(at, what, "w", w);
+}
+
+void ag_fill_uniform_at(Site at, Tensor *w, double low, double high)
+{
+    check_written(at, "ag_fill_uniform", w);
     fill_uniform(w, low, high);
 }
 
-void ag_fill_normal(Tensor *w, double mean, double deviation)
+void ag_fill_normal_at(Site at, Tensor *w, double mean, double deviation)
 {
-    check_tensor(AG_HERE, "ag_fill_normal", "w", w, AG_REAL);
+    check_written(at, "ag_fill_normal", w);
     fill_normal(w, mean, deviation);
 }
 
-void ag_fill(Tensor *w, double value)
+void ag_fill_at(Site at, Tensor *w, double value)
 {
-    check_tensor(AG_HERE, "ag_fill", "w", w, AG_REAL);
+    check_written(at, "ag_fill", w);
     k_fill(w->numel, reals(w), (real)value);
 }

@@ -11,13 +11,13 @@
 
 int64_t shape_numel(Shape shape)
 {
-    int64_t n = 1;
+    int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
     bool empty = false;
-    for (int i = 0; i < shape.ndim; i++) empty = empty || shape.dim[i] == 0;
-    if (empty) return 0;
-    for (int i = 0; i < shape.ndim; i++)
-        if (__builtin_mul_overflow(n, shape.dim[i], &n)) return -1;
-    return n;
+    for (int i = 0; i < shape.ndim; i++) {
+        if (shape.dim[i] == 0) empty = true;
+        else if (__builtin_mul_overflow(n, shape.dim[i], &n)) return -1;
+    }
+    return empty ? 0 : n;
 }
 
 bool shape_equal(Shape a, Shape b)
@@ -37,7 +37,7 @@ const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT])
     return text;
 }
 
-static int64_t checked_numel(Site at, const char *what, const Shape *shape)
+int64_t check_shape(Site at, const char *what, const Shape *shape)
 {
     char text[AG_SHAPE_TEXT];
     if (shape->ndim < 0 || shape->ndim > AG_MAX_DIMS)
@@ -73,7 +73,7 @@ static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DTyp
 {
     Context *c = context();
     if (c->depth == 0) ag_misuse(at, what, "no scope is open to own the result: call ag_begin first");
-    int64_t numel = checked_numel(at, what, shape);
+    int64_t numel = check_shape(at, what, shape);
     Tensor *t = arena_alloc(at, what, sizeof *t);
     t->magic = TENSOR_ALIVE;
     t->dtype = (uint8_t)dtype;
@@ -111,7 +111,7 @@ static void destroy_kept(AgOwned *entry)
 
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
 {
-    int64_t numel = checked_numel(at, "tensor_new_owned", &shape);
+    int64_t numel = check_shape(at, "tensor_new_owned", &shape);
     size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
     Buffer *buffer = buffer_new(at, "tensor_new_owned", bytes);
     OwnedTensor *owned = system_alloc(sizeof *owned);
@@ -127,13 +127,14 @@ Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
     return t;
 }
 
-void tensor_free(Tensor *t)
+void tensor_free_at(Site at, Tensor *t)
 {
     if (!t) return;
     if (t->magic != TENSOR_ALIVE || !t->owned)
-        ag_misuse(AG_HERE, "tensor_free", "this tensor belongs to a scope, or was freed already");
+        ag_misuse(at, "tensor_free", "this tensor belongs to a scope, or was freed already");
     buffer_release(t->buffer);
     buffer_release(t->grad);
+    buffer_release(t->kept_grad);
     free(t->name);
     t->magic = TENSOR_DEAD;
     ag_disown(&((OwnedTensor *)t)->owned);
@@ -211,8 +212,7 @@ Tensor *ag_detach_at(Site at, Tensor *t)
 
 /* ---- checking ----------------------------------------------------------------------------------------------------- */
 
-/* Alive: made by this library, its scope still open. */
-static void check_alive(Site at, const char *what, const char *argument, const Tensor *t)
+void check_alive(Site at, const char *what, const char *argument, const Tensor *t)
 {
     if (!t) ag_misuse(at, what, "%s is NULL", argument);
     if (t->magic != TENSOR_ALIVE)
@@ -229,6 +229,11 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
                   argument, t->op ? t->op->name : "tensor", t->site.file, t->site.line);
 }
 
+void check_leaf(Site at, const char *what, const char *argument, const Tensor *t)
+{
+    if (t->op) ag_misuse(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
+}
+
 int check_dim(Site at, const char *what, const Tensor *x, int dim)
 {
     int ndim = x->shape.ndim;
@@ -241,27 +246,27 @@ int check_dim(Site at, const char *what, const Tensor *x, int dim)
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
-Shape tensor_shape(const Tensor *t)
+Shape tensor_shape_at(Site at, const Tensor *t)
 {
-    check_alive(AG_HERE, "tensor_shape", "t", t);
+    check_alive(at, "tensor_shape", "t", t);
     return t->shape;
 }
 
-int tensor_ndim(const Tensor *t)
+int tensor_ndim_at(Site at, const Tensor *t)
 {
-    check_alive(AG_HERE, "tensor_ndim", "t", t);
+    check_alive(at, "tensor_ndim", "t", t);
     return t->shape.ndim;
 }
 
-int64_t tensor_numel(const Tensor *t)
+int64_t tensor_numel_at(Site at, const Tensor *t)
 {
-    check_alive(AG_HERE, "tensor_numel", "t", t);
+    check_alive(at, "tensor_numel", "t", t);
     return t->numel;
 }
 
-DType tensor_dtype(const Tensor *t)
+DType tensor_dtype_at(Site at, const Tensor *t)
 {
-    check_alive(AG_HERE, "tensor_dtype", "t", t);
+    check_alive(at, "tensor_dtype", "t", t);
     return t->dtype;
 }
 
@@ -304,21 +309,22 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(dst->shape, src->shape))
         ag_misuse(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a), shape_text(src->shape, b));
-    if (dst->op) ag_misuse(at, "tensor_copy", "dst was made by %s and is part of a graph; only leaves are written", dst->op->name);
+    check_leaf(at, "tensor_copy", "dst", dst);
     if (dst->data != src->data) memcpy(dst->data, src->data, (size_t)src->numel * dtype_size(src->dtype));
 }
 
 Tensor *tensor_name_at(Site at, Tensor *t, const char *name)
 {
     check_alive(at, "tensor_name", "t", t);
+    if (!name) ag_misuse(at, "tensor_name", "the name is NULL");
     char *copy = ag_strdup_at(at, name);
     free(t->name);
     t->name = copy;
     return t;
 }
 
-const char *tensor_get_name(const Tensor *t)
+const char *tensor_get_name_at(Site at, const Tensor *t)
 {
-    check_alive(AG_HERE, "tensor_get_name", "t", t);
+    check_alive(at, "tensor_get_name", "t", t);
     return t->name ? t->name : "";
 }

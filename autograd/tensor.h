@@ -14,14 +14,22 @@
 typedef struct Buffer {
     int refs, bin;              /* bin: which free list it returns to */
     size_t size;                /* usable bytes; the bytes follow the header */
-    struct Buffer *next;        /* in a free list */
+    struct Buffer *next;        /* in a free list, or among the scratch */
 } Buffer;
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
 Buffer *buffer_new(Site at, const char *what, size_t bytes);        /* misuse if it cannot be had; content undefined */
+Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size);       /* n items, the product checked */
 void    buffer_release(Buffer *b);                                  /* NULL is fine */
 static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
 static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
+
+/* Memory that an operation or a backward rule needs for itself alone: it is given back when the operation or the rule
+ * ends (op_done, the walk back; others call scratch_end), also when it ends in an error. Calling another operation ends
+ * it, too. */
+void *scratch_new(Site at, const char *what, int64_t n, size_t size);          /* n items, content undefined */
+void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
+void  scratch_end(void);
 
 /* ---- tensors ------------------------------------------------------------------------------------------------------ */
 
@@ -69,8 +77,15 @@ Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype,
 
 /* ---- this thread's state (context.c) ------------------------------------------------------------------------------ */
 
-typedef struct { AgMode mode; uint64_t serial, owned_serial; Tensor *tape; struct ArenaMark { struct Chunk *chunk; size_t used; } mark; int calls; }
-    ScopeState;
+struct ArenaMark { struct Chunk *chunk; size_t used; };
+typedef struct {
+    AgMode mode;
+    uint64_t serial;            /* one count for scopes, owned objects and errors: what came first */
+    uint64_t failed;            /* the last error reported while it was the innermost; 0: none */
+    Tensor *tape;               /* the newest tensor when it began */
+    struct ArenaMark mark;      /* where the arena writes next */
+    int calls;
+} ScopeState;
 #define MAX_SCOPES 256
 #define MAX_CALLS 64
 #define BINS 512
@@ -81,12 +96,12 @@ typedef struct {
     bool recording;             /* the innermost scope's mode is AG_RECORD */
     bool find_nan;
     bool keep_graph;            /* during ag_backward_keep */
-    bool failed;                /* misuse was reported and left by longjmp; the next ag_end unwinds */
     uint64_t serial;
     Tensor *tape;               /* the newest tensor */
     struct Chunk *first, *chunk;/* the arena: all chunks, and the one in use */
     AgOwned *owned;             /* the newest object that an error would free */
     Buffer *bin[BINS];
+    Buffer *scratch;
     AgMemory memory;
     AgRandom random;
     AgHandler *handler;
@@ -140,14 +155,19 @@ Tensor *op_done(Tensor *y);
 void *op_args(Tensor *y, size_t size);
 /* y->saved: n reals. Without recording it is given back at the end of the scope. */
 real *op_save(Tensor *y, int64_t n);
-/* n reals (or bytes) of scratch that live as long as the scope; buffer_release them earlier through scratch_free. */
-real *op_scratch(Site at, int op, int64_t n, Buffer **buffer);
 
-/* Input checks: alive, of the type, value still there. `argument` is the parameter's name in messages. */
+/* Input checks; `argument` is the parameter's name in messages. Alive: made here, and its scope is open still. */
+void check_alive(Site at, const char *what, const char *argument, const Tensor *t);
+/* No part of a graph, so that it may be written to. */
+void check_leaf(Site at, const char *what, const char *argument, const Tensor *t);
+/* Alive, of the type, its value still there. */
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype);
 /* A dimension number made non-negative and checked. */
 int  check_dim(Site at, const char *what, const Tensor *x, int dim);
-/* The shape that both broadcast to; misuse if they do not. */
+/* A shape that came from the caller: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
+int64_t check_shape(Site at, const char *what, const Shape *shape);
+/* The shape that both broadcast to, in *y; false if they do not. The second reports that as misuse. */
+bool  broadcast(const Shape *a, const Shape *b, Shape *y);
 Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b);
 /* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
 void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS]);
@@ -172,7 +192,7 @@ void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
 struct Sample { int number; Tensor **in; bool alias; };
 Tensor *sample_in(Sample *s, int i, Shape shape);                               /* standard normal */
 Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high);   /* uniform */
-Tensor *sample_apart(Sample *s, int i, Shape shape);                            /* distinct values, 0.1 apart or more, none near 0 */
+Tensor *sample_apart(Sample *s, int i, Shape shape);                            /* values 0.05 apart or more, from each other, from 0 and from other inputs */
 Tensor *sample_ids(Shape shape, int32_t below);                                 /* AG_INT, the same each time */
 Tensor *sample_mask(Shape shape);                                               /* AG_BOOL, the same each time */
 

@@ -2,20 +2,19 @@
  * from the kernels. */
 #include "tensor.h"
 
-static real *gradient(Tensor *w)
+static real *gradient(Site at, const char *what, const Tensor *w)
 {
-    check_tensor(AG_HERE, "update", "w", w, AG_REAL);
-    if (w->op) ag_misuse(AG_HERE, "update", "w was made by %s; only leaves are updated", w->op->name);
+    check_tensor(at, what, "w", w, AG_REAL);
+    check_leaf(at, what, "w", w);
     return w->grad ? buffer_data(w->grad) : NULL;
 }
 
-static real *state_of(const Tensor *w, const Tensor *state)
+static real *state_of(Site at, const char *what, const char *argument, const Tensor *w, const Tensor *state)
 {
-    check_tensor(AG_HERE, "update", "the optimizer's state", state, AG_REAL);
+    check_tensor(at, what, argument, state, AG_REAL);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(w->shape, state->shape))
-        ag_misuse(AG_HERE, "update", "state %s does not fit the parameter %s", shape_text(state->shape, a),
-                  shape_text(w->shape, b));
+        ag_misuse(at, what, "%s %s does not fit w %s", argument, shape_text(state->shape, a), shape_text(w->shape, b));
     return reals(state);
 }
 
@@ -28,34 +27,38 @@ static double whole_power(double x, int64_t n)
     return y;
 }
 
-void ag_adam_update(Tensor *w, Tensor *m, Tensor *v, const AgAdam *how)
+void ag_adam_update_at(Site at, Tensor *w, Tensor *m, Tensor *v, const AgAdam *how)
 {
-    real *grad = gradient(w);
+    const char *what = "ag_adam_update";
+    real *grad = gradient(at, what, w);
+    real *first = state_of(at, what, "m", w, m), *second = state_of(at, what, "v", w, v);
+    if (how->step < 1) ag_misuse(at, what, "step is %lld, expected 1 or more", (long long)how->step);
     if (!grad) return;
     KAdam k = { .lr = how->lr, .b1 = how->beta1, .b2 = how->beta2, .eps = how->eps,
                 .c1 = 1 - whole_power(how->beta1, how->step), .c2 = 1 - whole_power(how->beta2, how->step),
                 .decay = how->weight_decay, .grad_scale = how->grad_scale, .decoupled = how->decoupled };
-    k_adam(w->numel, reals(w), state_of(w, m), state_of(w, v), grad, &k);
+    k_adam(w->numel, reals(w), first, second, grad, &k);
 }
 
-void ag_sgd_update(Tensor *w, Tensor *velocity, const AgSgd *how)
+void ag_sgd_update_at(Site at, Tensor *w, Tensor *velocity, const AgSgd *how)
 {
-    real *grad = gradient(w);
+    const char *what = "ag_sgd_update";
+    real *grad = gradient(at, what, w), *state = velocity ? state_of(at, what, "velocity", w, velocity) : NULL;
     if (!grad) return;
     KSgd k = { .lr = how->lr, .momentum = how->momentum, .decay = how->weight_decay, .grad_scale = how->grad_scale,
                .nesterov = how->nesterov, .first = how->first };
-    k_sgd(w->numel, reals(w), velocity ? state_of(w, velocity) : NULL, grad, &k);
+    k_sgd(w->numel, reals(w), state, grad, &k);
 }
 
-double ag_grad_sum_squares(Tensor *w)
+double ag_grad_sum_squares_at(Site at, Tensor *w)
 {
-    real *grad = gradient(w);
+    real *grad = gradient(at, "ag_grad_sum_squares", w);
     return grad ? k_sum_squares(w->numel, grad) : 0;
 }
 
-void ag_grad_scale(Tensor *w, double factor)
+void ag_grad_scale_at(Site at, Tensor *w, double factor)
 {
-    real *grad = gradient(w);
+    real *grad = gradient(at, "ag_grad_scale", w);
     if (grad) k_unary(K_SCALE, w->numel, grad, grad, factor, 0);
 }
 

@@ -121,10 +121,10 @@ Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high);     
 #define tensor_normal(...)  tensor_normal_at(AG_HERE, __VA_ARGS__)
 #define tensor_randint(...) tensor_randint_at(AG_HERE, __VA_ARGS__)
 
-Shape   tensor_shape(const Tensor *t);
-int     tensor_ndim(const Tensor *t);
-int64_t tensor_numel(const Tensor *t);                                                  /* product of the sizes */
-DType   tensor_dtype(const Tensor *t);
+Shape   tensor_shape_at(Site at, const Tensor *t);
+int     tensor_ndim_at(Site at, const Tensor *t);
+int64_t tensor_numel_at(Site at, const Tensor *t);                                      /* product of the sizes */
+DType   tensor_dtype_at(Site at, const Tensor *t);
 int64_t tensor_dim_at(Site at, const Tensor *t, int dim);                               /* size; dim -1: the last */
 /* The values, row-major. Misuse if the type is another or if backward gave the values back (see ag_retain). Writing is
  * allowed on leaves (data, parameters) alone. */
@@ -133,6 +133,10 @@ int32_t *tensor_int_data_at(Site at, const Tensor *t);
 uint8_t *tensor_bool_data_at(Site at, const Tensor *t);
 /* The value of a tensor of one element, of any type. */
 double   tensor_item_at(Site at, const Tensor *t);
+#define tensor_shape(...)     tensor_shape_at(AG_HERE, __VA_ARGS__)
+#define tensor_ndim(...)      tensor_ndim_at(AG_HERE, __VA_ARGS__)
+#define tensor_numel(...)     tensor_numel_at(AG_HERE, __VA_ARGS__)
+#define tensor_dtype(...)     tensor_dtype_at(AG_HERE, __VA_ARGS__)
 #define tensor_dim(...)       tensor_dim_at(AG_HERE, __VA_ARGS__)
 #define tensor_data(...)      tensor_data_at(AG_HERE, __VA_ARGS__)
 #define tensor_int_data(...)  tensor_int_data_at(AG_HERE, __VA_ARGS__)
@@ -145,16 +149,19 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src);
 /* A name for messages, graphs and printing; kept as a copy. Returns t. */
 Tensor *tensor_name_at(Site at, Tensor *t, const char *name);
 #define tensor_name(...) tensor_name_at(AG_HERE, __VA_ARGS__)
-const char *tensor_get_name(const Tensor *t);                                           /* "" if none */
+const char *tensor_get_name_at(Site at, const Tensor *t);                               /* "" if none */
+#define tensor_get_name(...) tensor_get_name_at(AG_HERE, __VA_ARGS__)
 
 /* As PyTorch prints: 4 digits, scientific where sizes differ much, long dimensions shortened to 3 and 3 items. */
-void tensor_print(const Tensor *t);
-void tensor_fprint(FILE *out, const Tensor *t);
+void tensor_fprint_at(Site at, FILE *out, const Tensor *t);
+#define tensor_print(...)  tensor_fprint_at(AG_HERE, stdout, __VA_ARGS__)
+#define tensor_fprint(...) tensor_fprint_at(AG_HERE, __VA_ARGS__)
 /* "(3, 4)" into text; returns text. */
 #define AG_SHAPE_TEXT 176
 const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT]);
 bool    shape_equal(Shape a, Shape b);
-int64_t shape_numel(Shape shape);                                                       /* -1 if it overflows */
+/* The number of items; -1 if it, or the product of the sizes that are not 0, overflows. */
+int64_t shape_numel(Shape shape);
 
 /* ---- lifetimes --------------------------------------------------------------------------------------------------- */
 
@@ -178,7 +185,8 @@ bool ag_recording(void);
 /* A copy of t's value that no scope owns; end it with tensor_free. It is a leaf that wants no gradient until told. */
 Tensor *ag_keep_at(Site at, const Tensor *t);
 #define ag_keep(...) ag_keep_at(AG_HERE, __VA_ARGS__)
-void tensor_free(Tensor *t);                                                            /* NULL is fine */
+void tensor_free_at(Site at, Tensor *t);                                                /* NULL is fine */
+#define tensor_free(...) tensor_free_at(AG_HERE, __VA_ARGS__)
 /* A zeroed leaf that no scope owns, for objects that hold tensors of their own; end it with tensor_free. Unlike what
  * ag_keep returns, it is not freed when an error unwinds the scope: its holder must see to that (see ag_own). */
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype);
@@ -195,14 +203,17 @@ void ag_disown(AgOwned *entry);
 /* Makes a leaf (a tensor that no operation made) want a gradient, or not. Returns t. */
 Tensor *tensor_requires_grad_at(Site at, Tensor *t, bool wants);
 #define tensor_requires_grad(...) tensor_requires_grad_at(AG_HERE, __VA_ARGS__)
-bool tensor_wants_grad(const Tensor *t);
+bool tensor_wants_grad_at(Site at, const Tensor *t);
+#define tensor_wants_grad(...) tensor_wants_grad_at(AG_HERE, __VA_ARGS__)
 /* t's gradient as a tensor of this scope that shares its memory, or NULL if none has arrived. */
 Tensor *tensor_grad_at(Site at, Tensor *t);
 #define tensor_grad(...) tensor_grad_at(AG_HERE, __VA_ARGS__)
 /* The same as an array; NULL if none. */
-real *tensor_grad_data(Tensor *t);
+real *tensor_grad_data_at(Site at, Tensor *t);
+#define tensor_grad_data(...) tensor_grad_data_at(AG_HERE, __VA_ARGS__)
 /* Forgets the gradient: the next one is written, not added. Costs nothing. */
-void tensor_zero_grad(Tensor *t);
+void tensor_zero_grad_at(Site at, Tensor *t);
+#define tensor_zero_grad(...) tensor_zero_grad_at(AG_HERE, __VA_ARGS__)
 
 /* Sends 1 back from a loss of one element, in the reverse order of creation, and adds up the gradients of leaves.
  * Intermediate values and gradients are given back on the way: after it, leaves, the loss and what ag_retain marked can
@@ -231,9 +242,11 @@ AgRandom ag_random_state(void);
 void     ag_set_random_state(AgRandom state);
 uint32_t ag_random_u32(void);                                                           /* takes one block */
 double   ag_random_uniform(void);                                                       /* [0, 1), takes one block */
-int64_t  ag_random_below(int64_t n);                                                    /* 0..n-1 without bias, n >= 1 */
+int64_t  ag_random_below_at(Site at, int64_t n);                                        /* 0..n-1 without bias, n >= 1 */
 /* A random order of 0..n-1. */
-void     ag_random_permutation(int64_t n, int32_t *out);
+void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
+#define ag_random_below(...)       ag_random_below_at(AG_HERE, __VA_ARGS__)
+#define ag_random_permutation(...) ag_random_permutation_at(AG_HERE, __VA_ARGS__)
 
 void ag_set_threads(int n);                                                             /* 0: one per processor */
 int  ag_threads(void);
@@ -262,7 +275,8 @@ const char *ag_op_forward_text(int i);                                          
 const char *ag_op_backward_text(int i);                                                 /* "dx = dy (1 - y^2)" */
 
 /* Writes the graph behind y as Graphviz: operations with shapes, leaves by name, scalars with values. */
-void ag_graph_dot(FILE *out, const Tensor *y);
+void ag_graph_dot_at(Site at, FILE *out, const Tensor *y);
+#define ag_graph_dot(...) ag_graph_dot_at(AG_HERE, __VA_ARGS__)
 
 /* While on (per thread), every operation's result and every gradient is searched for NaN and infinity; the first is
  * misuse that names the operation, its shapes and the line that made it. */
@@ -273,15 +287,22 @@ void ag_find_nan(bool on);
 typedef struct { double lr, beta1, beta2, eps, weight_decay, grad_scale; bool decoupled; int64_t step; } AgAdam;
 /* One Adam (decoupled: AdamW) step number `step` (from 1) on w with its gradient and moments m, v (w's shape). A leaf
  * without a gradient is left as it is. */
-void ag_adam_update(Tensor *w, Tensor *m, Tensor *v, const AgAdam *how);
+void   ag_adam_update_at(Site at, Tensor *w, Tensor *m, Tensor *v, const AgAdam *how);
 typedef struct { double lr, momentum, weight_decay, grad_scale; bool nesterov, first; } AgSgd;
-void ag_sgd_update(Tensor *w, Tensor *velocity, const AgSgd *how);                      /* velocity NULL: no momentum */
-double ag_grad_sum_squares(Tensor *w);                                                  /* 0 without a gradient */
-void   ag_grad_scale(Tensor *w, double factor);
+void   ag_sgd_update_at(Site at, Tensor *w, Tensor *velocity, const AgSgd *how);        /* velocity NULL: no momentum */
+double ag_grad_sum_squares_at(Site at, Tensor *w);                                      /* 0 without a gradient */
+void   ag_grad_scale_at(Site at, Tensor *w, double factor);
 /* w = values of a distribution, drawn from this thread's generator. */
-void ag_fill_uniform(Tensor *w, double low, double high);
-void ag_fill_normal(Tensor *w, double mean, double deviation);
-void ag_fill(Tensor *w, double value);
+void   ag_fill_uniform_at(Site at, Tensor *w, double low, double high);
+void   ag_fill_normal_at(Site at, Tensor *w, double mean, double deviation);
+void   ag_fill_at(Site at, Tensor *w, double value);
+#define ag_adam_update(...)      ag_adam_update_at(AG_HERE, __VA_ARGS__)
+#define ag_sgd_update(...)       ag_sgd_update_at(AG_HERE, __VA_ARGS__)
+#define ag_grad_sum_squares(...) ag_grad_sum_squares_at(AG_HERE, __VA_ARGS__)
+#define ag_grad_scale(...)       ag_grad_scale_at(AG_HERE, __VA_ARGS__)
+#define ag_fill_uniform(...)     ag_fill_uniform_at(AG_HERE, __VA_ARGS__)
+#define ag_fill_normal(...)      ag_fill_normal_at(AG_HERE, __VA_ARGS__)
+#define ag_fill(...)             ag_fill_at(AG_HERE, __VA_ARGS__)
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
