@@ -41,8 +41,7 @@ struct Module {
 /* A new zeroed struct of the type, which must start with `Module module`. The caller owns it: nn_free, or make it a
  * child of another. */
 #define nn_new(Type) \
-    ((Type *)nn_new_at(AG_HERE, sizeof(Type), \
-                       #Type + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1])))
+    ((Type *)nn_new_at(AG_HERE, sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
 Module *nn_new_at(Site at, size_t size, const char *type);
 
 /* parent->field = child, registered under the field's name; the parent owns it now. A module may be the child of one
