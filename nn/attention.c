@@ -66,39 +66,48 @@ MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t w
     return a;
 }
 
-/* Projection i, split into heads: (B,T,D) -> (B,H,T,K) */
-static Tensor *project(MultiHeadAttention *a, int i, Tensor *x)
-{
-    Tensor *y = nn_linear(nn_item(Linear, a->linears, i), x);
-    y = ag_reshape(y, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width));
-    return ag_transpose(y, 1, 2);
-}
-
-/* The keys and values that a call attends to: its own, or with a past the past's and its own. */
+/* The keys and values (B,S,D) that a call attends to: its own, or with a cache the past's and its own. */
 static void keys_and_values(MultiHeadAttention *a, Tensor *key, Tensor *value, Cache *cache, int layer, Tensor **k, Tensor **v)
 {
     if (cache && cache->layer[layer].fixed && cache->layer[layer].length > 0) {
         nn_cache_read(cache, layer, k, v);
         return;
     }
-    *k = project(a, 1, key);
-    *v = project(a, 2, value);
+    *k = nn_linear(nn_item(Linear, a->linears, 1), key);
+    *v = nn_linear(nn_item(Linear, a->linears, 2), value);
     if (!cache) return;
     nn_cache_append(cache, layer, *k, *v);
     nn_cache_read(cache, layer, k, v);
 }
 
+/* (B,T,D) -> (B,H,T,K) */
+static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
+{
+    return ag_transpose(ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width)), 1, 2);
+}
+
+/* Attention in steps, where the weights are wanted or the score is another one: (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
+static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
+{
+    Shape shape = tensor_shape(q);
+    Tensor **weights = a->keep_weights ? &a->weights : NULL;
+    q = split_heads(a, q);
+    k = split_heads(a, k);
+    v = split_heads(a, v);
+    Tensor *x = a->score ? attend(AG_HERE, nn_score(a->score, q, k), 1, v, mask, a->dropout, weights)
+                         : nn_attention(q, k, v, mask, a->dropout, weights);
+    return ag_reshape(ag_transpose(x, 1, 2), shape);
+}
+
 Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
                                          Cache *cache, int layer)
 {
-    int64_t width = a->heads * a->head_width;
-    Tensor *q = project(a, 0, query), *k, *v;
+    Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query), *k, *v;
     keys_and_values(a, key, value, cache, layer, &k, &v);
     if (mask && tensor_ndim(mask) == 3) mask = ag_unsqueeze(mask, 1);       /* (B,1,T,S): the same for each head */
-    Tensor **weights = a->keep_weights ? &a->weights : NULL;
-    Tensor *x = a->score ? attend(AG_HERE, nn_score(a->score, q, k), 1, v, mask, a->dropout, weights)
-                         : nn_attention(q, k, v, mask, a->dropout, weights);
-    x = ag_reshape(ag_transpose(x, 1, 2), SHAPE(tensor_dim(query, 0), tensor_dim(query, 1), width));    /* (B,T,D) */
+    double p = a->dropout->module.training ? a->dropout->p : 0;
+    Tensor *x = a->keep_weights || a->score ? attend_in_steps(a, q, k, v, mask)
+                                            : ag_attention(q, k, v, mask, a->heads, false, p);
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }
 

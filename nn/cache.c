@@ -30,8 +30,7 @@ void nn_cache_free(Cache *c)
     ag_free(c);
 }
 
-/* Rows of `width` numbers of n matrices (B*H), from position `at` of one with room_from to position `to` of one with
- * room_to. */
+/* Positions from..from+count of each of n sequences that have room for room_from, to position `to` of ones with room_to. */
 static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *src, int64_t from, int64_t room_from,
                            int64_t count, int64_t n, int64_t width)
 {
@@ -42,23 +41,23 @@ static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *s
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)
 {
     KeysValues *kv = &c->layer[layer];
-    int64_t b = tensor_dim(key, 0), h = tensor_dim(key, 1), t = tensor_dim(key, 2), width = tensor_dim(key, 3);
+    int64_t b = tensor_dim(key, 0), t = tensor_dim(key, 1), width = tensor_dim(key, 2);
     int64_t room = kv->fixed ? t : c->room;
     if (kv->length + t > room)
         ag_misuse(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
                   (long long)kv->length, (long long)room);
-    if (!kv->key) kv->key = tensor_new_owned_at(at, SHAPE(b, h, room, width), AG_REAL);
-    if (!kv->value) kv->value = tensor_new_owned_at(at, SHAPE(b, h, room, width), AG_REAL);
-    copy_positions(tensor_data(kv->key), kv->length, room, tensor_data(key), 0, t, t, b * h, width);
-    copy_positions(tensor_data(kv->value), kv->length, room, tensor_data(value), 0, t, t, b * h, width);
+    if (!kv->key) kv->key = tensor_new_owned_at(at, SHAPE(b, room, width), AG_REAL);
+    if (!kv->value) kv->value = tensor_new_owned_at(at, SHAPE(b, room, width), AG_REAL);
+    copy_positions(tensor_data(kv->key), kv->length, room, tensor_data(key), 0, t, t, b, width);
+    copy_positions(tensor_data(kv->value), kv->length, room, tensor_data(value), 0, t, t, b, width);
     kv->length += t;
 }
 
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value)
 {
     KeysValues *kv = &c->layer[layer];
-    *key = ag_slice_at(at, kv->key, 2, 0, kv->length);
-    *value = ag_slice_at(at, kv->value, 2, 0, kv->length);
+    *key = ag_slice_at(at, kv->key, 1, 0, kv->length);
+    *value = ag_slice_at(at, kv->value, 1, 0, kv->length);
 }
 
 /* One tensor with its batch rows chosen anew. */
@@ -91,10 +90,10 @@ void nn_cache_keep_last(Cache *c, int64_t keep)
         KeysValues *kv = &c->layer[i];
         if (kv->fixed || kv->length <= keep) continue;
         Shape shape = tensor_shape(kv->key);
-        int64_t n = shape.dim[0] * shape.dim[1], from = kv->length - keep;
+        int64_t from = kv->length - keep;
         for (int j = 0; j < 2; j++) {
             real *x = tensor_data(j ? kv->value : kv->key);
-            copy_positions(x, 0, shape.dim[2], x, from, shape.dim[2], keep, n, shape.dim[3]);
+            copy_positions(x, 0, shape.dim[1], x, from, shape.dim[1], keep, shape.dim[0], shape.dim[2]);
         }
         kv->length = keep;
     }

@@ -166,6 +166,31 @@ typedef struct {
 } KGemm;
 void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
 
+/* ---- attention ---------------------------------------------------------------------------------------------------- */
+
+/* For each of b sentences and h heads: y = dropout(softmax(scale Q K^T)) V with Q (t, k), K and V (s, k), y (t, k). A
+ * head's rows need not be dense: each array gives the steps between sentences, heads and rows (K and V share theirs). What
+ * may not be seen has weight 0, and a row that sees nothing gives zeros: by mask (true = seen, NULL: all, with steps for
+ * sentence, head, query and key), and with `causal` query i sees keys 0..i + s - t. */
+typedef struct { int64_t b, h, t; } KSteps;
+typedef struct {
+    int64_t b, h, t, s, k;
+    KSteps q, kv, y;
+    double scale;
+    bool causal;
+    const uint8_t *mask;
+    int64_t mask_b, mask_h, mask_t, mask_s;
+    double dropout;                             /* its random numbers: (seed, counter) and b h t ((s+3)/4) blocks of them */
+    uint64_t seed, counter;
+} KAttention;
+/* work: as many reals of scratch as the function before it says. */
+int64_t k_attention_work(const KAttention *a);
+void k_attention(const KAttention *a, real *y, const real *q, const real *k, const real *v, real *work);
+/* dq, dk and dv are laid out as q, k and v; each may be NULL. */
+int64_t k_attention_backward_work(const KAttention *a);
+void k_attention_backward(const KAttention *a, real *dq, bool add_q, real *dk, bool add_k, real *dv, bool add_v,
+                          const real *dy, const real *q, const real *k, const real *v, real *work);
+
 /* ---- random numbers: Philox4x32-10 (Salmon et al. 2011), a pure function of (seed, counter) ---------------------- */
 
 /* The four words of block `counter` of stream `seed`. */

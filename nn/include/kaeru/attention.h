@@ -49,7 +49,7 @@ Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k);                 /* (..,T,Kq)
  * While a model writes token after token, the keys and values of what it has read do not change. A cache holds them for
  * each attention layer, so that a step costs one position instead of all. No gradients. */
 typedef struct {
-    Tensor *key, *value;        /* (B,H,room,K); owned by the cache; NULL before the first use */
+    Tensor *key, *value;        /* (B,room,D); owned by the cache; NULL before the first use */
     int64_t length;             /* positions filled */
     bool fixed;                 /* filled once and then only read: the source in cross-attention */
 } KeysValues;
@@ -58,7 +58,7 @@ typedef struct { AgOwned owned; int n; int64_t room; KeysValues *layer; } Cache;
 Cache *nn_cache_new_at(Site at, int n, int64_t room);
 #define nn_cache_new(...) nn_cache_new_at(AG_HERE, __VA_ARGS__)
 void nn_cache_free(Cache *c);
-/* Puts new positions (B,H,t,K) behind those that a layer has; gives all it has. Attention does this by itself. */
+/* Puts new positions (B,t,D) behind those that a layer has; gives all it has. Attention does this by itself. */
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value);
 #define nn_cache_append(...) nn_cache_append_at(AG_HERE, __VA_ARGS__)

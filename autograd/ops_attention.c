@@ -1,0 +1,166 @@
+/* ops_attention.c: scaled dot-product attention in several heads as one operation (Vaswani et al. 2017, 3.2), for when
+ * nobody wants to see the weights. The heads are parts of the last dimension, so nothing is transposed, and the weights
+ * of no more than a few rows exist at a time (kernels/attention.c). nn/attention.c has the same, step by step. */
+#include <math.h>
+
+#include "tensor.h"
+
+/* ---- attention: W = dropout(softmax(q k^T / sqrt(K) where seen)), y = W v
+ * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q ------------------------------- */
+
+static void check_heads(Site at, const char *what, const Tensor *x, int64_t width, int heads, double p)
+{
+    char text[AG_SHAPE_TEXT];
+    if (heads < 1 || width % heads != 0 || width == 0)
+        ag_misuse(at, what, "%s does not divide into %d heads", shape_text(x->shape, text), heads);
+    if (!(p >= 0 && p < 1)) ag_misuse(at, what, "dropout p is %g, expected 0 <= p < 1", p);
+}
+
+/* The mask's part of the plan. */
+static void plan_mask(Site at, const char *what, KAttention *a, const Tensor *mask)
+{
+    if (!mask) return;
+    check_tensor(at, what, "mask", mask, AG_BOOL);
+    char m[AG_SHAPE_TEXT], s[AG_SHAPE_TEXT];
+    Tensor scores = { .shape = SHAPE(a->b, a->h, a->t, a->s) };
+    if (!shape_equal(broadcast_shape(at, what, mask, &scores), scores.shape))
+        ag_misuse(at, what, "mask %s does not broadcast to (B,heads,T,S) = %s", shape_text(mask->shape, m),
+                  shape_text(scores.shape, s));
+    int64_t stride[AG_MAX_DIMS];
+    broadcast_strides(&mask->shape, &scores.shape, stride);
+    a->mask = bools(mask);
+    a->mask_b = stride[0];
+    a->mask_h = stride[1];
+    a->mask_t = stride[2];
+    a->mask_s = stride[3];
+}
+
+/* Random numbers for the weights' dropout. */
+static void plan_dropout(KAttention *a, double p)
+{
+    AgRandom *random = &context()->random;
+    a->dropout = p;
+    a->seed = random->seed;
+    a->counter = random->counter;
+    if (p > 0) random->counter += (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4);
+}
+
+static Tensor *run(Tensor *y, const KAttention *a, const real *q, const real *k, const real *v)
+{
+    if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
+    real *work = scratch_new(y->site, "attention", k_attention_work(a), sizeof *work);
+    k_attention(a, reals(y), q, k, v, work);
+    return op_done(y);
+}
+
+static void run_back(Tensor *y, Grad q, Grad k, Grad v, const real *xq, const real *xk, const real *xv)
+{
+    const KAttention *a = y->args;
+    real *work = scratch_new(y->site, y->op->name, k_attention_backward_work(a), sizeof *work);
+    k_attention_backward(a, q.data, q.add, k.data, k.add, v.data, v.add, grad_of(y), xq, xk, xv, work);
+}
+
+Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
+{
+    check_tensor(at, "attention", "q", q, AG_REAL);
+    check_tensor(at, "attention", "k", k, AG_REAL);
+    check_tensor(at, "attention", "v", v, AG_REAL);
+    char tq[AG_SHAPE_TEXT], tk[AG_SHAPE_TEXT], tv[AG_SHAPE_TEXT];
+    if (q->shape.ndim != 3 || k->shape.ndim != 3 || !shape_equal(k->shape, v->shape) ||
+        q->shape.dim[0] != k->shape.dim[0] || q->shape.dim[2] != k->shape.dim[2])
+        ag_misuse(at, "attention", "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
+                  shape_text(q->shape, tq), shape_text(k->shape, tk), shape_text(v->shape, tv));
+    int64_t t = q->shape.dim[1], s = k->shape.dim[1], width = q->shape.dim[2], part = heads > 0 ? width / heads : 0;
+    check_heads(at, "attention", q, width, heads, p);
+    KSteps rows = { t * width, part, width }, sources = { s * width, part, width };
+    KAttention a = { .b = q->shape.dim[0], .h = heads, .t = t, .s = s, .k = part, .q = rows, .kv = sources, .y = rows,
+                     .scale = 1 / sqrt((double)part), .causal = causal };
+    plan_mask(at, "attention", &a, mask);
+    plan_dropout(&a, p);
+    Tensor *in[] = { q, k, v, mask };
+    return run(op_new_n(at, OP_attention, &q->shape, in, 4), &a, reals(q), reals(k), reals(v));
+}
+
+void attention_backward(Tensor *y)
+{
+    Tensor *q = y->in[0], *k = y->in[1], *v = y->in[2];
+    if (k == v || q == k || q == v) {                           /* one gradient for several roles: one after another */
+        Grad none = { NULL, false }, g = grad_into(q);
+        run_back(y, g, none, none, reals(q), reals(k), reals(v));
+        g = grad_into(k);
+        run_back(y, none, g, none, reals(q), reals(k), reals(v));
+        g = grad_into(v);
+        run_back(y, none, none, g, reals(q), reals(k), reals(v));
+        return;
+    }
+    run_back(y, grad_into(q), grad_into(k), grad_into(v), reals(q), reals(k), reals(v));
+}
+
+/* The same random choice each time a sample is called. */
+static Tensor *fixed(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
+{
+    AgRandom before = ag_random_state();
+    ag_set_random_state((AgRandom){ 5, 0 });
+    Tensor *y = k ? ag_attention(q, k, v, mask, heads, causal, p) : ag_self_attention(q, mask, heads, causal, p);
+    ag_set_random_state(before);
+    return y;
+}
+
+Tensor *attention_sample(Sample *s)
+{
+    static const struct { int b, t, s, width, heads; bool causal, masked; double p; } cases[] = {
+        { 1, 1, 1, 1, 1, false, false, 0 }, { 2, 3, 4, 4, 2, false, false, 0 }, { 1, 5, 5, 6, 3, true, false, 0 },
+        { 2, 3, 4, 4, 1, false, true, 0 },  { 1, 2, 5, 2, 1, true, false, 0 },  { 2, 4, 4, 4, 2, true, true, 0 },
+        { 1, 3, 4, 4, 2, false, false, 0.4 }, { 0, 3, 4, 4, 2, false, false, 0 }, { 1, 4, 3, 2, 1, true, false, 0 },
+        { 1, 3, 0, 2, 1, false, false, 0 }, { 1, 70, 3, 2, 1, false, false, 0.3 },
+    };
+    if (s->number >= 11) return NULL;
+    int i = s->number;
+    Tensor *q = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, cases[i].width));
+    Tensor *k = sample_in(s, 1, SHAPE(cases[i].b, cases[i].s, cases[i].width));
+    Tensor *v = sample_in(s, 2, SHAPE(cases[i].b, cases[i].s, cases[i].width));
+    Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].b, 1, cases[i].t, cases[i].s)) : NULL;
+    return fixed(q, k, v, mask, cases[i].heads, cases[i].causal, cases[i].p);
+}
+
+/* ---- self_attention: the same on queries, keys and values side by side ---------------------------------------------- */
+
+Tensor *ag_self_attention_at(Site at, Tensor *qkv, Tensor *mask, int heads, bool causal, double p)
+{
+    check_tensor(at, "self_attention", "qkv", qkv, AG_REAL);
+    char text[AG_SHAPE_TEXT];
+    if (qkv->shape.ndim != 3 || qkv->shape.dim[2] % 3 != 0)
+        ag_misuse(at, "self_attention", "qkv %s, expected (B,T,3D)", shape_text(qkv->shape, text));
+    Shape shape = qkv->shape;
+    int64_t t = shape.dim[1], width = shape.dim[2] /= 3, part = heads > 0 ? width / heads : 0;
+    check_heads(at, "self_attention", qkv, width, heads, p);
+    KSteps packed = { 3 * t * width, part, 3 * width };
+    KAttention a = { .b = shape.dim[0], .h = heads, .t = t, .s = t, .k = part, .q = packed, .kv = packed,
+                     .y = { t * width, part, width }, .scale = 1 / sqrt((double)part), .causal = causal };
+    plan_mask(at, "self_attention", &a, mask);
+    plan_dropout(&a, p);
+    const real *x = reals(qkv);
+    return run(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + 2 * width);
+}
+
+void self_attention_backward(Tensor *y)
+{
+    int64_t width = y->shape.dim[2];
+    const real *x = reals(y->in[0]);
+    Grad q = grad_into(y->in[0]), k = { q.data + width, q.add }, v = { q.data + 2 * width, q.add };
+    run_back(y, q, k, v, x, x + width, x + 2 * width);
+}
+
+Tensor *self_attention_sample(Sample *s)
+{
+    static const struct { int b, t, width, heads; bool causal, masked; double p; } cases[] = {
+        { 1, 1, 1, 1, false, false, 0 }, { 2, 3, 4, 2, false, false, 0 }, { 1, 5, 6, 3, true, false, 0 },
+        { 2, 3, 4, 1, false, true, 0 },  { 1, 4, 2, 1, true, false, 0 },  { 2, 4, 4, 2, true, true, 0 },
+        { 1, 3, 4, 2, true, false, 0.4 }, { 0, 3, 4, 2, true, false, 0 }, { 1, 67, 2, 1, true, false, 0 },
+    };
+    if (s->number >= 9) return NULL;
+    int i = s->number;
+    Tensor *qkv = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, 3 * cases[i].width));
+    Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].t, cases[i].t)) : NULL;
+    return fixed(qkv, NULL, NULL, mask, cases[i].heads, cases[i].causal, cases[i].p);
+}
