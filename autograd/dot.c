@@ -17,7 +17,7 @@ static void escaped(FILE *out, const char *s)
 static void node(FILE *out, const Tensor *t)
 {
     char text[AG_SHAPE_TEXT];
-    fprintf(out, "  n%p [label=\"", (const void *)t);
+    fprintf(out, "  n%u [label=\"", (unsigned)t->number);
     if (t->name) {
         escaped(out, t->name);
         fputs("\\n", out);
@@ -30,37 +30,39 @@ static void node(FILE *out, const Tensor *t)
     else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->wants_grad ? "#cfe8ff" : "#eeeeee");
 }
 
-/* Marks are kept beside the tensors: a list of those already written. */
-typedef struct { const Tensor **item; size_t n, room; } Seen;
+/* The tensors drawn, each at its number. A tensor whose number is not that of its place has not been seen. */
+typedef struct { Tensor **item; uint32_t n, room; } Seen;
 
-static bool add_seen(Seen *seen, const Tensor *t)
+static void see(Site at, Seen *seen, Tensor *t)
 {
-    for (size_t i = 0; i < seen->n; i++)
-        if (seen->item[i] == t) return false;
+    if (t->number < seen->n && seen->item[t->number] == t) return;
     if (seen->n == seen->room) {
-        size_t room = seen->room ? 2 * seen->room : 64;
-        seen->item = ag_resize(seen->item, seen->room, room, sizeof *seen->item);
+        uint32_t room = seen->room ? 2 * seen->room : 64;
+        Tensor **larger = scratch_new(at, "ag_graph_dot", room, sizeof *larger);
+        if (seen->n) memcpy(larger, seen->item, seen->n * sizeof *larger);
+        seen->item = larger;
         seen->room = room;
     }
+    t->number = seen->n;
     seen->item[seen->n++] = t;
-    return true;
 }
 
-void ag_graph_dot_at(Site at, FILE *out, const Tensor *y)
+void ag_graph_dot_at(Site at, FILE *out, Tensor *y)
 {
     check_tensor(at, "ag_graph_dot", "y", y, y ? y->dtype : AG_REAL);
-    Seen seen = { 0 };
+    if (!out) ag_misuse(at, "ag_graph_dot", "the file is NULL");
+    Seen seen = { NULL, 0, 0 };
     fputs("digraph kaeru {\n  rankdir=BT;\n  node [fontname=\"Helvetica\", fontsize=11];\n", out);
-    add_seen(&seen, y);
-    for (size_t i = 0; i < seen.n; i++) {               /* each node once, with the edges from its inputs */
+    see(at, &seen, y);
+    for (uint32_t i = 0; i < seen.n; i++) {             /* each node once, with the edges from its inputs */
         const Tensor *t = seen.item[i];
         node(out, t);
-        for (int j = 0; j < t->n_in; j++) {
+        for (int j = 0; t->op && j < t->n_in; j++) {
             if (!t->in[j]) continue;
-            add_seen(&seen, t->in[j]);
-            fprintf(out, "  n%p -> n%p;\n", (const void *)t->in[j], (const void *)t);
+            see(at, &seen, t->in[j]);
+            fprintf(out, "  n%u -> n%u;\n", (unsigned)t->in[j]->number, (unsigned)t->number);
         }
     }
     fputs("}\n", out);
-    ag_free(seen.item);
+    scratch_end();
 }

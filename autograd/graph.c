@@ -44,17 +44,19 @@ static bool reads_input(const Op *op, int i)
     return i < 3 && (op->needs & (NEEDS_X0 << i));
 }
 
-/* Notes y's operation and inputs if a gradient can flow. Everything is allocated before anything is counted. */
+/* Notes y's operation and inputs if a gradient can flow. Everything is allocated before anything is counted. The search
+ * for NaN wants to name the inputs in any case. */
 static Tensor *record(Site at, int op, Tensor *y, Tensor *const *in, int n)
 {
     const Op *o = &op_table[op];
-    if (!context()->recording) return y;
+    Context *c = context();
     bool wanted = false;
-    for (int i = 0; i < n; i++) wanted = wanted || (in[i] && in[i]->wants_grad);
-    if (!wanted) return y;
+    for (int i = 0; c->recording && i < n; i++) wanted = wanted || (in[i] && in[i]->wants_grad);
+    if (!wanted && !c->find_nan) return y;
     y->in = arena_alloc(at, o->name, (size_t)n * sizeof *in);
     memcpy(y->in, in, (size_t)n * sizeof *in);
     y->n_in = n;
+    if (!wanted) return y;
     y->op = o;
     y->wants_grad = true;
     for (int i = 0; i < n; i++) {
@@ -104,7 +106,7 @@ static void check_finite(const Tensor *made_by, const char *direction, int64_t n
         if (!made_by->in[j]) continue;
         strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape, text));
     }
-    ag_misuse(made_by->site, made_by->op ? made_by->op->name : "operation", "first %s found in %s, item %lld; shape %s%s",
+    ag_misuse(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s",
               x[i] != x[i] ? "NaN" : "infinity", direction, (long long)i, shape_text(made_by->shape, text), inputs);
 }
 

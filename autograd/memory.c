@@ -2,7 +2,9 @@
  *
  * A training step makes the same shapes again and again, so a released buffer goes to a free list of its size (a bin)
  * and the next one of that size takes it from there: after the first steps the system is asked for nothing. Sizes are
- * rounded up to one of eight steps between powers of two, so at most an eighth is lost. */
+ * rounded up to one of eight steps between powers of two, so at most an eighth is lost. Where a bin is empty, a larger
+ * buffer of up to about twice the size serves, so that shapes that change from step to step (sentences of different
+ * lengths) share buffers instead of each keeping its own. */
 #include "memory.h"
 
 #include <stdlib.h>
@@ -83,6 +85,8 @@ char *ag_strdup_at(Site at, const char *s)
 
 /* ---- buffers ------------------------------------------------------------------------------------------------------ */
 
+enum { STEPS = 8 };                                     /* between one power of two and the next */
+
 /* The bin of a size and, in *rounded, the size of all its buffers. */
 static int bin_of(size_t bytes, size_t *rounded)
 {
@@ -93,16 +97,16 @@ static int bin_of(size_t bytes, size_t *rounded)
     }
     int power = 9;                                      /* 2^power < bytes <= 2^(power+1) */
     while (((bytes - 1) >> (power + 1)) != 0) power++;
-    size_t step = (size_t)1 << (power - 3);
+    size_t step = ((size_t)1 << power) / STEPS;
     size_t steps = (bytes - ((size_t)1 << power) + step - 1) / step;
     *rounded = ((size_t)1 << power) + steps * step;
-    return 8 + (power - 9) * 8 + (int)steps - 1;
+    return STEPS + (power - 9) * STEPS + (int)steps - 1;
 }
 
-/* In a debug build a buffer that was given back holds NaN, so that a result that used it shows. */
+/* In a debug build a buffer that was given back, or not yet written, holds NaN, so that a result that used it shows. */
 static void spoil(Buffer *b)
 {
-#ifdef KAERU_DEBUG
+#ifndef NDEBUG
     memset(buffer_data(b), 0xff, b->size);
 #else
     (void)b;
@@ -114,10 +118,11 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
     Context *c = context();
     if (bytes > SIZE_MAX / 4) ag_misuse(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
     size_t rounded;
-    int bin = bin_of(bytes, &rounded);
-    Buffer *b = c->bin[bin];
+    int bin = bin_of(bytes, &rounded), found = bin;
+    while (!c->bin[found] && found < bin + STEPS && found + 1 < BINS) found++;
+    Buffer *b = c->bin[found];
     if (b) {
-        c->bin[bin] = b->next;
+        c->bin[found] = b->next;
         c->memory.cached -= b->size;
     } else {
         b = system_alloc(BUFFER_HEADER + rounded);
@@ -134,7 +139,7 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
     memory_permit(buffer_data(b), b->size);
     memory_forbid((char *)buffer_data(b) + bytes, b->size - bytes);
     spoil(b);
-    c->memory.in_use += rounded;
+    c->memory.in_use += b->size;
     if (c->memory.in_use > c->memory.peak) c->memory.peak = c->memory.in_use;
     return b;
 }

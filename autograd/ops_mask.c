@@ -1,4 +1,6 @@
 /* ops_mask.c: operations that keep some entries and drop others. Masks are AG_BOOL and broadcast to the result. */
+#include <math.h>
+
 #include "tensor.h"
 
 /* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not ----------------- */
@@ -66,7 +68,7 @@ Tensor *ag_masked_fill_at(Site at, Tensor *x, Tensor *mask, double value)
     Tensor *y = op_new(at, OP_masked_fill, &shape, x, mask, NULL);
     KWalk walk = walk_over(&shape, &mask->shape, &shape);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);
-    return op_done(y);
+    return isinf(value) ? y : op_done(y);           /* an infinity that was asked for is none to be found */
 }
 
 void masked_fill_backward(Tensor *y)

@@ -118,6 +118,7 @@ static void write_dim(FILE *out, const Tensor *t, int dim, int64_t from, int ind
 void tensor_fprint_at(Site at, FILE *out, const Tensor *t)
 {
     check_tensor(at, "tensor_print", "t", t, t ? t->dtype : AG_REAL);
+    if (!out) ag_misuse(at, "tensor_print", "the file is NULL");
     fputs("tensor(", out);
     char text[AG_SHAPE_TEXT];
     if (t->numel == 0) fputs("[]", out);

@@ -80,6 +80,7 @@ static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DTyp
     t->shape = *shape;
     t->numel = numel;
     t->site = at;
+    t->made_by = what;
     t->older = c->tape;
     c->tape = t;
     return t;
@@ -122,7 +123,7 @@ Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
     owned->owned = (AgOwned){ 0 };
     Tensor *t = &owned->tensor;
     *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = shape, .numel = numel,
-                   .buffer = buffer, .data = buffer_data(buffer), .site = at };
+                   .buffer = buffer, .data = buffer_data(buffer), .site = at, .made_by = "tensor_new_owned" };
     memset(t->data, 0, bytes);
     return t;
 }
@@ -226,7 +227,7 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
         ag_misuse(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
     if (!t->data)
         ag_misuse(at, what, "the value of %s (%s made at %s:%d) was given back by backward; call ag_retain on it first",
-                  argument, t->op ? t->op->name : "tensor", t->site.file, t->site.line);
+                  argument, t->made_by, t->site.file, t->site.line);
 }
 
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t)

@@ -60,7 +60,9 @@ struct Tensor {
     int users;                  /* recorded operations on it that backward has not finished */
 
     Site site;                  /* the caller's line that made it */
+    const char *made_by;        /* the function called there, for messages */
     char *name;
+    uint32_t number;            /* in a drawing of the graph; anything between drawings */
     struct Tensor *older;       /* the tape */
 };
 

@@ -275,7 +275,7 @@ const char *ag_op_forward_text(int i);                                          
 const char *ag_op_backward_text(int i);                                                 /* "dx = dy (1 - y^2)" */
 
 /* Writes the graph behind y as Graphviz: operations with shapes, leaves by name, scalars with values. */
-void ag_graph_dot_at(Site at, FILE *out, const Tensor *y);
+void ag_graph_dot_at(Site at, FILE *out, Tensor *y);
 #define ag_graph_dot(...) ag_graph_dot_at(AG_HERE, __VA_ARGS__)
 
 /* While on (per thread), every operation's result and every gradient is searched for NaN and infinity; the first is
