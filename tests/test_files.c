@@ -1,0 +1,346 @@
+/* test_files.c: files are read whole, replaced in one step, and left as they were when anything fails. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "files.h"
+#include "folder.h"
+#include "io_faults.h"
+#include "misuse.h"
+#include "suites.h"
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static void check_read(const char *name, size_t expected)
+{
+    Region *region = region_new();
+    size_t size = 0;
+    char *text = file_read(region, in_folder(name), 1 << 24, &size);
+    ck_assert_msg(text != NULL, "%s", ag_error());
+    ck_assert_uint_eq(size, expected);
+    ck_assert_int_eq(text[size], 0);
+    for (size_t i = 0; i < size; i++) ck_assert_int_eq((unsigned char)text[i], i * i % 251);
+    region_free(region);
+}
+
+static void make_file(const char *name, size_t size)
+{
+    unsigned char *bytes = malloc(size + 1);
+    for (size_t i = 0; i < size; i++) bytes[i] = (unsigned char)(i * i % 251);
+    folder_write(name, bytes, size);
+    free(bytes);
+}
+
+START_TEST(files_of_any_size_are_read)
+{
+    static const size_t sizes[] = { 0, 1, 4095, 4096, 100000, 3000000 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        make_file("a", sizes[i]);
+        check_read("a", sizes[i]);
+        FileMap *map = file_map(in_folder("a"));
+        ck_assert_msg(map != NULL, "%s", ag_error());
+        ck_assert_uint_eq(map->size, sizes[i]);
+        for (size_t k = 0; k < map->size; k++) ck_assert_int_eq((unsigned char)map->bytes[k], k * k % 251);
+        file_unmap(map);
+    }
+}
+END_TEST
+
+START_TEST(pipes_are_read)
+{
+    make_file("a", 200000);
+    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0);
+    char command[256];
+    snprintf(command, sizeof command, "cat '%s' > '%s' &", in_folder("a"), in_folder("pipe"));
+    ck_assert_int_eq(system(command), 0);
+    check_read("pipe", 200000);
+}
+END_TEST
+
+START_TEST(limits_are_kept)
+{
+    Region *region = region_new();
+    size_t size;
+    make_file("a", 100);
+    ck_assert_ptr_nonnull(file_read(region, in_folder("a"), 100, &size));
+    expect_refused(file_read(region, in_folder("a"), 99, &size) != NULL, "a: expected at most 99 bytes, found more");
+    expect_refused(file_read(region, "/dev/zero", 10000, &size) != NULL, "/dev/zero: expected at most 10000 bytes");
+    region_free(region);
+}
+END_TEST
+
+START_TEST(parts_are_read)
+{
+    make_file("a", 1000);
+    unsigned char out[1000];
+    File *f = file_open(in_folder("a"));
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(file_size(f), 1000);
+    expect_done(file_read_at(f, 990, out, 10));
+    ck_assert_int_eq(out[9], 999 * 999 % 251);
+    expect_done(file_read_at(f, 1000, out, 0));
+    expect_refused(file_read_at(f, 991, out, 10), "a: expected 10 bytes at offset 991, found the end at 1000");
+    expect_refused(file_read_at(f, UINT64_MAX, out, 2), "found the end at 1000");
+    ck_assert_int_eq(truncate(in_folder("a"), 500), 0);
+    expect_refused(file_read_at(f, 400, out, 200), "a: has become shorter while it was read");
+    file_close(f);
+    f = file_of_bytes("memory", "abc", 3);
+    expect_done(file_read_at(f, 1, out, 2));
+    ck_assert(memcmp(out, "bc", 2) == 0);
+    expect_refused(file_read_at(f, 2, out, 2), "memory: expected 2 bytes at offset 2, found the end at 3");
+    file_close(f);
+}
+END_TEST
+
+START_TEST(what_is_no_file_is_refused)
+{
+    Region *region = region_new();
+    size_t size;
+    ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
+    expect_refused(file_read(region, in_folder("d"), 100, &size) != NULL, "d: cannot be read: Is a directory");
+    expect_refused(file_read(region, in_folder("x"), 100, &size) != NULL, "x: cannot be opened: No such file");
+    expect_refused(file_open(in_folder("d")) != NULL, "d: expected a file, found something else");
+    expect_refused(file_open(in_folder("x")) != NULL, "x: cannot be opened: No such file");
+    expect_refused(file_map(in_folder("d")) != NULL, "d: expected a file, found something else");
+    expect_refused(file_map(in_folder("x")) != NULL, "x: cannot be opened: No such file");
+    region_free(region);
+}
+END_TEST
+
+/* ---- replacing --------------------------------------------------------------------------------------------------- */
+
+static bool replace(const char *path, const char *text)
+{
+    FileWriter *w = file_replace(path);
+    if (!w) return false;
+    file_write(w, text, strlen(text));
+    return file_commit(w);
+}
+
+START_TEST(files_are_made_and_replaced)
+{
+    expect_done(replace(in_folder("a"), "one"));
+    folder_expect("a", "one");
+    ck_assert_int_eq(chmod(in_folder("a"), 0640), 0);
+    expect_done(replace(in_folder("a"), "the second"));
+    folder_expect("a", "the second");
+    struct stat status;
+    ck_assert_int_eq(stat(in_folder("a"), &status), 0);
+    ck_assert_int_eq(status.st_mode & 0777, 0640);              /* who may read it stays */
+    expect_done(replace(in_folder("a"), ""));
+    folder_expect("a", "");
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+START_TEST(names_without_a_folder_are_in_this_one)
+{
+    ck_assert_int_eq(chdir(in_folder("")), 0);
+    expect_done(replace("a", "here"));
+    folder_expect("a", "here");
+}
+END_TEST
+
+START_TEST(links_stay_links)
+{
+    expect_done(replace(in_folder("a"), "one"));
+    ck_assert_int_eq(symlink("a", in_folder("link")), 0);
+    expect_done(replace(in_folder("link"), "two"));
+    folder_expect("a", "two");
+    struct stat status;
+    ck_assert_int_eq(lstat(in_folder("link"), &status), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+}
+END_TEST
+
+START_TEST(abandoning_leaves_the_old_file)
+{
+    expect_done(replace(in_folder("a"), "one"));
+    FileWriter *w = file_replace(in_folder("a"));
+    file_write(w, "two", 3);
+    file_abandon(w);
+    folder_expect("a", "one");
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+/* What a program that was killed has left is no hindrance. */
+START_TEST(leftovers_are_written_over)
+{
+    folder_write("a.tmp", "a long leftover", 15);
+    expect_done(replace(in_folder("a"), "new"));
+    folder_expect("a", "new");
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+START_TEST(what_cannot_be_replaced_is_refused)
+{
+    expect_refused(replace(in_folder("none/a"), "x"), "none/a: cannot be written: its folder: No such file");
+    ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
+    expect_refused(replace(in_folder("d"), "x"), "d: expected a file to replace, found something else");
+    expect_refused(replace("/dev/null", "x"), "/dev/null: expected a file to replace, found something else");
+    ck_assert_int_eq(mkdir(in_folder("a.tmp"), 0700), 0);
+    expect_refused(replace(in_folder("a"), "x"), "a: cannot be written: Is a directory");
+    ck_assert_int_eq(symlink("elsewhere", in_folder("b.tmp")), 0);
+    expect_refused(replace(in_folder("b"), "x"), "b: cannot be written: Too many levels of symbolic links");
+    if (geteuid() != 0) {                                       /* root may write anywhere */
+        ck_assert_int_eq(chmod(in_folder("d"), 0500), 0);
+        expect_refused(replace(in_folder("d/a"), "x"), "a: cannot be written: Permission denied");
+    }
+}
+END_TEST
+
+START_TEST(one_program_writes_at_a_time)
+{
+    expect_done(replace(in_folder("a"), "one"));
+    FileWriter *w = file_replace(in_folder("a"));
+    file_write(w, "two", 3);
+    expect_refused(replace(in_folder("a"), "three"), "a: another program is writing this file");
+    expect_done(file_finish(w));
+    expect_refused(replace(in_folder("a"), "three"), "a: another program is writing this file");
+    expect_done(file_commit(w));
+    folder_expect("a", "two");
+    expect_done(replace(in_folder("a"), "three"));
+    folder_expect("a", "three");
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+/* A limit on file sizes does what a full disk does: a write is cut short, and the next one fails. */
+START_TEST(a_full_disk_leaves_the_old_file)
+{
+    expect_done(replace(in_folder("a"), "one"));
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = { 5000, 5000 };
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    static char large[10000];
+    FileWriter *w = file_replace(in_folder("a"));
+    file_write(w, large, sizeof large);
+    file_write(w, large, sizeof large);
+    expect_refused(file_commit(w), "a: cannot be written: File too large");
+    folder_expect("a", "one");
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+static void replace_large(void)
+{
+    static char large[100000];
+    FileWriter *w = file_replace(in_folder("a"));
+    ck_assert_ptr_nonnull(w);
+    for (size_t i = 0; i < 20; i++) file_write(w, large, sizeof large);
+    file_commit(w);
+}
+
+/* Whenever the writer is killed, the file is the old one or the new one. */
+START_TEST(kills_leave_the_old_file_or_the_new_one)
+{
+    int sizes[2] = { 0 };
+    for (int i = 0; i < 60; i++) {
+        expect_done(replace(in_folder("a"), "old"));
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0) {
+            replace_large();
+            _exit(0);
+        }
+        usleep((useconds_t)(i * 50));
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        struct stat status;
+        ck_assert_int_eq(stat(in_folder("a"), &status), 0);
+        ck_assert(status.st_size == 3 || status.st_size == 2000000);
+        sizes[status.st_size == 3]++;
+    }
+    ck_assert_int_gt(sizes[1], 0);
+}
+END_TEST
+
+/* ---- every call fails once --------------------------------------------------------------------------------------- */
+
+static bool use_files(void)
+{
+    Region *region = region_new();
+    size_t size;
+    char out[3];
+    File *f = file_open(in_folder("a"));
+    FileMap *map = f ? file_map(in_folder("a")) : NULL;
+    bool done = map && file_read_at(f, 0, out, 3) && file_read(region, in_folder("a"), 100, &size);
+    file_unmap(map);
+    file_close(f);
+    region_free(region);
+    return done && replace(in_folder("a"), "new");
+}
+
+/* What fails leaves the old file, but for the last step, bringing the folder to the disk. */
+START_TEST(each_failing_call_is_told)
+{
+    if (!io_faults_work()) return;
+    int failures = 0;
+    for (int64_t n = 0;; n++) {
+        expect_done(replace(in_folder("a"), "old"));
+        int open = io_faults_open();
+        ag_refuse("none");
+        io_faults_at(n, _i);
+        bool done = use_files(), hit = io_faults_hit();
+        io_faults_at(-1, false);
+        ck_assert_int_eq(io_faults_open(), open);
+        ck_assert_int_eq(folder_count(), 1);
+        if (!done) expect_refused(done, "/a: ");
+        bool replaced = done || strstr(ag_error(), "a: was replaced, but may not be on the disk yet: ");
+        folder_expect("a", replaced ? "new" : "old");
+        ck_assert_msg(hit || done, "%s", ag_error());
+        failures += !done;
+        if (!hit) break;
+    }
+    ck_assert_int_ge(failures, 10);
+}
+END_TEST
+
+static void use_files_or_not(void)
+{
+    replace(in_folder("a"), "new");
+    use_files();
+}
+
+START_TEST(missing_memory_leaves_nothing)
+{
+    int64_t requests = faults_everywhere(use_files_or_not, _i);
+    if (faults_work()) ck_assert_int_gt(requests, 8);
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+Suite *files_suite(void)
+{
+    Suite *suite = suite_create("files");
+    TCase *t = tcase_create("files");
+    tcase_add_checked_fixture(t, folder_make, folder_remove);
+    tcase_add_test(t, files_of_any_size_are_read);
+    tcase_add_test(t, pipes_are_read);
+    tcase_add_test(t, limits_are_kept);
+    tcase_add_test(t, parts_are_read);
+    tcase_add_test(t, what_is_no_file_is_refused);
+    tcase_add_test(t, files_are_made_and_replaced);
+    tcase_add_test(t, names_without_a_folder_are_in_this_one);
+    tcase_add_test(t, links_stay_links);
+    tcase_add_test(t, abandoning_leaves_the_old_file);
+    tcase_add_test(t, leftovers_are_written_over);
+    tcase_add_test(t, what_cannot_be_replaced_is_refused);
+    tcase_add_test(t, one_program_writes_at_a_time);
+    tcase_add_test(t, a_full_disk_leaves_the_old_file);
+    tcase_add_test(t, kills_leave_the_old_file_or_the_new_one);
+    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
+    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    suite_add_tcase(suite, t);
+    return suite;
+}
