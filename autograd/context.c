@@ -315,11 +315,12 @@ _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
 
 bool ag_refuse(const char *format, ...)
 {
-    Context *c = context();
+    char refusal[sizeof context()->refusal];        /* apart, since the message may quote ag_error() */
     va_list list;
     va_start(list, format);
-    vsnprintf(c->refusal, sizeof c->refusal, format, list);
+    vsnprintf(refusal, sizeof refusal, format, list);
     va_end(list);
+    memcpy(context()->refusal, refusal, strlen(refusal) + 1);
     return false;
 }
 

@@ -7,6 +7,7 @@
 #include "kaeru/attention.h"
 #include "kaeru/transformer.h"
 #include "kaeru/training.h"
+#include "kaeru/gpt.h"
 #include "kaeru/text.h"
 #include "kaeru/bpe.h"
 

@@ -1,0 +1,174 @@
+/* gpt.c: GPT-2 (Radford et al. 2019). From a token to the next one: look up token and position, pass block after block,
+ * norm, and compare with each row of the token table. */
+#include "kaeru/gpt.h"
+
+#include <math.h>
+
+/* ---- attention: each position looks back at those before it -------------------------------------------------------- */
+
+/* The D numbers of each position as K numbers for each head. */
+static Tensor *split_heads(Tensor *x, int64_t heads)                        /* (B,T,D) -> (B,H,T,K) */
+{
+    x = ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), heads, -1));
+    return ag_transpose(x, 1, 2);
+}
+
+static Tensor *join_heads(Tensor *x)                                        /* (B,H,T,K) -> (B,T,D) */
+{
+    x = ag_transpose(x, 1, 2);
+    return ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), -1));
+}
+
+static Tensor *attention(GPTAttention *a, Tensor *x, Tensor *mask, Cache *cache, int layer) /* (B,T,D) -> (B,T,D) */
+{
+    Tensor *part[3];
+    ag_split(nn_linear(a->c_attn, x), 3, -1, part);                         /* 3 times (B,T,D) */
+    Tensor *q = split_heads(part[0], a->heads);                             /* (B,H,T,K) */
+    Tensor *k = split_heads(part[1], a->heads);
+    Tensor *v = split_heads(part[2], a->heads);
+    if (cache) {
+        nn_cache_append(cache, layer, k, v);
+        nn_cache_read(cache, layer, &k, &v);                                /* (B,H,S,K): the past and these */
+    }
+    Tensor *y = nn_attention(q, k, v, mask, a->attn_dropout, NULL);         /* (B,H,T,K) */
+    return nn_dropout(a->resid_dropout, nn_linear(a->c_proj, join_heads(y)));
+}
+
+/* ---- what each position then works out by itself ------------------------------------------------------------------- */
+
+static Tensor *mlp(GPTMlp *m, Tensor *x)                                    /* (B,T,D) -> (B,T,D) */
+{
+    x = ag_gelu(nn_linear(m->c_fc, x));                                     /* (B,T,4D) */
+    return nn_dropout(m->dropout, nn_linear(m->c_proj, x));
+}
+
+static Tensor *block(GPTBlock *b, Tensor *x, Tensor *mask, Cache *cache, int layer)         /* (B,T,D) -> (B,T,D) */
+{
+    x = ag_add(x, attention(b->attn, nn_layer_norm(b->ln_1, x), mask, cache, layer));
+    return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
+}
+
+/* ---- the model ----------------------------------------------------------------------------------------------------- */
+
+/* Which of past + n positions the last n may see, (1,n,past+n); NULL for a single one, which sees all. */
+static Tensor *look_back(int64_t past, int64_t n)
+{
+    return n == 1 ? NULL : ag_slice(nn_causal_mask(past + n), 1, past, past + n);
+}
+
+/* Everything but the output layer, for ids that come after those in the cache (NULL: after none). */
+static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
+{
+    char text[AG_SHAPE_TEXT];
+    int64_t past = cache ? cache->layer[0].length : 0;
+    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
+        ag_misuse(AG_HERE, "gpt", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
+    int64_t n = tensor_dim(ids, 1);
+    if (n > m->options.context - past)
+        ag_misuse(AG_HERE, "gpt", "%lld ids behind %lld: the context has room for %lld", (long long)n, (long long)past,
+                  (long long)m->options.context);
+
+    Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
+    Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */
+    Tensor *x = nn_dropout(m->drop, ag_add(token, position)), *mask = look_back(past, n);
+    for (int i = 0; i < m->h->n; i++) x = block(nn_item(GPTBlock, m->h, i), x, mask, cache, i);
+    return nn_layer_norm(m->ln_f, x);
+}
+
+Tensor *(gpt)(GPT *m, Tensor *ids)
+{
+    return ag_linear(body(m, ids, NULL), m->wte->weight, NULL);             /* (B,T,V) */
+}
+
+Tensor *(gpt_loss)(GPT *m, Tensor *ids, Tensor *targets)
+{
+    return nn_cross_entropy(gpt(m, ids), targets);
+}
+
+Tensor *(gpt_next)(GPT *m, Tensor *ids, Cache *cache)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = body(m, ids, cache);
+    int64_t n = tensor_dim(x, 1);
+    Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);                 /* (B,D) */
+    return ag_end_return(s, ag_linear(last, m->wte->weight, NULL));         /* (B,V) */
+}
+
+Cache *gpt_cache_new_at(Site at, const GPT *m)
+{
+    return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
+}
+
+/* ---- birth --------------------------------------------------------------------------------------------------------- */
+
+#define DEVIATION 0.02
+
+static Linear *linear_new(int64_t in, int64_t out, const GPTOptions *o, double deviation)
+{
+    Linear *l = nn_linear_new_at(AG_HERE, in, out, o->bias);
+    nn_init_normal(l->weight, 0, deviation);
+    if (o->bias) nn_init_constant(l->bias, 0);
+    return l;
+}
+
+/* The 2 layers residual branches add up: each begins smaller, so that their sum does not grow with depth. */
+static Linear *branch_end_new(int64_t in, int64_t out, const GPTOptions *o)
+{
+    return linear_new(in, out, o, DEVIATION / sqrt(2.0 * (double)o->layers));
+}
+
+static LayerNorm *norm_new(const GPTOptions *o)
+{
+    return nn_layer_norm_new_at(AG_HERE, o->width, (AgNorm){ o->eps, true, false }, o->bias);
+}
+
+static Embedding *table_new(int64_t rows, const GPTOptions *o)
+{
+    Embedding *e = nn_embedding_new(rows, o->width);
+    nn_init_normal(e->weight, 0, DEVIATION);
+    return e;
+}
+
+static GPTAttention *attention_new(const GPTOptions *o)
+{
+    GPTAttention *a = nn_new(GPTAttention);
+    a->heads = o->heads;
+    nn_child(a, c_attn, linear_new(o->width, 3 * o->width, o, DEVIATION));
+    nn_child(a, c_proj, branch_end_new(o->width, o->width, o));
+    nn_child(a, attn_dropout, nn_dropout_new(o->dropout));
+    nn_child(a, resid_dropout, nn_dropout_new(o->dropout));
+    return a;
+}
+
+static GPTMlp *mlp_new(const GPTOptions *o)
+{
+    GPTMlp *m = nn_new(GPTMlp);
+    nn_child(m, c_fc, linear_new(o->width, 4 * o->width, o, DEVIATION));
+    nn_child(m, c_proj, branch_end_new(4 * o->width, o->width, o));
+    nn_child(m, dropout, nn_dropout_new(o->dropout));
+    return m;
+}
+
+static GPTBlock *block_new(const GPTOptions *o)
+{
+    GPTBlock *b = nn_new(GPTBlock);
+    nn_child(b, ln_1, norm_new(o));
+    nn_child(b, attn, attention_new(o));
+    nn_child(b, ln_2, norm_new(o));
+    nn_child(b, mlp, mlp_new(o));
+    return b;
+}
+
+GPT *gpt_new_at(Site at, GPTOptions options)
+{
+    if (!gpt_check(&options)) ag_misuse(at, "gpt_new", "%s", ag_error());
+    GPT *m = (GPT *)nn_new_at(at, sizeof *m, "GPT");
+    m->options = options;
+    nn_child(m, wte, table_new(options.vocab, &options));
+    nn_child(m, wpe, table_new(options.context, &options));
+    nn_child(m, drop, nn_dropout_new(options.dropout));
+    nn_child(m, h, nn_list_new());
+    for (int64_t i = 0; i < options.layers; i++) nn_list_add(m->h, block_new(&options));
+    nn_child(m, ln_f, norm_new(&options));
+    return m;
+}

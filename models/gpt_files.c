@@ -1,0 +1,353 @@
+/* gpt_files.c: GPTs in files: checkpoints, and GPT-2's own in the layout of Hugging Face's library.
+ *
+ * There the layers' matrices belong to a "Conv1D", which computes x W + b: W lies as (in, out), the transpose of a
+ * Linear's. What a config.json asks for is held against the weights' file before any memory is. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "files.h"
+#include "json.h"
+#include "kaeru/gpt.h"
+#include "safetensors.h"
+#include "utf8.h"
+
+enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
+#define PREFIX "transformer."
+#define HEAD "lm_head.weight"
+
+/* Puts the file's name before the last message. */
+static bool refuse_in(const char *path)
+{
+    return ag_refuse("%s: %s", path, ag_error());
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+
+/* A file can hold a model of that size only if it has at least two bytes for each number. */
+static bool fits_file(const GPTOptions *o, const char *path)
+{
+    File *file = file_open(path);
+    if (!file) return false;
+    double size = (double)file_size(file);
+    file_close(file);
+    return gpt_size(o) * 2 <= size || ag_refuse("%s: %.0f bytes are too few for the %.0f parameters of its settings", path,
+                                                size, gpt_size(o));
+}
+
+static bool checkpoint_options(const char *path, GPTOptions *o)
+{
+    Settings *s = nn_settings_new();
+    bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || refuse_in(path)) && fits_file(o, path);
+    nn_settings_free(s);
+    return good;
+}
+
+GPT *gpt_load(const char *path)
+{
+    GPTOptions o;
+    if (!checkpoint_options(path, &o)) return NULL;
+    GPT *m = gpt_new(o);
+    if (nn_load(path, m)) return m;
+    nn_free(m);
+    return NULL;
+}
+
+/* ---- reading config.json ------------------------------------------------------------------------------------------- */
+
+typedef struct { const char *path; const Json *root; } Config;
+
+static bool refuse_key(const Config *c, const char *key, const char *expected, const Json *found)
+{
+    return ag_refuse("%s: \"%s\": expected %s, found %s", c->path, key, expected,
+                     found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
+}
+
+static bool read_size(const Config *c, const char *key, int64_t *n)
+{
+    const Json *value = json_get(c->root, key);
+    return json_int(value, n) || refuse_key(c, key, "a whole number", value);
+}
+
+/* A number that may be left out. */
+static bool read_number(const Config *c, const char *key, double *x)
+{
+    const Json *value = json_get(c->root, key);
+    return !value || json_real(value, x) || refuse_key(c, key, "a number", value);
+}
+
+/* A truth value that may be left out and is of use here only as `expected`. */
+static bool check_flag(const Config *c, const char *key, bool expected)
+{
+    const Json *value = json_get(c->root, key);
+    return !value || (value->type == JSON_BOOL && value->as.truth == expected) ||
+           ag_refuse("%s: \"%s\": expected %s", c->path, key, expected ? "true" : "false");
+}
+
+/* The same of a text, with two that are equally good. */
+static bool check_text(const Config *c, const char *key, const char *expected, const char *other)
+{
+    const Json *value = json_get(c->root, key);
+    char found[UTF8_QUOTE];
+    if (!value || json_is(value, expected) || (other && json_is(value, other))) return true;
+    if (value->type != JSON_STRING) return ag_refuse("%s: \"%s\": expected \"%s\"", c->path, key, expected);
+    return ag_refuse("%s: \"%s\": expected \"%s\", found %s", c->path, key, expected,
+                     utf8_quote(value->as.text, value->count, found));
+}
+
+static bool check_inner(const Config *c, int64_t width)
+{
+    const Json *value = json_get(c->root, "n_inner");
+    int64_t n;
+    if (!value || value->type == JSON_NULL || (json_int(value, &n) && n / 4 == width && n % 4 == 0)) return true;
+    return ag_refuse("%s: \"n_inner\": expected 4 times \"n_embd\"", c->path);
+}
+
+static bool read_config(const Config *c, GPTOptions *o)
+{
+    if (c->root->type != JSON_OBJECT)
+        return ag_refuse("%s: expected an object, found %s", c->path, json_type_name(c->root));
+    *o = gpt_defaults();
+    return check_text(c, "model_type", "gpt2", NULL) &&
+           read_size(c, "n_layer", &o->layers) && read_size(c, "n_head", &o->heads) && read_size(c, "n_embd", &o->width) &&
+           read_size(c, "vocab_size", &o->vocab) && read_size(c, "n_positions", &o->context) &&
+           read_number(c, "layer_norm_epsilon", &o->eps) && read_number(c, "resid_pdrop", &o->dropout) &&
+           check_inner(c, o->width) && check_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
+           check_flag(c, "scale_attn_weights", true) && check_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
+           check_flag(c, "add_cross_attention", false) && check_flag(c, "tie_word_embeddings", true) &&
+           (gpt_check(o) || refuse_in(c->path));
+}
+
+static bool open_config(const char *path, GPTOptions *o)
+{
+    Region *region = region_new();
+    Config c = { path, json_read(region, path, MAX_CONFIG) };
+    bool good = c.root && read_config(&c, o);
+    region_free(region);
+    return good;
+}
+
+/* ---- reading the weights ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    SafeTensors *st;
+    const char *prefix;                         /* of all names but lm_head's */
+    bool *used;                                 /* for each tensor of the file */
+} Source;
+
+static const StTensor *find(Source *s, const char *prefix, const char *name)
+{
+    char *full = region_alloc(s->st->region, strlen(prefix) + strlen(name) + 1, 1);
+    strcpy(full, prefix);
+    strcat(full, name);
+    const StTensor *t = st_find(s->st, full);
+    if (t) s->used[t - s->st->tensor] = true;
+    return t;
+}
+
+static bool refuse_tensor(const Source *s, const char *name, const char *what)
+{
+    char quoted[UTF8_QUOTE];
+    return ag_refuse("%s: %s %s", file_name(s->st->file), utf8_quote(name, strlen(name), quoted), what);
+}
+
+static bool check_shape(const Source *s, const StTensor *t, Shape expected)
+{
+    Shape found = { 0 };
+    char text[2][AG_SHAPE_TEXT], what[2 * AG_SHAPE_TEXT + 40];
+    if (st_shape(s->st, t, &found) && shape_equal(found, expected)) return true;
+    if (t->ndim > AG_MAX_DIMS) snprintf(what, sizeof what, "has %zu dimensions, expected %d", t->ndim, expected.ndim);
+    else snprintf(what, sizeof what, "is %s, expected %s", shape_text(found, text[0]), shape_text(expected, text[1]));
+    return refuse_tensor(s, t->name, what);
+}
+
+/* Whether a parameter of that name lies transposed. */
+static bool is_transposed(const NamedTensor *p)
+{
+    return strncmp(p->name, "h.", 2) == 0 && tensor_ndim(p->tensor) == 2;
+}
+
+static Shape stored_shape(const NamedTensor *p)
+{
+    Shape shape = tensor_shape(p->tensor);
+    return is_transposed(p) ? SHAPE(shape.dim[1], shape.dim[0]) : shape;
+}
+
+static bool read_parameter(Source *s, const NamedTensor *p)
+{
+    const StTensor *from = find(s, s->prefix, p->name);
+    if (!from) return refuse_tensor(s, p->name, "is missing");
+    if (!check_shape(s, from, stored_shape(p))) return false;
+    if (!is_transposed(p)) return st_read_reals(s->st, from, tensor_data(p->tensor));
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Tensor *stored = tensor_zeros(stored_shape(p));
+    bool good = st_read_reals(s->st, from, tensor_data(stored));
+    if (good) tensor_copy(p->tensor, ag_transpose(stored, 0, 1));
+    ag_end(scope);
+    return good;
+}
+
+/* The output layer, if the file has it, too, must be the token table. */
+static bool check_head(Source *s, const GPT *m)
+{
+    const StTensor *head = find(s, "", HEAD);
+    if (!head) return true;
+    if (!check_shape(s, head, tensor_shape(m->wte->weight))) return false;
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Tensor *values = tensor_zeros(tensor_shape(m->wte->weight));
+    size_t size = (size_t)tensor_numel(values) * sizeof(real);
+    bool good = st_read_reals(s->st, head, tensor_data(values));
+    if (good && memcmp(tensor_data(values), tensor_data(m->wte->weight), size) != 0)
+        good = refuse_tensor(s, HEAD, "differs from \"wte.weight\": expected one table for input and output");
+    ag_end(scope);
+    return good;
+}
+
+/* h.N.attn.bias and h.N.attn.masked_bias: the causal mask, which older versions of the library save. */
+static bool is_mask(const Source *s, const char *name)
+{
+    size_t n = strlen(s->prefix);
+    if (strncmp(name, s->prefix, n) != 0 || strncmp(name + n, "h.", 2) != 0) return false;
+    const char *digits = name + n + 2, *rest = digits + strspn(digits, "0123456789");
+    return rest > digits && (strcmp(rest, ".attn.bias") == 0 || strcmp(rest, ".attn.masked_bias") == 0);
+}
+
+static bool read_weights(Source *s, GPT *m)
+{
+    Parameters *p = nn_parameters(m);
+    bool good = true;
+    for (int i = 0; good && i < p->n; i++) good = read_parameter(s, &p->item[i]);
+    nn_parameters_free(p);
+    good = good && check_head(s, m);
+    for (size_t i = 0; good && i < s->st->n_tensors; i++)
+        if (!s->used[i] && !is_mask(s, s->st->tensor[i].name))
+            good = refuse_tensor(s, s->st->tensor[i].name, "is no part of a GPT-2 of the config's size");
+    return good;
+}
+
+/* Whether the file has as many numbers as a model of these options: before memory is asked for. */
+static bool fits_weights(const SafeTensors *st, const GPTOptions *o)
+{
+    double numbers = 0;
+    for (size_t i = 0; i < st->n_tensors; i++) numbers += (double)st->tensor[i].numel;
+    return gpt_size(o) <= numbers || ag_refuse("%s: holds %.0f numbers, expected the %.0f of the config's model",
+                                               file_name(st->file), numbers, gpt_size(o));
+}
+
+static GPT *read_model(SafeTensors *st, GPTOptions o)
+{
+    Source s = { .st = st, .prefix = st_find(st, PREFIX "wte.weight") ? PREFIX : "" };
+    s.used = region_alloc(st->region, st->n_tensors, sizeof *s.used);
+    o.bias = find(&s, s.prefix, "ln_f.bias") != NULL;
+    if (!fits_weights(st, &o)) return NULL;
+    GPT *m = gpt_new(o);
+    if (read_weights(&s, m)) return m;
+    nn_free(m);
+    return NULL;
+}
+
+GPT *gpt_open(const char *weights_path, const char *config_path)
+{
+    GPTOptions o;
+    if (!open_config(config_path, &o)) return NULL;
+    SafeTensors *st = st_open(weights_path);
+    if (!st) return NULL;
+    GPT *m = read_model(st, o);
+    st_close(st);
+    return m;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------- */
+
+static void write_text(JsonWriter *w, const char *key, const char *text)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_text(w, text, strlen(text));
+}
+
+static void write_int(JsonWriter *w, const char *key, int64_t value)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_int(w, value);
+}
+
+static void write_real(JsonWriter *w, const char *key, double value)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_real(w, value);
+}
+
+static const char *config_text(Region *region, const GPTOptions *o, size_t *size)
+{
+    JsonWriter *w = json_writer(region, 2);
+    json_open(w, '{');
+    json_write_name(w, "architectures", strlen("architectures"));
+    json_open(w, '[');
+    json_write_text(w, "GPT2LMHeadModel", strlen("GPT2LMHeadModel"));
+    json_close(w, ']');
+    write_text(w, "model_type", "gpt2");
+    write_int(w, "n_layer", o->layers);
+    write_int(w, "n_head", o->heads);
+    write_int(w, "n_embd", o->width);
+    write_int(w, "vocab_size", o->vocab);
+    write_int(w, "n_positions", o->context);
+    write_int(w, "n_ctx", o->context);
+    write_text(w, "activation_function", "gelu_new");
+    write_real(w, "layer_norm_epsilon", o->eps);
+    write_real(w, "resid_pdrop", o->dropout);
+    write_real(w, "embd_pdrop", o->dropout);
+    write_real(w, "attn_pdrop", o->dropout);
+    json_close(w, '}');
+    return json_written(w, size);
+}
+
+static StEntry entry_of(Region *region, const NamedTensor *p)
+{
+    Tensor *values = is_transposed(p) ? ag_transpose(p->tensor, 0, 1) : p->tensor;
+    return (StEntry){ region_text(region, p->name, strlen(p->name)), tensor_shape(values), tensor_data(values) };
+}
+
+/* The bias that belongs to a weight and that the model does not have. */
+static StEntry zero_bias(Region *region, const NamedTensor *p)
+{
+    size_t stem = strlen(p->name) - strlen("weight");
+    char *name = region_alloc(region, stem + sizeof "bias", 1);
+    memcpy(name, p->name, stem);
+    strcpy(name + stem, "bias");
+    Tensor *zeros = tensor_zeros(SHAPE(tensor_dim(p->tensor, 0)));
+    return (StEntry){ name, tensor_shape(zeros), tensor_data(zeros) };
+}
+
+static bool write_weights(Region *region, GPT *m, const char *path)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Parameters *p = nn_parameters(m);
+    StEntry *entry = region_alloc(region, 2 * (size_t)p->n, sizeof *entry);
+    size_t n = 0;
+    for (int i = 0; i < p->n; i++) {
+        bool is_table = p->item[i].tensor == m->wte->weight || p->item[i].tensor == m->wpe->weight;
+        entry[n++] = entry_of(region, &p->item[i]);
+        if (!m->options.bias && !is_table) entry[n++] = zero_bias(region, &p->item[i]);
+    }
+    bool done = st_write(path, entry, n, &(StText){ "format", "pt" }, 1);
+    nn_parameters_free(p);
+    ag_end(scope);
+    return done;
+}
+
+bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
+{
+    Region *region = region_new();
+    size_t size;
+    const char *text = config_text(region, &m->options, &size);
+    FileWriter *config = text ? file_replace(config_path) : NULL;
+    bool done = config != NULL;
+    if (done) {                                 /* on the disk, but for its name, before the weights get theirs */
+        file_write(config, text, size);
+        done = file_finish(config) && write_weights(region, m, weights_path);
+        if (done) done = file_commit(config);
+        else file_abandon(config);
+    }
+    region_free(region);
+    return done;
+}
