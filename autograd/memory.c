@@ -137,8 +137,8 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
     b->refs = 1;
     b->next = NULL;
     memory_permit(buffer_data(b), b->size);
-    memory_forbid((char *)buffer_data(b) + bytes, b->size - bytes);
     spoil(b);
+    memory_forbid((char *)buffer_data(b) + bytes, b->size - bytes);
     c->memory.in_use += b->size;
     if (c->memory.in_use > c->memory.peak) c->memory.peak = c->memory.in_use;
     return b;
