@@ -184,16 +184,19 @@ static int check_case(const Op *op, int number, FILE *report)
     return result;
 }
 
+int op_check(const Op *op, FILE *report)
+{
+    AgRandom random = ag_random_state();
+    ag_seed(1);
+    int cases = 0, result;
+    while ((result = check_case(op, cases, report)) == 1) cases++;
+    ag_set_random_state(random);
+    return result == 0 ? -1 - cases : cases;
+}
+
 int ag_check_op(const char *name, FILE *report)
 {
-    for (int i = 0; i < OP_COUNT; i++) {
-        if (strcmp(op_table[i].name, name) != 0) continue;
-        AgRandom random = ag_random_state();
-        ag_seed(1);
-        int cases = 0, result;
-        while ((result = check_case(&op_table[i], cases, report)) == 1) cases++;
-        ag_set_random_state(random);
-        return result == 0 ? -1 - cases : cases;
-    }
+    for (int i = 0; i < OP_COUNT; i++)
+        if (strcmp(op_table[i].name, name) == 0) return op_check(&op_table[i], report);
     return 0;
 }

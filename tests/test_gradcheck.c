@@ -1,0 +1,276 @@
+/* test_gradcheck.c: every operation's gradient is right on its own samples; and the check itself is no rubber stamp: it
+ * turns down rules that are wrong in each of the ways in which rules go wrong. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+#include "tensor.h"
+
+enum { CASES = 8 };             /* that each operation must bring */
+
+START_TEST(every_operation)
+{
+    const char *name = ag_op_name(_i);
+    int passed = ag_check_op(name, stderr);
+    ck_assert_msg(passed >= 0, "%s: case %d is wrong", name, -1 - passed);
+    ck_assert_msg(passed >= CASES, "%s: %d cases, expected %d or more", name, passed, CASES);
+}
+END_TEST
+
+START_TEST(an_unknown_name_has_no_cases)
+{
+    ck_assert_int_eq(ag_check_op("no such operation", NULL), 0);
+}
+END_TEST
+
+/* ---- wrong rules: tanh with another rule in the place of its own --------------------------------------------------- */
+
+static void right(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) {
+        real dx = grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+        g.data[i] = g.add ? g.data[i] + dx : dx;
+    }
+}
+
+static void wrong_factor(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) {
+        real dx = 2 * grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+        g.data[i] = g.add ? g.data[i] + dx : dx;
+    }
+}
+
+static void overwrites(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) g.data[i] = grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+}
+
+static void zero(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; !g.add && i < y->numel; i++) g.data[i] = 0;
+}
+
+static void forgets_dy(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) {
+        real dx = 1 - reals(y)[i] * reals(y)[i];
+        g.data[i] = g.add ? g.data[i] + dx : dx;
+    }
+}
+
+static void forgets_the_last_item(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) {
+        real dx = i == y->numel - 1 ? 0 : grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+        g.data[i] = g.add ? g.data[i] + dx : dx;
+    }
+}
+
+static void is_not_a_number(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) g.data[i] = (real)NAN;
+}
+
+static Tensor *tanh_sample_of(Sample *s, const Op *op)
+{
+    if (s->number >= 3) return NULL;
+    Tensor *y = ag_tanh(sample_in(s, 0, SHAPE(2, 3)));
+    if (y->op) y->op = op;
+    return y;
+}
+
+#define TANH_WITH(rule)                                                                                   \
+    static Tensor *rule##_sample(Sample *s);                                                              \
+    static const Op rule##_op = { #rule, rule, rule##_sample, NEEDS_Y, "tanh x", "" };                    \
+    static Tensor *rule##_sample(Sample *s) { return tanh_sample_of(s, &rule##_op); }
+TANH_WITH(right)
+TANH_WITH(wrong_factor)
+TANH_WITH(overwrites)
+TANH_WITH(zero)
+TANH_WITH(forgets_dy)
+TANH_WITH(forgets_the_last_item)
+TANH_WITH(is_not_a_number)
+
+START_TEST(a_right_rule_passes_with_as_many_cases_as_it_brings)
+{
+    ck_assert_int_eq(op_check(&right_op, stderr), 3);           /* too few for an operation of the library */
+    ck_assert_int_lt(op_check(&right_op, NULL), CASES);
+}
+END_TEST
+
+START_TEST(a_wrong_rule_is_rejected)
+{
+    const Op *wrong[] = { &wrong_factor_op, &overwrites_op, &zero_op, &forgets_dy_op, &forgets_the_last_item_op,
+                          &is_not_a_number_op };
+    ck_assert_msg(op_check(wrong[_i], NULL) == -1, "%s", wrong[_i]->name);
+}
+END_TEST
+
+static Tensor *no_sample(Sample *s)
+{
+    (void)s;
+    return NULL;
+}
+
+START_TEST(an_operation_without_cases_has_none)
+{
+    const Op op = { "empty", right, no_sample, NEEDS_NONE, "", "" };
+    ck_assert_int_eq(op_check(&op, NULL), 0);
+}
+END_TEST
+
+/* The rule of softmax is 0 for a plain sum, since the outputs sum to 1: a check without weights would take it. */
+static Tensor *softmax_without_gradient(Tensor **in, void *arg)
+{
+    static const Op op = { "softmax", zero, no_sample, NEEDS_Y, "", "" };
+    Tensor *y = ag_softmax(in[0], -1);
+    if (y->op) y->op = &op;
+    (void)arg;
+    return y;
+}
+
+/* ---- functions of a user ------------------------------------------------------------------------------------------- */
+
+static Tensor *leaf(Shape shape)
+{
+    return tensor_requires_grad(tensor_normal(shape, 0, 1), true);
+}
+
+static Tensor *network(Tensor **in, void *arg)                  /* x (5,3), W (4,3), b (4), V (2,4) -> scalar */
+{
+    const int32_t *targets = arg;
+    Tensor *h = ag_tanh(ag_linear(in[0], in[1], in[2]));
+    h = ag_add(h, ag_gelu(h));
+    return ag_cross_entropy(ag_linear(h, in[3], NULL), tensor_ints(SHAPE(5), targets), AG_MEAN, -100, 0.1);
+}
+
+START_TEST(a_composed_function_passes_and_is_left_as_it_was)
+{
+    ag_seed(3);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *in[] = { leaf(SHAPE(5, 3)), leaf(SHAPE(4, 3)), leaf(SHAPE(4)), leaf(SHAPE(2, 4)) };
+    real before[15];
+    memcpy(before, tensor_data(in[0]), sizeof before);
+    AgRandom random = ag_random_state();
+    size_t in_use = ag_memory().in_use;
+    ck_assert(ag_gradcheck(network, (int32_t[]){ 0, 1, 1, 0, 1 }, in, 4, stderr));
+    ck_assert_mem_eq(before, tensor_data(in[0]), sizeof before);
+    ck_assert_uint_eq(ag_random_state().counter, random.counter);
+    for (int i = 0; i < 4; i++) tensor_zero_grad(in[i]);
+    ck_assert_uint_eq(ag_memory().in_use, in_use);
+    ck_assert(!ag_recording());
+    ag_end(s);
+}
+END_TEST
+
+static Tensor *half_a_square(Tensor **in, void *arg)
+{
+    (void)arg;
+    return ag_mul(in[0], ag_detach(in[0]));
+}
+
+START_TEST(a_function_with_a_cut_is_rejected)
+{
+    ag_seed(4);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = leaf(SHAPE(3, 2));
+    ck_assert(!ag_gradcheck(half_a_square, NULL, &x, 1, NULL));
+    Tensor *y = leaf(SHAPE(2, 5));
+    ck_assert(!ag_gradcheck(softmax_without_gradient, NULL, &y, 1, NULL));
+    ag_end(s);
+}
+END_TEST
+
+static Tensor *constant(Tensor **in, void *arg)
+{
+    (void)in;
+    (void)arg;
+    return tensor_ones(SHAPE(2));
+}
+
+static Tensor *identity(Tensor **in, void *arg)
+{
+    (void)arg;
+    return in[0];
+}
+
+START_TEST(functions_that_compute_nothing)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = leaf(SHAPE(3));
+    ck_assert(ag_gradcheck(constant, NULL, &x, 1, stderr));
+    ck_assert(ag_gradcheck(identity, NULL, &x, 1, stderr));
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(the_report_names_what_is_wrong)
+{
+    ag_seed(5);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *report = open_memstream(&text, &size);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = leaf(SHAPE(20));
+    ck_assert(!ag_gradcheck(half_a_square, NULL, &x, 1, report));
+    ag_end(s);
+    fclose(report);
+    const char *first = "input 0, item 0: gradient ";
+    ck_assert_msg(strncmp(text, first, strlen(first)) == 0, "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, "numerical "));
+    double ratio = atof(strstr(text, "ratio ") + 6);
+    ck_assert_double_eq_tol(ratio, 0.5, 0.05);
+    ck_assert_ptr_nonnull(strstr(text, "... and 12 more\n"));
+    free(text);
+}
+END_TEST
+
+static Tensor *nothing(Tensor **in, void *arg)
+{
+    (void)in;
+    (void)arg;
+    return NULL;
+}
+
+START_TEST(misuse_is_named)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(3)), *made = ag_neg(x), *none = NULL, *ids = tensor_ints(SHAPE(2), NULL);
+    EXPECT_MISUSE("ag_gradcheck: input 0 was made by neg, expected a leaf", ag_gradcheck(identity, NULL, &made, 1, NULL));
+    EXPECT_MISUSE("ag_gradcheck: an input is NULL", ag_gradcheck(identity, NULL, &none, 1, NULL));
+    EXPECT_MISUSE("ag_gradcheck: an input is AG_INT, expected AG_REAL", ag_gradcheck(identity, NULL, &ids, 1, NULL));
+    EXPECT_MISUSE("ag_gradcheck: the function's result is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));
+    ag_end(s);
+}
+END_TEST
+
+Suite *gradcheck_suite(void)
+{
+    Suite *suite = suite_create("gradcheck");
+    TCase *operations = tcase_create("operations");
+    tcase_add_loop_test(operations, every_operation, 0, ag_op_count());
+    tcase_add_test(operations, an_unknown_name_has_no_cases);
+    suite_add_tcase(suite, operations);
+    TCase *check = tcase_create("the check itself");
+    tcase_add_test(check, a_right_rule_passes_with_as_many_cases_as_it_brings);
+    tcase_add_loop_test(check, a_wrong_rule_is_rejected, 0, 6);
+    tcase_add_test(check, an_operation_without_cases_has_none);
+    tcase_add_test(check, a_composed_function_passes_and_is_left_as_it_was);
+    tcase_add_test(check, a_function_with_a_cut_is_rejected);
+    tcase_add_test(check, functions_that_compute_nothing);
+    tcase_add_test(check, the_report_names_what_is_wrong);
+    tcase_add_test(check, misuse_is_named);
+    suite_add_tcase(suite, check);
+    return suite;
+}

@@ -1,0 +1,463 @@
+/* test_graph.c: what operations record and how backward walks it: values used several times, several losses, what stays
+ * readable and what is given back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+
+static Tensor *leaf(Shape shape, const real *values)
+{
+    return tensor_requires_grad(tensor_from(shape, values), true);
+}
+
+static Tensor *number(double x)
+{
+    return tensor_requires_grad(tensor_full(SCALAR, x), true);
+}
+
+static double slope(Tensor *t)
+{
+    return tensor_item(tensor_grad(t));
+}
+
+/* ---- sums of paths -------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_sum_of_itself_of_a_sum_of_itself)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *a = number(1), *b = ag_add(a, a), *c = ag_add(b, b);
+    ag_backward(c);
+    ck_assert(tensor_item(c) == 4 && slope(a) == 4);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_diamond)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(1.5), *u = ag_scale(x, 2, 0), *v = ag_scale(x, 3, 1);
+    ag_backward(ag_mul(u, v));                                  /* 2x (3x + 1): slope 12x + 2 */
+    ck_assert(slope(x) == 20);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_value_used_at_three_depths)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(2), *y = ag_mul(x, ag_mul(x, ag_mul(x, x)));
+    ag_backward(y);
+    ck_assert(tensor_item(y) == 16 && slope(x) == 32);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(the_same_input_twice_in_one_list)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(2), (real[]){ 3, 5 }), *h = ag_mul(x, x);
+    Tensor *y = ag_concat(((Tensor *[]){ h, x, h, h }), 4, 0);
+    Tensor *w = tensor_from(SHAPE(8), (real[]){ 1, 2, 10, 20, 100, 200, 1000, 2000 });
+    ag_backward(ag_sum(ag_mul(y, w)));
+    ck_assert(tensor_grad_data(x)[0] == 2 * 3 * 1101 + 10);
+    ck_assert(tensor_grad_data(x)[1] == 2 * 5 * 2202 + 20);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(control_flow_is_the_programs_own)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(0.5), *y = x;
+    for (int i = 0; tensor_item(y) < 10; i++) y = i % 2 ? ag_mul(y, ag_scale(x, 0, 2)) : ag_scale(y, 3, 0);
+    ag_backward(y);                                             /* 0.5 * 3 * 2 * 3 * 2 = 18, linear in x */
+    ck_assert(tensor_item(y) == 18 && slope(x) == 36);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(gradients_of_passes_add_up_until_they_are_cleared)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(3);
+    for (int i = 1; i <= 3; i++) {
+        ag_backward(ag_mul(x, x));
+        ck_assert(slope(x) == 6 * i);
+    }
+    tensor_zero_grad(x);
+    ck_assert_ptr_null(tensor_grad(x));
+    ck_assert_ptr_null(tensor_grad_data(x));
+    ag_backward(ag_mul(x, x));
+    ck_assert(slope(x) == 6);
+    ag_end(s);
+}
+END_TEST
+
+/* A result that is its inputs' gradient sum hands the same numbers to both; each must have memory of its own. */
+START_TEST(leaves_never_share_a_gradient)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *a = leaf(SHAPE(2), (real[]){ 1, 2 }), *b = leaf(SHAPE(2), (real[]){ 3, 4 });
+    ag_backward(ag_sum(ag_reshape(ag_add(a, b), SHAPE(2, 1))));
+    ag_grad_scale(a, 8);
+    ck_assert(tensor_grad_data(a)[0] == 8 && tensor_grad_data(b)[0] == 1);
+    tensor_data(tensor_grad(b))[1] = 5;                         /* the gradient shares its memory with its tensor */
+    ck_assert(tensor_grad_data(b)[1] == 5 && tensor_grad_data(a)[1] == 8);
+    ag_end(s);
+}
+END_TEST
+
+/* ---- several losses -------------------------------------------------------------------------------------------------- */
+
+enum { ROWS = 7, WIDTH = 5 };
+
+typedef struct { Tensor *x, *w, *v; } Net;
+
+static Net net_new(void)
+{
+    ag_seed(11);
+    Net n = { tensor_new_owned(SHAPE(ROWS, WIDTH), AG_REAL), tensor_new_owned(SHAPE(WIDTH, WIDTH), AG_REAL),
+              tensor_new_owned(SHAPE(WIDTH, 1), AG_REAL) };
+    Tensor *each[] = { n.x, n.w, n.v };
+    for (int i = 0; i < 3; i++) ag_fill_normal(tensor_requires_grad(each[i], true), 0, 1);
+    return n;
+}
+
+static void net_free(Net n)
+{
+    tensor_free(n.x);
+    tensor_free(n.w);
+    tensor_free(n.v);
+}
+
+static void net_clear(Net n)
+{
+    tensor_zero_grad(n.x);
+    tensor_zero_grad(n.w);
+    tensor_zero_grad(n.v);
+}
+
+static Tensor *trunk(Net n)
+{
+    return ag_tanh(ag_matmul(n.x, n.w));
+}
+
+static Tensor *first_loss(Tensor *h)
+{
+    return ag_mean(ag_mul(h, h));
+}
+
+static Tensor *second_loss(Net n, Tensor *h)
+{
+    return ag_sum(ag_sigmoid(ag_matmul(h, n.v)));
+}
+
+/* which: bit 0 the first loss, bit 1 the second, bit 2: the second one's backward first. */
+static void gradients(Net n, int which, real out[3][ROWS * WIDTH])
+{
+    net_clear(n);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *h = trunk(n), *one = NULL, *two = NULL;
+    if (which & 1) one = first_loss(h);
+    if (which & 2) two = second_loss(n, h);
+    if (which & 4) ag_backward(two), two = NULL;
+    if (one) ag_backward(one);
+    if (two) ag_backward(two);
+    Tensor *each[] = { n.x, n.w, n.v };
+    memset(out, 0, sizeof(real[3][ROWS * WIDTH]));
+    for (int i = 0; i < 3; i++)
+        if (tensor_grad_data(each[i]))
+            memcpy(out[i], tensor_grad_data(each[i]), (size_t)tensor_numel(each[i]) * sizeof(real));
+    ag_end(s);
+}
+
+START_TEST(two_losses_on_one_tape_equal_the_sum_of_two_runs)
+{
+    Net n = net_new();
+    real one[3][ROWS * WIDTH], two[3][ROWS * WIDTH], both[3][ROWS * WIDTH], other_order[3][ROWS * WIDTH];
+    gradients(n, 1, one);
+    gradients(n, 2, two);
+    gradients(n, 3, both);
+    gradients(n, 7, other_order);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < ROWS * WIDTH; j++) {
+            ck_assert(both[i][j] == one[i][j] + two[i][j]);
+            ck_assert(other_order[i][j] == both[i][j]);
+        }
+    ck_assert(both[1][0] != one[1][0] && both[1][0] != two[1][0]);
+    net_free(n);
+}
+END_TEST
+
+START_TEST(a_shared_part_stays_until_the_last_loss_has_passed)
+{
+    Net n = net_new();
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *product = ag_matmul(n.x, n.w), *h = ag_tanh(product);
+    Tensor *one = first_loss(h), *only_two = ag_matmul(h, n.v), *two = ag_sum(ag_sigmoid(only_two));
+    ag_backward(one);
+    ck_assert_int_eq(tensor_numel(h), ROWS * WIDTH);
+    ck_assert(tensor_data(h)[0] >= -1 && tensor_data(only_two) != NULL);
+    ag_backward(two);
+    EXPECT_MISUSE("given back by backward", tensor_data(h));
+    EXPECT_MISUSE("given back by backward", tensor_data(only_two));
+    ck_assert(tensor_item(one) > 0 && tensor_item(two) > 0);    /* losses stay */
+    ag_end(s);
+    net_free(n);
+}
+END_TEST
+
+START_TEST(a_loss_made_of_losses)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(2), *one = ag_mul(x, x), *two = ag_mul(one, x), *all = ag_add(one, two);
+    ag_backward(one);                                           /* 2x = 4 */
+    ag_backward(all);                                           /* 2x + 3x^2 = 16 */
+    ck_assert(slope(x) == 20);
+    ck_assert(tensor_item(one) == 4 && tensor_item(all) == 12);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(what_no_loss_uses_disturbs_nothing)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(2), *h = ag_mul(x, x), *unused = ag_exp(h), *loss = ag_scale(h, 3, 0);
+    ag_backward(loss);
+    ck_assert(slope(x) == 12);
+    ck_assert(tensor_data(unused) != NULL);                     /* it may be a loss whose turn comes */
+    tensor_zero_grad(x);
+    ag_backward(unused);                                        /* e^(x^2) 2x */
+    ck_assert_double_eq_tol(slope(x), 4 * ag_math_exp(4), 1e-3);
+    ag_end(s);
+}
+END_TEST
+
+/* ---- what stays and what goes ---------------------------------------------------------------------------------------- */
+
+START_TEST(retained_values_and_gradients_stay)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(2), (real[]){ 1, 2 }), *h = ag_retain(ag_mul(x, x)), *g = ag_scale(h, 5, 0);
+    Tensor *one = ag_sum(g), *two = ag_sum(ag_mul(h, h));
+    ck_assert_ptr_null(tensor_grad(h));
+    ag_backward(one);
+    ck_assert(tensor_data(h)[1] == 4 && tensor_grad_data(h)[1] == 5);
+    ag_backward(two);                                           /* a retained tensor collects, as a leaf does: 5 + 2h */
+    ck_assert(tensor_grad_data(h)[0] == 7 && tensor_grad_data(h)[1] == 13);
+    ck_assert(tensor_grad_data(x)[0] == 14 && tensor_grad_data(x)[1] == 52);
+    ck_assert_ptr_null(tensor_grad(g));
+    EXPECT_MISUSE("tensor_data: the value of t (scale made at tests/test_graph.c:", tensor_data(g));
+    EXPECT_MISUSE("was given back by backward; call ag_retain on it first", ag_neg(g));
+    EXPECT_MISUSE("given back by backward", ag_retain(g));
+    ck_assert_int_eq(tensor_dim(g, 0), 2);                      /* the shape is no value */
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(the_loss_has_a_gradient_of_one)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *loss = ag_mul(number(3), number(2));
+    ag_backward(loss);
+    ck_assert(slope(loss) == 1 && tensor_item(loss) == 6);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(backward_keep_can_be_repeated)
+{
+    Net n = net_new();
+    real once[3][ROWS * WIDTH], w[WIDTH * WIDTH];
+    gradients(n, 1, once);
+    net_clear(n);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *h = trunk(n), *loss = first_loss(h);
+    size_t in_use = ag_memory().in_use;
+    ag_backward_keep(loss);
+    memcpy(w, tensor_grad_data(n.w), sizeof w);
+    ck_assert_mem_eq(w, once[1], sizeof w);
+    ck_assert_uint_ge(ag_memory().in_use, in_use);
+    ck_assert(tensor_data(h) != NULL);                          /* everything is still there, and can be used */
+    ag_backward_keep(ag_scale(loss, 1, 0));
+    for (int i = 0; i < WIDTH * WIDTH; i++) ck_assert(tensor_grad_data(n.w)[i] == 2 * w[i]);
+    ag_backward(loss);
+    for (int i = 0; i < WIDTH * WIDTH; i++) ck_assert(tensor_grad_data(n.w)[i] == 2 * w[i] + w[i]);
+    ag_end(s);
+    net_free(n);
+}
+END_TEST
+
+START_TEST(a_second_backward_says_what_to_do)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(2), *h = ag_retain(ag_mul(x, x)), *loss = ag_scale(h, 3, 0);
+    ag_backward(loss);
+    EXPECT_MISUSE("ag_backward: an earlier backward has passed scale (made at tests/test_graph.c:", ag_backward(loss));
+    EXPECT_MISUSE("use ag_backward_keep for the earlier one", ag_backward(ag_neg(h)));
+    ck_assert(slope(x) == 12);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(backward_from_a_given_gradient)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(2, 1), (real[]){ 2, 3 }), *y = ag_mul(x, x);
+    Tensor *dy = tensor_from(SHAPE(2, 1), (real[]){ 10, 100 });
+    ag_backward_from(y, dy);
+    ck_assert(tensor_grad_data(x)[0] == 40 && tensor_grad_data(x)[1] == 600);
+    Tensor *z = ag_mul(x, x);
+    ag_backward_from(z, z);                                     /* its own value as the gradient: 2x^3 */
+    ck_assert(tensor_grad_data(x)[0] == 56 && tensor_grad_data(x)[1] == 654);
+    ag_backward_from(x, dy);                                    /* a leaf is its own result */
+    ck_assert(tensor_grad_data(x)[0] == 66);
+    EXPECT_MISUSE("ag_backward_from: y (2, 1) and dy (2,) differ in shape", ag_backward_from(y, tensor_ones(SHAPE(2))));
+    EXPECT_MISUSE("ag_backward_from: dy is NULL", ag_backward_from(y, NULL));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- what is not recorded -------------------------------------------------------------------------------------------- */
+
+START_TEST(detach_cuts)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(3), *h = ag_mul(x, x), *cut = ag_detach(h);
+    ck_assert(!tensor_wants_grad(cut) && tensor_wants_grad(h));
+    Tensor *loss = ag_mul(h, cut);
+    ag_backward(loss);
+    ck_assert(slope(x) == 9 * 6);
+    ck_assert(tensor_item(cut) == 9);                           /* its memory is still there, though h gave its own back */
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(nothing_is_recorded_without_need)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(3), *constant = tensor_full(SCALAR, 2);
+    ck_assert(ag_recording());
+    ck_assert(!tensor_wants_grad(ag_mul(constant, constant)));
+    Scope inner = ag_begin(AG_NO_GRAD);
+    ck_assert(!ag_recording());
+    Tensor *y = ag_mul(x, x);
+    ck_assert(!tensor_wants_grad(y) && tensor_item(y) == 9);
+    Scope again = ag_begin(AG_RECORD);
+    ck_assert(tensor_wants_grad(ag_mul(x, x)));
+    ag_end(again);
+    ck_assert(!ag_recording());
+    ag_end(inner);
+    ck_assert(ag_recording());
+    EXPECT_MISUSE("ag_backward: nothing behind the loss wants a gradient", ag_backward(ag_mul(constant, constant)));
+    EXPECT_MISUSE("expected one item", ag_backward(ag_mul(leaf(SHAPE(2), (real[]){ 1, 2 }), x)));
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_leaf_that_wants_none_gets_none)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(3), *w = tensor_full(SCALAR, 4);
+    ag_backward(ag_mul(x, w));
+    ck_assert(slope(x) == 4);
+    ck_assert_ptr_null(tensor_grad(w));
+    tensor_requires_grad(w, true);
+    ag_backward(ag_mul(x, w));
+    ck_assert(slope(w) == 3 && slope(x) == 8);
+    Tensor *made = ag_neg(x);
+    EXPECT_MISUSE("tensor_requires_grad: t was made by neg; only leaves can be told", tensor_requires_grad(made, false));
+    EXPECT_MISUSE("expected AG_REAL", tensor_requires_grad(tensor_ints(SHAPE(1), NULL), true));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- scopes ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(gradients_pass_through_inner_scopes)
+{
+    Scope outer = ag_begin(AG_RECORD);
+    Tensor *x = number(2), *h = ag_mul(x, x);
+    for (int i = 1; i <= 3; i++) {
+        Scope inner = ag_begin(AG_RECORD);
+        ag_backward_keep(ag_scale(h, i, 0));
+        ag_end(inner);
+    }
+    ck_assert(slope(x) == 4 + 8 + 12);
+    ck_assert(tensor_item(h) == 4);
+    ag_end(outer);
+}
+END_TEST
+
+START_TEST(a_result_can_outlive_its_scope)
+{
+    Scope outer = ag_begin(AG_RECORD);
+    Tensor *x = number(2);
+    Scope inner = ag_begin(AG_RECORD);
+    Tensor *y = ag_mul(ag_mul(x, x), x);
+    y = ag_end_return(inner, y);
+    ck_assert(tensor_item(y) == 8 && !tensor_wants_grad(y));
+    ag_backward(ag_mul(y, x));
+    ck_assert(slope(x) == 8);
+    Scope ints = ag_begin(AG_NO_GRAD);
+    Tensor *ids = ag_end_return(ints, tensor_ints(SHAPE(2), (int32_t[]){ 4, 5 }));
+    ck_assert_int_eq(tensor_int_data(ids)[1], 5);
+    ag_end(outer);
+}
+END_TEST
+
+START_TEST(a_kept_copy_outlives_every_scope)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(2), *kept = ag_keep(ag_mul(x, x));
+    ag_end(s);
+    ck_assert(tensor_item(kept) == 4 && !tensor_wants_grad(kept));
+    tensor_requires_grad(kept, true);
+    s = ag_begin(AG_RECORD);
+    ag_backward(ag_mul(kept, kept));
+    ag_end(s);
+    ck_assert(*tensor_grad_data(kept) == 8);
+    tensor_free(kept);
+    tensor_free(NULL);
+}
+END_TEST
+
+Suite *graph_suite(void)
+{
+    Suite *suite = suite_create("graph");
+    TCase *paths = tcase_create("paths");
+    tcase_add_test(paths, a_sum_of_itself_of_a_sum_of_itself);
+    tcase_add_test(paths, a_diamond);
+    tcase_add_test(paths, a_value_used_at_three_depths);
+    tcase_add_test(paths, the_same_input_twice_in_one_list);
+    tcase_add_test(paths, control_flow_is_the_programs_own);
+    tcase_add_test(paths, gradients_of_passes_add_up_until_they_are_cleared);
+    tcase_add_test(paths, leaves_never_share_a_gradient);
+    suite_add_tcase(suite, paths);
+    TCase *losses = tcase_create("several losses");
+    tcase_add_test(losses, two_losses_on_one_tape_equal_the_sum_of_two_runs);
+    tcase_add_test(losses, a_shared_part_stays_until_the_last_loss_has_passed);
+    tcase_add_test(losses, a_loss_made_of_losses);
+    tcase_add_test(losses, what_no_loss_uses_disturbs_nothing);
+    suite_add_tcase(suite, losses);
+    TCase *stays = tcase_create("what stays");
+    tcase_add_test(stays, retained_values_and_gradients_stay);
+    tcase_add_test(stays, the_loss_has_a_gradient_of_one);
+    tcase_add_test(stays, backward_keep_can_be_repeated);
+    tcase_add_test(stays, a_second_backward_says_what_to_do);
+    tcase_add_test(stays, backward_from_a_given_gradient);
+    suite_add_tcase(suite, stays);
+    TCase *cuts = tcase_create("what is not recorded");
+    tcase_add_test(cuts, detach_cuts);
+    tcase_add_test(cuts, nothing_is_recorded_without_need);
+    tcase_add_test(cuts, a_leaf_that_wants_none_gets_none);
+    suite_add_tcase(suite, cuts);
+    TCase *scopes = tcase_create("scopes");
+    tcase_add_test(scopes, gradients_pass_through_inner_scopes);
+    tcase_add_test(scopes, a_result_can_outlive_its_scope);
+    tcase_add_test(scopes, a_kept_copy_outlives_every_scope);
+    suite_add_tcase(suite, scopes);
+    return suite;
+}
