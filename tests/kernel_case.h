@@ -1,0 +1,61 @@
+/* kernel_case.h: one call of a kernel, with its arrays, and the comparison of its results.
+ *
+ * A test fills a Case with shapes and arrays and hands check_case a function that calls one kernel. check_case calls it
+ * with the reference's table of kernels, then with k_<name> on every path and with 1, 2, 3 and 8 threads: the results must
+ * lie within the tolerance of the reference, must be the same bits each time, and nothing outside the outputs may change.
+ * Arrays begin at odd addresses for vectors: 4 bytes past a multiple of 64. */
+#ifndef KAERU_KERNEL_CASE_H
+#define KAERU_KERNEL_CASE_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "paths.h"
+#include "philox.h"
+#include "reference.h"
+#include "suites.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+enum { MAX_ARRAYS = 12 };
+
+typedef struct { unsigned char *memory; size_t bytes; } Array;
+
+/* What a kernel is called with. */
+typedef struct {
+    int64_t n, outer, inner;
+    int f;
+    bool flag, add;
+    double p, q, value;         /* `value`: what the kernel returned */
+    KWalk walk;
+    KNorm norm;
+    float *in[5], *out[3];
+    uint8_t *mask, *bytes;
+    int32_t *ids, *places;
+    double tolerance;           /* relative to max(1, |expected|) */
+    Array inputs[MAX_ARRAYS], outputs[MAX_ARRAYS];
+    int n_inputs, n_outputs;
+} Case;
+
+typedef void Call(const KPath *k, Case *c);
+
+/* Compares and frees the arrays. */
+void check_case(Case *c, Call *call);
+
+extern const char *const path_names[3];
+
+/* Random numbers of the tests' own; `setup` starts them anew. */
+void     setup(void);
+uint32_t draw(void);
+float    draw_between(double low, double high);
+
+/* Arrays that belong to the case. Outputs begin with content of their own, floats in -1..1. */
+float   *input(Case *c, int64_t n, double low, double high);
+float   *odd_input(Case *c, int64_t n);             /* numbers of every size and kind among others */
+uint8_t *mask_input(Case *c, int64_t n);
+int32_t *id_input(Case *c, int64_t n, int32_t below);
+float   *output(Case *c, int64_t n);
+uint8_t *byte_output(Case *c, int64_t n);
+int32_t *int_output(Case *c, int64_t n);
+
+#endif

@@ -1,0 +1,417 @@
+/* test_kernel_rows.c: kernels over rows and dimensions, tables, random numbers and updates, against their plain loops; see
+ * kernel_case.h. */
+#include "kernel_case.h"
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+static const int64_t sum_shapes[][3] = {            /* outer, n, inner */
+    { 1, 0, 1 }, { 1, 0, 5 }, { 0, 3, 4 }, { 3, 4, 0 }, { 1, 1, 1 }, { 2, 1, 3 }, { 3, 2, 1 }, { 5, 31, 1 }, { 4, 33, 1 },
+    { 7, 100, 1 }, { 3, 4097, 1 }, { 2, 70001, 1 }, { 1, 300000, 1 }, { 1, 3, 2 }, { 1, 65, 10 }, { 3, 130, 17 },
+    { 1, 5000, 128 }, { 1, 200, 700 }, { 6, 33, 300 }, { 2, 40, 1000 }, { 600, 40, 1 }, { 40, 30, 33 },
+};
+
+static void call_sum(const KPath *k, Case *c)
+{
+    k->sum(c->outer, c->n, c->inner, c->out[0], c->in[0], 0.7f, c->add);
+}
+
+static void call_var(const KPath *k, Case *c)
+{
+    k->var(c->outer, c->n, c->inner, c->out[0], c->out[1], c->in[0], (float)(1 / (double)c->n));
+}
+
+static void call_max(const KPath *k, Case *c)
+{
+    k->max(c->outer, c->n, c->inner, c->out[0], c->flag ? NULL : c->places, c->in[0], c->add);
+}
+
+START_TEST(sums_match_reference)
+{
+    const int64_t *shape = sum_shapes[_i];
+    for (int add = 0; add < 2; add++) {
+        Case c = { .outer = shape[0], .n = shape[1], .inner = shape[2], .add = add };
+        c.tolerance = 4e-7 * sqrt((double)c.n + 4);
+        c.in[0] = input(&c, c.outer * c.n * c.inner, -1, 1);
+        c.out[0] = output(&c, c.outer * c.inner);
+        check_case(&c, call_sum);
+    }
+    if (shape[1] == 0)
+        return;
+    Case c = { .outer = shape[0], .n = shape[1], .inner = shape[2], .tolerance = 1e-6 };
+    c.in[0] = input(&c, c.outer * c.n * c.inner, 100, 102);
+    c.out[0] = output(&c, c.outer * c.inner);
+    c.out[1] = output(&c, c.outer * c.inner);
+    check_case(&c, call_var);
+}
+END_TEST
+
+START_TEST(extremes_match_reference)
+{
+    const int64_t *shape = sum_shapes[_i];
+    for (int least = 0; least < 2 && shape[1] > 0; least++)
+        for (int kind = 0; kind < 3; kind++) {                          /* few different values, odd ones, no index */
+            Case c = { .outer = shape[0], .n = shape[1], .inner = shape[2], .add = least, .flag = kind == 2 };
+            int64_t size = c.outer * c.n * c.inner;
+            c.in[0] = kind == 1 ? odd_input(&c, size) : input(&c, size, -1, 1);
+            for (int64_t i = 0; i < size && kind == 0; i++)
+                c.in[0][i] = floorf(4 * c.in[0][i]);
+            c.out[0] = output(&c, c.outer * c.inner);
+            c.places = c.flag ? NULL : int_output(&c, c.outer * c.inner);
+            check_case(&c, call_max);
+        }
+}
+END_TEST
+
+static void call_squares(const KPath *k, Case *c)
+{
+    c->value = c->flag ? k->squared_distance(c->n, c->in[0], c->in[1]) : k->sum_squares(c->n, c->in[0]);
+}
+
+static void call_finite(const KPath *k, Case *c)
+{
+    c->value = k->all_finite(c->n, c->in[0]);
+}
+
+static void call_array(const KPath *k, Case *c)
+{
+    k->fill(c->n, c->out[0], 2.5f);
+    k->difference(c->n, c->out[1], c->in[0], c->in[1], 0.3f, c->add);
+    k->axpy(c->n, c->out[2], -0.4f, c->in[0]);
+}
+
+START_TEST(whole_arrays_match_reference)
+{
+    static const int64_t lengths[] = { 0, 1, 3, 7, 8, 15, 16, 17, 100, 5000, 300001 };
+    for (int l = 0; l < COUNT(lengths); l++)
+        for (int kind = 0; kind < 2; kind++) {
+            Case s = { .n = lengths[l], .flag = kind, .tolerance = 1e-12 };
+            s.in[0] = input(&s, s.n, -1, 1);
+            s.in[1] = input(&s, s.n, -1, 1);
+            check_case(&s, call_squares);
+
+            Case f = { .n = lengths[l] };
+            f.in[0] = input(&f, f.n, -3e38, 3e38);
+            if (kind == 1 && f.n > 0)
+                f.in[0][draw() % (uint32_t)f.n] = l % 3 == 0 ? NAN : l % 3 == 1 ? INFINITY : -INFINITY;
+            check_case(&f, call_finite);
+
+            Case a = { .n = lengths[l], .add = kind, .tolerance = 1e-6 };
+            a.in[0] = input(&a, a.n, -1, 1);
+            a.in[1] = input(&a, a.n, -1, 1);
+            for (int o = 0; o < 3; o++)
+                a.out[o] = output(&a, a.n);
+            check_case(&a, call_array);
+        }
+}
+END_TEST
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static const int64_t row_shapes[][2] = {            /* rows, n */
+    { 0, 4 }, { 1, 1 }, { 3, 2 }, { 5, 7 }, { 4, 16 }, { 3, 17 }, { 9, 31 }, { 2, 33 }, { 6, 65 }, { 300, 100 }, { 64, 768 },
+    { 7, 4096 }, { 3, 5000 }, { 40, 1025 },
+};
+
+static void call_softmax(const KPath *k, Case *c)
+{
+    k->softmax(c->outer, c->n, c->out[0], c->in[0]);
+    k->log_softmax(c->outer, c->n, c->out[1], c->in[0]);
+}
+
+static void call_softmax_backward(const KPath *k, Case *c)
+{
+    k->softmax_backward(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->add);
+    k->log_softmax_backward(c->outer, c->n, c->out[1], c->in[0], c->in[2], c->add);
+}
+
+START_TEST(softmax_matches_reference)
+{
+    int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1], size = rows * n;
+    for (int odd = 0; odd < 2; odd++) {
+        Case c = { .outer = rows, .n = n, .tolerance = 3e-6 };
+        c.in[0] = input(&c, size, -20, 20);
+        for (int64_t i = 0; i < size && odd; i++)                       /* masks; every third row sees nothing */
+            if (i / n % 3 == 0 || draw() % 2)
+                c.in[0][i] = -INFINITY;
+        if (odd && size > 5)
+            c.in[0][5] = c.in[0][size - 1] = rows > 4 ? NAN : INFINITY;
+        c.out[0] = output(&c, size);
+        c.out[1] = output(&c, size);
+        check_case(&c, call_softmax);
+    }
+    for (int add = 0; add < 2; add++) {
+        Case c = { .outer = rows, .n = n, .add = add, .tolerance = 2e-6 * sqrt((double)n) };
+        c.in[0] = input(&c, size, -1, 1);
+        c.in[1] = input(&c, size, 0, 2 / (double)n);
+        c.in[2] = input(&c, size, -8, 0);
+        if (size > 2)
+            c.in[2][2] = -INFINITY;
+        c.out[0] = output(&c, size);
+        c.out[1] = output(&c, size);
+        check_case(&c, call_softmax_backward);
+    }
+}
+END_TEST
+
+START_TEST(softmax_of_nothing)
+{
+    float x[40], y[40], log_y[40];
+    for (int i = 0; i < 40; i++)
+        x[i] = -INFINITY;
+    k_softmax(2, 20, y, x);
+    k_log_softmax(2, 20, log_y, x);
+    for (int i = 0; i < 40; i++) {
+        ck_assert_float_eq(y[i], 0);
+        ck_assert_float_eq(log_y[i], -INFINITY);
+    }
+    k_softmax(2, 20, x, x);                                             /* in place */
+    ck_assert_mem_eq(x, y, sizeof x);
+}
+END_TEST
+
+static void call_norm(const KPath *k, Case *c)
+{
+    k->layer_norm(c->outer, c->n, c->out[0], c->out[1], c->out[2], c->in[0], c->in[1], c->in[2], c->norm);
+}
+
+static void call_norm_backward(const KPath *k, Case *c)
+{
+    int64_t n = c->n;
+    float *dgamma = c->flag ? NULL : c->out[1], *dbeta = c->flag ? NULL : c->out[1] + n;
+    k->layer_norm_backward(c->outer, n, c->out[0], c->add, dgamma, c->add, dbeta, c->add, c->in[0], c->in[3],
+                           c->in[4], c->in[4] + c->outer, c->in[1], c->norm);
+}
+
+static const KNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false }, { 0, false, false } };
+
+START_TEST(layer_norm_matches_reference)
+{
+    int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1], size = rows * n;
+    for (int kind = 0; kind < COUNT(norms); kind++)
+        for (int parts = 0; parts < 4; parts++) {
+            Case c = { .outer = rows, .n = n, .norm = norms[kind], .tolerance = n < 4 ? 2e-4 : 1e-5 };
+            c.in[0] = input(&c, size, 1, 3);
+            for (int64_t i = 0; i < n && rows > 1; i++)                 /* a row of variance 0 */
+                c.in[0][i] = 0.3f;
+            c.in[1] = parts & 1 ? input(&c, n, -1, 1) : NULL;
+            c.in[2] = parts & 2 ? input(&c, n, -1, 1) : NULL;
+            c.out[0] = output(&c, size);
+            c.out[1] = output(&c, rows);
+            c.out[2] = output(&c, rows);
+            if (n > 1 || kind == 0)
+                check_case(&c, call_norm);
+
+            Case b = { .outer = rows, .n = n, .norm = norms[kind], .add = parts & 2, .flag = parts == 1,
+                       .tolerance = 1e-6 * sqrt((double)n + (double)rows) };
+            b.in[0] = input(&b, size, -1, 1);
+            b.in[1] = parts & 1 ? input(&b, n, -1, 1) : NULL;
+            b.in[3] = input(&b, size, 1, 3);
+            b.in[4] = input(&b, 2 * rows, 1, 2);                        /* mean, rstd */
+            b.out[0] = output(&b, size);
+            b.out[1] = output(&b, 2 * n);
+            check_case(&b, call_norm_backward);
+        }
+}
+END_TEST
+
+static void call_loss(const KPath *k, Case *c)
+{
+    k->cross_entropy(c->outer, c->n, c->out[0], c->out[1], c->in[0], c->ids, 1, c->p);
+}
+
+static void call_loss_backward(const KPath *k, Case *c)
+{
+    k->cross_entropy_backward(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->ids, 1, c->p, c->in[2], c->add);
+}
+
+START_TEST(cross_entropy_matches_reference)
+{
+    int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1], size = rows * n;
+    for (int smooth = 0; smooth < 2; smooth++)
+        for (int kind = 0; kind < 2; kind++) {
+            Case c = { .outer = rows, .n = n, .p = 0.1 * smooth, .tolerance = 2e-6 };
+            c.in[0] = input(&c, size, -10, 10);
+            for (int64_t i = 0; i < size && kind; i++)
+                if (i / n == 1 || draw() % 8 == 0)
+                    c.in[0][i] = -INFINITY;
+            c.ids = id_input(&c, rows, (int32_t)n);
+            c.out[0] = output(&c, rows);
+            c.out[1] = output(&c, rows);
+            check_case(&c, call_loss);
+
+            Case b = { .outer = rows, .n = n, .p = 0.1 * smooth, .add = kind, .tolerance = 2e-6 };
+            b.in[0] = input(&b, size, -10, 10);
+            b.in[1] = input(&b, rows, 8, 12);
+            if (rows > 1)
+                b.in[1][1] = -INFINITY;
+            b.in[2] = input(&b, rows, -1, 1);
+            b.ids = id_input(&b, rows, (int32_t)n);
+            b.out[0] = output(&b, size);
+            check_case(&b, call_loss_backward);
+        }
+}
+END_TEST
+
+static void call_table(const KPath *k, Case *c)
+{
+    k->gather_rows(c->outer, c->n, c->out[0], c->in[0], c->ids);
+    k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids);
+}
+
+START_TEST(tables_match_reference)
+{
+    enum { TABLE_ROWS = 13 };
+    int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1];
+    Case c = { .outer = rows, .n = n, .tolerance = 0 };
+    c.in[0] = input(&c, TABLE_ROWS * n, -1, 1);
+    c.in[1] = input(&c, rows * n, -1, 1);
+    c.ids = id_input(&c, rows, TABLE_ROWS);
+    c.out[0] = output(&c, rows * n);
+    c.out[1] = output(&c, TABLE_ROWS * n);
+    check_case(&c, call_table);
+}
+END_TEST
+
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
+
+/* The known answers of the authors' own library, Random123. */
+START_TEST(philox_known_answers)
+{
+    static const uint32_t known[3][10] = {          /* counter, key, result */
+        { 0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 },
+        { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
+          0x6d5451fd },
+        { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
+          0x24126ea1 },
+    };
+    for (int i = 0; i < COUNT(known); i++) {
+        uint32_t word[4];
+        memcpy(word, known[i], sizeof word);
+        philox4x32(word, known[i][4], known[i][5]);
+        ck_assert_mem_eq(word, known[i] + 6, sizeof word);
+    }
+    uint32_t word[4];
+    k_philox(0, 0, word);
+    ck_assert_mem_eq(word, known[0] + 6, sizeof word);
+}
+END_TEST
+
+static void call_random(const KPath *k, Case *c)
+{
+    uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the low word overflows on the way */
+    k->uniform(c->n, c->out[0], 0x123456789abcdef, counter, c->p, c->q);
+    k->normal(c->n, c->out[1], 42, counter, c->p, c->q);
+}
+
+static void call_dropout(const KPath *k, Case *c)
+{
+    k->dropout(c->n, c->out[0], c->in[0], c->p, 7, 0xfffffffe, c->add);
+}
+
+START_TEST(random_matches_reference)
+{
+    static const int64_t lengths[] = { 0, 1, 2, 3, 4, 5, 31, 63, 64, 65, 127, 1000, 100002 };
+    for (int l = 0; l < COUNT(lengths); l++)
+        for (int kind = 0; kind < 3; kind++) {
+            Case c = { .n = lengths[l], .flag = kind != 1, .p = kind == 0 ? 0 : kind == 1 ? -3 : 1, .q = kind == 2 ? 2 : 1,
+                       .tolerance = 1e-6 };
+            c.out[0] = output(&c, c.n);
+            c.out[1] = output(&c, c.n);
+            check_case(&c, call_random);
+
+            Case d = { .n = lengths[l], .add = kind == 2, .p = kind == 0 ? 0 : 0.1 + 0.3 * kind, .tolerance = 1e-6 };
+            d.in[0] = input(&d, d.n, -1, 1);
+            d.out[0] = output(&d, d.n);
+            check_case(&d, call_dropout);
+        }
+}
+END_TEST
+
+START_TEST(random_numbers_look_random)
+{
+    enum { N = 1 << 20 };
+    static float x[N];
+    k_uniform(N, x, 1, 0, 1, 2);                    /* 24 bits and rounding: 2 itself must not appear */
+    double sum = 0, squares = 0;
+    for (int i = 0; i < N; i++) {
+        ck_assert_float_ge(x[i], 1);
+        ck_assert_float_lt(x[i], 2);
+        sum += x[i];
+    }
+    ck_assert_double_eq_tol(sum / N, 1.5, 0.001);
+    k_normal(N, x, 1, 0, 3, 2);
+    sum = 0;
+    for (int i = 0; i < N; i++) {
+        sum += x[i];
+        squares += (x[i] - 3) * (x[i] - 3);
+    }
+    ck_assert_double_eq_tol(sum / N, 3, 0.01);
+    ck_assert_double_eq_tol(squares / N, 4, 0.02);
+    for (int i = 0; i < N; i++)
+        x[i] = 1;
+    k_dropout(N, x, x, 0.25, 5, 0, false);
+    int kept = 0;
+    for (int i = 0; i < N; i++)
+        kept += x[i] != 0;
+    ck_assert_double_eq_tol(kept / (double)N, 0.75, 0.002);
+}
+END_TEST
+
+/* ---- updates ----------------------------------------------------------------------------------------------------- */
+
+static void call_adam(const KPath *k, Case *c)
+{
+    KAdam how = { .lr = 0.01, .b1 = 0.9, .b2 = 0.98, .eps = 1e-8, .c1 = 0.1, .c2 = 0.02, .decay = 0.05, .grad_scale = 0.5,
+                  .decoupled = c->flag };
+    k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &how);
+}
+
+static void call_sgd(const KPath *k, Case *c)
+{
+    KSgd how = { .lr = 0.1, .momentum = 0.9, .decay = 0.01, .grad_scale = 2, .nesterov = c->flag, .first = c->f == 1 };
+    k->sgd(c->n, c->out[0], c->f == 2 ? NULL : c->out[1], c->in[0], &how);
+}
+
+START_TEST(updates_match_reference)
+{
+    static const int64_t lengths[] = { 0, 1, 5, 16, 33, 1000, 70000 };
+    for (int l = 0; l < COUNT(lengths); l++)
+        for (int kind = 0; kind < 6; kind++) {
+            Case c = { .n = lengths[l], .flag = kind & 1, .f = kind / 2, .tolerance = 1e-6 };
+            c.in[0] = input(&c, c.n, -1, 1);
+            for (int o = 0; o < 3; o++)
+                c.out[o] = output(&c, c.n);
+            for (int64_t i = 0; i < c.n; i++)
+                c.out[2][i] = fabsf(c.out[2][i]) + 0.01f;
+            check_case(&c, kind < 2 ? call_adam : call_sgd);
+            if (kind < 2) {
+                Case s = { .n = lengths[l], .flag = kind, .tolerance = 1e-6 };
+                s.in[0] = input(&s, s.n, -1, 1);
+                s.out[0] = output(&s, s.n);
+                s.out[1] = output(&s, s.n);
+                check_case(&s, call_sgd);
+            }
+        }
+}
+END_TEST
+
+Suite *kernel_rows_suite(void)
+{
+    Suite *suite = suite_create("kernel_rows");
+    TCase *tests = tcase_create("rows");
+    tcase_add_checked_fixture(tests, setup, NULL);
+    tcase_add_loop_test(tests, sums_match_reference, 0, COUNT(sum_shapes));
+    tcase_add_loop_test(tests, extremes_match_reference, 0, COUNT(sum_shapes));
+    tcase_add_test(tests, whole_arrays_match_reference);
+    tcase_add_loop_test(tests, softmax_matches_reference, 0, COUNT(row_shapes));
+    tcase_add_test(tests, softmax_of_nothing);
+    tcase_add_loop_test(tests, layer_norm_matches_reference, 0, COUNT(row_shapes));
+    tcase_add_loop_test(tests, cross_entropy_matches_reference, 0, COUNT(row_shapes));
+    tcase_add_loop_test(tests, tables_match_reference, 0, COUNT(row_shapes));
+    tcase_add_test(tests, philox_known_answers);
+    tcase_add_test(tests, random_matches_reference);
+    tcase_add_test(tests, random_numbers_look_random);
+    tcase_add_test(tests, updates_match_reference);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,294 @@
+/* test_kernels.c: the elementwise kernels against their plain loops; see kernel_case.h. */
+#include "kernel_case.h"
+
+/* ---- functions of one number ------------------------------------------------------------------------------------- */
+
+static const int64_t lengths[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 100, 1000, 100003 };
+
+static void call_unary(const KPath *k, Case *c)
+{
+    k->unary((KUnary)c->f, c->n, c->out[0], c->in[0], c->p, c->q);
+}
+
+static void call_unary_backward(const KPath *k, Case *c)
+{
+    bool from_y = c->f == K_EXP || c->f == K_SQRT || c->f == K_TANH || c->f == K_SIGMOID || c->f == K_RELU;
+    k->unary_backward((KUnary)c->f, c->n, c->out[0], c->in[1], from_y ? NULL : c->in[0], from_y ? c->in[2] : NULL, c->p,
+                      c->q, c->add);
+}
+
+static const double exponents[] = { 2, 0, 1, 3, -1, 0.5, -0.5, 4, 7, -3, 2.25 };
+
+START_TEST(unary_matches_reference)
+{
+    for (int l = 0; l < COUNT(lengths); l++)
+        for (int e = 0; e < (_i == K_POWER ? COUNT(exponents) : 1); e++) {
+            Case c = { .n = lengths[l], .f = _i, .p = _i == K_POWER ? exponents[e] : -0.75, .q = 1.25, .tolerance = 1e-6 };
+            c.in[0] = odd_input(&c, c.n);
+            c.out[0] = output(&c, c.n);
+            check_case(&c, call_unary);
+        }
+}
+END_TEST
+
+START_TEST(unary_backward_matches_reference)
+{
+    for (int l = 0; l < COUNT(lengths); l++)
+        for (int e = 0; e < (_i == K_POWER ? COUNT(exponents) : 1); e++)
+            for (int add = 0; add < 2; add++) {
+                Case c = { .n = lengths[l], .f = _i, .p = _i == K_POWER ? exponents[e] : -0.75, .q = 1.25, .add = add,
+                           .tolerance = 2e-6 };
+                c.in[0] = _i >= K_GELU ? input(&c, c.n, -9, 9) : odd_input(&c, c.n);
+                for (int64_t i = 0; i < c.n; i += 5)
+                    c.in[0][i] = i % 2 ? 0.0f : -0.75f;
+                c.in[1] = input(&c, c.n, -1, 1);
+                c.in[2] = input(&c, c.n, 0.1, 1);
+                c.out[0] = output(&c, c.n);
+                check_case(&c, call_unary_backward);
+            }
+}
+END_TEST
+
+/* In units in the last place of the truth. */
+static double ulps(float got, double truth)
+{
+    if (isnan(truth))
+        return isnan(got) ? 0 : INFINITY;
+    if (isinf(got) || fabs(truth) > 3.4028235677973366e38)              /* the largest float and half a step */
+        return isinf(got) && fabs(truth) > 3.4028234e38 && (got > 0) == (truth > 0) ? 0 : INFINITY;
+    int e = truth == 0 ? -126 : ilogb(truth);
+    return fabs(got - truth) / ldexp(1, (e < -126 ? -126 : e) - 23);
+}
+
+START_TEST(unary_within_2_ulp)
+{
+    static const KUnary functions[] = { K_EXP, K_LOG, K_TANH, K_SIGMOID };
+    enum { N = 4096 };
+    float x[N], y[N];
+    for (int p = 0; p < COUNT(path_names); p++) {
+        if (!k_use_path(path_names[p]))
+            continue;
+        for (uint64_t start = 0; start < 4294967296; start += (uint64_t)N * 9973)     /* floats of every exponent */
+            for (int f = 0; f < COUNT(functions); f++) {
+                for (int i = 0; i < N; i++) {
+                    uint32_t bits = (uint32_t)(start + (uint64_t)i * 9973);
+                    memcpy(&x[i], &bits, sizeof bits);
+                }
+                k_unary(functions[f], N, y, x, 0, 0);
+                for (int i = 0; i < N; i++) {
+                    double u = ulps(y[i], ref_unary_1(functions[f], x[i], 0, 0));
+                    ck_assert_msg(u <= 2, "%s: function %d of %a is %a: off by %.3f ulp", k_path(), functions[f], x[i], y[i],
+                                  u);
+                }
+            }
+    }
+}
+END_TEST
+
+/* y = s x + y with one rounding, on paths whose processor has no such instruction, too: numbers whose sum lies close to
+ * the middle of two floats, cancels or is subnormal. */
+START_TEST(fused_multiply_add_is_exact)
+{
+    enum { N = 1024 };
+    float x[N], y[N], start[N];
+    for (int round = 0; round < 2000; round++) {
+        float s = draw_between(1, 2);
+        if (round % 4 == 3)
+            s = ldexpf(s, -74);
+        for (int i = 0; i < N; i++) {
+            x[i] = draw_between(-2, 2);
+            if (round % 4 == 3)
+                x[i] = ldexpf(x[i], -(int)(draw() % 80));
+            start[i] = round % 4 == 0 ? draw_between(-4, 4) : round % 4 == 1 ? -s * x[i] : nextafterf(-s * x[i], 0);
+            if (round % 4 == 2)
+                start[i] = ldexpf((float)(int)(draw() >> 8), (int)(draw() % 60) - 50);
+        }
+        for (int p = 0; p < COUNT(path_names); p++) {
+            if (!k_use_path(path_names[p]))
+                continue;
+            memcpy(y, start, sizeof y);
+            k_axpy(N, y, s, x);
+            for (int i = 0; i < N; i++)
+                ck_assert_msg(y[i] == fmaf(s, x[i], start[i]), "%s: %a * %a + %a is %a", k_path(), s, x[i], start[i], y[i]);
+        }
+    }
+}
+END_TEST
+
+/* ---- functions of two numbers, choices, copies ------------------------------------------------------------------- */
+
+/* Walks over 1 to 4 dimensions: dense, broadcast, transposed, and single elements repeated. Returns the number of items. */
+static int64_t draw_walk(KWalk *w, bool big)
+{
+    w->ndim = (int)(draw() % 5);
+    int64_t dense = 1;
+    int kind_a = (int)(draw() % 4), kind_b = (int)(draw() % 4);
+    for (int d = w->ndim - 1; d >= 0; d--) {
+        w->dim[d] = draw() % 7 == 0 ? 1 : 1 + draw() % (d == w->ndim - 1 ? (big ? 700 : 70) : (big ? 12 : 6));
+        w->a[d] = kind_a == 0 || (kind_a == 1 && draw() % 2) ? dense : 0;
+        w->b[d] = kind_b == 0 || (kind_b == 1 && draw() % 2) ? dense : 0;
+        dense *= w->dim[d];
+    }
+    for (int s = 0; s < 2; s++) {                                       /* kind 2: columns first; 3: every second item */
+        int64_t *stride = s ? w->b : w->a, step = 1;
+        int kind = s ? kind_b : kind_a;
+        for (int d = 0; d < w->ndim && kind == 2; d++) {
+            stride[d] = step;
+            step *= w->dim[d];
+        }
+        step = 2;
+        for (int d = w->ndim - 1; d >= 0 && kind == 3; d--) {
+            stride[d] = step;
+            step *= w->dim[d];
+        }
+    }
+    if (draw() % 20 == 0 && w->ndim > 0)
+        w->dim[0] = dense = 0;
+    return dense;
+}
+
+/* How many items an array of these strides has. */
+static int64_t extent(const KWalk *w, const int64_t *stride)
+{
+    int64_t last = 0;
+    for (int d = 0; d < w->ndim; d++)
+        last += (w->dim[d] - (w->dim[d] > 0)) * stride[d];
+    return last + 1;
+}
+
+static void call_binary(const KPath *k, Case *c)
+{
+    k->binary((KBinary)c->f, &c->walk, c->out[0], c->in[0], c->in[1]);
+}
+
+static void call_binary_backward(const KPath *k, Case *c)
+{
+    bool none = c->f == K_ADD || c->f == K_SUB;
+    k->binary_backward((KBinary)c->f, c->flag, &c->walk, c->out[0], c->in[2], none ? NULL : c->in[0],
+                       none ? NULL : c->in[1], c->in[3], c->add);
+}
+
+enum { WALKS = 60 };
+
+START_TEST(binary_matches_reference)
+{
+    for (int w = 0; w < WALKS; w++) {
+        Case c = { .f = _i, .tolerance = 1e-6 };
+        int64_t n = draw_walk(&c.walk, w % 10 == 0);
+        c.in[0] = odd_input(&c, extent(&c.walk, c.walk.a));
+        c.in[1] = odd_input(&c, extent(&c.walk, c.walk.b));
+        c.out[0] = output(&c, n);
+        check_case(&c, call_binary);
+    }
+}
+END_TEST
+
+START_TEST(binary_backward_matches_reference)
+{
+    for (int w = 0; w < WALKS; w++) {
+        Case c = { .f = _i, .flag = draw() & 1, .add = draw() & 1, .tolerance = 1e-5 };
+        int64_t n = draw_walk(&c.walk, w % 10 == 0), na = extent(&c.walk, c.walk.a), nb = extent(&c.walk, c.walk.b);
+        c.in[0] = input(&c, na, _i == K_POW ? 0.2 : -2, 2);
+        c.in[1] = input(&c, nb, 0.3, 2);
+        for (int64_t i = 0; i < na && i < nb && _i != K_DIV; i += 5)    /* ties for max and min, the edges of pow */
+            c.in[0][i] = c.in[1][i] = i % 2 ? 0.0f : 0.5f;
+        c.in[2] = input(&c, n, -1, 1);
+        c.in[3] = input(&c, n, -1, 1);
+        c.out[0] = output(&c, n);
+        check_case(&c, call_binary_backward);
+    }
+}
+END_TEST
+
+static void call_compare(const KPath *k, Case *c)
+{
+    k->compare((KCompare)c->f, &c->walk, c->bytes, c->in[0], c->in[1]);
+}
+
+static void call_select(const KPath *k, Case *c)
+{
+    k->select(&c->walk, c->out[0], c->mask, c->in[0], c->flag, c->add);
+    k->masked_fill(&c->walk, c->out[1], c->mask, c->in[0], -1e9f);
+}
+
+START_TEST(masks_match_reference)
+{
+    for (int w = 0; w < 3 * WALKS; w++) {
+        Case c = { .f = w % 6 };
+        int64_t n = draw_walk(&c.walk, w % 10 == 0), na = extent(&c.walk, c.walk.a), nb = extent(&c.walk, c.walk.b);
+        c.in[0] = odd_input(&c, na);
+        c.in[1] = odd_input(&c, nb);
+        for (int64_t i = 0; i < na && i < nb; i += 3)
+            c.in[0][i] = c.in[1][i];
+        c.bytes = byte_output(&c, n);
+        check_case(&c, call_compare);
+
+        Case s = { .walk = c.walk, .flag = draw() & 1, .add = draw() & 1 };
+        s.mask = mask_input(&s, na);
+        s.in[0] = odd_input(&s, nb);
+        s.out[0] = output(&s, n);
+        s.out[1] = output(&s, n);
+        check_case(&s, call_select);
+    }
+}
+END_TEST
+
+static void call_copy(const KPath *k, Case *c)
+{
+    k->copy(&c->walk, c->bytes, c->in[0], (size_t)c->f);
+}
+
+static void call_copy_add(const KPath *k, Case *c)
+{
+    k->copy_add(&c->walk, c->out[0], c->in[0]);
+}
+
+START_TEST(copies_match_reference)
+{
+    for (int w = 0; w < 3 * WALKS; w++) {
+        Case c = { .f = w % 3 == 0 ? 1 : w % 3 == 1 ? 4 : 8 };
+        KWalk *walk = &c.walk;
+        draw_walk(walk, w % 10 == 0);
+        int64_t n = 1, order[4] = { 0, 1, 2, 3 };
+        for (int d = walk->ndim - 1; d > 0; d--) {                      /* the destination: dense, dimensions shuffled */
+            int64_t other = draw() % (uint32_t)(d + 1), kept = order[d];
+            order[d] = order[other];
+            order[other] = kept;
+        }
+        for (int d = walk->ndim - 1; d >= 0; d--) {
+            walk->a[order[d]] = n;
+            n *= walk->dim[order[d]];
+        }
+        int64_t source = extent(walk, walk->b) * c.f;
+        c.in[0] = input(&c, (source + 3) / 4, -1, 1);
+        c.bytes = byte_output(&c, n * c.f);
+        check_case(&c, call_copy);
+
+        Case add = { .tolerance = 1e-5 };
+        draw_walk(&add.walk, w % 10 == 0);
+        add.in[0] = input(&add, extent(&add.walk, add.walk.b), -1, 1);
+        add.out[0] = output(&add, extent(&add.walk, add.walk.a));
+        for (int64_t i = 0; i < extent(&add.walk, add.walk.a); i++)
+            add.out[0][i] = 0;
+        add.tolerance = 1e-6 * (double)extent(&add.walk, add.walk.b);
+        check_case(&add, call_copy_add);
+    }
+}
+END_TEST
+
+Suite *kernels_suite(void)
+{
+    Suite *suite = suite_create("kernels");
+    TCase *tests = tcase_create("elementwise");
+    tcase_add_checked_fixture(tests, setup, NULL);
+    tcase_add_loop_test(tests, unary_matches_reference, K_NEG, K_POWER + 1);
+    tcase_add_loop_test(tests, unary_backward_matches_reference, K_NEG, K_POWER + 1);
+    tcase_add_test(tests, unary_within_2_ulp);
+    tcase_add_test(tests, fused_multiply_add_is_exact);
+    tcase_add_loop_test(tests, binary_matches_reference, K_ADD, K_MIN + 1);
+    tcase_add_loop_test(tests, binary_backward_matches_reference, K_ADD, K_MIN + 1);
+    tcase_add_test(tests, masks_match_reference);
+    tcase_add_test(tests, copies_match_reference);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

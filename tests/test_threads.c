@@ -1,0 +1,191 @@
+/* test_threads.c: k_parallel, and the functions of one double. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels.h"
+#include "suites.h"
+
+enum { ITEMS = 1000 };
+typedef struct { atomic_int visits[ITEMS], calls, nested; int64_t grain; } Visits;
+
+static void visit(void *arg, int64_t begin, int64_t end)
+{
+    Visits *v = arg;
+    atomic_fetch_add(&v->calls, 1);
+    for (int64_t i = begin; i < end; i++)
+        atomic_fetch_add(&v->visits[i], 1);
+    ck_assert(end - begin >= v->grain || end == ITEMS);
+}
+
+START_TEST(pieces_cover_everything_once)
+{
+    for (int threads = 1; threads <= 8; threads++) {
+        k_set_threads(threads);
+        ck_assert_int_eq(k_threads(), threads);
+        for (int64_t n = 0; n <= ITEMS; n += n < 20 ? 1 : 70) {
+            static const int64_t grains[] = { 1, 3, 64, 5000 };
+            for (int g = 0; g < 4; g++) {
+                Visits v = { .grain = n < ITEMS ? 0 : grains[g] };
+                k_parallel(n, grains[g], visit, &v);
+                for (int64_t i = 0; i < ITEMS; i++)
+                    ck_assert_int_eq(v.visits[i], i < n);
+                if (n <= grains[g])
+                    ck_assert_int_eq(v.calls, n > 0);
+            }
+        }
+    }
+    k_set_threads(0);
+    ck_assert_int_ge(k_threads(), 1);
+}
+END_TEST
+
+static void visit_nested(void *arg, int64_t begin, int64_t end)
+{
+    Visits *v = arg;
+    for (int64_t i = begin; i < end; i++) {
+        Visits inner = { .grain = 0 };
+        k_parallel(ITEMS, 1, visit, &inner);
+        atomic_fetch_add(&v->nested, inner.calls == 1);         /* alone, as one piece */
+    }
+}
+
+START_TEST(nested_calls_run_on_their_caller)
+{
+    k_set_threads(3);
+    Visits v = { .grain = 0 };
+    k_parallel(50, 1, visit_nested, &v);
+    ck_assert_int_eq(v.nested, 50);
+}
+END_TEST
+
+static void *many_calls(void *arg)
+{
+    for (int i = 0; i < 300; i++) {
+        Visits v = { .grain = 0 };
+        k_parallel(ITEMS, 10, visit, &v);
+        for (int k = 0; k < ITEMS; k++)
+            if (v.visits[k] != 1)
+                *(bool *)arg = true;
+    }
+    return NULL;
+}
+
+START_TEST(two_threads_may_call_at_once)
+{
+    k_set_threads(2);
+    bool wrong[2] = { false, false };
+    pthread_t thread[2];
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, many_calls, &wrong[i]), 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    ck_assert(!wrong[0] && !wrong[1]);
+}
+END_TEST
+
+#if defined(__SANITIZE_THREAD__)
+#define FORKS 0                     /* ThreadSanitizer starts no threads in a child of a threaded process */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FORKS 0
+#endif
+#endif
+#ifndef FORKS
+#define FORKS 5
+#endif
+
+START_TEST(a_forked_child_has_its_own_threads)
+{
+    k_set_threads(3);
+    bool wrong = false;
+    many_calls(&wrong);
+    for (int i = 0; i < FORKS; i++) {
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0) {
+            many_calls(&wrong);
+            _exit(wrong);
+        }
+        many_calls(&wrong);
+        int status;
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    ck_assert(!wrong);
+}
+END_TEST
+
+/* ---- functions of one double --------------------------------------------------------------------------------------- */
+
+static double ulps(double got, double want)
+{
+    if (isnan(want) || isinf(want) || want == 0)
+        return (isnan(got) && isnan(want)) || got == want ? 0 : INFINITY;
+    int e = ilogb(want);
+    return fabs(got - want) / ldexp(1, (e < -1022 ? -1022 : e) - 52);
+}
+
+/* Numbers of every exponent, from a block of random bits. */
+static double any_double(uint64_t i)
+{
+    uint32_t word[4];
+    k_philox(9, i, word);
+    union { uint64_t bits; double value; } u = { (uint64_t)word[0] << 32 | word[1] };
+    return u.value;
+}
+
+/* C's own functions, which may be off by 1 ulp themselves. */
+START_TEST(scalars_match_the_c_library)
+{
+    for (uint64_t i = 0; i < 200000; i++) {
+        double x = any_double(i);
+        if (isnan(x))
+            continue;
+        double small = remainder(x, 700), y = remainder(any_double(i + 1000000), 20);
+        ck_assert_msg(ulps(k_exp(small), exp(small)) <= 3, "exp %a: %a", small, k_exp(small));
+        ck_assert_msg(ulps(k_log(fabs(x)), log(fabs(x))) <= 3, "log %a: %a", fabs(x), k_log(fabs(x)));
+        ck_assert_msg(ulps(k_sin(x), sin(x)) <= 3, "sin %a: %a", x, k_sin(x));
+        ck_assert_msg(ulps(k_cos(x), cos(x)) <= 3, "cos %a: %a", x, k_cos(x));
+        ck_assert_msg(ulps(k_sin(y), sin(y)) <= 3, "sin %a: %a", y, k_sin(y));
+        ck_assert_msg(ulps(k_pow(fabs(x), y), pow(fabs(x), y)) <= 3, "pow %a %a: %a", fabs(x), y, k_pow(fabs(x), y));
+        double whole = round(y * 10);
+        ck_assert_msg(ulps(k_pow(-fabs(y), whole), pow(-fabs(y), whole)) <= 3, "pow %a %a", -fabs(y), whole);
+    }
+}
+END_TEST
+
+START_TEST(scalars_at_the_edges)
+{
+    static const double edge[] = { 0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 0.5, 2, -2, 3, -3, 1.5, 5e-324, -5e-324,
+                                   1e300, -1e300, 1e16, 9007199254740991.0, -745, 710, -708.5 };
+    for (size_t i = 0; i < sizeof edge / sizeof edge[0]; i++) {
+        double x = edge[i];
+        ck_assert_double_le(ulps(k_exp(x), exp(x)), 3);
+        ck_assert_double_le(ulps(k_log(x), log(x)), 3);
+        ck_assert_double_le(ulps(k_sin(x), sin(x)), 3);
+        ck_assert_double_le(ulps(k_cos(x), cos(x)), 3);
+        for (size_t k = 0; k < sizeof edge / sizeof edge[0]; k++) {
+            double got = k_pow(x, edge[k]), want = pow(x, edge[k]);
+            ck_assert_double_le(ulps(got, want), 3);
+            ck_assert(isnan(want) || signbit(got) == signbit(want));
+        }
+    }
+}
+END_TEST
+
+Suite *threads_suite(void)
+{
+    Suite *suite = suite_create("threads");
+    TCase *tests = tcase_create("threads");
+    tcase_add_test(tests, pieces_cover_everything_once);
+    tcase_add_test(tests, nested_calls_run_on_their_caller);
+    tcase_add_test(tests, two_threads_may_call_at_once);
+    tcase_add_test(tests, a_forked_child_has_its_own_threads);
+    tcase_add_test(tests, scalars_match_the_c_library);
+    tcase_add_test(tests, scalars_at_the_edges);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
