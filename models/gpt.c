@@ -6,32 +6,22 @@
 
 /* ---- attention: each position looks back at those before it -------------------------------------------------------- */
 
-/* The D numbers of each position as K numbers for each head. */
-static Tensor *split_heads(Tensor *x, int64_t heads)                        /* (B,T,D) -> (B,H,T,K) */
+/* softmax(q k^T / sqrt(K)) v in each head, position t seeing 0..t (nn/attention.c has the same step by step). With a cache,
+ * the keys and values of the past come before those of x. */
+static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   /* (B,T,D) -> (B,T,D) */
 {
-    x = ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), heads, -1));
-    return ag_transpose(x, 1, 2);
-}
-
-static Tensor *join_heads(Tensor *x)                                        /* (B,H,T,K) -> (B,T,D) */
-{
-    x = ag_transpose(x, 1, 2);
-    return ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), -1));
-}
-
-static Tensor *attention(GPTAttention *a, Tensor *x, Tensor *mask, Cache *cache, int layer) /* (B,T,D) -> (B,T,D) */
-{
-    Tensor *part[3];
-    ag_split(nn_linear(a->c_attn, x), 3, -1, part);                         /* 3 times (B,T,D) */
-    Tensor *q = split_heads(part[0], a->heads);                             /* (B,H,T,K) */
-    Tensor *k = split_heads(part[1], a->heads);
-    Tensor *v = split_heads(part[2], a->heads);
+    double p = a->module.training ? a->dropout : 0;
+    Tensor *qkv = nn_linear(a->c_attn, x), *y;                              /* (B,T,3D) */
     if (cache) {
-        nn_cache_append(cache, layer, k, v);
-        nn_cache_read(cache, layer, &k, &v);                                /* (B,H,S,K): the past and these */
+        Tensor *part[3], *k, *v;
+        Tensor *q = ag_split(qkv, 3, -1, part);                             /* (B,T,D), and so part[1] and part[2] */
+        nn_cache_append(cache, layer, part[1], part[2]);
+        nn_cache_read(cache, layer, &k, &v);                                /* (B,S,D) */
+        y = ag_attention(q, k, v, NULL, a->heads, true, p);
+    } else {
+        y = ag_self_attention(qkv, NULL, a->heads, true, p);
     }
-    Tensor *y = nn_attention(q, k, v, mask, a->attn_dropout, NULL);         /* (B,H,T,K) */
-    return nn_dropout(a->resid_dropout, nn_linear(a->c_proj, join_heads(y)));
+    return nn_dropout(a->resid_dropout, nn_linear(a->c_proj, y));
 }
 
 /* ---- what each position then works out by itself ------------------------------------------------------------------- */
@@ -42,19 +32,13 @@ static Tensor *mlp(GPTMlp *m, Tensor *x)                                    /* (
     return nn_dropout(m->dropout, nn_linear(m->c_proj, x));
 }
 
-static Tensor *block(GPTBlock *b, Tensor *x, Tensor *mask, Cache *cache, int layer)         /* (B,T,D) -> (B,T,D) */
+static Tensor *block(GPTBlock *b, Tensor *x, Cache *cache, int layer)           /* (B,T,D) -> (B,T,D) */
 {
-    x = ag_add(x, attention(b->attn, nn_layer_norm(b->ln_1, x), mask, cache, layer));
+    x = ag_add(x, attention(b->attn, nn_layer_norm(b->ln_1, x), cache, layer));
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
 /* ---- the model ----------------------------------------------------------------------------------------------------- */
-
-/* Which of past + n positions the last n may see, (1,n,past+n); NULL for a single one, which sees all. */
-static Tensor *look_back(int64_t past, int64_t n)
-{
-    return n == 1 ? NULL : ag_slice(nn_causal_mask(past + n), 1, past, past + n);
-}
 
 /* Everything but the output layer, for ids that come after those in the cache (NULL: after none). */
 static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
@@ -70,8 +54,8 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
 
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */
-    Tensor *x = nn_dropout(m->drop, ag_add(token, position)), *mask = look_back(past, n);
-    for (int i = 0; i < m->h->n; i++) x = block(nn_item(GPTBlock, m->h, i), x, mask, cache, i);
+    Tensor *x = nn_dropout(m->drop, ag_add(token, position));
+    for (int i = 0; i < m->h->n; i++) x = block(nn_item(GPTBlock, m->h, i), x, cache, i);
     return nn_layer_norm(m->ln_f, x);
 }
 
@@ -132,10 +116,10 @@ static Embedding *table_new(int64_t rows, const GPTOptions *o)
 static GPTAttention *attention_new(const GPTOptions *o)
 {
     GPTAttention *a = nn_new(GPTAttention);
-    a->heads = o->heads;
+    a->heads = (int)o->heads;
+    a->dropout = o->dropout;
     nn_child(a, c_attn, linear_new(o->width, 3 * o->width, o, DEVIATION));
     nn_child(a, c_proj, branch_end_new(o->width, o->width, o));
-    nn_child(a, attn_dropout, nn_dropout_new(o->dropout));
     nn_child(a, resid_dropout, nn_dropout_new(o->dropout));
     return a;
 }

@@ -34,8 +34,9 @@ bool gpt_from_settings(GPTOptions *o, const Settings *s);
 typedef struct {
     Module module;
     Linear *c_attn, *c_proj;                /* D -> 3D: q, k and v side by side; D -> D */
-    Dropout *attn_dropout, *resid_dropout;
-    int64_t heads;
+    Dropout *resid_dropout;
+    int heads;
+    double dropout;                         /* of the attention's weights, in training */
 } GPTAttention;
 
 typedef struct { Module module; Linear *c_fc, *c_proj; Dropout *dropout; } GPTMlp;          /* D -> 4D -> D */

@@ -1,0 +1,608 @@
+/* test_gpt.c: GPT against a GPT-2 in PyTorch (fixtures/make_gpt2.py), its cache, its first weights, and its files. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "faults.h"
+#include "folder.h"
+#include "kaeru/gpt.h"
+#include "misuse.h"
+#include "safetensors.h"
+#include "suites.h"
+
+#define WEIGHTS TEST_FIXTURES "/gpt2.safetensors"
+#define CONFIG TEST_FIXTURES "/gpt2_config.json"
+#define EXPECTED TEST_FIXTURES "/gpt2_expected.safetensors"
+
+static GPT *opened(const char *weights, const char *config)
+{
+    GPT *m = gpt_open(weights, config);
+    ck_assert_msg(m != NULL, "%s", ag_error());
+    return m;
+}
+
+static SafeTensors *expectations(void)
+{
+    SafeTensors *st = st_open(EXPECTED);
+    ck_assert_msg(st != NULL, "%s", ag_error());
+    return st;
+}
+
+/* A tensor of the file, as reals or as ids, in this scope. */
+static Tensor *reals_of(const SafeTensors *st, const char *name)
+{
+    const StTensor *from = st_find(st, name);
+    Shape shape;
+    ck_assert_msg(from && st_shape(st, from, &shape), "%s is not in the file", name);
+    Tensor *t = tensor_zeros(shape);
+    ck_assert_msg(st_read_reals(st, from, tensor_data(t)), "%s", ag_error());
+    return t;
+}
+
+static Tensor *ids_of(const SafeTensors *st, const char *name)
+{
+    Tensor *values = reals_of(st, name), *t = tensor_ints(tensor_shape(values), NULL);
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_int_data(t)[i] = (int32_t)tensor_data(values)[i];
+    return t;
+}
+
+static double largest(const Tensor *t)
+{
+    double most = 0;
+    for (int64_t i = 0; i < tensor_numel(t); i++) most = fmax(most, fabs((double)tensor_data(t)[i]));
+    return most;
+}
+
+static void check_close(const char *what, const Tensor *found, const Tensor *expected, double tolerance)
+{
+    char text[2][AG_SHAPE_TEXT];
+    Shape a = tensor_shape(found), b = tensor_shape(expected);
+    ck_assert_msg(shape_equal(a, b), "%s is %s, expected %s", what, shape_text(a, text[0]), shape_text(b, text[1]));
+    for (int64_t i = 0; i < tensor_numel(expected); i++) {
+        double f = (double)tensor_data(found)[i], e = (double)tensor_data(expected)[i];
+        ck_assert_msg(fabs(f - e) <= tolerance, "%s[%d] is %.9g, expected %.9g", what, (int)i, f, e);
+    }
+}
+
+/* ---- the same as PyTorch ------------------------------------------------------------------------------------------ */
+
+START_TEST(logits_agree)
+{
+    GPT *m = opened(WEIGHTS, CONFIG);
+    SafeTensors *st = expectations();
+    ck_assert(m->options.layers == 2 && m->options.heads == 3 && m->options.width == 15 && m->options.vocab == 29);
+    ck_assert(m->options.context == 11 && m->options.bias && m->options.eps == 1e-4 && m->options.dropout == 0.1);
+    nn_eval(m);
+    Scope s = ag_begin(AG_NO_GRAD);
+    check_close("logits", gpt(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-5);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(loss_and_gradients_agree)
+{
+    GPT *m = opened(WEIGHTS, CONFIG);
+    SafeTensors *st = expectations();
+    nn_eval(m);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *loss = gpt_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
+    ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-6);
+    ag_backward(loss);
+    Parameters *p = nn_parameters(m);
+    for (int i = 0; i < p->n; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "grad/%s", p->item[i].name);
+        Tensor *expected = reals_of(st, name);
+        bool transposed = strncmp(p->item[i].name, "h.", 2) == 0 && tensor_ndim(expected) == 2;
+        if (transposed) expected = ag_transpose(expected, 0, 1);
+        ck_assert_msg(tensor_grad_data(p->item[i].tensor) != NULL, "no %s", name);
+        check_close(name, tensor_grad(p->item[i].tensor), expected, 2e-5 * largest(expected));
+    }
+    nn_parameters_free(p);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(greedy_continuation_agrees)
+{
+    GPT *m = opened(WEIGHTS, CONFIG);
+    SafeTensors *st = expectations();
+    nn_eval(m);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *expected = ids_of(st, "greedy");
+    const int32_t *id = tensor_int_data(expected);
+    int64_t n = tensor_dim(expected, 1);
+    Cache *cache = gpt_cache_new(m);
+    Tensor *next = ag_slice(expected, 1, 0, 3);
+    for (int64_t i = 3; i < n; i++) {
+        Tensor *best = ag_argmax(gpt_next(m, next, cache), -1, false);
+        ck_assert_int_eq(tensor_int_data(best)[0], id[i]);
+        Tensor *whole = ag_argmax(gpt(m, ag_slice(expected, 1, 0, i)), -1, false);
+        ck_assert_int_eq(tensor_int_data(whole)[i - 1], id[i]);
+        next = ag_reshape(best, SHAPE(1, 1));
+    }
+    nn_cache_free(cache);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- the cache ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_cache_changes_nothing)
+{
+    static const int steps[] = { 1, 2, 3, 5, 11 };          /* ids at a time */
+    GPT *m = opened(WEIGHTS, CONFIG);
+    SafeTensors *st = expectations();
+    nn_eval(m);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = ids_of(st, "ids"), *all = gpt(m, ids);
+    Cache *cache = gpt_cache_new(m);
+    for (int64_t at = 0, step = steps[_i]; at < 11; at += step) {
+        if (step > 11 - at) step = 11 - at;
+        Tensor *next = gpt_next(m, ag_slice(ids, 1, at, at + step), cache);
+        check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 1e-5);
+    }
+    Tensor *one = tensor_ints(SHAPE(3, 1), NULL);
+    EXPECT_MISUSE("1 ids behind 11: the context has room for 11", gpt_next(m, one, cache));
+    nn_cache_free(cache);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- a new model -------------------------------------------------------------------------------------------------- */
+
+static GPTOptions small(void)
+{
+    return (GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 13, .context = 6, .bias = true, .eps = 1e-5 };
+}
+
+START_TEST(sizes_count)
+{
+    GPTOptions o = gpt_defaults();
+    ck_assert_double_eq(gpt_size(&o), 124439808);
+    o = (GPTOptions){ .layers = 4, .heads = 4, .width = 128, .vocab = 65, .context = 64, .eps = 1e-5 };
+    ck_assert_double_eq(gpt_size(&o), 804096);
+    GPT *m = gpt_new(o);
+    ck_assert_int_eq(nn_count(m), 804096);
+    nn_free(m);
+    m = gpt_new(small());
+    o = small();
+    ck_assert_double_eq(gpt_size(&o), (double)nn_count(m));
+    ck_assert_ptr_null(nn_find(m, "lm_head.weight"));
+    ck_assert_ptr_nonnull(nn_find(m, "h.1.attn.c_attn.bias"));
+    nn_free(m);
+}
+END_TEST
+
+/* Mean and deviation of a parameter's numbers. */
+static void check_normal(GPT *m, const char *name, double deviation)
+{
+    Tensor *t = nn_find(m, name);
+    double sum = 0, squares = 0, n = (double)tensor_numel(t);
+    for (int64_t i = 0; i < tensor_numel(t); i++) {
+        double x = (double)tensor_data(t)[i];
+        sum += x;
+        squares += x * x;
+    }
+    double found = sqrt(squares / n), mean = sum / n;
+    ck_assert_msg(fabs(mean) < 5 * deviation / sqrt(n) && fabs(found / deviation - 1) < 5 / sqrt(2 * n),
+                  "%s: mean %g, deviation %g", name, mean, found);
+}
+
+START_TEST(first_weights_are_those_of_gpt2)
+{
+    GPTOptions o = small();
+    o.layers = 8;
+    o.width = 32;
+    o.vocab = 100;
+    GPT *m = gpt_new(o);
+    check_normal(m, "wte.weight", 0.02);
+    check_normal(m, "wpe.weight", 0.02);
+    check_normal(m, "h.0.attn.c_attn.weight", 0.02);
+    check_normal(m, "h.7.mlp.c_fc.weight", 0.02);
+    check_normal(m, "h.0.attn.c_proj.weight", 0.02 / 4);
+    check_normal(m, "h.7.mlp.c_proj.weight", 0.02 / 4);
+    Parameters *p = nn_parameters(m);
+    for (int i = 0; i < p->n; i++) {
+        if (tensor_ndim(p->item[i].tensor) > 1) continue;
+        bool ones = strstr(p->item[i].name, "ln_") && strstr(p->item[i].name, ".weight");
+        for (int64_t k = 0; k < tensor_numel(p->item[i].tensor); k++)
+            ck_assert(tensor_data(p->item[i].tensor)[k] == (real)ones);
+    }
+    nn_parameters_free(p);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(dropout_is_for_training)
+{
+    GPTOptions o = small();
+    o.dropout = 0.5;
+    GPT *m = gpt_new(o);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_randint(SHAPE(2, 6), 0, 13);
+    size_t size = 2 * 6 * 13 * sizeof(real);
+    Tensor *a = gpt(m, ids), *b = gpt(m, ids);
+    ck_assert_int_ne(memcmp(tensor_data(a), tensor_data(b), size), 0);
+    nn_eval(m);
+    a = gpt(m, ids);
+    b = gpt(m, ids);
+    ck_assert_int_eq(memcmp(tensor_data(a), tensor_data(b), size), 0);
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(the_future_is_hidden)
+{
+    GPT *m = gpt_new(small());
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_randint(SHAPE(1, 6), 0, 13), *before = gpt(m, ids);
+    tensor_int_data(ids)[4] = (tensor_int_data(ids)[4] + 1) % 13;
+    Tensor *after = gpt(m, ids);
+    ck_assert_int_eq(memcmp(tensor_data(before), tensor_data(after), 4 * 13 * sizeof(real)), 0);
+    ck_assert_int_ne(memcmp(tensor_data(before) + 4 * 13, tensor_data(after) + 4 * 13, 13 * sizeof(real)), 0);
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(misuse_is_told)
+{
+    GPTOptions bad = small();
+    bad.heads = 3;
+    EXPECT_MISUSE("gpt_new: a width of 8 does not divide into 3 heads", gpt_new(bad));
+    bad = small();
+    bad.layers = 0;
+    EXPECT_MISUSE("a GPT's layers is 0, expected 1 to", gpt_new(bad));
+    bad = small();
+    bad.vocab = INT64_C(1) << 40;
+    EXPECT_MISUSE("a GPT's vocabulary is 1099511627776", gpt_new(bad));
+    bad = small();
+    bad.dropout = 1;
+    EXPECT_MISUSE("a dropout of 1, expected", gpt_new(bad));
+    bad.dropout = NAN;
+    EXPECT_MISUSE("a dropout of nan, expected", gpt_new(bad));
+    bad = small();
+    bad.eps = -1;
+    EXPECT_MISUSE("an epsilon of -1, expected", gpt_new(bad));
+
+    GPT *m = gpt_new(small());
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *long_ids = tensor_ints(SHAPE(1, 7), NULL), *flat = tensor_ints(SHAPE(6), NULL);
+    Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *high = tensor_ints(SHAPE(1, 1), (int32_t[]){ 13 });
+    EXPECT_MISUSE("7 ids behind 0: the context has room for 6", gpt(m, long_ids));
+    EXPECT_MISUSE("ids (6,), expected (B,T)", gpt(m, flat));
+    EXPECT_MISUSE("ids (1, 0), expected (B,T)", gpt(m, none));
+    EXPECT_MISUSE("13", gpt(m, high));
+    EXPECT_MISUSE("in gpt called at tests/test_gpt.c", gpt(m, flat));
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- Hugging Face's files ------------------------------------------------------------------------------------------ */
+
+static void check_equal(void *left, void *right)
+{
+    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
+    ck_assert_int_eq(p->n, q->n);
+    for (int i = 0; i < p->n; i++) {
+        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
+        ck_assert_str_eq(p->item[i].name, q->item[i].name);
+        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
+                      "%s differs", p->item[i].name);
+    }
+    nn_parameters_free(q);
+    nn_parameters_free(p);
+}
+
+START_TEST(written_files_are_those_that_were_read)
+{
+    GPT *m = opened(WEIGHTS, CONFIG);
+    expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
+    GPT *again = opened(in_folder("w"), in_folder("c"));
+    check_equal(m, again);
+    ck_assert(again->options.eps == 1e-4 && again->options.dropout == 0.1 && again->options.context == 11);
+
+    SafeTensors *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
+    Scope s = ag_begin(AG_NO_GRAD);
+    ck_assert_uint_eq(ours->n_tensors, 2 * 12 + 4);
+    for (size_t i = 0; i < ours->n_tensors; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "transformer.%s", ours->tensor[i].name);
+        Tensor *a = reals_of(ours, ours->tensor[i].name), *b = reals_of(theirs, name);
+        check_close(name, a, b, 0);
+    }
+    ck_assert_str_eq(st_metadata(ours, "format"), "pt");
+    ag_end(s);
+    st_close(theirs);
+    st_close(ours);
+    nn_free(m);
+    nn_free(again);
+}
+END_TEST
+
+START_TEST(a_model_without_biases_is_written_with_zeros)
+{
+    GPTOptions o = small();
+    o.bias = false;
+    GPT *m = gpt_new(o);
+    expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
+    GPT *again = opened(in_folder("w"), in_folder("c"));
+    ck_assert(again->options.bias);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_randint(SHAPE(2, 6), 0, 13);
+    check_close("logits", gpt(again, ids), gpt(m, ids), 0);
+    ck_assert(largest(nn_find(again, "h.1.mlp.c_fc.bias")) == 0);
+    ag_end(s);
+    nn_free(m);
+    nn_free(again);
+}
+END_TEST
+
+/* The fixture's tensors, changed, as a file "w": `skip` is left out, `extra` is added (with another name than its own,
+ * if that is given), and every name loses `strip`. */
+typedef struct { const char *skip, *extra, *strip; Shape shape; real value; } Change;
+
+static void write_changed(Change c)
+{
+    SafeTensors *st = st_open(WEIGHTS);
+    StEntry entry[48];
+    size_t n = 0;
+    Scope s = ag_begin(AG_NO_GRAD);
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const char *name = st->tensor[i].name;
+        if (c.skip && strcmp(name, c.skip) == 0) continue;
+        Tensor *t = reals_of(st, name);
+        size_t strip = c.strip && strncmp(name, c.strip, strlen(c.strip)) == 0 ? strlen(c.strip) : 0;
+        entry[n++] = (StEntry){ name + strip, tensor_shape(t), tensor_data(t) };
+    }
+    if (c.extra) {
+        Tensor *t = tensor_full(c.shape, (double)c.value);
+        entry[n++] = (StEntry){ c.extra, c.shape, tensor_data(t) };
+    }
+    expect_done(st_write(in_folder("w"), entry, n, NULL, 0));
+    ag_end(s);
+    st_close(st);
+}
+
+START_TEST(layouts_of_other_versions_open)
+{
+    GPT *m = opened(WEIGHTS, CONFIG);
+    static const Change changes[] = {
+        { .strip = "transformer." },
+        { .skip = "lm_head.weight" },
+        { .skip = "lm_head.weight", .strip = "transformer." },
+        { .skip = "transformer.h.0.attn.bias" },
+        { .skip = "transformer.h.1.attn.masked_bias", .extra = "transformer.h.11.attn.bias", .shape = { 1, { 2 } } },
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        write_changed(changes[i]);
+        GPT *other = opened(in_folder("w"), CONFIG);
+        check_equal(m, other);
+        nn_free(other);
+    }
+    nn_free(m);
+}
+END_TEST
+
+static void expect_unopened(const char *weights, const char *config, const char *part)
+{
+    GPT *m = gpt_open(weights, config);
+    expect_refused(m != NULL, part);
+}
+
+START_TEST(wrong_weights_are_refused)
+{
+    static const struct { Change change; const char *message; } cases[] = {
+        { { .skip = "transformer.h.1.mlp.c_fc.weight" }, "holds 6199 numbers, expected the 6420 of the config's model" },
+        { { .skip = "transformer.h.1.ln_2.bias", .extra = "transformer.h.0.ln_3.bias", .shape = { 1, { 900 } } },
+          "\"h.1.ln_2.bias\" is missing" },
+        { { .skip = "transformer.wte.weight", .extra = "x", .shape = { 1, { 900 } } }, "\"wte.weight\" is missing" },
+        { { .extra = "transformer.h.2.ln_1.weight", .shape = { 1, { 15 } } },
+          "\"transformer.h.2.ln_1.weight\" is no part of a GPT-2 of the config's size" },
+        { { .extra = "wte.weight", .shape = { 2, { 29, 15 } } }, "\"wte.weight\" is no part" },
+        { { .extra = "h.0.attn.bias", .shape = { 1, { 1 } } }, "\"h.0.attn.bias\" is no part" },
+        { { .extra = "transformer.h..attn.bias", .shape = { 1, { 1 } } }, "is no part" },
+        { { .skip = "transformer.h.0.attn.c_attn.weight", .extra = "transformer.h.0.attn.c_attn.weight",
+            .shape = { 2, { 45, 15 } } }, "\"transformer.h.0.attn.c_attn.weight\" is (45, 15), expected (15, 45)" },
+        { { .skip = "transformer.ln_f.weight", .extra = "transformer.ln_f.weight", .shape = { 2, { 15, 1 } } },
+          "\"transformer.ln_f.weight\" is (15, 1), expected (15,)" },
+        { { .skip = "lm_head.weight", .extra = "lm_head.weight", .shape = { 2, { 29, 15 } } },
+          "\"lm_head.weight\" differs from \"wte.weight\": expected one table" },
+        { { .skip = "lm_head.weight", .extra = "lm_head.weight", .shape = { 2, { 15, 29 } } },
+          "\"lm_head.weight\" is (15, 29), expected (29, 15)" },
+        { { .skip = "transformer.ln_f.bias" }, "is no part" },          /* one bias missing is not "without biases" */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_changed(cases[i].change);
+        expect_unopened(in_folder("w"), CONFIG, cases[i].message);
+    }
+    expect_unopened(in_folder("absent"), CONFIG, "absent: cannot be opened");
+    expect_unopened(CONFIG, CONFIG, "gpt2_config.json");
+}
+END_TEST
+
+START_TEST(truncated_weights_are_refused)
+{
+    SafeTensors *st = st_open(WEIGHTS);
+    size_t size = (size_t)file_size(st->file);
+    char *bytes = malloc(size);
+    ck_assert(file_read_at(st->file, 0, bytes, size));
+    st_close(st);
+    for (size_t n = 0; n < size; n += n < 3000 ? 97 : 1501) {
+        folder_write("w", bytes, n);
+        expect_unopened(in_folder("w"), CONFIG, "w");
+    }
+    free(bytes);
+}
+END_TEST
+
+START_TEST(wrong_configs_are_refused)
+{
+#define SIZES "\"n_layer\":2,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11"
+    static const struct { const char *text, *message; } cases[] = {
+        { "", "c: line 1" },
+        { "[]", "c: expected an object, found an array" },
+        { "{" SIZES, "c: line 1" },
+        { "{" SIZES ",\"n_layer\":2}", "n_layer" },
+        { "{\"n_layer\":2,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29}",
+          "c: \"n_positions\": expected a whole number, found nothing" },
+        { "{\"n_layer\":\"2\",\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}",
+          "c: \"n_layer\": expected a whole number, found a string" },
+        { "{\"n_layer\":2.5,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}",
+          "c: \"n_layer\": expected a whole number, found another number" },
+        { "{\"n_layer\":0,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "c: a GPT's layers is 0" },
+        { "{\"n_layer\":-1,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "c: a GPT's layers is -1" },
+        { "{\"n_layer\":2,\"n_head\":4,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}",
+          "c: a width of 15 does not divide into 4 heads" },
+        { "{\"n_layer\":100000,\"n_head\":1,\"n_embd\":16777216,\"vocab_size\":2147483647,\"n_positions\":1073741824}",
+          "expected the 337" },
+        { "{\"n_layer\":9223372036854775808,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}",
+          "\"n_layer\": expected a whole number" },
+        { "{\"n_layer\":3,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "expected the 9" },
+        { "{" SIZES ",\"model_type\":\"bert\"}", "c: \"model_type\": expected \"gpt2\", found \"bert\"" },
+        { "{" SIZES ",\"model_type\":2}", "c: \"model_type\": expected \"gpt2\"" },
+        { "{" SIZES ",\"activation_function\":\"relu\"}", "\"activation_function\": expected \"gelu_new\", found \"relu\"" },
+        { "{" SIZES ",\"n_inner\":61}", "\"n_inner\": expected 4 times \"n_embd\"" },
+        { "{" SIZES ",\"scale_attn_weights\":false}", "\"scale_attn_weights\": expected true" },
+        { "{" SIZES ",\"scale_attn_by_inverse_layer_idx\":true}", "\"scale_attn_by_inverse_layer_idx\": expected false" },
+        { "{" SIZES ",\"add_cross_attention\":0}", "\"add_cross_attention\": expected false" },
+        { "{" SIZES ",\"tie_word_embeddings\":false}", "\"tie_word_embeddings\": expected true" },
+        { "{" SIZES ",\"layer_norm_epsilon\":\"x\"}", "\"layer_norm_epsilon\": expected a number, found a string" },
+        { "{" SIZES ",\"layer_norm_epsilon\":-1}", "c: an epsilon of -1" },
+        { "{" SIZES ",\"resid_pdrop\":1.0}", "c: a dropout of 1" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        folder_write("c", cases[i].text, strlen(cases[i].text));
+        expect_unopened(WEIGHTS, in_folder("c"), cases[i].message);
+    }
+    expect_unopened(WEIGHTS, in_folder("absent"), "absent: cannot be opened");
+    const char good[] = "{" SIZES ",\"n_inner\":60,\"activation_function\":\"gelu_pytorch_tanh\"}";
+    folder_write("c", good, strlen(good));
+    GPT *m = opened(WEIGHTS, in_folder("c"));
+    ck_assert(m->options.eps == 1e-5 && m->options.dropout == 0.1);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(writing_where_it_cannot_be_is_refused)
+{
+    GPT *m = gpt_new(small());
+    folder_write("w", "old", 3);
+    folder_write("c", "old", 3);
+    expect_refused(gpt_write(m, in_folder("no/w"), in_folder("c")), "no/w");
+    expect_refused(gpt_write(m, in_folder("w"), in_folder("no/c")), "no/c");
+    folder_expect("w", "old");
+    folder_expect("c", "old");
+    ck_assert_int_eq(folder_count(), 2);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_checkpoint_brings_its_sizes)
+{
+    GPTOptions o = small();
+    o.bias = false;
+    o.dropout = 0.3;
+    GPT *m = gpt_new(o);
+    Settings *s = nn_settings_new();
+    gpt_to_settings(&o, s);
+    expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
+    GPT *again = gpt_load(in_folder("a"));
+    ck_assert_msg(again != NULL, "%s", ag_error());
+    check_equal(m, again);
+    ck_assert(again->options.dropout == 0.3 && !again->options.bias && again->options.heads == 2);
+    nn_free(again);
+
+    static const struct { const char *key, *value, *message; } cases[] = {
+        { "gpt.layers", "3", "missing: \"h.2." },
+        { "gpt.layers", "99999", "a: " },
+        { "gpt.vocab", "2147483647", "are too few for the 17179870" },
+        { "gpt.heads", "0", "a: a GPT's heads is 0" },
+        { "gpt.width", "x", "a: the setting \"gpt.width\" is \"x\"" },
+        { "gpt.bias", "2", "a: the setting \"gpt.bias\" is 2, expected 0 or 1" },
+        { "gpt.bias", "1", "missing: \"h.0.ln_1.bias\"" },
+        { "gpt.dropout", "1", "a: a dropout of 1" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gpt_to_settings(&o, s);
+        nn_settings_set(s, cases[i].key, "%s", cases[i].value);
+        expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
+        again = gpt_load(in_folder("a"));
+        expect_refused(again != NULL, cases[i].message);
+    }
+    nn_settings_free(s);
+    expect_done(nn_save(in_folder("a"), m));
+    expect_refused(gpt_load(in_folder("a")) != NULL, "a: the setting \"gpt.layers\" is missing");
+    expect_refused(gpt_load(in_folder("absent")) != NULL, "absent: cannot be opened");
+    nn_free(m);
+}
+END_TEST
+
+/* ---- memory that cannot be had -------------------------------------------------------------------------------------- */
+
+static bool all_done;
+
+static void open_use_and_write(void)
+{
+    all_done = false;
+    GPT *m = gpt_open(WEIGHTS, CONFIG);
+    if (!m) return;
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *ids = tensor_ints(SHAPE(1, 3), NULL);
+    ag_backward(gpt_loss(m, ids, ids));
+    Cache *cache = gpt_cache_new(m);
+    gpt_next(m, ids, cache);
+    nn_cache_free(cache);
+    ag_end(s);
+    all_done = gpt_write(m, in_folder("w"), in_folder("c"));
+    nn_free(m);
+}
+
+START_TEST(memory_that_cannot_be_had_leaks_nothing)
+{
+    int64_t requests = faults_everywhere(open_use_and_write, true);
+    if (faults_work()) ck_assert(requests > 100 && all_done);
+}
+END_TEST
+
+Suite *gpt_suite(void)
+{
+    Suite *suite = suite_create("gpt");
+    TCase *model = tcase_create("model");
+    tcase_add_test(model, logits_agree);
+    tcase_add_test(model, loss_and_gradients_agree);
+    tcase_add_test(model, greedy_continuation_agrees);
+    tcase_add_loop_test(model, a_cache_changes_nothing, 0, 5);
+    tcase_add_test(model, sizes_count);
+    tcase_add_test(model, first_weights_are_those_of_gpt2);
+    tcase_add_test(model, dropout_is_for_training);
+    tcase_add_test(model, the_future_is_hidden);
+    tcase_add_test(model, misuse_is_told);
+    suite_add_tcase(suite, model);
+    TCase *layout = tcase_create("files");
+    tcase_add_checked_fixture(layout, folder_make, folder_remove);
+    tcase_add_test(layout, written_files_are_those_that_were_read);
+    tcase_add_test(layout, a_model_without_biases_is_written_with_zeros);
+    tcase_add_test(layout, layouts_of_other_versions_open);
+    tcase_add_test(layout, wrong_weights_are_refused);
+    tcase_add_test(layout, truncated_weights_are_refused);
+    tcase_add_test(layout, wrong_configs_are_refused);
+    tcase_add_test(layout, writing_where_it_cannot_be_is_refused);
+    tcase_add_test(layout, a_checkpoint_brings_its_sizes);
+    tcase_add_test(layout, memory_that_cannot_be_had_leaks_nothing);
+    suite_add_tcase(suite, layout);
+    return suite;
+}
