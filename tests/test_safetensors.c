@@ -1,0 +1,315 @@
+/* test_safetensors.c: files of the original library are read, ours come back to the bit, and a failure harms nothing. */
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "folder.h"
+#include "io_faults.h"
+#include "misuse.h"
+#include "safetensors.h"
+#include "suites.h"
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static SafeTensors *open_good(const char *path)
+{
+    SafeTensors *st = st_open(path);
+    ck_assert_msg(st != NULL, "%s", ag_error());
+    return st;
+}
+
+static real *read_good(const SafeTensors *st, const char *name, size_t *n)
+{
+    const StTensor *t = st_find(st, name);
+    ck_assert_msg(t != NULL, "there is no tensor %s", name);
+    *n = (size_t)t->numel;
+    real *values = malloc((*n + 1) * sizeof *values);
+    values[*n] = 123;
+    expect_done(st_read_reals(st, t, values));
+    ck_assert(values[*n] == 123);
+    return values;
+}
+
+START_TEST(all_types_are_read)
+{
+    static const char *const names[] = { "f16", "bf16", "f32", "f64", "i32", "i64", "u8", "bool", "empty", "scalar" };
+    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[32];
+        size_t n, n_expected;
+        snprintf(name, sizeof name, "%s.real", names[i]);
+        real *values = read_good(st, names[i], &n), *expected = read_good(st, name, &n_expected);
+        ck_assert_uint_eq(n, n_expected);
+        for (size_t k = 0; k < n; k++)
+            ck_assert_msg((float)values[k] == (float)expected[k], "%s[%zu] is %g, not %g", names[i], k, (double)values[k],
+                          (double)expected[k]);
+        free(values);
+        free(expected);
+    }
+    st_close(st);
+}
+END_TEST
+
+START_TEST(shapes_and_metadata_are_read)
+{
+    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    Shape shape;
+    expect_done(st_shape(st, st_find(st, "f16"), &shape));
+    ck_assert(shape_equal(shape, SHAPE(3, 100)));
+    expect_done(st_shape(st, st_find(st, "empty"), &shape));
+    ck_assert(shape_equal(shape, SHAPE(2, 0, 3)));
+    expect_done(st_shape(st, st_find(st, "scalar"), &shape));
+    ck_assert(shape_equal(shape, SCALAR));
+    expect_refused(st_shape(st, st_find(st, "nine"), &shape), "tensor \"nine\": expected at most 8 dimensions, found 9");
+    ck_assert_ptr_null(st_find(st, "f1"));
+    ck_assert_ptr_null(st_find(st, ""));
+    ck_assert_uint_eq(st->n_metadata, 2);
+    ck_assert_str_eq(st_metadata(st, "made by"), "safetensors");
+    ck_assert_str_eq(st_metadata(st, "\u03c0"), "3\n\"14\"");
+    ck_assert_ptr_null(st_metadata(st, "format"));
+    st_close(st);
+}
+END_TEST
+
+START_TEST(other_types_are_no_reals)
+{
+    static const char *const names[] = { "i8", "i16", "u16", "u32", "u64", "c64", "f8_e4m3", "f8_e5m2" };
+    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    real values[3];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const StTensor *t = st_find(st, names[i]);
+        ck_assert_ptr_nonnull(t);
+        expect_refused(st_read_reals(st, t, values), "expected numbers of a common type, found ");
+    }
+    st_close(st);
+}
+END_TEST
+
+/* A file in memory: its header, and behind it the values. */
+static size_t make_bytes(unsigned char *out, const char *header, const void *values, size_t size)
+{
+    size_t n = strlen(header);
+    for (int i = 0; i < 8; i++) out[i] = (unsigned char)((uint64_t)n >> 8 * i);
+    memcpy(out + 8, header, n);
+    if (size) memcpy(out + 8 + n, values, size);
+    return 8 + n + size;
+}
+
+START_TEST(every_half_is_its_number)
+{
+    static uint16_t halves[65536];
+    static unsigned char bytes[200000];
+    static real values[65536];
+    for (uint32_t i = 0; i < 65536; i++) halves[i] = (uint16_t)i;
+    size_t size = make_bytes(bytes, "{\"h\":{\"dtype\":\"F16\",\"shape\":[65536],\"data_offsets\":[0,131072]}}", halves,
+                             sizeof halves);
+    SafeTensors *st = st_open_bytes("memory", bytes, size);
+    ck_assert_msg(st != NULL, "%s", ag_error());
+    expect_done(st_read_reals(st, &st->tensor[0], values));
+    for (uint32_t i = 0; i < 65536; i++) {
+        int exponent = i >> 10 & 31, fraction = i & 1023;
+        double size_of = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+        if (exponent == 31) size_of = HUGE_VAL;
+        if (exponent == 31 && fraction) ck_assert(isnan(values[i]));
+        else ck_assert((double)values[i] == (i & 0x8000 ? -size_of : size_of));
+        ck_assert(!signbit(values[i]) == !(i & 0x8000));
+    }
+    st_close(st);
+}
+END_TEST
+
+/* Tensors far behind 4 GB, in a file that is mostly a hole. */
+START_TEST(large_files_are_read)
+{
+    static unsigned char bytes[1000];
+    const char *header = "{\"a\":{\"dtype\":\"U8\",\"shape\":[5000000000],\"data_offsets\":[0,5000000000]},"
+                         "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[5000000000,5000000008]}}";
+    size_t start = make_bytes(bytes, header, NULL, 0);
+    float two[2] = { 1.5f, -2.0f };
+    int fd = open(in_folder("large"), O_WRONLY | O_CREAT, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pwrite(fd, bytes, start, 0), start);
+    if (sizeof(off_t) < 8 || pwrite(fd, two, 8, (off_t)(start + 5000000000)) != 8) {
+        close(fd);                                              /* this disk does not do that */
+        return;
+    }
+    close(fd);
+    SafeTensors *st = open_good(in_folder("large"));
+    real values[2];
+    expect_done(st_read_reals(st, st_find(st, "b"), values));
+    ck_assert(values[0] == (real)1.5 && values[1] == (real)-2.0);
+    ck_assert_uint_eq(st_find(st, "a")->size, 5000000000);
+    st_close(st);
+}
+END_TEST
+
+START_TEST(every_start_of_a_file_is_refused)
+{
+    static unsigned char bytes[200];
+    float two[2] = { 1, 2 };
+    size_t size = make_bytes(bytes, "{\"__metadata__\":{\"a\":\"b\"},\"x\":{\"dtype\":\"F32\",\"shape\":[2],"
+                             "\"data_offsets\":[0,8]}}", two, 8);
+    for (size_t n = 0; n <= size; n++) {
+        unsigned char *part = malloc(n + !n);                   /* so that a tool sees a byte read behind the end */
+        memcpy(part, bytes, n);
+        SafeTensors *st = st_open_bytes("memory", part, n);
+        ck_assert_int_eq(st != NULL, n == size);
+        if (n < size) expect_refused(st != NULL, "memory");
+        st_close(st);
+        free(part);
+    }
+}
+END_TEST
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static const real numbers[6] = { 1, -2.5, 0x1p-130, INFINITY, 1e30f, -0.0 };
+
+START_TEST(what_is_written_comes_back)
+{
+    StEntry entries[] = {
+        { "z.weight", SHAPE(2, 3), numbers }, { "empty", SHAPE(0, 4), NULL }, { "a \"\\\u00e9", SCALAR, numbers + 1 },
+        { "eight", SHAPE(1, 2, 1, 1, 1, 1, 1, 3), numbers }, { "", SHAPE(1), numbers },
+    };
+    enum { N = sizeof entries / sizeof *entries };
+    StText metadata[] = { { "format", "pt" }, { "", "" }, { "\n", "\"\\\t" } };
+    expect_done(st_write(in_folder("a"), entries, N, metadata, 3));
+    SafeTensors *st = open_good(in_folder("a"));
+    ck_assert_uint_eq(st->n_tensors, N);
+    for (int i = 0; i < N; i++) {
+        Shape shape;
+        size_t n;
+        real *values = read_good(st, entries[i].name, &n);
+        ck_assert_uint_eq(n, (size_t)shape_numel(entries[i].shape));
+        if (n) ck_assert(memcmp(values, entries[i].values, n * sizeof *values) == 0);
+        expect_done(st_shape(st, st_find(st, entries[i].name), &shape));
+        ck_assert(shape_equal(shape, entries[i].shape));
+        ck_assert_str_eq(st_find(st, entries[i].name)->dtype, sizeof(real) == 4 ? "F32" : "F64");
+        free(values);
+    }
+    ck_assert_uint_eq(st->n_metadata, 3);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_str_eq(st->metadata[i].key, metadata[i].key);
+        ck_assert_str_eq(st->metadata[i].value, metadata[i].value);
+    }
+    ck_assert_uint_eq(st->tensor[0].offset % 8, 0);
+    st_close(st);
+    expect_done(st_write(in_folder("a"), NULL, 0, NULL, 0));
+    st = open_good(in_folder("a"));
+    ck_assert(st->n_tensors == 0 && st->n_metadata == 0);
+    st_close(st);
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+START_TEST(what_could_not_be_read_is_not_written)
+{
+    StEntry twice[] = { { "x", SHAPE(1), numbers }, { "x", SHAPE(2), numbers } };
+    StEntry bytes[] = { { "\xff", SHAPE(1), numbers } }, reserved[] = { { "__metadata__", SHAPE(1), numbers } };
+    StText keys[] = { { "k", "1" }, { "k", "2" } };
+    folder_write("a", "old", 3);
+    expect_refused(st_write(in_folder("a"), twice, 2, NULL, 0), "expected each name of an object once, found \"x\"");
+    expect_refused(st_write(in_folder("a"), bytes, 1, NULL, 0), "expected UTF-8 to be written as JSON, found byte 0xFF");
+    expect_refused(st_write(in_folder("a"), reserved, 1, NULL, 0), "__metadata__: expected strings");
+    expect_refused(st_write(in_folder("a"), twice, 1, keys, 2), "expected each name of an object once, found \"k\"");
+    folder_expect("a", "old");
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+START_TEST(a_full_disk_leaves_the_old_file)
+{
+    static real large[10000];
+    StEntry small = { "x", SHAPE(6), numbers };
+    StEntry entries[] = { { "x", SHAPE(10000), large }, { "y", SHAPE(10000), large } };
+    expect_done(st_write(in_folder("a"), &small, 1, NULL, 0));
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = { 50000, 50000 };
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    expect_refused(st_write(in_folder("a"), entries, 2, NULL, 0), "a: cannot be written: File too large");
+    SafeTensors *st = open_good(in_folder("a"));
+    ck_assert_uint_eq(st_find(st, "x")->numel, 6);
+    st_close(st);
+    ck_assert_int_eq(folder_count(), 1);
+}
+END_TEST
+
+/* ---- every call and every request fails once --------------------------------------------------------------------- */
+
+/* Reads what is there (a tensor x, of 1 or 2 numbers), and replaces it by x of 2 numbers. */
+static bool read_and_write(void)
+{
+    real values[2];
+    SafeTensors *st = st_open(in_folder("a"));
+    bool done = st && st_read_reals(st, st_find(st, "x"), values);
+    st_close(st);
+    StEntry entry = { "x", SHAPE(2), numbers };
+    return done && st_write(in_folder("a"), &entry, 1, NULL, 0);
+}
+
+static void read_and_write_or_not(void)
+{
+    read_and_write();
+}
+
+START_TEST(each_failing_call_is_told)
+{
+    if (!io_faults_work()) return;
+    bool hit = true;
+    for (int64_t n = 0; hit; n++) {
+        StEntry entry = { "x", SHAPE(1), numbers };
+        expect_done(st_write(in_folder("a"), &entry, 1, NULL, 0));
+        int open = io_faults_open();
+        io_faults_at(n, _i);
+        bool done = read_and_write();
+        hit = io_faults_hit();
+        io_faults_at(-1, false);
+        ck_assert_int_eq(io_faults_open(), open);
+        ck_assert_int_eq(folder_count(), 1);
+        if (!done) expect_refused(done, "/a: ");
+        ck_assert(hit || done);
+        bool replaced = done || strstr(ag_error(), "a: was replaced, but may not be on the disk yet: ");
+        SafeTensors *st = open_good(in_folder("a"));
+        ck_assert_uint_eq(st_find(st, "x")->numel, replaced ? 2 : 1);
+        st_close(st);
+    }
+}
+END_TEST
+
+START_TEST(missing_memory_leaves_nothing)
+{
+    StEntry entry = { "x", SHAPE(2), numbers };
+    expect_done(st_write(in_folder("a"), &entry, 1, NULL, 0));
+    int64_t requests = faults_everywhere(read_and_write_or_not, _i);
+    if (faults_work()) ck_assert_int_gt(requests, 8);
+    ck_assert_int_eq(folder_count(), 1);
+    ck_assert(read_and_write());
+}
+END_TEST
+
+Suite *safetensors_suite(void)
+{
+    Suite *suite = suite_create("safetensors");
+    TCase *t = tcase_create("safetensors");
+    tcase_add_checked_fixture(t, folder_make, folder_remove);
+    tcase_add_test(t, all_types_are_read);
+    tcase_add_test(t, shapes_and_metadata_are_read);
+    tcase_add_test(t, other_types_are_no_reals);
+    tcase_add_test(t, every_half_is_its_number);
+    tcase_add_test(t, large_files_are_read);
+    tcase_add_test(t, every_start_of_a_file_is_refused);
+    tcase_add_test(t, what_is_written_comes_back);
+    tcase_add_test(t, what_could_not_be_read_is_not_written);
+    tcase_add_test(t, a_full_disk_leaves_the_old_file);
+    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
+    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    suite_add_tcase(suite, t);
+    return suite;
+}

@@ -1,0 +1,255 @@
+/* test_text.c: UTF-8 in files, vocabularies of characters and of words. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faults.h"
+#include "folder.h"
+#include "kaeru/text.h"
+#include "misuse.h"
+#include "suites.h"
+#include "utf8.h"
+
+static const char sample[] = "caf\u00e9 \u4e2d\u6587\n\U0001f600 caf\u00e9.";
+
+START_TEST(texts_are_opened)
+{
+    folder_write("a", sample, strlen(sample));
+    Text text;
+    expect_done(text_open(&text, in_folder("a")));
+    ck_assert_uint_eq(text.size, strlen(sample));
+    ck_assert(memcmp(text.bytes, sample, text.size) == 0);
+    text_close(&text);
+    text_close(&text);
+    folder_write("empty", "", 0);
+    expect_done(text_open(&text, in_folder("empty")));
+    ck_assert_uint_eq(text.size, 0);
+    text_close(&text);
+    folder_write("b", "0123456789caf\xe9", 14);
+    expect_refused(text_open(&text, in_folder("b")), "b: byte 13: expected UTF-8, found byte 0xE9");
+    expect_refused(text_open(&text, in_folder("none")), "none: cannot be opened: No such file");
+    text_close(&text);
+}
+END_TEST
+
+START_TEST(characters_are_walked)
+{
+    static const uint32_t expected[] = {
+        'c', 'a', 'f', 0xe9, ' ', 0x4e2d, 0x6587, '\n', 0x1f600, ' ', 'c', 'a', 'f', 0xe9, '.',
+    };
+    size_t n = strlen(sample), k = 0;
+    for (size_t i = 0; i < n; k++) {
+        uint32_t code;
+        int length = text_next(sample + i, n - i, &code);
+        ck_assert_int_gt(length, 0);
+        ck_assert_uint_eq(code, expected[k]);
+        i += (size_t)length;
+    }
+    ck_assert_uint_eq(k, sizeof expected / sizeof *expected);
+}
+END_TEST
+
+/* ---- characters -------------------------------------------------------------------------------------------------- */
+
+static void check_char_vocab(const CharVocab *v)
+{
+    static const int32_t expected[] = { 4, 3, 5, 6, 1, 7, 8, 0, 9, 1, 4, 3, 5, 6, 2 };
+    size_t count, n;
+    ck_assert_int_eq(char_vocab_size(v), 10);                       /* \n, space, ., a, c, f, and four more */
+    int32_t *ids = char_vocab_encode(v, sample, strlen(sample), &count);
+    ck_assert_msg(ids != NULL, "%s", ag_error());
+    ck_assert_uint_eq(count, sizeof expected / sizeof *expected);
+    ck_assert(memcmp(ids, expected, sizeof expected) == 0);
+    char *text = char_vocab_decode(v, ids, count, &n);
+    ck_assert_str_eq(text, sample);
+    ck_assert_uint_eq(n, strlen(sample));
+    ag_free(text);
+    ag_free(ids);
+}
+
+START_TEST(characters_have_ids_in_order)
+{
+    CharVocab *v = char_vocab_new(sample, strlen(sample));
+    check_char_vocab(v);
+    expect_done(char_vocab_save(v, in_folder("v.json")));
+    char_vocab_free(v);
+    folder_expect("v.json", "{\"\\n\":0,\" \":1,\".\":2,\"a\":3,\"c\":4,\"f\":5,\"\u00e9\":6,\"\u4e2d\":7,\"\u6587\":8,"
+                  "\"\U0001f600\":9}");
+    v = char_vocab_open(in_folder("v.json"));
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    check_char_vocab(v);
+    char_vocab_free(v);
+}
+END_TEST
+
+START_TEST(all_characters_can_be_in_a_vocabulary)
+{
+    enum { CODES = 0x110000 - 0x800 };
+    char *text = malloc(4 * CODES);
+    size_t n = 0, count, back;
+    for (uint32_t code = 0; code < 0x110000; code++) {
+        if (code >= 0xd800 && code < 0xe000) continue;
+        n += (size_t)utf8_encode(code, text + n);
+    }
+    CharVocab *v = char_vocab_new(text, n);
+    ck_assert_int_eq(char_vocab_size(v), CODES);
+    int32_t *ids = char_vocab_encode(v, text, n, &count);
+    ck_assert_uint_eq(count, CODES);
+    for (int32_t i = 0; i < CODES; i++) ck_assert_int_eq(ids[i], i);
+    char *decoded = char_vocab_decode(v, ids, count, &back);
+    ck_assert(back == n && memcmp(decoded, text, n) == 0);
+    ag_free(decoded);
+    ag_free(ids);
+    char_vocab_free(v);
+    free(text);
+}
+END_TEST
+
+START_TEST(unknown_characters_are_refused)
+{
+    CharVocab *v = char_vocab_new("abc\u00e9", 5);
+    size_t n;
+    expect_refused(char_vocab_encode(v, "aabd", 4, &n) != NULL, "\"d\" (U+0064) at byte 3 is not in the vocabulary");
+    expect_refused(char_vocab_encode(v, "a\U0001f600", 5, &n) != NULL, "(U+1F600) at byte 1 is not in the vocabulary");
+    expect_refused(char_vocab_encode(v, "a\nb", 3, &n) != NULL, "\"\\x0A\" (U+000A) at byte 1");
+    expect_refused(char_vocab_encode(v, "\u00e9\xc3", 3, &n) != NULL, "byte 2: expected UTF-8, found byte 0xC3");
+    int32_t too_large[] = { 0, 4 }, negative[] = { -1 };
+    expect_refused(char_vocab_decode(v, too_large, 2, &n) != NULL, "id 4 at place 1 is not in the vocabulary of 4");
+    expect_refused(char_vocab_decode(v, negative, 1, &n) != NULL, "id -1 at place 0");
+    expect_refused(char_vocab_new("a\xff", 2) != NULL, "the text: byte 1: expected UTF-8, found byte 0xFF");
+    char_vocab_free(v);
+    v = char_vocab_new("", 0);
+    ck_assert_int_eq(char_vocab_size(v), 0);
+    expect_refused(char_vocab_encode(v, "\0", 1, &n) != NULL, "\"\\x00\" (U+0000) at byte 0 is not in the vocabulary");
+    char_vocab_free(v);
+}
+END_TEST
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static void check_words(const WordVocab *v, const char *const *words, int32_t n)
+{
+    ck_assert_int_eq(word_vocab_size(v), n);
+    for (int32_t i = 0; i < n; i++) {
+        ck_assert_str_eq(word_vocab_word(v, i), words[i]);
+        ck_assert_int_eq(word_vocab_find(v, words[i], strlen(words[i])), i);
+    }
+    ck_assert_ptr_null(word_vocab_word(v, n));
+    ck_assert_ptr_null(word_vocab_word(v, -1));
+}
+
+static const char story[] = "b a  b\tc\n\nb <unk> \u00e9 a\u3000d\u00a0\u00e9 once <s>\u2028<s>";
+
+START_TEST(words_have_ids_by_count)
+{
+    static const char *const all[] = { "<s>", "</s>", "<blank>", "<unk>", "b", "a", "\u00e9", "c", "d", "once" };
+    WordVocab *v = word_vocab_new(story, strlen(story), 1);
+    check_words(v, all, 10);
+    word_vocab_free(v);
+    v = word_vocab_new(story, strlen(story), 2);
+    check_words(v, all, 7);
+    expect_done(word_vocab_save(v, in_folder("v.json")));
+    word_vocab_free(v);
+    folder_expect("v.json", "{\"<s>\":0,\"</s>\":1,\"<blank>\":2,\"<unk>\":3,\"b\":4,\"a\":5,\"\u00e9\":6}");
+    v = word_vocab_open(in_folder("v.json"));
+    ck_assert_msg(v != NULL, "%s", ag_error());
+    check_words(v, all, 7);
+    word_vocab_free(v);
+    v = word_vocab_new(" \n", 2, 1);
+    check_words(v, all, 4);
+    word_vocab_free(v);
+    expect_refused(word_vocab_new("a \xff", 3, 1) != NULL, "the text: byte 2: expected UTF-8, found byte 0xFF");
+}
+END_TEST
+
+START_TEST(words_are_encoded_and_decoded)
+{
+    WordVocab *v = word_vocab_new(story, strlen(story), 2);
+    static const int32_t expected[] = { 5, WORD_UNKNOWN, 4, WORD_START, WORD_UNKNOWN };
+    size_t count, n;
+    const char *text = "  a x\u2003b <s> \xff ";
+    int32_t *ids = word_vocab_encode(v, text, strlen(text), &count);
+    ck_assert_uint_eq(count, 5);
+    ck_assert(memcmp(ids, expected, sizeof expected) == 0);
+    char *back = word_vocab_decode(v, ids, count, &n);
+    ck_assert_str_eq(back, "a <unk> b <s> <unk>");
+    ck_assert_uint_eq(n, strlen(back));
+    ag_free(back);
+    ag_free(ids);
+    back = word_vocab_decode(v, NULL, 0, &n);
+    ck_assert_str_eq(back, "");
+    ag_free(back);
+    ids = word_vocab_encode(v, " ", 1, &count);
+    ck_assert_uint_eq(count, 0);
+    ag_free(ids);
+    int32_t too_large[] = { 7 };
+    expect_refused(word_vocab_decode(v, too_large, 1, &n) != NULL, "id 7 at place 0 is not in the vocabulary of 7");
+    word_vocab_free(v);
+}
+END_TEST
+
+START_TEST(many_words_are_counted)
+{
+    enum { WORDS = 30000 };
+    char *text = malloc(WORDS * 20), *p = text;
+    for (int i = 0; i < WORDS; i++) p += sprintf(p, "w%d ", i);
+    for (int i = 0; i < WORDS; i += 3) p += sprintf(p, "w%d\n", i);
+    WordVocab *v = word_vocab_new(text, (size_t)(p - text), 2);
+    ck_assert_int_eq(word_vocab_size(v), 4 + WORDS / 3);
+    ck_assert_int_eq(word_vocab_find(v, "w29997", 6) > WORD_UNKNOWN, 1);
+    ck_assert_int_eq(word_vocab_find(v, "w29998", 6), WORD_UNKNOWN);
+    ck_assert_str_eq(word_vocab_word(v, 4), "w0");
+    ck_assert_str_eq(word_vocab_word(v, 5), "w10002");
+    word_vocab_free(v);
+    free(text);
+}
+END_TEST
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static void use_vocabularies(void)
+{
+    size_t n, count;
+    Text text;
+    if (text_open(&text, in_folder("a"))) text_close(&text);
+    CharVocab *characters = char_vocab_new(sample, strlen(sample));
+    char_vocab_save(characters, in_folder("c.json"));
+    char_vocab_free(characters);
+    characters = char_vocab_open(in_folder("c.json"));
+    ag_free(char_vocab_encode(characters, sample, strlen(sample), &n));
+    char_vocab_free(characters);
+    WordVocab *words = word_vocab_new(story, strlen(story), 1);
+    word_vocab_save(words, in_folder("w.json"));
+    word_vocab_free(words);
+    words = word_vocab_open(in_folder("w.json"));
+    ag_free(word_vocab_encode(words, story, strlen(story), &count));
+    ag_free(word_vocab_decode(words, (int32_t[]){ 1, 2 }, 2, &n));
+    word_vocab_free(words);
+}
+
+START_TEST(missing_memory_leaves_nothing)
+{
+    folder_write("a", sample, strlen(sample));
+    int64_t requests = faults_everywhere(use_vocabularies, _i);
+    if (faults_work()) ck_assert_int_gt(requests, 20);
+    ck_assert_int_eq(folder_count(), 3);
+}
+END_TEST
+
+Suite *text_suite(void)
+{
+    Suite *suite = suite_create("text");
+    TCase *t = tcase_create("text");
+    tcase_add_checked_fixture(t, folder_make, folder_remove);
+    tcase_add_test(t, texts_are_opened);
+    tcase_add_test(t, characters_are_walked);
+    tcase_add_test(t, characters_have_ids_in_order);
+    tcase_add_test(t, all_characters_can_be_in_a_vocabulary);
+    tcase_add_test(t, unknown_characters_are_refused);
+    tcase_add_test(t, words_have_ids_by_count);
+    tcase_add_test(t, words_are_encoded_and_decoded);
+    tcase_add_test(t, many_words_are_counted);
+    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    suite_add_tcase(suite, t);
+    return suite;
+}
