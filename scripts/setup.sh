@@ -128,7 +128,7 @@ install_by_apt() {
         _sudo=sudo
         say "Installing with sudo: $*"
     else
-        ask_to_install apt-get install --no-install-recommends "$@"
+        ask_to_install su -c "'apt-get update && apt-get install --no-install-recommends $*'"
         return 0
     fi
     _log=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
@@ -139,7 +139,7 @@ install_by_apt() {
         return 0
     fi
     say ""
-    grep -E '^(E:|W:|Err:|sudo:|.* sudoers)' "$_log" | tail -n 8 >&2
+    grep -E '^(E:|W:|Err:|sudo:|.* sudoers)' "$_log" | awk '!seen[$0]++' | head -n 8 >&2
     say ""
     rm -f "$_log"
     [ -n "$_must" ] || { say "Going on without:$_missing."; return 0; }
