@@ -15,22 +15,48 @@ typedef struct {
     float value;
     void *out;
     const float *dy, *y;
-    Rows rows;
+    const KWalk *walk;
     const void *a, *b;
+    Flat flat_a, flat_b;
     size_t size_a, size_b;
     Piece *piece;
 } Job;
 
-static void job_range(void *arg, int64_t begin, int64_t end)
+static void job_rows(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
-    PATH(walk_pieces)(&j->rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
+    Rows rows = walk_rows(j->walk);
+    PATH(walk_pieces)(&rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
+}
+
+/* An array that is read from item `begin` on as it lies; its first item alone, if `single`. */
+static Operand flat_operand(const void *p, size_t size, Flat flat, int64_t begin, float copies[W])
+{
+    if (!p)
+        return (Operand){ NULL, 0 };
+    if (flat == FLAT_DENSE)
+        return (Operand){ (const char *)p + begin * (int64_t)size, -1 };
+    if (size == 1)
+        memset(copies, *(const uint8_t *)p, W);
+    else
+        vstore(copies, vset(*(const float *)p));
+    return (Operand){ copies, 0 };
+}
+
+static void job_flat(void *arg, int64_t begin, int64_t end)
+{
+    const Job *j = arg;
+    float a[W], b[W];
+    j->piece(j, begin, end - begin, flat_operand(j->a, j->size_a, j->flat_a, begin, a),
+             flat_operand(j->b, j->size_b, j->flat_b, begin, b));
 }
 
 static void job_run(Job *j, const KWalk *walk, int64_t grain)
 {
-    j->rows = walk_rows(walk);
-    k_parallel(j->rows.rows * j->rows.n, grain, job_range, j);
+    j->walk = walk;
+    j->flat_a = j->a ? walk_flat(walk, walk->a) : FLAT_DENSE;
+    j->flat_b = j->b ? walk_flat(walk, walk->b) : FLAT_DENSE;
+    k_parallel(walk_items(walk), grain, j->flat_a == FLAT_NO || j->flat_b == FLAT_NO ? job_rows : job_flat, j);
 }
 
 #define A LOAD_OPERAND(a)

@@ -46,6 +46,29 @@ static inline Rows walk_rows(const KWalk *w)
     return r;
 }
 
+/* Whether strides are those of a dense array, or all 0; then the walk needs no rows. */
+typedef enum { FLAT_DENSE, FLAT_SINGLE, FLAT_NO } Flat;
+
+static inline Flat walk_flat(const KWalk *w, const int64_t *stride)
+{
+    bool dense = true, single = true;
+    int64_t below = 1;
+    for (int d = w->ndim - 1; d >= 0; d--) {
+        dense = dense && (stride[d] == below || w->dim[d] == 1);
+        single = single && (stride[d] == 0 || w->dim[d] == 1);
+        below *= w->dim[d];
+    }
+    return dense ? FLAT_DENSE : single ? FLAT_SINGLE : FLAT_NO;
+}
+
+static inline int64_t walk_items(const KWalk *w)
+{
+    int64_t n = 1;
+    for (int d = 0; d < w->ndim; d++)
+        n *= w->dim[d];
+    return n;
+}
+
 /* Where a row begins in both arrays, and its number in each outer dimension. */
 typedef struct { int64_t a, b, index[K_DIMS]; } RowPlace;
 
