@@ -7,12 +7,6 @@
 #define TEXT(x) TEXT_(x)
 #define TABLE PATH(path)
 
-/* Until gemm.c takes its place. */
-void PATH(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
-{
-    ref_gemm(shape, c, a, b);
-}
-
 extern const KPath TABLE;
 const KPath TABLE = {
     .name = TEXT(KERNEL_PATH),

@@ -1,0 +1,304 @@
+/* gemm.c: the matrix product C = op(A) op(B), with what is fused to it.
+ *
+ * Goto and van de Geijn (2008) is the pattern. k is cut into blocks of K_GEMM_BLOCK, as kernels.h promises. Of each block,
+ * all rows of A that a thread has are packed (into its outer cache), then B is packed GROUP columns at a time (into its
+ * inner cache), and every tile of A meets every sliver of the group: the tile's part of A stays in the innermost cache
+ * while the group streams by, and C is walked along its rows.
+ *
+ * Packing pays where what is packed is read several times. A product of at most MR rows reads A and B in place; with one
+ * row that is a matrix-vector product at the speed of the memory.
+ *
+ * Threads take rectangles of C, or whole matrices of a batch; k is never cut among them, so they cannot change a bit. */
+#include "gemm_pack.h"
+#include "gemm_tile.h"
+#include "scratch.h"
+#include "vmath.h"
+
+enum {
+    BLOCK = K_GEMM_BLOCK,
+    PANEL = 1024,               /* rows of A packed at once, at most */
+    GROUP = 128,                /* columns of B packed at once */
+    DIRECT_COLUMNS = 512,       /* up to so many columns of B, A is read in place, */
+    DIRECT_ROWS = 512,          /* up to so many rows of A, B is; */
+    FAR = 1024,                 /* but not if its rows stand a multiple of this apart, in the same lines of the caches: */
+    FAR_COLUMNS = 128,
+    FAR_ROWS = 28,
+    THREAD_WORK = 1 << 18       /* multiply-adds that are worth a thread */
+};
+
+static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- what follows the product ------------------------------------------------------------------------------------ */
+
+INLINE vf activate(KActivation act, vf x)
+{
+    switch (act) {
+    case K_ACT_NONE:     return x;
+    case K_ACT_RELU:     return vmax(vset(0), x);
+    case K_ACT_GELU:     return vgelu(x);
+    case K_ACT_GELU_ERF: return vgelu_erf(x);
+    }
+    return x;
+}
+
+INLINE void finish_as(KActivation act, int64_t ldc, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
+{
+    for (int64_t i = 0; i < rows; i++, c += ldc) {
+        for (int64_t j = 0; j < columns; j += W) {
+            const int64_t left = min(W, columns - j);
+            vf x = take(c + j, left);
+            if (bias)
+                x = x + take(bias + j, left);
+            if (pre)
+                put(pre + j, x, left);
+            put(c + j, activate(act, x), left);
+        }
+        if (pre)
+            pre += ldc;
+    }
+}
+
+/* Bias and activation of a part of C that was just computed; the pointers point to its first element. */
+static void finish(const KGemm *s, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
+{
+    switch (s->act) {
+    case K_ACT_NONE:     finish_as(K_ACT_NONE, s->ldc, rows, columns, c, bias, pre); break;
+    case K_ACT_RELU:     finish_as(K_ACT_RELU, s->ldc, rows, columns, c, bias, pre); break;
+    case K_ACT_GELU:     finish_as(K_ACT_GELU, s->ldc, rows, columns, c, bias, pre); break;
+    case K_ACT_GELU_ERF: finish_as(K_ACT_GELU_ERF, s->ldc, rows, columns, c, bias, pre); break;
+    }
+}
+
+static bool has_finish(const KGemm *s) { return s->bias || s->pre || s->act != K_ACT_NONE; }
+
+INLINE const float *shift(const float *p, int64_t by) { return p ? p + by : NULL; }
+INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL; }
+
+/* ---- at most MR rows --------------------------------------------------------------------------------------------- */
+
+/* The kernel for the columns from `left` of the end, and how many of them it does. */
+static TileKernel *kernel_for(const KGemm *s, int64_t left, int *vecs, int *last)
+{
+    *vecs = 1;
+    *last = (int)min(W, left);
+    if (s->tb)
+        return by_columns[s->m - 1];
+    if (left < W)
+        return by_rows_cut[s->m - 1];
+    *last = W;
+    if (s->m <= WIDE_ROWS && left >= wide_vecs[s->m - 1] * W) {
+        *vecs = wide_vecs[s->m - 1];
+        return wide[s->m - 1];
+    }
+    *vecs = (int)min(NV, left / W);
+    return by_rows[!s->ta][s->m - 1][*vecs - 1];
+}
+
+static void multiply_few_rows(const KGemm *s, float *c, const float *a, const float *b)
+{
+    Tile t = { .a_row = s->ta ? 1 : s->lda, .a_k = s->ta ? s->lda : 1, .ldb = s->ldb, .ldc = s->ldc };
+    const int64_t b_column = s->tb ? s->ldb : 1, b_k = s->tb ? 1 : s->ldb;
+    for (int64_t j = 0, columns; j < s->n; j += columns) {
+        int vecs;
+        TileKernel *kernel = kernel_for(s, s->n - j, &vecs, &t.last);
+        columns = (vecs - 1) * W + t.last;
+        t.c = c + j;
+        t.add = s->add;
+        int64_t p = 0;
+        do {                                        /* once even if k is 0 */
+            t.k = min(BLOCK, s->k - p);
+            t.a = a + p * t.a_k;
+            t.b = b + j * b_column + p * b_k;
+            kernel(&t);
+            t.add = true;
+            p += BLOCK;
+        } while (p < s->k);
+        if (has_finish(s))
+            finish(s, s->m, columns, c + j, shift(s->bias, j), shift_out(s->pre, j));
+    }
+}
+
+/* ---- more rows --------------------------------------------------------------------------------------------------- */
+
+/* Where packed blocks go. Without `panel`, A is read in place. */
+typedef struct { float *panel, *group; int64_t columns; } Buffers;
+
+/* The tiles of m rows with n columns of B, which lie packed or, with b_packed false, in rows of s->ldb. */
+static void multiply_group(const KGemm *s, Tile t, int64_t m, int64_t n, bool a_packed, bool b_packed, const float *bias,
+                           float *pre, bool last_block)
+{
+    const Cut cut = cut_rows(m);
+    const float *b = t.b;
+    float *c = t.c;
+    for (int i = 0; i < cut.tiles; i++) {
+        const int rows = rows_of(cut, i);
+        TileKernel *const *kernels = by_rows[!a_packed && !s->ta][rows - 1];
+        if (a_packed)
+            t.a_row = 1, t.a_k = rows;
+        for (int64_t j = 0, columns; j < n; j += columns) {
+            columns = min(NR, n - j);
+            if (!b_packed && columns > W)
+                columns -= columns % W;             /* whole vectors; the cut one comes next */
+            const int64_t vecs = (columns + W - 1) / W;
+            t.last = (int)(columns - (vecs - 1) * W);
+            t.b = b + (b_packed ? j * t.k : j);
+            t.ldb = b_packed ? vecs * W : s->ldb;
+            t.c = c + j;
+            (t.last < W && !b_packed ? by_rows_cut[rows - 1] : kernels[vecs - 1])(&t);
+            if (last_block)
+                finish(s, rows, columns, t.c, shift(bias, j), shift_out(pre, j));
+        }
+        t.a += a_packed ? rows * t.k : rows * t.a_row;
+        c += rows * s->ldc;
+        pre = shift_out(pre, rows * s->ldc);
+    }
+}
+
+static void multiply_with(Buffers to, const KGemm *s, float *c, const float *a, const float *b)
+{
+    const int64_t a_row = s->ta ? 1 : s->lda, a_k = s->ta ? s->lda : 1;
+    const int64_t b_column = s->tb ? s->ldb : 1, b_k = s->tb ? 1 : s->ldb;
+    const bool pack_rows = to.panel && s->n > (s->lda % FAR == 0 ? FAR_COLUMNS : DIRECT_COLUMNS);
+    const bool pack_columns = s->tb || s->m > (s->ldb % FAR == 0 ? FAR_ROWS : DIRECT_ROWS);
+    const int64_t group = pack_columns ? to.columns : GROUP;
+    for (int64_t i = 0; i < s->m; i += PANEL) {
+        const int64_t m = min(PANEL, s->m - i);
+        int64_t p = 0;
+        do {                                        /* once even if k is 0 */
+            const int64_t k = min(BLOCK, s->k - p);
+            const bool finishing = p + k == s->k && has_finish(s);
+            const float *rows = a + i * a_row + p * a_k;
+            if (pack_rows)
+                pack_a(to.panel, s, rows, m, k);
+            for (int64_t j = 0; j < s->n; j += group) {
+                const int64_t n = min(group, s->n - j);
+                const float *columns = b + j * b_column + p * b_k;
+                if (pack_columns)
+                    pack_b(to.group, s, columns, n, k);
+                Tile t = { .a = pack_rows ? to.panel : rows, .a_row = a_row, .a_k = a_k,
+                           .b = pack_columns ? to.group : columns, .c = c + i * s->ldc + j, .ldc = s->ldc, .k = k,
+                           .add = s->add || p > 0 };
+                multiply_group(s, t, m, n, pack_rows, pack_columns, shift(s->bias, j), shift_out(s->pre, i * s->ldc + j),
+                               finishing);
+            }
+            p += BLOCK;
+        } while (p < s->k);
+    }
+}
+
+/* Without scratch memory: one sliver of B at a time, packed here. */
+__attribute__((noinline)) static void multiply_without_memory(const KGemm *s, float *c, const float *a, const float *b)
+{
+    _Alignas(64) float sliver[NR * BLOCK];
+    multiply_with((Buffers){ NULL, sliver, NR }, s, c, a, b);
+}
+
+static void multiply(const KGemm *s, float *c, const float *a, const float *b)
+{
+    enum { PANEL_FLOATS = PANEL * BLOCK + 64, GROUP_FLOATS = GROUP * BLOCK };
+    if (s->m <= MR) {
+        multiply_few_rows(s, c, a, b);
+        return;
+    }
+    float *scratch = k_scratch((PANEL_FLOATS + GROUP_FLOATS) * sizeof(float));
+    if (scratch)
+        multiply_with((Buffers){ scratch + GROUP_FLOATS, scratch, GROUP }, s, c, a, b);
+    else
+        multiply_without_memory(s, c, a, b);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+/* Each matrix of the batch is cut into `down` by `across` rectangles. */
+typedef struct { const KGemm *s; float *c; const float *a, *b; int64_t down, across; } Job;
+
+static void multiply_rectangles(void *arg, int64_t begin, int64_t end)
+{
+    const Job *job = arg;
+    for (int64_t item = begin; item < end; item++) {
+        KGemm s = *job->s;
+        const int64_t matrix = item / (job->down * job->across), inside = item % (job->down * job->across);
+        const int64_t down = inside / job->across, across = inside % job->across;
+        const int64_t i = s.m * down / job->down, j = (s.n + NR - 1) / NR * across / job->across * NR;
+        const int64_t next_j = (s.n + NR - 1) / NR * (across + 1) / job->across * NR;
+        s.m = s.m * (down + 1) / job->down - i;
+        s.n = min(s.n, next_j) - j;
+        s.bias = shift(s.bias, j);
+        s.pre = shift_out(s.pre, matrix * s.step_c + i * s.ldc + j);
+        if (s.m > 0 && s.n > 0)
+            multiply(&s, job->c + matrix * s.step_c + i * s.ldc + j,
+                     job->a + matrix * s.step_a + (s.ta ? i : i * s.lda), job->b + matrix * s.step_b + (s.tb ? j * s.ldb : j));
+    }
+}
+
+/* Cuts a matrix into `parts` rectangles, or some fewer, so that the slowest thread has least to do. */
+static void cut_matrix(Job *job, int64_t parts)
+{
+    const int64_t slivers = (job->s->n + NR - 1) / NR;
+    int64_t least = INT64_MAX;
+    for (int64_t down = 1; down <= parts; down++) {
+        const int64_t across = min(slivers, parts / down);
+        const int64_t rows = (job->s->m + down - 1) / down, slivers_wide = (slivers + across - 1) / across;
+        const int64_t cost = 8 * rows * slivers_wide + 2 * rows + 2 * NR * slivers_wide;         /* the last two: packing */
+        if (cost < least) {
+            least = cost;
+            job->down = down;
+            job->across = across;
+        }
+    }
+}
+
+/* Multiply-adds of one matrix; with few rows it is reading B that takes the time. */
+static double work_of(const KGemm *s) { return (double)(s->m + 4) * (double)s->n * (double)s->k; }
+
+static void multiply_batch(const KGemm *s, float *c, const float *a, const float *b)
+{
+    const double work = work_of(s), enough = THREAD_WORK;
+    if (s->batch == 1 && work < 2 * enough) {
+        multiply(s, c, a, b);
+        return;
+    }
+    Job job = { s, c, a, b, 1, 1 };
+    const int64_t threads = k_threads();
+    if (s->batch % threads != 0 && s->batch < 4 * threads)
+        cut_matrix(&job, (int64_t)fmax(1, fmin((double)threads, work / enough)));
+    const int64_t items = s->batch * job.down * job.across;
+    k_parallel(items, (int64_t)fmin(ceil(enough / (work / (double)(job.down * job.across) + 1)), (double)items),
+               multiply_rectangles, &job);
+}
+
+/* A single column is a row of the transposed product. */
+static KGemm transposed(KGemm s)
+{
+    KGemm t = s;
+    t.ta = !s.tb, t.lda = s.ldb, t.step_a = s.step_b;
+    t.tb = !s.ta, t.ldb = s.lda, t.step_b = s.step_a;
+    t.m = s.n, t.n = s.m;
+    return t;
+}
+
+void PATH(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
+{
+    KGemm s = *shape;
+    if (s.batch <= 0 || s.m <= 0 || s.n <= 0 || (s.k <= 0 && s.add))
+        return;
+    if (s.batch > 1 && s.step_b == 0 && !s.ta && s.step_a == s.m * s.lda && s.step_c == s.m * s.ldc) {
+        s.m *= s.batch;                             /* one tall matrix */
+        s.batch = 1;
+    }
+    const bool column = s.n == 1 && s.ldc == 1 && !s.bias;
+    if (column) {
+        const real *other = a;
+        a = b;
+        b = other;
+        s = transposed(s);
+    }
+    if (s.step_c != 0 || s.batch == 1) {
+        multiply_batch(&s, c, a, b);
+        return;
+    }
+    const int64_t batch = s.batch;                  /* all into one C, one after the other */
+    s.batch = 1;
+    for (int64_t i = 0; i < batch; i++)
+        multiply_batch(&s, c, a + i * s.step_a, b + i * s.step_b);
+}

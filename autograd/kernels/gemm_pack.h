@@ -1,0 +1,91 @@
+/* gemm_pack.h: copies blocks of A and B into the order in which a tile reads them.
+ *
+ * A packed block of A holds its tiles one after the other, each k columns of the tile's rows; a packed block of B its
+ * slivers of NR columns (the last one as many vectors as it needs), each k rows. Rows of the source are read as long as
+ * they are, for memory gives long pieces faster than short ones. */
+#ifndef KAERU_GEMM_PACK_H
+#define KAERU_GEMM_PACK_H
+
+#include "gemm_tile.h"
+
+/* m rows cut into tiles of base + 1 rows, the first `longer` of them, and base rows, the others. */
+typedef struct { int tiles, base, longer; } Cut;
+
+INLINE Cut cut_rows(int64_t m)
+{
+    int tiles = (int)((m + MR - 1) / MR);
+    return (Cut){ tiles, (int)(m / tiles), (int)(m % tiles) };
+}
+
+INLINE int rows_of(Cut cut, int tile) { return cut.base + (tile < cut.longer); }
+
+/* to[p * step + i] = from[i * ld + p], i < rows <= W. Writes whole vectors: what is behind `rows` is for the next p to
+ * write over, so the buffer must be W longer than it seems. */
+INLINE void pack_transposed(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
+{
+    int64_t p = 0;
+    for (; p + 4 <= k; p += 4) {
+        vf column[4];
+        load_4_columns(column, from + p, ld, rows);
+        for (int q = 0; q < 4; q++)
+            vstore(to + (p + q) * step, column[q]);
+    }
+    for (; p < k; p++)
+        vstore(to + p * step, load_column(from + p, ld, rows));
+}
+
+/* to[t * rows * k + p * rows + i] = from[p * ld + t * rows + i], t < count, i < rows <= W. Writes whole vectors, too. */
+INLINE void pack_across(float *to, const float *from, int64_t ld, int64_t rows, int64_t count, int64_t k)
+{
+    for (int64_t p = 0; p < k - 1; p++, from += ld)
+        for (int64_t t = 0; t < count; t++) {
+            __builtin_prefetch(from + 8 * ld + t * rows);
+            vstore(to + t * rows * k + p * rows, take(from + t * rows, rows));
+        }
+    for (int64_t t = 0; t < count; t++)             /* behind these stands the next tile */
+        vstore_n(to + t * rows * k + (k - 1) * rows, take(from + t * rows, rows), rows);
+}
+
+/* m rows of op(A), k columns of them. */
+static void pack_a(float *to, const KGemm *s, const float *a, int64_t m, int64_t k)
+{
+    enum { TILES_AT_ONCE = 8 };                     /* for those of more tiles may be the same lines of the cache */
+    const Cut cut = cut_rows(m);
+    for (int t = 0, count; t < cut.tiles; t += count) {
+        const int64_t rows = rows_of(cut, t);
+        count = 1;
+        if (s->ta) {
+            const int alike = (t < cut.longer ? cut.longer : cut.tiles) - t;
+            count = alike < TILES_AT_ONCE ? alike : TILES_AT_ONCE;
+            pack_across(to, a, s->lda, rows, count, k);
+            a += count * rows;
+        } else {
+            pack_transposed(to, rows, a, s->lda, rows, k);
+            a += rows * s->lda;
+        }
+        to += count * rows * k;
+    }
+}
+
+/* n columns of op(B), k rows of them. */
+static void pack_b(float *to, const KGemm *s, const float *b, int64_t n, int64_t k)
+{
+    if (s->tb) {
+        for (int64_t j = 0; j < n; j += W) {
+            const int64_t inside = j % NR, left = n - (j - inside);
+            const int64_t width = left < NR ? (left + W - 1) / W * W : NR;
+            pack_transposed(to + (j - inside) * k + inside, width, b + j * s->ldb, s->ldb, n - j < W ? n - j : W, k);
+        }
+        return;
+    }
+    const int64_t whole = n / NR * NR, rest = n - whole, width = (rest + W - 1) / W * W;
+    for (int64_t p = 0; p < k; p++, b += s->ldb) {
+        for (int64_t j = 0; j < whole; j += NR)
+            for (int v = 0; v < NR; v += W)
+                vstore(to + j * k + p * NR + v, vload(b + j + v));
+        for (int64_t j = 0; j < rest; j += W)
+            vstore(to + whole * k + p * width + j, rest - j < W ? vload_n(b + whole + j, rest - j) : vload(b + whole + j));
+    }
+}
+
+#endif

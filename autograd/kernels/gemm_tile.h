@@ -1,0 +1,246 @@
+/* gemm_tile.h: the innermost part of the matrix product: a tile of C that fits into the registers.
+ *
+ * A tile is `rows` rows by `vecs` vectors of columns. Each step along k loads vecs vectors of B, broadcasts one element of
+ * A for each row and does rows * vecs fused multiply-adds, each into a register of its own. Fourteen rows by two vectors
+ * keep both multipliers of an AVX-512 core busy (28 independent sums, 16 loads) and leave registers for B and A.
+ *
+ * How many rows a tile has is a compile-time number, for the sums to stay in registers, and any number up to MR is there:
+ * m rows are then cut into tiles of nearly equal height, and no tile computes rows that nobody wants. */
+#ifndef KAERU_GEMM_TILE_H
+#define KAERU_GEMM_TILE_H
+
+#include "simd.h"
+
+#if defined(__AVX512F__)
+enum { MR = 14, NV = 2 };       /* 28 of 32 registers */
+#define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2)
+#elif defined(__AVX2__) && defined(__FMA__)
+enum { MR = 6, NV = 2 };        /* 12 of 16 */
+#define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2)
+#else
+enum { MR = 4, NV = 4 };        /* 16 of NEON's 32 */
+#define EACH_HEIGHT(X) X(1) X(2) X(3) X(4)
+#define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2) X(rows, 3) X(rows, 4)
+#endif
+enum { NR = NV * W, MAX_VECS = 16 };
+
+/* The sums become registers only where every loop over them is written out. */
+#if defined(__clang__)
+#define WRITE_OUT _Pragma("clang loop unroll(full)")
+#define UNROLL_4 _Pragma("clang loop unroll_count(4)")
+#else
+#define WRITE_OUT _Pragma("GCC unroll 16")
+#define UNROLL_4 _Pragma("GCC unroll 4")
+#endif
+
+/* What a tile is made of: op(A)'s element (i, p) is a[i * a_row + p * a_k]. C's last vector has `last` columns. */
+typedef struct {
+    const float *a, *b;
+    float *c;
+    int64_t k, a_row, a_k, ldb, ldc;
+    int last;
+    bool add;
+} Tile;
+
+typedef void TileKernel(const Tile *t);
+
+/* How the elements of A lie, and those of B: rows of whole vectors; rows of which the last vector is cut short; or the
+ * transpose, columns. */
+typedef enum { A_COLUMNS, A_ROWS, A_ANY } FormA;
+typedef enum { B_ROWS, B_ROWS_CUT, B_COLUMNS } FormB;
+
+/* The first n lanes, 1 <= n <= W. Masks cost nothing with AVX-512; elsewhere whole vectors are faster. */
+INLINE vf take(const float *p, int64_t n) { return W < 16 && n == W ? vload(p) : vload_n(p, n); }
+INLINE void put(float *p, vf x, int64_t n)
+{
+    if (W < 16 && n == W)
+        vstore(p, x);
+    else
+        vstore_n(p, x, n);
+}
+
+/* Four columns of W rows of an array, transposed: out[q] holds column q. Rows beyond `rows` repeat the last one. */
+INLINE void load_4_columns(vf out[4], const float *from, int64_t ld, int64_t rows)
+{
+#define QUAD(i) (from + ((i) < rows ? (i) : rows - 1) * ld)
+#if defined(__SSE__)
+    vf in[4];
+    for (int i = 0; i < 4; i++) {
+        __m128 quad = _mm_loadu_ps(QUAD(i));
+#if defined(__AVX512F__)
+        vf four = _mm512_castps128_ps512(quad);
+        four = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(4 + i)), 1);
+        four = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(8 + i)), 2);
+        in[i] = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(12 + i)), 3);
+#elif defined(__AVX2__)
+        in[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(quad), _mm_loadu_ps(QUAD(4 + i)), 1);
+#else
+        in[i] = quad;
+#endif
+    }
+#if defined(__AVX512F__)
+#define SHUFFLE(how) _mm512_##how
+#elif defined(__AVX2__)
+#define SHUFFLE(how) _mm256_##how
+#else
+#define SHUFFLE(how) _mm_##how
+#endif
+    vf low01 = SHUFFLE(unpacklo_ps)(in[0], in[1]), low23 = SHUFFLE(unpacklo_ps)(in[2], in[3]);
+    vf high01 = SHUFFLE(unpackhi_ps)(in[0], in[1]), high23 = SHUFFLE(unpackhi_ps)(in[2], in[3]);
+    out[0] = SHUFFLE(shuffle_ps)(low01, low23, 0x44);
+    out[1] = SHUFFLE(shuffle_ps)(low01, low23, 0xee);
+    out[2] = SHUFFLE(shuffle_ps)(high01, high23, 0x44);
+    out[3] = SHUFFLE(shuffle_ps)(high01, high23, 0xee);
+#undef SHUFFLE
+#else
+    for (int q = 0; q < 4; q++)
+        out[q] = (vf){ QUAD(0)[q], QUAD(1)[q], QUAD(2)[q], QUAD(3)[q] };
+#endif
+#undef QUAD
+}
+
+/* One column of W rows. */
+INLINE vf load_column(const float *from, int64_t ld, int64_t rows)
+{
+    float column[W];
+    for (int i = 0; i < W; i++)
+        column[i] = from[(i < rows ? i : rows - 1) * ld];
+    return vload(column);
+}
+
+/* One step along k. */
+INLINE void multiply_step(vf *sum, int rows, int vecs, const float *a, int64_t a_row, const vf *b)
+{
+    WRITE_OUT
+    for (int i = 0; i < rows; i++) {
+        vf x = vset(a[i * a_row]);
+        WRITE_OUT
+        for (int j = 0; j < vecs; j++)
+            sum[i * vecs + j] = vfma(x, b[j], sum[i * vecs + j]);
+    }
+}
+
+/* Sets sum to the products of all k steps. */
+INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_row, int64_t a_k, bool cut)
+{
+    const float *a = t->a, *b = t->b;
+    UNROLL_4
+    for (int64_t p = t->k; p > 0; p--) {
+        vf row[MAX_VECS];
+        WRITE_OUT
+        for (int j = 0; j < vecs; j++)
+            row[j] = cut && j == vecs - 1 ? vload_n(b + j * W, t->last) : vload(b + j * W);
+        multiply_step(sum, rows, vecs, a, a_row, row);
+        a += a_k;
+        b += t->ldb;
+    }
+}
+
+/* The same with B transposed, one vector of columns. While they are in hand, the next W columns are on their way: with
+ * few rows this runs at the speed of the memory. */
+INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int64_t a_row, int64_t a_k)
+{
+    const float *a = t->a, *b = t->b;
+    const int64_t k = t->k;
+    int64_t p = 0;
+    for (; p + 4 <= k; p += 4) {
+        if (p % 16 == 0)
+            for (int i = 0; i < W; i++)
+                __builtin_prefetch(b + (W + i) * t->ldb + p, 0, 2);
+        vf column[4];
+        load_4_columns(column, b + p, t->ldb, t->last);
+        for (int q = 0; q < 4; q++, a += a_k)
+            multiply_step(sum, rows, 1, a, a_row, &column[q]);
+    }
+    for (; p < k; p++, a += a_k) {
+        vf column = load_column(b + p, t->ldb, t->last);
+        multiply_step(sum, rows, 1, a, a_row, &column);
+    }
+}
+
+INLINE void store_tile(float *c, int64_t ldc, const vf *sum, int rows, int vecs, int64_t last, bool add)
+{
+    WRITE_OUT
+    for (int i = 0; i < rows; i++, c += ldc) {
+        WRITE_OUT
+        for (int j = 0; j < vecs; j++) {
+            const int64_t columns = j < vecs - 1 ? W : last;
+            vf x = sum[i * vecs + j];
+            if (add)
+                x = take(c + j * W, columns) + x;
+            put(c + j * W, x, columns);
+        }
+    }
+}
+
+INLINE void tile(const Tile *t, int rows, int vecs, FormA form_a, FormB form_b)
+{
+    const int64_t a_row = form_a == A_COLUMNS ? 1 : t->a_row, a_k = form_a == A_ROWS ? 1 : t->a_k;
+    const int64_t ldc = t->ldc, last = t->last;
+    const bool add = t->add;
+    float *c = t->c;
+    vf sum[MR * NV];
+    WRITE_OUT
+    for (int i = 0; i < rows; i++)
+        WRITE_OUT
+        for (int j = 0; j < vecs; j++) {
+            sum[i * vecs + j] = vset(0);
+            if (add)
+                __builtin_prefetch(c + i * ldc + j * W, 0, 2);
+        }
+    if (form_b == B_COLUMNS)
+        multiply_columns(sum, t, rows, a_row, a_k);
+    else
+        multiply_rows(sum, t, rows, vecs, a_row, a_k, form_b == B_ROWS_CUT);
+    if (add)
+        store_tile(c, ldc, sum, rows, vecs, last, true);
+    else
+        store_tile(c, ldc, sum, rows, vecs, last, false);
+}
+
+/* ---- the kernels, by height and width ---------------------------------------------------------------------------- */
+
+#define KERNEL_OF(name, rows, vecs, form_a, form_b)             \
+    static void name##_##rows##x##vecs(const Tile *t)           \
+    {                                                           \
+        tile(t, rows, vecs, form_a, form_b);                    \
+    }
+#define KERNELS_OF_SIZE(rows, vecs)                             \
+    KERNEL_OF(columns_by_rows, rows, vecs, A_COLUMNS, B_ROWS)   \
+    KERNEL_OF(rows_by_rows, rows, vecs, A_ROWS, B_ROWS)
+#define KERNELS_OF_HEIGHT(rows)                                 \
+    EACH_WIDTH(KERNELS_OF_SIZE, rows)                           \
+    KERNEL_OF(any_by_rows_cut, rows, 1, A_ANY, B_ROWS_CUT)      \
+    KERNEL_OF(any_by_columns, rows, 1, A_ANY, B_COLUMNS)
+EACH_HEIGHT(KERNELS_OF_HEIGHT)
+
+/* Few rows want more columns: what is read of a row of B is longer then, and memory gives it faster. */
+enum { WIDE_ROWS = 3 };
+static const int wide_vecs[WIDE_ROWS] = { W == 16 ? 16 : 8, W == 8 ? 4 : 8, W == 16 ? 8 : 4 };
+#if defined(__AVX512F__)
+KERNEL_OF(any_by_rows, 1, 16, A_ANY, B_ROWS)
+KERNEL_OF(any_by_rows, 2, 8, A_ANY, B_ROWS)
+KERNEL_OF(any_by_rows, 3, 8, A_ANY, B_ROWS)
+static TileKernel *const wide[WIDE_ROWS] = { any_by_rows_1x16, any_by_rows_2x8, any_by_rows_3x8 };
+#else
+KERNEL_OF(any_by_rows, 1, 8, A_ANY, B_ROWS)
+KERNEL_OF(any_by_rows, 2, 4, A_ANY, B_ROWS)
+KERNEL_OF(any_by_rows, 3, 4, A_ANY, B_ROWS)
+static TileKernel *const wide[WIDE_ROWS] = { any_by_rows_1x8, any_by_rows_2x4, any_by_rows_3x4 };
+#endif
+
+/* [A by columns, by rows][rows - 1][vecs - 1] */
+#define BY_COLUMNS_SIZE(rows, vecs) columns_by_rows_##rows##x##vecs,
+#define BY_ROWS_SIZE(rows, vecs)    rows_by_rows_##rows##x##vecs,
+#define BY_COLUMNS(rows) { EACH_WIDTH(BY_COLUMNS_SIZE, rows) },
+#define BY_ROWS(rows)    { EACH_WIDTH(BY_ROWS_SIZE, rows) },
+static TileKernel *const by_rows[2][MR][NV] = { { EACH_HEIGHT(BY_COLUMNS) }, { EACH_HEIGHT(BY_ROWS) } };
+
+#define CUT(rows) any_by_rows_cut_##rows##x1,
+static TileKernel *const by_rows_cut[MR] = { EACH_HEIGHT(CUT) };
+#define TRANSPOSED(rows) any_by_columns_##rows##x1,
+static TileKernel *const by_columns[MR] = { EACH_HEIGHT(TRANSPOSED) };
+
+#endif

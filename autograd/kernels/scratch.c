@@ -1,0 +1,53 @@
+/* scratch.c: see scratch.h. The memory of a thread that ends is freed through a key of its own; that of the thread that
+ * calls exit(), by a destructor. */
+#include "scratch.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static _Thread_local struct { void *memory; size_t bytes; } mine;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool have_key;
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&key, free) == 0;
+}
+
+/* Without a key the memory of a thread would be lost at its end, so none is given. */
+static void *keep(void *memory, size_t bytes)
+{
+    if (memory && pthread_setspecific(key, memory) != 0) {
+        free(memory);
+        memory = NULL;
+    }
+    mine.memory = memory;
+    mine.bytes = memory ? bytes : 0;
+    return memory;
+}
+
+void *k_scratch(size_t bytes)
+{
+    if (bytes <= mine.bytes)
+        return mine.memory;
+    pthread_once(&once, make_key);
+    if (!have_key)
+        return NULL;
+    free(mine.memory);
+    pthread_setspecific(key, NULL);
+    bytes = (bytes + 4095) / 4096 * 4096;
+    return keep(aligned_alloc(4096, bytes), bytes);
+}
+
+__attribute__((destructor)) static void free_at_exit(void)
+{
+    free(mine.memory);
+    mine.memory = NULL;
+    mine.bytes = 0;
+    if (have_key)
+        pthread_key_delete(key);
+    have_key = false;
+}
