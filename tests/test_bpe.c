@@ -1,0 +1,453 @@
+/* test_bpe.c: byte-pair encoding gives the ids of the library `tokenizers`, learns its merges, and loses no byte. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpe_words.h"
+#include "faults.h"
+#include "files.h"
+#include "folder.h"
+#include "io_faults.h"
+#include "json.h"
+#include "kaeru/bpe.h"
+#include "misuse.h"
+#include "suites.h"
+#include "unicode.h"
+
+#define FIXTURES TEST_FIXTURES "/bpe/"
+
+static Bpe *open_good(const char *vocab, const char *merges)
+{
+    Bpe *bpe = bpe_open(vocab, merges);
+    ck_assert_msg(bpe != NULL, "%s", ag_error());
+    return bpe;
+}
+
+static Bpe *open_fixture(void)
+{
+    return open_good(FIXTURES "vocab.json", FIXTURES "merges.txt");
+}
+
+static char *read_good(Region *region, const char *path, size_t *n)
+{
+    char *text = file_read(region, path, 1 << 24, n);
+    ck_assert_msg(text != NULL, "%s", ag_error());
+    return text;
+}
+
+static const Json *read_json(Region *region, const char *path)
+{
+    const Json *value = json_read(region, path, 1 << 24);
+    ck_assert_msg(value != NULL, "%s", ag_error());
+    return value;
+}
+
+/* Decoding these ids must give these bytes. */
+static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const char *text, size_t n)
+{
+    size_t size;
+    char *back = bpe_decode(bpe, ids, count, &size);
+    ck_assert_msg(back != NULL, "%s", ag_error());
+    ck_assert_uint_eq(size, n);
+    ck_assert(memcmp(back, text, n) == 0 && back[n] == '\0');
+    ag_free(back);
+}
+
+/* Encoding and decoding must give the bytes back. */
+static void check_round(Bpe *bpe, const char *text, size_t n)
+{
+    size_t count;
+    for (int mode = BPE_TEXT; mode <= BPE_SPECIAL; mode++) {
+        int32_t *ids = bpe_encode(bpe, text, n, (BpeMode)mode, &count);
+        check_decode(bpe, ids, count, text, n);
+        ag_free(ids);
+    }
+}
+
+/* ---- the library's ids ------------------------------------------------------------------------------------------- */
+
+static void check_ids(Bpe *bpe, const Json *text, const Json *ids, BpeMode mode)
+{
+    size_t count;
+    int32_t *found = bpe_encode(bpe, text->as.text, text->count, mode, &count);
+    for (size_t i = 0; i < count && i < ids->count; i++)
+        ck_assert_msg(found[i] == ids->as.item[i].as.integer, "\"%.60s\": id %zu is %d, not %d", text->as.text, i,
+                      (int)found[i], (int)ids->as.item[i].as.integer);
+    ck_assert_uint_eq(count, ids->count);
+    check_decode(bpe, found, count, text->as.text, text->count);
+    ag_free(found);
+}
+
+START_TEST(ids_are_those_of_the_library)
+{
+    Region *region = region_new();
+    const Json *cases = read_json(region, FIXTURES "cases.json");
+    ck_assert_uint_gt(cases->count, 150);
+    Bpe *bpe = open_fixture();
+    for (int pass = 0; pass < 2; pass++) {                          /* the second time from memory */
+        for (uint32_t i = 0; i < cases->count; i++) {
+            const Json *text = json_get(&cases->as.item[i], "text"), *ids = json_get(&cases->as.item[i], "ids");
+            const Json *special = json_get(&cases->as.item[i], "special");
+            check_ids(bpe, text, ids, BPE_TEXT);
+            check_ids(bpe, text, special ? special : ids, BPE_SPECIAL);
+        }
+    }
+    bpe_free(bpe);
+    region_free(region);
+}
+END_TEST
+
+START_TEST(characters_are_classed_as_in_the_library)
+{
+    static const UnicodeClass meaning[] = { UNICODE_OTHER, UNICODE_LETTER, UNICODE_NUMBER, UNICODE_SPACE };
+    Region *region = region_new();
+    const Json *classes = read_json(region, FIXTURES "classes.json");
+    ck_assert_uint_gt(classes->count, 1000);
+    uint32_t i = 0;
+    for (uint32_t code = 0; code < 0x110000; code++) {
+        if (code >= 0xd800 && code < 0xe000) continue;              /* surrogates are no characters */
+        while (i + 1 < classes->count && classes->as.item[i + 1].as.item[0].as.integer <= code) i++;
+        UnicodeClass expected = meaning[classes->as.item[i].as.item[1].as.integer];
+        ck_assert_msg(unicode_class(code) == expected, "U+%04X is of class %d, not %d", (unsigned)code,
+                      (int)unicode_class(code), (int)expected);
+    }
+    ck_assert_int_eq(unicode_class(0x110000), UNICODE_OTHER);
+    ck_assert_int_eq(unicode_class(UINT32_MAX), UNICODE_OTHER);
+    region_free(region);
+}
+END_TEST
+
+START_TEST(merges_are_learned_as_by_the_library)
+{
+    Region *region = region_new();
+    size_t n, size, expected_size;
+    const char *text = read_good(region, FIXTURES "text.txt", &n);
+    Bpe *bpe = bpe_train(text, n, 1000);
+    ck_assert_msg(bpe != NULL, "%s", ag_error());
+    ck_assert_int_eq(bpe_end_of_text(bpe), bpe_size(bpe) - 1);
+    expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
+    bpe_free(bpe);
+    const char *merges = read_good(region, in_folder("m"), &size);
+    ck_assert_str_eq(merges, read_good(region, FIXTURES "merges.txt", &expected_size));
+    const char *vocab = read_good(region, in_folder("v"), &size);
+    ck_assert_str_eq(vocab, read_good(region, FIXTURES "vocab.json", &expected_size));
+    region_free(region);
+}
+END_TEST
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* Words of the text, with bars between. */
+static void check_words(const char *text, size_t n, const char *expected)
+{
+    char found[200], *p = found;
+    for (size_t at = 0, length; at < n; at += length) {
+        length = bpe_word(text + at, n - at);
+        ck_assert_uint_gt(length, 0);
+        ck_assert_uint_le(length, n - at);
+        if (at) *p++ = '|';
+        memcpy(p, text + at, length);
+        p += length;
+    }
+    *p = '\0';
+    ck_assert_str_eq(found, expected);
+}
+
+START_TEST(text_is_cut_into_words)
+{
+    static const char *const cases[][2] = {
+        { "Hello world's end", "Hello| world|'s| end" }, { "a  b   c", "a| | b|  | c" }, { "x \n y", "x| \n| y" },
+        { "x\n\ny", "x|\n|\n|y" }, { "end  ", "end|  " }, { " ", " " }, { "'ll'LL ' 's", "'ll|'|LL| '| '|s" },
+        { "3rd 12 +1", "3|rd| 12| +|1" }, { "(a)->b[0]!", "(|a|)->|b|[|0|]!" },
+        { "\u3000\u3000\u4e2d", "\u3000|\u3000|\u4e2d" },
+        { "\u00e9e\u0301\u0661a", "\u00e9e|\u0301|\u0661|a" }, { "we'reve", "we|'re|ve" }, { "''''re", "''''|re" },
+        { "a\xff\xfe" "b", "a|\xff\xfe|b" }, { " \xff \xc3", " \xff| \xc3" }, { "\xe4\xb8 a", "\xe4\xb8| a" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_words(cases[i][0], strlen(cases[i][0]), cases[i][1]);
+}
+END_TEST
+
+/* The rule itself: while there is a pair in the list, merge the first one of the best rank. */
+static size_t merge_plainly(const Json *ranks, int32_t *ids, size_t n)
+{
+    for (;;) {
+        int64_t best = INT64_MAX;
+        size_t place = 0;
+        for (size_t i = 0; i + 1 < n; i++) {
+            char key[32];
+            int64_t rank;
+            snprintf(key, sizeof key, "%d %d", (int)ids[i], (int)ids[i + 1]);
+            if (!json_int(json_get(ranks, key), &rank) || rank / 10000 >= best / 10000) continue;
+            best = rank;
+            place = i;
+        }
+        if (best == INT64_MAX) return n;
+        ids[place] = (int32_t)(best % 10000);
+        memmove(ids + place + 1, ids + place + 2, (n - place - 2) * sizeof *ids);
+        n--;
+    }
+}
+
+START_TEST(long_words_are_merged_by_the_rule)
+{
+    /* ranks 0, 1, ... of pairs of a vocabulary's first letters; what is made has the next ids: rank * 10000 + id */
+    char text[400];
+    size_t n = 0, count;
+    ag_seed(3);
+    for (int i = 0; i < 300; i++) text[n++] = "abc"[ag_random_below(3)];
+    Bpe *bpe = bpe_train(text, n, 300);
+    ck_assert_ptr_nonnull(bpe);
+    Region *region = region_new();
+    expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
+    const Json *vocab = read_json(region, in_folder("v"));
+    size_t size;
+    char *merges = read_good(region, in_folder("m"), &size);
+    JsonWriter *w = json_writer(region, 0);
+    json_open(w, '{');
+    int64_t rank = 0;
+    for (char *line = strchr(merges, '\n') + 1; *line; rank++) {
+        char *space = strchr(line, ' '), *end = strchr(line, '\n'), whole[400];
+        *space = *end = '\0';
+        snprintf(whole, sizeof whole, "%s%s", line, space + 1);
+        int64_t left = 0, right = 0, made = 0;
+        ck_assert(json_int(json_get(vocab, line), &left) && json_int(json_get(vocab, space + 1), &right));
+        ck_assert(json_int(json_get(vocab, whole), &made));
+        char key[48];
+        int length = snprintf(key, sizeof key, "%d %d", (int)left, (int)right);
+        json_write_name(w, key, (size_t)length);
+        json_write_int(w, rank * 10000 + made);
+        line = end + 1;
+    }
+    json_close(w, '}');
+    const char *table = json_written(w, &size);
+    const Json *ranks = json_parse(region, "ranks", table, size);
+    ck_assert_msg(ranks && ranks->count > 20, "%s", ag_error());
+    for (int trial = 0; trial < 200; trial++) {
+        int32_t expected[400];
+        n = 1 + (size_t)ag_random_below(200);
+        for (size_t i = 0; i < n; i++) {
+            int64_t id = 0;
+            text[i] = "abc"[ag_random_below(3)];
+            char letter[2] = { text[i], '\0' };
+            ck_assert(json_int(json_get(vocab, letter), &id));
+            expected[i] = (int32_t)id;
+        }
+        size_t n_expected = merge_plainly(ranks, expected, n);
+        int32_t *ids = bpe_encode(bpe, text, n, BPE_TEXT, &count);
+        ck_assert_uint_eq(count, n_expected);
+        ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
+        ag_free(ids);
+    }
+    region_free(region);
+    bpe_free(bpe);
+}
+END_TEST
+
+/* ---- any bytes --------------------------------------------------------------------------------------------------- */
+
+START_TEST(any_bytes_come_back)
+{
+    static char text[20000];
+    Bpe *bpe = open_fixture();
+    ag_seed(1);
+    for (int trial = 0; trial < 300; trial++) {
+        size_t n = (size_t)ag_random_below(trial < 250 ? 40 : (int64_t)sizeof text);
+        for (size_t i = 0; i < n; i++) {
+            if (trial % 3 == 0) text[i] = (char)ag_random_u32();
+            else text[i] = " \xe4\xb8\xadthe\xc3\xff'"[ag_random_below(10)];
+        }
+        check_round(bpe, text, n);
+    }
+    check_round(bpe, "", 0);
+    check_round(bpe, "\0\0", 2);
+    for (size_t i = 0; i < sizeof text; i++) text[i] = 'a';
+    check_round(bpe, text, sizeof text);
+    bpe_free(bpe);
+}
+END_TEST
+
+START_TEST(tokens_are_read)
+{
+    Bpe *bpe = open_fixture();
+    size_t n;
+    ck_assert_str_eq(bpe_token(bpe, 0, &n), "!");
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(bpe_token(bpe, 220, &n), " ");
+    ck_assert_str_eq(bpe_token(bpe, bpe_end_of_text(bpe), &n), "<|endoftext|>");
+    ck_assert_uint_eq(n, 13);
+    ck_assert_ptr_null(bpe_token(bpe, -1, &n));
+    ck_assert_ptr_null(bpe_token(bpe, bpe_size(bpe), &n));
+    int32_t ids[] = { 5, 100000 }, negative[] = { -7 };
+    expect_refused(bpe_decode(bpe, ids, 2, &n) != NULL, "id 100000 at place 1 is not in the vocabulary of ");
+    expect_refused(bpe_decode(bpe, negative, 1, &n) != NULL, "id -7 at place 0 is not in the vocabulary of ");
+    check_decode(bpe, NULL, 0, "", 0);
+    bpe_free(bpe);
+}
+END_TEST
+
+/* ---- learning and saving ----------------------------------------------------------------------------------------- */
+
+START_TEST(a_vocabulary_has_what_was_asked_for)
+{
+    const char *text = "low low low lower lowest<|endoftext|>low<|endoftext|>";
+    size_t count, n = strlen(text);
+    expect_refused(bpe_train(text, n, 256) != NULL, "expected a vocabulary of at least 257 tokens");
+    Bpe *bpe = bpe_train(text, n, 257);
+    ck_assert_int_eq(bpe_size(bpe), 257);
+    check_round(bpe, text, n);
+    bpe_free(bpe);
+    bpe = bpe_train(text, n, 260);
+    ck_assert_int_eq(bpe_size(bpe), 260);
+    ck_assert_str_eq(bpe_token(bpe, 256, &count), "lo");                    /* 6 times, as "ow": smaller ids first */
+    ck_assert_str_eq(bpe_token(bpe, 257, &count), "low");
+    ck_assert_str_eq(bpe_token(bpe, 258, &count), " low");
+    check_round(bpe, text, n);
+    int32_t *ids = bpe_encode(bpe, text, n, BPE_SPECIAL, &count);
+    ck_assert_int_eq(ids[count - 1], 259);
+    ag_free(ids);
+    bpe_free(bpe);
+    bpe = bpe_train(text, n, 100000);                                       /* ends where no pair is left twice */
+    ck_assert_int_eq(bpe_size(bpe), 261);
+    bpe_free(bpe);
+    bpe = bpe_train("", 0, 1000);
+    ck_assert_int_eq(bpe_size(bpe), 257);
+    check_round(bpe, text, n);
+    bpe_free(bpe);
+}
+END_TEST
+
+START_TEST(a_saved_vocabulary_comes_back)
+{
+    Region *region = region_new();
+    size_t n, count, count_back;
+    const char *text = read_good(region, FIXTURES "cases.json", &n);
+    Bpe *bpe = bpe_train(text, n, 600);
+    expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
+    Bpe *back = open_good(in_folder("v"), in_folder("m"));
+    ck_assert_int_eq(bpe_size(back), bpe_size(bpe));
+    ck_assert_int_eq(bpe_end_of_text(back), bpe_end_of_text(bpe));
+    int32_t *ids = bpe_encode(bpe, text, n, BPE_TEXT, &count);
+    int32_t *ids_back = bpe_encode(back, text, n, BPE_TEXT, &count_back);
+    ck_assert_uint_eq(count, count_back);
+    ck_assert(memcmp(ids, ids_back, count * sizeof *ids) == 0);
+    ag_free(ids);
+    ag_free(ids_back);
+    bpe_free(back);
+    bpe_free(bpe);
+    bpe = open_fixture();
+    expect_refused(bpe_save(bpe, in_folder("none/v"), in_folder("m")), "none/v: cannot be written: its folder");
+    expect_refused(bpe_save(bpe, in_folder("v"), in_folder("none/m")), "none/m: cannot be written: its folder");
+    bpe_free(bpe);
+    ck_assert_int_eq(folder_count(), 2);
+    region_free(region);
+}
+END_TEST
+
+/* Both kinds of line end, and a file without the line of the version or without an end of its last line. */
+START_TEST(merges_may_be_written_in_any_way)
+{
+    Region *region = region_new();
+    size_t n, count, size = 0;
+    const char *merges = read_good(region, FIXTURES "merges.txt", &n);
+    const char *rest = strchr(merges, '\n') + 1;
+    char *windows = region_alloc(region, 2 * n, 1);
+    for (const char *c = merges; *c; c++) {
+        if (*c == '\n') windows[size++] = '\r';
+        windows[size++] = *c;
+    }
+    folder_write("windows", windows, size);
+    folder_write("short", rest, strlen(rest) - 1);
+    folder_write("none", "", 0);
+    static const char *const names[] = { "windows", "short" };
+    Bpe *bpe = open_fixture();
+    int32_t *expected = bpe_encode(bpe, merges, n, BPE_TEXT, &count);
+    for (int i = 0; i < 2; i++) {
+        Bpe *other = open_good(FIXTURES "vocab.json", in_folder(names[i]));
+        int32_t *ids = bpe_encode(other, merges, n, BPE_TEXT, &size);
+        ck_assert_uint_eq(size, count);
+        ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
+        ag_free(ids);
+        bpe_free(other);
+    }
+    ag_free(expected);
+    bpe_free(bpe);
+    bpe = open_good(FIXTURES "vocab.json", in_folder("none"));              /* no merges: bytes */
+    ag_free(bpe_encode(bpe, merges, n, BPE_TEXT, &count));
+    ck_assert_uint_eq(count, n);
+    bpe_free(bpe);
+    region_free(region);
+}
+END_TEST
+
+/* ---- every call and every request fails once --------------------------------------------------------------------- */
+
+static const char story[] = "the cat and the hat and the bat on the mat; the cat's hat\n<|endoftext|>the rat";
+
+static bool learn_and_use(void)
+{
+    size_t n, count;
+    Bpe *bpe = bpe_train(story, strlen(story), 270);
+    bool done = bpe_save(bpe, in_folder("v"), in_folder("m"));
+    bpe_free(bpe);
+    bpe = done ? bpe_open(in_folder("v"), in_folder("m")) : NULL;
+    if (!bpe) return false;
+    static const int32_t some[] = { 1, 2, 260 };
+    ag_free(bpe_encode(bpe, story, strlen(story), BPE_SPECIAL, &count));
+    ag_free(bpe_decode(bpe, some, 3, &n));
+    bpe_free(bpe);
+    return true;
+}
+
+static void learn_and_use_or_not(void)
+{
+    learn_and_use();
+}
+
+START_TEST(each_failing_call_is_told)
+{
+    if (!io_faults_work()) return;
+    bool hit = true;
+    for (int64_t n = 0; hit; n++) {
+        expect_done(learn_and_use());
+        int open = io_faults_open();
+        io_faults_at(n, _i);
+        bool done = learn_and_use();
+        hit = io_faults_hit();
+        io_faults_at(-1, false);
+        ck_assert_int_eq(io_faults_open(), open);
+        ck_assert_int_eq(folder_count(), 2);
+        ck_assert(hit || done);
+        if (!done) expect_refused(done, ": ");
+        bpe_free(open_good(in_folder("v"), in_folder("m")));
+    }
+}
+END_TEST
+
+START_TEST(missing_memory_leaves_nothing)
+{
+    int64_t requests = faults_everywhere(learn_and_use_or_not, _i);
+    if (faults_work()) ck_assert_int_gt(requests, 40);
+    ck_assert_int_eq(folder_count(), 2);
+}
+END_TEST
+
+Suite *bpe_suite(void)
+{
+    Suite *suite = suite_create("bpe");
+    TCase *t = tcase_create("bpe");
+    tcase_add_checked_fixture(t, folder_make, folder_remove);
+    tcase_add_test(t, ids_are_those_of_the_library);
+    tcase_add_test(t, characters_are_classed_as_in_the_library);
+    tcase_add_test(t, merges_are_learned_as_by_the_library);
+    tcase_add_test(t, text_is_cut_into_words);
+    tcase_add_test(t, long_words_are_merged_by_the_rule);
+    tcase_add_test(t, any_bytes_come_back);
+    tcase_add_test(t, tokens_are_read);
+    tcase_add_test(t, a_vocabulary_has_what_was_asked_for);
+    tcase_add_test(t, a_saved_vocabulary_comes_back);
+    tcase_add_test(t, merges_may_be_written_in_any_way);
+    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
+    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    suite_add_tcase(suite, t);
+    return suite;
+}
