@@ -1,0 +1,143 @@
+/* copy_task.c: a Transformer learns to repeat its input: the first run of the Annotated Transformer. */
+#include <time.h>
+
+#include "common/common.h"
+#include "kaeru/training.h"
+
+enum { LENGTH = 10, VOCAB = 11, PAD = 0, START = 1, SHOWN = 10 };
+static int64_t d_model = 128, layers = 2, batch = 80, epochs = 15, batches = 20, eval_batches = 5, warmup = 400;
+static double factor = 0.5, dropout = 0.1;
+static bool full;
+
+/* Rows of 10 ids drawn from 1..10, the first one 1: source and target are the same. */
+static Tensor *random_rows(int64_t rows)
+{
+    Tensor *ids = tensor_randint(SHAPE(rows, LENGTH), 1, VOCAB);
+    for (int64_t i = 0; i < rows; i++) {
+        tensor_int_data(ids)[i * LENGTH] = START;
+    }
+    return ids;
+}
+
+typedef struct { int64_t left; } DataGen;
+
+static bool data_gen(void *source, Batch *out)
+{
+    DataGen *gen = source;
+    if (gen->left-- == 0) {
+        return false;
+    }
+    Tensor *ids = random_rows(batch);
+    *out = batch_new(ids, ids, PAD);
+    return true;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void show_progress(void *arg, const TrainState *state, double loss, double lr)
+{
+    (void)lr;
+    progress_show(arg, state->accum_step, "loss %.3f", loss);
+}
+
+static void train(EncoderDecoder *model, Csv *csv)
+{
+    AdamOptions adam = nn_adam_options(0);
+    adam.beta2 = 0.98;
+    adam.eps = 1e-9;
+    Optimizer *optimizer = nn_adam_new_with(model, adam);
+    TrainState state = { 0 }, unused = { 0 };
+    Progress progress = progress_begin("training", epochs * batches);
+    EpochOptions training = { .criterion = { PAD, 0 }, .optimizer = optimizer, .factor = factor, .model_size = d_model,
+                              .warmup = warmup, .done = show_progress, .done_arg = &progress };
+    EpochOptions evaluation = { .criterion = { PAD, 0 } };
+    for (int64_t epoch = 0; epoch < epochs; epoch++) {
+        double lr = rate(state.step, d_model, factor, warmup), start = seconds();
+        int64_t tokens = state.tokens;
+        double train_loss = run_epoch(model, data_gen, &(DataGen){ batches }, &training, &state);
+        double speed = (double)(state.tokens - tokens) / (seconds() - start);
+        double eval_loss = run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &unused);
+        csv_row(csv, epoch, train_loss, eval_loss, lr, speed);
+    }
+    progress_end(&progress);
+    nn_optimizer_free(optimizer);
+}
+
+static void print_row(const char *label, const int32_t *ids)
+{
+    printf("%s", label);
+    for (int i = 0; i < LENGTH; i++) {
+        printf(" %2d", ids[i]);
+    }
+}
+
+static void decode_some(EncoderDecoder *model)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Tensor *src = random_rows(SHOWN);
+    Tensor *out = greedy_decode(model, src, nn_padding_mask(src, PAD), LENGTH, START);
+    int right = 0;
+    for (int i = 0; i < SHOWN; i++) {
+        const int32_t *wanted = tensor_int_data(src) + i * LENGTH, *got = tensor_int_data(out) + i * LENGTH;
+        bool same = true;
+        for (int j = 0; j < LENGTH; j++) {
+            same = same && got[j] == wanted[j];
+        }
+        print_row("source", wanted);
+        print_row("   output", got);
+        printf("   %s\n", same ? "right" : "wrong");
+        right += same;
+    }
+    printf("%d of %d right\n", right, SHOWN);
+    ag_end(scope);
+}
+
+int main(int argc, char **argv)
+{
+    const Option options[] = {
+        option_flag("full", &full, "the notebook's own size: d_model 512, 20 epochs"),
+        option_int("width", &d_model, 64, 4096, "d_model, a multiple of 64"),
+        option_int("layers", &layers, 1, 100, "layers of encoder and decoder"),
+        option_int("batch", &batch, 1, 100000, "rows in a batch"),
+        option_int("epochs", &epochs, 1, 100000, "epochs of 20 batches"),
+        option_int("warmup", &warmup, 1, 1000000, "steps of rising learning rate"),
+        option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
+        option_real("dropout", &dropout, 0, 0.99, "probability of dropout"),
+        OPTIONS_END
+    };
+    example_begin(argc, argv, &(Program){ "copy_task",
+        "Teaches how a whole Transformer learns. An encoder-decoder reads rows of 10 numbers and learns to repeat them:\n"
+        "the encoder turns the row into vectors, the decoder says it again number by number, looking at those vectors.\n\n"
+        "Writes copy_task.csv (epoch,train_loss,eval_loss,learning_rate,tokens_per_second) and draws it, then lets the\n"
+        "model copy rows that it has not seen. --full is the run of the Annotated Transformer.", options });
+    if (full) {
+        d_model = 512;
+        epochs = 20;
+        factor = 1;
+    }
+    if (d_model % 64 != 0) {
+        example_fail("--width %lld: expected a multiple of 64", (long long)d_model);
+    }
+    TransformerOptions o = transformer_defaults();
+    o.N = (int)layers;
+    o.d_model = d_model;
+    o.d_ff = 4 * d_model;
+    o.h = (int)(d_model / 64);
+    o.dropout = dropout;
+    o.max_len = LENGTH;
+    EncoderDecoder *model = make_model(VOCAB, VOCAB, o);
+    printf("A Transformer of %lld parameters learns to repeat rows of %d numbers.\n", (long long)nn_count(model), LENGTH);
+    Csv *csv = csv_open("copy_task.csv", "epoch,train_loss,eval_loss,learning_rate,tokens_per_second");
+    train(model, csv);
+    chart_print(csv, &(Chart){ "loss per token", "epoch", true, { { "train_loss", "training" }, { "eval_loss", "evaluation" } } });
+    decode_some(model);
+    csv_close(csv);
+    picture_draw("copy_task");
+    nn_free(model);
+    return example_end();
+}

@@ -1,0 +1,39 @@
+# copy_task.gp: loss per token and learning rate over the epochs of the copy task.
+# Reads copy_task.csv (epoch,train_loss,eval_loss,learning_rate,tokens_per_second), which examples/copy_task writes.
+load ARG0[:strlen(ARG0) - strlen("copy_task.gp")]."style.gp"
+
+data = "copy_task.csv"
+stats data using 1 name "EPOCH" nooutput
+
+set xlabel "epoch"
+set xrange [0:EPOCH_max]
+
+do for [format in FORMATS] {
+    eval open_picture(format, "copy_task", 1600, 800)
+    set multiplot
+    eval heading("A Transformer learns to repeat its input", \
+        "Left: loss per token; evaluation is lower since dropout is off. Right: warmup and decay of the learning rate")
+
+    set title "loss per token"
+    set lmargin at screen 0.1
+    set rmargin at screen 0.47
+    set tmargin at screen 0.74
+    set bmargin at screen 0.16
+    set ylabel "cross-entropy in nats"
+    set logscale y
+    set key top right
+    plot data using 1:2 with linespoints lt 1 title "training", \
+         data using 1:3 with linespoints lt 2 title "evaluation"
+    unset logscale y
+
+    set title "learning rate at the start of each epoch"
+    set lmargin at screen 0.62
+    set rmargin at screen 0.96
+    unset label
+    unset ylabel
+    set format y "%.1e"
+    plot data using 1:4 with linespoints lt 3
+    set format y
+    unset multiplot
+}
+unset output
