@@ -15,7 +15,7 @@ do for [format in FORMATS] {
         "Left: loss per token; evaluation is lower since dropout is off. Right: warmup and decay of the learning rate")
 
     set title "loss per token"
-    set lmargin at screen 0.1
+    set lmargin at screen 0.12
     set rmargin at screen 0.47
     set tmargin at screen 0.74
     set bmargin at screen 0.16
