@@ -1,6 +1,7 @@
 /* gpt_options.c: the sizes of a GPT, checked, counted, and as settings of a checkpoint. */
 #include <inttypes.h>
 
+#include "fields.h"
 #include "kaeru/gpt.h"
 
 GPTOptions gpt_defaults(void)
@@ -9,34 +10,24 @@ GPTOptions gpt_defaults(void)
                          .bias = true, .eps = 1e-5 };
 }
 
-/* The whole numbers among the options, each with the most that makes sense. */
-static const struct { const char *name, *key; size_t offset; int64_t most; } sizes[] = {
-    { "layers", "gpt.layers", offsetof(GPTOptions, layers), 100000 },
-    { "heads", "gpt.heads", offsetof(GPTOptions, heads), 1 << 24 },
-    { "width", "gpt.width", offsetof(GPTOptions, width), 1 << 24 },
-    { "vocabulary", "gpt.vocab", offsetof(GPTOptions, vocab), INT32_MAX },
-    { "context", "gpt.context", offsetof(GPTOptions, context), 1 << 30 },
+/* The largest sizes are beyond use, but no product of two of them beyond an int64_t. */
+static const Field fields[] = {
+    { "gpt.layers",  FIELD_WHOLE, offsetof(GPTOptions, layers), 1, 100000, false },
+    { "gpt.heads",   FIELD_WHOLE, offsetof(GPTOptions, heads), 1, 1 << 24, false },
+    { "gpt.width",   FIELD_WHOLE, offsetof(GPTOptions, width), 1, 1 << 24, false },
+    { "gpt.vocab",   FIELD_WHOLE, offsetof(GPTOptions, vocab), 1, INT32_MAX, false },
+    { "gpt.context", FIELD_WHOLE, offsetof(GPTOptions, context), 1, 1 << 30, false },
+    { "gpt.dropout", FIELD_REAL,  offsetof(GPTOptions, dropout), 0, 1, true },
+    { "gpt.bias",    FIELD_FLAG,  offsetof(GPTOptions, bias), 0, 1, false },
+    { "gpt.eps",     FIELD_REAL,  offsetof(GPTOptions, eps), 0, 1, true },
 };
-enum { N_SIZES = sizeof sizes / sizeof *sizes };
-
-static int64_t *size_at(GPTOptions *o, int i)
-{
-    return (int64_t *)((char *)o + sizes[i].offset);
-}
+enum { N_FIELDS = sizeof fields / sizeof *fields };
 
 bool gpt_check(const GPTOptions *o)
 {
-    GPTOptions copy = *o;
-    for (int i = 0; i < N_SIZES; i++) {
-        int64_t n = *size_at(&copy, i);
-        if (n < 1 || n > sizes[i].most)
-            return ag_refuse("a GPT's %s is %" PRId64 ", expected 1 to %" PRId64, sizes[i].name, n, sizes[i].most);
-    }
-    if (o->width % o->heads != 0)
-        return ag_refuse("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width, o->heads);
-    if (!(o->dropout >= 0 && o->dropout < 1)) return ag_refuse("a dropout of %g, expected 0 to below 1", o->dropout);
-    if (!(o->eps >= 0 && o->eps < 1)) return ag_refuse("an epsilon of %g, expected 0 to below 1", o->eps);
-    return true;
+    if (!fields_check(fields, N_FIELDS, o)) return false;
+    return o->width % o->heads == 0 ||
+           ag_refuse("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width, o->heads);
 }
 
 double gpt_size(const GPTOptions *o)
@@ -48,25 +39,13 @@ double gpt_size(const GPTOptions *o)
 
 void gpt_to_settings(const GPTOptions *o, Settings *s)
 {
-    GPTOptions copy = *o;
-    for (int i = 0; i < N_SIZES; i++) nn_settings_set(s, sizes[i].key, "%" PRId64, *size_at(&copy, i));
-    nn_settings_set(s, "gpt.dropout", "%.17g", o->dropout);
-    nn_settings_set(s, "gpt.bias", "%d", o->bias);
-    nn_settings_set(s, "gpt.eps", "%.17g", o->eps);
+    fields_to_settings(fields, N_FIELDS, o, s);
 }
 
 bool gpt_from_settings(GPTOptions *o, const Settings *s)
 {
     GPTOptions found;
-    int64_t bias;
-    for (int i = 0; i < N_SIZES; i++)
-        if (!nn_settings_int(s, sizes[i].key, size_at(&found, i))) return false;
-    if (!nn_settings_real(s, "gpt.dropout", &found.dropout) || !nn_settings_int(s, "gpt.bias", &bias) ||
-        !nn_settings_real(s, "gpt.eps", &found.eps))
-        return false;
-    if (bias != 0 && bias != 1) return ag_refuse("the setting \"gpt.bias\" is %" PRId64 ", expected 0 or 1", bias);
-    found.bias = bias;
-    if (!gpt_check(&found)) return false;
+    if (!fields_from_settings(fields, N_FIELDS, &found, s) || !gpt_check(&found)) return false;
     *o = found;
     return true;
 }

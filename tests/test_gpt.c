@@ -262,18 +262,18 @@ START_TEST(misuse_is_told)
     EXPECT_MISUSE("gpt_new: a width of 8 does not divide into 3 heads", gpt_new(bad));
     bad = small();
     bad.layers = 0;
-    EXPECT_MISUSE("a GPT's layers is 0, expected 1 to", gpt_new(bad));
+    EXPECT_MISUSE("gpt.layers is 0, expected 1 to 100000", gpt_new(bad));
     bad = small();
     bad.vocab = INT64_C(1) << 40;
-    EXPECT_MISUSE("a GPT's vocabulary is 1099511627776", gpt_new(bad));
+    EXPECT_MISUSE("gpt.vocab is 1099511627776, expected 1 to 2147483647", gpt_new(bad));
     bad = small();
     bad.dropout = 1;
-    EXPECT_MISUSE("a dropout of 1, expected", gpt_new(bad));
+    EXPECT_MISUSE("gpt.dropout is 1, expected 0 to below 1", gpt_new(bad));
     bad.dropout = NAN;
-    EXPECT_MISUSE("a dropout of nan, expected", gpt_new(bad));
+    EXPECT_MISUSE("gpt.dropout is nan, expected", gpt_new(bad));
     bad = small();
     bad.eps = -1;
-    EXPECT_MISUSE("an epsilon of -1, expected", gpt_new(bad));
+    EXPECT_MISUSE("gpt.eps is -1, expected", gpt_new(bad));
 
     GPT *m = gpt_new(small());
     Scope s = ag_begin(AG_NO_GRAD);
@@ -461,8 +461,8 @@ START_TEST(wrong_configs_are_refused)
           "c: \"n_layer\": expected a whole number, found a string" },
         { "{\"n_layer\":2.5,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}",
           "c: \"n_layer\": expected a whole number, found another number" },
-        { "{\"n_layer\":0,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "c: a GPT's layers is 0" },
-        { "{\"n_layer\":-1,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "c: a GPT's layers is -1" },
+        { "{\"n_layer\":0,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "c: gpt.layers is 0" },
+        { "{\"n_layer\":-1,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "c: gpt.layers is -1" },
         { "{\"n_layer\":2,\"n_head\":4,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}",
           "c: a width of 15 does not divide into 4 heads" },
         { "{\"n_layer\":100000,\"n_head\":1,\"n_embd\":16777216,\"vocab_size\":2147483647,\"n_positions\":1073741824}",
@@ -479,8 +479,8 @@ START_TEST(wrong_configs_are_refused)
         { "{" SIZES ",\"add_cross_attention\":0}", "\"add_cross_attention\": expected false" },
         { "{" SIZES ",\"tie_word_embeddings\":false}", "\"tie_word_embeddings\": expected true" },
         { "{" SIZES ",\"layer_norm_epsilon\":\"x\"}", "\"layer_norm_epsilon\": expected a number, found a string" },
-        { "{" SIZES ",\"layer_norm_epsilon\":-1}", "c: an epsilon of -1" },
-        { "{" SIZES ",\"resid_pdrop\":1.0}", "c: a dropout of 1" },
+        { "{" SIZES ",\"layer_norm_epsilon\":-1}", "c: gpt.eps is -1" },
+        { "{" SIZES ",\"resid_pdrop\":1.0}", "c: gpt.dropout is 1" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         folder_write("c", cases[i].text, strlen(cases[i].text));
@@ -530,11 +530,11 @@ START_TEST(a_checkpoint_brings_its_sizes)
         { "gpt.layers", "3", "missing: \"h.2." },
         { "gpt.layers", "99999", "a: " },
         { "gpt.vocab", "2147483647", "are too few for the 17179870" },
-        { "gpt.heads", "0", "a: a GPT's heads is 0" },
+        { "gpt.heads", "0", "a: gpt.heads is 0" },
         { "gpt.width", "x", "a: the setting \"gpt.width\" is \"x\"" },
-        { "gpt.bias", "2", "a: the setting \"gpt.bias\" is 2, expected 0 or 1" },
+        { "gpt.bias", "2", "a: gpt.bias is 2, expected 0 to 1" },
         { "gpt.bias", "1", "missing: \"h.0.ln_1.bias\"" },
-        { "gpt.dropout", "1", "a: a dropout of 1" },
+        { "gpt.dropout", "1", "a: gpt.dropout is 1" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gpt_to_settings(&o, s);

@@ -10,5 +10,6 @@
 #include "kaeru/gpt.h"
 #include "kaeru/text.h"
 #include "kaeru/bpe.h"
+#include "kaeru/lm.h"
 
 #endif

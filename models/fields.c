@@ -1,0 +1,66 @@
+#include "fields.h"
+
+#include <inttypes.h>
+
+typedef union { const void *of; const int64_t *whole; const double *number; const bool *flag; } Place;
+
+static Place place_of(const Field *field, const void *options)
+{
+    return (Place){ (const char *)options + field->offset };
+}
+
+static double value_of(const Field *field, const void *options)
+{
+    Place at = place_of(field, options);
+    return field->kind == FIELD_WHOLE ? (double)*at.whole : field->kind == FIELD_REAL ? *at.number : *at.flag;
+}
+
+static bool check(const Field *field, double value)
+{
+    if (value >= field->low && (field->open ? value < field->high : value <= field->high)) return true;
+    const char *below = field->open ? "below " : "";
+    if (field->kind == FIELD_REAL)
+        return ag_refuse("%s is %g, expected %g to %s%g", field->name, value, field->low, below, field->high);
+    return ag_refuse("%s is %.0f, expected %.0f to %s%.0f", field->name, value, field->low, below, field->high);
+}
+
+bool fields_check(const Field *field, int n, const void *options)
+{
+    for (int i = 0; i < n; i++)
+        if (!check(&field[i], value_of(&field[i], options))) return false;
+    return true;
+}
+
+void fields_to_settings(const Field *field, int n, const void *options, Settings *s)
+{
+    for (int i = 0; i < n; i++) {
+        if (field[i].kind == FIELD_WHOLE) nn_settings_set(s, field[i].name, "%" PRId64, *place_of(&field[i], options).whole);
+        else nn_settings_set(s, field[i].name, "%.17g", value_of(&field[i], options));
+    }
+}
+
+/* A whole number stays within 2^53, so that its value as a double is itself. */
+static bool read(const Field *field, const Settings *s, int64_t *whole, double *number)
+{
+    if (field->kind == FIELD_REAL) return nn_settings_real(s, field->name, number) && check(field, *number);
+    if (!nn_settings_int(s, field->name, whole)) return false;
+    *number = (double)*whole;
+    return check(field, *number);
+}
+
+bool fields_from_settings(const Field *field, int n, void *options, const Settings *s)
+{
+    for (int pass = 0; pass < 2; pass++) {                          /* first all are checked, then all are taken */
+        for (int i = 0; i < n; i++) {
+            int64_t whole = 0;
+            double number = 0;
+            if (!read(&field[i], s, &whole, &number)) return false;
+            char *to = (char *)options + field[i].offset;
+            if (pass == 0) continue;
+            if (field[i].kind == FIELD_WHOLE) *(int64_t *)(void *)to = whole;
+            else if (field[i].kind == FIELD_REAL) *(double *)(void *)to = number;
+            else *(bool *)(void *)to = whole != 0;
+        }
+    }
+    return true;
+}

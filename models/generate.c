@@ -1,0 +1,40 @@
+/* generate.c: one token after another. */
+#include "kaeru/lm.h"
+
+/* The id that follows `n` ids behind those in the cache; -1 if there is none. */
+static int32_t next_id(GPT *m, const int32_t *ids, int64_t n, Cache *cache, const Sampling *how)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *logits = gpt_next(m, tensor_ints(SHAPE(1, n), ids), cache);         /* (1,V) */
+    int32_t id = sample_next(tensor_data(logits), tensor_numel(logits), how);
+    ag_end(s);
+    return id;
+}
+
+bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next, void *arg)
+{
+    if (n < 1) ag_misuse(AG_HERE, "gpt_generate", "an empty prompt, expected 1 token or more");
+    int64_t context = m->options.context, half = context > 1 ? context / 2 : 1;
+    Scope s = ag_begin(AG_NO_GRAD);
+    int32_t *ids = ag_scratch((size_t)context, sizeof *ids);                    /* what the model looks back on */
+    int64_t length = n < context ? n : context, read = 0;                       /* of these, the cache has `read` */
+    for (int64_t i = 0; i < length; i++) ids[i] = prompt[n - length + i];
+    Cache *cache = gpt_cache_new(m);
+    bool good = true;
+    for (int64_t i = 0; good && i < most; i++) {
+        int32_t id = next_id(m, ids + read, length - read, cache, how);
+        good = id >= 0;
+        if (!good || !next(arg, id)) break;
+        read = length;
+        if (length == context) {                                                /* full: go on from the last half */
+            for (int64_t k = 0; k < half - 1; k++) ids[k] = ids[context - half + 1 + k];
+            nn_cache_keep_last(cache, 0);
+            length = half - 1;
+            read = 0;
+        }
+        ids[length++] = id;
+    }
+    nn_cache_free(cache);
+    ag_end(s);
+    return good;
+}

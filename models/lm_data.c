@@ -1,0 +1,226 @@
+/* lm_data.c: what a language model learns from and is tested on.
+ *
+ * A place is where an id begins: its number in a list of ids, its byte in a text of characters. Everything else here is
+ * the same for both. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "kaeru/lm.h"
+#include "region.h"
+#include "token_file.h"
+
+struct LmData {
+    Region *region;
+    const char *name;
+    const Tokenizer *tokenizer;
+    FileMap *map;                               /* of the file; NULL if there is none */
+    const char *text;                           /* of characters; NULL: ids */
+    Tokens tokens;
+    int64_t begin[2], end[2], count[2];         /* places and number of ids, by part */
+};
+
+/* ---- places -------------------------------------------------------------------------------------------------------- */
+
+/* Up to n ids of a part from a place on, which moves behind them. Returns how many. */
+static int64_t read_ids(const LmData *d, LmPart part, int64_t *place, int64_t n, int32_t *out)
+{
+    int64_t begin = *place, end = begin, k = 0;
+    for (; k < n && end < d->end[part]; k++) {
+        uint32_t code;
+        end += d->text ? text_next(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
+    }
+    *place = end;
+    if (!d->text) {
+        tokens_copy(&d->tokens, begin, k, out);
+        return k;
+    }
+    size_t count;
+    int32_t *ids = char_vocab_encode(d->tokenizer->chars, d->text + begin, (size_t)(end - begin), &count);
+    if (!ids) ag_misuse(AG_HERE, "lm_data", "%s has changed: %s", d->name, ag_error());
+    memcpy(out, ids, count * sizeof *out);
+    ag_free(ids);
+    return k;
+}
+
+/* The last place in a text that is not behind `place` and where a character begins. */
+static int64_t character_at(const LmData *d, int64_t place)
+{
+    while (place > 0 && ((unsigned char)d->text[place] & 0xC0) == 0x80) place--;
+    return place;
+}
+
+/* The last place of a part from which n ids can be read. */
+static int64_t last_place(const LmData *d, LmPart part, int64_t n)
+{
+    int64_t place = d->end[part];
+    if (!d->text) return place - n;
+    for (; n > 0; n--) place = character_at(d, place - 1);
+    return place;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------- */
+
+/* Counts the characters of a part and sees that each is in the vocabulary. */
+static bool count_characters(LmData *d, LmPart part)
+{
+    for (int64_t at = d->begin[part], end; at < d->end[part]; at = end) {
+        size_t n;
+        end = d->end[part] - at > 1 << 16 ? character_at(d, at + (1 << 16)) : d->end[part];
+        int32_t *ids = char_vocab_encode(d->tokenizer->chars, d->text + at, (size_t)(end - at), &n);
+        if (!ids) return ag_refuse("%s: %s, in the part that begins at byte %" PRId64, d->name, ag_error(), at);
+        ag_free(ids);
+        d->count[part] += (int64_t)n;
+    }
+    return true;
+}
+
+/* The first nine tenths of `size` places are for training. */
+static void split(LmData *d, int64_t size)
+{
+    int64_t cut = size / 10 * 9 + size % 10 * 9 / 10;
+    if (d->text) cut = character_at(d, cut);
+    d->begin[LM_TRAIN] = 0;
+    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = cut;
+    d->end[LM_HELD_OUT] = size;
+}
+
+static bool take_ids(LmData *d)
+{
+    split(d, d->tokens.count);
+    for (int part = 0; part < 2; part++) d->count[part] = d->end[part] - d->begin[part];
+    return true;
+}
+
+static bool take_text(LmData *d, const char *text, size_t n)
+{
+    if (!text_check(d->name, text, n)) return false;
+    if (d->tokenizer->bpe) {
+        size_t count;
+        int32_t *ids = tokenizer_encode(d->tokenizer, text, n, &count);
+        char *own = region_alloc(d->region, count, sizeof *ids);
+        memcpy(own, ids, count * sizeof *ids);
+        ag_free(ids);
+        d->tokens = (Tokens){ own, (int64_t)count, sizeof *ids };
+        return take_ids(d);
+    }
+    d->text = text;
+    split(d, (int64_t)n);
+    return count_characters(d, LM_TRAIN) && count_characters(d, LM_HELD_OUT);
+}
+
+static LmData *data_new(const char *name, const Tokenizer *t)
+{
+    Region *region = region_new();
+    LmData *d = region_alloc(region, 1, sizeof *d);
+    d->region = region;
+    d->name = region_text(region, name, strlen(name));
+    d->tokenizer = t;
+    return d;
+}
+
+static LmData *finished(LmData *d, bool good)
+{
+    if (good) return d;
+    lm_data_close(d);
+    return NULL;
+}
+
+LmData *lm_data_open(const char *path, const Tokenizer *t)
+{
+    LmData *d = data_new(path, t);
+    d->map = file_map(path);
+    if (!d->map) return finished(d, false);
+    if (!is_token_file(d->map)) return finished(d, take_text(d, d->map->bytes, d->map->size));
+    return finished(d, token_file_read(d->map, path, t, &d->tokens) && take_ids(d));
+}
+
+LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t)
+{
+    LmData *d = data_new(name, t);
+    return finished(d, take_text(d, text, n));
+}
+
+void lm_data_close(LmData *d)
+{
+    if (!d) return;
+    file_unmap(d->map);
+    region_free(d->region);
+}
+
+int64_t lm_data_tokens(const LmData *d, LmPart part)
+{
+    return d->count[part];
+}
+
+bool lm_data_fits(const LmData *d, const GPT *m)
+{
+    int64_t window = m->options.context + 1;
+    if (tokenizer_size(d->tokenizer) > m->options.vocab)
+        return ag_refuse("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
+                         (int)tokenizer_size(d->tokenizer), m->options.vocab);
+    if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
+        return ag_refuse("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
+                         " (one more than the context) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
+    return true;
+}
+
+/* ---- windows ------------------------------------------------------------------------------------------------------- */
+
+void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
+{
+    if (batch < 1 || length < 1 || length >= d->count[LM_TRAIN])
+        ag_misuse(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch, length,
+                  d->name, d->count[LM_TRAIN]);
+    *ids = tensor_ints(SHAPE(batch, length), NULL);
+    *targets = tensor_ints(SHAPE(batch, length), NULL);
+    Scope s = ag_begin(AG_NO_GRAD);
+    int32_t *window = ag_scratch((size_t)length + 1, sizeof *window);
+    int64_t last = last_place(d, LM_TRAIN, length + 1);
+    for (int64_t b = 0; b < batch; b++) {
+        int64_t place = ag_random_below(last + 1);
+        if (d->text) place = character_at(d, place);
+        read_ids(d, LM_TRAIN, &place, length + 1, window);
+        memcpy(tensor_int_data(*ids) + b * length, window, (size_t)length * sizeof *window);
+        memcpy(tensor_int_data(*targets) + b * length, window + 1, (size_t)length * sizeof *window);
+    }
+    ag_end(s);
+}
+
+/* Held-out ids from `place` on, cut into windows; the last id of one is the first of the next. */
+typedef struct { int64_t place; int32_t last; } Cursor;
+enum { NO_TARGET = -100 };
+
+/* The next batch of windows, filled up with ids that have no target; returns how many have one, 0 at the end. */
+static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *targets)
+{
+    int64_t batch = tensor_dim(ids, 0), length = tensor_dim(ids, 1), total = 0;
+    for (int64_t b = 0; b < batch; b++) {
+        int32_t *x = tensor_int_data(ids) + b * length, *y = tensor_int_data(targets) + b * length;
+        int64_t n = read_ids(d, LM_HELD_OUT, &c->place, length, y);
+        total += n;
+        for (int64_t i = 0; i < length; i++) x[i] = i >= n ? 0 : i == 0 ? c->last : y[i - 1];
+        for (int64_t i = n; i < length; i++) y[i] = NO_TARGET;
+        if (n > 0) c->last = y[n - 1];
+    }
+    return total;
+}
+
+double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t tokens, int64_t *counted)
+{
+    nn_eval(m);
+    Cursor c = { .place = d->begin[LM_HELD_OUT] };
+    read_ids(d, LM_HELD_OUT, &c.place, 1, &c.last);
+    double sum = 0;
+    int64_t total = 0, n = 1;
+    while (n > 0 && (tokens <= 0 || total < tokens)) {
+        Scope s = ag_begin(AG_NO_GRAD);
+        Shape shape = SHAPE(batch, m->options.context);
+        Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
+        n = next_windows(d, &c, ids, targets);
+        if (n > 0) sum += tensor_item(ag_cross_entropy(gpt(m, ids), targets, AG_SUM, NO_TARGET, 0));
+        total += n;
+        ag_end(s);
+    }
+    if (counted) *counted = total;
+    return total > 0 ? sum / (double)total : 0;
+}

@@ -1,0 +1,41 @@
+/* lm_options.c: how a language model is trained. */
+#include "fields.h"
+#include "kaeru/lm.h"
+
+LmOptions lm_defaults(void)
+{
+    return (LmOptions){ .steps = 2000, .batch = 12, .accumulate = 1, .warmup = 100, .lr = 1e-3, .lr_min = 1e-4, .beta1 = 0.9,
+                        .beta2 = 0.99, .weight_decay = 0.1, .clip = 1, .evaluate_every = 250 };
+}
+
+#define MOST 1e15
+static const Field fields[] = {
+    { "train.steps",           FIELD_WHOLE, offsetof(LmOptions, steps), 0, MOST, false },
+    { "train.batch",           FIELD_WHOLE, offsetof(LmOptions, batch), 1, 1 << 24, false },
+    { "train.accumulate",      FIELD_WHOLE, offsetof(LmOptions, accumulate), 1, 1 << 24, false },
+    { "train.warmup",          FIELD_WHOLE, offsetof(LmOptions, warmup), 0, MOST, false },
+    { "train.lr",              FIELD_REAL,  offsetof(LmOptions, lr), 0, 1000, false },
+    { "train.lr_min",          FIELD_REAL,  offsetof(LmOptions, lr_min), 0, 1000, false },
+    { "train.beta1",           FIELD_REAL,  offsetof(LmOptions, beta1), 0, 1, true },
+    { "train.beta2",           FIELD_REAL,  offsetof(LmOptions, beta2), 0, 1, true },
+    { "train.weight_decay",    FIELD_REAL,  offsetof(LmOptions, weight_decay), 0, 1000, false },
+    { "train.clip",            FIELD_REAL,  offsetof(LmOptions, clip), 0, MOST, false },
+    { "train.evaluate_every",  FIELD_WHOLE, offsetof(LmOptions, evaluate_every), 1, MOST, false },
+    { "train.evaluate_tokens", FIELD_WHOLE, offsetof(LmOptions, evaluate_tokens), 0, MOST, false },
+};
+enum { N_FIELDS = sizeof fields / sizeof *fields };
+
+bool lm_check(const LmOptions *o)
+{
+    return fields_check(fields, N_FIELDS, o);
+}
+
+void lm_to_settings(const LmOptions *o, Settings *s)
+{
+    fields_to_settings(fields, N_FIELDS, o, s);
+}
+
+bool lm_from_settings(LmOptions *o, const Settings *s)
+{
+    return fields_from_settings(fields, N_FIELDS, o, s);
+}

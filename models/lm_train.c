@@ -1,0 +1,126 @@
+/* lm_train.c: training a language model, so that it can be broken off at any moment and gone on with.
+ *
+ * Everything that the next step depends on is in a checkpoint: weights, the optimizer's state with its count of steps,
+ * the random generator's, from which windows and dropout come, and the least loss so far. Means over several steps begin
+ * anew at each one, so that nothing else has to be remembered. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "kaeru/lm.h"
+
+static Optimizer *optimizer_new(const LmTraining *t)
+{
+    const LmOptions *o = &t->options;
+    AdamOptions adam = nn_adamw_options(o->lr);
+    adam.beta1 = o->beta1;
+    adam.beta2 = o->beta2;
+    adam.weight_decay = o->weight_decay;
+    Optimizer *optimizer = nn_adam_new_with(t->model, adam);
+    nn_optimizer_group(optimizer, nn_is_not_matrix, NULL, 0, 1);
+    return optimizer;
+}
+
+/* ---- one step ------------------------------------------------------------------------------------------------------ */
+
+/* Adds a batch's gradients, as a part of the mean of all batches of this step; returns its part of the loss. */
+static double learn_batch(const LmTraining *t)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *ids, *targets;
+    lm_data_draw(t->data, t->options.batch, t->model->options.context, &ids, &targets);
+    Tensor *loss = ag_scale(gpt_loss(t->model, ids, targets), 1 / (double)t->options.accumulate, 0);
+    ag_backward(loss);
+    double value = tensor_item(loss);
+    ag_end(s);
+    return value;
+}
+
+static bool take_step(LmTraining *t, Optimizer *optimizer)
+{
+    const LmOptions *o = &t->options;
+    nn_train(t->model);
+    t->loss = 0;
+    for (int64_t i = 0; i < o->accumulate; i++) t->loss += learn_batch(t);
+    if (!isfinite(t->loss)) {
+        nn_zero_grad(t->model);
+        return ag_refuse("step %" PRId64 ": the loss is %g: a smaller learning rate may help", t->step + 1, t->loss);
+    }
+    if (o->clip > 0) nn_clip_grad_norm(t->model, o->clip);
+    t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, o->steps);
+    nn_optimizer_step(optimizer, t->lr);
+    t->step++;
+    return true;
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+
+static const char best_key[] = "train.best_loss";
+
+/* The best one is for using; only the last one has what is needed to go on. */
+static bool save(LmTraining *t, Optimizer *optimizer, bool is_best)
+{
+    if (isfinite(t->best_loss)) nn_settings_set(t->settings, best_key, "%.17g", t->best_loss);
+    return (!is_best || !t->best || nn_checkpoint_save(t->best, t->model, NULL, t->settings)) &&
+           (!t->last || nn_checkpoint_save(t->last, t->model, optimizer, t->settings));
+}
+
+static bool evaluate(LmTraining *t, Optimizer *optimizer, double train_loss)
+{
+    t->train_loss = train_loss;
+    t->valid_loss = lm_evaluate(t->model, t->data, t->options.batch, t->options.evaluate_tokens, NULL);
+    bool is_best = t->valid_loss < t->best_loss;
+    if (is_best) t->best_loss = t->valid_loss;
+    if (!save(t, optimizer, is_best)) return false;
+    if (t->evaluated) t->evaluated(t, t->arg);
+    return true;
+}
+
+static void put_settings(LmTraining *t)
+{
+    gpt_to_settings(&t->model->options, t->settings);
+    lm_to_settings(&t->options, t->settings);
+}
+
+/* Back to where the last checkpoint was made. */
+static bool resume_from(LmTraining *t, Optimizer *optimizer)
+{
+    Settings *found = nn_settings_new();
+    bool good = nn_checkpoint_load(t->last, t->model, optimizer, found);
+    if (good && nn_settings_get(found, best_key)) good = nn_settings_real(found, best_key, &t->best_loss);
+    nn_settings_free(found);
+    t->step = nn_optimizer_steps(optimizer);
+    return good;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+
+static bool run(LmTraining *t, Optimizer *optimizer)
+{
+    double sum = 0;
+    int64_t since = t->step;
+    while (t->step < t->options.steps) {
+        if (!take_step(t, optimizer)) return false;
+        sum += t->loss;
+        if (t->stepped) t->stepped(t, t->arg);
+        if (t->step % t->options.evaluate_every != 0 && t->step != t->options.steps) continue;
+        if (!evaluate(t, optimizer, sum / (double)(t->step - since))) return false;
+        sum = 0;
+        since = t->step;
+    }
+    return true;
+}
+
+bool lm_train(LmTraining *t, bool resume)
+{
+    if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model)) return false;
+    if (resume && !t->last) ag_misuse(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
+    Optimizer *optimizer = optimizer_new(t);
+    t->step = 0;
+    t->best_loss = INFINITY;
+    put_settings(t);
+    /* a first checkpoint, before any work: what cannot be written shows at once */
+    bool good = resume ? resume_from(t, optimizer) : save(t, optimizer, false);
+    good = good && run(t, optimizer);
+    nn_optimizer_free(optimizer);
+    return good;
+}

@@ -1,0 +1,102 @@
+/* sample.c: the next token, from the logits of all. */
+#include <math.h>
+
+#include "kaeru/lm.h"
+
+/* Ids that are not chosen among yet, the best on top: a heap. `kept` are those that were taken from it, best first. */
+typedef struct { const real *logits; int32_t *heap, *kept; int64_t n, n_kept; } Candidates;
+
+static bool is_better(const Candidates *c, int32_t a, int32_t b)
+{
+    return c->logits[a] > c->logits[b] || (c->logits[a] == c->logits[b] && a < b);
+}
+
+static void sink(Candidates *c, int64_t i)
+{
+    int32_t id = c->heap[i];
+    for (int64_t child; (child = 2 * i + 1) < c->n; i = child) {
+        if (child + 1 < c->n && is_better(c, c->heap[child + 1], c->heap[child])) child++;
+        if (!is_better(c, c->heap[child], id)) break;
+        c->heap[i] = c->heap[child];
+    }
+    c->heap[i] = id;
+}
+
+static Candidates candidates(const real *logits, int64_t n)
+{
+    Candidates c = { .logits = logits, .n = n };
+    c.heap = ag_scratch((size_t)n, sizeof *c.heap);
+    c.kept = ag_scratch((size_t)n, sizeof *c.kept);
+    for (int64_t i = 0; i < n; i++) c.heap[i] = (int32_t)i;
+    for (int64_t i = n / 2 - 1; i >= 0; i--) sink(&c, i);
+    return c;
+}
+
+static int32_t keep_best(Candidates *c)
+{
+    int32_t best = c->heap[0];
+    c->heap[0] = c->heap[--c->n];
+    if (c->n > 0) sink(c, 0);
+    c->kept[c->n_kept++] = best;
+    return best;
+}
+
+/* A probability but for a common factor: 1 for the likeliest. */
+typedef struct { double most, temperature; } Scale;
+static double weight(Scale s, real logit)
+{
+    return ag_math_exp(((double)logit - s.most) / s.temperature);
+}
+
+/* One of these ids (NULL: of 0..n-1) by their weights. */
+static int32_t draw(const real *logits, const int32_t *ids, int64_t n, Scale s)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    double *upto = ag_scratch((size_t)n, sizeof *upto), sum = 0;
+    for (int64_t i = 0; i < n; i++) upto[i] = sum += weight(s, logits[ids ? ids[i] : i]);
+    double point = ag_random_uniform() * sum;
+    int64_t i = 0;
+    while (i < n - 1 && upto[i] <= point) i++;
+    ag_end(scope);
+    return ids ? ids[i] : (int32_t)i;
+}
+
+/* Leaves the top_k likeliest, then as many of these as have the share top_p of their weight. */
+static int32_t draw_from_best(const real *logits, int64_t n, const Sampling *how, Scale s)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Candidates c = candidates(logits, n);
+    double total = 0, sum = 0;
+    if (how->top_k > 0 && how->top_k < n) {
+        while (c.n_kept < how->top_k) total += weight(s, logits[keep_best(&c)]);
+    } else {
+        for (int64_t i = 0; i < n; i++) total += weight(s, logits[i]);
+    }
+    int64_t kept = c.n_kept;
+    if (how->top_p > 0 && how->top_p < 1) {
+        for (kept = 0; sum < how->top_p * total && kept < n; kept++)
+            sum += weight(s, logits[kept < c.n_kept ? c.kept[kept] : keep_best(&c)]);
+    }
+    int32_t id = draw(logits, c.kept, kept, s);
+    ag_end(scope);
+    return id;
+}
+
+int32_t sample_next(const real *logits, int64_t n, const Sampling *how)
+{
+    if (n < 1 || how->temperature < 0)
+        ag_misuse(AG_HERE, "sample_next", "%lld logits, temperature %g: expected 1 or more, 0 or more", (long long)n,
+                  how->temperature);
+    int32_t best = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(logits[i])) {
+            ag_refuse("the logit of token %lld is %g: the model's weights are of no use", (long long)i, (double)logits[i]);
+            return -1;
+        }
+        if (logits[i] > logits[best]) best = (int32_t)i;
+    }
+    if (how->temperature == 0) return best;
+    Scale s = { (double)logits[best], how->temperature };
+    bool some = (how->top_k > 0 && how->top_k < n) || (how->top_p > 0 && how->top_p < 1);
+    return some ? draw_from_best(logits, n, how, s) : draw(logits, NULL, n, s);
+}

@@ -1,0 +1,131 @@
+#include "token_file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { VERSION = 1 };
+static const char magic[8] = { 'k', 'a', 'e', 'r', 'u', 't', 'o', 'k' };
+typedef struct { char magic[8]; uint32_t version, width, vocab, zero; uint64_t fingerprint; } Header;
+/* What stands around the ids. */
+enum { AROUND = sizeof(Header) + sizeof(uint64_t) };
+
+/* ---- reading ------------------------------------------------------------------------------------------------------- */
+
+bool is_token_file(const FileMap *map)
+{
+    return map->size >= sizeof magic && memcmp(map->bytes, magic, sizeof magic) == 0;
+}
+
+void tokens_copy(const Tokens *tokens, int64_t at, int64_t n, int32_t *out)
+{
+    const char *from = tokens->bytes + at * tokens->width;
+    if (tokens->width == 4) memcpy(out, from, (size_t)n * 4);
+    for (int64_t i = 0; tokens->width == 2 && i < n; i++) {
+        uint16_t id;
+        memcpy(&id, from + i * 2, 2);
+        out[i] = id;
+    }
+}
+
+static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
+{
+    for (int64_t at = 0, n; at < tokens->count; at += n) {
+        int32_t id[1024];
+        n = tokens->count - at < 1024 ? tokens->count - at : 1024;
+        tokens_copy(tokens, at, n, id);
+        for (int64_t i = 0; i < n; i++)
+            if (id[i] < 0 || id[i] >= size)
+                return ag_refuse("%s: token %" PRId64 " has id %" PRIu32 ", expected ids below %d", path, at + i,
+                                 (uint32_t)id[i], (int)size);
+    }
+    return true;
+}
+
+bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, Tokens *tokens)
+{
+    Header h;
+    uint64_t count;
+    if (map->size < AROUND)
+        return ag_refuse("%s: expected a file of tokens of at least %d bytes, found %zu", path, (int)AROUND, map->size);
+    memcpy(&h, map->bytes, sizeof h);
+    memcpy(&count, map->bytes + map->size - sizeof count, sizeof count);
+    if (h.version != VERSION || h.zero != 0)
+        return ag_refuse("%s: expected version %d of files of tokens, found %" PRIu32, path, VERSION, h.version);
+    if (h.width != 2 && h.width != 4) return ag_refuse("%s: expected ids of 2 or 4 bytes, found %" PRIu32, path, h.width);
+    uint64_t there = map->size - AROUND;
+    if (there % h.width != 0 || count != there / h.width)
+        return ag_refuse("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
+                         h.width, there);
+    if (h.vocab != (uint32_t)tokenizer_size(t) || h.fingerprint != tokenizer_fingerprint(t))
+        return ag_refuse("%s: was made with another vocabulary, of %" PRIu32 " tokens", path, h.vocab);
+    *tokens = (Tokens){ map->bytes + sizeof h, (int64_t)count, (int)h.width };
+    return check_ids(tokens, path, tokenizer_size(t));
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------- */
+
+enum { PIECE = 1 << 20 };                       /* bytes of text that are encoded at a time, about */
+
+/* Whether a letter or digit begins with this byte, for certain: Unicode's blanks begin with C2, E1, E2 and E3. */
+static bool begins_word(unsigned char c)
+{
+    bool ascii = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return ascii || (c >= 0xC3 && c < 0xE1) || c > 0xE3;
+}
+
+/* Where the first piece of a text may end so that its ids are the same as in the whole: for characters, at any of them;
+ * for BPE before a blank or newline with a letter behind it, since the last one of several always begins a new word. */
+static size_t piece_of(const Tokenizer *t, const char *text, size_t n)
+{
+    size_t end = PIECE;
+    if (t->chars) {
+        while (end < n && ((unsigned char)text[end] & 0xC0) == 0x80) end++;
+    } else {
+        while (end + 1 < n && !((text[end] == ' ' || text[end] == '\n') && begins_word((unsigned char)text[end + 1]))) end++;
+    }
+    return end + 1 < n ? end : n;
+}
+
+static bool write_ids(FileWriter *w, const Tokenizer *t, const char *text, size_t n, int width, size_t *count)
+{
+    int32_t *ids = tokenizer_encode(t, text, n, count);
+    if (!ids) return false;
+    if (width == 2) {                           /* in place: each id moves to the left */
+        for (size_t i = 0; i < *count; i++) {
+            uint16_t id = (uint16_t)ids[i];
+            memcpy((char *)ids + 2 * i, &id, 2);
+        }
+    }
+    file_write(w, ids, *count * (size_t)width);
+    ag_free(ids);
+    return true;
+}
+
+static bool write_tokens(FileWriter *w, const Text *text, const Tokenizer *t, int64_t *count)
+{
+    Header h = { .version = VERSION, .width = tokenizer_size(t) <= 1 << 16 ? 2 : 4, .vocab = (uint32_t)tokenizer_size(t),
+                 .fingerprint = tokenizer_fingerprint(t) };
+    memcpy(h.magic, magic, sizeof magic);
+    file_write(w, &h, sizeof h);
+    uint64_t total = 0;
+    for (size_t at = 0, size, n; at < text->size; at += size) {
+        size = piece_of(t, text->bytes + at, text->size - at);
+        if (!write_ids(w, t, text->bytes + at, size, (int)h.width, &n)) return false;
+        total += n;
+    }
+    file_write(w, &total, sizeof total);
+    *count = (int64_t)total;
+    return true;
+}
+
+bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count)
+{
+    Text text;
+    if (!text_open(&text, text_path)) return false;
+    FileWriter *w = file_replace(tokens_path);
+    bool good = w && write_tokens(w, &text, t, count);
+    if (good) good = file_commit(w);
+    else file_abandon(w);
+    text_close(&text);
+    return good;
+}

@@ -1,0 +1,50 @@
+/* tokenizer.c: one face for both kinds of vocabulary. */
+#include "kaeru/lm.h"
+
+bool tokenizer_open(Tokenizer *t, const char *vocab_path, const char *merges_path)
+{
+    *t = (Tokenizer){ NULL, NULL };
+    if (merges_path) t->bpe = bpe_open(vocab_path, merges_path);
+    else t->chars = char_vocab_open(vocab_path);
+    return t->bpe || t->chars;
+}
+
+bool tokenizer_save(const Tokenizer *t, const char *vocab_path, const char *merges_path)
+{
+    return t->bpe ? bpe_save(t->bpe, vocab_path, merges_path) : char_vocab_save(t->chars, vocab_path);
+}
+
+void tokenizer_close(Tokenizer *t)
+{
+    bpe_free(t->bpe);
+    char_vocab_free(t->chars);
+    *t = (Tokenizer){ NULL, NULL };
+}
+
+int32_t tokenizer_size(const Tokenizer *t)
+{
+    return t->bpe ? bpe_size(t->bpe) : char_vocab_size(t->chars);
+}
+
+int32_t *tokenizer_encode(const Tokenizer *t, const char *text, size_t n, size_t *count)
+{
+    return t->bpe ? bpe_encode(t->bpe, text, n, BPE_SPECIAL, count) : char_vocab_encode(t->chars, text, n, count);
+}
+
+char *tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t count, size_t *n)
+{
+    return t->bpe ? bpe_decode(t->bpe, ids, count, n) : char_vocab_decode(t->chars, ids, count, n);
+}
+
+/* FNV-1a (Fowler, Noll and Vo) of all tokens, each with a byte behind it that no text has. */
+uint64_t tokenizer_fingerprint(const Tokenizer *t)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (int32_t id = 0; id < tokenizer_size(t); id++) {
+        size_t n;
+        char *text = tokenizer_decode(t, &id, 1, &n);
+        for (size_t i = 0; i <= n; i++) hash = (hash ^ (i < n ? (unsigned char)text[i] : 0xff)) * 0x100000001b3;
+        ag_free(text);
+    }
+    return hash;
+}
