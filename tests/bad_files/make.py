@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Writes the files of this folder, each wrong in one way, and messages.txt, what has to be said of each:
+
+    KIND<tab>FILE[<tab>FILE]<tab>MESSAGE
+
+The message stands behind the (last) file's path and ": ", unless it begins with PATH, which is that path; VOCAB is the
+first file's path. A new kind of file needs a line in test_bad_files.c.
+
+    python3 tests/bad_files/make.py
+"""
+import json
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).parent
+messages = []
+
+
+def bad(kind, name, content, message, *others):
+    (HERE / name).write_bytes(content if isinstance(content, bytes) else content.encode("utf8"))
+    messages.append("\t".join([kind, *others, name, message]))
+
+
+def header(text, data=b"", length=None):
+    text = text if isinstance(text, bytes) else json.dumps(text).encode() if isinstance(text, dict) else text.encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + data
+
+
+def tensor(dtype="F32", shape=(2,), data_offsets=(0, 8), **more):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(data_offsets), **more}
+
+
+EIGHT = bytes(8)
+
+# ---- JSON ------------------------------------------------------------------------------------------------------------
+bad("json", "empty.json", "", "line 1, column 1: expected a value, found the end")
+bad("json", "cut.json", '{\n  "n_layer": 12,\n  "n_head": ', "line 3, column 13: expected a value, found the end")
+bad("json", "comma.json", '{"n_layer": 12,}', "line 1, column 16: expected a name in quotes, found '}'")
+bad("json", "comment.json", '{\n  // twelve\n  "n_layer": 12}',
+    "line 2, column 3: expected a name in quotes or '}', found '/'")
+bad("json", "quotes.json", "{'n_layer': 12}", "line 1, column 2: expected a name in quotes or '}', found '''")
+bad("json", "twice.json", '{"n_layer": 12,\n "n_layer": 24}',
+    'line 2, column 2: expected each name of an object once, found "n_layer"')
+bad("json", "deep.json", "[" * 200, "line 1, column 129: expected at most 128 levels of nesting, found '['")
+bad("json", "latin1.json", '{"name": "café"}'.encode("latin-1"), "line 1, column 14: expected UTF-8, found byte 0xE9")
+bad("json", "utf16.json", '{"name": 1}'.encode("utf-16"), "line 1, column 1: expected a value, found byte 0xFF")
+bad("json", "surrogate.json", '{"name": "\\ud83d"}',
+    "line 1, column 17: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair, found '\"'")
+bad("json", "nan.json", '{"loss": NaN}', "line 1, column 10: expected a value, found 'N'")
+bad("json", "huge_number.json", '{"lr": 1e999}',
+    "line 1, column 8: expected a number within the range of a double, found a larger one")
+bad("json", "two.json", '{"a": 1}\n{"a": 2}\n', "line 2, column 1: expected nothing after the value, found '{'")
+bad("json", "nul.json", '{"a": 1}\0\0', "line 1, column 9: expected nothing after the value, found U+0000")
+bad("json", "line_break.json", '{"a": "one\ntwo"}',
+    "line 1, column 11: expected no control character inside a string, found U+000A")
+
+# ---- safetensors -----------------------------------------------------------------------------------------------------
+bad("safetensors", "short.safetensors", b"\x08\0\0", "expected at least 8 bytes, found 3")
+bad("safetensors", "text.safetensors", "This is no such file.", "expected a header of at most 100000000 bytes, found "
+    f"{struct.unpack('<Q', b'This is ')[0]}: is this a safetensors file?")
+bad("safetensors", "cut_header.safetensors", header({"x": tensor()})[:20],
+    f"expected a header of {len(json.dumps({'x': tensor()}))} bytes, found the end after 12")
+bad("safetensors", "cut_values.safetensors", header({"x": tensor()}, EIGHT[:7]),
+    'tensor "x": expected data_offsets that rise within the file\'s 7 bytes of values, found 0 and 8')
+bad("safetensors", "more_values.safetensors", header({"x": tensor()}, EIGHT + b"\0"),
+    "expected 8 bytes of values, found 9")
+bad("safetensors", "no_brace.safetensors", header(" {}"), "expected '{' as the header's start")
+bad("safetensors", "no_header.safetensors", header(""), "expected '{' as the header's start")
+bad("safetensors", "bad_json.safetensors", header('{"x":}'),
+    "PATH (header): line 1, column 6: expected a value, found '}'")
+bad("safetensors", "twice.safetensors", header('{"x":%s,"x":%s}' % ((json.dumps(tensor()),) * 2), EIGHT),
+    f'PATH (header): line 1, column {len(json.dumps(tensor())) + 7}: expected each name of an object once, found "x"')
+bad("safetensors", "not_object.safetensors", header({"x": [1]}), 'tensor "x": expected an object, found an array')
+bad("safetensors", "no_dtype.safetensors", header({"x": {"shape": [], "data_offsets": [0, 4]}}, EIGHT[:4]),
+    'tensor "x": expected a string as dtype, found nothing')
+bad("safetensors", "unknown_dtype.safetensors", header({"x": tensor("F33")}, EIGHT),
+    'tensor "x": expected a known dtype, found "F33"')
+bad("safetensors", "shape_number.safetensors", header({"x": {**tensor(), "shape": 2}}, EIGHT),
+    'tensor "x": expected an array as shape, found a number')
+bad("safetensors", "negative_shape.safetensors", header({"x": tensor(shape=(-2, -1))}, EIGHT),
+    'tensor "x": expected whole numbers of 0 or more in shape, found another value')
+bad("safetensors", "broken_shape.safetensors", header({"x": tensor(shape=(2.5,))}, EIGHT),
+    'tensor "x": expected whole numbers of 0 or more in shape, found another value')
+bad("safetensors", "huge_shape.safetensors", header({"x": tensor(shape=(2**62, 2**62))}, EIGHT),
+    'tensor "x": the product of its shape is too large')
+bad("safetensors", "wrong_size.safetensors", header({"x": tensor(shape=(3,))}, EIGHT),
+    'tensor "x": expected 12 bytes for its shape and dtype, found 8')
+bad("safetensors", "part_of_byte.safetensors", header({"x": tensor("F4", (3,), (0, 1))}, b"\0"),
+    'tensor "x": expected whole bytes, found 12 bits')
+bad("safetensors", "one_offset.safetensors", header({"x": tensor(data_offsets=(8,))}, EIGHT),
+    'tensor "x": expected an array of two numbers as data_offsets')
+bad("safetensors", "falling_offsets.safetensors", header({"x": tensor(data_offsets=(8, 0))}, EIGHT),
+    'tensor "x": expected data_offsets that rise within the file\'s 8 bytes of values, found 8 and 0')
+bad("safetensors", "huge_offsets.safetensors", header({"x": tensor(data_offsets=(2**63 - 9, 2**63 - 1))}, EIGHT),
+    'tensor "x": expected data_offsets that rise within the file\'s 8 bytes of values, '
+    f"found {2**63 - 9} and {2**63 - 1}")
+bad("safetensors", "gap.safetensors", header({"x": tensor(), "y": tensor(data_offsets=(12, 20))}, bytes(20)),
+    'tensor "y": expected its values at offset 8, where those before end, found 12')
+bad("safetensors", "overlap.safetensors", header({"x": tensor(), "y": tensor(data_offsets=(4, 12))}, bytes(12)),
+    'tensor "y": expected its values at offset 8, where those before end, found 4')
+bad("safetensors", "late_start.safetensors", header({"x": tensor(data_offsets=(4, 12))}, bytes(12)),
+    'tensor "x": expected its values at offset 0, where those before end, found 4')
+bad("safetensors", "nul_name.safetensors", header({"x\0y": tensor()}, EIGHT),
+    'tensor "x": expected a name without NUL characters')
+bad("safetensors", "metadata_list.safetensors", header({"__metadata__": [1], "x": tensor()}, EIGHT),
+    "__metadata__: expected an object, found an array")
+bad("safetensors", "metadata_number.safetensors", header({"__metadata__": {"step": 7}, "x": tensor()}, EIGHT),
+    '__metadata__: expected strings without NUL characters, found another value at "step"')
+
+# ---- vocabularies ----------------------------------------------------------------------------------------------------
+bad("chars", "list.json", '["a", "b"]', "expected an object of tokens and ids, found an array")
+bad("chars", "gap.json", '{"a": 0, "b": 2}', 'token "b": expected ids from 0 to 1 without gaps, found 2')
+bad("chars", "same_id.json", '{"a": 0, "b": 0}', 'token "b": expected each id once, found 0 again, the id of "a"')
+bad("chars", "text_id.json", '{"a": "0"}', 'token "a": expected a whole number as id, found a string')
+bad("chars", "broken_id.json", '{"a": 0.5}', 'token "a": expected a whole number as id, found another number')
+bad("chars", "two_characters.json", '{"a": 0, "bc": 1}', 'expected single characters, found "bc"')
+bad("chars", "no_character.json", '{"": 0}', 'expected single characters, found ""')
+bad("words", "no_specials.json", '{"the": 0}', 'expected "<s>" as token 0, found "the"')
+bad("words", "few_specials.json", '{"<s>": 0, "</s>": 1}', 'expected "<blank>" as token 2, found nothing')
+bad("text", "latin1.txt", "Ein Bär".encode("latin-1"), "byte 5: expected UTF-8, found byte 0xE4")
+bad("text", "cut.txt", "naïve 中文".encode("utf8")[:-1], "byte 10: expected UTF-8, found byte 0xE6")
+bad("text", "surrogate.txt", b"abc\xed\xa0\x80", "byte 3: expected UTF-8, found byte 0xED")
+
+# ---- byte-pair encoding ----------------------------------------------------------------------------------------------
+printing = [*range(33, 127), *range(161, 173), *range(174, 256)]
+others = [byte for byte in range(256) if byte not in printing]
+letters = {**{byte: chr(byte) for byte in printing}, **{byte: chr(256 + i) for i, byte in enumerate(others)}}
+vocab = {letters[byte]: i for i, byte in enumerate(printing + others)}
+vocab.update({"th": 256, "the": 257, "<|endoftext|>": 258})
+(HERE / "good_vocab.json").write_text(json.dumps(vocab), "utf8")
+(HERE / "good_merges.txt").write_text("#version: 0.2\nt h\nth e\n", "utf8")
+
+
+def merges(name, content, message):
+    bad("bpe", name, content, message, "good_vocab.json")
+
+
+def without(token):
+    rest = [other for other in vocab if other != token]
+    return json.dumps({token: i for i, token in enumerate(rest)})
+
+
+def bad_vocab(name, content, message):
+    bad("bpe-vocab", name, content, message)
+
+
+bad_vocab("no_byte.json", without("a"), "expected a token for each byte, found none for byte 0x61")
+bad_vocab("wide_token.json", json.dumps({**vocab, "中": 259}),
+          'token "中": expected characters that stand for bytes, as in GPT-2\'s files')
+bad_vocab("space_token.json", json.dumps({**vocab, " a": 259}),
+          'token " a": expected characters that stand for bytes, as in GPT-2\'s files')
+bad_vocab("empty_token.json", json.dumps({**vocab, "": 259}),
+          'token "": expected characters that stand for bytes, as in GPT-2\'s files')
+bad_vocab("large_id.json", json.dumps({**vocab, "ab": 50256}),
+          'token "ab": expected ids from 0 to 259 without gaps, found 50256')
+bad_vocab("negative_id.json", json.dumps({**vocab, "ab": -1}),
+          'token "ab": expected ids from 0 to 259 without gaps, found -1')
+merges("unknown_left.txt", "#version: 0.2\nt h\nzz e\n", 'line 3: token "zz" is not in VOCAB')
+merges("unknown_right.txt", "t h\nth 中\n", 'line 2: token "中" is not in VOCAB')
+merges("unknown_result.txt", "#version: 0.2\nt h\nh e\n", 'line 3: merging "h e" makes a token that is not in VOCAB')
+merges("one_token.txt", "#version: 0.2\nth\n", 'line 2: expected two tokens and one space between them, found "th"')
+merges("three_tokens.txt", "#version: 0.2\nt h e\n",
+       'line 2: expected two tokens and one space between them, found "t h e"')
+merges("empty_line.txt", "#version: 0.2\nt h\n\nth e\n",
+       'line 3: expected two tokens and one space between them, found ""')
+merges("no_left.txt", " h\n", 'line 1: expected two tokens and one space between them, found " h"')
+merges("twice.txt", "t h\nth e\nt h\n", 'line 3: expected each merge once, found "t h" again')
+merges("bytes.txt", b"t h\n\xff\xfe \x00\n", 'line 2: token "\\xFF\\xFE" is not in VOCAB')
+merges("tab.txt", "t\th\n", 'line 1: expected two tokens and one space between them, found "t\\x09h"')
+
+(HERE / "messages.txt").write_text("".join(line + "\n" for line in messages), "utf8")
+print(len(messages), "files")

@@ -1,0 +1,145 @@
+/* test_bad_files.c: every file of the folder bad_files is refused with the message that bad_files/messages.txt says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "json.h"
+#include "kaeru/bpe.h"
+#include "kaeru/text.h"
+#include "safetensors.h"
+#include "suites.h"
+
+#define FOLDER TEST_BAD_FILES "/"
+
+/* ---- one function for each kind of file: true if it took the file ------------------------------------------------ */
+
+static bool take_json(const char *path, const char *unused)
+{
+    (void)unused;
+    Region *region = region_new();
+    bool taken = json_read(region, path, 1 << 20) != NULL;
+    region_free(region);
+    return taken;
+}
+
+static bool take_safetensors(const char *path, const char *unused)
+{
+    (void)unused;
+    SafeTensors *st = st_open(path);
+    st_close(st);
+    return st != NULL;
+}
+
+static bool take_chars(const char *path, const char *unused)
+{
+    (void)unused;
+    CharVocab *v = char_vocab_open(path);
+    char_vocab_free(v);
+    return v != NULL;
+}
+
+static bool take_words(const char *path, const char *unused)
+{
+    (void)unused;
+    WordVocab *v = word_vocab_open(path);
+    word_vocab_free(v);
+    return v != NULL;
+}
+
+static bool take_text(const char *path, const char *unused)
+{
+    (void)unused;
+    Text text;
+    bool taken = text_open(&text, path);
+    text_close(&text);
+    return taken;
+}
+
+static bool take_bpe(const char *vocab, const char *merges)
+{
+    Bpe *bpe = bpe_open(vocab, merges);
+    bpe_free(bpe);
+    return bpe != NULL;
+}
+
+static bool take_bpe_vocab(const char *vocab, const char *unused)
+{
+    (void)unused;
+    return take_bpe(vocab, FOLDER "good_merges.txt");
+}
+
+static const struct { const char *name; bool (*take)(const char *first, const char *second); } kinds[] = {
+    { "json", take_json }, { "safetensors", take_safetensors }, { "chars", take_chars }, { "words", take_words },
+    { "text", take_text }, { "bpe", take_bpe }, { "bpe-vocab", take_bpe_vocab },
+};
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+/* The text with PATH and VOCAB replaced. */
+static void expand(const char *message, const char *path, const char *vocab, char *out, size_t room)
+{
+    size_t n = 0;
+    if (strncmp(message, "PATH", 4) != 0) n = (size_t)snprintf(out, room, "%s: ", path);
+    while (*message) {
+        bool is_path = strncmp(message, "PATH", 4) == 0, is_vocab = strncmp(message, "VOCAB", 5) == 0;
+        if (is_path || is_vocab) n += (size_t)snprintf(out + n, room - n, "%s", is_path ? path : vocab);
+        else out[n++] = *message;
+        message += is_path ? 4 : is_vocab ? 5 : 1;
+    }
+    out[n] = '\0';
+}
+
+static void check_line(char *line)
+{
+    char *field[4] = { line }, path[2][1024], expected[4096];
+    int n = 1;
+    for (char *tab; n < 4 && (tab = strchr(field[n - 1], '\t')); n++) {
+        *tab = '\0';
+        field[n] = tab + 1;
+    }
+    ck_assert_msg(n >= 3, "\"%s\" has no message", line);
+    for (int i = 0; i < n - 2; i++) snprintf(path[i], sizeof path[i], FOLDER "%s", field[1 + i]);
+    expand(field[n - 1], path[n - 3], path[0], expected, sizeof expected);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(kinds[i].name, field[0]) != 0) continue;
+        ag_refuse("nothing");
+        ck_assert_msg(!kinds[i].take(path[0], n > 3 ? path[1] : NULL), "%s was taken", path[n - 3]);
+        ck_assert_str_eq(ag_error(), expected);
+        return;
+    }
+    ck_abort_msg("there is no kind of file \"%s\"", field[0]);
+}
+
+START_TEST(each_is_refused_with_its_message)
+{
+    Region *region = region_new();
+    size_t size, count = 0;
+    char *text = file_read(region, FOLDER "messages.txt", 1 << 20, &size);
+    ck_assert_msg(text != NULL, "%s", ag_error());
+    for (char *end; (end = strchr(text, '\n')); text = end + 1, count++) {
+        *end = '\0';
+        check_line(text);
+    }
+    ck_assert_uint_ge(count, 70);
+    region_free(region);
+}
+END_TEST
+
+/* That the good parts are good: so what is refused above is refused for what is wrong with it. */
+START_TEST(good_files_are_taken)
+{
+    ck_assert_msg(take_bpe(FOLDER "good_vocab.json", FOLDER "good_merges.txt"), "%s", ag_error());
+    ck_assert_msg(take_json(FOLDER "good_vocab.json", NULL), "%s", ag_error());
+}
+END_TEST
+
+Suite *bad_files_suite(void)
+{
+    Suite *suite = suite_create("bad_files");
+    TCase *t = tcase_create("bad_files");
+    tcase_add_test(t, each_is_refused_with_its_message);
+    tcase_add_test(t, good_files_are_taken);
+    suite_add_tcase(suite, t);
+    return suite;
+}
