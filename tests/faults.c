@@ -6,7 +6,7 @@
 
 #include "misuse.h"
 
-static _Atomic int64_t live, countdown = -1;
+static _Atomic int64_t requests, live, countdown = -1;
 static atomic_bool after, hit;
 
 void faults_at(int64_t n, bool all_after)
@@ -19,6 +19,11 @@ void faults_at(int64_t n, bool all_after)
 bool faults_hit(void)
 {
     return hit;
+}
+
+int64_t faults_requests(void)
+{
+    return requests;
 }
 
 int64_t faults_live(void)
@@ -60,6 +65,7 @@ bool faults_work(void)
 
 static bool fails(void)
 {
+    requests++;
     if (hit && after) return true;
     if (countdown < 0) return false;
     if (countdown-- > 0) return false;

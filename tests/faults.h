@@ -13,6 +13,8 @@ bool faults_work(void);
 void faults_at(int64_t n, bool all_after);
 /* Whether that request has come. */
 bool faults_hit(void);
+/* How often memory was asked for. */
+int64_t faults_requests(void);
 /* Pieces of memory that were handed out and not given back. */
 int64_t faults_live(void);
 

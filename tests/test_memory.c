@@ -1,0 +1,402 @@
+/* test_memory.c: memory is given back on the way, used again, and not asked for once shapes repeat; threads and forked
+ * processes have memory of their own. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+
+/* ---- a network to train ---------------------------------------------------------------------------------------------- */
+
+typedef struct { Tensor *w1, *b1, *w2, *m[3], *v[3]; int rows, in, hidden; } Net;
+
+static void net_new(Net *n, int rows, int in, int hidden)
+{
+    *n = (Net){ .rows = rows, .in = in, .hidden = hidden };
+    Shape shapes[] = { SHAPE(hidden, in), SHAPE(hidden), SHAPE(3, hidden) };
+    Tensor **weights[] = { &n->w1, &n->b1, &n->w2 };
+    for (int i = 0; i < 3; i++) {
+        *weights[i] = tensor_requires_grad(tensor_new_owned(shapes[i], AG_REAL), true);
+        n->m[i] = tensor_new_owned(shapes[i], AG_REAL);
+        n->v[i] = tensor_new_owned(shapes[i], AG_REAL);
+        ag_fill_normal(*weights[i], 0, 0.3);
+    }
+}
+
+static void net_free(Net *n)
+{
+    Tensor *weights[] = { n->w1, n->b1, n->w2 };
+    for (int i = 0; i < 3; i++) {
+        tensor_free(weights[i]);
+        tensor_free(n->m[i]);
+        tensor_free(n->v[i]);
+    }
+}
+
+/* One step on random rows, with every kind of memory: scratch, saved values, random masks, inner scopes, ids. No
+ * ck_assert in here: Check asks for memory at each. */
+static double train_step(Net *n, int64_t step)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_normal(SHAPE(n->rows, n->in), 0, 1), *target = tensor_randint(SHAPE(n->rows), 0, 3);
+    Tensor *h = ag_dropout(ag_tanh(ag_linear(x, n->w1, n->b1)), 0.1);
+    h = ag_layer_norm(h, NULL, NULL, AG_NORM_PYTORCH);
+    h = ag_mul(h, ag_var_dims(ag_reshape(h, SHAPE(n->rows, n->hidden, 1)), DIMS(0, 2), false, false));
+    Tensor *logits = ag_linear(h, n->w2, NULL);
+    Scope inner = ag_begin(AG_NO_GRAD);
+    ag_and(ag_compare(AG_EQ, ag_argmax(logits, -1, false), target), ag_compare_scalar(AG_GT, target, 0));
+    ag_end(inner);
+    Tensor *loss = ag_cross_entropy(logits, target, AG_MEAN, -100, 0);
+    ag_backward(loss);
+    Tensor *weights[] = { n->w1, n->b1, n->w2 };
+    for (int i = 0; i < 3; i++) {
+        ag_adam_update(weights[i], n->m[i], n->v[i], &(AgAdam){ 1e-3, 0.9, 0.999, 1e-8, 0, 1, false, step });
+        tensor_zero_grad(weights[i]);
+    }
+    double result = tensor_item(loss);
+    ag_end(s);
+    return result;
+}
+
+/* ---- used again ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(ten_thousand_steps_ask_for_nothing)
+{
+    enum { STEPS = 10000, FIRST = 3 };
+    ag_seed(1);
+    Net n;
+    net_new(&n, 6, 5, 9);
+    AgMemory early = { 0 };
+    int64_t requests = 0;
+    size_t most_in_use = 0, most_cached = 0;
+    for (int step = 1; step <= STEPS; step++) {
+        train_step(&n, step);
+        AgMemory now = ag_memory();
+        if (step == FIRST) {
+            early = now;
+            requests = faults_requests();
+        }
+        if (step > FIRST && now.in_use > most_in_use) most_in_use = now.in_use;
+        if (step > FIRST && now.cached > most_cached) most_cached = now.cached;
+    }
+    AgMemory late = ag_memory();
+    ck_assert_int_eq(faults_requests(), requests);              /* of the whole program */
+    ck_assert_int_eq(late.system_calls, early.system_calls);
+    ck_assert_uint_eq(most_in_use, early.in_use);
+    ck_assert_uint_eq(most_cached, early.cached);
+    ck_assert_uint_eq(late.peak, early.peak);
+    ck_assert_int_gt(early.system_calls, 0);
+    net_free(&n);
+}
+END_TEST
+
+START_TEST(requests_are_counted)
+{
+    if (!faults_work()) return;
+    int64_t before = faults_requests(), calls = ag_memory().system_calls;
+    ag_free(ag_alloc(1, 1));
+    ck_assert_int_gt(faults_requests(), before);
+    ck_assert_int_eq(ag_memory().system_calls, calls + 1);
+}
+END_TEST
+
+/* Token by token, each from the state before, as generation does it. */
+START_TEST(generation_runs_in_constant_memory)
+{
+    ag_seed(2);
+    Net n;
+    net_new(&n, 1, 8, 8);
+    Scope outer = ag_begin(AG_NO_GRAD);
+    AgMemory early = { 0 };
+    Tensor *kept = ag_keep(tensor_zeros(SHAPE(1, 8)));
+    for (int token = 0; token < 5000; token++) {
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *h = ag_tanh(ag_add(ag_linear(kept, n.w1, n.b1), tensor_normal(SHAPE(1, 8), 0, 1)));
+        ag_softmax(ag_linear(h, n.w2, NULL), -1);
+        tensor_copy(kept, h);
+        ag_end(s);
+        if (token == 2) early = ag_memory();
+    }
+    AgMemory late = ag_memory();
+    ck_assert_int_eq(late.system_calls, early.system_calls);
+    ck_assert_uint_eq(late.in_use, early.in_use);
+    ck_assert_uint_eq(late.peak, early.peak);
+    tensor_free(kept);
+    ag_end(outer);
+    net_free(&n);
+}
+END_TEST
+
+/* Batches of all lengths from 1 to 64 must not each keep a set of buffers. */
+START_TEST(changing_shapes_share_buffers)
+{
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 64; i++) {
+            int length = i * 37 % 64 + 1;
+            Scope s = ag_begin(AG_RECORD);
+            Tensor *x = tensor_requires_grad(tensor_ones(SHAPE(length, 100)), true);
+            for (int k = 0; k < 10; k++) x = ag_tanh(x);
+            ag_backward(ag_sum(x));
+            ag_end(s);
+        }
+    AgMemory m = ag_memory();
+    ck_assert_uint_eq(m.in_use, 0);
+    ck_assert_uint_lt(m.cached, 5 * m.peak);                            /* a set for each length: 11 */
+}
+END_TEST
+
+START_TEST(trimming_returns_everything)
+{
+    int64_t live = faults_live();
+    Scope s = ag_begin(AG_NO_GRAD);
+    for (int i = 0; i < 100; i++) tensor_zeros(SHAPE(i, i));
+    ag_end(s);
+    AgMemory m = ag_memory();
+    ck_assert_uint_eq(m.in_use, 0);
+    ck_assert_uint_gt(m.cached, 99 * 99 * sizeof(real));
+    ck_assert_uint_ge(m.peak, m.cached);
+    ag_memory_trim();
+    ag_memory_reset_peak();
+    m = ag_memory();
+    ck_assert(m.in_use == 0 && m.cached == 0 && m.peak == 0);
+    if (faults_work()) ck_assert_int_le(faults_live() - live, 2);       /* the thread's state and its arena stay */
+}
+END_TEST
+
+/* ---- given back on the way ------------------------------------------------------------------------------------------- */
+
+START_TEST(the_peak_of_a_deep_chain_is_its_activations)
+{
+    enum { LAYERS = 60, ITEMS = 20000 };
+    size_t one = ITEMS * sizeof(real);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *y = x;
+    ag_memory_reset_peak();
+    size_t before = ag_memory().in_use;
+    for (int i = 0; i < LAYERS; i++) y = ag_tanh(y);
+    Tensor *loss = ag_mean(y);
+    size_t activations = ag_memory().in_use - before;
+    ck_assert_uint_ge(activations, LAYERS * one);
+    ag_backward(loss);
+    ck_assert_uint_lt(ag_memory().peak - before, activations + activations / 10);
+    ck_assert_uint_lt(ag_memory().in_use - before, 2 * one);            /* x's gradient is left */
+    EXPECT_MISUSE("given back by backward", tensor_data(y));
+    ag_end(s);
+}
+END_TEST
+
+/* A residual network: x + f(x), whose sums pass gradients on as they are. */
+START_TEST(the_peak_of_residual_blocks_is_their_activations)
+{
+    enum { BLOCKS = 30, ITEMS = 20000 };
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *y = x;
+    ag_memory_reset_peak();
+    size_t before = ag_memory().in_use;
+    for (int i = 0; i < BLOCKS; i++) y = ag_add(y, ag_mul(ag_tanh(y), ag_sigmoid(y)));
+    Tensor *loss = ag_mean(y);
+    size_t activations = ag_memory().in_use - before;
+    ag_backward(loss);
+    ck_assert_uint_lt(ag_memory().peak - before, activations + activations / 10);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(memory_falls_during_backward)
+{
+    enum { ITEMS = 10000 };
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *part[4] = { ag_exp(x) };
+    for (int i = 1; i < 4; i++) part[i] = ag_exp(ag_neg(part[i - 1]));
+    Tensor *loss = ag_mean(part[3]);
+    size_t full = ag_memory().in_use;
+    ag_backward(loss);
+    size_t left = ag_memory().in_use;
+    ck_assert_uint_gt(full, 7 * ITEMS * sizeof(real));
+    ck_assert_uint_lt(left, 3 * ITEMS * sizeof(real));                  /* x and its gradient */
+    for (int i = 0; i < 4; i++) EXPECT_MISUSE("exp made at tests/test_memory.c:", tensor_data(part[i]));
+    ag_end(s);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+START_TEST(a_scope_gives_everything_back)
+{
+    Scope outer = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_ones(SHAPE(50, 3)), true);
+    size_t before = ag_memory().in_use;
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *h = ag_retain(ag_layer_norm(ag_tanh(x), NULL, NULL, AG_NORM_BOOK));
+    tensor_name(h, "hidden");
+    ag_backward_keep(ag_mean(ag_max_dim(h, 0, false)));
+    tensor_grad(h);
+    ag_end(s);
+    tensor_zero_grad(x);
+    ck_assert_uint_eq(ag_memory().in_use, before);
+    ag_end(outer);
+}
+END_TEST
+
+/* ---- threads and processes ------------------------------------------------------------------------------------------- */
+
+enum { HIDDEN = 96, THREAD_STEPS = 12 };
+typedef struct { uint64_t seed; real w[3 * HIDDEN]; double loss; } Training;
+
+static void *train(void *arg)
+{
+    Training *t = arg;
+    ag_seed(t->seed);
+    Net n;
+    net_new(&n, 70, 40, HIDDEN);
+    for (int step = 1; step <= THREAD_STEPS; step++) t->loss = train_step(&n, step);
+    memcpy(t->w, tensor_data(n.w2), sizeof t->w);
+    net_free(&n);
+    return NULL;
+}
+
+START_TEST(two_threads_train_as_each_would_alone)
+{
+    Training alone[2] = { { .seed = 1 }, { .seed = 2 } }, together[2] = { { .seed = 1 }, { .seed = 2 } };
+    for (int i = 0; i < 2; i++) train(&alone[i]);
+    ck_assert_mem_ne(alone[0].w, alone[1].w, sizeof alone[0].w);
+    for (int round = 0; round < 5; round++) {
+        pthread_t thread[2];
+        for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, train, &together[i]), 0);
+        for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+        for (int i = 0; i < 2; i++) {
+            ck_assert_mem_eq(alone[i].w, together[i].w, sizeof alone[i].w);
+            ck_assert(alone[i].loss == together[i].loss);
+        }
+    }
+}
+END_TEST
+
+START_TEST(any_number_of_threads_gives_the_same_bits)
+{
+    Training one = { .seed = 5 };
+    ag_set_threads(1);
+    train(&one);
+    for (int threads = 2; threads <= 4; threads++) {
+        Training many = { .seed = 5 };
+        ag_set_threads(threads);
+        ck_assert_int_eq(ag_threads(), threads);
+        train(&many);
+        ck_assert_mem_eq(one.w, many.w, sizeof one.w);
+    }
+}
+END_TEST
+
+static void *only_begins(void *arg)
+{
+    (void)arg;
+    ag_begin(AG_RECORD);                                        /* a thread may end with its scopes open */
+    tensor_name(tensor_ones(SHAPE(1000)), "left behind");
+    return NULL;
+}
+
+START_TEST(a_thread_that_ends_leaves_nothing)
+{
+    Training t = { .seed = 1 };
+    train(&t);
+    int64_t live = 0;
+    for (int i = 0; i < 5; i++) {
+        pthread_t thread;
+        ck_assert_int_eq(pthread_create(&thread, NULL, i % 2 ? only_begins : train, &t), 0);
+        pthread_join(thread, NULL);
+        if (i == 0) live = faults_live();
+        ck_assert_int_eq(faults_live(), live);
+    }
+}
+END_TEST
+
+static void *step_and_free(void *net)
+{
+    train_step(net, 1);
+    net_free(net);
+    return NULL;
+}
+
+static void *make_one(void *out)
+{
+    *(Tensor **)out = tensor_new_owned(SHAPE(100000), AG_REAL);
+    return NULL;
+}
+
+START_TEST(a_buffer_may_end_on_another_thread)
+{
+    pthread_t thread;
+    Net n;
+    net_new(&n, 30, 50, 60);
+    size_t in_use = ag_memory().in_use;
+    ck_assert_int_eq(pthread_create(&thread, NULL, step_and_free, &n), 0);
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(ag_memory().in_use, in_use);              /* this thread's count knows nothing of it */
+    Tensor *t = NULL;
+    ck_assert_int_eq(pthread_create(&thread, NULL, make_one, &t), 0);
+    pthread_join(thread, NULL);
+    tensor_free(t);
+    ck_assert_uint_lt(ag_memory().in_use, in_use + 1);          /* and never falls below nothing */
+}
+END_TEST
+
+START_TEST(a_forked_child_trains_like_its_parent)
+{
+    Training parent = { .seed = 9 }, child = { 0 };
+    ag_set_threads(2);
+    train(&(Training){ .seed = 3 });                            /* so that everything has started */
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        Training t = { .seed = 9 };
+        train(&t);
+        ssize_t written = write(ends[1], &t, sizeof t);
+        _exit(written == (ssize_t)sizeof t ? 0 : 1);
+    }
+    train(&parent);
+    close(ends[1]);
+    size_t got = 0;
+    for (ssize_t k = 1; k > 0; got += (size_t)k) {
+        k = read(ends[0], (char *)&child + got, sizeof child - got);
+        if (k < 0) break;
+    }
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert_uint_eq(got, sizeof child);
+    ck_assert_mem_eq(parent.w, child.w, sizeof parent.w);
+    close(ends[0]);
+}
+END_TEST
+
+Suite *memory_suite(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *again = tcase_create("used again");
+    tcase_add_test(again, ten_thousand_steps_ask_for_nothing);
+    tcase_add_test(again, requests_are_counted);
+    tcase_add_test(again, generation_runs_in_constant_memory);
+    tcase_add_test(again, changing_shapes_share_buffers);
+    tcase_add_test(again, trimming_returns_everything);
+    suite_add_tcase(suite, again);
+    TCase *back = tcase_create("given back");
+    tcase_add_test(back, the_peak_of_a_deep_chain_is_its_activations);
+    tcase_add_test(back, the_peak_of_residual_blocks_is_their_activations);
+    tcase_add_test(back, memory_falls_during_backward);
+    tcase_add_test(back, a_scope_gives_everything_back);
+    suite_add_tcase(suite, back);
+    TCase *threads = tcase_create("threads");
+    tcase_add_test(threads, two_threads_train_as_each_would_alone);
+    tcase_add_test(threads, any_number_of_threads_gives_the_same_bits);
+    tcase_add_test(threads, a_thread_that_ends_leaves_nothing);
+    tcase_add_test(threads, a_buffer_may_end_on_another_thread);
+    tcase_add_test(threads, a_forked_child_trains_like_its_parent);
+    suite_add_tcase(suite, threads);
+    return suite;
+}
