@@ -18,7 +18,7 @@ set datafile columnheaders
 # fonts-noto-cjk).
 has(terminal) = strstrt(GPVAL_TERMINALS." ", " ".terminal." ") > 0
 FORMATS = (has("pngcairo") || has("png") ? "png " : "")."svg"
-png_terminal = has("pngcairo") ? "pngcairo enhanced font 'Sans,22' rounded" : "png enhanced giant"
+png_terminal = has("pngcairo") ? "pngcairo enhanced font 'Sans,22' rounded" : "png enhanced font 'Sans,18' rounded"
 svg_terminal = "svg enhanced font 'sans-serif,22' rounded"
 open_picture(format, name, width, height) = \
     "set terminal ".(format eq "png" ? png_terminal : svg_terminal) \
