@@ -16,13 +16,14 @@
 
 enum {
     BLOCK = K_GEMM_BLOCK,
+    FEW_ROWS = 2 * MR,
     PANEL = 1024,               /* rows of A packed at once, at most */
     GROUP = 128,                /* columns of B packed at once */
     DIRECT_COLUMNS = 512,       /* up to so many columns of B, A is read in place, */
     DIRECT_ROWS = 512,          /* up to so many rows of A, B is; */
     FAR = 1024,                 /* but not if its rows stand a multiple of this apart, in the same lines of the caches: */
     FAR_COLUMNS = 128,
-    FAR_ROWS = 28,
+    FAR_ROWS = 2 * MR,
     THREAD_WORK = 1 << 18       /* multiply-adds that are worth a thread */
 };
 
@@ -74,45 +75,50 @@ static bool has_finish(const KGemm *s) { return s->bias || s->pre || s->act != K
 INLINE const float *shift(const float *p, int64_t by) { return p ? p + by : NULL; }
 INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL; }
 
-/* ---- at most MR rows --------------------------------------------------------------------------------------------- */
+/* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-/* The kernel for the columns from `left` of the end, and how many of them it does. */
-static TileKernel *kernel_for(const KGemm *s, int64_t left, int *vecs, int *last)
+/* The kernel for the first columns of those `left`, how many vectors it does and how long the last one is. */
+static TileKernel *kernel_for(const KGemm *s, int rows, int64_t left, int *vecs, int *last)
 {
     *vecs = 1;
     *last = (int)min(W, left);
     if (s->tb)
-        return by_columns[s->m - 1];
+        return by_columns[rows - 1];
     if (left < W)
-        return by_rows_cut[s->m - 1];
-    *last = W;
-    if (s->m <= WIDE_ROWS && left >= wide_vecs[s->m - 1] * W) {
-        *vecs = wide_vecs[s->m - 1];
-        return wide[s->m - 1];
+        return by_rows_cut[rows - 1];
+    if (s->m <= WIDE_ROWS && left >= wide_vecs[rows - 1] * W) {
+        *vecs = wide_vecs[rows - 1];
+        return wide[rows - 1];
     }
     *vecs = (int)min(NV, left / W);
-    return by_rows[!s->ta][s->m - 1][*vecs - 1];
+    return read_once[rows - 1][*vecs - 1];
 }
 
+/* Reads A and B in place, and B from the first column to the last: the most that memory can give. */
 static void multiply_few_rows(const KGemm *s, float *c, const float *a, const float *b)
 {
     Tile t = { .a_row = s->ta ? 1 : s->lda, .a_k = s->ta ? s->lda : 1, .ldb = s->ldb, .ldc = s->ldc };
     const int64_t b_column = s->tb ? s->ldb : 1, b_k = s->tb ? 1 : s->ldb;
-    for (int64_t j = 0, columns; j < s->n; j += columns) {
-        int vecs;
-        TileKernel *kernel = kernel_for(s, s->n - j, &vecs, &t.last);
-        columns = (vecs - 1) * W + t.last;
-        t.c = c + j;
-        t.add = s->add;
-        int64_t p = 0;
-        do {                                        /* once even if k is 0 */
-            t.k = min(BLOCK, s->k - p);
-            t.a = a + p * t.a_k;
-            t.b = b + j * b_column + p * b_k;
-            kernel(&t);
-            t.add = true;
-            p += BLOCK;
-        } while (p < s->k);
+    const Cut cut = cut_rows(s->m);
+    for (int64_t j = 0, columns = 0; j < s->n; j += columns) {
+        for (int64_t i = 0, tile = 0; tile < cut.tiles; tile++) {
+            const int rows = rows_of(cut, (int)tile);
+            int vecs;
+            TileKernel *kernel = kernel_for(s, rows, s->n - j, &vecs, &t.last);
+            columns = (vecs - 1) * W + t.last;
+            t.c = c + i * s->ldc + j;
+            t.add = s->add;
+            int64_t p = 0;
+            do {                                    /* once even if k is 0 */
+                t.k = min(BLOCK, s->k - p);
+                t.a = a + i * t.a_row + p * t.a_k;
+                t.b = b + j * b_column + p * b_k;
+                kernel(&t);
+                t.add = true;
+                p += BLOCK;
+            } while (p < s->k);
+            i += rows;
+        }
         if (has_finish(s))
             finish(s, s->m, columns, c + j, shift(s->bias, j), shift_out(s->pre, j));
     }
@@ -120,91 +126,120 @@ static void multiply_few_rows(const KGemm *s, float *c, const float *a, const fl
 
 /* ---- more rows --------------------------------------------------------------------------------------------------- */
 
-/* Where packed blocks go. Without `panel`, A is read in place. */
-typedef struct { float *panel, *group; int64_t columns; } Buffers;
+/* A block of A or B as it lies in memory: rows of `floats` elements. */
+typedef struct { const float *from; int64_t rows, floats, ld; } Source;
 
-/* The tiles of m rows with n columns of B, which lie packed or, with b_packed false, in rows of s->ldb. */
-static void multiply_group(const KGemm *s, Tile t, int64_t m, int64_t n, bool a_packed, bool b_packed, const float *bias,
-                           float *pre, bool last_block)
+/* Columns j.. of op(B), as many as are left of `group`, and rows p.. of it, as many as are left of BLOCK. */
+static Source source_of_b(const KGemm *s, const float *b, int64_t j, int64_t p, int64_t group)
+{
+    const int64_t n = min(group, s->n - j), k = min(BLOCK, s->k - p);
+    return s->tb ? (Source){ b + j * s->ldb + p, n, k, s->ldb } : (Source){ b + p * s->ldb + j, k, n, s->ldb };
+}
+
+/* How a product is done: whether A and B are packed, and where to. */
+typedef struct { float *panel, *group; int64_t columns; bool pack_a, pack_b; } Plan;
+
+/* Has the tile ask for a part of the next block, one line of each of k / 4 rows; `call` counts the parts. */
+static void fetch_ahead(Tile *t, const Source *next, int64_t call)
+{
+    const int64_t lines = (next->floats + 15) / 16, rows = t->k / 4;
+    const int64_t row = lines == 0 ? 0 : call / lines * rows;
+    t->ahead = t->b;
+    t->ahead_step = 0;
+    if (row < next->rows) {
+        t->ahead = next->from + row * next->ld + call % lines * 16;
+        t->ahead_step = next->ld;
+    }
+}
+
+/* All tiles of m rows with n columns of B; meanwhile `next` is fetched. The pointers of the tile point to the blocks. */
+static void multiply_group(const KGemm *s, const Plan *plan, Tile t, int64_t m, int64_t n, const Source *next)
 {
     const Cut cut = cut_rows(m);
     const float *b = t.b;
     float *c = t.c;
+    int64_t call = 0;
     for (int i = 0; i < cut.tiles; i++) {
         const int rows = rows_of(cut, i);
-        TileKernel *const *kernels = by_rows[!a_packed && !s->ta][rows - 1];
-        if (a_packed)
+        TileKernel *const *kernels = by_rows[!plan->pack_a && !s->ta][rows - 1];
+        if (plan->pack_a)
             t.a_row = 1, t.a_k = rows;
         for (int64_t j = 0, columns; j < n; j += columns) {
             columns = min(NR, n - j);
-            if (!b_packed && columns > W)
+            if (!plan->pack_b && columns > W)
                 columns -= columns % W;             /* whole vectors; the cut one comes next */
             const int64_t vecs = (columns + W - 1) / W;
             t.last = (int)(columns - (vecs - 1) * W);
-            t.b = b + (b_packed ? j * t.k : j);
-            t.ldb = b_packed ? vecs * W : s->ldb;
+            t.b = b + (plan->pack_b ? j * t.k : j);
+            t.ldb = plan->pack_b ? vecs * W : s->ldb;
             t.c = c + j;
-            (t.last < W && !b_packed ? by_rows_cut[rows - 1] : kernels[vecs - 1])(&t);
-            if (last_block)
-                finish(s, rows, columns, t.c, shift(bias, j), shift_out(pre, j));
+            fetch_ahead(&t, next, call++);
+            (t.last < W && !plan->pack_b ? by_rows_cut[rows - 1] : kernels[vecs - 1])(&t);
         }
-        t.a += a_packed ? rows * t.k : rows * t.a_row;
+        t.a += plan->pack_a ? rows * t.k : rows * t.a_row;
         c += rows * s->ldc;
-        pre = shift_out(pre, rows * s->ldc);
     }
 }
 
-static void multiply_with(Buffers to, const KGemm *s, float *c, const float *a, const float *b)
+static void multiply_by(const Plan *plan, const KGemm *s, float *c, const float *a, const float *b)
 {
-    const int64_t a_row = s->ta ? 1 : s->lda, a_k = s->ta ? s->lda : 1;
-    const int64_t b_column = s->tb ? s->ldb : 1, b_k = s->tb ? 1 : s->ldb;
-    const bool pack_rows = to.panel && s->n > (s->lda % FAR == 0 ? FAR_COLUMNS : DIRECT_COLUMNS);
-    const bool pack_columns = s->tb || s->m > (s->ldb % FAR == 0 ? FAR_ROWS : DIRECT_ROWS);
-    const int64_t group = pack_columns ? to.columns : GROUP;
+    const int64_t a_row = s->ta ? 1 : s->lda, a_k = s->ta ? s->lda : 1, step = plan->columns;
     for (int64_t i = 0; i < s->m; i += PANEL) {
         const int64_t m = min(PANEL, s->m - i);
         int64_t p = 0;
         do {                                        /* once even if k is 0 */
             const int64_t k = min(BLOCK, s->k - p);
-            const bool finishing = p + k == s->k && has_finish(s);
             const float *rows = a + i * a_row + p * a_k;
-            if (pack_rows)
-                pack_a(to.panel, s, rows, m, k);
-            for (int64_t j = 0; j < s->n; j += group) {
-                const int64_t n = min(group, s->n - j);
-                const float *columns = b + j * b_column + p * b_k;
-                if (pack_columns)
-                    pack_b(to.group, s, columns, n, k);
-                Tile t = { .a = pack_rows ? to.panel : rows, .a_row = a_row, .a_k = a_k,
-                           .b = pack_columns ? to.group : columns, .c = c + i * s->ldc + j, .ldc = s->ldc, .k = k,
-                           .add = s->add || p > 0 };
-                multiply_group(s, t, m, n, pack_rows, pack_columns, shift(s->bias, j), shift_out(s->pre, i * s->ldc + j),
-                               finishing);
+            if (plan->pack_a)
+                pack_a(plan->panel, s, rows, m, k);
+            for (int64_t j = 0; j < s->n; j += step) {
+                const int64_t n = min(step, s->n - j);
+                const Source columns = source_of_b(s, b, j, p, step);
+                Source next = { 0 };
+                if (j + step < s->n)
+                    next = source_of_b(s, b, j + step, p, step);
+                else if (p + BLOCK < s->k)
+                    next = source_of_b(s, b, 0, p + BLOCK, step);
+                if (plan->pack_b)
+                    pack_b(plan->group, s, columns.from, n, k);
+                Tile t = { .a = plan->pack_a ? plan->panel : rows, .a_row = a_row, .a_k = a_k,
+                           .b = plan->pack_b ? plan->group : columns.from,
+                           .c = c + i * s->ldc + j, .ldc = s->ldc, .k = k, .add = s->add || p > 0 };
+                multiply_group(s, plan, t, m, n, &next);
+                if (p + k == s->k && has_finish(s))
+                    finish(s, m, n, t.c, shift(s->bias, j), shift_out(s->pre, i * s->ldc + j));
             }
             p += BLOCK;
         } while (p < s->k);
     }
 }
 
-/* Without scratch memory: one sliver of B at a time, packed here. */
+/* Without scratch memory: A in place, and of B one sliver at a time, packed here. */
 __attribute__((noinline)) static void multiply_without_memory(const KGemm *s, float *c, const float *a, const float *b)
 {
     _Alignas(64) float sliver[NR * BLOCK];
-    multiply_with((Buffers){ NULL, sliver, NR }, s, c, a, b);
+    multiply_by(&(Plan){ NULL, sliver, NR, false, true }, s, c, a, b);
 }
 
 static void multiply(const KGemm *s, float *c, const float *a, const float *b)
 {
     enum { PANEL_FLOATS = PANEL * BLOCK + 64, GROUP_FLOATS = GROUP * BLOCK };
-    if (s->m <= MR) {
+    if (s->m <= FEW_ROWS) {
         multiply_few_rows(s, c, a, b);
         return;
     }
-    float *scratch = k_scratch((PANEL_FLOATS + GROUP_FLOATS) * sizeof(float));
-    if (scratch)
-        multiply_with((Buffers){ scratch + GROUP_FLOATS, scratch, GROUP }, s, c, a, b);
-    else
-        multiply_without_memory(s, c, a, b);
+    Plan plan = { .columns = GROUP };
+    plan.pack_a = s->n > (s->lda % FAR == 0 ? FAR_COLUMNS : DIRECT_COLUMNS);
+    plan.pack_b = s->tb || s->m > (s->ldb % FAR == 0 ? FAR_ROWS : DIRECT_ROWS);
+    if (plan.pack_a || plan.pack_b) {
+        plan.group = k_scratch((PANEL_FLOATS + GROUP_FLOATS) * sizeof(float));
+        if (!plan.group) {
+            multiply_without_memory(s, c, a, b);
+            return;
+        }
+        plan.panel = plan.group + GROUP_FLOATS;
+    }
+    multiply_by(&plan, s, c, a, b);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */

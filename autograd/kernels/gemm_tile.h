@@ -35,21 +35,22 @@ enum { NR = NV * W, MAX_VECS = 16 };
 #define UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
-/* What a tile is made of: op(A)'s element (i, p) is a[i * a_row + p * a_k]. C's last vector has `last` columns. */
+/* What a tile is made of: op(A)'s element (i, p) is a[i * a_row + p * a_k]. C's last vector has `last` columns. At every
+ * fourth step along k one line of memory is asked for, ahead_step after the one before: what the program wants next. */
 typedef struct {
-    const float *a, *b;
+    const float *a, *b, *ahead;
     float *c;
-    int64_t k, a_row, a_k, ldb, ldc;
+    int64_t k, a_row, a_k, ldb, ldc, ahead_step;
     int last;
     bool add;
 } Tile;
 
 typedef void TileKernel(const Tile *t);
 
-/* How the elements of A lie, and those of B: rows of whole vectors; rows of which the last vector is cut short; or the
- * transpose, columns. */
+/* How the elements of A lie, and those of B: rows; rows of which the last vector is cut short; or, of the transpose,
+ * columns. With a few rows of A it is memory that sets the pace: B_ROWS_ONCE asks for the columns to the right in passing. */
 typedef enum { A_COLUMNS, A_ROWS, A_ANY } FormA;
-typedef enum { B_ROWS, B_ROWS_CUT, B_COLUMNS } FormB;
+typedef enum { B_ROWS, B_ROWS_ONCE, B_ROWS_CUT, B_COLUMNS } FormB;
 
 /* The first n lanes, 1 <= n <= W. Masks cost nothing with AVX-512; elsewhere whole vectors are faster. */
 INLINE vf take(const float *p, int64_t n) { return W < 16 && n == W ? vload(p) : vload_n(p, n); }
@@ -123,19 +124,35 @@ INLINE void multiply_step(vf *sum, int rows, int vecs, const float *a, int64_t a
 }
 
 /* Sets sum to the products of all k steps. */
-INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_row, int64_t a_k, bool cut)
+INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_row, int64_t a_k, FormB form_b)
 {
-    const float *a = t->a, *b = t->b;
-    UNROLL_4
-    for (int64_t p = t->k; p > 0; p--) {
-        vf row[MAX_VECS];
+    const float *a = t->a, *b = t->b, *ahead = t->ahead;
+    const int64_t ldb = t->ldb, ahead_step = t->ahead_step, last = t->last;
+    int64_t p = t->k;
+#define STEP()                                                                                                      \
+    do {                                                                                                            \
+        vf row[MAX_VECS];                                                                                           \
+        WRITE_OUT                                                                                                   \
+        for (int j = 0; j < vecs; j++) {                                                                            \
+            row[j] = form_b == B_ROWS_CUT && j == vecs - 1 ? vload_n(b + j * W, last) : vload(b + j * W);           \
+            if (form_b == B_ROWS_ONCE && j * W % 16 == 0)                                                           \
+                __builtin_prefetch(b + (vecs + j) * W, 0, 2);                                                       \
+        }                                                                                                           \
+        multiply_step(sum, rows, vecs, a, a_row, row);                                                              \
+        a += a_k;                                                                                                   \
+        b += ldb;                                                                                                   \
+    } while (0)
+    for (; p >= 4; p -= 4) {
+        if (form_b == B_ROWS)
+            __builtin_prefetch(ahead, 0, 2);
+        ahead += ahead_step;
         WRITE_OUT
-        for (int j = 0; j < vecs; j++)
-            row[j] = cut && j == vecs - 1 ? vload_n(b + j * W, t->last) : vload(b + j * W);
-        multiply_step(sum, rows, vecs, a, a_row, row);
-        a += a_k;
-        b += t->ldb;
+        for (int u = 0; u < 4; u++)
+            STEP();
     }
+    for (; p > 0; p--)
+        STEP();
+#undef STEP
 }
 
 /* The same with B transposed, one vector of columns. While they are in hand, the next W columns are on their way: with
@@ -193,7 +210,7 @@ INLINE void tile(const Tile *t, int rows, int vecs, FormA form_a, FormB form_b)
     if (form_b == B_COLUMNS)
         multiply_columns(sum, t, rows, a_row, a_k);
     else
-        multiply_rows(sum, t, rows, vecs, a_row, a_k, form_b == B_ROWS_CUT);
+        multiply_rows(sum, t, rows, vecs, a_row, a_k, form_b);
     if (add)
         store_tile(c, ldc, sum, rows, vecs, last, true);
     else
@@ -212,23 +229,29 @@ INLINE void tile(const Tile *t, int rows, int vecs, FormA form_a, FormB form_b)
     KERNEL_OF(rows_by_rows, rows, vecs, A_ROWS, B_ROWS)
 #define KERNELS_OF_HEIGHT(rows)                                 \
     EACH_WIDTH(KERNELS_OF_SIZE, rows)                           \
-    KERNEL_OF(any_by_rows_cut, rows, 1, A_ANY, B_ROWS_CUT)      \
-    KERNEL_OF(any_by_columns, rows, 1, A_ANY, B_COLUMNS)
+    EACH_WIDTH(KERNELS_READ_ONCE, rows)                         \
+    KERNEL_OF(rows_cut, rows, 1, A_ANY, B_ROWS_CUT)             \
+    KERNEL_OF(columns, rows, 1, A_ANY, B_COLUMNS)
+#define KERNELS_READ_ONCE(rows, vecs) KERNEL_OF(read_once, rows, vecs, A_ANY, B_ROWS_ONCE)
 EACH_HEIGHT(KERNELS_OF_HEIGHT)
 
 /* Few rows want more columns: what is read of a row of B is longer then, and memory gives it faster. */
 enum { WIDE_ROWS = 3 };
 static const int wide_vecs[WIDE_ROWS] = { W == 16 ? 16 : 8, W == 8 ? 4 : 8, W == 16 ? 8 : 4 };
 #if defined(__AVX512F__)
-KERNEL_OF(any_by_rows, 1, 16, A_ANY, B_ROWS)
-KERNEL_OF(any_by_rows, 2, 8, A_ANY, B_ROWS)
-KERNEL_OF(any_by_rows, 3, 8, A_ANY, B_ROWS)
-static TileKernel *const wide[WIDE_ROWS] = { any_by_rows_1x16, any_by_rows_2x8, any_by_rows_3x8 };
+KERNEL_OF(read_once, 1, 16, A_ANY, B_ROWS_ONCE)
+KERNEL_OF(read_once, 2, 8, A_ANY, B_ROWS_ONCE)
+KERNEL_OF(read_once, 3, 8, A_ANY, B_ROWS_ONCE)
+static TileKernel *const wide[WIDE_ROWS] = { read_once_1x16, read_once_2x8, read_once_3x8 };
+#elif defined(__AVX2__) && defined(__FMA__)
+KERNEL_OF(read_once, 1, 8, A_ANY, B_ROWS_ONCE)
+KERNEL_OF(read_once, 2, 4, A_ANY, B_ROWS_ONCE)
+KERNEL_OF(read_once, 3, 4, A_ANY, B_ROWS_ONCE)
+static TileKernel *const wide[WIDE_ROWS] = { read_once_1x8, read_once_2x4, read_once_3x4 };
 #else
-KERNEL_OF(any_by_rows, 1, 8, A_ANY, B_ROWS)
-KERNEL_OF(any_by_rows, 2, 4, A_ANY, B_ROWS)
-KERNEL_OF(any_by_rows, 3, 4, A_ANY, B_ROWS)
-static TileKernel *const wide[WIDE_ROWS] = { any_by_rows_1x8, any_by_rows_2x4, any_by_rows_3x4 };
+KERNEL_OF(read_once, 1, 8, A_ANY, B_ROWS_ONCE)
+KERNEL_OF(read_once, 2, 8, A_ANY, B_ROWS_ONCE)
+static TileKernel *const wide[WIDE_ROWS] = { read_once_1x8, read_once_2x8, read_once_3x4 };
 #endif
 
 /* [A by columns, by rows][rows - 1][vecs - 1] */
@@ -238,9 +261,13 @@ static TileKernel *const wide[WIDE_ROWS] = { any_by_rows_1x8, any_by_rows_2x4, a
 #define BY_ROWS(rows)    { EACH_WIDTH(BY_ROWS_SIZE, rows) },
 static TileKernel *const by_rows[2][MR][NV] = { { EACH_HEIGHT(BY_COLUMNS) }, { EACH_HEIGHT(BY_ROWS) } };
 
-#define CUT(rows) any_by_rows_cut_##rows##x1,
+/* [rows - 1][vecs - 1] and [rows - 1] */
+#define READ_ONCE_SIZE(rows, vecs) read_once_##rows##x##vecs,
+#define READ_ONCE(rows)  { EACH_WIDTH(READ_ONCE_SIZE, rows) },
+static TileKernel *const read_once[MR][NV] = { EACH_HEIGHT(READ_ONCE) };
+#define CUT(rows) rows_cut_##rows##x1,
 static TileKernel *const by_rows_cut[MR] = { EACH_HEIGHT(CUT) };
-#define TRANSPOSED(rows) any_by_columns_##rows##x1,
+#define TRANSPOSED(rows) columns_##rows##x1,
 static TileKernel *const by_columns[MR] = { EACH_HEIGHT(TRANSPOSED) };
 
 #endif

@@ -1,0 +1,217 @@
+/* test_gemm.c: the matrix product against three plain loops; see kernel_case.h. Without an activation that has to be the
+ * same number to the last bit, for kernels.h lays down the order of every sum. */
+#include "kernel_case.h"
+
+#include <pthread.h>
+
+#include "faults.h"
+
+static KGemm shape;             /* of the case in hand */
+
+static void call_gemm(const KPath *k, Case *c)
+{
+    KGemm s = shape;
+    s.bias = c->in[2];
+    s.pre = c->out[1];
+    k->gemm(&s, c->out[0], c->in[0], c->in[1]);
+}
+
+/* Elements of a batch of stored matrices. */
+static int64_t extent(int64_t rows, int64_t columns, int64_t ld, int64_t step)
+{
+    if (shape.batch == 0 || rows == 0 || columns == 0)
+        return 0;
+    return (shape.batch - 1) * step + (rows - 1) * ld + columns;
+}
+
+static double tolerance(void)
+{
+    return shape.act == K_ACT_GELU || shape.act == K_ACT_GELU_ERF ? 1e-6 : 0;
+}
+
+/* Runs the case of `shape`, with a bias and an array for `pre` or without. */
+static void check_shape(bool bias, bool pre)
+{
+    Case c = { .tolerance = tolerance() };
+    int64_t c_size = extent(shape.m, shape.n, shape.ldc, shape.step_c);
+    c.in[0] = input(&c, shape.ta ? extent(shape.k, shape.m, shape.lda, shape.step_a)
+                                 : extent(shape.m, shape.k, shape.lda, shape.step_a), -1, 1);
+    c.in[1] = input(&c, shape.tb ? extent(shape.n, shape.k, shape.ldb, shape.step_b)
+                                 : extent(shape.k, shape.n, shape.ldb, shape.step_b), -1, 1);
+    if (bias)
+        c.in[2] = input(&c, shape.n, -1, 1);
+    c.out[0] = output(&c, c_size);
+    if (pre)
+        c.out[1] = output(&c, c_size);
+    check_case(&c, call_gemm);
+}
+
+/* A dense product. */
+static void set_shape(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
+{
+    shape = (KGemm){ .ta = ta, .tb = tb, .m = m, .n = n, .k = k, .lda = ta ? m : k, .ldb = tb ? k : n, .ldc = n, .batch = 1,
+                     .step_a = m * k, .step_b = k * n, .step_c = m * n };
+}
+
+static int64_t below(int64_t n) { return (int64_t)(draw() % (uint32_t)n); }
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+/* Small and middling sizes, often ones around the sizes of tiles; rows further apart than they need be. */
+START_TEST(random_shapes)
+{
+    static const int64_t sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 17, 28, 29, 31, 32, 33, 48, 64, 65 };
+    for (int i = 0; i < 250; i++) {
+        int64_t size[3];
+        for (int d = 0; d < 3; d++)
+            size[d] = below(3) == 0 ? 1 + below(100) : sizes[below(COUNT(sizes))];
+        set_shape(size[0], size[1], size[2], below(2), below(2));
+        shape.lda += below(2) * below(9);
+        shape.ldb += below(2) * below(9);
+        shape.ldc += below(2) * below(9);
+        shape.add = below(3) == 0;
+        shape.batch = below(3) == 0 ? below(5) : 1;
+        shape.step_a = below(4) == 0 ? 0 : (shape.ta ? shape.k : shape.m) * shape.lda + below(3);
+        shape.step_b = below(4) == 0 ? 0 : (shape.tb ? shape.n : shape.k) * shape.ldb + below(3);
+        shape.step_c = below(8) == 0 ? 0 : shape.m * shape.ldc + below(2);
+        shape.act = shape.add ? K_ACT_NONE : (KActivation)below(4);
+        check_shape(!shape.add && below(2), !shape.add && below(2));
+    }
+}
+END_TEST
+
+/* Every height and width of a tile, in all four layouts. */
+START_TEST(every_tile)
+{
+    for (int64_t m = 1; m <= 30; m++)
+        for (int64_t n = 1; n <= 34; n += m % 3 + 1) {
+            set_shape(m, n, 9, _i & 1, _i >> 1);
+            check_shape(false, false);
+        }
+}
+END_TEST
+
+/* Sizes around the blocks that a large product is cut into, and rows a power of two apart. */
+START_TEST(large_shapes)
+{
+    static const struct { int64_t m, n, k; } sizes[] = {
+        { 40, 40, K_GEMM_BLOCK - 1 }, { 40, 40, K_GEMM_BLOCK }, { 40, 40, K_GEMM_BLOCK + 1 }, { 1, 300, 2 * K_GEMM_BLOCK + 5 },
+        { 5, 70, 2 * K_GEMM_BLOCK + 5 }, { 31, 530, 70 }, { 530, 31, 70 }, { 1030, 20, 37 }, { 20, 1030, 37 }, { 130, 140, 300 },
+        { 2000, 3, 5 }, { 3, 2000, 5 }, { 3, 5, 3000 }, { 600, 1, 600 }, { 1, 600, 600 }, { 1040, 540, 6 },
+    };
+    static const int64_t distances[] = { 0, 1024, 2048 };
+    for (int i = 0; i < COUNT(sizes); i++)
+        for (int d = 0; d < COUNT(distances); d++) {
+            set_shape(sizes[i].m, sizes[i].n, sizes[i].k, _i & 1, _i >> 1);
+            if (shape.lda < distances[d])
+                shape.lda = distances[d];
+            if (shape.ldb < distances[d])
+                shape.ldb = distances[d];
+            if (d > 0 && shape.k > 100)
+                continue;
+            shape.add = i % 3 == 0;
+            check_shape(i % 3 == 1, false);
+        }
+}
+END_TEST
+
+/* ---- corners ----------------------------------------------------------------------------------------------------- */
+
+/* Without products there is nothing but the bias; without C, nothing at all. */
+START_TEST(empty_shapes)
+{
+    for (int i = 0; i < 64; i++) {
+        set_shape(i & 1 ? 20 : 0, i & 2 ? 20 : 0, i & 4 ? 5 : 0, false, i & 8);
+        shape.add = i & 16;
+        shape.batch = i & 32 ? 2 : i & 1;
+        check_shape(!shape.add, !shape.add);
+    }
+}
+END_TEST
+
+/* Many products into one C, one after the other. */
+START_TEST(sums_over_the_batch)
+{
+    for (int i = 0; i < 4; i++) {
+        set_shape(33, 20, 60, i & 1, i & 2);
+        shape.batch = 9;
+        shape.step_c = 0;
+        shape.add = true;
+        check_shape(false, false);
+    }
+}
+END_TEST
+
+/* Infinity and NaN go where they belong, and to no neighbor. */
+START_TEST(odd_numbers)
+{
+    for (int i = 0; i < 40; i++) {
+        set_shape(1 + below(40), 1 + below(40), 1 + below(5), below(2), below(2));
+        Case c = { .tolerance = 0 };
+        c.in[0] = odd_input(&c, shape.m * shape.k);
+        c.in[1] = odd_input(&c, shape.k * shape.n);
+        c.out[0] = output(&c, shape.m * shape.n);
+        check_case(&c, call_gemm);
+    }
+}
+END_TEST
+
+/* ---- without memory ---------------------------------------------------------------------------------------------- */
+
+enum { WIDE = 700, DEEP = 600 };
+
+static void *multiply_in_thread(void *c)
+{
+    static float a[WIDE * DEEP], b[WIDE * DEEP];
+    setup();
+    for (int i = 0; i < WIDE * DEEP; i++) {
+        a[i] = draw_between(-1, 1);
+        b[i] = draw_between(-1, 1);
+    }
+    set_shape(WIDE, WIDE, DEEP, false, true);
+    k_gemm(&shape, c, a, b);
+    return NULL;
+}
+
+/* A new thread has no scratch memory yet. */
+static int multiply_in_new_thread(float *c)
+{
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, multiply_in_thread, c);
+    if (error == 0)
+        pthread_join(thread, NULL);
+    return error;
+}
+
+/* Who cannot get scratch memory computes the same. */
+START_TEST(without_memory)
+{
+    static float want[WIDE * WIDE], got[WIDE * WIDE];
+    k_set_threads(1);
+    ck_assert_int_eq(multiply_in_new_thread(want), 0);
+    faults_at(0, true);                             /* for Check, too: no assertion until it ends */
+    int error = multiply_in_new_thread(got);
+    bool failed = faults_hit();
+    faults_at(-1, false);
+    ck_assert_int_eq(error, 0);
+    ck_assert(failed || !faults_work());
+    ck_assert_mem_eq(got, want, sizeof want);
+}
+END_TEST
+
+Suite *gemm_suite(void)
+{
+    Suite *suite = suite_create("gemm");
+    TCase *tests = tcase_create("gemm");
+    tcase_add_checked_fixture(tests, setup, NULL);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, random_shapes);
+    tcase_add_loop_test(tests, every_tile, 0, 4);
+    tcase_add_loop_test(tests, large_shapes, 0, 4);
+    tcase_add_test(tests, empty_shapes);
+    tcase_add_test(tests, sums_over_the_batch);
+    tcase_add_test(tests, odd_numbers);
+    tcase_add_test(tests, without_memory);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
