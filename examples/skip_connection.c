@@ -92,7 +92,7 @@ static void write_norms(Csv *csv, int64_t step, Stack *s[2], Tensor *x)
     for (int i = 0; i <= n; i++) {
         csv_row(csv, step, i, f[i], skip[i]);
     }
-    printf("step %lld: on its way back the gradient's norm is multiplied by %.3g a block, with skip connections by %.3g\n",
+    printf("step %lld: on its way back the gradient's norm is multiplied by %.3g a block, with skip connections %.3g\n",
            (long long)step, pow(f[0] / f[n], 1.0 / n), pow(skip[0] / skip[n], 1.0 / n));
 }
 
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
         "Teaches what a skip connection is good for. f, two linear layers with a ReLU between, and x + f(x) learn to\n"
         "return their input x: 10 numbers a row, standard normal. Then many such blocks, one after the other, and the\n"
         "gradient that arrives at each: f'(x) loses it, 1 + f'(x) carries it.\n\n"
-        "Writes skip_connection.csv (step,ffn,skip: the losses of f(x) and x + f(x)), skip_deep.csv (the same with many\n"
+        "Writes skip_connection.csv (step,ffn,skip: the losses of f(x) and x + f(x)), skip_deep.csv (the same of many\n"
         "blocks) and skip_gradient.csv (step,block,ffn,skip: the norms of the gradients), and draws them.", options });
     Scope data = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(rows, WIDTH), 0, 1);

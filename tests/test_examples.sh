@@ -54,7 +54,7 @@ same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
 has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
 lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
 
-# ---- what it says ------------------------------------------------------------------------------------------------------
+# ---- what it says ----------------------------------------------------------------------------------------------------
 
 for option in --steps --rows --hidden --lr --depth --seed --threads --out --help; do
     expect 0 "  $option " '' --help
@@ -87,7 +87,7 @@ expect 2 '' "--lr: -0.1 is out of range" --lr -0.1
 expect 2 '' "--out: expected DIR, not an empty text" --out ''
 lacks out
 
-# ---- what it writes ----------------------------------------------------------------------------------------------------
+# ---- what it writes --------------------------------------------------------------------------------------------------
 
 expect 0 'data:    first/skip_connection.csv' '' $small --out first
 printf 'step,ffn,skip\n' >header
@@ -142,7 +142,7 @@ expect 0 '' '' --rows 50 --steps 40 --lr 1000 --depth 0 --out wild
 if [ "$(wc -l <wild/skip_connection.csv)" -eq 41 ]; then ok; else wrong "rows with a wild learning rate"; fi
 expect 0 '' '' --rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
 
-# ---- files that cannot be written --------------------------------------------------------------------------------------
+# ---- files that cannot be written ------------------------------------------------------------------------------------
 
 : >file
 expect 1 '' '--out file: cannot make the folder file: there is something else of that name' $small --out file
@@ -160,7 +160,7 @@ fi
 mkdir -p taken/skip_connection.csv
 expect 1 '' 'cannot write taken/skip_connection.csv: Is a directory' $small --out taken
 
-# ---- pictures ----------------------------------------------------------------------------------------------------------
+# ---- pictures --------------------------------------------------------------------------------------------------------
 
 mkdir empty
 with=PATH=$folder/empty
@@ -191,7 +191,7 @@ with=PATH=$folder/empty
 expect 1 'data:    first' 'gnuplot could not draw' $small --depth 0 --out first
 with=LC_ALL=C
 
-# ---- the experiment ----------------------------------------------------------------------------------------------------
+# ---- the experiment --------------------------------------------------------------------------------------------------
 
 # The ranges of 200 runs of the same experiment in PyTorch, widened by half their distance from the mean.
 bands() {

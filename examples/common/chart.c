@@ -25,7 +25,7 @@ typedef struct {
     double x0, x1, y0, y1;              /* what the edges stand for (y: its logarithm if log_y) */
 } Canvas;
 
-/* ---- the terminal ------------------------------------------------------------------------------------------------- */
+/* ---- the terminal ------------------------------------------------------------------------------------------------ */
 
 static bool shows_colors(void)
 {
@@ -41,7 +41,7 @@ static int terminal_columns(void)
     return columns < 30 ? 30 : columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
 }
 
-/* ---- scales ------------------------------------------------------------------------------------------------------- */
+/* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 /* y as the axis counts it; NaN where it cannot be shown. */
 static double on_axis(const Canvas *c, double y)
@@ -66,7 +66,8 @@ static double pixel_y(const Canvas *c, double y)
 static double nice_step(double length, int n)
 {
     double step = pow(10, floor(log10(length / n)));
-    return step * n >= length ? step : 2 * step * n >= length ? 2 * step : 5 * step * n >= length ? 5 * step : 10 * step;
+    double parts = length / step;
+    return (parts <= n ? 1 : parts <= 2 * n ? 2 : parts <= 5 * n ? 5 : 10) * step;
 }
 
 /* Widens an empty range, so that a flat curve lies in the middle. */
@@ -103,7 +104,7 @@ static void set_scales(Canvas *c)
     set_range(&c->x0, &c->x1);
 }
 
-/* ---- drawing ------------------------------------------------------------------------------------------------------ */
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 static Cell *cell_at(Canvas *c, int px, int py)
 {
@@ -133,7 +134,7 @@ static void draw_line(Canvas *c, double x0, double y0, double x1, double y1, int
 static void draw_curve(Canvas *c, int curve)
 {
     double before_x = NAN, before_y = NAN;
-    int next_letter = c->columns / 12 * (curve + 1);                    /* each curve's letters at places of their own */
+    int next_letter = c->columns / 12 * (curve + 1);                   /* each curve's letters at places of their own */
     for (int64_t i = 0; i < c->n_points; i++) {
         double x = pixel_x(c, csv_get(c->data, i, c->x_column));
         double y = pixel_y(c, on_axis(c, csv_get(c->data, i, c->column[curve])));
@@ -151,7 +152,7 @@ static void draw_curve(Canvas *c, int curve)
     }
 }
 
-/* ---- printing ----------------------------------------------------------------------------------------------------- */
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 static void print_cell(const Canvas *c, const Cell *cell)
 {

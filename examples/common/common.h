@@ -22,7 +22,7 @@
 
 #include "kaeru/autograd.h"
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 typedef enum { OPTION_END, OPTION_INT, OPTION_REAL, OPTION_TEXT, OPTION_FLAG } OptionKind;
 /* `value` points to an int64_t, double, const char * or bool, by kind, that holds the default; texts stay argv's. */
@@ -38,13 +38,13 @@ Option option_text(const char *name, const char *unit, const char **value, const
 Option option_flag(const char *name, bool *value, const char *help);
 #define OPTIONS_END ((Option){ OPTION_END, NULL, NULL, NULL, 0, 0, NULL })
 
-/* `name` as in messages ("gpt train" for a command of its own); `teaches`, lines for --help; options up to OPTIONS_END. */
+/* `name` as in messages ("gpt train" for one of several commands); `teaches`: lines for --help. */
 typedef struct { const char *name, *teaches; const Option *options; } Program;
 
 /* Reads the options given and those of every example (--seed, --threads, --out, --help), seeds the generator and sets
  * the threads. Returns only if all is well. */
 void example_begin(int argc, char **argv, const Program *program);
-/* The status for main to return: 1 after a complaint, or (with one) if something printed could not be written, else 0. */
+/* The status for main to return: 1 after a complaint, or if something printed could not be written, else 0. */
 int example_end(void);
 /* Ends the program with status 1: "name: message". */
 _Noreturn void example_fail(const char *format, ...) AG_PRINTF(1, 2);
@@ -89,8 +89,8 @@ void chart_print(const Csv *data, const Chart *chart);
 
 /* ---- pictures -----------------------------------------------------------------------------------------------------
  * Lets gnuplot run plots/NAME.gp in the output folder, where it finds the data and leaves NAME.png and NAME.svg; says
- * where they are. Without gnuplot it says how to get it, and the command to draw the picture then. If drawing fails, that
- * is told and the program goes on. */
+ * where they are. Without gnuplot it says how to get it, and the command to draw the picture then. If drawing fails,
+ * that is told and the program goes on. */
 void picture_draw(const char *name);
 
 #endif

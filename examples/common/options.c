@@ -35,7 +35,7 @@ Option option_flag(const char *name, bool *value, const char *help)
     return (Option){ OPTION_FLAG, name, NULL, value, 0, 0, help };
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static void say(const char *format, va_list args)
 {
@@ -73,7 +73,7 @@ static _Noreturn void misused(const char *format, ...)
     exit(2);
 }
 
-/* ---- --help ------------------------------------------------------------------------------------------------------- */
+/* ---- --help ------------------------------------------------------------------------------------------------------ */
 
 /* "a whole number from 1 to 100" */
 static const char *expectation(const Option *o, char text[96])
@@ -121,7 +121,7 @@ static _Noreturn void print_help(const Program *program, const Option *common)
     exit(example_end());
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static const Option *find(const Option *o, const char *name, size_t length)
 {
@@ -200,7 +200,7 @@ static void read_options(int argc, char **argv, const Program *program, const Op
     }
 }
 
-/* ---- what every example has ---------------------------------------------------------------------------------------- */
+/* ---- what every example has -------------------------------------------------------------------------------------- */
 
 static bool is_folder(const char *path)
 {

@@ -16,7 +16,7 @@ static const char *plots_folder(void)
     return dir && dir[0] ? dir : KAERU_PLOTS;
 }
 
-/* The script's path from the root, since gnuplot runs in another folder, to be freed with free; NULL with a complaint. */
+/* The script's path from the root, since gnuplot runs in another folder; free it. NULL (with a complaint) if missing. */
 static char *find_script(const char *name)
 {
     const char *dir = plots_folder();
@@ -58,7 +58,7 @@ static int run_gnuplot(const char *script, const char *folder)
 {
     char *const argv[] = { "gnuplot", "-d", (char *)script, NULL };
     if (!example_utf8()) {
-        setenv("LC_ALL", "C.UTF-8", 1);                                 /* or gnuplot grumbles about the figures' UTF-8 */
+        setenv("LC_ALL", "C.UTF-8", 1);                               /* or gnuplot grumbles about the figures' UTF-8 */
     }
     fflush(NULL);
     pid_t child = fork();
@@ -86,8 +86,8 @@ void picture_draw(const char *name)
     char *base = example_path(name);
     int status = run_gnuplot(script, example_out());
     if (status == NO_GNUPLOT) {
-        printf("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot (Fedora),\n"
-               "         brew install gnuplot (macOS). Then: (cd ");
+        printf("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot\n"
+               "         (Fedora), brew install gnuplot (macOS). Then: (cd ");
         print_quoted(example_out());
         printf(" && gnuplot ");
         print_quoted(script);
