@@ -16,7 +16,7 @@ static const char *plots_folder(void)
     return dir && dir[0] ? dir : KAERU_PLOTS;
 }
 
-/* The script's path from the root, since gnuplot runs in another folder; free it. NULL (with a complaint) if missing. */
+/* The script's path from the root, for gnuplot runs in another folder; free it. NULL (with a complaint) if missing. */
 static char *find_script(const char *name)
 {
     const char *dir = plots_folder();
