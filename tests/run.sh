@@ -62,15 +62,20 @@ count() {
         END { close_test(); print passed + 0, failed + 0 }' "$@"
 }
 
+# A word on the terminal about what takes so long; it is written over.
+progress() { [ ! -t 2 ] || printf '%-40s\r' "$1" >&2; }
+
 # run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds there, runs the tests and adds to the totals.
 run_tests() {
     folder=$root/$1
     how=$2
     shift 2
     begin=$(date +%s)
+    progress "$run: building ..."
     configure "$folder" -Dtests=enabled -Dwerror=$werror "$@"
     quietly meson compile -C "$folder"
     rm -f "$folder"/meson-logs/testlog*
+    progress "$run: testing ..."
     output=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
     # shellcheck disable=SC2086 # a list of words
     meson test -C "$folder" --no-rebuild --print-errorlogs $how >"$output" 2>&1 </dev/null
@@ -80,6 +85,7 @@ run_tests() {
     failed=${counts#* }
     # Whatever the counts say: meson knows whether all is well.
     [ $status -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+    progress ""
     [ "$failed" -eq 0 ] || cat "$output"
     rm -f "$output"
     total_passed=$((total_passed + passed))
