@@ -5,6 +5,7 @@
 
 #include "faults.h"
 #include "folder.h"
+#include "io_faults.h"
 #include "kaeru/gpt.h"
 #include "misuse.h"
 #include "safetensors.h"
@@ -551,7 +552,32 @@ START_TEST(a_checkpoint_brings_its_sizes)
 }
 END_TEST
 
-/* ---- memory that cannot be had -------------------------------------------------------------------------------------- */
+/* ---- files that fail, memory that cannot be had --------------------------------------------------------------------- */
+
+/* Every call to the file system fails once (_i = 0), or from there on (1): the files that are there then open. */
+START_TEST(failing_files_lose_nothing)
+{
+    if (!io_faults_work()) return;
+    GPT *m = opened(WEIGHTS, CONFIG);
+    expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        io_faults_at(n, _i);
+        bool written = gpt_write(m, in_folder("w"), in_folder("c"));
+        GPT *again = written ? gpt_open(in_folder("w"), in_folder("c")) : NULL;
+        hit = io_faults_hit();
+        io_faults_at(-1, false);
+        ck_assert(again || hit);
+        nn_free(again);
+        again = opened(in_folder("w"), in_folder("c"));
+        check_equal(m, again);
+        nn_free(again);
+        ck_assert_int_eq(folder_count(), 2);
+        ck_assert_int_eq(io_faults_open(), 0);
+    }
+    nn_free(m);
+}
+END_TEST
 
 static bool all_done;
 
@@ -602,6 +628,7 @@ Suite *gpt_suite(void)
     tcase_add_test(layout, wrong_configs_are_refused);
     tcase_add_test(layout, writing_where_it_cannot_be_is_refused);
     tcase_add_test(layout, a_checkpoint_brings_its_sizes);
+    tcase_add_loop_test(layout, failing_files_lose_nothing, 0, 2);
     tcase_add_test(layout, memory_that_cannot_be_had_leaks_nothing);
     suite_add_tcase(suite, layout);
     return suite;

@@ -1,0 +1,763 @@
+/* test_lm.c: data for language models, and training that can be broken off at any moment. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "folder.h"
+#include "io_faults.h"
+#include "kaeru/lm.h"
+#include "misuse.h"
+#include "suites.h"
+
+/* ---- vocabularies -------------------------------------------------------------------------------------------------- */
+
+static Tokenizer characters(const char *text)
+{
+    Tokenizer t = { .chars = char_vocab_new(text, strlen(text)) };
+    ck_assert_msg(t.chars != NULL, "%s", ag_error());
+    return t;
+}
+
+static Tokenizer pairs(const char *text, int32_t size)
+{
+    Tokenizer t = { .bpe = bpe_train(text, strlen(text), size) };
+    ck_assert_msg(t.bpe != NULL, "%s", ag_error());
+    return t;
+}
+
+START_TEST(tokenizers_come_back)
+{
+    const char *text = "ab ab <|endoftext|>\xE8\x9B\x99";
+    Tokenizer made[2] = { characters(text), pairs(text, 260) };
+    ck_assert(tokenizer_fingerprint(&made[0]) != tokenizer_fingerprint(&made[1]));
+    for (int i = 0; i < 2; i++) {
+        const char *merges = i ? in_folder("merges") : NULL;
+        expect_done(tokenizer_save(&made[i], in_folder("vocab"), merges));
+        Tokenizer again;
+        expect_done(tokenizer_open(&again, in_folder("vocab"), merges));
+        ck_assert_int_eq(tokenizer_size(&again), tokenizer_size(&made[i]));
+        ck_assert(tokenizer_fingerprint(&again) == tokenizer_fingerprint(&made[i]));
+        size_t n, back;
+        int32_t *ids = tokenizer_encode(&again, text, strlen(text), &n);
+        ck_assert(n < strlen(text));
+        char *decoded = tokenizer_decode(&again, ids, n, &back);
+        ck_assert_str_eq(decoded, text);
+        ag_free(decoded);
+        ag_free(ids);
+        tokenizer_close(&again);
+        tokenizer_close(&again);
+        tokenizer_close(&made[i]);
+    }
+    Tokenizer none;
+    expect_refused(tokenizer_open(&none, in_folder("absent"), NULL), "absent: cannot be opened");
+    tokenizer_close(&none);
+}
+END_TEST
+
+START_TEST(vocabularies_differ_by_their_fingerprint)
+{
+    const char *texts[] = { "abc", "abd", "ab", "abcd", "" };
+    uint64_t seen[5];
+    for (int i = 0; i < 5; i++) {
+        Tokenizer t = characters(texts[i]);
+        seen[i] = tokenizer_fingerprint(&t);
+        for (int k = 0; k < i; k++) ck_assert(seen[k] != seen[i]);
+        tokenizer_close(&t);
+    }
+}
+END_TEST
+
+/* ---- data ---------------------------------------------------------------------------------------------------------- */
+
+static LmData *opened(const char *name, const Tokenizer *t)
+{
+    LmData *d = lm_data_open(in_folder(name), t);
+    ck_assert_msg(d != NULL, "%s", ag_error());
+    return d;
+}
+
+/* 30 characters of one to four bytes each: the cut at 9/10 of the bytes falls into one. */
+static const char mixed[] = "a\xC3\xA4\xE8\x9B\x99\xF0\x9F\x90\xB8" "b\xC3\xB6\xE8\x9B\x99\xF0\x9F\x90\xB8"
+                            "c\xC3\xBC\xE8\x9B\x99\xF0\x9F\x90\xB8" "d\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8"
+                            "eeee\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8" "ffffff\xF0\x9F\x90\xB8";
+
+START_TEST(windows_are_parts_of_the_text)
+{
+    Tokenizer t = characters(mixed);
+    LmData *d = lm_data_of_text("mixed", mixed, strlen(mixed), &t);
+    ck_assert_msg(d != NULL, "%s", ag_error());
+    int64_t learned = lm_data_tokens(d, LM_TRAIN), held_out = lm_data_tokens(d, LM_HELD_OUT);
+    size_t count;
+    int32_t *all = tokenizer_encode(&t, mixed, strlen(mixed), &count);
+    ck_assert_int_eq(learned + held_out, (int64_t)count);
+    ck_assert(held_out >= 2 && held_out <= 6);
+
+    enum { LENGTH = 4, ROUNDS = 600 };
+    bool seen[64] = { false };
+    int64_t starts = learned - LENGTH;                      /* windows of one more than that */
+    for (int round = 0; round < ROUNDS; round++) {
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *x, *y;
+        lm_data_draw(d, 2, LENGTH, &x, &y);
+        for (int b = 0; b < 2; b++) {
+            const int32_t *id = tensor_int_data(x) + b * LENGTH, *next = tensor_int_data(y) + b * LENGTH;
+            bool found = false;
+            for (int64_t at = 0; at < starts; at++) {
+                bool same = memcmp(id, all + at, sizeof *id * LENGTH) == 0 && memcmp(next, all + at + 1, sizeof *id * LENGTH) == 0;
+                seen[at] = seen[at] || same;
+                found = found || same;
+            }
+            ck_assert(found);
+        }
+        ag_end(s);
+    }
+    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window began at %d", (int)at);
+    Tensor *x, *y;
+    EXPECT_MISUSE("windows of", lm_data_draw(d, 1, learned, &x, &y));
+    ag_free(all);
+    lm_data_close(d);
+    lm_data_close(NULL);
+    tokenizer_close(&t);
+}
+END_TEST
+
+/* Some text in which no two windows are alike: numbers and words. */
+static char *story(size_t size)
+{
+    static const char *words[] = { "frog", "pond ", "\n", " ", "  ", "\n\n", ".", "It's", "\xE8\x9B\x99", "\xC2\xA0", "1234",
+                                   "<|endoftext|>", "\t", "\xE3\x80\x80", "\xD0\xBB\xD1\x8F" };
+    char *text = malloc(size + 16);
+    size_t n = 0;
+    AgRandom before = ag_random_state();
+    ag_seed(11);
+    while (n < size) {
+        const char *word = words[ag_random_below(sizeof words / sizeof *words)];
+        strcpy(text + n, word);
+        n += strlen(word);
+    }
+    ag_set_random_state(before);
+    return text;
+}
+
+static void check_token_file(const char *text, const Tokenizer *t)
+{
+    size_t n = strlen(text), count;
+    int64_t written;
+    folder_write("text", text, n);
+    expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &written));
+    int32_t *ids = tokenizer_encode(t, text, n, &count);
+    ck_assert_int_eq(written, (int64_t)count);
+    LmData *d = opened("tokens", t);
+    ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), written);
+    ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), written * 9 / 10);
+    /* the longest window, over and over, is the whole part for training */
+    int64_t length = lm_data_tokens(d, LM_TRAIN) - 1;
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x, *y;
+    lm_data_draw(d, 1, length, &x, &y);
+    ck_assert_int_eq(memcmp(tensor_int_data(x), ids, (size_t)length * sizeof *ids), 0);
+    ck_assert_int_eq(memcmp(tensor_int_data(y), ids + 1, (size_t)length * sizeof *ids), 0);
+    ag_end(s);
+    lm_data_close(d);
+    ag_free(ids);
+}
+
+START_TEST(token_files_hold_what_the_text_says)
+{
+    char *text = story(3 << 20);                            /* several pieces */
+    Tokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
+    check_token_file(text, &t);
+    tokenizer_close(&t);
+    t = characters(text);
+    check_token_file(text, &t);
+    tokenizer_close(&t);
+    free(text);
+}
+END_TEST
+
+START_TEST(large_vocabularies_have_wide_tokens)
+{
+    enum { CODES = 70000 };
+    char *text = malloc(CODES * 4 + 1), *p = text;
+    for (uint32_t c = 0x10000; c < 0x10000 + CODES; c++) {
+        *p++ = (char)(0xF0 | c >> 18);
+        for (int shift = 12; shift >= 0; shift -= 6) *p++ = (char)(0x80 | (c >> shift & 0x3F));
+    }
+    *p = '\0';
+    Tokenizer t = characters(text);
+    ck_assert_int_eq(tokenizer_size(&t), CODES);
+    check_token_file(text, &t);
+    struct stat status;
+    ck_assert_int_eq(stat(in_folder("tokens"), &status), 0);
+    ck_assert_int_eq(status.st_size, 32 + 4 * CODES + 8);
+    tokenizer_close(&t);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_text_and_its_tokens_are_the_same_data)
+{
+    char *text = story(2000);
+    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a place is an id */
+    Tokenizer t = characters(text);
+    int64_t n;
+    folder_write("text", text, strlen(text));
+    expect_done(lm_tokenize(in_folder("text"), &t, in_folder("tokens"), &n));
+    LmData *d[2] = { opened("text", &t), opened("tokens", &t) };
+    for (int part = 0; part < 2; part++)
+        ck_assert_int_eq(lm_data_tokens(d[0], part), lm_data_tokens(d[1], part));
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x[2], *y[2];
+    for (int i = 0; i < 2; i++) {
+        ag_seed(3);
+        lm_data_draw(d[i], 5, 7, &x[i], &y[i]);
+    }
+    ck_assert_int_eq(memcmp(tensor_int_data(x[0]), tensor_int_data(x[1]), 35 * sizeof(int32_t)), 0);
+    ck_assert_int_eq(memcmp(tensor_int_data(y[0]), tensor_int_data(y[1]), 35 * sizeof(int32_t)), 0);
+    ag_end(s);
+    for (int i = 0; i < 2; i++) lm_data_close(d[i]);
+    tokenizer_close(&t);
+    free(text);
+}
+END_TEST
+
+static void expect_unopened(const char *name, const Tokenizer *t, const char *part)
+{
+    LmData *d = lm_data_open(in_folder(name), t);
+    expect_refused(d != NULL, part);
+}
+
+START_TEST(broken_token_files_are_refused)
+{
+    Tokenizer t = characters("abcdefgh"), other = characters("abcdefgi");
+    unsigned char good[64];
+    int64_t n;
+    folder_write("text", "abcdefgh", 8);
+    expect_done(lm_tokenize(in_folder("text"), &t, in_folder("tokens"), &n));
+    FILE *f = fopen(in_folder("tokens"), "rb");
+    size_t size = fread(good, 1, sizeof good, f);
+    fclose(f);
+    ck_assert_uint_eq(size, 32 + 8 * 2 + 8);
+    expect_unopened("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
+
+    static const struct { size_t at; unsigned char value; const char *message; } cases[] = {
+        { 8, 2, "expected version 1 of files of tokens, found 2" },
+        { 12, 3, "expected ids of 2 or 4 bytes, found 3" },
+        { 12, 4, "expected 8 tokens of 4 bytes, found 16 bytes" },
+        { 16, 9, "was made with another vocabulary, of 9 tokens" },
+        { 20, 1, "expected version 1" },
+        { 24, 0x55, "was made with another vocabulary" },
+        { 32 + 2 * 3, 8, "token 3 has id 8, expected ids below 8" },
+        { 32 + 2 * 7 + 1, 255, "token 7 has id 65287, expected ids below 8" },
+        { 48, 7, "expected 7 tokens of 2 bytes, found 16 bytes" },
+        { 55, 255, "expected 18374686479671623688 tokens" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char bad[64];
+        memcpy(bad, good, size);
+        bad[cases[i].at] = cases[i].value;
+        folder_write("bad", bad, size);
+        expect_unopened("bad", &t, cases[i].message);
+    }
+    for (size_t length = 8; length < size; length++) {
+        folder_write("bad", good, length);
+        expect_unopened("bad", &t, length < 40 ? "at least 40 bytes" : "bad: expected");
+    }
+    tokenizer_close(&t);
+    tokenizer_close(&other);
+}
+END_TEST
+
+START_TEST(texts_that_do_not_fit_are_refused)
+{
+    Tokenizer t = characters("abcdefgh");
+    folder_write("latin", "ab\xE9", 3);
+    expect_unopened("latin", &t, "latin: byte 2: expected UTF-8, found byte 0xE9");
+    folder_write("other", "abcz", 4);
+    expect_unopened("other", &t, "other: \"z\" (U+007A) at byte 0 is not in the vocabulary, in the part that begins at byte 3");
+    expect_unopened("absent", &t, "absent: cannot be opened");
+    int64_t n;
+    expect_refused(lm_tokenize(in_folder("latin"), &t, in_folder("tokens"), &n), "latin: byte 2");
+    expect_refused(lm_tokenize(in_folder("other"), &t, in_folder("tokens"), &n), "U+007A");
+    expect_refused(lm_tokenize(in_folder("absent"), &t, in_folder("tokens"), &n), "absent");
+    ck_assert_int_eq(folder_count(), 2);
+
+    folder_write("short", "abcdefghabcdefgh", 16);
+    LmData *d = opened("short", &t);
+    GPTOptions o = { .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 14, .eps = 1e-5 };
+    GPT *m = gpt_new(o);
+    expect_refused(lm_data_fits(d, m), "14 tokens to learn from and 2 held out are too few: expected 15 (one more than");
+    nn_free(m);
+    o.context = 13;
+    m = gpt_new(o);
+    expect_done(lm_data_fits(d, m));
+    nn_free(m);
+    o.vocab = 7;
+    m = gpt_new(o);
+    expect_refused(lm_data_fits(d, m), "its vocabulary has 8 tokens, the model's only 7");
+    nn_free(m);
+    lm_data_close(d);
+    folder_write("empty", "", 0);
+    d = opened("empty", &t);
+    ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), 0);
+    lm_data_close(d);
+    tokenizer_close(&t);
+}
+END_TEST
+
+START_TEST(evaluation_sees_each_held_out_token_once)
+{
+    char *text = story(1700);
+    Tokenizer t = characters(text);
+    LmData *d = lm_data_of_text("story", text, strlen(text), &t);
+    int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 8, .vocab = tokenizer_size(&t), .context = 7,
+                                   .dropout = 0.5, .eps = 1e-5 });
+    double loss = lm_evaluate(m, d, 3, 0, &counted);
+    ck_assert_int_eq(counted, held_out - 1);
+    for (int64_t batch = 1; batch < 50; batch += 16)
+        ck_assert_double_eq_tol(lm_evaluate(m, d, batch, 0, NULL), loss, 1e-6);
+
+    /* window by window */
+    size_t n;
+    int32_t *ids = tokenizer_encode(&t, text, strlen(text), &n);
+    double sum = 0;
+    for (int64_t at = (int64_t)n - held_out; at + 1 < (int64_t)n; at += 7) {
+        int64_t length = (int64_t)n - 1 - at < 7 ? (int64_t)n - 1 - at : 7;
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *x = tensor_ints(SHAPE(1, length), ids + at), *y = tensor_ints(SHAPE(1, length), ids + at + 1);
+        sum += tensor_item(gpt_loss(m, x, y)) * (double)length;
+        ag_end(s);
+    }
+    ck_assert_double_eq_tol(loss, sum / (double)(held_out - 1), 1e-6);
+    lm_evaluate(m, d, 2, 30, &counted);
+    ck_assert(counted >= 30 && counted < 30 + 2 * 7);
+    ag_free(ids);
+    nn_free(m);
+    lm_data_close(d);
+    tokenizer_close(&t);
+    free(text);
+}
+END_TEST
+
+/* ---- training ------------------------------------------------------------------------------------------------------ */
+
+static char *text;
+static Tokenizer tokenizer;
+static LmData *data;
+
+static void begin(void)
+{
+    folder_make();
+    text = story(3000);
+    tokenizer = characters(text);
+    data = lm_data_of_text("story", text, strlen(text), &tokenizer);
+    ck_assert_msg(data != NULL, "%s", ag_error());
+}
+
+static void end(void)
+{
+    lm_data_close(data);
+    tokenizer_close(&tokenizer);
+    free(text);
+    folder_remove();
+}
+
+static GPT *model(void)
+{
+    ag_seed(1);
+    return gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = tokenizer_size(&tokenizer), .context = 6,
+                                 .dropout = 0.1, .eps = 1e-5 });
+}
+
+static LmOptions few_steps(int64_t steps)
+{
+    LmOptions o = lm_defaults();
+    o.steps = steps;
+    o.batch = 2;
+    o.warmup = 3;
+    o.evaluate_every = 5;
+    o.evaluate_tokens = 60;
+    return o;
+}
+
+/* Trains a new model and saves it in the folder as "NAME.last" and "NAME.best". */
+static bool train(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
+{
+    char last[80], best[80];
+    snprintf(last, sizeof last, "%s.last", name);
+    snprintf(best, sizeof best, "%s.best", name);
+    LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new(), .last = in_folder(last),
+                     .best = in_folder(best), .stepped = stepped };
+    nn_settings_set(t.settings, "own", "%s", "kept");
+    bool good = lm_train(&t, resume);
+    nn_settings_free(t.settings);
+    nn_free(t.model);
+    return good;
+}
+
+static void check_same(const char *left, const char *right)
+{
+    char command[320];
+    snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder(left), in_folder(right));
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void leave_at_13(LmTraining *t, void *arg)
+{
+    (void)arg;
+    if (t->step == 13) _exit(7);
+}
+
+/* Runs in a process of its own, which the callback ends; returns how. */
+static int train_apart(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) _exit(train(name, o, resume, stepped) ? 0 : 1);
+    waitpid(child, &status, 0);
+    return status;
+}
+
+START_TEST(a_resumed_run_ends_with_the_same_bytes)
+{
+    LmOptions o = few_steps(23);
+    o.accumulate = 1 + _i;
+    expect_done(train("straight", o, false, NULL));
+    ck_assert_int_eq(WEXITSTATUS(train_apart("broken", o, false, leave_at_13)), 7);
+    Settings *s = nn_settings_new();
+    expect_done(nn_checkpoint_settings(in_folder("broken.last"), s));
+    ck_assert_str_eq(nn_settings_get(s, "own"), "kept");
+    ck_assert_ptr_nonnull(nn_settings_get(s, "train.best_loss"));
+    nn_settings_free(s);
+    expect_done(train("broken", o, true, NULL));
+    check_same("straight.last", "broken.last");
+    check_same("straight.best", "broken.best");
+    expect_done(train("broken", o, true, NULL));                /* all steps are taken: nothing changes */
+    check_same("straight.last", "broken.last");
+}
+END_TEST
+
+static void doze(LmTraining *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+}
+
+START_TEST(kills_at_any_moment_change_nothing)
+{
+    const char *wanted = getenv("KAERU_KILLS");     /* more, for a thorough run; CK_DEFAULT_TIMEOUT limits its seconds */
+    int kills = wanted ? atoi(wanted) : 20, died = 0;
+    LmOptions o = few_steps(60);
+    o.evaluate_every = 6;
+    expect_done(train("straight", o, false, NULL));
+    srand(1);
+    for (int i = 0; i < kills; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) _exit(train("killed", o, access(in_folder("killed.last"), F_OK) == 0, doze) ? 0 : 1);
+        nanosleep(&(struct timespec){ .tv_nsec = rand() % 40000 * 1000 }, NULL);
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        ck_assert_msg(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "a run failed");
+        died += WIFSIGNALED(status) != 0;
+        if (WIFSIGNALED(status)) continue;
+        check_same("straight.last", "killed.last");             /* it came to its end: once more */
+        check_same("straight.best", "killed.best");
+        remove(in_folder("killed.last"));
+    }
+    ck_assert(died > 0);
+    expect_done(train("killed", o, access(in_folder("killed.last"), F_OK) == 0, NULL));
+    check_same("straight.last", "killed.last");
+    check_same("straight.best", "killed.best");
+}
+END_TEST
+
+static real *weights_after(LmOptions o, int64_t *n)
+{
+    LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new() };
+    nn_init_constant(t.model->ln_f->gamma, 1.5);
+    expect_done(lm_train(&t, false));
+    Parameters *p = nn_parameters(t.model);
+    real *all = NULL;
+    *n = 0;
+    for (int i = 0; i < p->n; i++) {
+        int64_t size = tensor_numel(p->item[i].tensor);
+        all = realloc(all, (size_t)(*n + size) * sizeof *all);
+        memcpy(all + *n, tensor_data(p->item[i].tensor), (size_t)size * sizeof *all);
+        *n += size;
+    }
+    nn_parameters_free(p);
+    nn_settings_free(t.settings);
+    nn_free(t.model);
+    return all;
+}
+
+START_TEST(accumulated_batches_are_one_large_batch)
+{
+    LmOptions o = few_steps(1);
+    o.warmup = 0;
+    double lr[2] = { 0, 0 };
+    real *w[2];
+    int64_t n;
+    for (int i = 0; i < 2; i++) {
+        ag_seed(1);
+        GPTOptions plain = { .layers = 2, .heads = 2, .width = 8, .vocab = tokenizer_size(&tokenizer), .context = 6, .eps = 1e-5 };
+        LmTraining t = { .model = gpt_new(plain), .data = data, .options = o, .settings = nn_settings_new() };
+        t.options.batch = i ? 2 : 6;
+        t.options.accumulate = i ? 3 : 1;
+        expect_done(lm_train(&t, false));
+        lr[i] = t.lr;
+        Tensor *c_fc = nn_find(t.model, "h.1.mlp.c_fc.weight");
+        n = tensor_numel(c_fc);
+        w[i] = malloc((size_t)n * sizeof **w);
+        memcpy(w[i], tensor_data(c_fc), (size_t)n * sizeof **w);
+        nn_settings_free(t.settings);
+        nn_free(t.model);
+    }
+    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* after the only step, the schedule is at its end */
+    for (int64_t i = 0; i < n; i++) ck_assert_double_eq_tol((double)w[0][i], (double)w[1][i], 2e-6);
+    free(w[0]);
+    free(w[1]);
+}
+END_TEST
+
+START_TEST(only_matrices_decay)
+{
+    LmOptions o = few_steps(1);
+    int64_t n;
+    o.lr = o.lr_min = 1e-2;
+    o.weight_decay = 0;
+    real *without = weights_after(o, &n);
+    o.weight_decay = 10;
+    real *with = weights_after(o, &n);
+    GPT *m = model();
+    Parameters *p = nn_parameters(m);
+    for (int64_t i = 0, at = 0; i < p->n; i++) {
+        int64_t size = tensor_numel(p->item[i].tensor);
+        bool same = memcmp(with + at, without + at, (size_t)size * sizeof *with) == 0;
+        ck_assert_msg(same == (tensor_ndim(p->item[i].tensor) < 2), "%s", p->item[i].name);
+        at += size;
+    }
+    nn_parameters_free(p);
+    nn_free(m);
+    free(with);
+    free(without);
+}
+END_TEST
+
+typedef struct { int64_t steps, evaluations; double lr[64], train_loss, valid_loss, best_loss; } Seen;
+static void note_step(LmTraining *t, void *arg)
+{
+    Seen *seen = arg;
+    ck_assert_int_eq(t->step, ++seen->steps);
+    seen->lr[t->step] = t->lr;
+}
+static void note_evaluation(LmTraining *t, void *arg)
+{
+    Seen *seen = arg;
+    seen->evaluations++;
+    seen->train_loss = t->train_loss;
+    seen->valid_loss = t->valid_loss;
+    seen->best_loss = t->best_loss;
+    ck_assert(t->best_loss <= t->valid_loss);
+    ck_assert_int_eq(access(t->last, F_OK), 0);
+}
+
+START_TEST(a_model_learns_what_repeats)
+{
+    const char *abc = "abcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdef";
+    Tokenizer t = characters(abc);
+    LmData *d = lm_data_of_text("abc", abc, strlen(abc), &t);
+    Seen seen = { 0 };
+    ag_seed(1);
+    LmTraining run = { .data = d, .options = few_steps(60), .settings = nn_settings_new(), .last = in_folder("last"),
+                       .stepped = note_step, .evaluated = note_evaluation, .arg = &seen };
+    run.options.lr = 0.03;
+    run.options.lr_min = 0.003;
+    run.model = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 16, .vocab = 6, .context = 8, .eps = 1e-5 });
+    expect_done(lm_train(&run, false));
+    ck_assert_int_eq(seen.steps, 60);
+    ck_assert_int_eq(seen.evaluations, 12);
+    ck_assert_msg(seen.valid_loss < 0.1 && seen.train_loss < 0.1, "losses %g, %g", seen.train_loss, seen.valid_loss);
+    ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
+    nn_settings_free(run.settings);
+    nn_free(run.model);
+    lm_data_close(d);
+    tokenizer_close(&t);
+}
+END_TEST
+
+START_TEST(what_cannot_go_on_is_refused)
+{
+    LmOptions o = few_steps(8);
+    expect_refused(train("none", o, true, NULL), "none.last: cannot be opened");
+    expect_refused(train("no/folder", o, false, NULL), "no/folder");
+    expect_done(train("a", o, false, NULL));
+    GPT *small = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = tokenizer_size(&tokenizer), .context = 6,
+                                       .eps = 1e-5 });
+    LmTraining t = { .model = small, .data = data, .options = o, .settings = nn_settings_new(), .last = in_folder("a.last") };
+    expect_refused(lm_train(&t, true), "a.last: ");
+    t.last = in_folder("a.best");
+    expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer's state */
+    t.last = NULL;
+    EXPECT_MISUSE("no path of a checkpoint", lm_train(&t, true));
+    t.options.batch = 0;
+    expect_refused(lm_train(&t, false), "train.batch is 0, expected 1 to 16777216");
+    nn_settings_free(t.settings);
+    nn_free(small);
+
+    o.lr = 1000;
+    o.clip = 0;
+    o.steps = 200;
+    ck_assert(!train("wild", o, false, NULL));
+    ck_assert_msg(strstr(ag_error(), "the loss is") != NULL, "%s", ag_error());
+    ck_assert_int_eq(access(in_folder("wild.last"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(options_are_checked_settings)
+{
+    LmOptions o = few_steps(9), found = lm_defaults();
+    o.lr = 0.1;
+    Settings *s = nn_settings_new();
+    lm_to_settings(&o, s);
+    expect_done(lm_from_settings(&found, s));
+    ck_assert_int_eq(memcmp(&o, &found, sizeof o), 0);
+    static const struct { const char *key, *value, *message; } cases[] = {
+        { "train.steps", "-1", "train.steps is -1, expected 0 to 1000000000000000" },
+        { "train.batch", "1e3", "expected a whole number" },
+        { "train.beta1", "1", "train.beta1 is 1, expected 0 to below 1" },
+        { "train.lr", "nan", "expected a number" },
+        { "train.clip", "-0.5", "train.clip is -0.5" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lm_to_settings(&o, s);
+        nn_settings_set(s, cases[i].key, "%s", cases[i].value);
+        expect_refused(lm_from_settings(&found, s), cases[i].message);
+        ck_assert_int_eq(memcmp(&o, &found, sizeof o), 0);
+    }
+    nn_settings_free(s);
+}
+END_TEST
+
+/* ---- files that fail, memory that cannot be had --------------------------------------------------------------------- */
+
+/* Every call to the file system fails once (_i = 0), or from there on (1): who then resumes, ends as if nothing had been. */
+START_TEST(failing_files_lose_nothing)
+{
+    if (!io_faults_work()) return;
+    LmOptions o = few_steps(2);
+    expect_done(train("straight", o, false, NULL));
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        remove(in_folder("a.last"));
+        io_faults_at(n, _i);
+        bool trained = train("a", o, false, NULL);
+        hit = io_faults_hit();
+        io_faults_at(-1, false);
+        ck_assert(trained || hit);
+        if (!trained) ck_assert_msg(strstr(ag_error(), "/a."), "call %d failed: \"%s\"", n, ag_error());
+        if (!trained) expect_done(train("a", o, access(in_folder("a.last"), F_OK) == 0, NULL));
+        check_same("straight.last", "a.last");
+        check_same("straight.best", "a.best");
+        ck_assert_int_eq(folder_count(), 4);
+        ck_assert_int_eq(io_faults_open(), 0);
+    }
+}
+END_TEST
+
+START_TEST(failing_files_leave_the_old_tokens)
+{
+    if (!io_faults_work()) return;
+    int64_t count;
+    folder_write("text", text, 1000);
+    expect_done(lm_tokenize(in_folder("text"), &tokenizer, in_folder("tokens"), &count));
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        io_faults_at(n, _i);
+        bool done = lm_tokenize(in_folder("text"), &tokenizer, in_folder("tokens"), &count);
+        LmData *d = done ? lm_data_open(in_folder("tokens"), &tokenizer) : NULL;
+        hit = io_faults_hit();
+        io_faults_at(-1, false);
+        ck_assert(d || hit);
+        lm_data_close(d);
+        d = opened("tokens", &tokenizer);
+        ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), count);
+        lm_data_close(d);
+        ck_assert_int_eq(folder_count(), 2);
+        ck_assert_int_eq(io_faults_open(), 0);
+    }
+}
+END_TEST
+
+static bool all_done;
+
+static bool ignore(void *arg, int32_t id)
+{
+    (void)arg;
+    return id >= 0;
+}
+
+static void train_and_write(void)
+{
+    all_done = false;
+    Tokenizer t = { .chars = char_vocab_new("abcdefgh", 8) };
+    LmData *d = lm_data_of_text("text", "abcdefghabcdefgh", 16, &t);
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .dropout = 0.1, .eps = 1e-5 });
+    LmTraining run = { .model = m, .data = d, .options = few_steps(2), .settings = nn_settings_new() };
+    run.options.evaluate_every = 1;
+    all_done = lm_train(&run, false);
+    nn_eval(m);
+    const int32_t prompt[1] = { 0 };
+    all_done = gpt_generate(m, prompt, 1, 6, &(Sampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
+    nn_settings_free(run.settings);
+    nn_free(m);
+    lm_data_close(d);
+    tokenizer_close(&t);
+}
+
+START_TEST(memory_that_cannot_be_had_leaks_nothing)
+{
+    int64_t requests = faults_everywhere(train_and_write, _i == 0);
+    if (faults_work()) ck_assert(requests > 100 && all_done);
+}
+END_TEST
+
+Suite *lm_suite(void)
+{
+    Suite *suite = suite_create("lm");
+    TCase *words = tcase_create("data");
+    tcase_add_checked_fixture(words, folder_make, folder_remove);
+    tcase_add_test(words, tokenizers_come_back);
+    tcase_add_test(words, vocabularies_differ_by_their_fingerprint);
+    tcase_add_test(words, windows_are_parts_of_the_text);
+    tcase_add_test(words, token_files_hold_what_the_text_says);
+    tcase_add_test(words, large_vocabularies_have_wide_tokens);
+    tcase_add_test(words, a_text_and_its_tokens_are_the_same_data);
+    tcase_add_test(words, broken_token_files_are_refused);
+    tcase_add_test(words, texts_that_do_not_fit_are_refused);
+    tcase_add_test(words, evaluation_sees_each_held_out_token_once);
+    tcase_add_test(words, options_are_checked_settings);
+    tcase_add_loop_test(words, memory_that_cannot_be_had_leaks_nothing, 0, 2);
+    suite_add_tcase(suite, words);
+    TCase *training = tcase_create("training");
+    tcase_add_checked_fixture(training, begin, end);
+    tcase_add_loop_test(training, a_resumed_run_ends_with_the_same_bytes, 0, 2);
+    tcase_add_test(training, kills_at_any_moment_change_nothing);
+    tcase_add_test(training, accumulated_batches_are_one_large_batch);
+    tcase_add_test(training, only_matrices_decay);
+    tcase_add_test(training, a_model_learns_what_repeats);
+    tcase_add_test(training, what_cannot_go_on_is_refused);
+    tcase_add_loop_test(training, failing_files_lose_nothing, 0, 2);
+    tcase_add_loop_test(training, failing_files_leave_the_old_tokens, 0, 2);
+    suite_add_tcase(suite, training);
+    return suite;
+}
