@@ -52,7 +52,8 @@ void ag_sgd_update_at(Site at, Tensor *w, Tensor *velocity, const AgSgd *how)
 
 double ag_grad_sum_squares_at(Site at, Tensor *w)
 {
-    real *grad = gradient(at, "ag_grad_sum_squares", w);
+    check_alive(at, "ag_grad_sum_squares", "w", w);
+    const real *grad = tensor_grad_data(w);                     /* of leaves and of what ag_retain marked */
     return grad ? k_sum_squares(w->numel, grad) : 0;
 }
 

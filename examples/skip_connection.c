@@ -72,12 +72,7 @@ static void gradient_norms(Stack *s, Tensor *x, double norm[MAX_DEPTH + 1])
     Tensor *at[MAX_DEPTH + 1] = { tensor_requires_grad(ag_detach(x), true) };
     ag_backward(nn_mse_loss(stack(s, at[0], at + 1), x));
     for (int i = 0; i <= s->blocks->n; i++) {
-        const real *g = tensor_grad_data(at[i]);
-        double squares = 0;
-        for (int64_t j = 0; j < tensor_numel(x); j++) {
-            squares += (double)g[j] * g[j];
-        }
-        norm[i] = sqrt(squares);
+        norm[i] = sqrt(ag_grad_sum_squares(at[i]));
     }
     nn_zero_grad(s);
     ag_end(look);

@@ -290,7 +290,7 @@ typedef struct { double lr, beta1, beta2, eps, weight_decay, grad_scale; bool de
 void   ag_adam_update_at(Site at, Tensor *w, Tensor *m, Tensor *v, const AgAdam *how);
 typedef struct { double lr, momentum, weight_decay, grad_scale; bool nesterov, first; } AgSgd;
 void   ag_sgd_update_at(Site at, Tensor *w, Tensor *velocity, const AgSgd *how);        /* velocity NULL: no momentum */
-double ag_grad_sum_squares_at(Site at, Tensor *w);                                      /* 0 without a gradient */
+double ag_grad_sum_squares_at(Site at, Tensor *w);      /* of a leaf or a retained tensor; 0 without a gradient */
 void   ag_grad_scale_at(Site at, Tensor *w, double factor);
 /* w = values of a distribution, drawn from this thread's generator. */
 void   ag_fill_uniform_at(Site at, Tensor *w, double low, double high);
