@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Writes corpus.c, the text of source files as a C string, which gpt learns from when it is given nothing else.
+
+    make_corpus.py CORPUS_C FILE...
+"""
+import sys
+
+
+def literal(line):
+    """A line as a C string literal: what is not plain ASCII in octal, and no two question marks that C would read."""
+    text = ""
+    for byte in line:
+        if byte == ord("\n"):
+            text += "\\n"
+        elif byte in b'"\\?' or not 32 <= byte < 127:
+            text += f"\\{byte:03o}"
+        else:
+            text += chr(byte)
+    return f'"{text}"'
+
+
+def main():
+    out, files = sys.argv[1], sys.argv[2:]
+    lines = [line for name in files for line in open(name, "rb").readlines()]
+    with open(out, "w", encoding="ascii", newline="\n") as f:
+        f.write('/* Written by the build from the project\'s own sources. */\n#include "gpt.h"\n\n')
+        f.write(f"const size_t corpus_size = {sum(map(len, lines))};\nconst char corpus[] =\n")
+        f.write("\n".join(literal(line) for line in lines) + ";\n")
+
+
+main()

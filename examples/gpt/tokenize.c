@@ -1,0 +1,65 @@
+/* tokenize.c: the command tokenize: a vocabulary, learned or given, and a file of tokens. */
+#include <inttypes.h>
+
+#include "gpt.h"
+
+static const char *data_path, *vocab, *merges;
+static int64_t size = 4096;
+static bool characters;
+
+/* The vocabulary that is named, or a new one of the text. */
+static Tokenizer tokenizer_for(const Text *text)
+{
+    Tokenizer t = { NULL, NULL };
+    if (vocab) {
+        tokenizer_must_open(&t, vocab, merges);
+    } else if (characters) {
+        t.chars = char_vocab_new(text->bytes, text->size);
+    } else {
+        t.bpe = bpe_train(text->bytes, text->size, (int32_t)size);
+    }
+    if (!t.chars && !t.bpe) {
+        example_fail("%s", ag_error());
+    }
+    return t;
+}
+
+int gpt_tokenize(int argc, char **argv)
+{
+    const Option options[] = {
+        option_text("data", "FILE", &data_path, "text in UTF-8; <|endoftext|> in it ends a document"),
+        option_text("vocab", "FILE", &vocab, "vocab.json of the vocabulary to use; without: a new one is learned"),
+        option_text("merges", "FILE", &merges, "merges.txt; without: the vocabulary is one of characters"),
+        option_int("size", &size, 257, INT32_MAX, "tokens of a new vocabulary, at most"),
+        option_flag("characters", &characters, "a new vocabulary of the text's characters instead of byte pairs"),
+        OPTIONS_END
+    };
+    example_begin(argc, argv, &(Program){ "gpt tokenize",
+        "Turns a text into a file of tokens, gpt.tokens in the output folder, for gpt train --data. The vocabulary goes beside\n"
+        "it as " VOCAB_FILE " and " MERGES_FILE ": byte pairs that are frequent in the text, in GPT-2's format.", options });
+    if (!data_path) {
+        example_fail("expected --data FILE");
+    }
+    if (merges && !vocab) {
+        example_fail("--merges needs --vocab");
+    }
+    Text text;
+    if (!text_open(&text, data_path)) {
+        example_fail("%s", ag_error());
+    }
+    Tokenizer t = tokenizer_for(&text);
+    char *tokens_path = example_path("gpt.tokens"), *vocab_path = example_path(VOCAB_FILE);
+    char *merges_path = example_path(MERGES_FILE);
+    int64_t count;
+    if (!tokenizer_save(&t, vocab_path, merges_path) || !lm_tokenize(data_path, &t, tokens_path, &count)) {
+        example_fail("%s", ag_error());
+    }
+    printf("%zu bytes are %" PRId64 " tokens of %d kinds\n", text.size, count, (int)tokenizer_size(&t));
+    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, t.bpe ? ", " : "", t.bpe ? merges_path : "");
+    ag_free(merges_path);
+    ag_free(vocab_path);
+    ag_free(tokens_path);
+    tokenizer_close(&t);
+    text_close(&text);
+    return example_end();
+}
