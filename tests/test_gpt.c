@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "expected.h"
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "kaeru/gpt.h"
 #include "misuse.h"
-#include "safetensors.h"
 #include "suites.h"
 
 #define WEIGHTS TEST_FIXTURES "/gpt2.safetensors"
@@ -22,55 +22,12 @@ static GPT *opened(const char *weights, const char *config)
     return m;
 }
 
-static SafeTensors *expectations(void)
-{
-    SafeTensors *st = st_open(EXPECTED);
-    ck_assert_msg(st != NULL, "%s", ag_error());
-    return st;
-}
-
-/* A tensor of the file, as reals or as ids, in this scope. */
-static Tensor *reals_of(const SafeTensors *st, const char *name)
-{
-    const StTensor *from = st_find(st, name);
-    Shape shape;
-    ck_assert_msg(from && st_shape(st, from, &shape), "%s is not in the file", name);
-    Tensor *t = tensor_zeros(shape);
-    ck_assert_msg(st_read_reals(st, from, tensor_data(t)), "%s", ag_error());
-    return t;
-}
-
-static Tensor *ids_of(const SafeTensors *st, const char *name)
-{
-    Tensor *values = reals_of(st, name), *t = tensor_ints(tensor_shape(values), NULL);
-    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_int_data(t)[i] = (int32_t)tensor_data(values)[i];
-    return t;
-}
-
-static double largest(const Tensor *t)
-{
-    double most = 0;
-    for (int64_t i = 0; i < tensor_numel(t); i++) most = fmax(most, fabs((double)tensor_data(t)[i]));
-    return most;
-}
-
-static void check_close(const char *what, const Tensor *found, const Tensor *expected, double tolerance)
-{
-    char text[2][AG_SHAPE_TEXT];
-    Shape a = tensor_shape(found), b = tensor_shape(expected);
-    ck_assert_msg(shape_equal(a, b), "%s is %s, expected %s", what, shape_text(a, text[0]), shape_text(b, text[1]));
-    for (int64_t i = 0; i < tensor_numel(expected); i++) {
-        double f = (double)tensor_data(found)[i], e = (double)tensor_data(expected)[i];
-        ck_assert_msg(fabs(f - e) <= tolerance, "%s[%d] is %.9g, expected %.9g", what, (int)i, f, e);
-    }
-}
-
 /* ---- the same as PyTorch ------------------------------------------------------------------------------------------ */
 
 START_TEST(logits_agree)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations();
+    SafeTensors *st = expectations(EXPECTED);
     ck_assert(m->options.layers == 2 && m->options.heads == 3 && m->options.width == 15 && m->options.vocab == 29);
     ck_assert(m->options.context == 11 && m->options.bias && m->options.eps == 1e-4 && m->options.dropout == 0.1);
     nn_eval(m);
@@ -85,7 +42,7 @@ END_TEST
 START_TEST(loss_and_gradients_agree)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations();
+    SafeTensors *st = expectations(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_RECORD);
     Tensor *loss = gpt_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
@@ -111,7 +68,7 @@ END_TEST
 START_TEST(greedy_continuation_agrees)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations();
+    SafeTensors *st = expectations(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *expected = ids_of(st, "greedy");
@@ -139,7 +96,7 @@ START_TEST(a_cache_changes_nothing)
 {
     static const int steps[] = { 1, 2, 3, 5, 11 };          /* ids at a time */
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations();
+    SafeTensors *st = expectations(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = ids_of(st, "ids"), *all = gpt(m, ids);
