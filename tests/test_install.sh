@@ -39,6 +39,13 @@ compile() {
     $cc "$@" "$file" -o "$program" $(pkg-config --cflags --libs "$package")
 }
 
+# The README shows that file, whole.
+readme_shows() {
+    awk '/^```/ { inside = 0 } /^\/\* spiral\.c/ { inside = 1 } inside' "$source/README.md" >"$folder/shown.c"
+    diff "$folder/shown.c" "$source/examples/spiral.c"
+}
+try "README" readme_shows
+
 # In a folder of its own, since the program saves its model where it runs.
 run_there() { (cd "$folder" && "$@"); }
 
