@@ -69,6 +69,8 @@ MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t w
 /* The keys and values (B,S,D) that a call attends to: its own, or with a cache the past's and its own. */
 static void keys_and_values(MultiHeadAttention *a, Tensor *key, Tensor *value, Cache *cache, int layer, Tensor **k, Tensor **v)
 {
+    if (cache && (layer < 0 || layer >= cache->n))
+        ag_misuse(AG_HERE, "attention", "layer %d of a cache for %d", layer, cache->n);
     if (cache && cache->layer[layer].fixed && cache->layer[layer].length > 0) {
         nn_cache_read(cache, layer, k, v);
         return;

@@ -38,11 +38,30 @@ static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *s
         memmove(dst + (i * room_to + to) * width, src + (i * room_from + from) * width, (size_t)(count * width) * sizeof(real));
 }
 
+static KeysValues *layer_at(Site at, const char *what, const Cache *c, int layer)
+{
+    if (layer < 0 || layer >= c->n) ag_misuse(at, what, "layer %d of a cache for %d", layer, c->n);
+    return &c->layer[layer];
+}
+
+/* Keys and values must be alike, and fit those that are there. */
+static void check_positions(Site at, const KeysValues *kv, const Tensor *key, const Tensor *value)
+{
+    char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
+    if (tensor_ndim(key) != 3 || !shape_equal(tensor_shape(key), tensor_shape(value)))
+        ag_misuse(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both", shape_text(tensor_shape(key), k),
+                  shape_text(tensor_shape(value), v));
+    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != tensor_dim(kv->key, 2)))
+        ag_misuse(at, "nn_cache_append", "keys %s behind %s: another batch or width", shape_text(tensor_shape(key), k),
+                  shape_text(tensor_shape(kv->key), v));
+}
+
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)
 {
-    KeysValues *kv = &c->layer[layer];
+    KeysValues *kv = layer_at(at, "nn_cache_append", c, layer);
+    check_positions(at, kv, key, value);
     int64_t b = tensor_dim(key, 0), t = tensor_dim(key, 1), width = tensor_dim(key, 2);
-    int64_t room = kv->fixed ? t : c->room;
+    int64_t room = kv->key ? tensor_dim(kv->key, 1) : kv->fixed ? t : c->room;
     if (kv->length + t > room)
         ag_misuse(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
                   (long long)kv->length, (long long)room);
@@ -55,7 +74,8 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
 
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value)
 {
-    KeysValues *kv = &c->layer[layer];
+    KeysValues *kv = layer_at(at, "nn_cache_read", c, layer);
+    if (!kv->key) ag_misuse(at, "nn_cache_read", "layer %d of the cache is empty", layer);
     *key = ag_slice_at(at, kv->key, 1, 0, kv->length);
     *value = ag_slice_at(at, kv->value, 1, 0, kv->length);
 }

@@ -34,7 +34,10 @@ PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double
 Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t start)
 {
     char text[AG_SHAPE_TEXT];
-    int64_t length = tensor_dim(x, 1), max_len = tensor_dim(p->pe, 1);
+    int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
+    if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
+        ag_misuse(AG_HERE, "positional_encoding", "x %s, expected (B,T,%lld)", shape_text(tensor_shape(x), text), (long long)width);
+    int64_t length = tensor_dim(x, 1);
     if (start < 0 || start + length > max_len)
         ag_misuse(AG_HERE, "positional_encoding", "x %s reaches position %lld; the table has %lld positions",
                   shape_text(tensor_shape(x), text), (long long)(start + length - 1), (long long)max_len);
