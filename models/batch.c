@@ -17,18 +17,24 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
     return batch;
 }
 
-Tensor *label_smoothing(LabelSmoothing criterion, Tensor *x, Tensor *target)
+Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target)
 {
     return ag_label_smoothing(x, target, criterion.padding_idx, criterion.smoothing);
 }
 
-Tensor *label_smoothing_targets(LabelSmoothing criterion, Tensor *target, int64_t vocab)
+Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab)
 {
+    if (vocab < 3 || criterion.padding_idx < 0 || criterion.padding_idx >= vocab)
+        ag_misuse(at, "label_smoothing_targets", "padding_idx %d and a vocabulary of %lld: expected an id of 3 words or more",
+                  (int)criterion.padding_idx, (long long)vocab);
     int64_t rows = tensor_numel(target);
-    Tensor *dist = tensor_full(SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
+    Tensor *dist = tensor_full_at(at, SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
     real *value = tensor_data(dist);
-    const int32_t *id = tensor_int_data(target);
+    const int32_t *id = tensor_int_data_at(at, target);
     for (int64_t i = 0; i < rows; i++) {
+        if (id[i] < 0 || id[i] >= vocab)
+            ag_misuse(at, "label_smoothing_targets", "target %d at %lld, expected 0 to %lld", (int)id[i], (long long)i,
+                      (long long)vocab - 1);
         real *row = value + i * vocab;
         row[id[i]] = (real)(1 - criterion.smoothing);
         row[criterion.padding_idx] = 0;

@@ -11,11 +11,11 @@ static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mas
     return generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
 }
 
-Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
+Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
 {
-    if (max_len < 1) ag_misuse(at, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
+    if (max_len < 1) ag_misuse(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0);
-    Tensor *ys = tensor_ints_at(at, SHAPE(rows, max_len), NULL);
+    Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
     int32_t *id = tensor_int_data(ys);
     bool training = m->module.training;
     nn_eval(m);
@@ -116,10 +116,10 @@ static Beam beam_new(const BeamOptions *o)
     return b;
 }
 
-Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
+Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
 {
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
-        ag_misuse(at, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and one",
+        ag_misuse(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and one",
                   o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
     bool training = m->module.training;
     nn_eval(m);

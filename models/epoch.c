@@ -19,8 +19,9 @@ static double take_step(const EpochOptions *o, TrainState *state, int64_t tokens
     return lr;
 }
 
-double run_epoch(EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *o, TrainState *state)
+double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *o, TrainState *state)
 {
+    ag_enter(at, "run_epoch");
     int every = o->accum_iter > 1 ? o->accum_iter : 1, waiting = 0;
     int64_t tokens = 0, waiting_tokens = 0;
     double total = 0, lr = 0;
@@ -49,6 +50,7 @@ double run_epoch(EncoderDecoder *m, NextBatch *next, void *source, const EpochOp
         if (!more) break;
         if (o->done) o->done(o->done_arg, state, batch.ntokens ? loss / (double)batch.ntokens : 0, lr);
     }
+    ag_leave(NULL);
     return tokens ? total / (double)tokens : 0;
 }
 
@@ -56,16 +58,16 @@ bool average_checkpoints(void *model, const char *const *paths, int n)
 {
     if (n < 1) return ag_refuse("there are no checkpoints to average");
     void *one = nn_clone(model);
-    void *sum = nn_clone(model);
-    Parameters *mean = nn_parameters(sum), *part = nn_parameters(one);
+    void *average = nn_clone(model);
+    Parameters *mean = nn_parameters(average), *part = nn_parameters(one);
     bool good = true;
     for (int i = 0; good && i < n; i++) {
         good = nn_load(paths[i], one);
         for (int j = 0; good && j < mean->n; j++) {
-            real *total = tensor_data(mean->item[j].tensor);
+            real *running = tensor_data(mean->item[j].tensor);      /* of the first i, in a form that keeps equal numbers */
             const real *value = tensor_data(part->item[j].tensor);
             for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)
-                total[k] = (i == 0 ? 0 : total[k]) + value[k] / (real)n;
+                running[k] = i == 0 ? value[k] : running[k] + (value[k] - running[k]) / (real)(i + 1);
         }
     }
     if (good) {
@@ -76,6 +78,6 @@ bool average_checkpoints(void *model, const char *const *paths, int n)
     nn_parameters_free(part);
     nn_parameters_free(mean);
     nn_free(one);
-    nn_free(sum);
+    nn_free(average);
     return good;
 }

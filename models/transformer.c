@@ -1,33 +1,41 @@
-/* transformer.c: "Attention Is All You Need" (Vaswani et al. 2017), in the order and with the names of the Annotated
- * Transformer. What stands in nn (attention, positions, feed-forward, SublayerConnection, LayerNorm) has the notebook's
- * names there.
+/* transformer.c: "Attention Is All You Need" (Vaswani et al. 2017), class for class as in the Annotated Transformer, in
+ * its order and with its names: read it with the notebook beside it. A class's constructor, x_new, stands before its
+ * forward, which has the name of the class: encoder_layer(l, x, mask) is what layer(x, mask) is there.
+ *
+ * Some of the notebook's classes serve other models as well and stand in nn, under these names:
+ *     LayerNorm                   nn_layer_norm                       layer_norm.c
+ *     SublayerConnection          nn_sublayer_in, nn_sublayer_out     sublayer.c
+ *     attention                   nn_attention                        attention.c
+ *     MultiHeadedAttention        nn_multi_head_attention             attention.c
+ *     PositionwiseFeedForward     nn_positionwise_feed_forward        sublayer.c
+ *     PositionalEncoding          nn_positional_encoding              position.c
  *
  * Two things are said otherwise than in Python. A sublayer is not handed to its connection as a function: the connection
- * has an in and an out, with the sublayer between them. And the modules are made where they are used, not copied from one
- * layer: each gets weights of its own. */
+ * has an in and an out, and the sublayer stands between them. And nothing is cloned: a constructor is called once for
+ * each copy, with the sizes in TransformerOptions. */
 #include "kaeru/transformer.h"
 
 #include <math.h>
 
 /* ---- EncoderDecoder ----------------------------------------------------------------------------------------------- */
 
-/* Take in and process masked src and target sequences. */
-Tensor *encoder_decoder(EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
+/* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D) */
+Tensor *(encoder_decoder)(EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
 {
     return decode(m, encode(m, src, src_mask), src_mask, tgt, tgt_mask);
 }
 
-Tensor *encode(EncoderDecoder *m, Tensor *src, Tensor *src_mask)
+Tensor *(encode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask)
 {
     return encoder(m->encoder, nn_sequential(m->src_embed, src), src_mask);
 }
 
-Tensor *decode(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
+Tensor *(decode)(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
 {
     return decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
 }
 
-/* ---- Generator: standard linear + softmax generation step --------------------------------------------------------- */
+/* ---- Generator ---------------------------------------------------------------------------------------------------- */
 
 Generator *generator_new(int64_t d_model, int64_t vocab)
 {
@@ -36,22 +44,49 @@ Generator *generator_new(int64_t d_model, int64_t vocab)
     return g;
 }
 
-Tensor *generator(Generator *g, Tensor *x)                                  /* (..,D) -> (..,V) */
+Tensor *(generator)(Generator *g, Tensor *x)                                /* (..,D) -> (..,V) */
 {
     return ag_log_softmax(nn_linear(g->proj, x), -1);
 }
 
-/* ---- Encoder: a stack of N layers --------------------------------------------------------------------------------- */
+/* ---- Encoder ------------------------------------------------------------------------------------------------------ */
 
-/* Pass the input (and mask) through each layer in turn. */
-Tensor *encoder(Encoder *e, Tensor *x, Tensor *mask)                        /* (B,S,D) (B,1,S) -> (B,S,D) */
+Encoder *encoder_new(const TransformerOptions *o)
+{
+    Encoder *e = nn_new(Encoder);
+    nn_child(e, layers, nn_list_new());
+    for (int i = 0; i < o->N; i++) nn_list_add(e->layers, encoder_layer_new(o));
+    if (o->norm_place == NN_PRE_NORM) nn_child(e, norm, nn_layer_norm_new_kind(o->d_model, o->norm));
+    return e;
+}
+
+Tensor *(encoder)(Encoder *e, Tensor *x, Tensor *mask)                      /* (B,S,D) (B,1,S) -> (B,S,D) */
 {
     for (int i = 0; i < e->layers->n; i++) x = encoder_layer(nn_item(EncoderLayer, e->layers, i), x, mask);
     return e->norm ? nn_layer_norm(e->norm, x) : x;
 }
 
-/* Follow Figure 1 (left) for connections. */
-Tensor *encoder_layer(EncoderLayer *l, Tensor *x, Tensor *mask)
+/* The n connections of a layer. */
+static ModuleList *sublayer_connections(int n, const TransformerOptions *o)
+{
+    ModuleList *list = nn_list_new();
+    for (int i = 0; i < n; i++)
+        nn_list_add(list, nn_sublayer_connection_new(o->d_model, o->dropout, o->norm_place, o->norm));
+    return list;
+}
+
+EncoderLayer *encoder_layer_new(const TransformerOptions *o)
+{
+    EncoderLayer *l = nn_new(EncoderLayer);
+    nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
+    nn_child(l, feed_forward, nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation));
+    nn_child(l, sublayer, sublayer_connections(2, o));
+    l->size = o->d_model;
+    return l;
+}
+
+/* The paper's Figure 1, left. */
+Tensor *(encoder_layer)(EncoderLayer *l, Tensor *x, Tensor *mask)
 {
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
@@ -59,21 +94,43 @@ Tensor *encoder_layer(EncoderLayer *l, Tensor *x, Tensor *mask)
     x = nn_sublayer_out(sublayer0, x, h);
 
     SublayerConnection *sublayer1 = nn_item(SublayerConnection, l->sublayer, 1);
-    h = nn_positionwise_feed_forward(l->feed_forward, nn_sublayer_in(sublayer1, x));
+    h = nn_sublayer_in(sublayer1, x);
+    h = nn_positionwise_feed_forward(l->feed_forward, h);
     return nn_sublayer_out(sublayer1, x, h);
 }
 
-/* ---- Decoder: a stack of N layers with masking -------------------------------------------------------------------- */
+/* ---- Decoder ------------------------------------------------------------------------------------------------------
+ * The cache is what generation adds to the notebook's arguments (see decode_next below); in training it is NULL. */
 
-Tensor *decoder(Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache)
+Decoder *decoder_new(const TransformerOptions *o)
+{
+    Decoder *d = nn_new(Decoder);
+    nn_child(d, layers, nn_list_new());
+    for (int i = 0; i < o->N; i++) nn_list_add(d->layers, decoder_layer_new(o));
+    if (o->norm_place == NN_PRE_NORM) nn_child(d, norm, nn_layer_norm_new_kind(o->d_model, o->norm));
+    return d;
+}
+
+Tensor *(decoder)(Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache)
 {
     for (int i = 0; i < d->layers->n; i++)
         x = decoder_layer(nn_item(DecoderLayer, d->layers, i), x, memory, src_mask, tgt_mask, cache, i);
     return d->norm ? nn_layer_norm(d->norm, x) : x;
 }
 
-/* Follow Figure 1 (right) for connections. */
-Tensor *decoder_layer(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache, int i)
+DecoderLayer *decoder_layer_new(const TransformerOptions *o)
+{
+    DecoderLayer *l = nn_new(DecoderLayer);
+    l->size = o->d_model;
+    nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
+    nn_child(l, src_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
+    nn_child(l, feed_forward, nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation));
+    nn_child(l, sublayer, sublayer_connections(3, o));
+    return l;
+}
+
+/* The paper's Figure 1, right. Layer i of the stack has entries 2i and 2i+1 of the cache. */
+Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache, int i)
 {
     Tensor *m = memory;
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
@@ -87,38 +144,39 @@ Tensor *decoder_layer(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_ma
     x = nn_sublayer_out(sublayer1, x, h);
 
     SublayerConnection *sublayer2 = nn_item(SublayerConnection, l->sublayer, 2);
-    h = nn_positionwise_feed_forward(l->feed_forward, nn_sublayer_in(sublayer2, x));
+    h = nn_sublayer_in(sublayer2, x);
+    h = nn_positionwise_feed_forward(l->feed_forward, h);
     return nn_sublayer_out(sublayer2, x, h);
 }
 
-/* Mask out subsequent positions. */
-Tensor *subsequent_mask(int64_t n)
+Tensor *subsequent_mask(int64_t n)                                          /* -> (1,n,n) */
 {
     return nn_causal_mask(n);
 }
 
 /* ---- Embeddings --------------------------------------------------------------------------------------------------- */
 
+/* For Sequential, which calls its layers through their modules. */
 static Tensor *embeddings_forward(void *self, Tensor *ids)
 {
-    return embeddings(self, ids);
+    return embeddings((Embeddings *)self, ids);
 }
 
 Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
 {
     Embeddings *e = nn_new(Embeddings);
     e->module.forward = embeddings_forward;
-    e->scale = sqrt((double)d_model);
     nn_child(e, lut, nn_embedding_new(vocab, d_model));
+    e->d_model = d_model;
     return e;
 }
 
-Tensor *embeddings(Embeddings *e, Tensor *ids)                              /* (B,T) -> (B,T,D) */
+Tensor *(embeddings)(Embeddings *e, Tensor *ids)                            /* (B,T) -> (B,T,D) */
 {
-    return ag_scale(nn_embedding(e->lut, ids), e->scale, 0);
+    return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model), 0);
 }
 
-/* ---- Full model --------------------------------------------------------------------------------------------------- */
+/* ---- make_model --------------------------------------------------------------------------------------------------- */
 
 TransformerOptions transformer_defaults(void)
 {
@@ -126,67 +184,14 @@ TransformerOptions transformer_defaults(void)
                                  .norm = AG_NORM_ANNOTATED, .activation = NN_RELU, .max_len = 5000 };
 }
 
-static ModuleList *sublayers(int n, const TransformerOptions *o)
+static void check_options(Site at, const char *what, int64_t vocab, const TransformerOptions *o)
 {
-    ModuleList *list = nn_list_new();
-    for (int i = 0; i < n; i++)
-        nn_list_add(list, nn_sublayer_connection_new(o->d_model, o->dropout, o->norm_place, o->norm));
-    return list;
-}
-
-static MultiHeadAttention *attention(const TransformerOptions *o)
-{
-    return nn_multi_head_attention_new(o->h, o->d_model, o->dropout);
-}
-
-static PositionwiseFeedForward *feed_forward(const TransformerOptions *o)
-{
-    return nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation);
-}
-
-static EncoderLayer *encoder_layer_new(const TransformerOptions *o)
-{
-    EncoderLayer *l = nn_new(EncoderLayer);
-    nn_child(l, self_attn, attention(o));
-    nn_child(l, feed_forward, feed_forward(o));
-    nn_child(l, sublayer, sublayers(2, o));
-    l->size = o->d_model;
-    return l;
-}
-
-static DecoderLayer *decoder_layer_new(const TransformerOptions *o)
-{
-    DecoderLayer *l = nn_new(DecoderLayer);
-    l->size = o->d_model;
-    nn_child(l, self_attn, attention(o));
-    nn_child(l, src_attn, attention(o));
-    nn_child(l, feed_forward, feed_forward(o));
-    nn_child(l, sublayer, sublayers(3, o));
-    return l;
-}
-
-/* With the norm first, what leaves the stack has none yet: one more (post-norm's last layer ends with one). */
-static LayerNorm *last_norm(const TransformerOptions *o)
-{
-    return nn_layer_norm_new_kind(o->d_model, o->norm);
-}
-
-static Encoder *encoder_new(const TransformerOptions *o)
-{
-    Encoder *e = nn_new(Encoder);
-    nn_child(e, layers, nn_list_new());
-    for (int i = 0; i < o->N; i++) nn_list_add(e->layers, encoder_layer_new(o));
-    if (o->norm_place == NN_PRE_NORM) nn_child(e, norm, last_norm(o));
-    return e;
-}
-
-static Decoder *decoder_new(const TransformerOptions *o)
-{
-    Decoder *d = nn_new(Decoder);
-    nn_child(d, layers, nn_list_new());
-    for (int i = 0; i < o->N; i++) nn_list_add(d->layers, decoder_layer_new(o));
-    if (o->norm_place == NN_PRE_NORM) nn_child(d, norm, last_norm(o));
-    return d;
+    if (vocab < 1 || o->N < 1 || o->d_model < 1 || o->d_ff < 1 || o->max_len < 1)
+        ag_misuse(at, what, "vocabulary %lld, N %d, d_model %lld, d_ff %lld, max_len %lld: each must be 1 or more",
+                  (long long)vocab, o->N, (long long)o->d_model, (long long)o->d_ff, (long long)o->max_len);
+    if (o->h < 1 || o->d_model % o->h != 0)
+        ag_misuse(at, what, "a d_model of %lld does not divide into %d heads", (long long)o->d_model, o->h);
+    if (!(o->dropout >= 0 && o->dropout < 1)) ag_misuse(at, what, "dropout is %g, expected 0 to below 1", o->dropout);
 }
 
 static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o)
@@ -197,8 +202,16 @@ static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o
     return s;
 }
 
-/* This was important from their code: initialize parameters with Glorot / fan_avg. */
-static void xavier(void *model)
+/* One table of words instead of three (3.4). */
+static void share_embeddings(EncoderDecoder *m)
+{
+    Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
+    nn_tie(nn_item(Embeddings, m->tgt_embed, 0)->lut, weight, table);
+    nn_tie(m->generator->proj, weight, table);
+}
+
+/* First weights by Glorot and Bengio (2010), for every matrix. */
+static void xavier_uniform(void *model)
 {
     Parameters *p = nn_parameters(model);
     for (int i = 0; i < p->n; i++)
@@ -206,22 +219,20 @@ static void xavier(void *model)
     nn_parameters_free(p);
 }
 
-EncoderDecoder *make_model(int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
+EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
 {
+    check_options(at, "make_model", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
+    if (o.share_embeddings && src_vocab != tgt_vocab)
+        ag_misuse(at, "make_model", "shared embeddings for vocabularies of %lld and %lld words, expected one vocabulary",
+                  (long long)src_vocab, (long long)tgt_vocab);
     EncoderDecoder *m = nn_new(EncoderDecoder);
     nn_child(m, encoder, encoder_new(&o));
     nn_child(m, decoder, decoder_new(&o));
     nn_child(m, src_embed, embed_and_position(src_vocab, &o));
     nn_child(m, tgt_embed, embed_and_position(tgt_vocab, &o));
     nn_child(m, generator, generator_new(o.d_model, tgt_vocab));
-    if (o.share_embeddings) {
-        if (src_vocab != tgt_vocab)
-            ag_misuse(AG_HERE, "make_model", "shared embeddings of %lld and %lld words", (long long)src_vocab, (long long)tgt_vocab);
-        Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
-        nn_tie(nn_item(Embeddings, m->tgt_embed, 0)->lut, weight, table);
-        nn_tie(m->generator->proj, weight, table);
-    }
-    xavier(m);
+    if (o.share_embeddings) share_embeddings(m);
+    xavier_uniform(m);
     return m;
 }
 
@@ -234,7 +245,7 @@ Cache *transformer_cache_new(EncoderDecoder *m, int64_t room)
     return cache;
 }
 
-Tensor *decode_next(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
+Tensor *(decode_next)(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
 {
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
@@ -253,17 +264,19 @@ void transformer_keep_weights(EncoderDecoder *m, bool keep)
     }
 }
 
-EncoderOnly *make_encoder_only(int64_t vocab, TransformerOptions o)
+EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions o)
 {
+    check_options(at, "make_encoder_only", vocab, &o);
     EncoderOnly *m = nn_new(EncoderOnly);
     nn_child(m, encoder, encoder_new(&o));
     nn_child(m, embed, embed_and_position(vocab, &o));
     nn_child(m, generator, generator_new(o.d_model, vocab));
-    xavier(m);
+    if (o.share_embeddings) nn_tie(m->generator->proj, weight, nn_item(Embeddings, m->embed, 0)->lut->weight);
+    xavier_uniform(m);
     return m;
 }
 
-Tensor *encoder_only(EncoderOnly *m, Tensor *ids, Tensor *mask)
+Tensor *(encoder_only)(EncoderOnly *m, Tensor *ids, Tensor *mask)
 {
     return generator(m->generator, encoder(m->encoder, nn_sequential(m->embed, ids), mask));
 }

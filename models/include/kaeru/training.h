@@ -24,9 +24,11 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
 /* Summed KL divergence between log-probabilities x (N,V) and targets (N) that are smoothed: 1-s on the target, s/(V-2)
  * elsewhere, nothing at padding_idx; s = 0 is the summed negative log-likelihood. */
 typedef struct { int32_t padding_idx; double smoothing; } LabelSmoothing;
-Tensor *label_smoothing(LabelSmoothing criterion, Tensor *x, Tensor *target);
-/* The row of targets itself, for looking at: (N) -> (N,V). */
-Tensor *label_smoothing_targets(LabelSmoothing criterion, Tensor *target, int64_t vocab);
+Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target);
+#define label_smoothing(...) AG_CALL("label_smoothing", (label_smoothing)(__VA_ARGS__))
+/* The targets themselves, for looking at: (N) -> (N,V). */
+Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab);
+#define label_smoothing_targets(...) label_smoothing_targets_at(AG_HERE, __VA_ARGS__)
 
 /* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (5.3). */
 double rate(int64_t step, int64_t model_size, double factor, int64_t warmup);
@@ -51,7 +53,8 @@ typedef struct {
 } EpochOptions;
 /* Runs through all batches; with an optimizer, takes a step after every accum_iter of them (and one for the rest) with
  * the sum of their gradients divided by the number of their tokens. Returns the loss per token. */
-double run_epoch(EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options, TrainState *state);
+double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options, TrainState *state);
+#define run_epoch(...) run_epoch_at(AG_HERE, __VA_ARGS__)
 
 /* model's weights become the mean of those in the files. False with ag_error() on a bad file. */
 bool average_checkpoints(void *model, const char *const *paths, int n);
@@ -59,8 +62,8 @@ bool average_checkpoints(void *model, const char *const *paths, int n);
 /* ---- decoding ----------------------------------------------------------------------------------------------------- */
 
 /* The likeliest token each time: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol. */
-Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
-#define greedy_decode(...) greedy_decode_at(AG_HERE, __VA_ARGS__)
+Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
+#define greedy_decode(...) AG_CALL("greedy_decode", (greedy_decode)(__VA_ARGS__))
 
 typedef struct {
     int beam;
@@ -70,8 +73,8 @@ typedef struct {
 } BeamOptions;
 /* The best sequence found with `beam` hypotheses in parallel: src (1,S) -> (n) ids, start and end included. Its score
  * goes to *score unless that is NULL. */
-Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
-#define beam_search(...) beam_search_at(AG_HERE, __VA_ARGS__)
+Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
+#define beam_search(...) AG_CALL("beam_search", (beam_search)(__VA_ARGS__))
 
 #pragma GCC visibility pop
 
