@@ -1,0 +1,526 @@
+/* test_transformer.c: the Annotated Transformer in C against the one in PyTorch (fixtures/make_transformer.py), its files,
+ * its variants, decoding, and the training loop. */
+#include <math.h>
+#include <stdio.h>
+
+#include "expected.h"
+#include "folder.h"
+#include "kaeru/training.h"
+#include "misuse.h"
+#include "paths.h"
+#include "suites.h"
+
+#define WEIGHTS TEST_FIXTURES "/transformer.safetensors"
+#define EXPECTED TEST_FIXTURES "/transformer_expected.safetensors"
+
+enum { SRC_VOCAB = 13, TGT_VOCAB = 11, D = 12, PAD = 2 };
+
+/* The fixture's sizes. */
+static TransformerOptions small(void)
+{
+    TransformerOptions o = transformer_defaults();
+    o.N = 2;
+    o.d_model = D;
+    o.d_ff = 20;
+    o.h = 3;
+    o.dropout = 0;
+    o.max_len = 40;
+    return o;
+}
+
+static EncoderDecoder *opened(void)
+{
+    EncoderDecoder *m = make_model(SRC_VOCAB, TGT_VOCAB, small());
+    expect_done(nn_load(WEIGHTS, m));
+    return m;
+}
+
+static Batch batch_of(const SafeTensors *st)
+{
+    return batch_new(ids_of(st, "src"), ids_of(st, "tgt"), PAD);
+}
+
+static Tensor *log_probs(EncoderDecoder *m, const Batch *b)
+{
+    return generator(m->generator, encoder_decoder(m, b->src, b->tgt, b->src_mask, b->tgt_mask));
+}
+
+static Optimizer *adam(void *model)
+{
+    return nn_adam_new_with(model, ((AdamOptions){ .lr = 1, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9 }));
+}
+
+static void check_same_bits(void *left, void *right)
+{
+    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
+    ck_assert_int_eq(p->n, q->n);
+    for (int i = 0; i < p->n; i++) {
+        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
+        ck_assert_str_eq(p->item[i].name, q->item[i].name);
+        ck_assert_int_eq(tensor_numel(a), tensor_numel(b));
+        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
+                      "%s differs", p->item[i].name);
+    }
+    nn_parameters_free(q);
+    nn_parameters_free(p);
+}
+
+/* ---- the same as PyTorch ------------------------------------------------------------------------------------------ */
+
+/* A bias of the keys adds the same to all scores of a row, so its gradient is 0 but for rounding errors. */
+static bool is_key_bias(const char *name)
+{
+    return strstr(name, "attn.linears.1.bias") != NULL;
+}
+
+START_TEST(log_probabilities_agree)
+{
+    EncoderDecoder *m = opened();
+    SafeTensors *st = expectations(EXPECTED);
+    nn_eval(m);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Batch b = batch_of(st);
+    check_close("log-probabilities", log_probs(m, &b), reals_of(st, "log_probs"), 1e-5);
+    transformer_keep_weights(m, true);
+    check_close("log-probabilities with weights kept", log_probs(m, &b), reals_of(st, "log_probs"), 1e-5);
+    ck_assert_int_eq(b.ntokens, (int64_t)tensor_item(reals_of(st, "ntokens")));
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+/* By the fused attention (_i = 0), and step by step. */
+START_TEST(loss_and_gradients_agree)
+{
+    EncoderDecoder *m = opened();
+    SafeTensors *st = expectations(EXPECTED);
+    transformer_keep_weights(m, _i == 1);
+    Scope s = ag_begin(AG_RECORD);
+    Batch b = batch_of(st);
+    Tensor *sum = label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
+    Tensor *loss = ag_scale(sum, 1 / (double)b.ntokens, 0);
+    ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
+    ag_backward(loss);
+    Parameters *p = nn_parameters(m);
+    int compared = 0;
+    for (int i = 0; i < p->n; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "grad/%s", p->item[i].name);
+        if (!p->item[i].trained) continue;
+        Tensor *expected = reals_of(st, name);
+        ck_assert_msg(tensor_grad_data(p->item[i].tensor) != NULL, "no %s", name);
+        check_close(name, tensor_grad(p->item[i].tensor), expected, is_key_bias(name) ? 1e-6 : 1e-4 * largest(expected));
+        compared++;
+    }
+    ck_assert_int_eq(compared, 92);
+    nn_parameters_free(p);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- training ------------------------------------------------------------------------------------------------------ */
+
+/* Sentences, given out `rows` at a time, all of them `rounds` times. */
+typedef struct { Tensor *src, *tgt; int64_t rows, at; int rounds; } Source;
+
+static bool next_batch(void *source, Batch *batch)
+{
+    Source *s = source;
+    int64_t all = tensor_dim(s->src, 0), stop = s->at + s->rows < all ? s->at + s->rows : all;
+    if (s->rounds == 0) return false;
+    *batch = batch_new(ag_slice(s->src, 0, s->at, stop), ag_slice(s->tgt, 0, s->at, stop), PAD);
+    s->at = stop % all;
+    s->rounds -= s->at == 0;
+    return true;
+}
+
+typedef struct { int calls; double first, last, lr; } Seen;
+
+static void note(void *arg, const TrainState *state, double loss, double lr)
+{
+    Seen *seen = arg;
+    ck_assert_int_eq(state->accum_step, ++seen->calls);
+    if (seen->calls == 1) seen->first = loss;
+    seen->last = loss;
+    seen->lr = lr;
+}
+
+static EpochOptions epoch_options(Optimizer *o)
+{
+    return (EpochOptions){ .criterion = { PAD, 0.1 }, .optimizer = o, .factor = 0.7, .model_size = D, .warmup = 4 };
+}
+
+static void check_trained(EncoderDecoder *m, const SafeTensors *st)
+{
+    Parameters *p = nn_parameters(m);
+    for (int i = 0; i < p->n; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "trained/%s", p->item[i].name);
+        /* Adam makes steps of full length out of the key biases' rounding errors; nothing depends on them. */
+        if (p->item[i].trained && !is_key_bias(name)) check_close(name, p->item[i].tensor, reals_of(st, name), 1e-5);
+    }
+    nn_parameters_free(p);
+}
+
+START_TEST(three_steps_by_hand_agree)
+{
+    EncoderDecoder *m = opened();
+    SafeTensors *st = expectations(EXPECTED);
+    Optimizer *o = adam(m);
+    Scope whole = ag_begin(AG_RECORD);
+    for (int step = 0; step < 3; step++) {
+        Scope s = ag_begin(AG_RECORD);
+        Batch b = batch_of(st);
+        Tensor *loss = label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
+        ag_backward(ag_scale(loss, 1 / (double)b.ntokens, 0));
+        nn_optimizer_step(o, rate(step, D, 0.7, 4));
+        ag_end(s);
+    }
+    check_trained(m, st);
+    ag_end(whole);
+    nn_optimizer_free(o);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(three_steps_by_run_epoch_agree)
+{
+    EncoderDecoder *m = opened();
+    SafeTensors *st = expectations(EXPECTED);
+    Optimizer *o = adam(m);
+    Scope whole = ag_begin(AG_RECORD);
+    Source source = { .src = ids_of(st, "src"), .tgt = ids_of(st, "tgt"), .rows = 3, .rounds = 3 };
+    EpochOptions options = epoch_options(o);
+    Seen seen = { .calls = 0 };
+    options.done = note;
+    options.done_arg = &seen;
+    TrainState state = { 0 };
+    double mean = run_epoch(m, next_batch, &source, &options, &state);
+    check_trained(m, st);
+    double first = tensor_item(reals_of(st, "loss"));
+    ck_assert_double_eq_tol(seen.first, first, 1e-5);
+    ck_assert(seen.last < first && mean < first && mean > seen.last);
+    ck_assert_double_eq(seen.lr, rate(2, D, 0.7, 4));
+    ck_assert(seen.calls == 3 && state.step == 3 && state.samples == 9 && state.tokens == 30);
+
+    /* Evaluation changes nothing. */
+    EncoderDecoder *before = nn_clone(m);
+    options.optimizer = NULL;
+    options.done = NULL;
+    source.rounds = 1;
+    double loss = run_epoch(m, next_batch, &source, &options, &state);
+    Batch b = batch_of(st);
+    double sum = tensor_item(label_smoothing(options.criterion, log_probs(m, &b), b.tgt_y));
+    ck_assert_double_eq_tol(loss, sum / 10, 1e-6);
+    ck_assert_int_eq(state.step, 3);
+    check_same_bits(before, m);
+    nn_free(before);
+    ag_end(whole);
+    nn_optimizer_free(o);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+/* Seven sentences of up to six tokens, of very different lengths. */
+static void make_sentences(Tensor **src, Tensor **tgt)
+{
+    *src = tensor_randint(SHAPE(7, 5), 3, SRC_VOCAB);
+    *tgt = tensor_randint(SHAPE(7, 7), 3, TGT_VOCAB);
+    for (int64_t i = 0; i < 7; i++) {
+        for (int64_t j = 1 + i % 5; j < 5; j++) tensor_int_data(*src)[i * 5 + j] = PAD;
+        for (int64_t j = 2 + i * 3 % 5; j < 7; j++) tensor_int_data(*tgt)[i * 7 + j] = PAD;
+    }
+}
+
+/* Batches of `rows`, a step after every `accum_iter` of them: the model after one epoch. */
+static EncoderDecoder *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int accum_iter, double *loss, int64_t *steps)
+{
+    EncoderDecoder *m = opened();
+    Optimizer *o = adam(m);
+    EpochOptions options = epoch_options(o);
+    options.accum_iter = accum_iter;
+    Source source = { .src = src, .tgt = tgt, .rows = rows, .rounds = 1 };
+    TrainState state = { 0 };
+    *loss = run_epoch(m, next_batch, &source, &options, &state);
+    *steps = state.step;
+    ck_assert_int_eq(state.accum_step, (7 + rows - 1) / rows);
+    nn_optimizer_free(o);
+    return m;
+}
+
+START_TEST(small_batches_add_up_to_a_large_one)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *src, *tgt;
+    make_sentences(&src, &tgt);
+    static const struct { int64_t rows; int accum_iter; } small_ones[] = { { 1, 7 }, { 2, 4 }, { 3, 3 }, { 3, 100 } };
+    double loss, loss_large;
+    int64_t steps;
+    EncoderDecoder *large = trained_with(src, tgt, 7, 0, &loss_large, &steps);
+    ck_assert_int_eq(steps, 1);
+    for (int i = 0; i < 4; i++) {
+        EncoderDecoder *m = trained_with(src, tgt, small_ones[i].rows, small_ones[i].accum_iter, &loss, &steps);
+        ck_assert_int_eq(steps, 1);
+        ck_assert_double_eq_tol(loss, loss_large, 1e-6);
+        Parameters *p = nn_parameters(m), *q = nn_parameters(large);
+        for (int k = 0; k < p->n; k++)
+            if (!is_key_bias(p->item[k].name))
+                check_close(p->item[k].name, p->item[k].tensor, q->item[k].tensor, 1e-6);
+        nn_parameters_free(q);
+        nn_parameters_free(p);
+        nn_free(m);
+    }
+    nn_free(large);
+    ag_end(s);
+}
+END_TEST
+
+/* Five batches, a step after every two, and one for what is left: as three runs with a step each. */
+START_TEST(leftovers_are_not_lost)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *src = tensor_randint(SHAPE(5, 4), 3, SRC_VOCAB), *tgt = tensor_randint(SHAPE(5, 4), 3, TGT_VOCAB);
+    EncoderDecoder *m[2] = { opened(), opened() };
+    for (int k = 0; k < 2; k++) {
+        Optimizer *o = adam(m[k]);
+        EpochOptions options = epoch_options(o);
+        options.accum_iter = 2;
+        TrainState state = { 0 };
+        for (int64_t i = 0; i < 5; i += k == 0 ? 5 : 2) {
+            int64_t stop = k == 0 || i == 4 ? 5 : i + 2;
+            Source part = { .src = ag_slice(src, 0, i, stop), .tgt = ag_slice(tgt, 0, i, stop), .rows = 1, .rounds = 1 };
+            run_epoch(m[k], next_batch, &part, &options, &state);
+        }
+        ck_assert(state.step == 3 && state.accum_step == 5 && state.samples == 5 && state.tokens == 15);
+        nn_optimizer_free(o);
+    }
+    check_same_bits(m[0], m[1]);
+    nn_free(m[0]);
+    nn_free(m[1]);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(batches_hide_padding_and_the_future)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *src = tensor_ints(SHAPE(2, 3), (int32_t[]){ 5, 6, 7, 5, PAD, PAD });
+    Tensor *tgt = tensor_ints(SHAPE(2, 4), (int32_t[]){ 0, 4, 5, 6, 0, 4, PAD, PAD });
+    Batch b = batch_new(src, tgt, PAD);
+    ck_assert_int_eq(b.ntokens, 4);
+    ck_assert_mem_eq(tensor_int_data(b.tgt), ((int32_t[]){ 0, 4, 5, 0, 4, PAD }), 6 * sizeof(int32_t));
+    ck_assert_mem_eq(tensor_int_data(b.tgt_y), ((int32_t[]){ 4, 5, 6, 4, PAD, PAD }), 6 * sizeof(int32_t));
+    ck_assert(shape_equal(tensor_shape(b.src_mask), SHAPE(2, 1, 3)) && shape_equal(tensor_shape(b.tgt_mask), SHAPE(2, 3, 3)));
+    ck_assert_mem_eq(tensor_bool_data(b.src_mask), ((uint8_t[]){ 1, 1, 1, 1, 0, 0 }), 6);
+    ck_assert_mem_eq(tensor_bool_data(b.tgt_mask),
+                     ((uint8_t[]){ 1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 0 }), 18);
+    Tensor *flat = tensor_ints(SHAPE(6), NULL), *none = tensor_ints(SHAPE(2, 0), NULL);
+    EXPECT_MISUSE("batch_new: src (6,) and tgt (2, 4), expected (B,S) and (B,T+1)", batch_new(flat, tgt, PAD));
+    EXPECT_MISUSE("tests/test_transformer.c", batch_new(flat, tgt, PAD));
+    EXPECT_MISUSE("src (2, 3) and tgt (2, 0)", batch_new(src, none, PAD));
+    EXPECT_MISUSE("batch_new", batch_new(ag_slice(src, 0, 0, 1), tgt, PAD));
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(smoothed_targets)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    LabelSmoothing criterion = { 0, 0.4 };                  /* the notebook's example: size 5, padding 0, smoothing 0.4 */
+    Tensor *target = tensor_ints(SHAPE(5), (int32_t[]){ 2, 1, 0, 3, 3 });
+    real low = (real)(0.4 / 3), top = (real)0.6;
+    real rows[5][5] = { { 0, low, top, low, low }, { 0, top, low, low, low }, { 0, 0, 0, 0, 0 }, { 0, low, low, top, low },
+                        { 0, low, low, top, low } };
+    check_close("targets", label_smoothing_targets(criterion, target, 5), tensor_from(SHAPE(5, 5), &rows[0][0]), 1e-7);
+    Tensor *log_p = ag_log_softmax(tensor_normal(SHAPE(5, 5), 0, 1), -1);
+    double sum = 0, nll = 0;
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 5; j++) {
+            double t = (double)rows[i][j], x = (double)tensor_data(log_p)[i * 5 + j];
+            if (t > 0) sum += t * (log(t) - x);
+            if (j == tensor_int_data(target)[i] && j != 0) nll -= x;
+        }
+    ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), sum, 1e-5);
+    criterion.smoothing = 0;
+    ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), nll, 1e-5);
+    Tensor *high = tensor_ints(SHAPE(1), (int32_t[]){ 5 });
+    EXPECT_MISUSE("label_smoothing_targets", label_smoothing_targets(criterion, high, 5));
+    EXPECT_MISUSE("label_smoothing_targets", label_smoothing_targets((LabelSmoothing){ 5, 0.1 }, target, 5));
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(rates)
+{
+    ck_assert_double_eq(rate(0, 512, 1, 4000), rate(1, 512, 1, 4000));
+    ck_assert_double_eq_tol(rate(1, 512, 1, 4000), pow(512, -0.5) * pow(4000, -1.5), 1e-15);
+    ck_assert_double_eq_tol(rate(4000, 512, 2, 4000), 2 * pow(512, -0.5) * pow(4000, -0.5), 1e-12);
+    ck_assert_double_eq_tol(rate(16000, 512, 1, 4000), pow(512, -0.5) * pow(16000, -0.5), 1e-12);
+    ck_assert(rate(3999, 256, 1, 4000) < rate(4000, 256, 1, 4000) && rate(4001, 256, 1, 4000) < rate(4000, 256, 1, 4000));
+}
+END_TEST
+
+/* Five steps with dropout, on some number of threads and a processor path: the same weights, to the last bit. */
+static EncoderDecoder *five_steps(int threads)
+{
+    ag_set_threads(threads);
+    ag_seed(3);
+    TransformerOptions o = small();
+    o.N = 1;
+    o.d_model = 64;
+    o.h = 4;
+    o.d_ff = 96;
+    o.dropout = 0.1;
+    EncoderDecoder *m = make_model(53, 47, o);
+    Optimizer *optimizer = adam(m);
+    Scope s = ag_begin(AG_RECORD);
+    Source source = { .src = tensor_randint(SHAPE(8, 25), 3, 53), .tgt = tensor_randint(SHAPE(8, 26), 3, 47), .rows = 8,
+                      .rounds = 5 };
+    EpochOptions options = epoch_options(optimizer);
+    options.model_size = 64;
+    TrainState state = { 0 };
+    run_epoch(m, next_batch, &source, &options, &state);
+    ag_end(s);
+    nn_optimizer_free(optimizer);
+    return m;
+}
+
+START_TEST(threads_and_paths_change_nothing)
+{
+    static const char *const paths[] = { "portable", "avx2", "avx512", "double" };
+    EncoderDecoder *first = NULL;
+    int runs = 0;
+    for (int i = 0; i < 4; i++) {
+        if (!k_use_path(paths[i])) continue;
+        for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
+            EncoderDecoder *m = five_steps(threads);
+            if (first) check_same_bits(first, m);
+            else first = nn_clone(m);
+            nn_free(m);
+            runs++;
+        }
+    }
+    ck_assert_int_ge(runs, 4);
+    nn_free(first);
+}
+END_TEST
+
+/* ---- files --------------------------------------------------------------------------------------------------------- */
+
+START_TEST(what_is_written_opens_in_pytorch)
+{
+    EncoderDecoder *m = opened();
+    expect_done(nn_save(in_folder("w"), m));
+    SafeTensors *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
+    ck_assert(theirs && ours);
+    ck_assert_uint_eq(ours->n_tensors, 94);
+    ck_assert_uint_eq(theirs->n_tensors, 94);
+    Scope s = ag_begin(AG_NO_GRAD);
+    for (size_t i = 0; i < theirs->n_tensors; i++) {
+        const char *name = theirs->tensor[i].name;
+        check_close(name, reals_of(ours, name), reals_of(theirs, name), 0);
+    }
+    static const char *const names[] = { "encoder.layers.0.self_attn.linears.0.weight", "encoder.layers.0.sublayer.1.norm.a_2",
+        "encoder.norm.b_2", "decoder.layers.1.src_attn.linears.3.bias", "encoder.layers.0.feed_forward.w_1.weight",
+        "src_embed.0.lut.weight", "src_embed.1.pe", "tgt_embed.1.pe", "generator.proj.weight" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) ck_assert_ptr_nonnull(st_find(ours, names[i]));
+    ag_end(s);
+    st_close(ours);
+    st_close(theirs);
+    nn_free(m);
+}
+END_TEST
+
+/* Positions as the notebook makes them, (1,5000,D), in the place of the fixture's 40. */
+START_TEST(the_notebooks_table_of_positions_opens)
+{
+    TransformerOptions o = small();
+    o.max_len = transformer_defaults().max_len;
+    EncoderDecoder *m = make_model(SRC_VOCAB, TGT_VOCAB, o);
+    SafeTensors *st = st_open(WEIGHTS);
+    StEntry entry[94];
+    Scope s = ag_begin(AG_NO_GRAD);
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const char *name = st->tensor[i].name;
+        bool pe = strstr(name, ".pe") != NULL;
+        Tensor *t = pe ? ag_scale(nn_find(m, name), 0.5, 0) : reals_of(st, name);
+        if (pe) ck_assert(shape_equal(tensor_shape(t), SHAPE(1, 5000, D)));
+        entry[i] = (StEntry){ name, tensor_shape(t), tensor_data(t) };
+    }
+    expect_done(st_write(in_folder("w"), entry, st->n_tensors, NULL, 0));
+    expect_done(nn_load(in_folder("w"), m));
+    ck_assert_double_eq(largest(nn_find(m, "tgt_embed.1.pe")), 0.5);
+    expect_refused(nn_load(WEIGHTS, m), "src_embed.1.pe");
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(checkpoints_are_averaged)
+{
+    EncoderDecoder *m[3], *mean = make_model(SRC_VOCAB, TGT_VOCAB, small());
+    const char *paths[3] = { "a", "b", "c" };
+    char copy[3][128];
+    for (int i = 0; i < 3; i++) {
+        m[i] = make_model(SRC_VOCAB, TGT_VOCAB, small());
+        snprintf(copy[i], sizeof copy[i], "%s", in_folder(paths[i]));
+        paths[i] = copy[i];
+        Optimizer *o = adam(m[i]);
+        expect_done(i == 1 ? nn_checkpoint_save(paths[i], m[i], o, NULL) : nn_save(paths[i], m[i]));
+        nn_optimizer_free(o);
+    }
+    expect_done(average_checkpoints(mean, paths, 3));
+    Parameters *p[4] = { nn_parameters(m[0]), nn_parameters(m[1]), nn_parameters(m[2]), nn_parameters(mean) };
+    for (int i = 0; i < p[3]->n; i++)
+        for (int64_t k = 0; k < tensor_numel(p[3]->item[i].tensor); k++) {
+            double sum = 0, found = (double)tensor_data(p[3]->item[i].tensor)[k];
+            for (int j = 0; j < 3; j++) sum += (double)tensor_data(p[j]->item[i].tensor)[k];
+            ck_assert_double_eq_tol(found, sum / 3, 1e-6);
+            if (!p[3]->item[i].trained) ck_assert_double_eq(found, (double)tensor_data(p[0]->item[i].tensor)[k]);
+        }
+    for (int i = 0; i < 4; i++) nn_parameters_free(p[i]);
+
+    EncoderDecoder *before = nn_clone(mean);
+    folder_write("b", "no", 2);
+    expect_refused(average_checkpoints(mean, paths, 3), "b: ");
+    expect_refused(average_checkpoints(mean, paths, 0), "no checkpoints");
+    check_same_bits(before, mean);
+    expect_done(average_checkpoints(mean, paths, 1));
+    check_same_bits(m[0], mean);
+    nn_free(before);
+    nn_free(mean);
+    for (int i = 0; i < 3; i++) nn_free(m[i]);
+}
+END_TEST
+
+Suite *transformer_suite(void)
+{
+    Suite *suite = suite_create("transformer");
+    TCase *parity = tcase_create("parity");
+    tcase_add_test(parity, log_probabilities_agree);
+    tcase_add_loop_test(parity, loss_and_gradients_agree, 0, 2);
+    tcase_add_test(parity, three_steps_by_hand_agree);
+    tcase_add_test(parity, three_steps_by_run_epoch_agree);
+    suite_add_tcase(suite, parity);
+    TCase *training = tcase_create("training");
+    tcase_add_test(training, small_batches_add_up_to_a_large_one);
+    tcase_add_test(training, leftovers_are_not_lost);
+    tcase_add_test(training, batches_hide_padding_and_the_future);
+    tcase_add_test(training, smoothed_targets);
+    tcase_add_test(training, rates);
+    tcase_add_test(training, threads_and_paths_change_nothing);
+    suite_add_tcase(suite, training);
+    TCase *layout = tcase_create("files");
+    tcase_add_checked_fixture(layout, folder_make, folder_remove);
+    tcase_add_test(layout, what_is_written_opens_in_pytorch);
+    tcase_add_test(layout, the_notebooks_table_of_positions_opens);
+    tcase_add_test(layout, checkpoints_are_averaged);
+    suite_add_tcase(suite, layout);
+    return suite;
+}
