@@ -6,7 +6,7 @@
 #include "vpow.h"
 #include "walk.h"
 
-enum { GRAIN_CHEAP = 32768, GRAIN_DEAR = 8192 };
+enum { GRAIN_CHEAP = 16384, GRAIN_DEAR = 4096 };
 
 /* One call, as the threads share it. */
 typedef struct {

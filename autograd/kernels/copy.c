@@ -5,7 +5,7 @@
  * fetched is used whole. A sum into a repeated destination belongs to one thread and keeps its order. */
 #include "walk.h"
 
-enum { GRAIN = 32768, TILE = 16 };
+enum { GRAIN = 16384, TILE = 16 };
 
 typedef struct {
     char *dst;

@@ -4,7 +4,7 @@
  * its best value and place in a lane. The smallest is the largest of the negated. A NaN wins. */
 #include "simd.h"
 
-enum { GRAIN = 16384 };
+enum { GRAIN = 8192 };
 
 typedef struct { int64_t n, inner; float *y; int32_t *index; const float *x; bool least; } Job;
 

@@ -4,7 +4,7 @@
  * squares, and to be written. dgamma and dbeta are sums down the columns, which reduce.c knows how to cut. */
 #include "reduce.h"
 
-enum { GRAIN = 16384 };
+enum { GRAIN = 8192 };
 
 typedef struct {
     int64_t n;

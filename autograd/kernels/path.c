@@ -1,6 +1,5 @@
 /* path.c: the table of one processor path; compiled once for each, like every file that includes simd.h. */
 #include "paths.h"
-#include "reference.h"
 #include "simd.h"
 
 #define TEXT_(x) #x

@@ -8,7 +8,7 @@
 #include "reduce.h"
 
 enum {
-    GRAIN = 32768,
+    GRAIN = 16384,
     LONG_ROW = 65536,           /* from here on threads share a row */
     PARTIALS = 256,
     STRIP = 256,                /* columns; their sums stay in the first cache */

@@ -4,7 +4,7 @@
  * follows from both. Threads take rows. */
 #include "vmath.h"
 
-enum { GRAIN = 16384 };
+enum { GRAIN = 8192 };
 
 static int64_t rows_grain(int64_t n) { return 1 + GRAIN / (n + 1); }
 

@@ -1,7 +1,7 @@
 /* table.c: rows of a table by number, and the way back. */
 #include "simd.h"
 
-enum { GRAIN = 32768, COLUMNS = 64 };
+enum { GRAIN = 16384, COLUMNS = 64 };
 
 typedef struct { int64_t rows, width; float *to; const float *from; const int32_t *ids; } Job;
 

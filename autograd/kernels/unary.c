@@ -5,7 +5,7 @@
 #include "vpow.h"
 
 /* Elements a thread takes at least: a few microseconds of work. */
-enum { GRAIN_CHEAP = 32768, GRAIN_DEAR = 12288 };
+enum { GRAIN_CHEAP = 16384, GRAIN_DEAR = 8192 };
 
 static int64_t grain_of(KUnary f)
 {
