@@ -1,0 +1,197 @@
+#!/bin/sh
+# test_gpt.sh PROGRAM PLOTS FIXTURES: the commands of gpt: what they say, what they write, a run that is killed and resumed.
+
+# shellcheck disable=SC2086 # lists of words
+
+program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+KAERU_PLOTS=$(cd "$2" && pwd)
+fixtures=$(cd "$3" && pwd)
+export KAERU_PLOTS
+[ -x "$program" ] || { echo "test_gpt.sh: no program $1"; exit 1; }
+passed=0
+failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+
+ok() { passed=$((passed + 1)); }
+wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
+
+# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: leaves stdout and stderr. An empty text means that nothing is
+# said at all (stderr) or that it does not matter (stdout).
+expect() {
+    want=$1 out=$2 err=$3
+    shift 3
+    LC_ALL=C "$program" "$@" >stdout 2>stderr </dev/null
+    status=$?
+    if [ $status -ne "$want" ]; then
+        wrong "status $status, expected $want: $*"
+        cat stderr
+    elif [ -n "$err" ] && [ "$(wc -l <stderr)" -ne 1 ]; then
+        wrong "not one line on stderr: $*"
+        cat stderr
+    elif [ -n "$err" ] && ! grep -qF -- "$err" stderr; then
+        wrong "'$err' missing on stderr: $*"
+        cat stderr
+    elif [ -z "$err" ] && [ -s stderr ]; then
+        wrong "unexpected words on stderr: $*"
+        cat stderr
+    elif [ -n "$out" ] && ! grep -qF -- "$out" stdout; then
+        wrong "'$out' missing on stdout: $*"
+    else
+        ok
+    fi
+}
+# that "WHAT" COMMAND...: the command succeeds.
+that() {
+    what=$1
+    shift
+    if "$@"; then ok; else wrong "$what"; fi
+}
+# same FILE FILE, differ FILE FILE
+same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
+differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi; }
+has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
+lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
+
+# ---- what it says ------------------------------------------------------------------------------------------------------
+
+expect 0 'usage: gpt COMMAND' ''
+expect 0 'usage: gpt COMMAND' '' --help
+expect 2 '' "gpt: unknown command 'draw' (gpt --help" draw
+for command in train sample generate eval tokenize export; do
+    expect 0 "  $command " '' --help
+    expect 0 "usage: gpt $command [options]" '' $command --help
+    expect 2 '' "gpt $command: unknown option --stepz" $command --stepz 5
+done
+
+# ---- training ----------------------------------------------------------------------------------------------------------
+
+i=0
+while [ $i -lt 200 ]; do
+    echo "The frog $i goes back to the pond, and the pond is $((i * 7 % 13)) feet deep."
+    i=$((i + 1))
+done >story.txt
+tiny='--layers 2 --heads 2 --width 16 --context 12 --batch 3 --warmup 5 --held-out 300'
+
+run="$tiny --steps 300 --every 100 --dropout 0.1 --accumulate 2"
+expect 0 'model:   plain/gpt_last.safetensors' '' train --data story.txt $run --out plain
+# (V + context) D + layers (12 D^2 + 2 D) + D
+kinds=$(sed -n '1s/.* held out, \([0-9]*\) kinds of them$/\1/p' stdout)
+that "parameters" grep -q ": $(((kinds + 12) * 16 + 2 * (12 * 256 + 32) + 16)) parameters\$" stdout
+has plain/gpt_best.safetensors
+has plain/gpt_vocab.json
+lacks plain/gpt_merges.txt
+printf 'step,train_loss,valid_loss,learning_rate,tokens_per_second\n' >header
+head -n 1 plain/gpt.csv >got
+same header got
+that "steps of gpt.csv" [ "$(cut -d, -f1 plain/gpt.csv | tr '\n' ' ')" = 'step 100 200 300 ' ]
+if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
+
+# Killed after the first checkpoints, and resumed with another number of threads: the same bytes.
+(
+    LC_ALL=C "$program" train --data story.txt $run --threads 1 --out broken >/dev/null 2>&1 &
+    child=$!
+    while ! grep -q '^100,' broken/gpt.csv.part && kill -0 $child; do sleep 0.01; done
+    kill -9 $child
+    wait $child
+) 2>/dev/null
+lacks broken/gpt.csv
+has broken/gpt.csv.part
+expect 1 '' 'broken/gpt_last.safetensors is there from another run: --resume goes on' train --data story.txt --out broken
+expect 0 '' '' train --resume --threads 3 --out broken
+same plain/gpt_last.safetensors broken/gpt_last.safetensors
+same plain/gpt_best.safetensors broken/gpt_best.safetensors
+cut -d, -f1-4 plain/gpt.csv >one
+cut -d, -f1-4 broken/gpt.csv >two
+same one two
+expect 0 'all 300 steps have been taken' '' train --resume --out broken
+same plain/gpt_last.safetensors broken/gpt_last.safetensors
+expect 0 'step 310 of 310' '' train --resume --steps 310 --sample 0 --out broken
+that "steps of the longer gpt.csv" [ "$(cut -d, -f1 broken/gpt.csv | tr '\n' ' ')" = 'step 100 200 300 310 ' ]
+expect 0 '' '' train --data story.txt $tiny --steps 3 --sample 0 --overwrite --out broken
+expect 0 '' '' train $tiny --steps 2 --sample 5 --out bundled
+
+expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
+expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none
+expect 1 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none
+expect 1 '' '--weights needs --config and --vocab' train --weights story.txt --out none
+expect 2 '' '--steps: 0 is out of range' train --steps 0 --out none
+printf 'caf\351 au lait\n' >latin.txt
+expect 1 '' 'latin.txt: byte 3: expected UTF-8, found byte 0xE9' train --data latin.txt --out none
+printf 'short' >short.txt
+expect 1 '' 'short.txt: 4 tokens to learn from and 1 held out are too few: expected 13' train --data short.txt $tiny --out none
+cp plain/gpt_last.safetensors cut
+head -c 5000 cut >broken/gpt_last.safetensors
+expect 1 '' 'broken/gpt_last.safetensors: ' train --resume --out broken
+cp plain/gpt_last.safetensors broken/
+echo '{"a": 0}' >broken/gpt_vocab.json
+expect 1 '' 'broken/gpt_vocab.json: is not the vocabulary that broken/gpt_last.safetensors was trained with' train --resume \
+    --out broken
+
+# ---- writing -----------------------------------------------------------------------------------------------------------
+
+sample="sample --checkpoint plain/gpt_best.safetensors --tokens 40"
+expect 0 'The frog' '' $sample --prompt 'The frog' --seed 5
+cp stdout one
+expect 0 '' '' $sample --prompt 'The frog' --seed 5 --threads 3
+same one stdout
+that "not the prompt, 40 characters and a new line" [ "$(wc -m <stdout)" -eq 49 ]
+expect 0 '' '' $sample --prompt 'The frog' --seed 6
+differ one stdout
+expect 0 '' '' $sample --prompt 'The frog' --temperature 0 --seed 6
+cp stdout greedy
+expect 0 '' '' $sample --prompt 'The frog' --top-k 1 --seed 7
+same greedy stdout
+expect 0 '' '' $sample
+expect 1 '' 'the prompt: "%" (U+0025) at byte 5 is not in the vocabulary' $sample --prompt 'is 12%'
+expect 1 '' 'story.txt: ' sample --checkpoint story.txt
+expect 1 '' 'absent: cannot be opened' sample --checkpoint absent
+
+# ---- Hugging Face's files ----------------------------------------------------------------------------------------------
+
+expect 0 'wrote:   theirs/config.json' '' export --checkpoint plain/gpt_best.safetensors --out theirs
+lacks theirs/merges.txt
+theirs='--weights theirs/model.safetensors --config theirs/config.json --vocab theirs/vocab.json'
+expect 0 '' '' generate $theirs --prompt 'The frog' --temperature 0 --tokens 40
+same greedy stdout
+expect 0 '' '' eval --checkpoint plain/gpt_best.safetensors
+cp stdout one
+expect 0 'perplexity' '' eval $theirs --data story.txt --batch 5
+same one stdout
+expect 1 '' 'expected --weights, --config and --vocab (and --merges) together' generate --prompt x
+expect 1 '' 'expected --weights, --config and --vocab (and --merges) together' eval --weights theirs/model.safetensors
+expect 1 '' 'theirs/vocab.json: "n_layer": expected a whole number, found nothing' generate --weights theirs/model.safetensors --config theirs/vocab.json \
+    --vocab theirs/vocab.json
+expect 1 '' 'the vocabulary has' generate --weights "$fixtures/gpt2.safetensors" --config "$fixtures/gpt2_config.json" \
+    --vocab "$fixtures/bpe/vocab.json" --merges "$fixtures/bpe/merges.txt"
+expect 0 '' '' train --data story.txt --weights theirs/model.safetensors --config theirs/config.json --vocab theirs/vocab.json \
+    --steps 2 --sample 0 --out tuned
+
+# ---- files of tokens ---------------------------------------------------------------------------------------------------
+
+expect 0 'tokens of 300 kinds' '' tokenize --data story.txt --size 300 --out pairs
+pairs='--vocab pairs/gpt_vocab.json --merges pairs/gpt_merges.txt'
+expect 0 '' '' train --data pairs/gpt.tokens $pairs $tiny --steps 5 --sample 10 --seed 3 --out learned
+expect 0 '' '' train --data story.txt $pairs $tiny --steps 5 --sample 10 --seed 3 --out again
+that "merges are not kept" [ "$(wc -l <learned/gpt_merges.txt)" -eq "$(wc -l <pairs/gpt_merges.txt)" ]
+expect 0 'The frog' '' sample --checkpoint learned/gpt_last.safetensors --prompt 'The frog' --tokens 5
+expect 0 '' '' eval --checkpoint learned/gpt_last.safetensors
+cp stdout one
+expect 0 '' '' eval --checkpoint again/gpt_last.safetensors
+same one stdout
+expect 1 '' 'pairs/gpt.tokens is a file of tokens: expected --vocab' train --data pairs/gpt.tokens --out none
+expect 1 '' 'pairs/gpt.tokens: was made with another vocabulary' train --data pairs/gpt.tokens --vocab plain/gpt_vocab.json --out none
+expect 0 '' '' tokenize --data story.txt --characters --out chars
+same chars/gpt_vocab.json plain/gpt_vocab.json
+expect 0 '' '' train --data chars/gpt.tokens --vocab chars/gpt_vocab.json $run --out chars
+expect 0 '' '' eval --checkpoint chars/gpt_last.safetensors
+cp stdout one
+expect 0 '' '' eval --checkpoint plain/gpt_last.safetensors
+same one stdout
+expect 1 '' 'expected --data FILE' tokenize
+expect 1 '' 'latin.txt: byte 3' tokenize --data latin.txt --out none
+lacks none/gpt.tokens
+
+echo "gpt: $passed passed, $failed failed"
+[ $failed -eq 0 ]
