@@ -71,7 +71,7 @@ static void keys_and_values(MultiHeadAttention *a, Tensor *key, Tensor *value, C
 {
     if (cache && (layer < 0 || layer >= cache->n))
         ag_misuse(AG_HERE, "attention", "layer %d of a cache for %d", layer, cache->n);
-    if (cache && cache->layer[layer].fixed && cache->layer[layer].length > 0) {
+    if (cache && cache->layer[layer].fixed && cache->layer[layer].key) {
         nn_cache_read(cache, layer, k, v);
         return;
     }
