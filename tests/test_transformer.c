@@ -121,6 +121,22 @@ START_TEST(loss_and_gradients_agree)
 }
 END_TEST
 
+START_TEST(greedy_ids_agree)
+{
+    EncoderDecoder *m = opened();
+    SafeTensors *st = expectations(EXPECTED);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *src = ids_of(st, "src"), *expected = ids_of(st, "greedy");
+    Tensor *found = greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0);
+    ck_assert(shape_equal(tensor_shape(found), tensor_shape(expected)));
+    for (int64_t i = 0; i < tensor_numel(expected); i++)
+        ck_assert_int_eq(tensor_int_data(found)[i], tensor_int_data(expected)[i]);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
 /* ---- training ------------------------------------------------------------------------------------------------------ */
 
 /* Sentences, given out `rows` at a time, all of them `rounds` times. */
@@ -505,6 +521,7 @@ Suite *transformer_suite(void)
     TCase *parity = tcase_create("parity");
     tcase_add_test(parity, log_probabilities_agree);
     tcase_add_loop_test(parity, loss_and_gradients_agree, 0, 2);
+    tcase_add_test(parity, greedy_ids_agree);
     tcase_add_test(parity, three_steps_by_hand_agree);
     tcase_add_test(parity, three_steps_by_run_epoch_agree);
     suite_add_tcase(suite, parity);

@@ -1,0 +1,284 @@
+/* test_decode.c: generation by the Transformer: with a cache as without one, greedily, and by beam search, which is
+ * compared with a search through everything. */
+#include <math.h>
+
+#include "expected.h"
+#include "kaeru/training.h"
+#include "misuse.h"
+#include "suites.h"
+
+enum { PAD = 2, END = 1, START = 0 };
+
+/* A model of that many words, with preferences: its generator's weights are twice as large as at first, and it likes to
+ * come to an end. */
+static EncoderDecoder *decided(int64_t vocab)
+{
+    TransformerOptions o = transformer_defaults();
+    o.N = 2;
+    o.d_model = 12;
+    o.d_ff = 20;
+    o.h = 2;
+    o.max_len = 20;
+    EncoderDecoder *m = make_model(vocab, vocab, o);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *w = m->generator->proj->weight;
+    tensor_copy(w, ag_scale(w, 2, 0));
+    tensor_data(m->generator->proj->bias)[END] = 1;
+    ag_end(s);
+    return m;
+}
+
+/* Log-probabilities (B,T,V) of what follows each position of tgt, without a cache. */
+static Tensor *log_probs(EncoderDecoder *m, Tensor *src, Tensor *src_mask, Tensor *tgt)
+{
+    return generator(m->generator, encoder_decoder(m, src, tgt, src_mask, subsequent_mask(tensor_dim(tgt, 1))));
+}
+
+/* ---- the cache ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_cache_changes_nothing)
+{
+    static const int steps[] = { 1, 2, 3, 4, 9 };           /* tokens at a time */
+    EncoderDecoder *m = decided(13);
+    nn_eval(m);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *src = tensor_ints(SHAPE(2, 5), (int32_t[]){ 5, 6, 7, 8, 9, 4, 3, PAD, PAD, PAD });
+    Tensor *mask = nn_padding_mask(src, PAD), *tgt = tensor_randint(SHAPE(2, 9), 0, 13);
+    Tensor *memory = encode(m, src, mask);
+    Tensor *all = decode(m, memory, mask, tgt, subsequent_mask(9));
+    Cache *cache = transformer_cache_new(m, 9);
+    for (int64_t at = 0, step = steps[_i]; at < 9; at += step) {
+        if (step > 9 - at) step = 9 - at;
+        Tensor *next = decode_next(m, memory, mask, ag_slice(tgt, 1, at, at + step), cache);
+        check_close("log-probabilities", generator(m->generator, next),
+                    generator(m->generator, ag_slice(all, 1, at, at + step)), 1e-5);
+    }
+    Tensor *one = tensor_ints(SHAPE(2, 1), NULL), *other_batch = tensor_ints(SHAPE(3, 1), NULL);
+    EXPECT_MISUSE("1 positions behind 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
+    EXPECT_MISUSE("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
+    EXPECT_MISUSE("keys (3, 1, 12) behind (2, 9, 12)", decode_next(m, memory, mask, other_batch, cache));
+    nn_cache_free(cache);
+    cache = nn_cache_new(2, 9);                             /* of a model with one layer */
+    EXPECT_MISUSE("layer 2 of a cache for 2", decode_next(m, memory, mask, one, cache));
+    nn_cache_free(cache);
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- greedy -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(greedy_takes_the_likeliest)
+{
+    EncoderDecoder *m = decided(11);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *src = tensor_randint(SHAPE(3, 6), 3, 11);
+    for (int j = 3; j < 6; j++) tensor_int_data(src)[6 + j] = PAD;
+    Tensor *mask = nn_padding_mask(src, PAD), *ids = greedy_decode(m, src, mask, 8, START);
+    ck_assert(m->module.training && m->decoder->module.training);
+    ck_assert(shape_equal(tensor_shape(ids), SHAPE(3, 8)));
+    nn_eval(m);
+    Tensor *best = ag_argmax(log_probs(m, src, mask, ag_slice(ids, 1, 0, 7)), -1, false);
+    for (int b = 0; b < 3; b++) {
+        ck_assert_int_eq(tensor_int_data(ids)[b * 8], START);
+        for (int t = 0; t < 7; t++)
+            ck_assert_int_eq(tensor_int_data(ids)[b * 8 + t + 1], tensor_int_data(best)[b * 7 + t]);
+    }
+    ck_assert_int_eq(tensor_dim(greedy_decode(m, src, mask, 1, START), 1), 1);
+    ck_assert(!m->module.training);
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- beam search ---------------------------------------------------------------------------------------------------- */
+
+static BeamOptions beam_options(int beam, int64_t max_len, double penalty)
+{
+    return (BeamOptions){ .beam = beam, .max_len = max_len, .start_symbol = START, .end_symbol = END,
+                          .length_penalty = penalty };
+}
+
+/* The score of a sequence as Wu et al. (2016) have it, from a full pass. */
+static double score_of(EncoderDecoder *m, Tensor *src, Tensor *mask, Tensor *ids, double penalty)
+{
+    int64_t n = tensor_numel(ids), vocab = tensor_dim(m->generator->proj->weight, 0);
+    Tensor *p = log_probs(m, src, mask, ag_reshape(ids, SHAPE(1, n)));
+    double sum = 0;
+    for (int64_t t = 1; t < n; t++) sum += (double)tensor_data(p)[(t - 1) * vocab + tensor_int_data(ids)[t]];
+    return sum / pow((5 + (double)(n - 1)) / 6, penalty);
+}
+
+START_TEST(one_hypothesis_is_greedy)
+{
+    int ended = 0;
+    for (int i = 0; i < 20; i++) {
+        EncoderDecoder *m = decided(7);
+        nn_eval(m);
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
+        Tensor *greedy = greedy_decode(m, src, mask, 9, START);
+        double score;
+        Tensor *found = beam_search(m, src, mask, beam_options(1, 9, 0), &score);
+        int64_t n = 1;
+        while (n < 9 && tensor_int_data(greedy)[n - 1] != END) n++;
+        ended += tensor_int_data(greedy)[n - 1] == END;
+        ck_assert_int_eq(tensor_numel(found), n);
+        ck_assert_mem_eq(tensor_int_data(found), tensor_int_data(greedy), (size_t)n * sizeof(int32_t));
+        ck_assert_double_eq_tol(score, score_of(m, src, mask, found, 0), 1e-4);
+        ag_end(s);
+        nn_free(m);
+    }
+    ck_assert(ended > 0);
+}
+END_TEST
+
+/* The best of all sequences that end in time, one by one. `ids` begins with `length` tokens. */
+typedef struct { EncoderDecoder *m; Tensor *src, *mask; int64_t max_len; double penalty, score; int32_t best[8]; int64_t n; } All;
+
+static void try_all(All *a, int32_t *ids, int64_t length)
+{
+    if (ids[length - 1] == END && length > 1) {
+        Scope s = ag_begin(AG_NO_GRAD);
+        double score = score_of(a->m, a->src, a->mask, tensor_ints(SHAPE(length), ids), a->penalty);
+        if (a->n == 0 || score > a->score) {
+            a->score = score;
+            a->n = length;
+            memcpy(a->best, ids, (size_t)length * sizeof *ids);
+        }
+        ag_end(s);
+    } else if (length < a->max_len) {
+        for (ids[length] = 0; ids[length] < 4; ids[length]++) try_all(a, ids, length + 1);
+    }
+}
+
+START_TEST(a_wide_beam_finds_the_best_of_all)
+{
+    static const double penalties[] = { 0, 0.6, 1, 3 };
+    EncoderDecoder *m = decided(4);
+    nn_eval(m);
+    Scope s = ag_begin(AG_NO_GRAD);
+    for (int i = 0; i < 4; i++) {
+        Tensor *src = tensor_randint(SHAPE(1, 3), 0, 4), *mask = NULL;
+        All all = { .m = m, .src = src, .mask = mask, .max_len = 5, .penalty = penalties[i] };
+        try_all(&all, (int32_t[8]){ START }, 1);
+        double score;
+        Tensor *found = beam_search(m, src, mask, beam_options(256, 5, penalties[i]), &score);
+        ck_assert_double_eq_tol(score, all.score, 1e-4);
+        ck_assert_int_eq(tensor_numel(found), all.n);
+        ck_assert_mem_eq(tensor_int_data(found), all.best, (size_t)all.n * sizeof(int32_t));
+    }
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+/* Where the single hypothesis ends in time, more of them do not find worse ones; and the score is the sequence's own. */
+START_TEST(more_hypotheses_score_no_worse)
+{
+    int better = 0;
+    for (int i = 0; i < 20; i++) {
+        EncoderDecoder *m = decided(7);
+        nn_eval(m);
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
+        double one, score;
+        Tensor *first = beam_search(m, src, mask, beam_options(1, 12, 0.6), &one);
+        bool ends = tensor_int_data(first)[tensor_numel(first) - 1] == END;
+        for (int beam = 2; beam <= 8; beam += 2) {
+            Tensor *found = beam_search(m, src, mask, beam_options(beam, 12, 0.6), &score);
+            ck_assert_double_eq_tol(score, score_of(m, src, mask, found, 0.6), 1e-4);
+            ck_assert_msg(!ends || score >= one - 1e-6, "source %d: %g by beam %d, %g by one", i, score, beam, one);
+            better += ends && score > one + 1e-3;
+        }
+        ag_end(s);
+        nn_free(m);
+    }
+    ck_assert(better > 0);
+}
+END_TEST
+
+START_TEST(a_length_penalty_favors_length)
+{
+    int64_t length[2] = { 0, 0 };
+    for (int i = 0; i < 20; i++) {
+        EncoderDecoder *m = decided(7);
+        nn_eval(m);
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
+        for (int k = 0; k < 2; k++) length[k] += tensor_numel(beam_search(m, src, NULL, beam_options(6, 12, 2 * k), NULL));
+        ag_end(s);
+        nn_free(m);
+    }
+    ck_assert_msg(length[1] > length[0], "%d tokens with a penalty, %d without", (int)length[1], (int)length[0]);
+}
+END_TEST
+
+/* ---- at the edges --------------------------------------------------------------------------------------------------- */
+
+/* Without a source there is nothing to attend to: each source attention gives its last bias, whatever the memory. */
+START_TEST(an_empty_source_is_defined)
+{
+    EncoderDecoder *m = decided(7);
+    nn_eval(m);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *hidden = tensor_ints(SHAPE(1, 3), (int32_t[]){ PAD, PAD, PAD });
+    Tensor *ids = greedy_decode(m, none, nn_padding_mask(none, PAD), 6, START);
+    Tensor *same = greedy_decode(m, hidden, nn_padding_mask(hidden, PAD), 6, START);
+    ck_assert_mem_eq(tensor_int_data(ids), tensor_int_data(same), 6 * sizeof(int32_t));
+    double score, expected;
+    beam_search(m, none, nn_padding_mask(none, PAD), beam_options(3, 6, 0), &score);
+    beam_search(m, hidden, nn_padding_mask(hidden, PAD), beam_options(3, 6, 0), &expected);
+    ck_assert_double_eq_tol(score, expected, 1e-5);
+
+    Tensor *p = log_probs(m, none, nn_padding_mask(none, PAD), ids);
+    check_close("log-probabilities", p, log_probs(m, hidden, nn_padding_mask(hidden, PAD), ids), 1e-6);
+    ag_backward(ag_sum(p));
+    Parameters *all = nn_parameters(m);
+    for (int i = 0; i < all->n; i++) {
+        const real *g = tensor_grad_data(all->item[i].tensor);
+        for (int64_t k = 0; g && k < tensor_numel(all->item[i].tensor); k++) ck_assert(isfinite(g[k]));
+    }
+    nn_parameters_free(all);
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(misuse_is_told)
+{
+    EncoderDecoder *m = decided(7);
+    nn_eval(m);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
+    Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 }), *longer = tensor_ints(SHAPE(1, 21), NULL);
+    EXPECT_MISUSE("greedy_decode: max_len 0, expected 1 or more", greedy_decode(m, src, mask, 0, START));
+    EXPECT_MISUSE("beam_search: beam 0, max_len 5, 1 sentences", beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
+    EXPECT_MISUSE("beam_search: beam 2, max_len 5, 2 sentences", beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
+    EXPECT_MISUSE("reaches position 20; the table has 20 positions", greedy_decode(m, longer, NULL, 5, START));
+    EXPECT_MISUSE("reaches position 20; the table has 20 positions", greedy_decode(m, one, NULL, 22, START));
+    EXPECT_MISUSE("7", greedy_decode(m, high, NULL, 5, START));
+    EXPECT_MISUSE("99", greedy_decode(m, one, NULL, 5, 99));
+    EXPECT_MISUSE("-1", beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
+    EXPECT_MISUSE("in greedy_decode called at tests/test_decode.c", greedy_decode(m, high, NULL, 5, START));
+    EXPECT_MISUSE("in beam_search called at tests/test_decode.c", beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+Suite *decode_suite(void)
+{
+    Suite *suite = suite_create("decode");
+    TCase *decoding = tcase_create("decode");
+    tcase_add_loop_test(decoding, a_cache_changes_nothing, 0, 5);
+    tcase_add_test(decoding, greedy_takes_the_likeliest);
+    tcase_add_test(decoding, one_hypothesis_is_greedy);
+    tcase_add_test(decoding, a_wide_beam_finds_the_best_of_all);
+    tcase_add_test(decoding, more_hypotheses_score_no_worse);
+    tcase_add_test(decoding, a_length_penalty_favors_length);
+    tcase_add_test(decoding, an_empty_source_is_defined);
+    tcase_add_test(decoding, misuse_is_told);
+    suite_add_tcase(suite, decoding);
+    return suite;
+}
