@@ -16,8 +16,8 @@ END
 }
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
-# shellcheck source=scripts/setup.sh
-. "$root/scripts/setup.sh"
+# shellcheck source=tests/setup.sh
+. "$root/tests/setup.sh"
 
 # The first line of each source says what it is: "/* name.c: words. */"
 list() {

@@ -23,8 +23,8 @@ END
 }
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
-# shellcheck source=scripts/setup.sh
-. "$root/scripts/setup.sh"
+# shellcheck source=tests/setup.sh
+. "$root/tests/setup.sh"
 
 runs=''
 for argument in "$@"; do
