@@ -255,8 +255,8 @@ START_TEST(misuse_is_told)
     EXPECT_MISUSE("greedy_decode: max_len 0, expected 1 or more", greedy_decode(m, src, mask, 0, START));
     EXPECT_MISUSE("beam_search: beam 0, max_len 5, 1 sentences", beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
     EXPECT_MISUSE("beam_search: beam 2, max_len 5, 2 sentences", beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
-    EXPECT_MISUSE("reaches position 20; the table has 20 positions", greedy_decode(m, longer, NULL, 5, START));
-    EXPECT_MISUSE("reaches position 20; the table has 20 positions", greedy_decode(m, one, NULL, 22, START));
+    EXPECT_MISUSE("x (1, 21, 12) from position 0 on: the table has 20 positions", greedy_decode(m, longer, NULL, 5, START));
+    EXPECT_MISUSE("x (1, 1, 12) from position 20 on: the table has 20 positions", greedy_decode(m, one, NULL, 22, START));
     EXPECT_MISUSE("7", greedy_decode(m, high, NULL, 5, START));
     EXPECT_MISUSE("99", greedy_decode(m, one, NULL, 5, 99));
     EXPECT_MISUSE("-1", beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));

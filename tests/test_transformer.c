@@ -408,7 +408,7 @@ static EncoderDecoder *five_steps(int threads)
 
 START_TEST(threads_and_paths_change_nothing)
 {
-    static const char *const paths[] = { "portable", "avx2", "avx512", "double" };
+    const char *const paths[] = { k_path(), "portable", "avx2", "avx512" };
     EncoderDecoder *first = NULL;
     int runs = 0;
     for (int i = 0; i < 4; i++) {

@@ -1,0 +1,507 @@
+/* test_attention.c: attention in one piece and in steps, its score functions, masks, positions, caches, and the
+ * connections around sublayers. */
+#include <math.h>
+#include <stdio.h>
+
+#include "expected.h"
+#include "kaeru/attention.h"
+#include "misuse.h"
+#include "suites.h"
+
+enum { B = 2, T = 5, S = 7, D = 12, H = 3 };
+
+/* ---- the fused operation and the steps ------------------------------------------------------------------------------ */
+
+typedef enum { NO_MASK, PADDING, CAUSAL, ANY, ONE_HIDDEN_ROW, ONE_MATRIX, BY_HEAD, N_MASKS } MaskKind;
+
+/* A mask for T queries and s keys; ANY hides about half, ONE_HIDDEN_ROW everything from query 2 of the second sentence. */
+static Tensor *mask_of(MaskKind kind, int64_t s)
+{
+    static const Shape shapes[] = { [PADDING] = { 3, { B, 1, 0 } }, [ANY] = { 3, { B, T, 0 } }, [ONE_HIDDEN_ROW] = { 3, { B, T, 0 } },
+                                    [ONE_MATRIX] = { 2, { T, 0 } }, [BY_HEAD] = { 4, { B, H, T, 0 } } };
+    if (kind == NO_MASK) return NULL;
+    if (kind == CAUSAL) return nn_causal_mask(s);
+    Shape shape = shapes[kind];
+    shape.dim[shape.ndim - 1] = s;
+    Tensor *mask = tensor_bools(shape, NULL);
+    for (int64_t i = 0; i < tensor_numel(mask); i++)
+        tensor_bool_data(mask)[i] = kind == ONE_HIDDEN_ROW ? i / s != T + 2 : ag_random_uniform() < 0.6;
+    return mask;
+}
+
+static bool seen(Tensor *mask, int64_t b, int64_t h, int64_t t, int64_t j)
+{
+    if (!mask) return true;
+    Shape s = tensor_shape(mask);
+    int64_t at[4] = { b, h, t, j }, i = 0;
+    int map[3][4] = { { 2, 3 }, { 0, 2, 3 }, { 0, 1, 2, 3 } };
+    for (int d = 0; d < s.ndim; d++) i = i * s.dim[d] + (s.dim[d] == 1 ? 0 : at[map[s.ndim - 2][d]]);
+    return tensor_bool_data(mask)[i];
+}
+
+typedef struct { Tensor *y, *query, *key; } Result;
+
+/* Attention of a query to a key (to itself if key is NULL) and its gradients, with the layer's weights kept or not. */
+static Result attend(MultiHeadAttention *a, const Tensor *query, const Tensor *key, Tensor *mask, bool keep)
+{
+    Result r = { .query = tensor_requires_grad(tensor_from(tensor_shape(query), tensor_data(query)), true) };
+    r.key = key ? tensor_requires_grad(tensor_from(tensor_shape(key), tensor_data(key)), true) : r.query;
+    nn_zero_grad(a);
+    a->keep_weights = keep;
+    r.y = ag_retain(nn_multi_head_attention(a, r.query, r.key, r.key, mask));
+    if (a->weights) ag_retain(a->weights);
+    ag_backward(ag_sum(ag_mul(r.y, ag_tanh(r.y))));
+    return r;
+}
+
+static void check_weights(Tensor *w, Tensor *mask)
+{
+    Shape s = tensor_shape(w);
+    ck_assert(s.ndim == 4 && s.dim[0] == B && s.dim[1] == H);
+    const real *p = tensor_data(w);
+    for (int64_t i = 0; i < tensor_numel(w) / s.dim[3]; i++) {
+        int64_t t = i % s.dim[2], h = i / s.dim[2] % H, b = i / s.dim[2] / H;
+        double sum = 0;
+        bool any = false;
+        for (int64_t j = 0; j < s.dim[3]; j++, p++) {
+            if (!seen(mask, b, h, t, j)) ck_assert(*p == 0);
+            any |= seen(mask, b, h, t, j);
+            sum += (double)*p;
+        }
+        ck_assert_double_eq_tol(sum, any, 1e-6);
+    }
+}
+
+START_TEST(one_piece_is_as_the_steps)
+{
+    MaskKind kind = (MaskKind)(_i / 2);
+    bool self = _i % 2 || kind == CAUSAL;
+    MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0.3), *b = nn_clone(a);
+    nn_eval(a);
+    nn_eval(b);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = self ? NULL : tensor_normal(SHAPE(B, S, D), 0, 1);
+    Tensor *mask = mask_of(kind, self ? T : S);
+    Result fused = attend(a, query, key, mask, false), steps = attend(b, query, key, mask, true);
+    check_close("y", fused.y, steps.y, 1e-5);
+    check_close("gradient of the query", tensor_grad(fused.query), tensor_grad(steps.query), 1e-5);
+    check_close("gradient of the key", tensor_grad(fused.key), tensor_grad(steps.key), 1e-5);
+    Parameters *p = nn_parameters(a), *q = nn_parameters(b);
+    ck_assert_int_eq(p->n, 8);
+    for (int i = 0; i < p->n; i++)
+        check_close(p->item[i].name, tensor_grad(p->item[i].tensor), tensor_grad(q->item[i].tensor), 2e-5);
+    nn_parameters_free(p);
+    nn_parameters_free(q);
+    check_weights(b->weights, mask);
+    ag_end(s);
+    nn_free(a);
+    nn_free(b);
+}
+END_TEST
+
+/* A row that sees nothing gives zeros, so the layer gives its last bias there; gradients are finite, and 0 for it. */
+START_TEST(a_row_that_sees_nothing)
+{
+    for (int keep = 0; keep < 2; keep++) {
+        MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = tensor_normal(SHAPE(B, S, D), 0, 1);
+        Result r = attend(a, query, key, mask_of(ONE_HIDDEN_ROW, S), keep);
+        check_close("the row", ag_slice(ag_slice(r.y, 0, 1, 2), 1, 2, 3),
+                    ag_reshape(nn_item(Linear, a->linears, 3)->bias, SHAPE(1, 1, D)), 0);
+        const real *dq = tensor_grad_data(r.query);
+        for (int64_t i = 0; i < B * T * D; i++) ck_assert(i / D == T + 2 ? dq[i] == 0 : isfinite(dq[i]) && dq[i] != 0);
+        Tensor *all_hidden = tensor_bools(SHAPE(1, T, S), NULL);
+        r = attend(a, query, key, all_hidden, keep);
+        ck_assert(largest(tensor_grad(r.query)) == 0 && largest(tensor_grad(r.key)) == 0);
+        Tensor *y = nn_attention(query, query, query, tensor_bools(SHAPE(T, T), NULL), NULL, NULL);
+        ck_assert(largest(y) == 0);
+        ag_end(s);
+        nn_free(a);
+    }
+}
+END_TEST
+
+START_TEST(nothing_to_attend_to)
+{
+    for (int keep = 0; keep < 2; keep++) {
+        MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *none = tensor_zeros(SHAPE(B, 0, D));
+        Result r = attend(a, query, none, tensor_bools(SHAPE(B, 1, 0), NULL), keep);
+        check_close("y", r.y, ag_expand(nn_item(Linear, a->linears, 3)->bias, SHAPE(B, T, D)), 0);
+        ck_assert(largest(tensor_grad(r.query)) == 0);
+        r = attend(a, none, query, NULL, keep);
+        ck_assert_int_eq(tensor_numel(r.y), 0);
+        ag_end(s);
+        nn_free(a);
+    }
+}
+END_TEST
+
+START_TEST(the_future_is_hidden)
+{
+    for (int keep = 0; keep < 2; keep++) {
+        MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *x = tensor_normal(SHAPE(1, T, D), 0, 1);
+        Result before = attend(a, x, NULL, nn_causal_mask(T), keep);
+        for (int i = 3 * D; i < T * D; i++) tensor_data(x)[i] += 1;
+        Result after = attend(a, x, NULL, nn_causal_mask(T), keep);
+        ck_assert_mem_eq(tensor_data(before.y), tensor_data(after.y), 3 * D * sizeof(real));
+        ck_assert_mem_ne(tensor_data(before.y) + 3 * D, tensor_data(after.y) + 3 * D, D * sizeof(real));
+        ag_end(s);
+        nn_free(a);
+    }
+}
+END_TEST
+
+START_TEST(dropout_acts_on_the_weights)
+{
+    MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0.25);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(B, 20, D), 0, 1);
+    a->keep_weights = true;
+    nn_eval(a);
+    Tensor *y = nn_multi_head_attention(a, x, x, x, NULL), *w = a->weights;
+    nn_train(a);
+    nn_multi_head_attention(a, x, x, x, NULL);
+    int64_t dropped = 0, n = tensor_numel(w);
+    for (int64_t i = 0; i < n; i++) {
+        double before = (double)tensor_data(w)[i], after = (double)tensor_data(a->weights)[i];
+        dropped += after == 0;
+        ck_assert(after == 0 || fabs(after - before / 0.75) <= 1e-6);
+    }
+    ck_assert(fabs((double)dropped / (double)n - 0.25) < 0.04);
+    a->keep_weights = false;
+    Tensor *one = nn_multi_head_attention(a, x, x, x, NULL), *two = nn_multi_head_attention(a, x, x, x, NULL);
+    ck_assert_mem_ne(tensor_data(one), tensor_data(two), (size_t)tensor_numel(one) * sizeof(real));
+    nn_eval(a);
+    check_close("evaluation", nn_multi_head_attention(a, x, x, x, NULL), y, 1e-5);
+    ag_end(s);
+    nn_free(a);
+}
+END_TEST
+
+/* ---- score functions ------------------------------------------------------------------------------------------------ */
+
+static const ScoreKind kinds[] = { NN_SCORE_SCALED_DOT, NN_SCORE_DOT, NN_SCORE_GENERAL, NN_SCORE_ADDITIVE };
+enum { KQ = 4, KK = 6, HIDDEN = 5 };
+
+static double product(int n, const real *a, const real *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* The formulas, with h for a query and s for a key. */
+static double score_of(const Score *score, const real *h, int nh, const real *s, int ns)
+{
+    double sum = 0;
+    switch (score->kind) {
+    case NN_SCORE_SCALED_DOT: return product(nh, h, s) / sqrt(nh);
+    case NN_SCORE_DOT: return product(nh, h, s);
+    case NN_SCORE_GENERAL:
+        for (int i = 0; i < ns; i++) sum += (double)s[i] * product(nh, tensor_data(score->w1->weight) + i * nh, h);
+        return sum;
+    case NN_SCORE_ADDITIVE:
+        for (int i = 0; i < HIDDEN; i++)
+            sum += (double)tensor_data(score->v->weight)[i] * tanh(product(ns, tensor_data(score->w1->weight) + i * ns, s) +
+                                                                  product(nh, tensor_data(score->w2->weight) + i * nh, h));
+        return sum;
+    }
+    return NAN;
+}
+
+static Tensor *weighted_scores(Tensor **in, void *score)
+{
+    return nn_score((Score *)score, in[0], in[1]);
+}
+
+START_TEST(scores_are_their_formulas)
+{
+    ScoreKind kind = kinds[_i];
+    int nq = KQ, nk = kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT ? KQ : KK;
+    Score *score = nn_score_new(kind, nq, nk, HIDDEN);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *in[8] = { tensor_normal(SHAPE(B, T, nq), 0, 1), tensor_normal(SHAPE(B, S, nk), 0, 1) };
+    Tensor *y = nn_score(score, in[0], in[1]);
+    ck_assert(shape_equal(tensor_shape(y), SHAPE(B, T, S)));
+    for (int b = 0; b < B; b++)
+        for (int t = 0; t < T; t++)
+            for (int j = 0; j < S; j++)
+                ck_assert_double_eq_tol((double)tensor_data(y)[(b * T + t) * S + j],
+                                        score_of(score, tensor_data(in[0]) + (b * T + t) * nq, nq,
+                                                 tensor_data(in[1]) + (b * S + j) * nk, nk), 1e-5);
+    int n = 2;
+    for (int i = 0; i < 2; i++) tensor_requires_grad(in[i], true);
+    Parameters *p = nn_parameters(score);
+    static const int expected[] = { 0, 0, 1, 3 };
+    ck_assert_int_eq(p->n, expected[_i]);
+    for (int i = 0; i < p->n; i++) in[n++] = p->item[i].tensor;
+    ck_assert(ag_gradcheck(weighted_scores, score, in, n, stderr));
+    nn_parameters_free(p);
+    ag_end(s);
+    nn_free(score);
+}
+END_TEST
+
+/* A layer with another score: its weights are the softmax of that score in each head. */
+START_TEST(heads_attend_by_any_score)
+{
+    MultiHeadAttention *a = nn_multi_head_attention_new_score(H, D, 0, kinds[_i]);
+    ck_assert((a->score == NULL) == (kinds[_i] == NN_SCORE_SCALED_DOT));
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = tensor_normal(SHAPE(B, S, D), 0, 1);
+    Tensor *mask = mask_of(PADDING, S);
+    Result r = attend(a, query, key, mask, true);
+    check_weights(a->weights, mask);
+    Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query), *k = nn_linear(nn_item(Linear, a->linears, 1), key);
+    Tensor *v = nn_linear(nn_item(Linear, a->linears, 2), key), *heads[H];
+    for (int64_t h = 0; h < H; h++) {
+        int64_t from = h * (D / H), to = from + D / H;
+        Tensor *qh = ag_slice(q, -1, from, to), *kh = ag_slice(k, -1, from, to);
+        Tensor *scores = a->score ? nn_score(a->score, qh, kh) : ag_scale(ag_matmul(qh, ag_transpose(kh, 1, 2)), 0.5, 0);
+        Tensor *w = ag_masked_softmax(scores, mask, 1);
+        check_close("weights", ag_squeeze(ag_slice(a->weights, 1, h, h + 1), 1), w, 1e-5);
+        heads[h] = ag_matmul(w, ag_slice(v, -1, from, to));
+    }
+    check_close("y", r.y, nn_linear(nn_item(Linear, a->linears, 3), ag_concat(heads, H, -1)), 1e-5);
+    Parameters *p = nn_parameters(a);
+    for (int i = 0; i < p->n; i++) ck_assert_ptr_nonnull(tensor_grad_data(p->item[i].tensor));
+    nn_parameters_free(p);
+    ag_end(s);
+    nn_free(a);
+}
+END_TEST
+
+/* ---- masks ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(masks_print)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    FILE *f = tmpfile();
+    char text[200] = "";
+    Tensor *ids = tensor_ints(SHAPE(2, 3), (int32_t[]){ 5, 0, 7, 5, 5, 0 });
+    nn_mask_print(f, nn_causal_mask(3));
+    nn_mask_print(f, nn_padding_mask(ids, 0));
+    nn_mask_print(f, nn_causal_padding_mask(ids, 0));
+    rewind(f);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
+    ck_assert_str_eq(text, "# . .\n# # .\n# # #\n"
+                           "# . #\n\n# # .\n"
+                           "# . .\n# . .\n# . #\n\n# . .\n# # .\n# # .\n");
+    fclose(f);
+    ck_assert_int_eq(tensor_numel(nn_causal_mask(0)), 0);
+    Tensor *flat = tensor_ints(SHAPE(3), NULL), *reals = tensor_zeros(SHAPE(2, 3));
+    EXPECT_MISUSE("nn_padding_mask: ids (3,), expected (B,T)", nn_padding_mask(flat, 0));
+    EXPECT_MISUSE("tests/test_attention.c", nn_causal_padding_mask(flat, 0));
+    EXPECT_MISUSE("negative size in shape (1, -1, -1) (at tests/test_attention.c", nn_causal_mask(-1));
+    EXPECT_MISUSE("AG_BOOL", nn_mask_print(stdout, reals));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- positions ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(positions_are_sines_and_cosines)
+{
+    static const int widths[] = { 128, 7, 2, 1 };
+    int width = widths[_i];
+    PositionalEncoding *p = nn_positional_encoding_new(width, 0, 100);
+    const real *pe = tensor_data(p->pe);
+    for (int i = 0; i < 100; i++)
+        for (int d = 0; d < width; d++) {
+            double angle = i / pow(10000, (d - d % 2) / (double)width);
+            ck_assert_double_eq_tol((double)pe[i * width + d], d % 2 ? cos(angle) : sin(angle), 1e-6);
+        }
+    ck_assert_int_eq(nn_count(p), 0);
+    nn_free(p);
+}
+END_TEST
+
+/* <PE_i, PE_j> depends on i - j alone: it is the sum of cos((i-j) / 10000^(2k/D)). */
+START_TEST(inner_products_tell_distances)
+{
+    PositionalEncoding *p = nn_positional_encoding_new(128, 0, 100);
+    for (int i = 0; i < 100; i++)
+        for (int j = 0; j < 100; j++) {
+            double sum = 0;
+            for (int k = 0; k < 64; k++) sum += cos((i - j) / pow(10000, 2 * k / 128.0));
+            ck_assert_double_eq_tol(product(128, tensor_data(p->pe) + i * 128, tensor_data(p->pe) + j * 128), sum, 1e-4);
+        }
+    nn_free(p);
+}
+END_TEST
+
+START_TEST(positions_are_added)
+{
+    PositionalEncoding *fixed = nn_positional_encoding_new(D, 0, 9), *learned = nn_positional_encoding_new_learned(D, 0, 9);
+    ck_assert(nn_count(learned) == 9 * D && largest(learned->pe) < 0.2);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_normal(SHAPE(B, T, D), 0, 1), true);
+    PositionalEncoding *both[] = { fixed, learned };
+    for (int i = 0; i < 2; i++) {
+        Tensor *rows = ag_slice(both[i]->pe, 1, 3, 3 + T);
+        check_close("x + pe", nn_positional_encoding_from(both[i], x, 3), ag_add(x, rows), 0);
+        check_close("x + pe", nn_positional_encoding(both[i], x), nn_positional_encoding_from(both[i], x, 0), 0);
+        ag_backward(ag_sum(nn_positional_encoding_from(both[i], x, 3)));
+    }
+    ck_assert_ptr_null(tensor_grad_data(fixed->pe));
+    for (int i = 0; i < 9 * D; i++) ck_assert(tensor_grad_data(learned->pe)[i] == (i / D >= 3 && i / D < 3 + T ? B : 0));
+
+    Tensor *longer = tensor_zeros(SHAPE(1, 10, D)), *wide = tensor_zeros(SHAPE(1, 3, D + 1)), *flat = tensor_zeros(SHAPE(3, D));
+    EXPECT_MISUSE("x (1, 10, 12) from position 0 on: the table has 9 positions", nn_positional_encoding(fixed, longer));
+    EXPECT_MISUSE("in nn_positional_encoding called at tests/test_attention.c", nn_positional_encoding(fixed, longer));
+    EXPECT_MISUSE("from position 5 on", nn_positional_encoding_from(fixed, x, 5));
+    EXPECT_MISUSE("the table has 9", nn_positional_encoding_from(fixed, x, -1));
+    EXPECT_MISUSE("the table has 9", nn_positional_encoding_from(fixed, x, INT64_MAX));
+    EXPECT_MISUSE("x (1, 3, 13), expected (B,T,12)", nn_positional_encoding(fixed, wide));
+    EXPECT_MISUSE("x (3, 12), expected (B,T,12)", nn_positional_encoding(fixed, flat));
+    EXPECT_MISUSE("negative size in shape (1, 9, -1) (at tests/test_attention.c", nn_positional_encoding_new(-1, 0, 9));
+    ag_end(s);
+    nn_free(fixed);
+    nn_free(learned);
+}
+END_TEST
+
+/* ---- sublayers ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(the_norm_stands_before_or_after)
+{
+    for (int i = 0; i < 2; i++) {
+        NormPlace place = i == 0 ? NN_PRE_NORM : NN_POST_NORM;
+        SublayerConnection *c = nn_sublayer_connection_new(D, 0, place, AG_NORM_ANNOTATED);
+        PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0, i == 0 ? NN_RELU : NN_GELU);
+        nn_init_uniform(c->norm->gamma, 0.5, 1.5);
+        nn_init_uniform(c->norm->beta, -1, 1);
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *x = tensor_normal(SHAPE(B, T, D), 0, 1);
+        Tensor *found = nn_sublayer_out(c, x, nn_positionwise_feed_forward(f, nn_sublayer_in(c, x)));
+        Tensor *in = place == NN_PRE_NORM ? nn_layer_norm(c->norm, x) : x, *h = nn_linear(f->w_1, in);
+        Tensor *y = ag_add(x, nn_linear(f->w_2, i == 0 ? ag_relu(h) : ag_gelu(h)));
+        check_close("y", found, place == NN_PRE_NORM ? y : nn_layer_norm(c->norm, y), 1e-6);
+        ag_end(s);
+        nn_free(c);
+        nn_free(f);
+    }
+}
+END_TEST
+
+START_TEST(sublayers_drop_in_training)
+{
+    SublayerConnection *c = nn_sublayer_connection_new(D, 0.5, NN_PRE_NORM, AG_NORM_ANNOTATED);
+    PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0.5, NN_RELU);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_zeros(SHAPE(B, T, D)), *ones = tensor_ones(SHAPE(B, T, D));
+    Tensor *y = nn_sublayer_out(c, x, ones);
+    int dropped = 0;
+    for (int i = 0; i < B * T * D; i++) {
+        ck_assert(tensor_data(y)[i] == 0 || tensor_data(y)[i] == 2);
+        dropped += tensor_data(y)[i] == 0;
+    }
+    ck_assert(dropped > 30 && dropped < 90);
+    Tensor *one = nn_positionwise_feed_forward(f, ones), *two = nn_positionwise_feed_forward(f, ones);
+    ck_assert_mem_ne(tensor_data(one), tensor_data(two), B * T * D * sizeof(real));
+    nn_eval(c);
+    nn_eval(f);
+    check_close("evaluation", nn_sublayer_out(c, x, ones), ones, 0);
+    check_close("evaluation", nn_positionwise_feed_forward(f, ones),
+                nn_linear(f->w_2, ag_relu(nn_linear(f->w_1, ones))), 1e-6);
+    ag_end(s);
+    nn_free(c);
+    nn_free(f);
+}
+END_TEST
+
+/* ---- caches --------------------------------------------------------------------------------------------------------- */
+
+START_TEST(caches_append_choose_and_forget)
+{
+    Cache *c = nn_cache_new(2, 6);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *key = tensor_normal(SHAPE(3, 6, 2), 0, 1), *value = tensor_normal(SHAPE(3, 6, 2), 0, 1), *k, *v;
+    EXPECT_MISUSE("nn_cache_read: layer 0 of the cache is empty", nn_cache_read(c, 0, &k, &v));
+    for (int at = 0; at < 5; at += at == 0 ? 3 : 2)
+        nn_cache_append(c, 0, ag_slice(key, 1, at, at == 0 ? 3 : 5), ag_slice(value, 1, at, at == 0 ? 3 : 5));
+    nn_cache_read(c, 0, &k, &v);
+    check_close("keys", k, ag_slice(key, 1, 0, 5), 0);
+    check_close("values", v, ag_slice(value, 1, 0, 5), 0);
+
+    nn_cache_select(c, (int32_t[]){ 2, 0, 2, 1 }, 4);
+    nn_cache_read(c, 0, &k, &v);
+    Tensor *order = tensor_ints(SHAPE(4), (int32_t[]){ 2, 0, 2, 1 });
+    Tensor *rows = ag_reshape(ag_embedding(ag_reshape(key, SHAPE(3, 12)), order), SHAPE(4, 6, 2));
+    check_close("chosen keys", k, ag_slice(rows, 1, 0, 5), 0);
+    rows = ag_reshape(ag_embedding(ag_reshape(value, SHAPE(3, 12)), order), SHAPE(4, 6, 2));
+    check_close("chosen values", v, ag_slice(rows, 1, 0, 5), 0);
+
+    nn_cache_keep_last(c, 2);
+    nn_cache_read(c, 0, &k, &v);
+    check_close("kept values", v, ag_slice(rows, 1, 3, 5), 0);
+    Tensor *narrow = tensor_zeros(SHAPE(4, 1, 1)), *five = tensor_zeros(SHAPE(4, 5, 2)), *flat = tensor_zeros(SHAPE(4, 2));
+    EXPECT_MISUSE("keys (4, 1, 1) behind (4, 6, 2)", nn_cache_append(c, 0, narrow, narrow));
+    EXPECT_MISUSE("5 positions behind 2: the cache has room for 6", nn_cache_append(c, 0, five, five));
+    EXPECT_MISUSE("key (4, 5, 2) and value (4, 1, 1), expected (B,t,D) for both", nn_cache_append(c, 1, five, narrow));
+    EXPECT_MISUSE("key (4, 2) and value (4, 2)", nn_cache_append(c, 1, flat, flat));
+    EXPECT_MISUSE("layer 2 of a cache for 2", nn_cache_append(c, 2, five, five));
+    EXPECT_MISUSE("layer -1 of a cache for 2", nn_cache_read(c, -1, &k, &v));
+    ag_end(s);
+    nn_cache_free(c);
+    nn_cache_free(NULL);
+}
+END_TEST
+
+/* ---- misuse ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(misuse_is_told)
+{
+    EXPECT_MISUSE("nn_multi_head_attention_new: a width of 12 does not divide into 5 heads", nn_multi_head_attention_new(5, 12, 0));
+    EXPECT_MISUSE("12 does not divide into 0 heads", nn_multi_head_attention_new(0, 12, 0));
+    EXPECT_MISUSE("tests/test_attention.c", nn_multi_head_attention_new(5, 12, 0));
+    EXPECT_MISUSE("nn_score_new: a dot product of widths 3 and 4", nn_score_new(NN_SCORE_DOT, 3, 4, 0));
+    MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_zeros(SHAPE(B, T, D)), *key = tensor_zeros(SHAPE(B, S, D)), *other = tensor_zeros(SHAPE(B + 1, S, D));
+    Tensor *wide = tensor_zeros(SHAPE(B, T, D + 1));
+    Tensor *mask = tensor_bools(SHAPE(B, T, T + 1), NULL), *batch = tensor_bools(SHAPE(B + 1, 1, S), NULL), *reals = tensor_zeros(SHAPE(T, S));
+    for (int keep = 0; keep < 2; keep++) {
+        a->keep_weights = keep;
+        EXPECT_MISUSE("(2, 1, 5, 6)", nn_multi_head_attention(a, x, key, key, mask));
+        EXPECT_MISUSE("(2, 3, 5, 7)", nn_multi_head_attention(a, x, key, key, mask));
+        EXPECT_MISUSE("(3, 1, 1, 7)", nn_multi_head_attention(a, x, key, key, batch));
+        EXPECT_MISUSE("mask", nn_multi_head_attention(a, x, key, key, reals));
+        EXPECT_MISUSE("(3, ", nn_multi_head_attention(a, x, other, other, NULL));
+        EXPECT_MISUSE("(2, 5, 13)", nn_multi_head_attention(a, wide, key, key, NULL));
+        EXPECT_MISUSE("in nn_multi_head_attention called at tests/test_attention.c", nn_multi_head_attention(a, x, key, key, mask));
+    }
+    ag_end(s);
+    nn_free(a);
+}
+END_TEST
+
+Suite *attention_suite(void)
+{
+    Suite *suite = suite_create("attention");
+    TCase *attention = tcase_create("attention");
+    tcase_add_loop_test(attention, one_piece_is_as_the_steps, 0, 2 * N_MASKS);
+    tcase_add_test(attention, a_row_that_sees_nothing);
+    tcase_add_test(attention, nothing_to_attend_to);
+    tcase_add_test(attention, the_future_is_hidden);
+    tcase_add_test(attention, dropout_acts_on_the_weights);
+    tcase_add_loop_test(attention, scores_are_their_formulas, 0, 4);
+    tcase_add_loop_test(attention, heads_attend_by_any_score, 0, 4);
+    tcase_add_test(attention, misuse_is_told);
+    suite_add_tcase(suite, attention);
+    TCase *parts = tcase_create("parts");
+    tcase_add_test(parts, masks_print);
+    tcase_add_loop_test(parts, positions_are_sines_and_cosines, 0, 4);
+    tcase_add_test(parts, inner_products_tell_distances);
+    tcase_add_test(parts, positions_are_added);
+    tcase_add_test(parts, the_norm_stands_before_or_after);
+    tcase_add_test(parts, sublayers_drop_in_training);
+    tcase_add_test(parts, caches_append_choose_and_forget);
+    suite_add_tcase(suite, parts);
+    return suite;
+}
