@@ -15,7 +15,7 @@ typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_
 /* A value. Look at `type` before anything else. */
 typedef struct Json {
     uint8_t type;
-    bool whole;                     /* a number written without fraction and exponent, within int64_t */
+    bool whole;                     /* a number written without fraction and exponent, within int64_t, not -0 */
     uint32_t count;                 /* string: bytes; array: items; object: members */
     union {
         bool truth;

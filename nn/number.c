@@ -162,7 +162,7 @@ size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong)
     else if (count > 0 && count + power > -330) value = nearest(&digits, (int)power);
 
     uint64_t limit = (uint64_t)INT64_MAX + negative;
-    number->whole = end == point && !has_exponent && fits && small <= limit;
+    number->whole = end == point && !has_exponent && fits && small <= limit && !(negative && small == 0);
     number->integer = !number->whole ? 0 : negative ? (int64_t)(0 - small) : (int64_t)small;
     number->value = negative ? -value : value;
     return i;

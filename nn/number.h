@@ -8,7 +8,7 @@
 
 typedef struct {
     double value;               /* the nearest double, ties to even; infinite if beyond the largest */
-    bool whole;                 /* written without fraction and exponent, and within int64_t: */
+    bool whole;                 /* written without fraction and exponent, within int64_t, and not -0: */
     int64_t integer;            /* then exactly this */
 } Number;
 
