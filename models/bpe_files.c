@@ -7,7 +7,7 @@
 #include "utf8.h"
 #include "vocab_file.h"
 
-enum { MAX_MERGES_FILE = 1 << 28 };                 /* bytes */
+enum { MAX_FILE = 1 << 28 };                        /* bytes */
 static const char version[] = "#version: 0.2\n";
 
 /* ---- bytes as characters ----------------------------------------------------------------------------------------- */
@@ -155,32 +155,40 @@ static size_t count_lines(const char *text, size_t size)
 }
 
 /* What is only needed while reading lies in the region `work`. */
-static Bpe *read_both(Region *region, Region *work, const char *vocab_path, const char *merges_path)
+static Bpe *parse_both(Region *region, Region *work, BpeFile vocab, BpeFile merges)
 {
     Alphabet a = alphabet();
     int32_t n, n_merges;
-    const Word *in_file = vocab_read(work, vocab_path, &n);
-    if (!in_file) return NULL;
+    const Word *text = vocab_parse(work, vocab.name, vocab.text, vocab.size, &n);
+    if (!text) return NULL;
     Word *token = region_alloc(region, (size_t)n, sizeof *token);
-    if (!read_tokens(region, &a, vocab_path, in_file, n, token)) return NULL;
+    if (!read_tokens(region, &a, vocab.name, text, n, token)) return NULL;
     WordTable *tokens = word_table_new(work);
     for (int32_t id = 0; id < n; id++) word_table_add(tokens, token[id].text, token[id].size);
 
-    size_t size;
-    const char *text = file_read(work, merges_path, MAX_MERGES_FILE, &size);
-    if (!text) return NULL;
-    BpeMerge *merge = region_alloc(region, count_lines(text, size), sizeof *merge);
-    MergeReader r = { merges_path, vocab_path, &a, tokens, 0 };
-    if (!read_merges(&r, work, text, size, merge, &n_merges)) return NULL;
+    BpeMerge *merge = region_alloc(region, count_lines(merges.text, merges.size), sizeof *merge);
+    MergeReader r = { merges.name, vocab.name, &a, tokens, 0 };
+    if (!read_merges(&r, work, merges.text, merges.size, merge, &n_merges)) return NULL;
     return bpe_new(region, token, n, merge, n_merges);
+}
+
+Bpe *bpe_parse(BpeFile vocab, BpeFile merges)
+{
+    Region *region = region_new(), *work = region_new();
+    Bpe *b = parse_both(region, work, vocab, merges);
+    region_free(work);
+    if (!b) region_free(region);
+    return b;
 }
 
 Bpe *bpe_open(const char *vocab_path, const char *merges_path)
 {
-    Region *region = region_new(), *work = region_new();
-    Bpe *b = read_both(region, work, vocab_path, merges_path);
+    Region *work = region_new();
+    BpeFile vocab = { .name = vocab_path }, merges = { .name = merges_path };
+    vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
+    if (vocab.text) merges.text = file_read(work, merges_path, MAX_FILE, &merges.size);
+    Bpe *b = merges.text ? bpe_parse(vocab, merges) : NULL;
     region_free(work);
-    if (!b) region_free(region);
     return b;
 }
 

@@ -36,6 +36,11 @@ struct Bpe {
 /* A Bpe in the region that holds the arrays given; all 256 bytes are tokens, and tokens differ. */
 Bpe *bpe_new(Region *region, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges);
 
+/* A file's name, for messages, and what it holds. */
+typedef struct { const char *name, *text; size_t size; } BpeFile;
+/* What bpe_open does when it has read the files. */
+Bpe *bpe_parse(BpeFile vocab, BpeFile merges);
+
 static inline size_t bpe_hash_pair(int32_t left, int32_t right)
 {
     uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;

@@ -6,30 +6,32 @@
 #include "utf8.h"
 #include "vocab_file.h"
 
-enum { CODES = 0x110000 };
+enum { CODES = 0x110000, PAGE = 256 };
 
 struct CharVocab {
     Region *region;
     int32_t n;
     Word *token;                            /* by id */
-    int32_t *id;                            /* by code point, up to `last`; -1: not in the vocabulary */
-    uint32_t last;
+    int32_t *page[CODES / PAGE];            /* ids by code point, 256 a page; -1: none; NULL: none on all the page */
 };
 
 static CharVocab *make(Region *region, const Word *token, int32_t n)
 {
     CharVocab *v = region_alloc(region, 1, sizeof *v);
-    *v = (CharVocab){ .region = region, .n = n };
+    v->region = region;
+    v->n = n;
     v->token = region_alloc(region, (size_t)n, sizeof *v->token);
-    uint32_t *code = region_alloc(region, (size_t)n, sizeof *code);
-    for (int32_t i = 0; i < n; i++) {
-        v->token[i] = token[i];
-        utf8_decode(token[i].text, token[i].size, &code[i]);
-        if (code[i] > v->last) v->last = code[i];
+    for (int32_t id = 0; id < n; id++) {
+        uint32_t code = 0;
+        v->token[id] = token[id];
+        utf8_decode(token[id].text, token[id].size, &code);
+        int32_t **page = &v->page[code / PAGE];
+        if (!*page) {
+            *page = region_alloc(region, PAGE, sizeof **page);
+            for (int i = 0; i < PAGE; i++) (*page)[i] = -1;
+        }
+        (*page)[code % PAGE] = id;
     }
-    v->id = region_alloc(region, (size_t)v->last + 1, sizeof *v->id);
-    for (uint32_t c = 0; c <= v->last; c++) v->id[c] = -1;
-    for (int32_t i = 0; i < n; i++) v->id[code[i]] = i;
     return v;
 }
 
@@ -37,18 +39,18 @@ CharVocab *char_vocab_new(const char *text, size_t n)
 {
     if (!text_check("the text", text, n)) return NULL;
     Region *region = region_new();
-    bool *seen = region_alloc(region, CODES, sizeof *seen);
-    int32_t count = 0;
-    uint32_t code;
-    for (size_t i = 0; i < n; i += (size_t)utf8_decode(text + i, n - i, &code)) {
-        utf8_decode(text + i, n - i, &code);
-        count += !seen[code];
-        seen[code] = true;
+    uint64_t *seen = region_alloc(region, CODES / 64, sizeof *seen);        /* a bit for each code point */
+    int32_t count = 0, id = 0;
+    for (size_t i = 0; i < n;) {
+        uint32_t code;
+        i += (size_t)utf8_decode(text + i, n - i, &code);
+        uint64_t bit = (uint64_t)1 << code % 64;
+        count += !(seen[code / 64] & bit);
+        seen[code / 64] |= bit;
     }
     Word *token = region_alloc(region, (size_t)count, sizeof *token);
-    int32_t id = 0;
-    for (code = 0; code < CODES; code++) {
-        if (!seen[code]) continue;
+    for (uint32_t code = 0; id < count; code++) {
+        if (!(seen[code / 64] >> code % 64 & 1)) continue;
         char bytes[4];
         size_t size = (size_t)utf8_encode(code, bytes);
         token[id++] = (Word){ region_text(region, bytes, size), size };
@@ -99,7 +101,7 @@ int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_
         uint32_t code;
         char quoted[UTF8_QUOTE];
         length = (size_t)utf8_decode(text + i, n - i, &code);
-        id = length && code <= v->last && v->n ? v->id[code] : -1;
+        id = length && v->page[code / PAGE] ? v->page[code / PAGE][code % PAGE] : -1;
         if (id >= 0) {
             ids[k++] = id;
             continue;

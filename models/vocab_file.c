@@ -9,38 +9,45 @@
 
 enum { MAX_VOCAB_FILE = 1 << 28 };              /* bytes */
 
-static bool read_tokens(const char *path, const Json *root, Word *token)
+static bool read_tokens(const char *name, const Json *root, Word *token)
 {
     char quoted[UTF8_QUOTE], other[UTF8_QUOTE];
     for (uint32_t i = 0; i < root->count; i++) {
-        const Json *name = &root->as.item[2 * i];
+        const Json *text = &root->as.item[2 * i];
         int64_t id;
-        utf8_quote(name->as.text, name->count, quoted);
-        if (!json_int(name + 1, &id))
-            return ag_refuse("%s: token %s: expected a whole number as id, found %s", path, quoted,
-                             name[1].type == JSON_NUMBER ? "another number" : json_type_name(name + 1));
+        utf8_quote(text->as.text, text->count, quoted);
+        if (!json_int(text + 1, &id))
+            return ag_refuse("%s: token %s: expected a whole number as id, found %s", name, quoted,
+                             text[1].type == JSON_NUMBER ? "another number" : json_type_name(text + 1));
         if (id < 0 || id >= root->count)
-            return ag_refuse("%s: token %s: expected ids from 0 to %" PRIu32 " without gaps, found %" PRId64, path,
+            return ag_refuse("%s: token %s: expected ids from 0 to %" PRIu32 " without gaps, found %" PRId64, name,
                              quoted, root->count - 1, id);
         if (token[id].text)
-            return ag_refuse("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", path, quoted,
+            return ag_refuse("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", name, quoted,
                              id, utf8_quote(token[id].text, token[id].size, other));
-        token[id] = (Word){ name->as.text, name->count };
+        token[id] = (Word){ text->as.text, text->count };
     }
     return true;
 }
 
-const Word *vocab_read(Region *region, const char *path, int32_t *n)
+const Word *vocab_parse(Region *region, const char *name, const char *text, size_t size, int32_t *n)
 {
-    const Json *root = json_read(region, path, MAX_VOCAB_FILE);
+    const Json *root = json_parse(region, name, text, size);
     if (!root) return NULL;
     if (root->type != JSON_OBJECT) {
-        ag_refuse("%s: expected an object of tokens and ids, found %s", path, json_type_name(root));
+        ag_refuse("%s: expected an object of tokens and ids, found %s", name, json_type_name(root));
         return NULL;
     }
     Word *token = region_alloc(region, root->count, sizeof *token);
     *n = (int32_t)root->count;
-    return read_tokens(path, root, token) ? token : NULL;
+    return read_tokens(name, root, token) ? token : NULL;
+}
+
+const Word *vocab_read(Region *region, const char *path, int32_t *n)
+{
+    size_t size;
+    const char *text = file_read(region, path, MAX_VOCAB_FILE, &size);
+    return text ? vocab_parse(region, path, text, size, n) : NULL;
 }
 
 const char *vocab_text(Region *region, const Word *token, int32_t n, size_t *size)

@@ -1,0 +1,71 @@
+/* fuzz_bpe.c: any bytes come back, with any vocabulary. The first byte chooses where that comes from:
+ *   0   vocab.json up to a NUL byte, merges.txt up to the next
+ *   1   the bytes and all pairs of the letters a to h as tokens, merges.txt up to a NUL byte
+ *   2   learned from what is encoded, as large as the second byte says
+ * The rest is encoded. */
+#include "bpe_parts.h"
+#include "fuzz.h"
+
+/* Up to the next NUL byte, which is taken too. */
+static BpeFile take_file(const char *name, const char **text, size_t *n)
+{
+    const char *end = memchr(*text, '\0', *n);
+    BpeFile file = { name, *text, end ? (size_t)(end - *text) : *n };
+    *text += file.size + (end != NULL);
+    *n -= file.size + (end != NULL);
+    return file;
+}
+
+/* vocab.json of mode 1. */
+static BpeFile letters(void)
+{
+    static char text[20000];
+    static char *end;
+    if (!end) {
+        uint32_t code[256];
+        uint8_t order[256];
+        int id = 0;
+        bpe_byte_codes(code);
+        bpe_byte_order(order);
+        end = text;
+        for (; id < 256; id++) end += sprintf(end, "%c\"\\u%04x\":%d", id ? ',' : '{', code[order[id]], id);
+        for (char a = 'a'; a <= 'h'; a++)
+            for (char b = 'a'; b <= 'h'; b++) end += sprintf(end, ",\"%c%c\":%d", a, b, id++);
+        end += sprintf(end, ",\"<|endoftext|>\":%d}", id);
+    }
+    return (BpeFile){ "vocab", text, (size_t)(end - text) };
+}
+
+static void use(Bpe *bpe, const char *text, size_t n)
+{
+    for (int round = 0; round < 3; round++) {
+        size_t count, back;
+        int32_t *ids = bpe_encode(bpe, text, n, round == 2 ? BPE_SPECIAL : BPE_TEXT, &count);
+        CHECK(count <= n);
+        for (size_t i = 0; i < count; i++) CHECK(ids[i] >= 0 && ids[i] < bpe_size(bpe));
+        char *again = bpe_decode(bpe, ids, count, &back);
+        CHECK(again && back == n && memcmp(again, text, n) == 0);
+        ag_free(again);
+        ag_free(ids);
+    }
+    bpe_free(bpe);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2) return 0;
+    const char *text = (const char *)data + 1;
+    size_t n = size - 1;
+    if (data[0] % 3 == 2) {
+        Bpe *bpe = bpe_train(text + 1, n - 1, 257 + data[1]);
+        CHECK(bpe && bpe_size(bpe) <= 257 + data[1]);
+        use(bpe, text + 1, n - 1);
+        return 0;
+    }
+    BpeFile vocab = data[0] % 3 == 0 ? take_file("vocab", &text, &n) : letters();
+    BpeFile merges = take_file("merges", &text, &n);
+    Bpe *bpe = bpe_parse(vocab, merges);
+    if (bpe) use(bpe, text, n);
+    else fuzz_check_refusal(strncmp(ag_error(), "vocab", 5) == 0 ? "vocab: " : "merges: line ");
+    return 0;
+}

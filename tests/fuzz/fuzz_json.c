@@ -1,0 +1,56 @@
+/* fuzz_json.c: what is taken can be written, and what was written reads as the same. */
+#include "fuzz.h"
+#include "json.h"
+
+static void copy(JsonWriter *w, const Json *value)
+{
+    switch (value->type) {
+    case JSON_NULL: json_write_bool(w, false); break;
+    case JSON_BOOL: json_write_bool(w, value->as.truth); break;
+    case JSON_STRING: json_write_text(w, value->as.text, value->count); break;
+    case JSON_NUMBER:
+        if (value->whole) json_write_int(w, value->as.integer);
+        else json_write_real(w, value->as.number);
+        break;
+    case JSON_ARRAY:
+        json_open(w, '[');
+        for (uint32_t i = 0; i < value->count; i++) copy(w, &value->as.item[i]);
+        json_close(w, ']');
+        break;
+    default:
+        json_open(w, '{');
+        for (uint32_t i = 0; i < value->count; i++) {
+            const Json *name = &value->as.item[2 * i];
+            if (strlen(name->as.text) == name->count) CHECK(json_get(value, name->as.text) == name + 1);
+            json_write_name(w, name->as.text, name->count);
+            copy(w, name + 1);
+        }
+        json_close(w, '}');
+    }
+}
+
+static const char *write(Region *region, const Json *value, size_t *size)
+{
+    JsonWriter *w = json_writer(region, 0);
+    copy(w, value);
+    const char *text = json_written(w, size);
+    CHECK(text);
+    return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Region *region = region_new();
+    const Json *value = json_parse(region, "fuzz", (const char *)data, size);
+    if (!value) fuzz_check_refusal("fuzz: line ");
+    else {
+        size_t n, n_again;
+        const char *text = write(region, value, &n);
+        const Json *again = json_parse(region, "again", text, n);
+        CHECK(again);
+        const char *text_again = write(region, again, &n_again);
+        CHECK(n == n_again && memcmp(text, text_again, n) == 0);
+    }
+    region_free(region);
+    return 0;
+}

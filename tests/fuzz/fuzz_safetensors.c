@@ -1,0 +1,48 @@
+/* fuzz_safetensors.c: every tensor of a file that is taken can be read. What follows the first byte is a whole file, if
+ * that byte is even, or else a header as far as the first newline, and values. */
+#include "fuzz.h"
+#include "safetensors.h"
+
+static void read_all(const SafeTensors *st, size_t size)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const StTensor *t = &st->tensor[i];
+        Shape shape;
+        CHECK(st_find(st, t->name) == t);
+        CHECK(t->offset + t->size <= size);
+        total += t->size;
+        if (st_shape(st, t, &shape)) CHECK(t->numel == (uint64_t)shape_numel(shape));
+        else fuzz_check_refusal("fuzz: tensor ");
+        if (t->numel > 8 * (uint64_t)size) continue;            /* more than there are bits: it must be of size 0 */
+        real *values = malloc((size_t)t->numel * sizeof *values + 1);
+        if (!st_read_reals(st, t, values)) fuzz_check_refusal("fuzz: tensor ");
+        free(values);
+    }
+    CHECK(total <= size);
+    for (size_t i = 0; i < st->n_metadata; i++) CHECK(st_metadata(st, st->metadata[i].key) == st->metadata[i].value);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) return 0;
+    uint8_t *bytes = malloc(size + 8);
+    size_t n = size - 1;
+    if (data[0] % 2 == 0) memcpy(bytes, data + 1, n);
+    else {
+        const uint8_t *line = memchr(data + 1, '\n', n);
+        size_t header = line ? (size_t)(line - data) - 1 : n;
+        for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)header >> 8 * i);
+        memcpy(bytes + 8, data + 1, n);
+        n += 8;
+    }
+    uint8_t *exact = malloc(n + !n);                            /* so that a byte read behind the end is seen */
+    memcpy(exact, bytes, n);
+    SafeTensors *st = st_open_bytes("fuzz", exact, n);
+    if (st) read_all(st, n);
+    else fuzz_check_refusal("fuzz");
+    st_close(st);
+    free(exact);
+    free(bytes);
+    return 0;
+}

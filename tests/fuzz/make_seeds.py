@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Makes a folder of seeds for each fuzz target from the files that the tests have: make_seeds.py FOLDER"""
+import json
+import pathlib
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+BAD, BPE = TESTS / "bad_files", TESTS / "fixtures" / "bpe"
+
+
+def header_of(content):
+    """A safetensors file as the target's second form: header, newline, values."""
+    size = int.from_bytes(content[:8], "little")
+    return b"\1" + content[8:8 + size].replace(b"\n", b" ") + b"\n" + content[8 + size:]
+
+
+def main():
+    vocab, merges = (BAD / "good_vocab.json").read_bytes(), (BAD / "good_merges.txt").read_bytes()
+    cases = json.loads((BPE / "cases.json").read_text("utf8"))
+    texts = [case["text"].encode("utf8") for case in cases if len(case["text"]) < 300]
+    files = [path.read_bytes() for path in sorted(BAD.glob("*.safetensors"))]
+    whole = [path.read_bytes() for path in sorted(BAD.glob("*.json"))]
+    whole_merges = [path.read_bytes() for path in sorted(BAD.glob("*.txt")) if path.name != "messages.txt"]
+    numbers = ["0", "-0", "1.5", "-2e-3", "0.1", "9007199254740993", "1.7976931348623157e308", "2.4703282292062328e-324",
+               "18446744073709551616", "1e400", "1E+05", "123456789012345678901234567890", "01", "1.", "-", "1e"]
+    seeds = {
+        "json": whole,
+        "number": [number.encode() for number in numbers],
+        "safetensors": [b"\0" + file for file in files] + [header_of(file) for file in files if len(file) > 8],
+        "text": texts + whole,
+        "bpe": [b"\0" + vocab + b"\0" + other + b"\0the other" for other in [merges, *whole_merges]]
+               + [b"\0" + other + b"\0" + merges + b"\0the other" for other in whole]
+               + [b"\1" + other + b"\0" + text for other, text in zip(whole_merges * 20, texts)]
+               + [b"\2\x40" + text for text in texts],
+    }
+    for target, contents in seeds.items():
+        folder = pathlib.Path(sys.argv[1]) / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for i, content in enumerate(contents):
+            (folder / f"{i:03}").write_bytes(content)
+
+
+main()
