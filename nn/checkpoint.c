@@ -1,9 +1,10 @@
 /* checkpoint.c: a model, and all that a run needs to go on, as a safetensors file.
  *
- * What lies in the file: each parameter and buffer under its dotted name (tied ones under the first); with an optimizer,
- * its tensors as "optimizer.m.NAME" and "optimizer.v.NAME" (Adam) or "optimizer.velocity.NAME" (SGD with momentum). In
- * the metadata: "format" (for other libraries), "settings.KEY", "random.seed" and "random.counter"; with an optimizer
- * its kind as "optimizer", its count of steps as "step", and "step.NAME" for parameters that took another number.
+ * What lies in the file: each parameter and buffer under its dotted name (tied ones under the first); with an
+ * optimizer, its tensors as "optimizer.m.NAME" and "optimizer.v.NAME" (Adam) or "optimizer.velocity.NAME" (SGD with
+ * momentum). In the metadata: "format" (for other libraries), "settings.KEY", "random.seed" and "random.counter"; with
+ * an optimizer its kind as "optimizer", its count of steps as "step", and "step.NAME" for parameters that took another
+ * number.
  *
  * Loading has two halves. The first finds the source of every value, reads all of them aside and may refuse; the second
  * changes the model and cannot fail. */
@@ -49,7 +50,7 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* ---- saving ------------------------------------------------------------------------------------------------------- */
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
 
 typedef struct {
     Region *region;
@@ -124,7 +125,7 @@ bool nn_checkpoint_save(const char *path, void *module, Optimizer *o, const Sett
     return save(path, module, true, o, settings);
 }
 
-/* ---- what is wrong with a file ------------------------------------------------------------------------------------ */
+/* ---- what is wrong with a file ----------------------------------------------------------------------------------- */
 
 enum { LISTED = 3 };
 
@@ -159,7 +160,7 @@ static void append(char *message, size_t size, const char *title, const Problems
     if (p->n > LISTED && length < size) snprintf(message + length, size - length, " and %d more", p->n - LISTED);
 }
 
-/* ---- loading: the first half -------------------------------------------------------------------------------------- */
+/* ---- loading: the first half ------------------------------------------------------------------------------------- */
 
 /* Values of the file that are to become a tensor's. */
 typedef struct {
@@ -290,7 +291,9 @@ static bool read_optimizer(Loading *l, const Optimizer *o)
 {
     const char *kind = st_metadata(l->st, "optimizer"), *expected = optimizer_kind(o);
     char quoted[UTF8_QUOTE];
-    if (!kind) return ag_refuse("%s: holds no optimizer's state, expected that of \"%s\"", file_name(l->st->file), expected);
+    if (!kind) {
+        return ag_refuse("%s: holds no optimizer's state, expected that of \"%s\"", file_name(l->st->file), expected);
+    }
     if (strcmp(kind, expected) != 0) {
         return ag_refuse("%s: holds the state of an optimizer %s, expected \"%s\"", file_name(l->st->file),
                          utf8_quote(kind, strlen(kind), quoted), expected);
@@ -311,13 +314,14 @@ static bool read_run(Loading *l, const Optimizer *o)
            read_number(l->st, "random.counter", UINT64_MAX, &l->random.counter) && (!o || read_optimizer(l, o));
 }
 
-/* ---- loading: the second half ------------------------------------------------------------------------------------- */
+/* ---- loading: the second half ------------------------------------------------------------------------------------ */
 
 static void add_settings(const SafeTensors *st, Settings *settings)
 {
     for (size_t i = 0; i < st->n_metadata; i++) {
         const StText *text = &st->metadata[i];
-        if (starts_with(text->key, SETTINGS)) nn_settings_set(settings, text->key + strlen(SETTINGS), "%s", text->value);
+        if (!starts_with(text->key, SETTINGS)) continue;
+        nn_settings_set(settings, text->key + strlen(SETTINGS), "%s", text->value);
     }
 }
 

@@ -12,7 +12,7 @@ static const char *parent_name(const Module *m)
     return m->parent ? m->parent->type : "";
 }
 
-/* ---- birth and end ------------------------------------------------------------------------------------------------ */
+/* ---- birth and end ----------------------------------------------------------------------------------------------- */
 
 static void destroy(AgOwned *owned)
 {
@@ -61,7 +61,7 @@ Module *module_twin(Site at, const Module *original)
     return m;
 }
 
-/* ---- slots -------------------------------------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
 
 ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field)
 {
@@ -116,7 +116,8 @@ static void add_child(Site at, const char *what, Module *parent, const char *nam
 {
     if (!child) ag_misuse(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
     if (child->parent) {
-        ag_misuse(at, what, "this %s is in a %s already; to share weights, use nn_tie", child->type, parent_name(child));
+        ag_misuse(at, what, "this %s is in a %s already; to share weights, use nn_tie", child->type,
+                  parent_name(child));
     }
     if (module_root(parent) == child) {
         ag_misuse(at, what, "a %s cannot hold the %s that it is in itself", parent->type, child->type);
@@ -142,7 +143,7 @@ Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **fie
     return t;
 }
 
-/* ---- ties --------------------------------------------------------------------------------------------------------- */
+/* ---- ties -------------------------------------------------------------------------------------------------------- */
 
 /* The slot of that field; NULL: none. */
 static ModuleSlot *field_slot(Module *m, Tensor **field)
@@ -191,7 +192,7 @@ void nn_tie_at(Site at, Module *parent, const char *name, Tensor **field, Tensor
     tensor_free(old);
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 ModuleList *nn_list_new_at(Site at)
 {

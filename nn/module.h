@@ -18,7 +18,7 @@ typedef struct ModuleSlot {
     bool tied;                  /* the tensor belongs to a slot that the walk meets before this one */
 } ModuleSlot;
 
-/* ---- module.c ----------------------------------------------------------------------------------------------------- */
+/* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
 /* A module of the same type, mode and plain members as the original, with room for as many slots, and none yet. */
 Module *module_twin(Site at, const Module *original);
@@ -29,7 +29,7 @@ void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor);
 /* Puts another tensor into a filled slot and its field; the former one is not freed. */
 void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied);
 
-/* ---- walk.c ------------------------------------------------------------------------------------------------------- */
+/* ---- walk.c ------------------------------------------------------------------------------------------------------ */
 
 typedef struct {
     Module *root;               /* where it began */

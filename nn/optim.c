@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* ---- birth and end ------------------------------------------------------------------------------------------------ */
+/* ---- birth and end ----------------------------------------------------------------------------------------------- */
 
 static void destroy(AgOwned *owned)
 {
@@ -53,7 +53,10 @@ AdamOptions nn_adam_options(double lr)
 
 AdamOptions nn_adamw_options(double lr)
 {
-    return (AdamOptions){ .lr = lr, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01, .decoupled = true };
+    AdamOptions options = nn_adam_options(lr);
+    options.weight_decay = 0.01;
+    options.decoupled = true;
+    return options;
 }
 
 Optimizer *nn_adam_new_at(Site at, void *module, AdamOptions options)
@@ -89,7 +92,7 @@ void nn_optimizer_free(Optimizer *o)
     destroy(&o->owned);
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg, double weight_decay,
                        double lr_factor)
@@ -117,9 +120,10 @@ bool nn_is_not_matrix(const NamedTensor *p, void *unused)
     return !nn_is_matrix(p, unused);
 }
 
-/* ---- steps -------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void adam_step(const Optimizer *o, Tensor *w, ParameterState *s, const Group *group, double lr, double grad_scale)
+static void adam_step(const Optimizer *o, Tensor *w, ParameterState *s, const Group *group, double lr,
+                      double grad_scale)
 {
     ag_adam_update(w, s->first, s->second, &(AgAdam){
         .lr = lr * group->lr_factor,
@@ -174,7 +178,7 @@ int64_t nn_optimizer_steps(const Optimizer *o)
     return o->steps;
 }
 
-/* ---- the norm of all gradients ------------------------------------------------------------------------------------ */
+/* ---- the norm of all gradients ----------------------------------------------------------------------------------- */
 
 double nn_grad_norm(void *module)
 {

@@ -8,8 +8,8 @@
 
 #include "kaeru/autograd.h"
 
-/* Without optimization gcc warns that a longjmp may spoil the compound literals of AG_HERE, which nobody reads after it.
- * A statement must not change a local variable that is read after it. */
+/* Without optimization gcc warns that a longjmp may spoil the compound literals of AG_HERE, which nobody reads after
+ * it. A statement must not change a local variable that is read after it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wclobbered"
 #endif

@@ -1,4 +1,4 @@
-/* test_checkpoint.c: what is saved comes back to the bit, what does not fit is refused whole, and a kill loses nothing. */
+/* test_checkpoint.c: what is saved comes back to the bit, what does not fit is refused whole, a kill loses nothing. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "safetensors.h"
 #include "suites.h"
 
-/* ---- a model ------------------------------------------------------------------------------------------------------ */
+/* ---- a model ----------------------------------------------------------------------------------------------------- */
 
 typedef struct { Module module; Embedding *embed; Dropout *dropout; Linear *fc, *head; Tensor *table; } Net;
 
@@ -57,7 +57,7 @@ static void check_equal(void *left, void *right)
     nn_parameters_free(p);
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------------------ */
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(weights_come_back_to_the_bit)
 {
@@ -156,8 +156,9 @@ START_TEST(what_does_not_fit_is_refused_whole)
     Sequential *row = nn_sequential_new();
     for (int i = 0; i < 3; i++) nn_sequential_add(row, nn_linear_new(1, 1));
     expect_done(nn_save(in_folder("row"), row));
-    expect_refused(nn_load(in_folder("row"), other), "missing: \"embed.weight\", \"fc.weight\", \"fc.bias\" and 1 more; "
-                  "unexpected: \"0.weight\", \"0.bias\", \"1.weight\" and 3 more");
+    expect_refused(nn_load(in_folder("row"), other),
+                   "missing: \"embed.weight\", \"fc.weight\", \"fc.bias\" and 1 more; "
+                   "unexpected: \"0.weight\", \"0.bias\", \"1.weight\" and 3 more");
     nn_free(row);
 
     expect_refused(nn_load(in_folder("absent"), other), "/absent: cannot be opened");
@@ -240,7 +241,7 @@ START_TEST(broken_files_change_nothing)
 }
 END_TEST
 
-/* ---- checkpoints of runs ------------------------------------------------------------------------------------------ */
+/* ---- checkpoints of runs ----------------------------------------------------------------------------------------- */
 
 static Optimizer *adam(Net *net)
 {
@@ -405,7 +406,7 @@ START_TEST(saving_where_it_cannot_be_is_refused)
 }
 END_TEST
 
-/* ---- settings ----------------------------------------------------------------------------------------------------- */
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(settings_are_checked_texts)
 {
@@ -425,7 +426,8 @@ START_TEST(settings_are_checked_texts)
     ck_assert(number == -6);
     expect_refused(nn_settings_int(s, "lr", &whole), "the setting \"lr\" is \"0.1");
     expect_refused(nn_settings_int(s, "empty", &whole), "the setting \"empty\" is \"\", expected a whole number");
-    expect_refused(nn_settings_real(s, "name", &number), "the setting \"name\" is \"a \"quoted\" \xe8\x9b\x99\\x0A\", expected a number");
+    expect_refused(nn_settings_real(s, "name", &number),
+                   "the setting \"name\" is \"a \"quoted\" \xe8\x9b\x99\\x0A\", expected a number");
     expect_refused(nn_settings_int(s, "heads", &whole), "the setting \"heads\" is missing");
     nn_settings_set(s, "big", "1e999");
     expect_refused(nn_settings_real(s, "big", &number), "the setting \"big\" is \"1e999\", too large");
@@ -450,7 +452,7 @@ START_TEST(settings_are_checked_texts)
 }
 END_TEST
 
-/* ---- a kill, and memory that cannot be had ------------------------------------------------------------------------ */
+/* ---- a kill, and memory that cannot be had ----------------------------------------------------------------------- */
 
 /* Saves without end, each time a model full of one number, and tells through the pipe what is safely there. */
 _Noreturn static void save_forever(int out)
@@ -470,7 +472,7 @@ _Noreturn static void save_forever(int out)
 START_TEST(a_kill_at_any_moment_loses_nothing)
 {
     Net *net = net_new(200);
-    const char *wanted = getenv("KAERU_KILLS");     /* more, for a thorough run; CK_DEFAULT_TIMEOUT limits its seconds */
+    const char *wanted = getenv("KAERU_KILLS");     /* more for a thorough run; see also CK_DEFAULT_TIMEOUT */
     int kills = wanted ? atoi(wanted) : 40;
     srand(1);
     while (kills-- > 0) {

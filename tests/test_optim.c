@@ -33,7 +33,7 @@ static double value(const Tensor *t, int i)
     return (double)tensor_data(t)[i];
 }
 
-/* ---- steps -------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 START_TEST(sgd_by_hand)
 {
@@ -236,7 +236,7 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
-/* ---- memory and whole runs ---------------------------------------------------------------------------------------- */
+/* ---- memory and whole runs --------------------------------------------------------------------------------------- */
 
 static Sequential *xor_net(void)
 {
@@ -265,7 +265,8 @@ START_TEST(exclusive_or_is_learned)
     for (int i = 0; i < 2; i++) {
         ag_seed(5);
         Sequential *net = xor_net();
-        Optimizer *o = i == 0 ? nn_adam_new(net, 0.05) : nn_sgd_new_with(net, (SgdOptions){ .lr = 0.1, .momentum = 0.9 });
+        SgdOptions momentum = { .lr = 0.1, .momentum = 0.9 };
+        Optimizer *o = i == 0 ? nn_adam_new(net, 0.05) : nn_sgd_new_with(net, momentum);
         double loss = 1;
         for (int step = 0; step < 500; step++) loss = xor_step(net, o, nn_optimizer_lr(o));
         ck_assert_double_lt(loss, 0.01);
@@ -309,7 +310,7 @@ START_TEST(memory_that_cannot_be_had_leaks_nothing)
 }
 END_TEST
 
-/* ---- schedules ---------------------------------------------------------------------------------------------------- */
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
 
 START_TEST(cosine_has_its_corners)
 {

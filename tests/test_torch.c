@@ -8,7 +8,7 @@
 
 enum { MOST_INPUTS = 3 };
 
-/* ---- operations --------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* One case of the fixtures: kaeru's call on its inputs. */
 typedef struct { const char *name; Tensor *(*call)(Tensor **x); } Case;
@@ -19,7 +19,8 @@ typedef struct { const char *name; Tensor *(*call)(Tensor **x); } Case;
 
 BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(pow) BINARY(maximum) BINARY(minimum)
 CALL(call_where, ag_where(x[0], x[1], x[2]))
-UNARY(neg) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(abs) UNARY(tanh) UNARY(sigmoid) UNARY(relu) UNARY(gelu) UNARY(gelu_erf)
+UNARY(neg) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(abs) UNARY(tanh) UNARY(sigmoid) UNARY(relu)
+UNARY(gelu) UNARY(gelu_erf)
 CALL(call_scale, ag_scale(x[0], -1.5, 0.25))
 CALL(call_clamp, ag_clamp(x[0], -0.5, 0.75))
 CALL(power_3, ag_power(x[0], 3))
@@ -146,11 +147,13 @@ static Tensor *load(const SafeTensors *st, const StTensor *from)
 }
 
 /* Equal to a part of the largest entry; zeros exactly. */
-static void check_close(const char *name, const char *what, const Tensor *found, const Tensor *expected, double tolerance)
+static void check_close(const char *name, const char *what, const Tensor *found, const Tensor *expected,
+                        double tolerance)
 {
     char text[2][AG_SHAPE_TEXT];
     Shape a = tensor_shape(found), b = tensor_shape(expected);
-    ck_assert_msg(shape_equal(a, b), "%s: %s is %s, expected %s", name, what, shape_text(a, text[0]), shape_text(b, text[1]));
+    ck_assert_msg(shape_equal(a, b), "%s: %s is %s, expected %s", name, what, shape_text(a, text[0]),
+                  shape_text(b, text[1]));
     const real *f = tensor_data(found), *e = tensor_data(expected);
     double scale = 0;
     for (int64_t i = 0; i < tensor_numel(expected); i++) scale = fmax(scale, fabs((double)e[i]));
@@ -203,7 +206,7 @@ START_TEST(every_fixture_is_compared)
 }
 END_TEST
 
-/* ---- optimizers --------------------------------------------------------------------------------------------------- */
+/* ---- optimizers -------------------------------------------------------------------------------------------------- */
 
 typedef struct { Module module; Linear *fc1, *fc2; } Net;
 
@@ -285,9 +288,10 @@ START_TEST(clipping_agrees)
     ck_assert_double_eq_tol(nn_grad_norm(net), norm, 1e-6 * norm);
     ck_assert_double_eq_tol(nn_clip_grad_norm(net, 0.25), norm, 1e-6 * norm);
     Parameters *p = nn_parameters(net);
-    for (int i = 0; i < p->n; i++)
-        check_close("clip", p->item[i].name, tensor_grad(p->item[i].tensor), load(st, find(st, "clip", p->item[i].name, -1)),
-                    1e-6);
+    for (int i = 0; i < p->n; i++) {
+        const char *name = p->item[i].name;
+        check_close("clip", name, tensor_grad(p->item[i].tensor), load(st, find(st, "clip", name, -1)), 1e-6);
+    }
     nn_parameters_free(p);
     ag_end(s);
     nn_free(net);

@@ -100,16 +100,16 @@ int64_t nn_count(void *module);                                     /* trained n
 /* A table: module tree, parameter shapes and counts. */
 void nn_summary(void *module, FILE *out);
 
-/* ---- initialization (in place, on one tensor; random ones draw from this thread's generator) ---------------------- */
+/* ---- initialization (in place, on one tensor; random ones draw from this thread's generator) --------------------- */
 
 /* fan_in is the product of all sizes but the first, fan_out that of all but the second; two dimensions or more. */
 void nn_init_constant_at(Site at, Tensor *w, double value);
 void nn_init_uniform_at(Site at, Tensor *w, double low, double high);
 void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation);
-void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain);        /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
-void nn_init_xavier_normal_at(Site at, Tensor *w, double gain);         /* deviation gain sqrt(2/(fan_in+fan_out)) */
-void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a);          /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
-void nn_init_kaiming_normal_at(Site at, Tensor *w, double a);           /* deviation sqrt(2/((1+a^2) fan_in)) */
+void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain);      /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
+void nn_init_xavier_normal_at(Site at, Tensor *w, double gain);       /* deviation gain sqrt(2/(fan_in+fan_out)) */
+void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a);        /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
+void nn_init_kaiming_normal_at(Site at, Tensor *w, double a);         /* deviation sqrt(2/((1+a^2) fan_in)) */
 #define nn_init_constant(...)        nn_init_constant_at(AG_HERE, __VA_ARGS__)
 #define nn_init_uniform(...)         nn_init_uniform_at(AG_HERE, __VA_ARGS__)
 #define nn_init_normal(...)          nn_init_normal_at(AG_HERE, __VA_ARGS__)
@@ -136,8 +136,8 @@ Tensor *(nn_embedding)(Embedding *e, Tensor *ids);
 #define nn_embedding(...)     AG_CALL("nn_embedding", (nn_embedding)(__VA_ARGS__))
 
 /* Normalizes the last dimension; gamma (width) starts at 1, beta at 0. The four conventions are AG_NORM_PYTORCH (GPT),
- * AG_NORM_ANNOTATED, AG_NORM_BOOK and AG_NORM_SEMINAR of autograd.h. The parameters are called weight and bias in files,
- * a_2 and b_2 with AG_NORM_ANNOTATED. */
+ * AG_NORM_ANNOTATED, AG_NORM_BOOK and AG_NORM_SEMINAR of autograd.h. The parameters are called weight and bias in
+ * files, a_2 and b_2 with AG_NORM_ANNOTATED. */
 typedef struct { Module module; Tensor *gamma, *beta; AgNorm kind; } LayerNorm;
 LayerNorm *nn_layer_norm_new_at(Site at, int64_t width, AgNorm kind, bool bias);
 Tensor *(nn_layer_norm)(LayerNorm *l, Tensor *x);
@@ -146,7 +146,7 @@ Tensor *(nn_layer_norm)(LayerNorm *l, Tensor *x);
 #define nn_layer_norm_new_no_bias(width)    nn_layer_norm_new_at(AG_HERE, width, AG_NORM_PYTORCH, false)
 #define nn_layer_norm(...)                  AG_CALL("nn_layer_norm", (nn_layer_norm)(__VA_ARGS__))
 
-/* In training, each number becomes 0 with probability p and is divided by 1-p otherwise; in evaluation nothing happens. */
+/* In training, each number becomes 0 with probability p and is divided by 1-p otherwise; evaluation changes nothing. */
 typedef struct { Module module; double p; } Dropout;
 Dropout *nn_dropout_new_at(Site at, double p);
 Tensor *(nn_dropout)(Dropout *d, Tensor *x);
@@ -170,14 +170,14 @@ Tensor *(nn_sequential)(Sequential *s, Tensor *x);
 #define nn_sequential_activation(...)   nn_sequential_activation_at(AG_HERE, __VA_ARGS__)
 #define nn_sequential(...)              AG_CALL("nn_sequential", (nn_sequential)(__VA_ARGS__))
 
-/* ---- losses: the usual forms; all options are in ops.h ------------------------------------------------------------ */
+/* ---- losses: the usual forms; all options are in ops.h ----------------------------------------------------------- */
 
 /* mean (x - target)^2 over all numbers -> scalar */
 #define nn_mse_loss(x, target) ag_mse_loss(x, target)
 /* mean over targets of -log softmax(logits)[target]: logits (..,V), target (..) ids; target -100 counts for nothing */
 #define nn_cross_entropy(logits, target) ag_cross_entropy(logits, target, AG_MEAN, -100, 0.0)
 
-/* ---- optimizers --------------------------------------------------------------------------------------------------- */
+/* ---- optimizers -------------------------------------------------------------------------------------------------- */
 
 /* Groups of parameters, each with its own learning-rate factor and decay, and the state that goes with each. The
  * gradients are read where backward left them. */
@@ -212,7 +212,7 @@ void nn_optimizer_free(Optimizer *o);
 double nn_clip_grad_norm(void *module, double max_norm);
 double nn_grad_norm(void *module);
 
-/* ---- schedules: learning rates by step, pure functions ------------------------------------------------------------ */
+/* ---- schedules: learning rates by step, pure functions ----------------------------------------------------------- */
 
 double nn_schedule_constant(double lr);
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, lr_min after it. */
