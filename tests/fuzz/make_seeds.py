@@ -21,8 +21,9 @@ def main():
     files = [path.read_bytes() for path in sorted(BAD.glob("*.safetensors"))]
     whole = [path.read_bytes() for path in sorted(BAD.glob("*.json"))]
     whole_merges = [path.read_bytes() for path in sorted(BAD.glob("*.txt")) if path.name != "messages.txt"]
-    numbers = ["0", "-0", "1.5", "-2e-3", "0.1", "9007199254740993", "1.7976931348623157e308", "2.4703282292062328e-324",
-               "18446744073709551616", "1e400", "1E+05", "123456789012345678901234567890", "01", "1.", "-", "1e"]
+    numbers = ["0", "-0", "1.5", "-2e-3", "0.1", "9007199254740993", "1.7976931348623157e308",
+               "2.4703282292062328e-324", "18446744073709551616", "1e400", "1E+05",
+               "123456789012345678901234567890", "01", "1.", "-", "1e"]
     seeds = {
         "json": whole,
         "number": [number.encode() for number in numbers],
