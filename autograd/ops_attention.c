@@ -22,12 +22,12 @@ static void plan_mask(Site at, const char *what, KAttention *a, const Tensor *ma
     if (!mask) return;
     check_tensor(at, what, "mask", mask, AG_BOOL);
     char m[AG_SHAPE_TEXT], s[AG_SHAPE_TEXT];
-    Tensor scores = { .shape = SHAPE(a->b, a->h, a->t, a->s) };
-    if (!shape_equal(broadcast_shape(at, what, mask, &scores), scores.shape))
+    Shape scores = SHAPE(a->b, a->h, a->t, a->s), both;
+    if (!broadcast(&mask->shape, &scores, &both) || !shape_equal(both, scores))
         ag_misuse(at, what, "mask %s does not broadcast to (B,heads,T,S) = %s", shape_text(mask->shape, m),
-                  shape_text(scores.shape, s));
+                  shape_text(scores, s));
     int64_t stride[AG_MAX_DIMS];
-    broadcast_strides(&mask->shape, &scores.shape, stride);
+    broadcast_strides(&mask->shape, &scores, stride);
     a->mask = bools(mask);
     a->mask_b = stride[0];
     a->mask_h = stride[1];

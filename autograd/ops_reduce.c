@@ -10,6 +10,8 @@ static Reduction plan(Site at, const char *what, const Tensor *x, Dims dims, boo
 {
     Reduction r = { .kept = x->shape, .count = 1 };
     char text[AG_SHAPE_TEXT];
+    if (dims.n < 0 || dims.n > x->shape.ndim)
+        ag_misuse(at, what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape, text));
     for (int i = 0; i < dims.n; i++) {
         int d = check_dim(at, what, x, dims.dim[i]);
         if (r.gone[d]) ag_misuse(at, what, "dimension %d is named twice", dims.dim[i]);

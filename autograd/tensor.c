@@ -142,21 +142,26 @@ void tensor_free_at(Site at, Tensor *t)
     system_free(t);
 }
 
+static Tensor *constant(Site at, const char *what, const Shape *shape, double value)
+{
+    Tensor *t = tensor_new(at, what, shape, AG_REAL);
+    k_fill(t->numel, t->data, (real)value);
+    return t;
+}
+
 Tensor *tensor_zeros_at(Site at, Shape shape)
 {
-    return tensor_full_at(at, shape, 0);
+    return constant(at, "tensor_zeros", &shape, 0);
 }
 
 Tensor *tensor_ones_at(Site at, Shape shape)
 {
-    return tensor_full_at(at, shape, 1);
+    return constant(at, "tensor_ones", &shape, 1);
 }
 
 Tensor *tensor_full_at(Site at, Shape shape, double value)
 {
-    Tensor *t = tensor_new(at, "tensor_full", &shape, AG_REAL);
-    k_fill(t->numel, t->data, (real)value);
-    return t;
+    return constant(at, "tensor_full", &shape, value);
 }
 
 Tensor *tensor_arange_at(Site at, double start, double stop, double step)
@@ -181,6 +186,7 @@ static Tensor *tensor_filled(Site at, const char *what, const Shape *shape, DTyp
 
 Tensor *tensor_from_at(Site at, Shape shape, const real *values)
 {
+    if (!values) ag_misuse(at, "tensor_from", "values is NULL; tensor_zeros makes zeros");
     return tensor_filled(at, "tensor_from", &shape, AG_REAL, values);
 }
 

@@ -157,7 +157,7 @@ void tensor_fprint_at(Site at, FILE *out, const Tensor *t);
 #define tensor_print(...)  tensor_fprint_at(AG_HERE, stdout, __VA_ARGS__)
 #define tensor_fprint(...) tensor_fprint_at(AG_HERE, __VA_ARGS__)
 /* "(3, 4)" into text; returns text. */
-#define AG_SHAPE_TEXT 176
+#define AG_SHAPE_TEXT 192
 const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT]);
 bool    shape_equal(Shape a, Shape b);
 /* The number of items; -1 if it, or the product of the sizes that are not 0, overflows. */

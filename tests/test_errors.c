@@ -1,0 +1,810 @@
+/* test_errors.c: misuse is told in one line that names the operation, the shapes and the caller's line; a handler may leave
+ * by longjmp from anywhere, and nothing is lost. */
+#include <math.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+#include "tensor.h"
+
+/* The statement must be misuse with exactly this message, at this line (or the next, for it may be on the second). */
+#define SAYS(text, statement) do {                                          \
+        CATCH_MISUSE(statement);                                            \
+        check_message(text, __LINE__);                                      \
+    } while (0)
+
+static void check_message(const char *text, int line)
+{
+    char here[sizeof misuse_message], next[sizeof misuse_message];
+    snprintf(here, sizeof here, "%s (at tests/test_errors.c:%d)", text, line);
+    snprintf(next, sizeof next, "%s (at tests/test_errors.c:%d)", text, line + 1);
+    if (strcmp(misuse_message, next) != 0) ck_assert_str_eq(misuse_message, here);
+}
+
+static Tensor *ones(int64_t rows, int64_t columns)
+{
+    return tensor_ones(SHAPE(rows, columns));
+}
+
+static Scope scope;
+
+static void begin(void)
+{
+    scope = ag_begin(AG_RECORD);
+}
+
+static void end(void)
+{
+    ag_end(scope);
+}
+
+/* ---- messages -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(shapes)
+{
+    Shape nine = { 9, { 1, 1, 1, 1, 1, 1, 1, 1 } };
+    SAYS("tensor_zeros: 9 dimensions; a tensor has 0 to 8", tensor_zeros(nine));
+    SAYS("tensor_new_owned: 9 dimensions; a tensor has 0 to 8", tensor_new_owned(nine, AG_INT));
+    SAYS("reshape: 9 dimensions; a tensor has 0 to 8", ag_reshape(ones(1, 1), nine));
+    SAYS("expand: 9 dimensions; a tensor has 0 to 8", ag_expand(ones(1, 1), nine));
+    SAYS("tensor_full: -1 dimensions; a tensor has 0 to 8", tensor_full(((Shape){ -1, { 0 } }), 1));
+    SAYS("tensor_ones: negative size in shape (2, -3)", tensor_ones(SHAPE(2, -3)));
+    int64_t big = (int64_t)1 << 32;
+    SAYS("tensor_normal: shape (4294967296, 4294967296) has more items than can be counted",
+         tensor_normal(SHAPE(big, big), 0, 1));
+    SAYS("tensor_ints: shape (0, 4294967296, 4294967296) has more items than can be counted",
+         tensor_ints(SHAPE(0, big, big), NULL));
+    SAYS("expand: shape (4294967296, 4294967296) has more items than can be counted",
+         ag_expand(ones(1, 1), SHAPE(big, big)));
+    ck_assert_int_eq(shape_numel(SHAPE(big, big)), -1);
+    ck_assert_int_eq(shape_numel(SHAPE(big, 0, 2)), 0);
+}
+END_TEST
+
+START_TEST(sizes_beyond_the_machine)
+{
+    int64_t huge = (int64_t)1 << 60;
+    EXPECT_MISUSE("too large for this machine (at tests/test_errors.c:", tensor_uniform(SHAPE(huge), 0, 1));
+    EXPECT_MISUSE("too large for this machine", tensor_bools(SHAPE(huge, 4), NULL));
+    EXPECT_MISUSE("too large for this machine", tensor_new_owned(SHAPE(huge), AG_REAL));
+    EXPECT_MISUSE("expand: a tensor of ", ag_expand(ones(1, 1), SHAPE(huge, 1)));
+    EXPECT_MISUSE("memory: no memory for ", ag_alloc(SIZE_MAX / 2, 4));
+}
+END_TEST
+
+START_TEST(making)
+{
+    SAYS("tensor_arange: from 0 to 1 by 0 has no end", tensor_arange(0, 1, 0));
+    SAYS("tensor_arange: from 0 to 1e+300 by 1 has no end", tensor_arange(0, 1e300, 1));
+    SAYS("tensor_arange: from 0 to nan by 1 has no end", tensor_arange(0, (double)NAN, 1));
+    SAYS("tensor_from: values is NULL; tensor_zeros makes zeros", tensor_from(SHAPE(2), NULL));
+    SAYS("tensor_randint: low 3 is not below high 3", tensor_randint(SHAPE(2), 3, 3));
+    SAYS("ag_random_below: n is 0, expected 1 or more", ag_random_below(0));
+    SAYS("ag_random_permutation: n is -1, expected an int32_t of 0 or more", ag_random_permutation(-1, NULL));
+}
+END_TEST
+
+START_TEST(reading)
+{
+    begin();
+    Tensor *x = ones(2, 3), *ids = tensor_ints(SHAPE(2), NULL), *made = ag_neg(tensor_requires_grad(ones(2, 3), true));
+    SAYS("tensor_dim: there is no dimension 2 in shape (2, 3)", tensor_dim(x, 2));
+    SAYS("tensor_dim: there is no dimension -3 in shape (2, 3)", tensor_dim(x, -3));
+    SAYS("tensor_item: shape (2, 3) has not one item", tensor_item(x));
+    SAYS("tensor_data: t is AG_INT, expected AG_REAL", tensor_data(ids));
+    SAYS("tensor_int_data: t is AG_REAL, expected AG_INT", tensor_int_data(x));
+    SAYS("tensor_bool_data: t is AG_REAL, expected AG_BOOL", tensor_bool_data(x));
+    SAYS("tensor_copy: dst (2, 3) and src (3, 2) differ in shape", tensor_copy(x, ones(3, 2)));
+    SAYS("tensor_copy: src is AG_INT, expected AG_REAL", tensor_copy(x, ids));
+    SAYS("tensor_copy: dst was made by neg and is part of a graph; only leaves are written", tensor_copy(made, x));
+    SAYS("ag_fill: w was made by neg and is part of a graph; only leaves are written", ag_fill(made, 1));
+    SAYS("ag_fill_normal: w is AG_INT, expected AG_REAL", ag_fill_normal(ids, 0, 1));
+    SAYS("tensor_name: the name is NULL", tensor_name(x, NULL));
+    SAYS("tensor_free: this tensor belongs to a scope, or was freed already", tensor_free(x));
+    SAYS("tensor_print: the file is NULL", tensor_fprint(NULL, x));
+    SAYS("ag_graph_dot: the file is NULL", ag_graph_dot(NULL, x));
+    end();
+}
+END_TEST
+
+START_TEST(nothing_where_a_tensor_should_be)
+{
+    Tensor *none = NULL;
+    SAYS("tensor_shape: t is NULL", tensor_shape(none));
+    SAYS("tensor_ndim: t is NULL", tensor_ndim(none));
+    SAYS("tensor_numel: t is NULL", tensor_numel(none));
+    SAYS("tensor_dtype: t is NULL", tensor_dtype(none));
+    SAYS("tensor_dim: t is NULL", tensor_dim(none, 0));
+    SAYS("tensor_data: t is NULL", tensor_data(none));
+    SAYS("tensor_item: t is NULL", tensor_item(none));
+    SAYS("tensor_copy: dst is NULL", tensor_copy(none, none));
+    SAYS("tensor_copy: src is NULL", tensor_copy(ones(1, 1), none));
+    SAYS("tensor_name: t is NULL", tensor_name(none, "x"));
+    SAYS("tensor_get_name: t is NULL", tensor_get_name(none));
+    SAYS("tensor_print: t is NULL", tensor_print(none));
+    SAYS("tensor_grad: t is NULL", tensor_grad(none));
+    SAYS("tensor_grad_data: t is NULL", tensor_grad_data(none));
+    SAYS("tensor_zero_grad: t is NULL", tensor_zero_grad(none));
+    SAYS("tensor_wants_grad: t is NULL", tensor_wants_grad(none));
+    SAYS("tensor_requires_grad: t is NULL", tensor_requires_grad(none, true));
+    SAYS("ag_keep: t is NULL", ag_keep(none));
+    SAYS("ag_detach: t is NULL", ag_detach(none));
+    SAYS("ag_retain: t is NULL", ag_retain(none));
+    SAYS("ag_backward: the loss is NULL", ag_backward(none));
+    SAYS("ag_graph_dot: y is NULL", ag_graph_dot(stderr, none));
+    SAYS("ag_grad_scale: w is NULL", ag_grad_scale(none, 1));
+    SAYS("add: a is NULL", ag_add(none, none));
+    SAYS("add: b is NULL", ag_add(ones(1, 1), none));
+    SAYS("tanh: x is NULL", ag_tanh(none));
+    SAYS("matmul: b is NULL", ag_matmul(ones(1, 1), none));
+    SAYS("linear: weight is NULL", ag_linear(ones(1, 1), none, none));
+    SAYS("sum: x is NULL", ag_sum(none));
+    SAYS("softmax: x is NULL", ag_softmax(none, 0));
+    SAYS("where: mask is NULL", ag_where(none, none, none));
+    SAYS("embedding: ids is NULL", ag_embedding(ones(1, 1), none));
+    SAYS("concat: an item of x is NULL", ag_concat(((Tensor *[]){ ones(1, 1), NULL }), 2, 0));
+    SAYS("cross_entropy: target is NULL", ag_cross_entropy(ones(1, 1), none, AG_MEAN, -100, 0));
+    SAYS("argmax: x is NULL", ag_argmax(none, 0, false));
+    SAYS("compare: a is NULL", ag_compare(AG_EQ, none, none));
+    SAYS("reshape: x is NULL", ag_reshape(none, SHAPE(1)));
+}
+END_TEST
+
+START_TEST(elementwise)
+{
+    begin();
+    Tensor *x = ones(2, 3), *ids = tensor_ints(SHAPE(2), NULL), *mask = tensor_bools(SHAPE(3), NULL);
+    SAYS("add: shapes (2, 3) and (3, 2) do not fit: sizes must be equal or 1, counted from the last dimension",
+         ag_add(x, ones(3, 2)));
+    SAYS("mul: shapes (2, 3) and (2,) do not fit: sizes must be equal or 1, counted from the last dimension",
+         ag_mul(x, tensor_ones(SHAPE(2))));
+    SAYS("sub: b is AG_INT, expected AG_REAL", ag_sub(x, ids));
+    SAYS("exp: x is AG_BOOL, expected AG_REAL", ag_exp(mask));
+    SAYS("clamp: low 2 is above high 1", ag_clamp(x, 2, 1));
+    SAYS("dropout: p is 1, expected 0 <= p < 1", ag_dropout(x, 1));
+    SAYS("dropout: p is nan, expected 0 <= p < 1", ag_dropout(x, (double)NAN));
+    SAYS("where: mask is AG_INT, expected AG_BOOL", ag_where(ids, x, x));
+    SAYS("where: mask (3,) does not fit a and b, which are (2, 2)", ag_where(mask, ones(2, 2), ones(2, 1)));
+    SAYS("masked_fill: mask (3,) does not broadcast to x (2, 2)", ag_masked_fill(ones(2, 2), mask, 0));
+    SAYS("masked_fill: mask (3,) does not broadcast to x (1,)", ag_masked_fill(tensor_ones(SHAPE(1)), mask, 0));
+    SAYS("and: a is AG_REAL, expected AG_BOOL", ag_and(x, mask));
+    SAYS("not: a is AG_INT, expected AG_BOOL", ag_not(ids));
+    SAYS("compare: b is AG_INT, expected AG_REAL", ag_compare(AG_LT, x, ids));
+    SAYS("compare: 6 is no comparison; see AgCompare", ag_compare((AgCompare)6, x, x));
+    end();
+}
+END_TEST
+
+START_TEST(products)
+{
+    begin();
+    Tensor *x = ones(2, 3);
+    SAYS("matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2", ag_matmul(x, x));
+    SAYS("matmul: shapes (2, 3) and (3,): both need two dimensions or more", ag_matmul(x, tensor_ones(SHAPE(3))));
+    SAYS("matmul: shapes (2, 4, 3) and (5, 3, 4) do not fit: their batch dimensions do not broadcast",
+         ag_matmul(tensor_ones(SHAPE(2, 4, 3)), tensor_ones(SHAPE(5, 3, 4))));
+    SAYS("linear: x (2, 3) and weight (4, 2) do not fit: expected x (..,in) and weight (out,in)",
+         ag_linear(x, ones(4, 2), NULL));
+    SAYS("linear: bias (3,) does not fit weight (4, 3): expected (out)",
+         ag_linear(x, ones(4, 3), tensor_ones(SHAPE(3))));
+    end();
+}
+END_TEST
+
+START_TEST(dimensions)
+{
+    begin();
+    Tensor *x = ones(2, 3);
+    SAYS("sum_dims: there is no dimension 2 in shape (2, 3)", ag_sum_dims(x, DIMS(2), false));
+    SAYS("mean_dims: dimension -1 is named twice", ag_mean_dims(x, DIMS(1, -1), false));
+    SAYS("var_dims: 3 dimensions named for shape (2, 3)", ag_var_dims(x, DIMS(0, 1, 1), false, false));
+    SAYS("max_dim: there is nothing to choose from in shape (2, 0)", ag_max_dim(ones(2, 0), 1, false));
+    SAYS("argmax: there is nothing to choose from in shape (0, 2)", ag_argmax(ones(0, 2), 0, false));
+    SAYS("softmax: there is no dimension 2 in shape (2, 3)", ag_softmax(x, 2));
+    SAYS("log_softmax: there is no dimension -3 in shape (2, 3)", ag_log_softmax(x, -3));
+    SAYS("masked_softmax: scale is 0, expected a finite one but 0", ag_masked_softmax(x, NULL, 0));
+    SAYS("masked_softmax: mask (2,) does not broadcast to x (2, 3)",
+         ag_masked_softmax(x, tensor_bools(SHAPE(2), NULL), 1));
+    SAYS("layer_norm: x is a scalar, expected (..,D)", ag_layer_norm(tensor_ones(SCALAR), NULL, NULL, AG_NORM_BOOK));
+    SAYS("layer_norm: beta (2,) does not fit x (2, 3): expected (D) and (..,D)",
+         ag_layer_norm(x, NULL, tensor_ones(SHAPE(2)), AG_NORM_BOOK));
+    SAYS("layer_norm: the unbiased variance of rows of one item (x (2, 1)) is 0/0",
+         ag_layer_norm(ones(2, 1), NULL, NULL, AG_NORM_ANNOTATED));
+    end();
+}
+END_TEST
+
+START_TEST(rows_by_number)
+{
+    begin();
+    Tensor *table = ones(5, 2), *ids = tensor_ints(SHAPE(2), (int32_t[]){ 1, 5 });
+    SAYS("embedding: id 5 at item 1 is out of range: expected 0..4", ag_embedding(table, ids));
+    SAYS("embedding: id -1 at item 0 is out of range: expected 0..4",
+         ag_embedding(table, tensor_ints(SHAPE(1), (int32_t[]){ -1 })));
+    SAYS("embedding: table (5,) and ids (2,): expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(5)), ids));
+    SAYS("embedding: ids is AG_REAL, expected AG_INT", ag_embedding(table, table));
+    SAYS("pick: ids (2,) do not fit x (5, 2) without dimension 1", ag_pick(table, 1, ids));
+    SAYS("pick: id 5 at item 1 is out of range: expected 0..4", ag_pick(table, 0, ids));
+    SAYS("one_hot: id 5 at item 1 is out of range: expected 0..4", ag_one_hot(ids, 5));
+    SAYS("one_hot: -1 classes for ids (2,)", ag_one_hot(ids, -1));
+    end();
+}
+END_TEST
+
+START_TEST(losses)
+{
+    begin();
+    Tensor *x = ones(2, 3), *target = tensor_ints(SHAPE(2), (int32_t[]){ 2, 3 });
+    SAYS("mse_loss: x (2, 3) and target (3, 2) differ in shape", ag_mse_loss(x, ones(3, 2)));
+    SAYS("cross_entropy: target 3 at item 1 is out of range: expected 0..2, or -100 to ignore it",
+         ag_cross_entropy(x, target, AG_MEAN, -100, 0));
+    SAYS("cross_entropy: logits (2, 3) and target (3,) do not fit: expected (..,V) and (..)",
+         ag_cross_entropy(x, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0));
+    SAYS("cross_entropy: smoothing 1.5 is not in 0..1", ag_cross_entropy(x, target, AG_MEAN, 3, 1.5));
+    SAYS("nll_loss: target is AG_REAL, expected AG_INT", ag_nll_loss(x, x, AG_SUM, -100));
+    SAYS("kl_div: log_p (2, 3) and target (2, 2) differ in shape", ag_kl_div(x, ones(2, 2), AG_MEAN));
+    SAYS("label_smoothing: padding id 3 and 3 classes: expected an id of 3 classes or more",
+         ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 3, 0.1));
+    SAYS("label_smoothing: smoothing -1 is not in 0..1", ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 0, -1));
+    end();
+}
+END_TEST
+
+START_TEST(changes_of_shape)
+{
+    begin();
+    Tensor *x = ones(2, 3), *out[5];
+    int64_t most = INT64_MAX / 2 + 1;
+    Tensor *long_one = tensor_ones(SHAPE(most, 0));
+    SAYS("reshape: shape (2, 3) with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
+    SAYS("reshape: shape (2, 3) with 6 items does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
+    SAYS("reshape: negative size in shape (1, -1)", ag_reshape(x, SHAPE(-1, -1)));
+    SAYS("reshape: in (0, -1) the size -1 could be anything", ag_reshape(ones(0, 3), SHAPE(0, -1)));
+    SAYS("permute: an order of 1 dimensions for shape (2, 3)", ag_permute(x, DIMS(0)));
+    SAYS("permute: dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));
+    SAYS("transpose: there is no dimension 2 in shape (2, 3)", ag_transpose(x, 0, 2));
+    SAYS("slice: 2..4 is no part of dimension 1 of (2, 3)", ag_slice(x, 1, 2, 4));
+    SAYS("slice: 2..1 is no part of dimension 1 of (2, 3)", ag_slice(x, 1, 2, 1));
+    SAYS("slice: -4..2 is no part of dimension -1 of (2, 3)", ag_slice(x, -1, -4, 2));
+    SAYS("split: dimension 1 of (2, 3) does not divide into 2 equal parts", ag_split(x, 2, 1, out));
+    SAYS("split: dimension 1 of (2, 3) does not divide into 0 equal parts", ag_split(x, 0, 1, out));
+    SAYS("concat: no tensors to join", ag_concat(NULL, 0, 0));
+    SAYS("concat: shapes (2, 3) and (3, 2) differ beside dimension 0",
+         ag_concat(((Tensor *[]){ x, ones(3, 2) }), 2, 0));
+    SAYS("concat: an item of x is AG_INT, expected AG_REAL",
+         ag_concat(((Tensor *[]){ x, tensor_ints(SHAPE(2, 3), NULL) }), 2, 0));
+    SAYS("concat: dimension 0 becomes longer than can be counted",
+         ag_concat(((Tensor *[]){ long_one, long_one }), 2, 0));
+    SAYS("expand: (2, 3) does not broadcast to (3,)", ag_expand(x, SHAPE(3)));
+    SAYS("expand: (2, 3) does not broadcast to (4, 3)", ag_expand(x, SHAPE(4, 3)));
+    SAYS("squeeze: dimension 0 of (2, 3) is not 1", ag_squeeze(x, 0));
+    SAYS("unsqueeze: no place 3 for a new dimension in (2, 3)", ag_unsqueeze(x, 3));
+    SAYS("unsqueeze: no place 0 for a new dimension in (1, 1, 1, 1, 1, 1, 1, 1)",
+         ag_unsqueeze(tensor_ones(SHAPE(1, 1, 1, 1, 1, 1, 1, 1)), 0));
+    end();
+}
+END_TEST
+
+START_TEST(attention)
+{
+    begin();
+    Tensor *q = tensor_ones(SHAPE(1, 2, 4)), *mask = tensor_bools(SHAPE(3), NULL);
+    SAYS("attention: q (1, 2, 4), k (1, 2, 4) and v (2, 3) do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
+         ag_attention(q, q, ones(2, 3), NULL, 2, false, 0));
+    SAYS("attention: (1, 2, 4) does not divide into 3 heads", ag_attention(q, q, q, NULL, 3, false, 0));
+    SAYS("attention: (1, 2, 4) does not divide into 0 heads", ag_attention(q, q, q, NULL, 0, false, 0));
+    SAYS("attention: dropout p is 1, expected 0 <= p < 1", ag_attention(q, q, q, NULL, 2, false, 1));
+    SAYS("attention: mask (3,) does not broadcast to (B,heads,T,S) = (1, 2, 2, 2)",
+         ag_attention(q, q, q, mask, 2, false, 0));
+    SAYS("self_attention: qkv (1, 2, 4), expected (B,T,3D)", ag_self_attention(q, NULL, 2, false, 0));
+    end();
+}
+END_TEST
+
+START_TEST(updates)
+{
+    begin();
+    Tensor *w = tensor_requires_grad(ones(2, 3), true), *m = ones(3, 2);
+    AgAdam adam = { 1e-3, 0.9, 0.999, 1e-8, 0, 1, false, 0 };
+    SAYS("ag_adam_update: m (3, 2) does not fit w (2, 3)", ag_adam_update(w, m, m, &adam));
+    SAYS("ag_adam_update: step is 0, expected 1 or more", ag_adam_update(w, w, w, &adam));
+    SAYS("ag_sgd_update: velocity (3, 2) does not fit w (2, 3)", ag_sgd_update(w, m, &(AgSgd){ .lr = 1 }));
+    SAYS("ag_sgd_update: w was made by exp and is part of a graph; only leaves are written",
+         ag_sgd_update(ag_exp(w), NULL, &(AgSgd){ .lr = 1 }));
+    end();
+}
+END_TEST
+
+/* ---- the way the message took ---------------------------------------------------------------------------------------- */
+
+static Tensor *inner_layer_at(Tensor *x)
+{
+    return ag_matmul(x, x);
+}
+#define inner_layer(...) AG_CALL("inner_layer", inner_layer_at(__VA_ARGS__))
+
+static int inner_line;
+
+static Tensor *outer_layer_at(Tensor *x)
+{
+    inner_line = __LINE__ + 1;
+    return inner_layer(x);
+}
+#define outer_layer(...) AG_CALL("outer_layer", outer_layer_at(__VA_ARGS__))
+
+static void check_chain(int line)
+{
+    char expected[256];
+    snprintf(expected, sizeof expected, ", in inner_layer called at tests/test_errors.c:%d, in outer_layer called at "
+             "tests/test_errors.c:%d)", inner_line, line);
+    size_t n = strlen(misuse_message), k = strlen(expected);
+    ck_assert_msg(n > k && strcmp(misuse_message + n - k, expected) == 0, "%s", misuse_message);
+    ck_assert_ptr_nonnull(strstr(misuse_message, "matmul: shapes (2, 3) and (2, 3) do not fit"));
+}
+
+START_TEST(the_layers_on_the_way_are_named)
+{
+    for (int round = 0; round < 100; round++) {                 /* errors leave nothing behind in the chain */
+        CATCH_MISUSE(outer_layer(ones(2, 3)));
+        check_chain(__LINE__ - 1);
+    }
+    begin();
+    SAYS("tanh: x is NULL", ag_tanh(NULL));
+    ck_assert_ptr_nonnull(outer_layer(ones(3, 3)));
+    SAYS("tanh: x is NULL", ag_tanh(NULL));
+    end();
+}
+END_TEST
+
+static void deep(int depth)
+{
+    if (depth == 0) ag_tanh(NULL);
+    else AG_CALL("a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full", (deep(depth - 1), NULL));
+}
+
+START_TEST(a_long_way_is_cut_not_spilled)
+{
+    CATCH_MISUSE(deep(200));
+    ck_assert_uint_eq(strlen(misuse_message), sizeof misuse_message - 1);
+    char what[3000];
+    memset(what, 'x', sizeof what - 1);
+    what[sizeof what - 1] = '\0';
+    CATCH_MISUSE(ag_misuse(AG_HERE, what, "%s", what));
+    ck_assert_uint_eq(strlen(misuse_message), sizeof misuse_message - 1);
+    SAYS("tanh: x is NULL", ag_tanh(NULL));
+}
+END_TEST
+
+START_TEST(the_outside_world_is_told_apart)
+{
+    ck_assert_str_eq(ag_error(), "");
+    ck_assert(!ag_refuse("%s: line %d is bad", "file.txt", 3));
+    ck_assert_str_eq(ag_error(), "file.txt: line 3 is bad");
+}
+END_TEST
+
+/* ---- scopes ---------------------------------------------------------------------------------------------------------- */
+
+static jmp_buf escape;
+static char caught[1024];
+
+static void leave(const char *message)
+{
+    snprintf(caught, sizeof caught, "%s", message);
+    longjmp(escape, 1);
+}
+
+START_TEST(without_a_scope)
+{
+    ag_on_misuse(leave);
+    if (setjmp(escape) == 0) tensor_ones(SHAPE(2));
+    ck_assert_ptr_nonnull(strstr(caught, "tensor_ones: no scope is open to own the result: call ag_begin first (at tests/"));
+    Tensor *x = tensor_new_owned(SHAPE(2), AG_REAL);
+    caught[0] = '\0';
+    if (setjmp(escape) == 0) ag_tanh(x);
+    ck_assert_ptr_nonnull(strstr(caught, "tanh: no scope is open to own the result"));
+    tensor_free(x);
+    Scope s = ag_begin(AG_RECORD);                              /* and things go on */
+    ck_assert(tensor_item(ag_tanh(tensor_zeros(SCALAR))) == 0);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(scopes_end_once_and_in_order)
+{
+    Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
+    Tensor *x = ones(1, 1);
+    EXPECT_MISUSE("ag_end: 2 scopes that were begun inside this one are still open", ag_end(outer));
+    EXPECT_MISUSE("ag_end_return: the scope must be the innermost and have another around it", ag_end_return(inner, x));
+    ag_end(inner);
+    SAYS("ag_end: this scope has ended already", ag_end(inner));
+    SAYS("ag_end_return: this scope has ended already", ag_end_return(inner, ones(1, 1)));
+    Scope later = ag_begin(AG_RECORD);
+    SAYS("ag_end: this scope has ended already", ag_end(inner));        /* though one of its depth is open */
+    ag_end(later);
+    ag_end(outer);
+    SAYS("ag_end: this scope has ended already", ag_end(outer));
+    SAYS("ag_end: this scope has ended already", ag_end(((Scope){ 0, 0 })));
+}
+END_TEST
+
+START_TEST(too_many_scopes)
+{
+    Scope first = ag_begin(AG_RECORD);
+    while (context()->depth < MAX_SCOPES - 1) ag_begin(AG_NO_GRAD);
+    CATCH_MISUSE(ag_begin(AG_RECORD));
+    ck_assert_ptr_nonnull(strstr(misuse_message, "ag_begin: 256 scopes are open already: is an ag_end missing?"));
+    CATCH_MISUSE(ag_end(first));
+    ck_assert_ptr_nonnull(strstr(misuse_message, "scopes that were begun inside this one are still open"));
+}
+END_TEST
+
+/* What a child prints to stderr and how it ends. */
+typedef struct { char text[4000]; int status; } Death;
+
+static Death death_of(void (*job)(void))
+{
+    Death d = { { 0 }, 0 };
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        dup2(ends[1], 2);
+        signal(SIGABRT, SIG_DFL);
+        job();
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t n = 0;
+    for (;;) {
+        char rest[512], *at = n < sizeof d.text - 1 ? d.text + n : rest;
+        ssize_t k = read(ends[0], at, at == rest ? sizeof rest : sizeof d.text - 1 - n);
+        if (k <= 0) break;
+        if (at != rest) n += (size_t)k;
+    }
+    close(ends[0]);
+    ck_assert_int_eq(waitpid(pid, &d.status, 0), pid);
+    return d;
+}
+
+static void use_after_end(void)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = ones(2, 3);
+    ag_end(s);
+    s = ag_begin(AG_RECORD);
+    ag_tanh(x);
+}
+
+START_TEST(use_after_the_scope_has_ended)
+{
+    Death d = death_of(use_after_end);
+    ck_assert(d.status != 0);
+    ck_assert_msg(strstr(d.text, "tanh: x is no living tensor: its scope has ended, or it was freed") ||
+                  strstr(d.text, "use-after-poison"), "%s", d.text);
+}
+END_TEST
+
+static void by_default(void)
+{
+    Scope s = ag_begin(AG_RECORD);
+    ag_matmul(ones(2, 3), ones(2, 3));
+    ag_end(s);
+}
+
+static void says_and_returns(const char *message)
+{
+    fprintf(stderr, "handler: %s\n", message);
+}
+
+static void with_a_handler_that_returns(void)
+{
+    ag_on_misuse(says_and_returns);
+    by_default();
+}
+
+START_TEST(the_default_prints_one_line_and_aborts)
+{
+    Death d = death_of(by_default);
+    ck_assert(WIFSIGNALED(d.status) && WTERMSIG(d.status) == SIGABRT);
+    const char *text = "kaeru: matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2 (at tests/test_errors.c:";
+    ck_assert_msg(strncmp(d.text, text, strlen(text)) == 0, "%s", d.text);
+    ck_assert_ptr_eq(strchr(d.text, '\n'), d.text + strlen(d.text) - 1);
+}
+END_TEST
+
+START_TEST(a_handler_must_not_return)
+{
+    Death d = death_of(with_a_handler_that_returns);
+    ck_assert(WIFSIGNALED(d.status) && WTERMSIG(d.status) == SIGABRT);
+    ck_assert_msg(strncmp(d.text, "handler: matmul: ", 17) == 0, "%s", d.text);
+}
+END_TEST
+
+START_TEST(handlers_are_per_thread_and_given_back)
+{
+    ck_assert_ptr_null(ag_on_misuse(leave));
+    ck_assert_ptr_eq(ag_on_misuse(NULL), leave);
+    ck_assert_ptr_null(ag_on_misuse(NULL));
+}
+END_TEST
+
+/* ---- leaving by longjmp ---------------------------------------------------------------------------------------------- */
+
+/* An object of several allocations, as modules are. */
+typedef struct { AgOwned owned; Tensor *a, *b; char *name; } Thing;
+static int things;
+
+static void thing_end(Thing *t)
+{
+    ag_disown(&t->owned);
+    tensor_free(t->a);
+    tensor_free(t->b);
+    ag_free(t->name);
+    ag_free(t);
+    things--;
+}
+
+static void thing_destroy(AgOwned *owned)
+{
+    thing_end((Thing *)((char *)owned - offsetof(Thing, owned)));
+}
+
+static Thing *thing_new(bool fails)
+{
+    Thing *t = ag_alloc(1, sizeof *t);
+    things++;
+    ag_own(&t->owned, thing_destroy);
+    t->a = tensor_new_owned(SHAPE(10), AG_REAL);
+    t->name = ag_strdup("a thing");
+    if (fails) ag_misuse(AG_HERE, "thing", "broken");
+    t->b = tensor_new_owned(SHAPE(20), AG_REAL);
+    return t;
+}
+
+static void fail_deep_inside(void)
+{
+    thing_new(false);
+    Scope s = ag_begin(AG_RECORD);
+    tensor_name(tensor_requires_grad(ones(50, 50), true), "weights");
+    ag_keep(ones(3, 3));
+    thing_new(false);
+    Scope t = ag_begin(AG_NO_GRAD);
+    ag_tanh(ones(100, 100));
+    thing_new(true);
+    ag_end(t);
+    ag_end(s);
+}
+
+START_TEST(everything_made_inside_is_freed)
+{
+    Scope outer = ag_begin(AG_RECORD);
+    Thing *mine = thing_new(false);
+    Tensor *x = tensor_full(SCALAR, 2);
+    int64_t live = 0;
+    for (int round = 0; round < 20; round++) {
+        size_t in_use = ag_memory().in_use;
+        EXPECT_MISUSE("thing: broken", fail_deep_inside());
+        ck_assert_uint_eq(ag_memory().in_use, in_use);
+        ck_assert_int_eq(things, 1);
+        if (round == 1) live = faults_live();
+        if (round > 1) ck_assert_int_eq(faults_live(), live);
+        ck_assert_int_eq(context()->depth, 1);
+    }
+    ck_assert(tensor_item(x) == 2 && strcmp(mine->name, "a thing") == 0);
+    ag_end(outer);
+    ck_assert_int_eq(things, 1);                                /* it outlives its scope: there was no error around it */
+    thing_end(mine);
+    ck_assert_int_eq(things, 0);
+}
+END_TEST
+
+START_TEST(what_is_built_after_an_error_is_the_programs)
+{
+    ag_on_misuse(leave);
+    Scope outer = ag_begin(AG_RECORD);
+    Thing *volatile later = NULL;
+    if (setjmp(escape) == 0) fail_deep_inside();
+    else {
+        later = thing_new(false);
+        Scope s = ag_begin(AG_RECORD);                          /* the error was not its own */
+        Thing *inside = thing_new(false);
+        ag_end(s);
+        ck_assert_str_eq(inside->name, "a thing");
+        thing_end(inside);
+    }
+    ck_assert_int_eq(things, 4);
+    ag_end(outer);
+    ck_assert_int_eq(things, 1);
+    ck_assert_str_eq(later->name, "a thing");
+    thing_end(later);
+    ag_on_misuse(NULL);
+}
+END_TEST
+
+START_TEST(an_error_inside_an_error)
+{
+    ag_on_misuse(leave);
+    Scope outer = ag_begin(AG_RECORD);
+    Thing *volatile between = NULL;
+    if (setjmp(escape) == 0) fail_deep_inside();
+    between = thing_new(false);
+    Scope inner = ag_begin(AG_RECORD);
+    if (setjmp(escape) == 0) fail_deep_inside();
+    ag_end(inner);
+    ck_assert_int_eq(things, 4);                                /* the second error's are gone, the first one's not yet */
+    ag_end(outer);
+    ck_assert_int_eq(things, 1);
+    thing_end(between);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+    ag_on_misuse(NULL);
+}
+END_TEST
+
+START_TEST(a_scope_left_open_after_an_error_is_told)
+{
+    ag_on_misuse(leave);
+    Scope outer = ag_begin(AG_RECORD);
+    if (setjmp(escape) == 0) fail_deep_inside();
+    ag_begin(AG_RECORD);
+    if (setjmp(escape) == 0) ag_end(outer);
+    ck_assert_ptr_nonnull(strstr(caught, "scopes that were begun inside this one are still open"));
+    ag_end(outer);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+    ck_assert_int_eq(things, 0);
+    ag_on_misuse(NULL);
+}
+END_TEST
+
+/* ---- in the middle of backward ---------------------------------------------------------------------------------------- */
+
+static void stop(Tensor *y)
+{
+    scratch_new(y->site, "stop", 1000, sizeof(real));
+    ag_misuse(y->site, "stop", "in the middle of backward");
+}
+
+static Tensor *stopping(Tensor *x)
+{
+    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "" };
+    Tensor *y = ag_tanh(x);
+    y->op = &op;
+    return y;
+}
+
+START_TEST(an_error_in_the_middle_of_backward)
+{
+    Scope outer = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_full(SHAPE(100), 3), true), *h = ag_mul(x, x), *trunk = ag_scale(h, 1, 0);
+    Tensor *other = ag_sum(trunk);
+    size_t in_use = ag_memory().in_use;
+    EXPECT_MISUSE("stop: in the middle of backward", {
+        Tensor *y = stopping(trunk);
+        Tensor *z = ag_add(y, ag_mul(trunk, y));                /* the trunk has got a gradient when it stops */
+        ag_backward(ag_sum(ag_add(z, trunk)));
+    });
+    ck_assert_uint_le(ag_memory().in_use, in_use);
+    ck_assert_ptr_null(tensor_grad(x));
+    ag_backward(other);                                         /* and no other's gradient is added to it */
+    for (int i = 0; i < 100; i++) ck_assert(tensor_grad_data(x)[i] == 6);
+    ag_end(outer);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+/* ---- memory that cannot be had ---------------------------------------------------------------------------------------- */
+
+static int op_number;
+
+/* All cases of one operation, forward and backward. */
+static void run_cases(void)
+{
+    const Op *op = &op_table[op_number];
+    for (int number = 0;; number++) {
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *in[4] = { NULL };
+        Sample sample = { .number = number, .in = in };
+        Tensor *y = op->sample(&sample);
+        if (!y) {
+            ag_end(s);
+            return;
+        }
+        Tensor *dy = ag_expand(tensor_ones(SCALAR), tensor_shape(y));
+        ag_backward_from(y, dy);
+        for (int i = 0; i < 4; i++) tensor_free(in[i]);
+        ag_end(s);
+    }
+}
+
+START_TEST(each_request_of_each_operation_fails_once)
+{
+    op_number = _i;
+    int64_t requests = faults_everywhere(run_cases, false);
+    if (faults_work()) ck_assert_int_gt(requests, 8);
+}
+END_TEST
+
+static FILE *drawing;
+
+static void extras(void)
+{
+    Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_name(tensor_arange(0, 12, 1), "x"), true);
+    x = ag_reshape(x, SHAPE(3, 4));
+    Tensor *kept = ag_keep(x), *y = ag_max(ag_softmax(x, 0));
+    ag_compare(AG_LT, tensor_ints(SHAPE(3, 1), NULL), tensor_ints(SHAPE(4), NULL));
+    ag_and(tensor_bools(SHAPE(3, 1), NULL), tensor_bools(SHAPE(4), NULL));
+    ag_argmax(x, 0, false);
+    Tensor *end_of_chain = y;
+    for (int i = 0; i < 70; i++) end_of_chain = ag_neg(end_of_chain);
+    ag_graph_dot(drawing, end_of_chain);
+    ag_backward_keep(y);
+    tensor_grad(ag_retain(x));
+    y = ag_end_return(inner, y);
+    tensor_free(kept);
+    ag_end(outer);
+}
+
+START_TEST(each_request_of_the_rest_fails_once)
+{
+    drawing = fopen("/dev/null", "w");
+    ck_assert_ptr_nonnull(drawing);
+    int64_t requests = faults_everywhere(extras, _i);
+    if (faults_work()) ck_assert_int_gt(requests, 15);
+    fclose(drawing);
+}
+END_TEST
+
+Suite *errors_suite(void)
+{
+    Suite *suite = suite_create("errors");
+    TCase *messages = tcase_create("messages");
+    tcase_add_test(messages, shapes);
+    tcase_add_test(messages, sizes_beyond_the_machine);
+    tcase_add_test(messages, making);
+    tcase_add_test(messages, reading);
+    tcase_add_test(messages, nothing_where_a_tensor_should_be);
+    tcase_add_test(messages, elementwise);
+    tcase_add_test(messages, products);
+    tcase_add_test(messages, dimensions);
+    tcase_add_test(messages, rows_by_number);
+    tcase_add_test(messages, losses);
+    tcase_add_test(messages, changes_of_shape);
+    tcase_add_test(messages, attention);
+    tcase_add_test(messages, updates);
+    tcase_add_test(messages, the_layers_on_the_way_are_named);
+    tcase_add_test(messages, a_long_way_is_cut_not_spilled);
+    tcase_add_test(messages, the_outside_world_is_told_apart);
+    suite_add_tcase(suite, messages);
+    TCase *scopes = tcase_create("scopes");
+    tcase_add_test(scopes, without_a_scope);
+    tcase_add_test(scopes, scopes_end_once_and_in_order);
+    tcase_add_test(scopes, too_many_scopes);
+    tcase_add_test(scopes, use_after_the_scope_has_ended);
+    suite_add_tcase(suite, scopes);
+    TCase *handlers = tcase_create("handlers");
+    tcase_add_test(handlers, the_default_prints_one_line_and_aborts);
+    tcase_add_test(handlers, a_handler_must_not_return);
+    tcase_add_test(handlers, handlers_are_per_thread_and_given_back);
+    suite_add_tcase(suite, handlers);
+    TCase *leaving = tcase_create("leaving");
+    tcase_add_test(leaving, everything_made_inside_is_freed);
+    tcase_add_test(leaving, what_is_built_after_an_error_is_the_programs);
+    tcase_add_test(leaving, an_error_inside_an_error);
+    tcase_add_test(leaving, a_scope_left_open_after_an_error_is_told);
+    tcase_add_test(leaving, an_error_in_the_middle_of_backward);
+    suite_add_tcase(suite, leaving);
+    TCase *memory = tcase_create("memory");
+    tcase_add_loop_test(memory, each_request_of_each_operation_fails_once, 0, ag_op_count());
+    tcase_add_loop_test(memory, each_request_of_the_rest_fails_once, 0, 2);
+    suite_add_tcase(suite, memory);
+    return suite;
+}

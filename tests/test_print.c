@@ -1,0 +1,285 @@
+/* test_print.c: what tensors look like as text, against what PyTorch prints (fixtures/make_print.py), and as a drawing. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+
+/* ---- the tensors of make_print.py -------------------------------------------------------------------------------------- */
+
+static Tensor *wave(Shape shape)
+{
+    Tensor *t = tensor_zeros(shape);
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_data(t)[i] = (real)(i * 37 % 101 - 50) / 16;
+    return t;
+}
+
+static Tensor *reals_of(int n, const float *values)
+{
+    Tensor *t = tensor_zeros(SHAPE(n));
+    for (int i = 0; i < n; i++) tensor_data(t)[i] = (real)values[i];
+    return t;
+}
+#define REALS(...) reals_of((int)(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), (float[]){ __VA_ARGS__ })
+
+static Tensor *counting(int32_t from, Shape shape)
+{
+    Tensor *t = tensor_ints(shape, NULL);
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_int_data(t)[i] = from + (int32_t)i;
+    return t;
+}
+
+static Tensor *number(float x)
+{
+    return ag_reshape(REALS(x), SCALAR);
+}
+
+static Tensor *wants(Tensor *t)
+{
+    return tensor_requires_grad(t, true);
+}
+
+static Tensor *long_with_plain_edges(void)
+{
+    Tensor *t = tensor_full(SHAPE(1006), 1e-9);
+    for (int i = 0; i < 3; i++) tensor_data(t)[i] = tensor_data(t)[1005 - i] = 1;
+    return t;
+}
+
+static Tensor *make(int i)
+{
+    switch (i) {
+    case 0: return number(3.25f);
+    case 1: return number(3);
+    case 2: return number(0.00001f);
+    case 3: return counting(-3, SCALAR);
+    case 4: return tensor_bools(SCALAR, (uint8_t[]){ 1 });
+    case 5: return tensor_zeros(SHAPE(0));
+    case 6: return tensor_zeros(SHAPE(0, 3));
+    case 7: return tensor_zeros(SHAPE(2, 0, 3));
+    case 8: return tensor_ints(SHAPE(3), (int32_t[]){ 0, -100, 5 });
+    case 9: return counting(0, SHAPE(100));
+    case 10: return counting(0, SHAPE(1000));
+    case 11: return counting(0, SHAPE(1001));
+    case 12: return counting(-6, SHAPE(3, 4));
+    case 13: return tensor_bools(SHAPE(2, 2), (uint8_t[]){ 1, 0, 1, 1 });
+    case 14: return REALS(0, -1, 2, 300);
+    case 15: return REALS(1, 1001);
+    case 16: return REALS(1e8f, 1e8f);
+    case 17: return REALS(2e8f);
+    case 18: return REALS(0.0f, -0.0f);
+    case 19: return REALS(1.5f, -2, 3);
+    case 20: return REALS(0.5f, 501);
+    case 21: return REALS(0.00005f, 0.00002f);
+    case 22: return REALS(0x1p-149f, 0x1.fffffep127f);
+    case 23: return REALS(123456.789f, 99999);
+    case 24: return REALS((float)NAN, (float)INFINITY, -(float)INFINITY);
+    case 25: return REALS((float)NAN, (float)INFINITY, -(float)INFINITY, -1.5f, 0);
+    case 26: return REALS((float)NAN, 1, -(float)INFINITY);
+    case 27: return REALS((float)NAN, 1, 1e-5f, -(float)INFINITY);
+    case 28: return REALS(0, 1e-5f, -1);
+    case 29: return wave(SHAPE(67));
+    case 30: return wave(SHAPE(3, 30));
+    case 31: return wave(SHAPE(2, 3, 4));
+    case 32: return wave(SHAPE(2, 1, 2, 3));
+    case 33: return tensor_ones(SHAPE(1, 1, 1, 2, 1, 1, 1, 1));
+    case 34: return wave(SHAPE(1001));
+    case 35: return wave(SHAPE(40, 40));
+    case 36: return wave(SHAPE(1002, 1));
+    case 37: return wave(SHAPE(2, 700));
+    case 38: return wave(SHAPE(10, 10, 20));
+    case 39: return wave(SHAPE(8, 2, 7, 12));
+    case 40: return long_with_plain_edges();
+    case 41: return wants(wave(SHAPE(5)));
+    case 42: return wants(tensor_arange(0, 13 * 64, 64));
+    case 43: return wants(wave(SHAPE(7)));
+    case 44: return wants(tensor_zeros(SHAPE(0, 2)));
+    default: return NULL;
+    }
+}
+
+/* The n-th text of the fixture, without its name, which comes back in *name. NULL after the last. */
+static char *expected_text(int n, char name[64])
+{
+    FILE *f = fopen(TEST_FIXTURES "/torch_print.txt", "r");
+    ck_assert_ptr_nonnull(f);
+    char line[256], *text = calloc(1, 1 << 16);
+    ck_assert_ptr_nonnull(text);
+    int at = -1;
+    while (fgets(line, sizeof line, f)) {
+        if (line[0] == '#' && ++at == n) snprintf(name, 64, "%.*s", (int)strcspn(line + 2, "\n"), line + 2);
+        else if (line[0] != '#' && at == n) strcat(text, line);
+    }
+    fclose(f);
+    if (at >= n) return text;
+    free(text);
+    return NULL;
+}
+
+static char *printed(const Tensor *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    tensor_fprint(f, t);
+    fclose(f);
+    return text;
+}
+
+START_TEST(tensors_print_as_in_pytorch)
+{
+    Scope s = ag_begin(AG_RECORD);
+    int n = 0;
+    for (char name[64] = "", *expected; (expected = expected_text(n, name)) != NULL; n++) {
+        Tensor *t = make(n);
+        ck_assert_msg(t != NULL, "no tensor for \"%s\"", name);
+        char *text = printed(t);
+        ck_assert_msg(strcmp(text, expected) == 0, "%s:\n%s\nPyTorch:\n%s", name, text, expected);
+        free(text);
+        free(expected);
+    }
+    ck_assert_ptr_null(make(n));
+    ck_assert_int_gt(n, 40);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(results_name_their_operation)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *y = ag_neg(wants(REALS(1, -2.5f)));
+    char *text = printed(y);
+    ck_assert_str_eq(text, "tensor([-1.0000,  2.5000], op=neg)\n");
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(printing_to_the_terminal)
+{
+    fflush(stdout);
+    int saved = dup(1);
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    dup2(fileno(file), 1);
+    Scope s = ag_begin(AG_RECORD);
+    tensor_print(REALS(1, 2));
+    ag_end(s);
+    fflush(stdout);
+    dup2(saved, 1);
+    close(saved);
+    char line[64];
+    rewind(file);
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
+    ck_assert_str_eq(line, "tensor([1., 2.])\n");
+    fclose(file);
+}
+END_TEST
+
+START_TEST(shapes_as_text)
+{
+    char text[AG_SHAPE_TEXT];
+    ck_assert_str_eq(shape_text(SCALAR, text), "()");
+    ck_assert_str_eq(shape_text(SHAPE(3), text), "(3,)");
+    ck_assert_str_eq(shape_text(SHAPE(3, 0, 4), text), "(3, 0, 4)");
+    int64_t m = INT64_MIN;
+    ck_assert_uint_eq(strlen(shape_text(SHAPE(m, m, m, m, m, m, m, m), text)), 8 * 20 + 7 * 2 + 2);    /* the longest */
+}
+END_TEST
+
+/* ---- drawings ------------------------------------------------------------------------------------------------------------ */
+
+static char *drawn(Tensor *y)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    ag_graph_dot(f, y);
+    fclose(f);
+    return text;
+}
+
+START_TEST(a_small_graph)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(wants(tensor_ones(SHAPE(2, 3))), "fc.\"w\"\\"), *x = tensor_ones(SHAPE(3, 2));
+    Tensor *h = ag_matmul(w, x), *loss = tensor_name(ag_sum(ag_mul(h, h)), "loss");
+    for (int round = 0; round < 2; round++) {
+        char *text = drawn(loss);
+        ck_assert_str_eq(text,
+            "digraph kaeru {\n"
+            "  rankdir=BT;\n"
+            "  node [fontname=\"Helvetica\", fontsize=11];\n"
+            "  n0 [label=\"loss\\nsum_dims\\n()\\n36\", shape=box];\n"
+            "  n1 -> n0;\n"
+            "  n1 [label=\"mul\\n(2, 2)\", shape=box];\n"
+            "  n2 -> n1;\n"
+            "  n2 -> n1;\n"
+            "  n2 [label=\"matmul\\n(2, 2)\", shape=box];\n"
+            "  n3 -> n2;\n"
+            "  n4 -> n2;\n"
+            "  n3 [label=\"fc.\\\"w\\\"\\\\\\n(2, 3)\", shape=ellipse, style=filled, fillcolor=\"#cfe8ff\"];\n"
+            "  n4 [label=\"(3, 2)\", shape=ellipse, style=filled, fillcolor=\"#eeeeee\"];\n"
+            "}\n");
+        free(text);
+        if (round == 0) ag_backward_keep(loss);                 /* which leaves the graph as it is */
+    }
+    char *other = drawn(h);                                     /* numbers of an earlier drawing do not matter */
+    ck_assert_ptr_nonnull(strstr(other, "n0 [label=\"matmul\\n(2, 2)\""));
+    free(other);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(each_node_once_in_a_large_graph)
+{
+    enum { LAYERS = 300 };
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = wants(tensor_ones(SCALAR));
+    for (int i = 0; i < LAYERS; i++) x = ag_add(x, x);
+    char *text = drawn(x);
+    int nodes = 0, edges = 0;
+    for (char *at = text; (at = strstr(at, "[label=")) != NULL; at++) nodes++;
+    for (char *at = text; (at = strstr(at, "->")) != NULL; at++) edges++;
+    ck_assert_int_eq(nodes, LAYERS + 1);
+    ck_assert_int_eq(edges, 2 * LAYERS);
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(graphviz_can_read_it)
+{
+    if (system("dot -V >/dev/null 2>&1") != 0) return;          /* not installed */
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_name(wants(tensor_ones(SHAPE(2, 4))), "a \"name\"\nof two lines \\");
+    Tensor *ids = tensor_ints(SHAPE(2), NULL);
+    Tensor *y = ag_cross_entropy(ag_layer_norm(ag_concat(((Tensor *[]){ x, x }), 2, 1), NULL, NULL, AG_NORM_BOOK), ids,
+                                 AG_MEAN, -100, 0);
+    FILE *f = popen("dot -Tsvg >/dev/null", "w");
+    ck_assert_ptr_nonnull(f);
+    ag_graph_dot(f, y);
+    ck_assert_int_eq(pclose(f), 0);
+    ag_end(s);
+}
+END_TEST
+
+Suite *print_suite(void)
+{
+    Suite *suite = suite_create("print");
+    TCase *text = tcase_create("text");
+    tcase_add_test(text, tensors_print_as_in_pytorch);
+    tcase_add_test(text, results_name_their_operation);
+    tcase_add_test(text, printing_to_the_terminal);
+    tcase_add_test(text, shapes_as_text);
+    suite_add_tcase(suite, text);
+    TCase *drawing = tcase_create("drawing");
+    tcase_add_test(drawing, a_small_graph);
+    tcase_add_test(drawing, each_node_once_in_a_large_graph);
+    tcase_add_test(drawing, graphviz_can_read_it);
+    suite_add_tcase(suite, drawing);
+    return suite;
+}
