@@ -212,6 +212,30 @@ START_TEST(clipping_bounds_the_joint_norm)
 }
 END_TEST
 
+/* Two gradients added up, halved on the way, are their mean. */
+START_TEST(a_scaled_step_divides_what_was_accumulated)
+{
+    SgdOptions decaying = { .lr = 0.5, .momentum = 0.9, .weight_decay = 0.1 };
+    for (int i = 0; i < 2; i++) {
+        Point *once = point_new(1, 2), *twice = point_new(1, 2);
+        Optimizer *o = i == 0 ? nn_sgd_new_with(once, decaying) : nn_adamw_new(once, 0.1);
+        Optimizer *p = i == 0 ? nn_sgd_new_with(twice, decaying) : nn_adamw_new(twice, 0.1);
+        for (int step = 0; step < 3; step++) {
+            give_gradient(once->vector, 2);
+            nn_optimizer_step(o, 0.1);
+            give_gradient(twice->vector, 1);
+            give_gradient(twice->vector, 3);
+            nn_optimizer_step_scaled(p, 0.1, 0.5);
+        }
+        for (int k = 0; k < 2; k++) ck_assert_double_eq(value(once->vector, k), value(twice->vector, k));
+        nn_optimizer_free(p);
+        nn_optimizer_free(o);
+        nn_free(twice);
+        nn_free(once);
+    }
+}
+END_TEST
+
 START_TEST(options_are_checked)
 {
     Point *p = point_new(0, 0);
@@ -361,6 +385,7 @@ Suite *optim_suite(void)
     tcase_add_test(steps, a_frozen_parameter_is_left_out);
     tcase_add_test(steps, a_tied_weight_is_stepped_once);
     tcase_add_test(steps, clipping_bounds_the_joint_norm);
+    tcase_add_test(steps, a_scaled_step_divides_what_was_accumulated);
     tcase_add_test(steps, options_are_checked);
     suite_add_tcase(suite, steps);
     TCase *runs = tcase_create("runs");
