@@ -1,5 +1,5 @@
 /* scratch.c: see scratch.h. The memory of a thread that ends is freed through a key of its own; that of the thread that
- * calls exit(), by a destructor. */
+ * calls exit(), by a destructor. The key stays: threads of the pool may end after that. */
 #include "scratch.h"
 
 #include <pthread.h>
@@ -48,6 +48,5 @@ __attribute__((destructor)) static void free_at_exit(void)
     mine.memory = NULL;
     mine.bytes = 0;
     if (have_key)
-        pthread_key_delete(key);
-    have_key = false;
+        pthread_setspecific(key, NULL);
 }
