@@ -62,8 +62,8 @@ static void batched(KGemm g, const Batch *batch, const int64_t *sa, const int64_
                     int64_t size_b, int64_t size_c, real *c, const real *a, const real *b)
 {
     int64_t step_a, step_b, step_c;
-    bool once = regular(batch, sa, &step_a) & regular(batch, sb, &step_b) & regular(batch, sc, &step_c);
-    if (once && (step_c != 0 || batch->count <= 1)) {
+    bool a_once = regular(batch, sa, &step_a), b_once = regular(batch, sb, &step_b), c_once = regular(batch, sc, &step_c);
+    if (a_once && b_once && c_once && (step_c != 0 || batch->count <= 1)) {
         g.batch = batch->count;
         g.step_a = step_a * size_a;
         g.step_b = step_b * size_b;
