@@ -30,12 +30,13 @@ void nn_cache_free(Cache *c)
     ag_free(c);
 }
 
-/* Positions from..from+count of each of n sequences that have room for room_from, to position `to` of ones with room_to. */
+/* Positions from..from+count of each of n sequences with room for room_from, to position `to` of ones with room_to. */
 static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *src, int64_t from, int64_t room_from,
                            int64_t count, int64_t n, int64_t width)
 {
     for (int64_t i = 0; i < n; i++)
-        memmove(dst + (i * room_to + to) * width, src + (i * room_from + from) * width, (size_t)(count * width) * sizeof(real));
+        memmove(dst + (i * room_to + to) * width, src + (i * room_from + from) * width,
+                (size_t)(count * width) * sizeof(real));
 }
 
 static KeysValues *layer_at(Site at, const char *what, const Cache *c, int layer)
@@ -49,8 +50,8 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
 {
     char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
     if (tensor_ndim(key) != 3 || !shape_equal(tensor_shape(key), tensor_shape(value)))
-        ag_misuse(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both", shape_text(tensor_shape(key), k),
-                  shape_text(tensor_shape(value), v));
+        ag_misuse(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
+                  shape_text(tensor_shape(key), k), shape_text(tensor_shape(value), v));
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != tensor_dim(kv->key, 2)))
         ag_misuse(at, "nn_cache_append", "keys %s behind %s: another batch or width", shape_text(tensor_shape(key), k),
                   shape_text(tensor_shape(kv->key), v));
@@ -89,10 +90,11 @@ static void select_rows(Tensor **t, const int32_t *rows, int64_t n)
     int64_t row = shape.dim[0] ? tensor_numel(*t) / shape.dim[0] : 0;
     Tensor *flat = ag_reshape(*t, SHAPE(shape.dim[0], row));
     shape.dim[0] = n;
-    Tensor *chosen = tensor_new_owned(shape, AG_REAL);
-    tensor_copy(chosen, ag_reshape(ag_embedding(flat, tensor_ints(SHAPE(n), rows)), shape));
+    Tensor *chosen = ag_reshape(ag_embedding(flat, tensor_ints(SHAPE(n), rows)), shape);
+    Tensor *owned = tensor_new_owned(shape, AG_REAL);
+    tensor_copy(owned, chosen);
     tensor_free(*t);
-    *t = chosen;
+    *t = owned;
     ag_end(s);
 }
 
