@@ -4,7 +4,8 @@
 Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
 {
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) || tensor_dim(tgt, 1) < 1)
+    if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) ||
+        tensor_dim(tgt, 1) < 1)
         ag_misuse(at, "batch_new", "src %s and tgt %s, expected (B,S) and (B,T+1)", shape_text(tensor_shape(src), a),
                   shape_text(tensor_shape(tgt), b));
     int64_t length = tensor_dim(tgt, 1);
@@ -25,7 +26,7 @@ Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target)
 Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab)
 {
     if (vocab < 3 || criterion.padding_idx < 0 || criterion.padding_idx >= vocab)
-        ag_misuse(at, "label_smoothing_targets", "padding_idx %d and a vocabulary of %lld: expected an id of 3 words or more",
+        ag_misuse(at, "label_smoothing_targets", "padding_idx %d and %lld words: expected an id of 3 words or more",
                   (int)criterion.padding_idx, (long long)vocab);
     int64_t rows = tensor_numel(target);
     Tensor *dist = tensor_full_at(at, SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));

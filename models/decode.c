@@ -37,7 +37,7 @@ Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_
     return ys;
 }
 
-/* ---- beam search -------------------------------------------------------------------------------------------------- */
+/* ---- beam search ------------------------------------------------------------------------------------------------- */
 
 /* One more token behind hypothesis `from`. */
 typedef struct { double log_p; int32_t from, token; } Candidate;
@@ -119,7 +119,7 @@ static Beam beam_new(const BeamOptions *o)
 Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
 {
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
-        ag_misuse(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and one",
+        ag_misuse(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
                   o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
     bool training = m->module.training;
     nn_eval(m);
@@ -137,7 +137,7 @@ Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOpti
         nn_cache_select(cache, tensor_int_data(rows), b.live);
         ag_end(step);
     }
-    for (int i = 0; i < b.live && b.finished == 0; i++)         /* none came to an end in time: the best of the others */
+    if (b.finished == 0)                            /* none came to an end in time: the best of the others */
         finish(&b, b.ids, b.length, penalized(b.log_p[0], b.length - 1, o.length_penalty));
     if (score) *score = b.done_score;
     nn_cache_free(cache);

@@ -64,7 +64,8 @@ bool average_checkpoints(void *model, const char *const *paths, int n)
     for (int i = 0; good && i < n; i++) {
         good = nn_load(paths[i], one);
         for (int j = 0; good && j < mean->n; j++) {
-            real *running = tensor_data(mean->item[j].tensor);      /* of the first i, in a form that keeps equal numbers */
+            /* The mean of the first i goes on to that of i+1, in a form that keeps equal numbers as they are. */
+            real *running = tensor_data(mean->item[j].tensor);
             const real *value = tensor_data(part->item[j].tensor);
             for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)
                 running[k] = i == 0 ? value[k] : running[k] + (value[k] - running[k]) / (real)(i + 1);

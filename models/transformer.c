@@ -10,14 +10,14 @@
  *     PositionwiseFeedForward     nn_positionwise_feed_forward        sublayer.c
  *     PositionalEncoding          nn_positional_encoding              position.c
  *
- * Two things are said otherwise than in Python. A sublayer is not handed to its connection as a function: the connection
- * has an in and an out, and the sublayer stands between them. And nothing is cloned: a constructor is called once for
- * each copy, with the sizes in TransformerOptions. */
+ * Two things are said otherwise than in Python. A sublayer is not handed to its connection as a function: the
+ * connection has an in and an out, and the sublayer stands between them. And nothing is cloned: a constructor is called
+ * once for each copy, with the sizes in TransformerOptions. */
 #include "kaeru/transformer.h"
 
 #include <math.h>
 
-/* ---- EncoderDecoder ----------------------------------------------------------------------------------------------- */
+/* ---- EncoderDecoder ---------------------------------------------------------------------------------------------- */
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D) */
 Tensor *(encoder_decoder)(EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
@@ -35,7 +35,7 @@ Tensor *(decode)(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tg
     return decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
 }
 
-/* ---- Generator ---------------------------------------------------------------------------------------------------- */
+/* ---- Generator --------------------------------------------------------------------------------------------------- */
 
 Generator *generator_new(int64_t d_model, int64_t vocab)
 {
@@ -49,7 +49,7 @@ Tensor *(generator)(Generator *g, Tensor *x)                                /* (
     return ag_log_softmax(nn_linear(g->proj, x), -1);
 }
 
-/* ---- Encoder ------------------------------------------------------------------------------------------------------ */
+/* ---- Encoder ----------------------------------------------------------------------------------------------------- */
 
 Encoder *encoder_new(const TransformerOptions *o)
 {
@@ -130,7 +130,8 @@ DecoderLayer *decoder_layer_new(const TransformerOptions *o)
 }
 
 /* The paper's Figure 1, right. Layer i of the stack has entries 2i and 2i+1 of the cache. */
-Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache, int i)
+Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
+                        int i)
 {
     Tensor *m = memory;
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
@@ -154,7 +155,7 @@ Tensor *subsequent_mask(int64_t n)                                          /* -
     return nn_causal_mask(n);
 }
 
-/* ---- Embeddings --------------------------------------------------------------------------------------------------- */
+/* ---- Embeddings -------------------------------------------------------------------------------------------------- */
 
 /* For Sequential, which calls its layers through their modules. */
 static Tensor *embeddings_forward(void *self, Tensor *ids)
@@ -176,12 +177,13 @@ Tensor *(embeddings)(Embeddings *e, Tensor *ids)                            /* (
     return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model), 0);
 }
 
-/* ---- make_model --------------------------------------------------------------------------------------------------- */
+/* ---- make_model -------------------------------------------------------------------------------------------------- */
 
 TransformerOptions transformer_defaults(void)
 {
-    return (TransformerOptions){ .N = 6, .d_model = 512, .d_ff = 2048, .h = 8, .dropout = 0.1, .norm_place = NN_PRE_NORM,
-                                 .norm = AG_NORM_ANNOTATED, .activation = NN_RELU, .max_len = 5000 };
+    return (TransformerOptions){ .N = 6, .d_model = 512, .d_ff = 2048, .h = 8, .dropout = 0.1,
+                                 .norm_place = NN_PRE_NORM, .norm = AG_NORM_ANNOTATED, .activation = NN_RELU,
+                                 .max_len = 5000 };
 }
 
 static void check_options(Site at, const char *what, int64_t vocab, const TransformerOptions *o)
@@ -198,7 +200,8 @@ static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o
 {
     Sequential *s = nn_sequential_new();
     nn_sequential_add(s, embeddings_new(o->d_model, vocab));
-    nn_sequential_add(s, nn_positional_encoding_new_at(AG_HERE, o->d_model, o->dropout, o->max_len, o->learned_positions));
+    nn_sequential_add(s, o->learned_positions ? nn_positional_encoding_new_learned(o->d_model, o->dropout, o->max_len)
+                                              : nn_positional_encoding_new(o->d_model, o->dropout, o->max_len));
     return s;
 }
 
@@ -223,7 +226,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
 {
     check_options(at, "make_model", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
-        ag_misuse(at, "make_model", "shared embeddings for vocabularies of %lld and %lld words, expected one vocabulary",
+        ag_misuse(at, "make_model", "shared embeddings for vocabularies of %lld and %lld words, expected one",
                   (long long)src_vocab, (long long)tgt_vocab);
     EncoderDecoder *m = nn_new(EncoderDecoder);
     nn_child(m, encoder, encoder_new(&o));
@@ -236,7 +239,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
     return m;
 }
 
-/* ---- beyond the notebook: generation that remembers, weights to look at, the encoder alone ------------------------- */
+/* ---- beyond the notebook: generation that remembers, weights to look at, the encoder alone ----------------------- */
 
 Cache *transformer_cache_new(EncoderDecoder *m, int64_t room)
 {
@@ -250,7 +253,8 @@ Tensor *(decode_next)(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tenso
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
-    Tensor *mask = t == 1 ? NULL : ag_slice(subsequent_mask(past + t), 1, past, past + t);   /* a last position sees all */
+    /* A single last position sees all before it. */
+    Tensor *mask = t == 1 ? NULL : ag_slice(subsequent_mask(past + t), 1, past, past + t);
     return decoder(m->decoder, x, memory, src_mask, mask, cache);
 }
 

@@ -3,10 +3,11 @@
 
 #include "kaeru/attention.h"
 
-/* ---- one head ----------------------------------------------------------------------------------------------------- */
+/* ---- one head ---------------------------------------------------------------------------------------------------- */
 
 /* The end of every kind of attention: weights from scores, then the weighted sum of the values. */
-static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
+static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout,
+                      Tensor **weights)
 {
     Tensor *p = ag_masked_softmax_at(at, scores, mask, scale);
     if (dropout) p = nn_dropout(dropout, p);
@@ -20,7 +21,7 @@ Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
     return attend(at, ag_matmul_at(at, q, ag_transpose_at(at, k, -2, -1)), scale, v, mask, dropout, weights);
 }
 
-/* ---- score functions ---------------------------------------------------------------------------------------------- */
+/* ---- score functions --------------------------------------------------------------------------------------------- */
 
 Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
@@ -49,12 +50,13 @@ Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k)
     return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1)), 0) : scores;
 }
 
-/* ---- several heads ------------------------------------------------------------------------------------------------ */
+/* ---- several heads ----------------------------------------------------------------------------------------------- */
 
 MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
 {
     if (heads < 1 || width % heads != 0)
-        ag_misuse(at, "nn_multi_head_attention_new", "a width of %lld does not divide into %d heads", (long long)width, heads);
+        ag_misuse(at, "nn_multi_head_attention_new", "a width of %lld does not divide into %d heads",
+                  (long long)width, heads);
     MultiHeadAttention *a = (MultiHeadAttention *)nn_new_at(at, sizeof *a, "MultiHeadAttention");
     a->heads = heads;
     a->head_width = width / heads;
@@ -67,7 +69,8 @@ MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t w
 }
 
 /* The keys and values (B,S,D) that a call attends to: its own, or with a cache the past's and its own. */
-static void keys_and_values(MultiHeadAttention *a, Tensor *key, Tensor *value, Cache *cache, int layer, Tensor **k, Tensor **v)
+static void keys_and_values(MultiHeadAttention *a, Tensor *key, Tensor *value, Cache *cache, int layer, Tensor **k,
+                            Tensor **v)
 {
     if (cache && (layer < 0 || layer >= cache->n))
         ag_misuse(AG_HERE, "attention", "layer %d of a cache for %d", layer, cache->n);

@@ -10,15 +10,17 @@
 
 enum { B = 2, T = 5, S = 7, D = 12, H = 3 };
 
-/* ---- the fused operation and the steps ------------------------------------------------------------------------------ */
+/* ---- the fused operation and the steps --------------------------------------------------------------------------- */
 
 typedef enum { NO_MASK, PADDING, CAUSAL, ANY, ONE_HIDDEN_ROW, ONE_MATRIX, BY_HEAD, N_MASKS } MaskKind;
 
-/* A mask for T queries and s keys; ANY hides about half, ONE_HIDDEN_ROW everything from query 2 of the second sentence. */
+/* A mask for T queries and s keys; ANY hides about half, ONE_HIDDEN_ROW all from query 2 of the second sentence. */
 static Tensor *mask_of(MaskKind kind, int64_t s)
 {
-    static const Shape shapes[] = { [PADDING] = { 3, { B, 1, 0 } }, [ANY] = { 3, { B, T, 0 } }, [ONE_HIDDEN_ROW] = { 3, { B, T, 0 } },
-                                    [ONE_MATRIX] = { 2, { T, 0 } }, [BY_HEAD] = { 4, { B, H, T, 0 } } };
+    static const Shape shapes[] = {
+        [PADDING] = { 3, { B, 1, 0 } }, [ANY] = { 3, { B, T, 0 } }, [ONE_HIDDEN_ROW] = { 3, { B, T, 0 } },
+        [ONE_MATRIX] = { 2, { T, 0 } }, [BY_HEAD] = { 4, { B, H, T, 0 } },
+    };
     if (kind == NO_MASK) return NULL;
     if (kind == CAUSAL) return nn_causal_mask(s);
     Shape shape = shapes[kind];
@@ -183,7 +185,7 @@ START_TEST(dropout_acts_on_the_weights)
 }
 END_TEST
 
-/* ---- score functions ------------------------------------------------------------------------------------------------ */
+/* ---- score functions --------------------------------------------------------------------------------------------- */
 
 static const ScoreKind kinds[] = { NN_SCORE_SCALED_DOT, NN_SCORE_DOT, NN_SCORE_GENERAL, NN_SCORE_ADDITIVE };
 enum { KQ = 4, KK = 6, HIDDEN = 5 };
@@ -206,9 +208,11 @@ static double score_of(const Score *score, const real *h, int nh, const real *s,
         for (int i = 0; i < ns; i++) sum += (double)s[i] * product(nh, tensor_data(score->w1->weight) + i * nh, h);
         return sum;
     case NN_SCORE_ADDITIVE:
-        for (int i = 0; i < HIDDEN; i++)
-            sum += (double)tensor_data(score->v->weight)[i] * tanh(product(ns, tensor_data(score->w1->weight) + i * ns, s) +
-                                                                  product(nh, tensor_data(score->w2->weight) + i * nh, h));
+        for (int i = 0; i < HIDDEN; i++) {
+            double hidden = product(ns, tensor_data(score->w1->weight) + i * ns, s) +
+                            product(nh, tensor_data(score->w2->weight) + i * nh, h);
+            sum += (double)tensor_data(score->v->weight)[i] * tanh(hidden);
+        }
         return sum;
     }
     return NAN;
@@ -262,7 +266,8 @@ START_TEST(heads_attend_by_any_score)
     for (int64_t h = 0; h < H; h++) {
         int64_t from = h * (D / H), to = from + D / H;
         Tensor *qh = ag_slice(q, -1, from, to), *kh = ag_slice(k, -1, from, to);
-        Tensor *scores = a->score ? nn_score(a->score, qh, kh) : ag_scale(ag_matmul(qh, ag_transpose(kh, 1, 2)), 0.5, 0);
+        Tensor *scores = a->score ? nn_score(a->score, qh, kh)
+                                  : ag_scale(ag_matmul(qh, ag_transpose(kh, 1, 2)), 0.5, 0);
         Tensor *w = ag_masked_softmax(scores, mask, 1);
         check_close("weights", ag_squeeze(ag_slice(a->weights, 1, h, h + 1), 1), w, 1e-5);
         heads[h] = ag_matmul(w, ag_slice(v, -1, from, to));
@@ -276,7 +281,7 @@ START_TEST(heads_attend_by_any_score)
 }
 END_TEST
 
-/* ---- masks ---------------------------------------------------------------------------------------------------------- */
+/* ---- masks ------------------------------------------------------------------------------------------------------- */
 
 START_TEST(masks_print)
 {
@@ -303,7 +308,7 @@ START_TEST(masks_print)
 }
 END_TEST
 
-/* ---- positions ------------------------------------------------------------------------------------------------------ */
+/* ---- positions --------------------------------------------------------------------------------------------------- */
 
 START_TEST(positions_are_sines_and_cosines)
 {
@@ -329,7 +334,8 @@ START_TEST(inner_products_tell_distances)
         for (int j = 0; j < 100; j++) {
             double sum = 0;
             for (int k = 0; k < 64; k++) sum += cos((i - j) / pow(10000, 2 * k / 128.0));
-            ck_assert_double_eq_tol(product(128, tensor_data(p->pe) + i * 128, tensor_data(p->pe) + j * 128), sum, 1e-4);
+            const real *pe = tensor_data(p->pe);
+            ck_assert_double_eq_tol(product(128, pe + i * 128, pe + j * 128), sum, 1e-4);
         }
     nn_free(p);
 }
@@ -337,7 +343,8 @@ END_TEST
 
 START_TEST(positions_are_added)
 {
-    PositionalEncoding *fixed = nn_positional_encoding_new(D, 0, 9), *learned = nn_positional_encoding_new_learned(D, 0, 9);
+    PositionalEncoding *fixed = nn_positional_encoding_new(D, 0, 9);
+    PositionalEncoding *learned = nn_positional_encoding_new_learned(D, 0, 9);
     ck_assert(nn_count(learned) == 9 * D && largest(learned->pe) < 0.2);
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_requires_grad(tensor_normal(SHAPE(B, T, D), 0, 1), true);
@@ -349,9 +356,11 @@ START_TEST(positions_are_added)
         ag_backward(ag_sum(nn_positional_encoding_from(both[i], x, 3)));
     }
     ck_assert_ptr_null(tensor_grad_data(fixed->pe));
-    for (int i = 0; i < 9 * D; i++) ck_assert(tensor_grad_data(learned->pe)[i] == (i / D >= 3 && i / D < 3 + T ? B : 0));
+    for (int i = 0; i < 9 * D; i++)
+        ck_assert(tensor_grad_data(learned->pe)[i] == (i / D >= 3 && i / D < 3 + T ? B : 0));
 
-    Tensor *longer = tensor_zeros(SHAPE(1, 10, D)), *wide = tensor_zeros(SHAPE(1, 3, D + 1)), *flat = tensor_zeros(SHAPE(3, D));
+    Tensor *longer = tensor_zeros(SHAPE(1, 10, D)), *wide = tensor_zeros(SHAPE(1, 3, D + 1));
+    Tensor *flat = tensor_zeros(SHAPE(3, D));
     EXPECT_MISUSE("x (1, 10, 12) from position 0 on: the table has 9 positions", nn_positional_encoding(fixed, longer));
     EXPECT_MISUSE("in nn_positional_encoding called at tests/test_attention.c", nn_positional_encoding(fixed, longer));
     EXPECT_MISUSE("from position 5 on", nn_positional_encoding_from(fixed, x, 5));
@@ -366,7 +375,7 @@ START_TEST(positions_are_added)
 }
 END_TEST
 
-/* ---- sublayers ------------------------------------------------------------------------------------------------------ */
+/* ---- sublayers --------------------------------------------------------------------------------------------------- */
 
 START_TEST(the_norm_stands_before_or_after)
 {
@@ -415,7 +424,7 @@ START_TEST(sublayers_drop_in_training)
 }
 END_TEST
 
-/* ---- caches --------------------------------------------------------------------------------------------------------- */
+/* ---- caches ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(caches_append_choose_and_forget)
 {
@@ -440,7 +449,8 @@ START_TEST(caches_append_choose_and_forget)
     nn_cache_keep_last(c, 2);
     nn_cache_read(c, 0, &k, &v);
     check_close("kept values", v, ag_slice(rows, 1, 3, 5), 0);
-    Tensor *narrow = tensor_zeros(SHAPE(4, 1, 1)), *five = tensor_zeros(SHAPE(4, 5, 2)), *flat = tensor_zeros(SHAPE(4, 2));
+    Tensor *narrow = tensor_zeros(SHAPE(4, 1, 1)), *five = tensor_zeros(SHAPE(4, 5, 2));
+    Tensor *flat = tensor_zeros(SHAPE(4, 2));
     EXPECT_MISUSE("keys (4, 1, 1) behind (4, 6, 2)", nn_cache_append(c, 0, narrow, narrow));
     EXPECT_MISUSE("5 positions behind 2: the cache has room for 6", nn_cache_append(c, 0, five, five));
     EXPECT_MISUSE("key (4, 5, 2) and value (4, 1, 1), expected (B,t,D) for both", nn_cache_append(c, 1, five, narrow));
@@ -453,19 +463,21 @@ START_TEST(caches_append_choose_and_forget)
 }
 END_TEST
 
-/* ---- misuse ---------------------------------------------------------------------------------------------------------- */
+/* ---- misuse ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(misuse_is_told)
 {
-    EXPECT_MISUSE("nn_multi_head_attention_new: a width of 12 does not divide into 5 heads", nn_multi_head_attention_new(5, 12, 0));
+    EXPECT_MISUSE("nn_multi_head_attention_new: a width of 12 does not divide into 5 heads",
+                  nn_multi_head_attention_new(5, 12, 0));
     EXPECT_MISUSE("12 does not divide into 0 heads", nn_multi_head_attention_new(0, 12, 0));
     EXPECT_MISUSE("tests/test_attention.c", nn_multi_head_attention_new(5, 12, 0));
     EXPECT_MISUSE("nn_score_new: a dot product of widths 3 and 4", nn_score_new(NN_SCORE_DOT, 3, 4, 0));
     MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = tensor_zeros(SHAPE(B, T, D)), *key = tensor_zeros(SHAPE(B, S, D)), *other = tensor_zeros(SHAPE(B + 1, S, D));
-    Tensor *wide = tensor_zeros(SHAPE(B, T, D + 1));
-    Tensor *mask = tensor_bools(SHAPE(B, T, T + 1), NULL), *batch = tensor_bools(SHAPE(B + 1, 1, S), NULL), *reals = tensor_zeros(SHAPE(T, S));
+    Tensor *x = tensor_zeros(SHAPE(B, T, D)), *key = tensor_zeros(SHAPE(B, S, D));
+    Tensor *other = tensor_zeros(SHAPE(B + 1, S, D)), *wide = tensor_zeros(SHAPE(B, T, D + 1));
+    Tensor *mask = tensor_bools(SHAPE(B, T, T + 1), NULL), *batch = tensor_bools(SHAPE(B + 1, 1, S), NULL);
+    Tensor *reals = tensor_zeros(SHAPE(T, S));
     for (int keep = 0; keep < 2; keep++) {
         a->keep_weights = keep;
         EXPECT_MISUSE("(2, 1, 5, 6)", nn_multi_head_attention(a, x, key, key, mask));
@@ -474,7 +486,8 @@ START_TEST(misuse_is_told)
         EXPECT_MISUSE("mask", nn_multi_head_attention(a, x, key, key, reals));
         EXPECT_MISUSE("(3, ", nn_multi_head_attention(a, x, other, other, NULL));
         EXPECT_MISUSE("(2, 5, 13)", nn_multi_head_attention(a, wide, key, key, NULL));
-        EXPECT_MISUSE("in nn_multi_head_attention called at tests/test_attention.c", nn_multi_head_attention(a, x, key, key, mask));
+        EXPECT_MISUSE("in nn_multi_head_attention called at tests/test_attention.c",
+                      nn_multi_head_attention(a, x, key, key, mask));
     }
     ag_end(s);
     nn_free(a);

@@ -34,7 +34,7 @@ static Tensor *log_probs(EncoderDecoder *m, Tensor *src, Tensor *src_mask, Tenso
     return generator(m->generator, encoder_decoder(m, src, tgt, src_mask, subsequent_mask(tensor_dim(tgt, 1))));
 }
 
-/* ---- the cache ---------------------------------------------------------------------------------------------------- */
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_cache_changes_nothing)
 {
@@ -66,7 +66,7 @@ START_TEST(a_cache_changes_nothing)
 }
 END_TEST
 
-/* ---- greedy -------------------------------------------------------------------------------------------------------- */
+/* ---- greedy ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(greedy_takes_the_likeliest)
 {
@@ -91,7 +91,7 @@ START_TEST(greedy_takes_the_likeliest)
 }
 END_TEST
 
-/* ---- beam search ---------------------------------------------------------------------------------------------------- */
+/* ---- beam search ------------------------------------------------------------------------------------------------- */
 
 static BeamOptions beam_options(int beam, int64_t max_len, double penalty)
 {
@@ -134,7 +134,13 @@ START_TEST(one_hypothesis_is_greedy)
 END_TEST
 
 /* The best of all sequences that end in time, one by one. `ids` begins with `length` tokens. */
-typedef struct { EncoderDecoder *m; Tensor *src, *mask; int64_t max_len; double penalty, score; int32_t best[8]; int64_t n; } All;
+typedef struct {
+    EncoderDecoder *m;
+    Tensor *src, *mask;
+    int64_t max_len, n;
+    double penalty, score;
+    int32_t best[8];
+} All;
 
 static void try_all(All *a, int32_t *ids, int64_t length)
 {
@@ -173,7 +179,7 @@ START_TEST(a_wide_beam_finds_the_best_of_all)
 }
 END_TEST
 
-/* Where the single hypothesis ends in time, more of them do not find worse ones; and the score is the sequence's own. */
+/* Where the single hypothesis ends in time, more of them find no worse ones; and the score is the sequence's own. */
 START_TEST(more_hypotheses_score_no_worse)
 {
     int better = 0;
@@ -206,7 +212,8 @@ START_TEST(a_length_penalty_favors_length)
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
-        for (int k = 0; k < 2; k++) length[k] += tensor_numel(beam_search(m, src, NULL, beam_options(6, 12, 2 * k), NULL));
+        for (int k = 0; k < 2; k++)
+            length[k] += tensor_numel(beam_search(m, src, NULL, beam_options(6, 12, 2 * k), NULL));
         ag_end(s);
         nn_free(m);
     }
@@ -214,7 +221,7 @@ START_TEST(a_length_penalty_favors_length)
 }
 END_TEST
 
-/* ---- at the edges --------------------------------------------------------------------------------------------------- */
+/* ---- at the edges ------------------------------------------------------------------------------------------------ */
 
 /* Without a source there is nothing to attend to: each source attention gives its last bias, whatever the memory. */
 START_TEST(an_empty_source_is_defined)
@@ -253,15 +260,20 @@ START_TEST(misuse_is_told)
     Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 }), *longer = tensor_ints(SHAPE(1, 21), NULL);
     EXPECT_MISUSE("greedy_decode: max_len 0, expected 1 or more", greedy_decode(m, src, mask, 0, START));
-    EXPECT_MISUSE("beam_search: beam 0, max_len 5, 1 sentences", beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
-    EXPECT_MISUSE("beam_search: beam 2, max_len 5, 2 sentences", beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
-    EXPECT_MISUSE("x (1, 21, 12) from position 0 on: the table has 20 positions", greedy_decode(m, longer, NULL, 5, START));
-    EXPECT_MISUSE("x (1, 1, 12) from position 20 on: the table has 20 positions", greedy_decode(m, one, NULL, 22, START));
+    EXPECT_MISUSE("beam_search: beam 0, max_len 5, 1 sentences",
+                  beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
+    EXPECT_MISUSE("beam_search: beam 2, max_len 5, 2 sentences",
+                  beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
+    EXPECT_MISUSE("x (1, 21, 12) from position 0 on: the table has 20 positions",
+                  greedy_decode(m, longer, NULL, 5, START));
+    EXPECT_MISUSE("x (1, 1, 12) from position 20 on: the table has 20 positions",
+                  greedy_decode(m, one, NULL, 22, START));
     EXPECT_MISUSE("7", greedy_decode(m, high, NULL, 5, START));
     EXPECT_MISUSE("99", greedy_decode(m, one, NULL, 5, 99));
     EXPECT_MISUSE("-1", beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
     EXPECT_MISUSE("in greedy_decode called at tests/test_decode.c", greedy_decode(m, high, NULL, 5, START));
-    EXPECT_MISUSE("in beam_search called at tests/test_decode.c", beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
+    EXPECT_MISUSE("in beam_search called at tests/test_decode.c",
+                  beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
     ag_end(s);
     nn_free(m);
 }

@@ -6,7 +6,7 @@
 
 #pragma GCC visibility push(default)
 
-/* ---- Batch -------------------------------------------------------------------------------------------------------- */
+/* ---- Batch ------------------------------------------------------------------------------------------------------- */
 
 /* A batch of sentences with its masks. The decoder reads tgt (all but the last token) and is to say tgt_y (all but the
  * first). The tensors belong to the scope in which batch_new was called. */
@@ -19,7 +19,7 @@ typedef struct {
 Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
 #define batch_new(...) batch_new_at(AG_HERE, __VA_ARGS__)
 
-/* ---- loss and learning rate --------------------------------------------------------------------------------------- */
+/* ---- loss and learning rate -------------------------------------------------------------------------------------- */
 
 /* Summed KL divergence between log-probabilities x (N,V) and targets (N) that are smoothed: 1-s on the target, s/(V-2)
  * elsewhere, nothing at padding_idx; s = 0 is the summed negative log-likelihood. */
@@ -33,7 +33,7 @@ Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *ta
 /* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (5.3). */
 double rate(int64_t step, int64_t model_size, double factor, int64_t warmup);
 
-/* ---- a training epoch --------------------------------------------------------------------------------------------- */
+/* ---- a training epoch -------------------------------------------------------------------------------------------- */
 
 /* Gives the next batch, made in the current scope; false at the end of the epoch. */
 typedef bool NextBatch(void *source, Batch *batch);
@@ -53,13 +53,14 @@ typedef struct {
 } EpochOptions;
 /* Runs through all batches; with an optimizer, takes a step after every accum_iter of them (and one for the rest) with
  * the sum of their gradients divided by the number of their tokens. Returns the loss per token. */
-double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options, TrainState *state);
+double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options,
+                    TrainState *state);
 #define run_epoch(...) run_epoch_at(AG_HERE, __VA_ARGS__)
 
 /* model's weights become the mean of those in the files. False with ag_error() on a bad file. */
 bool average_checkpoints(void *model, const char *const *paths, int n);
 
-/* ---- decoding ----------------------------------------------------------------------------------------------------- */
+/* ---- decoding ---------------------------------------------------------------------------------------------------- */
 
 /* The likeliest token each time: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol. */
 Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);

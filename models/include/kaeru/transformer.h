@@ -1,8 +1,8 @@
-/* transformer.h: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), class for class as in the Annotated
- * Transformer (Harvard NLP, 2022). Read models/transformer.c beside the notebook.
+/* transformer.h: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), class for class as in the
+ * Annotated Transformer (Harvard NLP, 2022). Read models/transformer.c beside the notebook.
  *
- * Shapes: B batch, S source time, T target time, D = d_model, V vocabulary. Ids are AG_INT; masks are AG_BOOL, true = may
- * be seen. */
+ * Shapes: B batch, S source time, T target time, D = d_model, V vocabulary. Ids are AG_INT; masks are AG_BOOL,
+ * true = may be seen. */
 #ifndef KAERU_TRANSFORMER_H
 #define KAERU_TRANSFORMER_H
 
@@ -26,7 +26,7 @@ typedef struct {
 } TransformerOptions;
 TransformerOptions transformer_defaults(void);
 
-/* ---- the parts ---------------------------------------------------------------------------------------------------- */
+/* ---- the parts --------------------------------------------------------------------------------------------------- */
 
 /* Linear and log-softmax: (..,D) -> (..,V) log-probabilities. */
 typedef struct { Module module; Linear *proj; } Generator;
@@ -65,13 +65,14 @@ typedef struct {
 } DecoderLayer;
 DecoderLayer *decoder_layer_new(const TransformerOptions *o);
 /* The cache may be NULL; layer i uses its entries 2i (self-attention) and 2i+1 (source attention). */
-Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache, int i);
+Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
+                        int i);
 
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Decoder;
 Decoder *decoder_new(const TransformerOptions *o);
 Tensor *(decoder)(Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache);
 
-/* ---- the model ---------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     Module module;
@@ -99,7 +100,7 @@ void transformer_keep_weights(EncoderDecoder *m, bool keep);
 /* (1,n,n): position i sees 0..i. */
 Tensor *subsequent_mask(int64_t n);
 
-/* ---- encoder only: predicts masked tokens (Devlin et al. 2018) ---------------------------------------------------- */
+/* ---- encoder only: predicts masked tokens (Devlin et al. 2018) --------------------------------------------------- */
 
 typedef struct { Module module; Encoder *encoder; Sequential *embed; Generator *generator; } EncoderOnly;
 EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions options);
