@@ -16,8 +16,10 @@
 
 enum {
     BLOCK = K_GEMM_BLOCK,
+    TINY = 64, TWO_MIN = 4, TWO_MAX = 10,
     FEW_ROWS = 2 * MR,
-    PANEL = 1024,               /* rows of A packed at once, at most */
+    FEW_COLUMNS = W * 5 / 8,
+    PANEL = 512,               /* rows of A packed at once, at most */
     GROUP = 128,                /* columns of B packed at once */
     DIRECT_COLUMNS = 512,       /* up to so many columns of B, A is read in place, */
     DIRECT_ROWS = 512,          /* up to so many rows of A, B is; */
@@ -80,10 +82,10 @@ INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL
 /* The kernel for the first columns of those `left`, how many vectors it does and how long the last one is. */
 static TileKernel *kernel_for(const KGemm *s, int rows, int64_t left, int *vecs, int *last)
 {
-    *vecs = 1;
-    *last = (int)min(W, left);
+    *vecs = s->tb && W == 16 && s->m >= TWO_MIN && s->m <= TWO_MAX && left > W ? 2 : 1;
+    *last = (int)min(W, left - (*vecs - 1) * W);
     if (s->tb)
-        return by_columns[rows - 1];
+        return by_columns[rows - 1][*vecs - 1];
     if (left < W)
         return by_rows_cut[rows - 1];
     if (s->m <= WIDE_ROWS && left >= wide_vecs[rows - 1] * W) {
@@ -94,11 +96,24 @@ static TileKernel *kernel_for(const KGemm *s, int rows, int64_t left, int *vecs,
     return read_once[rows - 1][*vecs - 1];
 }
 
+/* A tile with all of its k. Where there is no k, it is zeros. */
+static void multiply_tile(TileKernel *kernel, Tile *t, const KGemm *s, const float *a, const float *b)
+{
+    int64_t p = 0;
+    do {
+        t->k = min(BLOCK, s->k - p);
+        t->a = a + p * t->a_k;
+        t->b = b + p * (s->tb ? 1 : s->ldb);
+        kernel(t);
+        t->add = true;
+        p += BLOCK;
+    } while (p < s->k);
+}
+
 /* Reads A and B in place, and B from the first column to the last: the most that memory can give. */
 static void multiply_few_rows(const KGemm *s, float *c, const float *a, const float *b)
 {
     Tile t = { .a_row = s->ta ? 1 : s->lda, .a_k = s->ta ? s->lda : 1, .ldb = s->ldb, .ldc = s->ldc };
-    const int64_t b_column = s->tb ? s->ldb : 1, b_k = s->tb ? 1 : s->ldb;
     const Cut cut = cut_rows(s->m);
     for (int64_t j = 0, columns = 0; j < s->n; j += columns) {
         for (int64_t i = 0, tile = 0; tile < cut.tiles; tile++) {
@@ -108,19 +123,51 @@ static void multiply_few_rows(const KGemm *s, float *c, const float *a, const fl
             columns = (vecs - 1) * W + t.last;
             t.c = c + i * s->ldc + j;
             t.add = s->add;
-            int64_t p = 0;
-            do {                                    /* once even if k is 0 */
-                t.k = min(BLOCK, s->k - p);
-                t.a = a + i * t.a_row + p * t.a_k;
-                t.b = b + j * b_column + p * b_k;
-                kernel(&t);
-                t.add = true;
-                p += BLOCK;
-            } while (p < s->k);
+            multiply_tile(kernel, &t, s, a + i * t.a_row, b + j * (s->tb ? s->ldb : 1));
             i += rows;
         }
         if (has_finish(s))
             finish(s, s->m, columns, c + j, shift(s->bias, j), shift_out(s->pre, j));
+    }
+}
+
+/* ---- few columns ------------------------------------------------------------------------------------------------- */
+
+/* The product whose result is the transpose. */
+static KGemm transposed(KGemm s)
+{
+    KGemm t = s;
+    t.ta = !s.tb, t.lda = s.ldb, t.step_a = s.step_b;
+    t.tb = !s.ta, t.ldb = s.lda, t.step_b = s.step_a;
+    t.m = s.n, t.n = s.m;
+    return t;
+}
+
+/* Few columns would leave most lanes of a vector idle. So the transpose is computed, whose rows they are, a strip at a
+ * time. */
+static void multiply_few_columns(const KGemm *s, float *c, const float *a, const float *b)
+{
+    _Alignas(64) float strip[MR * NV * W];
+    const KGemm flipped = transposed(*s);
+    Tile t = { .a_row = s->tb ? s->ldb : 1, .a_k = s->tb ? 1 : s->ldb, .ldb = s->lda, .c = strip };
+    for (int64_t i = 0, rows; i < s->m; i += rows) {
+        int vecs;
+        TileKernel *kernel = kernel_for(&flipped, (int)s->n, s->m - i, &vecs, &t.last);
+        rows = (vecs - 1) * W + t.last;
+        t.ldc = vecs * W;
+        t.add = s->add;
+        float *c_rows = c + i * s->ldc;
+        for (int64_t j = 0; s->add && j < rows; j += W)
+            pack_transposed(strip + j, t.ldc, c_rows + j * s->ldc, s->ldc, min(W, rows - j), s->n);
+        multiply_tile(kernel, &t, &flipped, b, a + i * (s->ta ? 1 : s->lda));
+        for (int64_t j = 0; j < rows; j += 4) {
+            vf row[4];
+            load_4_columns(row, strip + j, t.ldc, s->n);
+            for (int64_t q = 0; q < 4 && j + q < rows; q++)
+                vstore_n(c_rows + (j + q) * s->ldc, row[q], s->n);
+        }
+        if (has_finish(s))
+            finish(s, rows, s->n, c_rows, s->bias, shift_out(s->pre, i * s->ldc));
     }
 }
 
@@ -221,10 +268,10 @@ __attribute__((noinline)) static void multiply_without_memory(const KGemm *s, fl
     multiply_by(&(Plan){ NULL, sliver, NR, false, true }, s, c, a, b);
 }
 
-static void multiply(const KGemm *s, float *c, const float *a, const float *b)
+static void multiply_most_columns(const KGemm *s, float *c, const float *a, const float *b)
 {
     enum { PANEL_FLOATS = PANEL * BLOCK + 64, GROUP_FLOATS = GROUP * BLOCK };
-    if (s->m <= FEW_ROWS) {
+    if (s->m <= (s->tb ? MR : FEW_ROWS)) {
         multiply_few_rows(s, c, a, b);
         return;
     }
@@ -240,6 +287,31 @@ static void multiply(const KGemm *s, float *c, const float *a, const float *b)
         plan.panel = plan.group + GROUP_FLOATS;
     }
     multiply_by(&plan, s, c, a, b);
+}
+
+/* Columns j.. of a product, n of them. */
+static KGemm columns_of(const KGemm *s, int64_t j, int64_t n)
+{
+    KGemm part = *s;
+    part.n = n;
+    part.bias = shift(s->bias, j);
+    part.pre = shift_out(s->pre, j);
+    return part;
+}
+
+static void multiply(const KGemm *s, float *c, const float *a, const float *b)
+{
+    const int64_t rest = s->n % W, whole = s->n - rest;
+    if (rest == 0 || rest > FEW_COLUMNS || s->m < W) {
+        multiply_most_columns(s, c, a, b);
+        return;
+    }
+    KGemm part = columns_of(s, whole, rest);
+    multiply_few_columns(&part, c + whole, a, b + whole * (s->tb ? s->ldb : 1));
+    if (whole > 0) {
+        part = columns_of(s, 0, whole);
+        multiply_most_columns(&part, c, a, b);
+    }
 }
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
@@ -302,31 +374,24 @@ static void multiply_batch(const KGemm *s, float *c, const float *a, const float
                multiply_rectangles, &job);
 }
 
-/* A single column is a row of the transposed product. */
-static KGemm transposed(KGemm s)
+/* Whether the product is so small that deciding how to do it would take longer. */
+static bool is_tiny(const KGemm *s)
 {
-    KGemm t = s;
-    t.ta = !s.tb, t.lda = s.ldb, t.step_a = s.step_b;
-    t.tb = !s.ta, t.ldb = s.lda, t.step_b = s.step_a;
-    t.m = s.n, t.n = s.m;
-    return t;
+    return s->batch == 1 && s->m > 0 && s->m < W && s->n > 0 && s->n <= TINY && s->k > 0 && s->k <= TINY;
 }
 
 void PATH(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
 {
+    if (is_tiny(shape)) {
+        multiply_few_rows(shape, c, a, b);
+        return;
+    }
     KGemm s = *shape;
     if (s.batch <= 0 || s.m <= 0 || s.n <= 0 || (s.k <= 0 && s.add))
         return;
     if (s.batch > 1 && s.step_b == 0 && !s.ta && s.step_a == s.m * s.lda && s.step_c == s.m * s.ldc) {
         s.m *= s.batch;                             /* one tall matrix */
         s.batch = 1;
-    }
-    const bool column = s.n == 1 && s.ldc == 1 && !s.bias;
-    if (column) {
-        const real *other = a;
-        a = b;
-        b = other;
-        s = transposed(s);
     }
     if (s.step_c != 0 || s.batch == 1) {
         multiply_batch(&s, c, a, b);

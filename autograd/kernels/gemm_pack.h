@@ -19,9 +19,7 @@ INLINE Cut cut_rows(int64_t m)
 
 INLINE int rows_of(Cut cut, int tile) { return cut.base + (tile < cut.longer); }
 
-/* to[p * step + i] = from[i * ld + p], i < rows <= W. Writes whole vectors: what is behind `rows` is for the next p to
- * write over, so the buffer must be W longer than it seems. */
-INLINE void pack_transposed(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
+INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
 {
     int64_t p = 0;
     for (; p + 4 <= k; p += 4) {
@@ -32,6 +30,16 @@ INLINE void pack_transposed(float *to, int64_t step, const float *from, int64_t 
     }
     for (; p < k; p++)
         vstore(to + p * step, load_column(from + p, ld, rows));
+}
+
+/* to[p * step + i] = from[i * ld + p], i < rows. Writes whole vectors: what is behind `rows` is for the next p to write
+ * over, so the buffer must be W longer than it seems. More rows than W count as W. */
+static void pack_transposed(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
+{
+    if (rows >= W)
+        pack_transposed_rows(to, step, from, ld, W, k);
+    else
+        pack_transposed_rows(to, step, from, ld, rows, k);
 }
 
 /* to[t * rows * k + p * rows + i] = from[p * ld + t * rows + i], t < count, i < rows <= W. Writes whole vectors, too. */
@@ -60,8 +68,9 @@ static void pack_a(float *to, const KGemm *s, const float *a, int64_t m, int64_t
             pack_across(to, a, s->lda, rows, count, k);
             a += count * rows;
         } else {
-            pack_transposed(to, rows, a, s->lda, rows, k);
+            pack_transposed(to, rows, a, s->lda, m, k);    /* of the next tile's rows, too: faster than to stop */
             a += rows * s->lda;
+            m -= rows;
         }
         to += count * rows * k;
     }
@@ -74,7 +83,7 @@ static void pack_b(float *to, const KGemm *s, const float *b, int64_t n, int64_t
         for (int64_t j = 0; j < n; j += W) {
             const int64_t inside = j % NR, left = n - (j - inside);
             const int64_t width = left < NR ? (left + W - 1) / W * W : NR;
-            pack_transposed(to + (j - inside) * k + inside, width, b + j * s->ldb, s->ldb, n - j < W ? n - j : W, k);
+            pack_transposed(to + (j - inside) * k + inside, width, b + j * s->ldb, s->ldb, n - j, k);
         }
         return;
     }

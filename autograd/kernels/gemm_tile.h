@@ -62,12 +62,22 @@ INLINE void put(float *p, vf x, int64_t n)
         vstore_n(p, x, n);
 }
 
+/* Keeps the compiler from working out an address in advance, of which it would then run out of registers. */
+#define HIDE(pointer) __asm__("" : "+r"(pointer))
+
 /* Four columns of W rows of an array, transposed: out[q] holds column q. Rows beyond `rows` repeat the last one. */
 INLINE void load_4_columns(vf out[4], const float *from, int64_t ld, int64_t rows)
 {
-#define QUAD(i) (from + ((i) < rows ? (i) : rows - 1) * ld)
+    const float *group[W / 4];
+    WRITE_OUT
+    for (int g = 0; g < W / 4; g++) {
+        group[g] = from + 4 * g * ld;
+        HIDE(group[g]);
+    }
+#define QUAD(i) (rows >= W ? group[(i) / 4] + (i) % 4 * ld : from + ((i) < rows ? (i) : rows - 1) * ld)
 #if defined(__SSE__)
     vf in[4];
+    WRITE_OUT
     for (int i = 0; i < 4; i++) {
         __m128 quad = _mm_loadu_ps(QUAD(i));
 #if defined(__AVX512F__)
@@ -75,19 +85,15 @@ INLINE void load_4_columns(vf out[4], const float *from, int64_t ld, int64_t row
         four = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(4 + i)), 1);
         four = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(8 + i)), 2);
         in[i] = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(12 + i)), 3);
-#elif defined(__AVX2__)
-        in[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(quad), _mm_loadu_ps(QUAD(4 + i)), 1);
-#else
-        in[i] = quad;
-#endif
-    }
-#if defined(__AVX512F__)
 #define SHUFFLE(how) _mm512_##how
 #elif defined(__AVX2__)
+        in[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(quad), _mm_loadu_ps(QUAD(4 + i)), 1);
 #define SHUFFLE(how) _mm256_##how
 #else
+        in[i] = quad;
 #define SHUFFLE(how) _mm_##how
 #endif
+    }
     vf low01 = SHUFFLE(unpacklo_ps)(in[0], in[1]), low23 = SHUFFLE(unpacklo_ps)(in[2], in[3]);
     vf high01 = SHUFFLE(unpackhi_ps)(in[0], in[1]), high23 = SHUFFLE(unpackhi_ps)(in[2], in[3]);
     out[0] = SHUFFLE(shuffle_ps)(low01, low23, 0x44);
@@ -155,25 +161,33 @@ INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_
 #undef STEP
 }
 
-/* The same with B transposed, one vector of columns. While they are in hand, the next W columns are on their way: with
- * few rows this runs at the speed of the memory. */
-INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int64_t a_row, int64_t a_k)
+/* The same with B transposed; the last vector has `last` columns. While its columns are in hand, the next ones are on their
+ * way: with few rows this runs at the speed of the memory. */
+INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t last, int64_t a_row, int64_t a_k)
 {
     const float *a = t->a, *b = t->b;
-    const int64_t k = t->k;
+    const int64_t k = t->k, ldb = t->ldb;
     int64_t p = 0;
     for (; p + 4 <= k; p += 4) {
         if (p % 16 == 0)
-            for (int i = 0; i < W; i++)
-                __builtin_prefetch(b + (W + i) * t->ldb + p, 0, 2);
-        vf column[4];
-        load_4_columns(column, b + p, t->ldb, t->last);
-        for (int q = 0; q < 4; q++, a += a_k)
-            multiply_step(sum, rows, 1, a, a_row, &column[q]);
+            for (int j = 0; j < vecs * W; j++)
+                __builtin_prefetch(b + (vecs * W + j) * ldb + p, 0, 2);
+        vf column[2][4];
+        WRITE_OUT
+        for (int j = 0; j < vecs; j++)
+            load_4_columns(column[j], b + j * W * ldb + p, ldb, j < vecs - 1 ? W : last);
+        WRITE_OUT
+        for (int q = 0; q < 4; q++, a += a_k) {
+            vf row[2] = { column[0][q], column[vecs - 1][q] };
+            multiply_step(sum, rows, vecs, a, a_row, row);
+        }
     }
     for (; p < k; p++, a += a_k) {
-        vf column = load_column(b + p, t->ldb, t->last);
-        multiply_step(sum, rows, 1, a, a_row, &column);
+        vf row[2];
+        WRITE_OUT
+        for (int j = 0; j < vecs; j++)
+            row[j] = load_column(b + j * W * ldb + p, ldb, j < vecs - 1 ? W : last);
+        multiply_step(sum, rows, vecs, a, a_row, row);
     }
 }
 
@@ -207,8 +221,10 @@ INLINE void tile(const Tile *t, int rows, int vecs, FormA form_a, FormB form_b)
             if (add)
                 __builtin_prefetch(c + i * ldc + j * W, 0, 2);
         }
-    if (form_b == B_COLUMNS)
-        multiply_columns(sum, t, rows, a_row, a_k);
+    if (form_b == B_COLUMNS && last == W)
+        multiply_columns(sum, t, rows, vecs, W, a_row, a_k);
+    else if (form_b == B_COLUMNS)
+        multiply_columns(sum, t, rows, vecs, last, a_row, a_k);
     else
         multiply_rows(sum, t, rows, vecs, a_row, a_k, form_b);
     if (add)
@@ -231,7 +247,8 @@ INLINE void tile(const Tile *t, int rows, int vecs, FormA form_a, FormB form_b)
     EACH_WIDTH(KERNELS_OF_SIZE, rows)                           \
     EACH_WIDTH(KERNELS_READ_ONCE, rows)                         \
     KERNEL_OF(rows_cut, rows, 1, A_ANY, B_ROWS_CUT)             \
-    KERNEL_OF(columns, rows, 1, A_ANY, B_COLUMNS)
+    KERNEL_OF(columns, rows, 1, A_ANY, B_COLUMNS)               \
+    KERNEL_OF(columns, rows, 2, A_ANY, B_COLUMNS)
 #define KERNELS_READ_ONCE(rows, vecs) KERNEL_OF(read_once, rows, vecs, A_ANY, B_ROWS_ONCE)
 EACH_HEIGHT(KERNELS_OF_HEIGHT)
 
@@ -239,7 +256,7 @@ EACH_HEIGHT(KERNELS_OF_HEIGHT)
 enum { WIDE_ROWS = 3 };
 static const int wide_vecs[WIDE_ROWS] = { W == 16 ? 16 : 8, W == 8 ? 4 : 8, W == 16 ? 8 : 4 };
 #if defined(__AVX512F__)
-KERNEL_OF(read_once, 1, 16, A_ANY, B_ROWS_ONCE)
+KERNEL_OF(read_once, 1, 16, A_ANY, B_ROWS)
 KERNEL_OF(read_once, 2, 8, A_ANY, B_ROWS_ONCE)
 KERNEL_OF(read_once, 3, 8, A_ANY, B_ROWS_ONCE)
 static TileKernel *const wide[WIDE_ROWS] = { read_once_1x16, read_once_2x8, read_once_3x8 };
@@ -267,7 +284,7 @@ static TileKernel *const by_rows[2][MR][NV] = { { EACH_HEIGHT(BY_COLUMNS) }, { E
 static TileKernel *const read_once[MR][NV] = { EACH_HEIGHT(READ_ONCE) };
 #define CUT(rows) rows_cut_##rows##x1,
 static TileKernel *const by_rows_cut[MR] = { EACH_HEIGHT(CUT) };
-#define TRANSPOSED(rows) columns_##rows##x1,
-static TileKernel *const by_columns[MR] = { EACH_HEIGHT(TRANSPOSED) };
+#define TRANSPOSED(rows) { columns_##rows##x1, columns_##rows##x2 },
+static TileKernel *const by_columns[MR][2] = { EACH_HEIGHT(TRANSPOSED) };
 
 #endif

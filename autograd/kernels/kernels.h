@@ -155,7 +155,7 @@ typedef enum { K_ACT_NONE, K_ACT_RELU, K_ACT_GELU, K_ACT_GELU_ERF } KActivation;
  * receives the values before the activation; act applied. add excludes bias and act.
  * C[i][j] is a sum of blocks of K_GEMM_BLOCK products in the order of k: within a block one chain of fused
  * multiply-adds from 0, the blocks added in order, a former C first. */
-#define K_GEMM_BLOCK 256
+#define K_GEMM_BLOCK 512
 typedef struct {
     bool ta, tb, add;
     int64_t m, n, k, lda, ldb, ldc;
