@@ -88,7 +88,7 @@ typedef enum { K_EQ, K_NE, K_LT, K_LE, K_GT, K_GE } KCompare;
 void k_compare(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b);
 
 /* dst[walk by a] = (or +=) src[walk by b]: permute, slice, concatenate, expand and, with the roles changed, their
- * backward. With add, a destination stride of 0 sums in the order of the walk; without, no two items of the walk may
+ * backward. With add, a destination stride of 0 sums, in an order that the shape fixes; without, no two items of the walk may
  * share a destination. size: bytes an element (1 or 4, and 8 in the double build); adding is for reals alone. */
 void k_copy(const KWalk *walk, void *dst, const void *src, size_t size);
 void k_copy_add(const KWalk *walk, real *dst, const real *src);
@@ -118,13 +118,14 @@ void k_difference(int64_t n, real *y, const real *a, const real *b, real s, bool
 
 /* ---- rows: x is (rows, n) ---------------------------------------------------------------------------------------- */
 
-/* y may be x. A row that is -infinity throughout gives zeros (softmax). */
+/* y may be x. A row that is -infinity throughout gives zeros (log_softmax: -infinity). */
 void k_softmax(int64_t rows, int64_t n, real *y, const real *x);
 void k_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add);
 void k_log_softmax(int64_t rows, int64_t n, real *y, const real *x);
 void k_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add);
 
-/* y = gamma (x - mean) * rstd + beta. gamma, beta: (n) or NULL. mean, rstd (rows) are written for backward.
+/* y = gamma (x - mean) * rstd + beta. gamma, beta: (n) or NULL. mean, rstd (rows) are written for backward. Where the
+ * deviation and eps are both 0, so is rstd, and y is beta.
  * rstd = 1/sqrt(var + eps) with eps_inside, else 1/(sqrt(var) + eps); var divides by n, or by n-1 when unbiased. */
 typedef struct { double eps; bool eps_inside, unbiased; } KNorm;
 void k_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
