@@ -58,7 +58,9 @@ void system_free(void *p)
 void *ag_alloc_at(Site at, size_t n, size_t size)
 {
     context()->memory.system_calls++;
-    void *p = calloc(n ? n : 1, size ? size : 1);
+    size_t bytes;
+    bool countable = !__builtin_mul_overflow(n ? n : 1, size ? size : 1, &bytes) && bytes <= PTRDIFF_MAX;
+    void *p = countable ? calloc(1, bytes) : NULL;
     if (!p) ag_misuse(at, "memory", "no memory for %zu items of %zu bytes", n, size);
     return p;
 }

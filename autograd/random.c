@@ -71,14 +71,16 @@ void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
     }
 }
 
-static void fill_uniform(Tensor *t, double low, double high)
+static void fill_uniform(Site at, const char *what, Tensor *t, double low, double high)
 {
+    if (!(low <= high)) ag_misuse(at, what, "low %g is above high %g", low, high);
     AgRandom r = take(t->numel);
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
 }
 
-static void fill_normal(Tensor *t, double mean, double deviation)
+static void fill_normal(Site at, const char *what, Tensor *t, double mean, double deviation)
 {
+    if (!(deviation >= 0)) ag_misuse(at, what, "deviation is %g, expected 0 or more", deviation);
     AgRandom r = take(t->numel);
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
 }
@@ -86,14 +88,14 @@ static void fill_normal(Tensor *t, double mean, double deviation)
 Tensor *tensor_uniform_at(Site at, Shape shape, double low, double high)
 {
     Tensor *t = tensor_new(at, "tensor_uniform", &shape, AG_REAL);
-    fill_uniform(t, low, high);
+    fill_uniform(at, "tensor_uniform", t, low, high);
     return t;
 }
 
 Tensor *tensor_normal_at(Site at, Shape shape, double mean, double deviation)
 {
     Tensor *t = tensor_new(at, "tensor_normal", &shape, AG_REAL);
-    fill_normal(t, mean, deviation);
+    fill_normal(at, "tensor_normal", t, mean, deviation);
     return t;
 }
 
@@ -114,13 +116,13 @@ static void check_written(Site at, const char *what, const Tensor *w)
 void ag_fill_uniform_at(Site at, Tensor *w, double low, double high)
 {
     check_written(at, "ag_fill_uniform", w);
-    fill_uniform(w, low, high);
+    fill_uniform(at, "ag_fill_uniform", w, low, high);
 }
 
 void ag_fill_normal_at(Site at, Tensor *w, double mean, double deviation)
 {
     check_written(at, "ag_fill_normal", w);
-    fill_normal(w, mean, deviation);
+    fill_normal(at, "ag_fill_normal", w, mean, deviation);
 }
 
 void ag_fill_at(Site at, Tensor *w, double value)

@@ -152,15 +152,17 @@ int64_t lm_data_tokens(const LmData *d, LmPart part)
     return d->count[part];
 }
 
-bool lm_data_fits(const LmData *d, const GPT *m)
+bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
 {
-    int64_t window = m->options.context + 1;
+    int64_t context = m->options.context, window = (length > 0 ? length : context) + 1;
+    if (length > context)
+        return ag_refuse("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length, context);
     if (tokenizer_size(d->tokenizer) > m->options.vocab)
         return ag_refuse("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
                          (int)tokenizer_size(d->tokenizer), m->options.vocab);
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_refuse("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
-                         " (one more than the context) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
+                         " (one more than a window) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
     return true;
 }
 
@@ -205,7 +207,7 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     return total;
 }
 
-double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t tokens, int64_t *counted)
+double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
     nn_eval(m);
     Cursor c = { .place = d->begin[LM_HELD_OUT] };
@@ -214,7 +216,7 @@ double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t tokens, int64
     int64_t total = 0, n = 1;
     while (n > 0 && (tokens <= 0 || total < tokens)) {
         Scope s = ag_begin(AG_NO_GRAD);
-        Shape shape = SHAPE(batch, m->options.context);
+        Shape shape = SHAPE(batch, length > 0 ? length : m->options.context);
         Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
         n = next_windows(d, &c, ids, targets);
         if (n > 0) sum += tensor_item(ag_cross_entropy(gpt(m, ids), targets, AG_SUM, NO_TARGET, 0));

@@ -13,6 +13,7 @@ static const Field fields[] = {
     { "train.steps",           FIELD_WHOLE, offsetof(LmOptions, steps), 0, MOST, false },
     { "train.batch",           FIELD_WHOLE, offsetof(LmOptions, batch), 1, 1 << 24, false },
     { "train.accumulate",      FIELD_WHOLE, offsetof(LmOptions, accumulate), 1, 1 << 24, false },
+    { "train.window",          FIELD_WHOLE, offsetof(LmOptions, window), 0, 1 << 30, false },
     { "train.warmup",          FIELD_WHOLE, offsetof(LmOptions, warmup), 0, MOST, false },
     { "train.lr",              FIELD_REAL,  offsetof(LmOptions, lr), 0, 1000, false },
     { "train.lr_min",          FIELD_REAL,  offsetof(LmOptions, lr_min), 0, 1000, false },

@@ -22,12 +22,17 @@ static Optimizer *optimizer_new(const LmTraining *t)
 
 /* ---- one step ------------------------------------------------------------------------------------------------------ */
 
+int64_t lm_window(const LmTraining *t)
+{
+    return t->options.window > 0 ? t->options.window : t->model->options.context;
+}
+
 /* Adds a batch's gradients, as a part of the mean of all batches of this step; returns its part of the loss. */
 static double learn_batch(const LmTraining *t)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
-    lm_data_draw(t->data, t->options.batch, t->model->options.context, &ids, &targets);
+    lm_data_draw(t->data, t->options.batch, lm_window(t), &ids, &targets);
     Tensor *loss = ag_scale(gpt_loss(t->model, ids, targets), 1 / (double)t->options.accumulate, 0);
     ag_backward(loss);
     double value = tensor_item(loss);
@@ -67,7 +72,7 @@ static bool save(LmTraining *t, Optimizer *optimizer, bool is_best)
 static bool evaluate(LmTraining *t, Optimizer *optimizer, double train_loss)
 {
     t->train_loss = train_loss;
-    t->valid_loss = lm_evaluate(t->model, t->data, t->options.batch, t->options.evaluate_tokens, NULL);
+    t->valid_loss = lm_evaluate(t->model, t->data, t->options.batch, lm_window(t), t->options.evaluate_tokens, NULL);
     bool is_best = t->valid_loss < t->best_loss;
     if (is_best) t->best_loss = t->valid_loss;
     if (!save(t, optimizer, is_best)) return false;
@@ -112,7 +117,7 @@ static bool run(LmTraining *t, Optimizer *optimizer)
 
 bool lm_train(LmTraining *t, bool resume)
 {
-    if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model)) return false;
+    if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
     if (resume && !t->last) ag_misuse(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
     Optimizer *optimizer = optimizer_new(t);
     t->step = 0;

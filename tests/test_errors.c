@@ -85,6 +85,9 @@ START_TEST(making)
     SAYS("tensor_arange: from 0 to 1e+300 by 1 has no end", tensor_arange(0, 1e300, 1));
     SAYS("tensor_arange: from 0 to nan by 1 has no end", tensor_arange(0, (double)NAN, 1));
     SAYS("tensor_from: values is NULL; tensor_zeros makes zeros", tensor_from(SHAPE(2), NULL));
+    SAYS("tensor_uniform: low 1 is above high 0", tensor_uniform(SHAPE(2), 1, 0));
+    SAYS("tensor_normal: deviation is -1, expected 0 or more", tensor_normal(SHAPE(2), 0, -1));
+    SAYS("ag_fill_normal: deviation is nan, expected 0 or more", ag_fill_normal(ones(1, 1), 0, (double)NAN));
     SAYS("tensor_randint: low 3 is not below high 3", tensor_randint(SHAPE(2), 3, 3));
     SAYS("ag_random_below: n is 0, expected 1 or more", ag_random_below(0));
     SAYS("ag_random_permutation: n is -1, expected an int32_t of 0 or more", ag_random_permutation(-1, NULL));

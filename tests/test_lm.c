@@ -292,15 +292,17 @@ START_TEST(texts_that_do_not_fit_are_refused)
     LmData *d = opened("short", &t);
     GPTOptions o = { .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 14, .eps = 1e-5 };
     GPT *m = gpt_new(o);
-    expect_refused(lm_data_fits(d, m), "14 tokens to learn from and 2 held out are too few: expected 15 (one more than");
+    expect_refused(lm_data_fits(d, m, 0), "14 tokens to learn from and 2 held out are too few: expected 15 (one more than");
+    expect_refused(lm_data_fits(d, m, 15), "windows of 15 tokens are longer than the model's context of 14");
+    expect_done(lm_data_fits(d, m, 13));
     nn_free(m);
     o.context = 13;
     m = gpt_new(o);
-    expect_done(lm_data_fits(d, m));
+    expect_done(lm_data_fits(d, m, 0));
     nn_free(m);
     o.vocab = 7;
     m = gpt_new(o);
-    expect_refused(lm_data_fits(d, m), "its vocabulary has 8 tokens, the model's only 7");
+    expect_refused(lm_data_fits(d, m, 0), "its vocabulary has 8 tokens, the model's only 7");
     nn_free(m);
     lm_data_close(d);
     folder_write("empty", "", 0);
@@ -319,10 +321,10 @@ START_TEST(evaluation_sees_each_held_out_token_once)
     int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 8, .vocab = tokenizer_size(&t), .context = 7,
                                    .dropout = 0.5, .eps = 1e-5 });
-    double loss = lm_evaluate(m, d, 3, 0, &counted);
+    double loss = lm_evaluate(m, d, 3, 0, 0, &counted);
     ck_assert_int_eq(counted, held_out - 1);
     for (int64_t batch = 1; batch < 50; batch += 16)
-        ck_assert_double_eq_tol(lm_evaluate(m, d, batch, 0, NULL), loss, 1e-6);
+        ck_assert_double_eq_tol(lm_evaluate(m, d, batch, 7, 0, NULL), loss, 1e-6);
 
     /* window by window */
     size_t n;
@@ -336,7 +338,7 @@ START_TEST(evaluation_sees_each_held_out_token_once)
         ag_end(s);
     }
     ck_assert_double_eq_tol(loss, sum / (double)(held_out - 1), 1e-6);
-    lm_evaluate(m, d, 2, 30, &counted);
+    lm_evaluate(m, d, 2, 0, 30, &counted);
     ck_assert(counted >= 30 && counted < 30 + 2 * 7);
     ag_free(ids);
     nn_free(m);
@@ -429,6 +431,7 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
 {
     LmOptions o = few_steps(23);
     o.accumulate = 1 + _i;
+    o.window = _i * 4;
     expect_done(train("straight", o, false, NULL));
     ck_assert_int_eq(WEXITSTATUS(train_apart("broken", o, false, leave_at_13)), 7);
     Settings *s = nn_settings_new();

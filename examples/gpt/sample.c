@@ -4,7 +4,7 @@
 #include "gpt.h"
 
 static const char *prompt, *checkpoint, *weights, *config, *vocab, *merges, *data_path;
-static int64_t tokens = 500, batch = 12;
+static int64_t tokens = 500, batch = 12, window = 0;
 static Sampling how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 };
 
 static Option prompt_option(void) { return option_text("prompt", "TEXT", &prompt, "what to go on from"); }
@@ -83,20 +83,21 @@ int gpt_eval(int argc, char **argv)
     const Option options[] = {
         checkpoint_option(), weights_option(), config_option(), vocab_option(), merges_option(),
         option_text("data", "FILE", &data_path, "text or file of tokens; without: what the checkpoint was trained on"),
+        option_int("window", &window, 0, 1 << 24, "tokens that are looked at together; 0: the model's context"),
         option_int("batch", &batch, 1, 1 << 20, "windows at a time; the result does not depend on it"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "gpt eval",
         "Measures a model, from a checkpoint of gpt train or from GPT-2's files, on the last tenth of a text: the mean of\n"
-        "-log p over all its tokens, in windows as long as the context, and its exponential, the perplexity.", options });
+        "-log p over all its tokens, and its exponential, the perplexity.", options });
     Writer w = open_writer();
     const char *trained_on = nn_settings_get(w.settings, DATA_KEY);
     LmData *data = data_must_open(data_path ? data_path : trained_on, &w.tokenizer);
-    if (!lm_data_fits(data, w.model)) {
+    if (!lm_data_fits(data, w.model, window)) {
         example_fail("%s", ag_error());
     }
     int64_t counted;
-    double loss = lm_evaluate(w.model, data, batch, 0, &counted);
+    double loss = lm_evaluate(w.model, data, batch, window, 0, &counted);
     printf("loss %.4f, perplexity %.3f, over %" PRId64 " tokens held out\n", loss, ag_math_exp(loss), counted);
     lm_data_close(data);
     writer_end(&w);

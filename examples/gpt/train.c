@@ -40,7 +40,7 @@ static void stepped(LmTraining *t, void *arg)
         w->progress = progress_begin("step", o->steps - w->first);
         start_clock(w, w->first);
     }
-    double tokens = (double)((t->step - w->since) * o->batch * o->accumulate * t->model->options.context);
+    double tokens = (double)((t->step - w->since) * o->batch * o->accumulate * lm_window(t));
     double spent = seconds() - w->since_time;
     w->speed = spent > 0 && tokens > 0 ? tokens / spent : 0;
     progress_show(&w->progress, t->step - w->first, "loss %.3f, %.0f tokens/s", t->loss, w->speed);
@@ -210,7 +210,7 @@ static void train(LmTraining *run)
 static void finish(LmTraining *run, const Tokenizer *t)
 {
     int64_t counted;
-    double loss = lm_evaluate(run->model, run->data, how.batch, 0, &counted);
+    double loss = lm_evaluate(run->model, run->data, how.batch, how.window, 0, &counted);
     printf("loss over all %" PRId64 " held-out tokens: %.4f\n", counted, loss);
     if (sample_tokens > 0) {
         printf("\nIt writes:\n");
@@ -235,6 +235,7 @@ int gpt_train(int argc, char **argv)
         option_flag("bias", &size.bias, "biases in linear layers and norms, as GPT-2 has them"),
         option_int("steps", &how.steps, 1, INT64_C(1) << 40, "training steps"),
         option_int("batch", &how.batch, 1, 1 << 20, "windows of the text at a time"),
+        option_int("window", &how.window, 0, 1 << 24, "their tokens; 0: the context"),
         option_int("accumulate", &how.accumulate, 1, 1 << 20, "times as many in a step"),
         option_real("lr", &how.lr, 0, 1000, "learning rate of AdamW at its highest"),
         option_real("lr-min", &how.lr_min, 0, 1000, "at the end"),

@@ -51,15 +51,16 @@ LmData *lm_data_open(const char *path, const Tokenizer *t);
 LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t);
 void lm_data_close(LmData *d);                                      /* NULL is fine */
 int64_t lm_data_tokens(const LmData *d, LmPart part);
-/* Whether both parts are long enough for windows of that length, and the ids within the model's vocabulary. */
-bool lm_data_fits(const LmData *d, const GPT *m);
+/* Whether both parts are long enough for windows of that length (0: the model's context), and the ids are within the model's
+ * vocabulary. */
+bool lm_data_fits(const LmData *d, const GPT *m, int64_t length);
 /* Windows of `length` ids that begin anywhere in the part for training, from this thread's generator, and what follows
  * each id: (B,T) both. */
 void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
-/* Loss per token over the held-out part, cut into windows as long as the model's context, `batch` of them at a time;
- * tokens > 0: no more than about that many. *counted, if not NULL, gets how many they were. The model is in evaluation mode
- * afterwards. */
-double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t tokens, int64_t *counted);
+/* Loss per token over the held-out part, cut into windows of `length` ids (0: the model's context), `batch` of them at a
+ * time; tokens > 0: no more than about that many. *counted, if not NULL, gets how many they were. The model is in
+ * evaluation mode afterwards. */
+double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
 
 /* Writes the ids of a text as a file of tokens, a piece at a time, and how many they are to *count. Its format, all
  * little-endian: "kaerutok", as uint32 the version 1, the size of an id in bytes (2 or 4), the vocabulary's size and 0, as
@@ -69,8 +70,9 @@ bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_p
 /* ---- training ------------------------------------------------------------------------------------------------------ */
 
 typedef struct {
-    int64_t steps, batch;       /* a step learns from `accumulate` batches of `batch` windows of the model's context */
+    int64_t steps, batch;       /* a step learns from `accumulate` times `batch` windows */
     int64_t accumulate;
+    int64_t window;             /* their length; 0: the model's context */
     int64_t warmup;             /* learning rate: up to lr in this many steps, then half a cosine down to lr_min */
     double lr, lr_min, beta1, beta2, weight_decay;      /* AdamW, which decays matrices only */
     double clip;                /* of the gradients' joint norm; 0: none */
@@ -100,6 +102,7 @@ struct LmTraining {
     double train_loss;          /* mean over the steps since the evaluation before */
     double valid_loss, best_loss;       /* at the last evaluation, and the least of all */
 };
+int64_t lm_window(const LmTraining *t);                             /* the windows' length */
 /* Takes all steps. With `resume` it first goes back to the state that is in the checkpoint `last`; whoever was stopped, by
  * a kill too, and resumes, ends with the same bytes as one who was not. False if a checkpoint cannot be read or written,
  * if the data does not fit, or if the loss is no number any more. */
