@@ -1,0 +1,540 @@
+/* test_tensor.c: tensors as arrays: making, reading, broadcasting by NumPy's rules, shape operations on every type, and
+ * what has no gradient. Values are compared with loops over indices that know nothing of strides. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+
+static Scope scope;
+
+static void begin(void)
+{
+    ag_seed(1);
+    scope = ag_begin(AG_NO_GRAD);
+}
+
+static void end(void)
+{
+    ag_end(scope);
+}
+
+static void check_reals(Tensor *t, Shape shape, const double *values)
+{
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    ck_assert_msg(shape_equal(tensor_shape(t), shape), "shape %s, expected %s", shape_text(tensor_shape(t), a),
+                  shape_text(shape, b));
+    for (int64_t i = 0; i < tensor_numel(t); i++)
+        ck_assert_msg(tensor_data(t)[i] == (real)values[i] || (isnan(values[i]) && isnan((double)tensor_data(t)[i])),
+                      "item %d: %.9g, expected %.9g", (int)i, (double)tensor_data(t)[i], values[i]);
+}
+#define CHECK(t, shape, ...) check_reals(t, shape, (double[]){ __VA_ARGS__ })
+
+static void check_ints(Tensor *t, Shape shape, const int32_t *values)
+{
+    ck_assert(shape_equal(tensor_shape(t), shape));
+    ck_assert_int_eq(tensor_dtype(t), AG_INT);
+    for (int64_t i = 0; i < tensor_numel(t); i++) ck_assert_int_eq(tensor_int_data(t)[i], values[i]);
+}
+#define CHECK_INTS(t, shape, ...) check_ints(t, shape, (int32_t[]){ __VA_ARGS__ })
+
+static void check_bools(Tensor *t, Shape shape, const uint8_t *values)
+{
+    ck_assert(shape_equal(tensor_shape(t), shape));
+    ck_assert_int_eq(tensor_dtype(t), AG_BOOL);
+    for (int64_t i = 0; i < tensor_numel(t); i++) ck_assert_int_eq(tensor_bool_data(t)[i], values[i]);
+}
+#define CHECK_BOOLS(t, shape, ...) check_bools(t, shape, (uint8_t[]){ __VA_ARGS__ })
+
+/* ---- making and reading ------------------------------------------------------------------------------------------------ */
+
+START_TEST(making)
+{
+    begin();
+    CHECK(tensor_zeros(SHAPE(2, 2)), SHAPE(2, 2), 0, 0, 0, 0);
+    CHECK(tensor_ones(SHAPE(3)), SHAPE(3), 1, 1, 1);
+    CHECK(tensor_full(SCALAR, -2.5), SCALAR, -2.5);
+    real values[] = { 1, 2, 3, 4 };
+    Tensor *copy = tensor_from(SHAPE(2, 1, 2), values);
+    values[0] = 9;
+    CHECK(copy, SHAPE(2, 1, 2), 1, 2, 3, 4);
+    CHECK_INTS(tensor_ints(SHAPE(2), NULL), SHAPE(2), 0, 0);
+    CHECK_INTS(tensor_ints(SHAPE(2), (int32_t[]){ INT32_MIN, INT32_MAX }), SHAPE(2), INT32_MIN, INT32_MAX);
+    CHECK_BOOLS(tensor_bools(SHAPE(2), NULL), SHAPE(2), 0, 0);
+    CHECK_BOOLS(tensor_bools(SHAPE(3), (uint8_t[]){ 0, 1, 200 }), SHAPE(3), 0, 1, 1);
+    ck_assert_int_eq(tensor_numel(tensor_zeros(SHAPE(3, 0, 5))), 0);
+    ck_assert_ptr_nonnull(tensor_data(tensor_zeros(SHAPE(0))));
+    ck_assert_int_eq(tensor_numel(tensor_from(SHAPE(0), values)), 0);
+    end();
+}
+END_TEST
+
+START_TEST(counting)
+{
+    begin();
+    CHECK(tensor_arange(0, 3, 1), SHAPE(3), 0, 1, 2);
+    CHECK(tensor_arange(1, 2, 0.25), SHAPE(4), 1, 1.25, 1.5, 1.75);
+    CHECK(tensor_arange(0, 1.1, 0.5), SHAPE(3), 0, 0.5, 1);
+    CHECK(tensor_arange(3, 0, -1), SHAPE(3), 3, 2, 1);
+    ck_assert_int_eq(tensor_numel(tensor_arange(3, 0, 1)), 0);
+    ck_assert_int_eq(tensor_numel(tensor_arange(2, 2, 1)), 0);
+    Tensor *many = tensor_arange(0, 1000, 1);
+    ck_assert_int_eq(tensor_numel(many), 1000);
+    ck_assert(tensor_data(many)[999] == 999);
+    end();
+}
+END_TEST
+
+START_TEST(reading)
+{
+    begin();
+    Tensor *t = tensor_zeros(SHAPE(2, 3, 4));
+    ck_assert_int_eq(tensor_ndim(t), 3);
+    ck_assert_int_eq(tensor_numel(t), 24);
+    ck_assert_int_eq(tensor_dtype(t), AG_REAL);
+    ck_assert_int_eq(tensor_dim(t, 0), 2);
+    ck_assert_int_eq(tensor_dim(t, -1), 4);
+    ck_assert_int_eq(tensor_dim(t, -3), 2);
+    ck_assert(tensor_item(tensor_full(SHAPE(1, 1, 1), 7)) == 7);
+    ck_assert(tensor_item(tensor_ints(SCALAR, (int32_t[]){ -5 })) == -5);
+    ck_assert(tensor_item(tensor_bools(SHAPE(1), (uint8_t[]){ 1 })) == 1);
+    Tensor *source = tensor_arange(0, 24, 1);
+    tensor_copy(t, ag_reshape(source, SHAPE(2, 3, 4)));
+    ck_assert(tensor_data(t)[23] == 23);
+    tensor_copy(t, t);
+    tensor_data(t)[5] = -1;
+    ck_assert(tensor_data(source)[5] == 5);
+    end();
+}
+END_TEST
+
+START_TEST(names)
+{
+    begin();
+    Tensor *t = tensor_zeros(SCALAR);
+    ck_assert_str_eq(tensor_get_name(t), "");
+    char name[] = "fc.weight";
+    ck_assert_ptr_eq(tensor_name(t, name), t);
+    name[0] = 'X';
+    ck_assert_str_eq(tensor_get_name(t), "fc.weight");
+    ck_assert_str_eq(tensor_get_name(tensor_name(t, tensor_get_name(t))), "fc.weight");
+    ck_assert_str_eq(tensor_get_name(tensor_name(t, "")), "");
+    end();
+}
+END_TEST
+
+/* ---- broadcasting -------------------------------------------------------------------------------------------------------- */
+
+typedef struct { Shape a, b, y; } Fit;
+static const Fit fits[] = {
+    { { 0, { 0 } }, { 0, { 0 } }, { 0, { 0 } } },
+    { { 1, { 4 } }, { 0, { 0 } }, { 1, { 4 } } },
+    { { 1, { 1 } }, { 1, { 4 } }, { 1, { 4 } } },
+    { { 2, { 2, 3 } }, { 2, { 2, 3 } }, { 2, { 2, 3 } } },
+    { { 2, { 2, 3 } }, { 1, { 3 } }, { 2, { 2, 3 } } },
+    { { 2, { 2, 3 } }, { 2, { 2, 1 } }, { 2, { 2, 3 } } },
+    { { 2, { 4, 1 } }, { 1, { 5 } }, { 2, { 4, 5 } } },
+    { { 3, { 2, 1, 3 } }, { 2, { 4, 1 } }, { 3, { 2, 4, 3 } } },
+    { { 3, { 2, 3, 4 } }, { 3, { 1, 3, 1 } }, { 3, { 2, 3, 4 } } },
+    { { 4, { 1, 3, 1, 2 } }, { 3, { 1, 5, 2 } }, { 4, { 1, 3, 5, 2 } } },
+    { { 4, { 2, 3, 4, 5 } }, { 4, { 2, 1, 4, 1 } }, { 4, { 2, 3, 4, 5 } } },
+    { { 8, { 2, 1, 2, 1, 2, 1, 2, 1 } }, { 8, { 1, 2, 1, 2, 1, 2, 1, 2 } }, { 8, { 2, 2, 2, 2, 2, 2, 2, 2 } } },
+    { { 8, { 1, 1, 1, 1, 1, 1, 1, 1 } }, { 1, { 3 } }, { 8, { 1, 1, 1, 1, 1, 1, 1, 3 } } },
+    { { 2, { 0, 3 } }, { 1, { 3 } }, { 2, { 0, 3 } } },
+    { { 2, { 0, 1 } }, { 2, { 1, 4 } }, { 2, { 0, 4 } } },
+    { { 1, { 0 } }, { 1, { 1 } }, { 1, { 0 } } },
+    { { 3, { 2, 0, 3 } }, { 3, { 2, 1, 1 } }, { 3, { 2, 0, 3 } } },
+    { { 2, { 17, 19 } }, { 2, { 17, 1 } }, { 2, { 17, 19 } } },
+    { { 2, { 130, 70 } }, { 1, { 70 } }, { 2, { 130, 70 } } },
+};
+static const Fit misfits[] = {
+    { { 1, { 2 } }, { 1, { 3 } }, { 0, { 0 } } },
+    { { 2, { 2, 3 } }, { 1, { 2 } }, { 0, { 0 } } },
+    { { 2, { 2, 3 } }, { 2, { 3, 2 } }, { 0, { 0 } } },
+    { { 1, { 0 } }, { 1, { 2 } }, { 0, { 0 } } },
+    { { 3, { 2, 3, 4 } }, { 3, { 2, 2, 4 } }, { 0, { 0 } } },
+};
+enum { N_FITS = sizeof fits / sizeof *fits, N_MISFITS = sizeof misfits / sizeof *misfits };
+
+/* The indices of item i of a shape. */
+static void indices(const Shape *s, int64_t i, int64_t *at)
+{
+    for (int d = s->ndim - 1; d >= 0; d--) {
+        at[d] = i % s->dim[d];
+        i /= s->dim[d];
+    }
+}
+
+/* The item of a tensor of shape `own` that stands at these indices of the broadcast shape. */
+static int64_t item_at(const Shape *own, const Shape *shape, const int64_t *at)
+{
+    int64_t i = 0;
+    for (int d = 0; d < own->ndim; d++) {
+        int64_t index = at[d + shape->ndim - own->ndim];
+        i = i * own->dim[d] + (own->dim[d] == 1 ? 0 : index);
+    }
+    return i;
+}
+
+static double apply(int op, double a, double b)
+{
+    switch (op) {
+    case 0: return a + b;
+    case 1: return a - b;
+    case 2: return a * b;
+    case 3: return a / b;
+    case 4: return a > b ? a : b;
+    default: return a < b ? a : b;
+    }
+}
+
+START_TEST(shapes_broadcast_as_in_numpy)
+{
+    static Tensor *(*const ops[])(Site, Tensor *, Tensor *) = { ag_add_at, ag_sub_at, ag_mul_at, ag_div_at, ag_maximum_at,
+                                                                ag_minimum_at };
+    begin();
+    for (int swap = 0; swap < 2; swap++) {
+        Shape sa = swap ? fits[_i].b : fits[_i].a, sb = swap ? fits[_i].a : fits[_i].b, sy = fits[_i].y;
+        Tensor *a = tensor_normal(sa, 0, 1), *b = tensor_uniform(sb, 0.5, 2);
+        for (int op = 0; op < 6; op++) {
+            Tensor *y = ops[op](AG_HERE, a, b);
+            ck_assert(shape_equal(tensor_shape(y), sy));
+            for (int64_t i = 0; i < tensor_numel(y); i++) {
+                int64_t at[AG_MAX_DIMS];
+                indices(&sy, i, at);
+                double expected = apply(op, (double)tensor_data(a)[item_at(&sa, &sy, at)],
+                                        (double)tensor_data(b)[item_at(&sb, &sy, at)]);
+                ck_assert(tensor_data(y)[i] == (real)expected);
+            }
+        }
+        Tensor *mask = ag_compare(AG_GT, a, b), *ints = ag_compare(AG_LE, tensor_ints(sa, NULL), tensor_ints(sb, NULL));
+        for (int64_t i = 0; i < tensor_numel(mask); i++) {
+            int64_t at[AG_MAX_DIMS];
+            indices(&sy, i, at);
+            bool greater = tensor_data(a)[item_at(&sa, &sy, at)] > tensor_data(b)[item_at(&sb, &sy, at)];
+            ck_assert_int_eq(tensor_bool_data(mask)[i], greater);
+            ck_assert_int_eq(tensor_bool_data(ints)[i], 1);
+        }
+        Tensor *expanded = ag_expand(a, sy), *both = ag_and(ag_compare_scalar(AG_GT, a, 0), ag_compare_scalar(AG_GT, b, 1));
+        for (int64_t i = 0; i < tensor_numel(expanded); i++) {
+            int64_t at[AG_MAX_DIMS];
+            indices(&sy, i, at);
+            real va = tensor_data(a)[item_at(&sa, &sy, at)], vb = tensor_data(b)[item_at(&sb, &sy, at)];
+            ck_assert(tensor_data(expanded)[i] == va);
+            ck_assert_int_eq(tensor_bool_data(both)[i], va > 0 && vb > 1);
+        }
+    }
+    end();
+}
+END_TEST
+
+START_TEST(shapes_that_do_not_fit)
+{
+    Shape a = misfits[_i].a, b = misfits[_i].b;
+    EXPECT_MISUSE("add: shapes ", ag_add(tensor_zeros(a), tensor_zeros(b)));
+    EXPECT_MISUSE("mul: shapes ", ag_mul(tensor_zeros(b), tensor_zeros(a)));
+    EXPECT_MISUSE("compare: shapes ", ag_compare(AG_EQ, tensor_ints(a, NULL), tensor_ints(b, NULL)));
+    EXPECT_MISUSE("and: shapes ", ag_and(tensor_bools(a, NULL), tensor_bools(b, NULL)));
+}
+END_TEST
+
+/* ---- shapes -------------------------------------------------------------------------------------------------------------- */
+
+/* 0, 1, 2, ... in a shape, as each type; item() reads any. Bools hold whether the number is odd. */
+static Tensor *numbered(Shape shape, DType dtype)
+{
+    Tensor *t = dtype == AG_REAL ? tensor_zeros(shape) : dtype == AG_INT ? tensor_ints(shape, NULL) : tensor_bools(shape, NULL);
+    for (int64_t i = 0; i < tensor_numel(t); i++) {
+        if (dtype == AG_REAL) tensor_data(t)[i] = (real)i;
+        else if (dtype == AG_INT) tensor_int_data(t)[i] = (int32_t)i;
+        else tensor_bool_data(t)[i] = i % 2;
+    }
+    return t;
+}
+
+static int item(Tensor *t, int64_t i)
+{
+    DType dtype = tensor_dtype(t);
+    return dtype == AG_REAL ? (int)tensor_data(t)[i] : dtype == AG_INT ? tensor_int_data(t)[i] : tensor_bool_data(t)[i];
+}
+
+static void check_items(Tensor *t, DType dtype, Shape shape, const int *values)
+{
+    ck_assert(shape_equal(tensor_shape(t), shape));
+    ck_assert_int_eq(tensor_dtype(t), dtype);
+    for (int64_t i = 0; i < tensor_numel(t); i++) ck_assert_int_eq(item(t, i), dtype == AG_BOOL ? values[i] % 2 : values[i]);
+}
+#define ITEMS(t, shape, ...) check_items(t, (DType)_i, shape, (int[]){ __VA_ARGS__ })
+
+START_TEST(reshaping)
+{
+    begin();
+    Tensor *t = numbered(SHAPE(2, 3), (DType)_i);
+    ITEMS(ag_reshape(t, SHAPE(3, 2)), SHAPE(3, 2), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_reshape(t, SHAPE(-1)), SHAPE(6), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_reshape(t, SHAPE(1, -1, 1, 3)), SHAPE(1, 2, 1, 3), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_reshape(numbered(SHAPE(1, 1), (DType)_i), SCALAR), SCALAR, 0);
+    ITEMS(ag_reshape(numbered(SCALAR, (DType)_i), SHAPE(1, -1)), SHAPE(1, 1), 0);
+    ITEMS(ag_reshape(numbered(SHAPE(0, 3), (DType)_i), SHAPE(3, 0)), SHAPE(3, 0), 0);
+    ITEMS(ag_reshape(numbered(SHAPE(0, 3), (DType)_i), SHAPE(-1, 3)), SHAPE(0, 3), 0);
+    ITEMS(ag_squeeze(numbered(SHAPE(2, 1, 3), (DType)_i), 1), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_squeeze(numbered(SHAPE(1), (DType)_i), -1), SCALAR, 0);
+    ITEMS(ag_unsqueeze(t, 0), SHAPE(1, 2, 3), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_unsqueeze(t, 1), SHAPE(2, 1, 3), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_unsqueeze(t, -1), SHAPE(2, 3, 1), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_unsqueeze(t, -3), SHAPE(1, 2, 3), 0, 1, 2, 3, 4, 5);
+    end();
+}
+END_TEST
+
+START_TEST(permuting)
+{
+    begin();
+    Tensor *t = numbered(SHAPE(2, 3), (DType)_i);
+    ITEMS(ag_permute(t, DIMS(1, 0)), SHAPE(3, 2), 0, 3, 1, 4, 2, 5);
+    ITEMS(ag_transpose(t, 0, -1), SHAPE(3, 2), 0, 3, 1, 4, 2, 5);
+    ITEMS(ag_permute(t, DIMS(0, 1)), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_permute(numbered(SCALAR, (DType)_i), (Dims){ 0, { 0 } }), SCALAR, 0);
+    ITEMS(ag_permute(numbered(SHAPE(3, 0), (DType)_i), DIMS(1, 0)), SHAPE(0, 3), 0);
+    Shape shape = SHAPE(2, 3, 1, 2, 2, 1, 3, 2), turned = SHAPE(3, 2, 2, 1, 2, 3, 2, 1);
+    Dims order = DIMS(6, 0, 3, 2, 7, 1, 4, -3);
+    Tensor *x = numbered(shape, (DType)_i), *y = ag_permute(x, order);
+    ck_assert(shape_equal(tensor_shape(y), turned));
+    for (int64_t i = 0; i < tensor_numel(y); i++) {
+        int64_t at[AG_MAX_DIMS], from[AG_MAX_DIMS];
+        indices(&turned, i, at);
+        for (int d = 0; d < 8; d++) from[(order.dim[d] + 8) % 8] = at[d];
+        ck_assert_int_eq(item(y, i), item(x, item_at(&shape, &shape, from)));
+    }
+    end();
+}
+END_TEST
+
+START_TEST(slicing)
+{
+    begin();
+    Tensor *t = numbered(SHAPE(3, 4), (DType)_i);
+    ITEMS(ag_slice(t, 0, 1, 2), SHAPE(1, 4), 4, 5, 6, 7);
+    ITEMS(ag_slice(t, 0, -1, 3), SHAPE(1, 4), 8, 9, 10, 11);
+    ITEMS(ag_slice(t, 1, 1, 3), SHAPE(3, 2), 1, 2, 5, 6, 9, 10);
+    ITEMS(ag_slice(t, -1, -2, -1), SHAPE(3, 1), 2, 6, 10);
+    ITEMS(ag_slice(t, 1, 0, 4), SHAPE(3, 4), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+    ITEMS(ag_slice(t, 1, 2, 2), SHAPE(3, 0), 0);
+    ITEMS(ag_slice(t, 0, 3, 3), SHAPE(0, 4), 0);
+    ITEMS(ag_slice(numbered(SHAPE(2, 3, 2), (DType)_i), 1, 1, 2), SHAPE(2, 1, 2), 2, 3, 8, 9);
+    Tensor *part[2], *first = ag_split(t, 2, 1, part);
+    ck_assert_ptr_eq(first, part[0]);
+    ITEMS(part[0], SHAPE(3, 2), 0, 1, 4, 5, 8, 9);
+    ITEMS(part[1], SHAPE(3, 2), 2, 3, 6, 7, 10, 11);
+    ITEMS(ag_split(t, 1, 0, part), SHAPE(3, 4), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+    end();
+}
+END_TEST
+
+START_TEST(joining)
+{
+    begin();
+    Tensor *a = numbered(SHAPE(2, 2), (DType)_i), *b = numbered(SHAPE(2, 3), (DType)_i), *none = numbered(SHAPE(2, 0), (DType)_i);
+    ITEMS(ag_concat(((Tensor *[]){ a, b, none, a }), 4, 1), SHAPE(2, 7), 0, 1, 0, 1, 2, 0, 1, 2, 3, 3, 4, 5, 2, 3);
+    ITEMS(ag_concat(((Tensor *[]){ a, a }), 2, 0), SHAPE(4, 2), 0, 1, 2, 3, 0, 1, 2, 3);
+    ITEMS(ag_concat(((Tensor *[]){ a, a }), 2, -2), SHAPE(4, 2), 0, 1, 2, 3, 0, 1, 2, 3);
+    ITEMS(ag_concat(&b, 1, 0), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
+    ITEMS(ag_expand(numbered(SHAPE(2, 1), (DType)_i), SHAPE(2, 2, 3)), SHAPE(2, 2, 3), 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1);
+    ITEMS(ag_expand(numbered(SHAPE(1, 3), (DType)_i), SHAPE(0, 3)), SHAPE(0, 3), 0);
+    ITEMS(ag_detach(a), SHAPE(2, 2), 0, 1, 2, 3);
+    Tensor *kept = ag_keep(b);
+    ITEMS(kept, SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
+    tensor_free(kept);
+    end();
+}
+END_TEST
+
+/* ---- sums over every set of dimensions ---------------------------------------------------------------------------------- */
+
+START_TEST(sums_over_any_dimensions)
+{
+    begin();
+    Shape shape = SHAPE(2, 3, 4, 2);
+    Tensor *x = tensor_normal(shape, 0.5, 1);
+    for (int set = 0; set < 16; set++) {
+        Dims dims = { 0, { 0 } };
+        Shape kept = shape, dropped = { 0, { 0 } };
+        for (int d = 3; d >= 0; d--)
+            if (set >> d & 1) dims.dim[dims.n++] = d % 2 ? d : d - 4;
+        int64_t count = 1;
+        for (int d = 0; d < 4; d++) {
+            if (set >> d & 1) count *= shape.dim[d], kept.dim[d] = 1;
+            else dropped.dim[dropped.ndim++] = shape.dim[d];
+        }
+        double sum[48] = { 0 }, squares[48] = { 0 };
+        for (int64_t i = 0; i < 48; i++) {
+            int64_t at[AG_MAX_DIMS];
+            indices(&shape, i, at);
+            sum[item_at(&kept, &shape, at)] += (double)tensor_data(x)[i];
+        }
+        for (int64_t i = 0; i < 48; i++) {
+            int64_t at[AG_MAX_DIMS];
+            indices(&shape, i, at);
+            double off = (double)tensor_data(x)[i] - sum[item_at(&kept, &shape, at)] / (double)count;
+            squares[item_at(&kept, &shape, at)] += off * off;
+        }
+        for (int keep = 0; keep < 2; keep++) {
+            Tensor *total = ag_sum_dims(x, dims, keep), *mean = ag_mean_dims(x, dims, keep);
+            Tensor *biased = ag_var_dims(x, dims, false, keep), *unbiased = ag_var_dims(x, dims, true, keep);
+            ck_assert(shape_equal(tensor_shape(total), keep ? kept : dropped));
+            ck_assert(shape_equal(tensor_shape(unbiased), keep ? kept : dropped));
+            for (int64_t i = 0; i < tensor_numel(total); i++) {
+                ck_assert_double_eq_tol((double)tensor_data(total)[i], sum[i], 1e-5);
+                ck_assert_double_eq_tol((double)tensor_data(mean)[i], sum[i] / (double)count, 1e-6);
+                ck_assert_double_eq_tol((double)tensor_data(biased)[i], squares[i] / (double)count, 1e-5);
+                if (count > 1)
+                    ck_assert_double_eq_tol((double)tensor_data(unbiased)[i], squares[i] / (double)(count - 1), 1e-5);
+                else ck_assert(isnan((double)tensor_data(unbiased)[i]));
+            }
+        }
+    }
+    CHECK(ag_sum(tensor_ones(SHAPE(3, 5))), SCALAR, 15);
+    CHECK(ag_mean(tensor_arange(0, 5, 1)), SCALAR, 2);
+    CHECK(ag_max(tensor_from(SHAPE(2, 2), (real[]){ -4, -1, -3, -2 })), SCALAR, -1);
+    end();
+}
+END_TEST
+
+START_TEST(sums_of_nothing)
+{
+    begin();
+    CHECK(ag_sum(tensor_zeros(SHAPE(0))), SCALAR, 0);
+    CHECK(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(1), false), SHAPE(2), 0, 0);
+    ck_assert_int_eq(tensor_numel(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(0), false)), 0);
+    Tensor *nothing[] = { ag_mean(tensor_zeros(SHAPE(0, 3))), ag_var_dims(tensor_zeros(SHAPE(0)), DIMS(0), false, false),
+                          ag_var_dims(tensor_zeros(SHAPE(0)), DIMS(0), true, false) };
+    for (int i = 0; i < 3; i++) ck_assert_msg(isnan(tensor_item(nothing[i])), "%d", i);      /* 0/0, as in NumPy */
+    end();
+}
+END_TEST
+
+START_TEST(largest_and_smallest)
+{
+    begin();
+    Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 3, -1, 3, 0, 5, -2 });
+    CHECK(ag_max_dim(x, 1, false), SHAPE(2), 3, 5);
+    CHECK(ag_max_dim(x, 0, true), SHAPE(1, 3), 3, 5, 3);
+    CHECK(ag_min_dim(x, -1, true), SHAPE(2, 1), -1, -2);
+    CHECK(ag_min_dim(x, 0, false), SHAPE(3), 0, -1, -2);
+    ck_assert(isnan(tensor_item(ag_max(tensor_from(SHAPE(3), (real[]){ 1, (real)NAN, 3 })))));
+    end();
+}
+END_TEST
+
+/* ---- what has no gradient ------------------------------------------------------------------------------------------------ */
+
+START_TEST(where_the_largest_stands)
+{
+    begin();
+    Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 3, -1, 3, -2, 5, -2 });
+    CHECK_INTS(ag_argmax(x, 1, false), SHAPE(2), 0, 1);                  /* the first of equals */
+    CHECK_INTS(ag_argmax(x, 0, true), SHAPE(1, 3), 0, 1, 0);
+    CHECK_INTS(ag_argmax(x, -2, false), SHAPE(3), 0, 1, 0);
+    real none = (real)NAN, most = (real)INFINITY;
+    CHECK_INTS(ag_argmax(tensor_from(SHAPE(4), (real[]){ 1, none, most, none }), 0, false), SCALAR, 1);
+    CHECK_INTS(ag_argmax(tensor_from(SHAPE(2), (real[]){ -most, -most }), 0, false), SCALAR, 0);
+    CHECK_INTS(ag_argmax(tensor_zeros(SHAPE(0, 2)), 1, false), SHAPE(0), 0);
+    Tensor *wide = tensor_normal(SHAPE(3, 1000), 0, 1), *best = ag_argmax(wide, 1, false);
+    for (int row = 0; row < 3; row++) {
+        int64_t first = 0;
+        for (int64_t i = 0; i < 1000; i++)
+            if (tensor_data(wide)[row * 1000 + i] > tensor_data(wide)[row * 1000 + first]) first = i;
+        ck_assert_int_eq(tensor_int_data(best)[row], first);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(comparing)
+{
+    begin();
+    real none = (real)NAN;
+    Tensor *a = tensor_from(SHAPE(4), (real[]){ 1, 2, 3, none }), *b = tensor_from(SHAPE(4), (real[]){ 2, 2, 2, none });
+    static const uint8_t expected[6][4] = { { 0, 1, 0, 0 }, { 1, 0, 1, 1 }, { 1, 0, 0, 0 }, { 1, 1, 0, 0 }, { 0, 0, 1, 0 },
+                                            { 0, 1, 1, 0 } };
+    Tensor *i = tensor_ints(SHAPE(3), (int32_t[]){ 1, 2, 3 }), *two = tensor_ints(SCALAR, (int32_t[]){ 2 });
+    for (int how = AG_EQ; how <= AG_GE; how++) {
+        check_bools(ag_compare((AgCompare)how, a, b), SHAPE(4), expected[how]);
+        check_bools(ag_compare_scalar((AgCompare)how, a, 2), SHAPE(4), expected[how]);
+        check_bools(ag_compare((AgCompare)how, i, two), SHAPE(3), expected[how]);
+        check_bools(ag_compare_scalar((AgCompare)how, i, 2), SHAPE(3), expected[how]);
+    }
+    Tensor *t = tensor_bools(SHAPE(2), (uint8_t[]){ 0, 1 });
+    CHECK_BOOLS(ag_compare(AG_EQ, t, tensor_bools(SHAPE(2), (uint8_t[]){ 1, 1 })), SHAPE(2), 0, 1);
+    CHECK_BOOLS(ag_compare_scalar(AG_NE, t, 1), SHAPE(2), 1, 0);
+    CHECK_BOOLS(ag_compare_scalar(AG_EQ, tensor_full(SHAPE(1), 0.1), 0.1), SHAPE(1), 1);
+    Tensor *far = tensor_ints(SHAPE(2), (int32_t[]){ INT32_MAX, INT32_MIN });
+    CHECK_BOOLS(ag_compare_scalar(AG_LT, far, 2147483647.5), SHAPE(2), 1, 1);
+    CHECK_BOOLS(ag_compare(AG_LT, far, tensor_ints(SHAPE(1), (int32_t[]){ INT32_MAX })), SHAPE(2), 0, 1);
+    end();
+}
+END_TEST
+
+START_TEST(masks)
+{
+    begin();
+    Tensor *a = tensor_bools(SHAPE(2, 1), (uint8_t[]){ 0, 1 }), *b = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 });
+    CHECK_BOOLS(ag_and(a, b), SHAPE(2, 3), 0, 0, 0, 1, 0, 1);
+    CHECK_BOOLS(ag_not(b), SHAPE(3), 0, 1, 0);
+    Tensor *x = tensor_arange(1, 4, 1);
+    CHECK(ag_where(b, x, tensor_full(SCALAR, -1)), SHAPE(3), 1, -1, 3);
+    CHECK(ag_where(a, x, ag_neg(x)), SHAPE(2, 3), -1, -2, -3, 1, 2, 3);
+    CHECK(ag_masked_fill(x, b, (double)-INFINITY), SHAPE(3), (double)-INFINITY, 2, (double)-INFINITY);
+    Tensor *none = tensor_full(SHAPE(3), (double)NAN);
+    CHECK(ag_where(b, x, none), SHAPE(3), 1, (double)NAN, 3);            /* what is not chosen leaves no trace */
+    CHECK(ag_masked_fill(none, tensor_bools(SHAPE(3), (uint8_t[]){ 1, 1, 1 }), 7), SHAPE(3), 7, 7, 7);
+    end();
+}
+END_TEST
+
+START_TEST(one_hot)
+{
+    begin();
+    Tensor *ids = tensor_ints(SHAPE(1, 3), (int32_t[]){ 2, 0, 3 });
+    CHECK(ag_one_hot(ids, 4), SHAPE(1, 3, 4), 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1);
+    CHECK(ag_one_hot(tensor_ints(SCALAR, NULL), 2), SHAPE(2), 1, 0);
+    ck_assert_int_eq(tensor_numel(ag_one_hot(tensor_ints(SHAPE(0), NULL), 0)), 0);
+    ck_assert(!tensor_wants_grad(ag_one_hot(ids, 4)));
+    end();
+}
+END_TEST
+
+Suite *tensor_suite(void)
+{
+    Suite *suite = suite_create("tensor");
+    TCase *making_and_reading = tcase_create("making and reading");
+    tcase_add_test(making_and_reading, making);
+    tcase_add_test(making_and_reading, counting);
+    tcase_add_test(making_and_reading, reading);
+    tcase_add_test(making_and_reading, names);
+    suite_add_tcase(suite, making_and_reading);
+    TCase *broadcasting = tcase_create("broadcasting");
+    tcase_add_loop_test(broadcasting, shapes_broadcast_as_in_numpy, 0, N_FITS);
+    tcase_add_loop_test(broadcasting, shapes_that_do_not_fit, 0, N_MISFITS);
+    suite_add_tcase(suite, broadcasting);
+    TCase *shapes = tcase_create("shapes");
+    tcase_add_loop_test(shapes, reshaping, AG_REAL, AG_BOOL + 1);
+    tcase_add_loop_test(shapes, permuting, AG_REAL, AG_BOOL + 1);
+    tcase_add_loop_test(shapes, slicing, AG_REAL, AG_BOOL + 1);
+    tcase_add_loop_test(shapes, joining, AG_REAL, AG_BOOL + 1);
+    suite_add_tcase(suite, shapes);
+    TCase *reducing = tcase_create("reducing");
+    tcase_add_test(reducing, sums_over_any_dimensions);
+    tcase_add_test(reducing, sums_of_nothing);
+    tcase_add_test(reducing, largest_and_smallest);
+    suite_add_tcase(suite, reducing);
+    TCase *plain = tcase_create("without gradients");
+    tcase_add_test(plain, where_the_largest_stands);
+    tcase_add_test(plain, comparing);
+    tcase_add_test(plain, masks);
+    tcase_add_test(plain, one_hot);
+    suite_add_tcase(suite, plain);
+    return suite;
+}
