@@ -2,7 +2,11 @@
 """Writes corpus.c, the text of source files as a C string, which gpt learns from when it is given nothing else.
 
     make_corpus.py CORPUS_C FILE...
+
+Long rows of spaces and dashes, which only align and rule, are cut short: a small model that looks back on few characters
+would learn little else than to go on with them.
 """
+import re
 import sys
 
 
@@ -19,9 +23,13 @@ def literal(line):
     return f'"{text}"'
 
 
+def shortened(line):
+    return re.sub(rb"-{5,}", b"----", re.sub(rb"(?<=\S) {3,}", b"  ", line))
+
+
 def main():
     out, files = sys.argv[1], sys.argv[2:]
-    lines = [line for name in files for line in open(name, "rb").readlines()]
+    lines = [shortened(line) for name in files for line in open(name, "rb").readlines()]
     with open(out, "w", encoding="ascii", newline="\n") as f:
         f.write('/* Written by the build from the project\'s own sources. */\n#include "gpt.h"\n\n')
         f.write(f"const size_t corpus_size = {sum(map(len, lines))};\nconst char corpus[] =\n")
