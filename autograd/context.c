@@ -18,7 +18,7 @@ typedef struct Chunk {
 #define CHUNK_HEADER 64
 #define CHUNK_SIZE (128 * 1024)
 
-/* ---- birth and end ------------------------------------------------------------------------------------------------ */
+/* ---- birth and end ----------------------------------------------------------------------------------------------- */
 
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -66,7 +66,7 @@ Context *context_make(void)
     return c;
 }
 
-/* ---- arena -------------------------------------------------------------------------------------------------------- */
+/* ---- arena ------------------------------------------------------------------------------------------------------- */
 
 void *arena_alloc(Site at, const char *what, size_t bytes)
 {
@@ -117,7 +117,7 @@ static void arena_close(Context *c, struct ArenaMark from, struct ArenaMark to)
     }
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
 Scope ag_begin_at(Site at, AgMode mode)
 {
@@ -228,7 +228,7 @@ bool ag_recording(void)
     return context()->recording;
 }
 
-/* ---- objects that an error frees ---------------------------------------------------------------------------------- */
+/* ---- objects that an error frees --------------------------------------------------------------------------------- */
 
 void ag_own(AgOwned *entry, void (*destroy)(AgOwned *self))
 {
@@ -251,7 +251,7 @@ void ag_disown(AgOwned *entry)
     entry->serial = 0;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 AgHandler *ag_on_misuse(AgHandler *handler)
 {

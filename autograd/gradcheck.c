@@ -96,7 +96,7 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
     return wrong == 0;
 }
 
-/* ---- samples of registered operations ------------------------------------------------------------------------------ */
+/* ---- samples of registered operations ---------------------------------------------------------------------------- */
 
 #define MAX_INPUTS 4
 

@@ -37,7 +37,7 @@ const char *ag_op_backward_text(int i)
     return op_table[i].backward_text;
 }
 
-/* ---- recording ---------------------------------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 
 static bool reads_input(const Op *op, int i)
 {
@@ -122,7 +122,7 @@ void ag_find_nan(bool on)
     context()->find_nan = on;
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static void give_back_value(Tensor *t)
 {
@@ -232,7 +232,7 @@ Tensor *ag_retain_at(Site at, Tensor *t)
     return t;
 }
 
-/* ---- the way back ------------------------------------------------------------------------------------------------- */
+/* ---- the way back ------------------------------------------------------------------------------------------------ */
 
 /* y's rule has run and nobody will come to it again: it no longer needs its inputs' values. */
 static void finish(Tensor *y)

@@ -123,7 +123,7 @@ Tensor *attention_sample(Sample *s)
     return fixed(q, k, v, mask, cases[i].heads, cases[i].causal, cases[i].p);
 }
 
-/* ---- self_attention: the same on queries, keys and values side by side ---------------------------------------------- */
+/* ---- self_attention: the same on queries, keys and values side by side ------------------------------------------- */
 
 Tensor *ag_self_attention_at(Site at, Tensor *qkv, Tensor *mask, int heads, bool causal, double p)
 {

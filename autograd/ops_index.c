@@ -9,7 +9,7 @@ static void check_ids(Site at, const char *what, const Tensor *ids, int64_t belo
                       (long long)below - 1);
 }
 
-/* ---- embedding: y[..] = table[ids[..]]                       dtable[ids[..]] += dy[..] ----------------------------- */
+/* ---- embedding: y[..] = table[ids[..]]                       dtable[ids[..]] += dy[..] --------------------------- */
 
 Tensor *ag_embedding_at(Site at, Tensor *table, Tensor *ids)
 {
@@ -51,7 +51,7 @@ Tensor *embedding_sample(Sample *s)
     }
 }
 
-/* ---- pick: y[o,i] = x[o, ids[o,i], i]                        dx = dy at the picked entry, else 0 ------------------- */
+/* ---- pick: y[o,i] = x[o, ids[o,i], i]                        dx = dy at the picked entry, else 0 ----------------- */
 
 /* x seen as (outer, n, inner) around dim. */
 typedef struct { int64_t outer, n, inner; } Around;

@@ -10,7 +10,7 @@ static void check_same(Site at, const char *what, const char *first, const Tenso
         ag_misuse(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape, ta), shape_text(b->shape, tb));
 }
 
-/* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ------------- */
+/* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ----------- */
 
 Tensor *ag_mse_loss_at(Site at, Tensor *x, Tensor *target)
 {
@@ -40,7 +40,7 @@ Tensor *mse_loss_sample(Sample *s)
     return ag_mse_loss(sample_in(s, 0, shapes[s->number]), sample_in(s, 1, shapes[s->number]));
 }
 
-/* ---- rows with a class each --------------------------------------------------------------------------------------- */
+/* ---- rows with a class each -------------------------------------------------------------------------------------- */
 
 typedef struct { int ignore; double smoothing, divisor; int64_t rows, n; } ClassArgs;
 
@@ -116,7 +116,7 @@ Tensor *cross_entropy_sample(Sample *s)
     }
 }
 
-/* ---- nll_loss: y = mean over rows of -log_p[target]          dlog_p = -dy / n at the target, else 0 ---------------- */
+/* ---- nll_loss: y = mean over rows of -log_p[target]          dlog_p = -dy / n at the target, else 0 -------------- */
 
 Tensor *ag_nll_loss_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
 {

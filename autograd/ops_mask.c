@@ -3,7 +3,7 @@
 
 #include "tensor.h"
 
-/* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not ----------------- */
+/* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */
 
 Tensor *ag_where_at(Site at, Tensor *mask, Tensor *a, Tensor *b)
 {
@@ -55,7 +55,7 @@ Tensor *where_sample(Sample *s)
     }
 }
 
-/* ---- masked_fill: y = value where mask, else x               dx = 0 where mask, else dy ---------------------------- */
+/* ---- masked_fill: y = value where mask, else x               dx = 0 where mask, else dy -------------------------- */
 
 Tensor *ag_masked_fill_at(Site at, Tensor *x, Tensor *mask, double value)
 {

@@ -161,7 +161,7 @@ Tensor *matmul_sample(Sample *s)
     }
 }
 
-/* ---- linear: y = x W^T + b                                   dx = dy W, dW = dy^T x, db = sum of dy's rows --------- */
+/* ---- linear: y = x W^T + b                                   dx = dy W, dW = dy^T x, db = sum of dy's rows ------- */
 
 Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 {

@@ -1,7 +1,7 @@
 /* ops_reduce.c: operations that take dimensions away: sum, mean, variance, largest and smallest. */
 #include "tensor.h"
 
-/* ---- which dimensions go ------------------------------------------------------------------------------------------ */
+/* ---- which dimensions go ----------------------------------------------------------------------------------------- */
 
 /* The dimensions that go, the result's shape with them as size 1 and without them, and how many items are joined. */
 typedef struct { bool gone[AG_MAX_DIMS]; Shape kept, dropped; int64_t count; } Reduction;
@@ -70,7 +70,7 @@ static const real *together(Site at, const char *what, const Reduction *r, const
 
 typedef struct { Shape kept; double scale; bool unbiased; } ReduceArgs;
 
-/* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated ----------------------------- */
+/* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated --------------------------- */
 
 static Tensor *sum_scaled(Site at, int op, Tensor *x, Dims dims, bool keep, bool mean)
 {
@@ -154,7 +154,7 @@ Tensor *mean_dims_sample(Sample *s)
     return reduce_sample(s, ag_mean_dims_at);
 }
 
-/* ---- variance: y = sum (x - m)² / n, n-1 if unbiased         dx = dy 2 (x - m) / n --------------------------------- */
+/* ---- variance: y = sum (x - m)² / n, n-1 if unbiased         dx = dy 2 (x - m) / n ------------------------------- */
 
 Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
 {
@@ -197,7 +197,7 @@ Tensor *var_dims_sample(Sample *s)
     return NULL;
 }
 
-/* ---- largest and smallest along a dimension                  dy goes to the chosen entry --------------------------- */
+/* ---- largest and smallest along a dimension                  dy goes to the chosen entry ------------------------- */
 
 typedef struct { int64_t outer, n, inner; } AlongArgs;
 
@@ -278,7 +278,7 @@ Tensor *min_dim_sample(Sample *s)
     return extreme_sample(s, ag_min_dim_at);
 }
 
-/* ---- over everything ---------------------------------------------------------------------------------------------- */
+/* ---- over everything --------------------------------------------------------------------------------------------- */
 
 static Dims all_dims(Site at, const char *what, const Tensor *x)
 {

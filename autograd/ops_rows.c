@@ -49,7 +49,7 @@ static Tensor *along_sample(Sample *s, AlongLast *op)
     }
 }
 
-/* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j) -------------------- */
+/* ---- softmax: y_i = e^x_i / sum_j e^x_j                      dx_i = y_i (dy_i - sum_j dy_j y_j) ------------------ */
 
 Tensor *ag_softmax_at(Site at, Tensor *x, int dim)
 {
@@ -70,7 +70,7 @@ Tensor *softmax_sample(Sample *s)
     return along_sample(s, ag_softmax_at);
 }
 
-/* ---- log_softmax: y_i = x_i - ln sum_j e^x_j                 dx_i = dy_i - e^y_i sum_j dy_j ------------------------ */
+/* ---- log_softmax: y_i = x_i - ln sum_j e^x_j                 dx_i = dy_i - e^y_i sum_j dy_j ---------------------- */
 
 Tensor *ag_log_softmax_at(Site at, Tensor *x, int dim)
 {

@@ -45,7 +45,7 @@ static void check_any(Site at, const char *what, const Tensor *x)
     check_tensor(at, what, "x", x, x ? x->dtype : AG_REAL);
 }
 
-/* ---- reshape: the same values in another shape               dx = dy in x's shape ---------------------------------- */
+/* ---- reshape: the same values in another shape               dx = dy in x's shape -------------------------------- */
 
 Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
 {
@@ -88,7 +88,7 @@ Tensor *reshape_sample(Sample *s)
     }
 }
 
-/* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back --------------------------------- */
+/* ---- permute: dimension i of y is dimension order[i] of x    dx = dy permuted back ------------------------------- */
 
 Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
 {
@@ -156,7 +156,7 @@ Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1)
     return ag_permute_at(at, x, order);
 }
 
-/* ---- slice: items start..stop-1 along dim                    dx = dy there, else 0 --------------------------------- */
+/* ---- slice: items start..stop-1 along dim                    dx = dy there, else 0 ------------------------------- */
 
 typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
 
@@ -219,7 +219,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
     return out[0];
 }
 
-/* ---- concat: n tensors joined along dim                      each gets its part of dy ------------------------------ */
+/* ---- concat: n tensors joined along dim                      each gets its part of dy ---------------------------- */
 
 Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
 {
@@ -285,7 +285,7 @@ Tensor *concat_sample(Sample *s)
     return ag_concat(x, 2, cases[s->number].dim);
 }
 
-/* ---- expand: x repeated to a shape it broadcasts to          dx = sum of dy over the repeats ----------------------- */
+/* ---- expand: x repeated to a shape it broadcasts to          dx = sum of dy over the repeats --------------------- */
 
 Tensor *ag_expand_at(Site at, Tensor *x, Shape shape)
 {
@@ -322,7 +322,7 @@ Tensor *expand_sample(Sample *s)
     }
 }
 
-/* ---- compositions ------------------------------------------------------------------------------------------------- */
+/* ---- compositions ------------------------------------------------------------------------------------------------ */
 
 Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
 {

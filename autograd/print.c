@@ -11,7 +11,7 @@ enum {
     LINE = 80
 };
 
-/* ---- how numbers are written ---------------------------------------------------------------------------------------- */
+/* ---- how numbers are written ------------------------------------------------------------------------------------- */
 
 /* One format for all numbers of a tensor. */
 typedef struct { bool whole, scientific; int width; } Format;
@@ -95,7 +95,7 @@ static Format choose(const Tensor *t)
     return f;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 typedef struct { FILE *out; int column; } Writer;
 

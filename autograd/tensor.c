@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 int64_t shape_numel(Shape shape)
 {
@@ -59,7 +59,7 @@ const char *dtype_name(DType dtype)
     return dtype == AG_REAL ? "AG_REAL" : dtype == AG_INT ? "AG_INT" : "AG_BOOL";
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static size_t checked_bytes(Site at, const char *what, int64_t numel, DType dtype)
 {
@@ -217,7 +217,7 @@ Tensor *ag_detach_at(Site at, Tensor *t)
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
-/* ---- checking ----------------------------------------------------------------------------------------------------- */
+/* ---- checking ---------------------------------------------------------------------------------------------------- */
 
 void check_alive(Site at, const char *what, const char *argument, const Tensor *t)
 {
@@ -251,7 +251,7 @@ int check_dim(Site at, const char *what, const Tensor *x, int dim)
     return d;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 Shape tensor_shape_at(Site at, const Tensor *t)
 {

@@ -9,7 +9,7 @@
 #include "kaeru/autograd.h"
 #include "kernels/kernels.h"
 
-/* ---- buffers (memory.c): reference-counted arrays from a cache ---------------------------------------------------- */
+/* ---- buffers (memory.c): reference-counted arrays from a cache --------------------------------------------------- */
 
 typedef struct Buffer {
     int refs, bin;              /* bin: which free list it returns to */
@@ -31,7 +31,7 @@ void *scratch_new(Site at, const char *what, int64_t n, size_t size);          /
 void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
 void  scratch_end(void);
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164 };
 
@@ -77,7 +77,7 @@ Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype);
 /* The same, on the buffer of another, which it shares. */
 Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype, Buffer *buffer);
 
-/* ---- this thread's state (context.c) ------------------------------------------------------------------------------ */
+/* ---- this thread's state (context.c) ----------------------------------------------------------------------------- */
 
 struct ArenaMark { struct Chunk *chunk; size_t used; };
 typedef struct {
@@ -120,7 +120,7 @@ static inline Context *context(void) { return this_context ? this_context : cont
 void *arena_alloc(Site at, const char *what, size_t bytes);
 void  arena_reset(Context *c, struct ArenaMark mark);
 
-/* ---- operations --------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 enum { NEEDS_NONE = 0, NEEDS_X0 = 1, NEEDS_X1 = 2, NEEDS_X2 = 4, NEEDS_Y = 8 };
 
@@ -176,7 +176,7 @@ void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DI
 /* A walk over `shape`, with a's and b's strides in it. */
 KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 
-/* ---- gradients, for backward rules --------------------------------------------------------------------------------- */
+/* ---- gradients, for backward rules ------------------------------------------------------------------------------- */
 
 /* Where x's gradient goes: data is NULL if x wants none; write over it or, if add, add to it. */
 typedef struct { real *data; bool add; } Grad;
@@ -187,7 +187,7 @@ static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
 /* Sums a dense gradient of shape `from` down to x's shape, into x's gradient. */
 void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
 
-/* ---- samples for the gradient check (gradcheck.c) ------------------------------------------------------------------ */
+/* ---- samples for the gradient check (gradcheck.c) ---------------------------------------------------------------- */
 
 /* A sample function makes the operation's calls one by one: switch on s->number, take inputs with the functions below
  * (i counts the real inputs from 0), return NULL when there are no more. The same number must make the same call. */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* ---- attention: each position looks back at those before it -------------------------------------------------------- */
+/* ---- attention: each position looks back at those before it ------------------------------------------------------ */
 
 /* softmax(q k^T / sqrt(K)) v in each head, position t seeing 0..t (nn/attention.c has the same step by step). With a cache,
  * the keys and values of the past come before those of x. */
@@ -24,7 +24,7 @@ static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   
     return nn_dropout(a->resid_dropout, nn_linear(a->c_proj, y));
 }
 
-/* ---- what each position then works out by itself ------------------------------------------------------------------- */
+/* ---- what each position then works out by itself ----------------------------------------------------------------- */
 
 static Tensor *mlp(GPTMlp *m, Tensor *x)                                    /* (B,T,D) -> (B,T,D) */
 {
@@ -38,7 +38,7 @@ static Tensor *block(GPTBlock *b, Tensor *x, Cache *cache, int layer)           
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
-/* ---- the model ----------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* Everything but the output layer, for ids that come after those in the cache (NULL: after none). */
 static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
@@ -83,7 +83,7 @@ Cache *gpt_cache_new_at(Site at, const GPT *m)
     return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
 }
 
-/* ---- birth --------------------------------------------------------------------------------------------------------- */
+/* ---- birth ------------------------------------------------------------------------------------------------------- */
 
 #define DEVIATION 0.02
 

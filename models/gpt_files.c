@@ -22,7 +22,7 @@ static bool refuse_in(const char *path)
     return ag_refuse("%s: %s", path, ag_error());
 }
 
-/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 /* A file can hold a model of that size only if it has at least two bytes for each number. */
 static bool fits_file(const GPTOptions *o, const char *path)
@@ -53,7 +53,7 @@ GPT *gpt_load(const char *path)
     return NULL;
 }
 
-/* ---- reading config.json ------------------------------------------------------------------------------------------- */
+/* ---- reading config.json ----------------------------------------------------------------------------------------- */
 
 typedef struct { const char *path; const Json *root; } Config;
 
@@ -127,7 +127,7 @@ static bool open_config(const char *path, GPTOptions *o)
     return good;
 }
 
-/* ---- reading the weights ------------------------------------------------------------------------------------------- */
+/* ---- reading the weights ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     SafeTensors *st;
@@ -257,7 +257,7 @@ GPT *gpt_open(const char *weights_path, const char *config_path)
     return m;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static void write_text(JsonWriter *w, const char *key, const char *text)
 {

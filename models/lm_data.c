@@ -19,7 +19,7 @@ struct LmData {
     int64_t begin[2], end[2], count[2];         /* places and number of ids, by part */
 };
 
-/* ---- places -------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* Up to n ids of a part from a place on, which moves behind them. Returns how many. */
 static int64_t read_ids(const LmData *d, LmPart part, int64_t *place, int64_t n, int32_t *out)
@@ -58,7 +58,7 @@ static int64_t last_place(const LmData *d, LmPart part, int64_t n)
     return place;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 /* Counts the characters of a part and sees that each is in the vocabulary. */
 static bool count_characters(LmData *d, LmPart part)
@@ -166,7 +166,7 @@ bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
     return true;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
 {

@@ -20,7 +20,7 @@ static Optimizer *optimizer_new(const LmTraining *t)
     return optimizer;
 }
 
-/* ---- one step ------------------------------------------------------------------------------------------------------ */
+/* ---- one step ---------------------------------------------------------------------------------------------------- */
 
 int64_t lm_window(const LmTraining *t)
 {
@@ -57,7 +57,7 @@ static bool take_step(LmTraining *t, Optimizer *optimizer)
     return true;
 }
 
-/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 static const char best_key[] = "train.best_loss";
 
@@ -97,7 +97,7 @@ static bool resume_from(LmTraining *t, Optimizer *optimizer)
     return good;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static bool run(LmTraining *t, Optimizer *optimizer)
 {

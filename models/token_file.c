@@ -9,7 +9,7 @@ typedef struct { char magic[8]; uint32_t version, width, vocab, zero; uint64_t f
 /* What stands around the ids. */
 enum { AROUND = sizeof(Header) + sizeof(uint64_t) };
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 bool is_token_file(const FileMap *map)
 {
@@ -62,7 +62,7 @@ bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, T
     return check_ids(tokens, path, tokenizer_size(t));
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 enum { PIECE = 1 << 20 };                       /* bytes of text that are encoded at a time, about */
 

@@ -92,7 +92,7 @@ static void drop(const KAttention *a, const Block *block, real *y)
                   a->counter + (row + (uint64_t)i) * per_row, false);
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------ */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const KAttention *a;
@@ -132,7 +132,7 @@ void k_attention(const KAttention *a, real *y, const real *q, const real *k, con
     k_parallel(job.workers, 1, forward_worker, &job);
 }
 
-/* ---- backward ----------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 static void backward_block(const Job *job, const Block *block, bool first, real *work)
 {

@@ -167,7 +167,7 @@ typedef struct {
 } KGemm;
 void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
 
-/* ---- attention ---------------------------------------------------------------------------------------------------- */
+/* ---- attention --------------------------------------------------------------------------------------------------- */
 
 /* For each of b sentences and h heads: y = dropout(softmax(scale Q K^T)) V with Q (t, k), K and V (s, k), y (t, k). A
  * head's rows need not be dense: each array gives the steps between sentences, heads and rows (K and V share theirs). What

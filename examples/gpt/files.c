@@ -21,7 +21,7 @@ LmData *data_must_open(const char *path, const Tokenizer *t)
     return data;
 }
 
-/* ---- the vocabulary of a checkpoint -------------------------------------------------------------------------------- */
+/* ---- the vocabulary of a checkpoint ------------------------------------------------------------------------------ */
 
 void describe_tokenizer(const Tokenizer *t, Settings *s)
 {
@@ -62,7 +62,7 @@ void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Setting
     ag_free(vocab);
 }
 
-/* ---- models that write --------------------------------------------------------------------------------------------- */
+/* ---- models that write ------------------------------------------------------------------------------------------- */
 
 /* Ids that the model does not know would be misuse of it. */
 static Writer ready(Writer w)

@@ -5,7 +5,7 @@
 #include "common/common.h"
 #include "kaeru/lm.h"
 
-/* ---- the commands: each reads its options from argv[1] on and returns the status for main -------------------------- */
+/* ---- the commands: each reads its options from argv[1] on and returns the status for main ------------------------ */
 
 int gpt_train(int argc, char **argv);
 int gpt_sample(int argc, char **argv);
@@ -14,7 +14,7 @@ int gpt_eval(int argc, char **argv);
 int gpt_tokenize(int argc, char **argv);
 int gpt_export(int argc, char **argv);
 
-/* ---- texts --------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 extern const char corpus[];                     /* the project's own sources, bundled by the build */
 extern const size_t corpus_size;
@@ -48,7 +48,7 @@ void writer_end(Writer *w);
  * document or of `tokens`. */
 void write_text(const Writer *w, const char *prompt, int64_t tokens, const Sampling *how);
 
-/* ---- data of the training run -------------------------------------------------------------------------------------- */
+/* ---- data of the training run ------------------------------------------------------------------------------------ */
 
 /* The file of losses in the output folder; with the rows up to `step` of a run that was broken off. */
 Csv *losses_open(int64_t step);

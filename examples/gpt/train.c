@@ -19,7 +19,7 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- what the run shows -------------------------------------------------------------------------------------------- */
+/* ---- what the run shows ------------------------------------------------------------------------------------------ */
 
 typedef struct { Csv *csv; Progress progress; int64_t first, since; double since_time, speed; } Watch;
 
@@ -65,7 +65,7 @@ static void show_losses(Watch *w)
     picture_draw("gpt");
 }
 
-/* ---- what it begins with ------------------------------------------------------------------------------------------- */
+/* ---- what it begins with ----------------------------------------------------------------------------------------- */
 
 static bool is_token_file(const char *path)
 {
@@ -173,7 +173,7 @@ static void continue_run(LmTraining *run, Tokenizer *t)
     }
 }
 
-/* ---- the command --------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static void print_sizes(const GPT *m, const LmData *data, const Tokenizer *t)
 {

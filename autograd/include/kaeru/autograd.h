@@ -304,7 +304,7 @@ void   ag_fill_at(Site at, Tensor *w, double value);
 #define ag_fill_normal(...)      ag_fill_normal_at(AG_HERE, __VA_ARGS__)
 #define ag_fill(...)             ag_fill_at(AG_HERE, __VA_ARGS__)
 
-/* ---- operations --------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* How a loss over many items becomes one number. */
 typedef enum { AG_MEAN, AG_SUM } AgReduce;

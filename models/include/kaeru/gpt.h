@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(default)
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t layers, heads, width, vocab;
@@ -29,7 +29,7 @@ double gpt_size(const GPTOptions *o);
 void gpt_to_settings(const GPTOptions *o, Settings *s);
 bool gpt_from_settings(GPTOptions *o, const Settings *s);
 
-/* ---- the model ---------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     Module module;
@@ -63,7 +63,7 @@ Tensor *(gpt_loss)(GPT *m, Tensor *ids, Tensor *targets);
 #define gpt(...)      AG_CALL("gpt", (gpt)(__VA_ARGS__))
 #define gpt_loss(...) AG_CALL("gpt_loss", (gpt_loss)(__VA_ARGS__))
 
-/* ---- one token after another -------------------------------------------------------------------------------------- */
+/* ---- one token after another ------------------------------------------------------------------------------------- */
 
 /* Room for the keys and values of all layers and `context` positions. Free with nn_cache_free. */
 Cache *gpt_cache_new_at(Site at, const GPT *m);
@@ -73,7 +73,7 @@ Tensor *(gpt_next)(GPT *m, Tensor *ids, Cache *cache);
 #define gpt_cache_new(m) gpt_cache_new_at(AG_HERE, m)
 #define gpt_next(...)    AG_CALL("gpt_next", (gpt_next)(__VA_ARGS__))
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* A model with sizes and weights of a checkpoint (see nn.h) whose settings have them. NULL with ag_error(). */
 GPT *gpt_load(const char *path);

@@ -18,7 +18,7 @@
 
 #pragma GCC visibility push(default)
 
-/* ---- text and ids -------------------------------------------------------------------------------------------------- */
+/* ---- text and ids ------------------------------------------------------------------------------------------------ */
 
 /* A vocabulary of either kind: the one that is not NULL. It owns it. For one thread at a time. */
 typedef struct { CharVocab *chars; Bpe *bpe; } Tokenizer;
@@ -39,7 +39,7 @@ typedef struct { FILE *out; size_t n; char held[4]; } TextStream;   /* begin wit
 void text_stream_put(TextStream *s, const char *bytes, size_t n);
 void text_stream_end(TextStream *s);                                /* nothing more comes */
 
-/* ---- data: the first nine tenths to learn from, the last tenth held out -------------------------------------------- */
+/* ---- data: the first nine tenths to learn from, the last tenth held out ------------------------------------------ */
 
 /* A text, or a file of tokens. It is seen as memory, so it may be larger than that; but nobody may shorten it. */
 typedef struct LmData LmData;
@@ -67,7 +67,7 @@ double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64
  * uint64 the vocabulary's fingerprint; then the ids; then as uint64 their number. */
 bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count);
 
-/* ---- training ------------------------------------------------------------------------------------------------------ */
+/* ---- training ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t steps, batch;       /* a step learns from `accumulate` times `batch` windows */
@@ -108,7 +108,7 @@ int64_t lm_window(const LmTraining *t);                             /* the windo
  * if the data does not fit, or if the loss is no number any more. */
 bool lm_train(LmTraining *t, bool resume);
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* How the next token is chosen: by softmax(logits / temperature), or the likeliest if that is 0. top_k leaves only the k
  * likeliest, of equal ones those of smaller ids; of these, top_p leaves the smallest number of likeliest ones that have a

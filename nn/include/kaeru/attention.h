@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(default)
 
-/* ---- masks: AG_BOOL, true = may be seen --------------------------------------------------------------------------- */
+/* ---- masks: AG_BOOL, true = may be seen -------------------------------------------------------------------------- */
 
 /* (1,n,n): position i sees 0..i. */
 Tensor *nn_causal_mask_at(Site at, int64_t n);
@@ -23,7 +23,7 @@ Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding);
 /* Rows of the mask as text, "#" for seen and "." for hidden, one matrix after another. */
 void nn_mask_print(FILE *out, Tensor *mask);
 
-/* ---- attention (3.2) ---------------------------------------------------------------------------------------------- */
+/* ---- attention (3.2) --------------------------------------------------------------------------------------------- */
 
 /* Scaled dot-product attention (3.2.1): softmax(q k^T / sqrt(K)) v. q (..,T,K), k and v (..,S,K), mask broadcast to
  * (..,T,S) or NULL; what is hidden gets exactly 0 weight, and a row that sees nothing gives zeros. dropout (may be NULL)
@@ -68,7 +68,7 @@ void nn_cache_select(Cache *c, const int32_t *rows, int64_t n);
 /* Forgets everything but the last `keep` positions of the layers that are not fixed. */
 void nn_cache_keep_last(Cache *c, int64_t keep);
 
-/* ---- multi-head attention (3.2.2) --------------------------------------------------------------------------------- */
+/* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */
 
 /* Projects queries, keys and values, splits them into heads, attends in each, joins the heads and projects again. The
  * four projections are linears 0 to 3. With keep_weights set, `weights` holds (B,H,T,S) after each call, until its scope
@@ -97,7 +97,7 @@ Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, T
 #define nn_multi_head_attention_cached(...) \
     AG_CALL("nn_multi_head_attention_cached", (nn_multi_head_attention_cached)(__VA_ARGS__))
 
-/* ---- positions (3.5) ---------------------------------------------------------------------------------------------- */
+/* ---- positions (3.5) --------------------------------------------------------------------------------------------- */
 
 /* dropout(x + pe[position]): sinusoidal, pe(i, 2k) = sin(i / 10000^(2k/D)), pe(i, 2k+1) = cos of the same, or learned.
  * A buffer or parameter `pe` (1,max_len,D). */
@@ -113,7 +113,7 @@ Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t 
 #define nn_positional_encoding(...)      AG_CALL("nn_positional_encoding", (nn_positional_encoding)(__VA_ARGS__))
 #define nn_positional_encoding_from(...) AG_CALL("nn_positional_encoding_from", (nn_positional_encoding_from)(__VA_ARGS__))
 
-/* ---- feed-forward (3.3) and the connection around each sublayer (3.1) ---------------------------------------------- */
+/* ---- feed-forward (3.3) and the connection around each sublayer (3.1) -------------------------------------------- */
 
 /* w_2(dropout(activation(w_1(x)))), position by position. */
 typedef struct { Module module; Linear *w_1, *w_2; Dropout *dropout; Activation activation; } PositionwiseFeedForward;
