@@ -45,7 +45,7 @@ static void end(void)
     ag_end(scope);
 }
 
-/* ---- messages -------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(shapes)
 {
@@ -325,7 +325,7 @@ START_TEST(updates)
 }
 END_TEST
 
-/* ---- the way the message took ---------------------------------------------------------------------------------------- */
+/* ---- the way the message took ------------------------------------------------------------------------------------ */
 
 static Tensor *inner_layer_at(Tensor *x)
 {
@@ -393,7 +393,7 @@ START_TEST(the_outside_world_is_told_apart)
 }
 END_TEST
 
-/* ---- scopes ---------------------------------------------------------------------------------------------------------- */
+/* ---- scopes ------------------------------------------------------------------------------------------------------ */
 
 static jmp_buf escape;
 static char caught[1024];
@@ -540,7 +540,7 @@ START_TEST(handlers_are_per_thread_and_given_back)
 }
 END_TEST
 
-/* ---- leaving by longjmp ---------------------------------------------------------------------------------------------- */
+/* ---- leaving by longjmp ------------------------------------------------------------------------------------------ */
 
 /* An object of several allocations, as modules are. */
 typedef struct { AgOwned owned; Tensor *a, *b; char *name; } Thing;
@@ -667,7 +667,7 @@ START_TEST(a_scope_left_open_after_an_error_is_told)
 }
 END_TEST
 
-/* ---- in the middle of backward ---------------------------------------------------------------------------------------- */
+/* ---- in the middle of backward ----------------------------------------------------------------------------------- */
 
 static void stop(Tensor *y)
 {
@@ -703,7 +703,7 @@ START_TEST(an_error_in_the_middle_of_backward)
 }
 END_TEST
 
-/* ---- memory that cannot be had ---------------------------------------------------------------------------------------- */
+/* ---- memory that cannot be had ----------------------------------------------------------------------------------- */
 
 static int op_number;
 

@@ -11,7 +11,7 @@
 #include "misuse.h"
 #include "suites.h"
 
-/* ---- a network to train ---------------------------------------------------------------------------------------------- */
+/* ---- a network to train ------------------------------------------------------------------------------------------ */
 
 typedef struct { Tensor *w1, *b1, *w2, *m[3], *v[3]; int rows, in, hidden; } Net;
 
@@ -63,7 +63,7 @@ static double train_step(Net *n, int64_t step)
     return result;
 }
 
-/* ---- used again ------------------------------------------------------------------------------------------------------ */
+/* ---- used again -------------------------------------------------------------------------------------------------- */
 
 START_TEST(ten_thousand_steps_ask_for_nothing)
 {
@@ -168,7 +168,7 @@ START_TEST(trimming_returns_everything)
 }
 END_TEST
 
-/* ---- given back on the way ------------------------------------------------------------------------------------------- */
+/* ---- given back on the way --------------------------------------------------------------------------------------- */
 
 START_TEST(the_peak_of_a_deep_chain_is_its_activations)
 {
@@ -242,7 +242,7 @@ START_TEST(a_scope_gives_everything_back)
 }
 END_TEST
 
-/* ---- threads and processes ------------------------------------------------------------------------------------------- */
+/* ---- threads and processes --------------------------------------------------------------------------------------- */
 
 enum { HIDDEN = 96, THREAD_STEPS = 12 };
 typedef struct { uint64_t seed; real w[3 * HIDDEN]; double loss; } Training;

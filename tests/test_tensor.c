@@ -48,7 +48,7 @@ static void check_bools(Tensor *t, Shape shape, const uint8_t *values)
 }
 #define CHECK_BOOLS(t, shape, ...) check_bools(t, shape, (uint8_t[]){ __VA_ARGS__ })
 
-/* ---- making and reading ------------------------------------------------------------------------------------------------ */
+/* ---- making and reading ------------------------------------------------------------------------------------------ */
 
 START_TEST(making)
 {
@@ -125,7 +125,7 @@ START_TEST(names)
 }
 END_TEST
 
-/* ---- broadcasting -------------------------------------------------------------------------------------------------------- */
+/* ---- broadcasting ------------------------------------------------------------------------------------------------ */
 
 typedef struct { Shape a, b, y; } Fit;
 static const Fit fits[] = {
@@ -240,7 +240,7 @@ START_TEST(shapes_that_do_not_fit)
 }
 END_TEST
 
-/* ---- shapes -------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* 0, 1, 2, ... in a shape, as each type; item() reads any. Bools hold whether the number is odd. */
 static Tensor *numbered(Shape shape, DType dtype)
@@ -351,7 +351,7 @@ START_TEST(joining)
 }
 END_TEST
 
-/* ---- sums over every set of dimensions ---------------------------------------------------------------------------------- */
+/* ---- sums over every set of dimensions --------------------------------------------------------------------------- */
 
 START_TEST(sums_over_any_dimensions)
 {
@@ -428,7 +428,7 @@ START_TEST(largest_and_smallest)
 }
 END_TEST
 
-/* ---- what has no gradient ------------------------------------------------------------------------------------------------ */
+/* ---- what has no gradient ---------------------------------------------------------------------------------------- */
 
 START_TEST(where_the_largest_stands)
 {
