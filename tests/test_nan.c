@@ -1,0 +1,209 @@
+/* test_nan.c: the search for NaN and infinity finds the first, forward and backward, in every operation, and names the
+ * operation, its shapes and the line that made it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+#include "tensor.h"
+
+enum { MAX_INPUTS = 4 };
+
+static void no_number(Tensor *t)
+{
+    for (int64_t i = 0; i < t->numel; i++) reals(t)[i] = (real)NAN;
+}
+
+/* Does the message name this operation, and say this? */
+static bool told(const char *name, const char *what)
+{
+    char start[128];
+    snprintf(start, sizeof start, "%s: first NaN found in %s, item ", name, what);
+    return strncmp(misuse_message, start, strlen(start)) == 0 && strstr(misuse_message, "; shape (") &&
+           strstr(misuse_message, " of inputs (") && strstr(misuse_message, " (at autograd/");
+}
+
+/* The inputs of case `number`, made by a first run in an outer scope; false if there is no such case. */
+static bool inputs_of(const Op *op, int number, Tensor *in[MAX_INPUTS])
+{
+    memset(in, 0, MAX_INPUTS * sizeof *in);
+    Sample sample = { .number = number, .in = in };
+    return op->sample(&sample) != NULL;
+}
+
+static void free_inputs(Tensor *in[MAX_INPUTS])
+{
+    for (int i = 0; i < MAX_INPUTS; i++) tensor_free(in[i]);
+}
+
+static void run(const Op *op, int number, Tensor *in[MAX_INPUTS], AgMode mode, bool backward)
+{
+    Scope s = ag_begin(mode);
+    Sample sample = { .number = number, .in = in };
+    ag_find_nan(!backward);
+    Tensor *y = op->sample(&sample);
+    ag_find_nan(true);
+    if (backward) {
+        Tensor *dy = tensor_zeros(tensor_shape(y));
+        no_number(dy);
+        ag_backward_from(y, dy);
+    }
+    ag_end(s);
+}
+
+/* NaN in any input shows in the result of at least one case, and is told with the operation's own name. */
+START_TEST(in_a_result_of_every_operation)
+{
+    const Op *op = &op_table[_i];
+    ag_seed(1);
+    Scope outer = ag_begin(AG_NO_GRAD);
+    bool used[MAX_INPUTS] = { false }, found[MAX_INPUTS] = { false };
+    for (int number = 0;; number++) {
+        for (int i = 0; i < MAX_INPUTS; i++) {
+            Tensor *in[MAX_INPUTS];
+            if (!inputs_of(op, number, in)) goto done;
+            if (in[i] && in[i]->numel > 0) {
+                used[i] = true;
+                no_number(in[i]);
+                for (int mode = AG_RECORD; mode <= AG_NO_GRAD; mode++) {
+                    CATCH_MISUSE(run(op, number, in, (AgMode)mode, false));
+                    found[i] = found[i] || told(op->name, "its result");
+                }
+            }
+            ag_find_nan(false);
+            free_inputs(in);
+        }
+    }
+done:
+    for (int i = 0; i < MAX_INPUTS; i++) ck_assert_msg(found[i] == used[i], "%s: NaN in input %d", op->name, i);
+    ck_assert(used[0]);
+    ag_end(outer);
+}
+END_TEST
+
+START_TEST(in_a_gradient_of_every_operation)
+{
+    const Op *op = &op_table[_i];
+    ag_seed(1);
+    Scope outer = ag_begin(AG_NO_GRAD);
+    bool found = false;
+    for (int number = 0; !found; number++) {
+        Tensor *in[MAX_INPUTS];
+        ck_assert_msg(inputs_of(op, number, in), "%s: no case passes NaN back", op->name);
+        CATCH_MISUSE(run(op, number, in, AG_RECORD, true));
+        found = told(op->name, "the gradient it passed back");
+        ag_find_nan(false);
+        free_inputs(in);
+    }
+    ag_end(outer);
+}
+END_TEST
+
+/* ---- by name and line -------------------------------------------------------------------------------------------- */
+
+/* The statement must find something and say exactly this, with its line (or the next: it may stand on the second). */
+#define SAYS(text, statement) do {                                                              \
+        CATCH_MISUSE(statement);                                                                \
+        check_message(text, __LINE__);                                                          \
+    } while (0)
+
+static void check_message(const char *text, int line)
+{
+    char here[sizeof misuse_message], next[sizeof misuse_message];
+    snprintf(here, sizeof here, "%s (at tests/test_nan.c:%d)", text, line);
+    snprintf(next, sizeof next, "%s (at tests/test_nan.c:%d)", text, line + 1);
+    if (strcmp(misuse_message, next) != 0) ck_assert_str_eq(misuse_message, here);
+}
+
+static Tensor *leaf(double a, double b)
+{
+    Tensor *t = tensor_requires_grad(tensor_zeros(SHAPE(2)), true);
+    tensor_data(t)[0] = (real)a;
+    tensor_data(t)[1] = (real)b;
+    return t;
+}
+
+START_TEST(forward)
+{
+    ag_find_nan(true);
+    SAYS("log: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_log(leaf(1, 0)));
+    SAYS("log: first NaN found in its result, item 0; shape (2,) of inputs (2,)", ag_log(leaf(-1, 0)));
+    SAYS("div: first infinity found in its result, item 2; shape (2, 2) of inputs (2, 2), (2, 1)",
+         ag_div(tensor_ones(SHAPE(2, 2)), ag_reshape(leaf(1, 0), SHAPE(2, 1))));
+    SAYS("exp: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_exp(leaf(0, 1e4)));
+    SAYS("sqrt: first NaN found in its result, item 0; shape (2,) of inputs (2,)",
+         ag_sqrt(leaf(-4, 4)));
+    SAYS("mean_dims: first NaN found in its result, item 0; shape () of inputs (0, 3)",
+         ag_mean(tensor_zeros(SHAPE(0, 3))));
+    ag_find_nan(false);
+    CATCH_MISUSE(ag_log(leaf(-1, 0)));
+    ck_assert_str_eq(misuse_message, "");
+}
+END_TEST
+
+/* The result is finite and its slope is not. */
+START_TEST(backward)
+{
+    double tiny = sizeof(real) == 4 ? 1e-40 : 1e-310;
+    ag_find_nan(true);
+    SAYS("sqrt: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,)",
+         ag_backward(ag_sum(ag_sqrt(leaf(4, 0)))));
+    SAYS("log: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
+         ag_backward(ag_sum(ag_log(leaf(tiny, 1)))));
+    SAYS("div: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,), (2,)",
+         ag_backward(ag_sum(ag_div(leaf(1, tiny), leaf(1, tiny)))));
+    SAYS("power: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
+         ag_backward(ag_sum(ag_power(leaf(0, 1), 0.5))));
+    ag_find_nan(false);
+}
+END_TEST
+
+static Tensor *layer_at(Tensor *x)
+{
+    return ag_exp(x);
+}
+#define layer(...) AG_CALL("layer", layer_at(__VA_ARGS__))
+
+START_TEST(the_layer_is_named_too)
+{
+    ag_find_nan(true);
+    EXPECT_MISUSE(", in layer called at tests/test_nan.c:", layer(leaf(0, 1e4)));
+    ag_find_nan(false);
+}
+END_TEST
+
+START_TEST(what_is_finite_passes)
+{
+    ag_seed(2);
+    ag_find_nan(true);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_normal(SHAPE(40, 50), 0, 1), true);
+    Tensor *mask = ag_compare_scalar(AG_GT, x, 0);
+    Tensor *y = ag_softmax(ag_masked_fill(x, mask, (double)-INFINITY), -1);     /* an infinity that was asked for */
+    ag_backward(ag_mean(ag_mul(y, ag_masked_softmax(x, mask, 2))));
+    ag_end(s);
+    EXPECT_MISUSE("masked_softmax: first NaN", {
+        tensor_data(x = leaf(1, 2))[0] = (real)NAN;
+        ag_masked_softmax(x, NULL, 1);
+    });
+    ag_find_nan(false);
+}
+END_TEST
+
+Suite *nan_suite(void)
+{
+    Suite *suite = suite_create("nan");
+    TCase *every = tcase_create("every operation");
+    tcase_add_loop_test(every, in_a_result_of_every_operation, 0, ag_op_count());
+    tcase_add_loop_test(every, in_a_gradient_of_every_operation, 0, ag_op_count());
+    suite_add_tcase(suite, every);
+    TCase *named = tcase_create("by name and line");
+    tcase_add_test(named, forward);
+    tcase_add_test(named, backward);
+    tcase_add_test(named, the_layer_is_named_too);
+    tcase_add_test(named, what_is_finite_passes);
+    suite_add_tcase(suite, named);
+    return suite;
+}
