@@ -63,9 +63,12 @@ bool example_utf8(void);                                                /* wheth
 typedef struct Csv Csv;
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
 /* csv_row(csv, step, loss): as many numbers as the header has names; enough digits to restore a float. */
-#define csv_row(csv, ...) \
-    csv_numbers(csv, (int)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)), (double[]){ __VA_ARGS__ })
-void csv_numbers(Csv *csv, int n, const double *value);
+#define csv_row(csv, ...) csv_named_row(csv, NULL, __VA_ARGS__)
+/* csv_named_row(csv, "ペン", x, y): the first column is a text, for labels; csv_get has NaN there. (gnuplot
+ * passes over a row whose name holds a quotation mark.) */
+#define csv_named_row(csv, name, ...) \
+    csv_numbers(csv, name, (int)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)), (double[]){ __VA_ARGS__ })
+void csv_numbers(Csv *csv, const char *name, int n, const double *value);       /* name NULL: all are numbers */
 int64_t csv_rows(const Csv *csv);
 int csv_column(const Csv *csv, const char *name);                       /* misuse if there is none */
 double csv_get(const Csv *csv, int64_t row, int column);

@@ -44,21 +44,47 @@ static void put_number(FILE *file, double value)
     }
 }
 
-void csv_numbers(Csv *csv, int n, const double *value)
+/* In quotes, with those inside it doubled. */
+static void put_text(FILE *file, const char *text)
 {
-    if (n != csv->columns) {
-        ag_misuse(AG_HERE, "csv_row", "%d numbers for %d columns of %s", n, csv->columns, csv->path);
+    fputc('"', file);
+    for (; *text; text++) {
+        if (*text == '"') {
+            fputc('"', file);
+        }
+        fputc(*text, file);
     }
-    if (csv->n + (size_t)n > csv->room) {
-        size_t room = 2 * csv->room + 64 * (size_t)n;
+    fputc('"', file);
+}
+
+static void remember(Csv *csv, double value)
+{
+    if (csv->n == csv->room) {
+        size_t room = 2 * csv->room + 64 * (size_t)csv->columns;
         csv->value = ag_resize(csv->value, csv->room, room, sizeof *csv->value);
         csv->room = room;
     }
-    for (int i = 0; i < n; i++) {
-        csv->value[csv->n++] = value[i];
-        put_number(csv->file, value[i]);
-        fputc(i + 1 < n ? ',' : '\n', csv->file);
+    csv->value[csv->n++] = value;
+}
+
+void csv_numbers(Csv *csv, const char *name, int n, const double *value)
+{
+    int names = name ? 1 : 0;
+    if (names + n != csv->columns) {
+        ag_misuse(AG_HERE, "csv_row", "%d cells for %d columns of %s", names + n, csv->columns, csv->path);
     }
+    if (name) {
+        remember(csv, NAN);
+        put_text(csv->file, name);
+    }
+    for (int i = 0; i < n; i++) {
+        remember(csv, value[i]);
+        if (names + i > 0) {
+            fputc(',', csv->file);
+        }
+        put_number(csv->file, value[i]);
+    }
+    fputc('\n', csv->file);
     if (fflush(csv->file) != 0 || ferror(csv->file)) {
         cannot_write(csv->part);
     }

@@ -64,7 +64,7 @@ Csv *losses_open(int64_t step)
     const Rows *most = part.n > whole.n ? &part : &whole;
     Csv *csv = csv_open(name, header);
     for (size_t i = 0; i < most->n; i++) {
-        csv_numbers(csv, COLUMNS, most->row[i]);
+        csv_numbers(csv, NULL, COLUMNS, most->row[i]);
     }
     ag_free(part.row);
     ag_free(whole.row);

@@ -1,0 +1,107 @@
+/* positions.c: how a Transformer is told where in the sentence a word stands. */
+#include <math.h>
+
+#include "common/common.h"
+#include "kaeru/attention.h"
+
+static int64_t width = 128, length = 100;
+
+/* How far sin and cos number k move with each position: they are the dimensions 2k and 2k+1. */
+static double frequency(int64_t k)
+{
+    return ag_math_pow(10000, -2 * (double)k / (double)width);
+}
+
+static void print_waves(void)
+{
+    printf("dimensions   wave of sine and cosine\n");
+    for (int64_t k = 0; k < width / 2; k += width / 2 > 8 ? width / 16 : 1) {
+        printf("%4lld, %-5lld  repeats after %.5g positions\n", (long long)(2 * k), (long long)(2 * k + 1),
+               2 * 3.14159265358979 / frequency(k));
+    }
+}
+
+static void write_table(Tensor *pe)
+{
+    Csv *csv = csv_open("positions.csv", "position,dimension,value");
+    for (int64_t i = 0; i < length; i++) {
+        for (int64_t d = 0; d < width; d++) {
+            csv_row(csv, (double)i, (double)d, (double)tensor_data(pe)[i * width + d]);
+        }
+    }
+    csv_close(csv);
+}
+
+/* PE_i . PE_j = sum over k of cos((i - j) frequency(k)), for sin a sin b + cos a cos b = cos(a - b). */
+static double theory(int64_t distance)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < width / 2; k++) {
+        sum += ag_math_cos((double)distance * frequency(k));
+    }
+    return sum;
+}
+
+/* products (length,length); returns how far the worst of them is from the theory. */
+static double write_products(Tensor *products)
+{
+    Csv *csv = csv_open("positions_products.csv", "i,j,product");
+    double worst = 0;
+    for (int64_t i = 0; i < length; i++) {
+        for (int64_t j = 0; j < length; j++) {
+            double product = (double)tensor_data(products)[i * length + j];
+            csv_row(csv, (double)i, (double)j, product);
+            worst = fmax(worst, fabs(product - theory(i - j)));
+        }
+    }
+    csv_close(csv);
+    return worst;
+}
+
+static void compare(Tensor *products)
+{
+    Csv *csv = csv_open("positions_theory.csv", "distance,theory,measured");
+    for (int64_t d = 0; d < length; d++) {
+        csv_row(csv, (double)d, theory(d), (double)tensor_data(products)[d]);
+    }
+    printf("\ndistance   sum of cosines   PE_0 . PE_distance\n");
+    for (int64_t d = 0; d < length; d = d < 4 ? d + 1 : 2 * d) {
+        printf("%8lld %16.6f %20.6f\n", (long long)d, csv_get(csv, d, 1), csv_get(csv, d, 2));
+    }
+    chart_print(csv, &(Chart){ "inner product of two positions", "distance", false, { { "measured", "PE_0 . PE_d" } } });
+    csv_close(csv);
+}
+
+int main(int argc, char **argv)
+{
+    const Option options[] = {
+        option_int("width", &width, 2, 1024, "D, the numbers of a position; even"),
+        option_int("length", &length, 2, 1000, "positions"),
+        OPTIONS_END
+    };
+    example_begin(argc, argv, &(Program){ "positions",
+        "Teaches how positions become vectors. Attention looks at a set of words; what tells it their order is a vector\n"
+        "added to each word: sines and cosines of the position, fast ones first, slow ones last. The inner product of two\n"
+        "such vectors depends on their distance alone, and is the largest where the distance is 0.\n\n"
+        "Writes positions.csv (position,dimension,value), positions_products.csv (i,j,product: PE_i . PE_j) and\n"
+        "positions_theory.csv (distance,theory,measured), and draws them.", options });
+    if (width % 2 != 0) {
+        example_fail("--width %lld: expected an even number", (long long)width);
+    }
+    Scope scope = ag_begin(AG_NO_GRAD);
+    PositionalEncoding *positions = nn_positional_encoding_new(width, 0, length);
+    Tensor *pe = ag_reshape(positions->pe, SHAPE(length, width));
+    Tensor *products = ag_matmul(pe, ag_transpose(pe, 0, 1));
+
+    printf("%lld positions as vectors of %lld numbers between -1 and 1.\n\n", (long long)length, (long long)width);
+    print_waves();
+    compare(products);
+    double worst = write_products(products);
+    printf("Over all %lld pairs, theory and measurement differ by at most %.2g.\n", (long long)(length * length), worst);
+    write_table(pe);
+    picture_draw("positions");
+    picture_draw("positions_products");
+    nn_free(positions);
+    ag_end(scope);
+    return example_end();
+}

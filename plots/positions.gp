@@ -1,0 +1,38 @@
+# positions.gp: the table of positional encodings, as a heat map and, a few of its columns, as waves.
+# Reads positions.csv (position,dimension,value), which examples/positions writes.
+load ARG0[:strlen(ARG0) - strlen("positions.gp")]."style.gp"
+
+data = "positions.csv"
+stats data using 1 name "POSITION" nooutput
+stats data using 2 name "DIMENSION" nooutput
+length = POSITION_max + 1
+width = DIMENSION_max + 1
+# A few of the dimensions: a sine, its cosine a quarter of a wave ahead, and slower ones.
+shown(n) = n == 1 ? 2 * floor(width / 12) : n == 2 ? shown(1) + 1 : n == 3 ? 2 * floor(width / 6) : 2 * floor(width / 4)
+
+do for [format in FORMATS] {
+    eval open_picture(format, "positions", 1600, 900)
+    set multiplot
+    eval panel("the table: a row for each position", 0.09, 0.44, 0.14, 0.76)
+    eval heading("Every position has its own pattern of fast and slow waves", \
+        sprintf("Positional encodings PE of %d positions, %d numbers each", length, width))
+    eval heat_map(signed, width, length)
+    set xlabel "dimension d (even: sine, odd: cosine)"
+    set ylabel "position i"
+    set cbrange [-1:1]
+    set cbtics 0.5
+    plot data using 2:1:3 with image
+
+    eval panel("four of its columns", 0.62, 0.975, 0.14, 0.76)
+    eval curves
+    set xlabel "position i"
+    set ylabel "PE(i, d)"
+    set yrange [-1.05:1.75]
+    set ytics -1, 0.5, 1
+    set key top center maxrows 2 samplen 4 width 2
+    plot for [n = 1:4] data using 1:3 every width::shown(n) with lines lt n \
+        title sprintf("d = %d", shown(n))
+    set ytics autofreq
+    unset multiplot
+}
+unset output
