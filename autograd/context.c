@@ -307,6 +307,7 @@ _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
     if (innermost) innermost->failed = ++c->serial;         /* its ag_end, or that of one around it, unwinds */
     c->calls = innermost ? innermost->calls : 0;
     c->keep_graph = false;
+    c->rule = NULL;
     scratch_end();
     if (c->handler) c->handler(c->message);
     else fprintf(stderr, "kaeru: %s\n", c->message);

@@ -2,7 +2,8 @@
  *
  * The output becomes one number by weights that are random, since a plain sum hides mistakes: the softmax of anything
  * sums to 1, so its gradient by a plain sum is 0, right rule or wrong. The function is called twice and both results
- * are used, each with weights of its own, so that a rule which writes where it should add is caught. */
+ * are used, each with weights of its own, so that a rule which writes where it should add is caught. Inputs and results
+ * lie in the middle of a graph, so that a rule which reads a value that it did not declare finds it gone. */
 #include <math.h>
 #include <string.h>
 
@@ -40,11 +41,21 @@ static double value(Site at, AgFunction *f, void *arg, Tensor **in)
     return total;
 }
 
-static void send_back(Site at, Tensor *y, int use)
+/* A value in the middle of a graph, which backward gives back as soon as no rule declares that it reads it. */
+static Tensor *in_the_middle(Site at, Tensor *x)
 {
-    Tensor *dy = tensor_new(at, "ag_gradcheck", &y->shape, AG_REAL);
-    for (int64_t i = 0; i < y->numel; i++) reals(dy)[i] = (real)weight(use, i);
-    if (y->wants_grad) ag_backward_from_at(at, y, dy);
+    return ag_scale_at(at, x, 1, 0);
+}
+
+/* One pass back from both results, each entry with its weight. */
+static void send_back(Site at, Tensor *first, Tensor *second)
+{
+    Tensor *result[] = { ag_reshape_at(at, first, SHAPE(first->numel)), ag_reshape_at(at, second, SHAPE(second->numel)) };
+    Tensor *both = ag_concat_at(at, result, 2, 0);
+    Tensor *dy = tensor_new(at, "ag_gradcheck", &both->shape, AG_REAL);
+    for (int64_t i = 0; i < both->numel; i++)
+        reals(dy)[i] = (real)(i < first->numel ? weight(0, i) : weight(1, i - first->numel));
+    if (both->wants_grad) ag_backward_from_at(at, both, dy);
 }
 
 bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
@@ -56,11 +67,12 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
         if (in[i]->op) ag_misuse(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
-    Tensor *first = f(in, arg), *second = f(in, arg);
+    Tensor **middle = arena_alloc(at, "ag_gradcheck", (size_t)n * sizeof *middle);
+    for (int i = 0; i < n; i++) middle[i] = in_the_middle(at, in[i]);
+    Tensor *first = f(middle, arg), *second = f(middle, arg);
     check_tensor(at, "ag_gradcheck", "the function's result", first, AG_REAL);
     check_tensor(at, "ag_gradcheck", "the function's result", second, AG_REAL);
-    send_back(at, first, 0);
-    send_back(at, second, 1);
+    send_back(at, first, second);
     ag_set_random_state(random);
     int wrong = 0;
     for (int i = 0; i < n; i++) {
@@ -157,11 +169,16 @@ Tensor *sample_mask(Shape shape)
 
 typedef struct { const Op *op; Sample sample; } SampleCall;
 
+/* The inputs that the check hands over, in the places of those that the first run made. */
 static Tensor *call_sample(Tensor **in, void *arg)
 {
-    SampleCall *call = arg;
-    (void)in;
-    return call->op->sample(&call->sample);
+    const SampleCall *call = arg;
+    Tensor *given[MAX_INPUTS] = { NULL };
+    for (int i = 0, n = 0; i < MAX_INPUTS; i++)
+        if (call->sample.in[i]) given[i] = in[n++];
+    Sample sample = call->sample;
+    sample.in = given;
+    return call->op->sample(&sample);
 }
 
 /* One case of one operation: as it is, and with one tensor for all inputs of a shape. -1: there is no such case. */

@@ -46,42 +46,41 @@ static bool reads_input(const Op *op, int i)
 
 /* Notes y's operation and inputs if a gradient can flow. Everything is allocated before anything is counted. The search
  * for NaN wants to name the inputs in any case. */
-static Tensor *record(Site at, int op, Tensor *y, Tensor *const *in, int n)
+static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n)
 {
-    const Op *o = &op_table[op];
     Context *c = context();
     bool wanted = false;
     for (int i = 0; c->recording && i < n; i++) wanted = wanted || (in[i] && in[i]->wants_grad);
     if (!wanted && !c->find_nan) return y;
-    y->in = arena_alloc(at, o->name, (size_t)n * sizeof *in);
+    y->in = arena_alloc(at, op->name, (size_t)n * sizeof *in);
     memcpy(y->in, in, (size_t)n * sizeof *in);
     y->n_in = n;
     if (!wanted) return y;
-    y->op = o;
+    y->op = op;
     y->wants_grad = true;
     for (int i = 0; i < n; i++) {
         if (!in[i] || !in[i]->op) continue;             /* leaves are never given back */
         in[i]->users++;
-        if (reads_input(o, i)) in[i]->readers++;
+        if (reads_input(op, i)) in[i]->readers++;
     }
-    if (o->needs & NEEDS_Y) y->readers++;
+    if (op->needs & NEEDS_Y) y->readers++;
     return y;
 }
 
-Tensor *op_new_n(Site at, int op, const Shape *shape, Tensor *const *in, int n)
+Tensor *op_new_n(Site at, const Op *op, const Shape *shape, Tensor *const *in, int n)
 {
-    return record(at, op, tensor_new(at, op_table[op].name, shape, AG_REAL), in, n);
+    return record(at, op, tensor_new(at, op->name, shape, AG_REAL), in, n);
 }
 
 Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor *c)
 {
     Tensor *in[] = { a, b, c };
-    return op_new_n(at, op, shape, in, c ? 3 : b ? 2 : 1);
+    return op_new_n(at, &op_table[op], shape, in, c ? 3 : b ? 2 : 1);
 }
 
 Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x)
 {
-    return record(at, op, tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
+    return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
 }
 
 void *op_args(Tensor *y, size_t size)
@@ -232,6 +231,17 @@ Tensor *ag_retain_at(Site at, Tensor *t)
     return t;
 }
 
+_Noreturn void value_is_gone(const Tensor *t)
+{
+    const Tensor *y = context()->rule;
+    if (!y) ag_misuse(t->site, t->made_by, "its value was given back by backward");
+    char missing[32] = "NEEDS_Y";
+    for (int i = 0; i < y->n_in; i++)
+        if (y->in[i] == t) snprintf(missing, sizeof missing, "NEEDS_X%d", i);
+    ag_misuse(y->site, y->op->name, "its backward rule reads a value that was given back, of %s made at %s:%d: the "
+              "operation does not declare %s", t->made_by, t->site.file, t->site.line, missing);
+}
+
 /* ---- the way back ------------------------------------------------------------------------------------------------ */
 
 /* y's rule has run and nobody will come to it again: it no longer needs its inputs' values. */
@@ -271,7 +281,9 @@ static void walk_back(Site at, Tensor *from)
         if (y->graph_gone)
             ag_misuse(at, "ag_backward", "an earlier backward has passed %s (made at %s:%d) and gave its values back; "
                       "use ag_backward_keep for the earlier one", y->op->name, y->site.file, y->site.line);
+        c->rule = y;
         y->op->backward(y);
+        c->rule = NULL;
         scratch_end();
         for (int i = 0; c->find_nan && i < y->n_in; i++)
             if (y->in[i] && y->in[i]->grad)

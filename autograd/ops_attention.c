@@ -78,7 +78,7 @@ Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
     plan_mask(at, "attention", &a, mask);
     plan_dropout(&a, p);
     Tensor *in[] = { q, k, v, mask };
-    return run(op_new_n(at, OP_attention, &q->shape, in, 4), &a, reals(q), reals(k), reals(v));
+    return run(op_new_n(at, &op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals(k), reals(v));
 }
 
 void attention_backward(Tensor *y)

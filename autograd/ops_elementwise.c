@@ -20,19 +20,39 @@ static Tensor *binary(Site at, int op, KBinary f, Tensor *a, Tensor *b)
     return op_done(y);
 }
 
+/* The values that a kernel reads, as kernels.h tells; others may have been given back. */
+static const real *if_read(const Tensor *t, bool is_read)
+{
+    return is_read ? reals(t) : NULL;
+}
+
+/* What the derivative by operand i is made of. */
+static int binary_reads(KBinary f, int i)
+{
+    switch (f) {
+    case K_ADD: case K_SUB: return NEEDS_NONE;
+    case K_MUL: return i == 0 ? NEEDS_X1 : NEEDS_X0;
+    case K_DIV: return i == 0 ? NEEDS_X1 : NEEDS_X0 + NEEDS_X1;
+    case K_POW: return NEEDS_X0 + NEEDS_X1 + NEEDS_Y;
+    default: return NEEDS_X0 + NEEDS_X1;
+    }
+}
+
 /* The gradient of operand i: straight into place if it was not repeated, else by way of the full shape and a sum. */
 static void binary_backward(Tensor *y, KBinary f, int i)
 {
     Tensor *a = y->in[0], *b = y->in[1], *x = y->in[i];
     if (!x->wants_grad) return;
     KWalk walk = walk_over(&y->shape, &a->shape, &b->shape);
+    int reads = binary_reads(f, i);
+    const real *va = if_read(a, reads & NEEDS_X0), *vb = if_read(b, reads & NEEDS_X1), *vy = if_read(y, reads & NEEDS_Y);
     if (x->numel == y->numel) {
         Grad g = grad_into(x);
-        k_binary_backward(f, i == 1, &walk, g.data, grad_of(y), reals(a), reals(b), reals(y), g.add);
+        k_binary_backward(f, i == 1, &walk, g.data, grad_of(y), va, vb, vy, g.add);
         return;
     }
     real *full = scratch_new(y->site, y->op->name, y->numel, sizeof(real));
-    k_binary_backward(f, i == 1, &walk, full, grad_of(y), reals(a), reals(b), reals(y), false);
+    k_binary_backward(f, i == 1, &walk, full, grad_of(y), va, vb, vy, false);
     grad_sum_to(x, full, &y->shape);
 }
 
@@ -199,12 +219,23 @@ static Tensor *unary(Site at, int op, KUnary f, Tensor *x, double p, double q)
     return op_done(y);
 }
 
+static int unary_reads(KUnary f)
+{
+    switch (f) {
+    case K_NEG: case K_SCALE: return NEEDS_NONE;
+    case K_EXP: case K_SQRT: case K_TANH: case K_SIGMOID: case K_RELU: return NEEDS_Y;
+    default: return NEEDS_X0;
+    }
+}
+
 static void unary_backward(Tensor *y, KUnary f)
 {
     Tensor *x = y->in[0];
     UnaryArgs args = y->args ? *(UnaryArgs *)y->args : (UnaryArgs){ 0, 0 };
+    int reads = unary_reads(f);
+    const real *vx = if_read(x, reads & NEEDS_X0), *vy = if_read(y, reads & NEEDS_Y);
     Grad g = grad_into(x);
-    k_unary_backward(f, y->numel, g.data, grad_of(y), reals(x), reals(y), args.p, args.q, g.add);
+    k_unary_backward(f, y->numel, g.data, grad_of(y), vx, vy, args.p, args.q, g.add);
 }
 
 /* Shapes for a sample of one operand. */

@@ -167,7 +167,7 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
     if (kind.unbiased && n < 2)
         ag_misuse(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape, tx));
     Tensor *in[] = { x, gamma, beta };
-    Tensor *y = op_new_n(at, OP_layer_norm, &x->shape, in, 3);
+    Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
     real *mean = op_save(y, 2 * rows), *rstd = mean + rows;
     k_layer_norm(rows, n, reals(y), mean, rstd, reals(x), gamma ? reals(gamma) : NULL, beta ? reals(beta) : NULL,

@@ -238,7 +238,7 @@ Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
             ag_misuse(at, "concat", "dimension %d becomes longer than can be counted", dim);
     }
-    Tensor *y = x[0]->dtype == AG_REAL ? op_new_n(at, OP_concat, &shape, x, n) : tensor_new(at, "concat", &shape, x[0]->dtype);
+    Tensor *y = x[0]->dtype == AG_REAL ? op_new_n(at, &op_table[OP_concat], &shape, x, n) : tensor_new(at, "concat", &shape, x[0]->dtype);
     if (y->op) *(int *)op_args(y, sizeof(int)) = d;
     int64_t stride[AG_MAX_DIMS], offset = 0;
     dense_strides(&shape, stride);

@@ -66,9 +66,16 @@ struct Tensor {
     struct Tensor *older;       /* the tape */
 };
 
-static inline real *reals(const Tensor *t) { return t->data; }
-static inline int32_t *ints(const Tensor *t) { return t->data; }
-static inline uint8_t *bools(const Tensor *t) { return t->data; }
+/* The values. Only a backward rule can meet one that was given back, by reading what its NEEDS does not name. */
+_Noreturn void value_is_gone(const Tensor *t);
+static inline void *values(const Tensor *t)
+{
+    if (!t->data) value_is_gone(t);
+    return t->data;
+}
+static inline real *reals(const Tensor *t) { return values(t); }
+static inline int32_t *ints(const Tensor *t) { return values(t); }
+static inline uint8_t *bools(const Tensor *t) { return values(t); }
 size_t dtype_size(DType dtype);
 const char *dtype_name(DType dtype);
 
@@ -98,6 +105,7 @@ typedef struct {
     bool recording;             /* the innermost scope's mode is AG_RECORD */
     bool find_nan;
     bool keep_graph;            /* during ag_backward_keep */
+    Tensor *rule;               /* the node whose backward rule is running */
     uint64_t serial;
     Tensor *tape;               /* the newest tensor */
     struct Chunk *first, *chunk;/* the arena: all chunks, and the one in use */
@@ -149,7 +157,7 @@ enum {
 /* Starts the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a new tensor of that shape,
  * values undefined, recorded if this scope records and an input wants a gradient. Fill it, then return op_done(y). */
 Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor *c);
-Tensor *op_new_n(Site at, int op, const Shape *shape, Tensor *const *in, int n);
+Tensor *op_new_n(Site at, const Op *op, const Shape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
 Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x);
 Tensor *op_done(Tensor *y);

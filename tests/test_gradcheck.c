@@ -85,22 +85,23 @@ static void is_not_a_number(Tensor *y)
 static Tensor *tanh_sample_of(Sample *s, const Op *op)
 {
     if (s->number >= 3) return NULL;
-    Tensor *y = ag_tanh(sample_in(s, 0, SHAPE(2, 3)));
-    if (y->op) y->op = op;
-    return y;
+    Tensor *x = sample_in(s, 0, SHAPE(2, 3));
+    Tensor *y = op_new_n(AG_HERE, op, &x->shape, &x, 1);
+    k_unary(K_TANH, y->numel, reals(y), reals(x), 0, 0);
+    return op_done(y);
 }
 
-#define TANH_WITH(rule)                                                                                   \
-    static Tensor *rule##_sample(Sample *s);                                                              \
-    static const Op rule##_op = { #rule, rule, rule##_sample, NEEDS_Y, "tanh x", "" };                    \
-    static Tensor *rule##_sample(Sample *s) { return tanh_sample_of(s, &rule##_op); }
-TANH_WITH(right)
-TANH_WITH(wrong_factor)
-TANH_WITH(overwrites)
-TANH_WITH(zero)
-TANH_WITH(forgets_dy)
-TANH_WITH(forgets_the_last_item)
-TANH_WITH(is_not_a_number)
+#define TANH_WITH(name, rule, needs)                                                                      \
+    static Tensor *name##_sample(Sample *s);                                                              \
+    static const Op name##_op = { #name, rule, name##_sample, needs, "tanh x", "" };                      \
+    static Tensor *name##_sample(Sample *s) { return tanh_sample_of(s, &name##_op); }
+TANH_WITH(right, right, NEEDS_Y)
+TANH_WITH(wrong_factor, wrong_factor, NEEDS_Y)
+TANH_WITH(overwrites, overwrites, NEEDS_Y)
+TANH_WITH(zero, zero, NEEDS_Y)
+TANH_WITH(forgets_dy, forgets_dy, NEEDS_Y)
+TANH_WITH(forgets_the_last_item, forgets_the_last_item, NEEDS_Y)
+TANH_WITH(is_not_a_number, is_not_a_number, NEEDS_Y)
 
 START_TEST(a_right_rule_passes_with_as_many_cases_as_it_brings)
 {
@@ -114,6 +115,49 @@ START_TEST(a_wrong_rule_is_rejected)
     const Op *wrong[] = { &wrong_factor_op, &overwrites_op, &zero_op, &forgets_dy_op, &forgets_the_last_item_op,
                           &is_not_a_number_op };
     ck_assert_msg(op_check(wrong[_i], NULL) == -1, "%s", wrong[_i]->name);
+}
+END_TEST
+
+/* ---- right rules that read what they do not declare ---------------------------------------------------------------- */
+
+/* dx = dy (1 - tanh(x)^2), which reads x, before or after it asks where the gradient goes. */
+static void reads_x_early(Tensor *y)
+{
+    const real *x = reals(y->in[0]);
+    real *slope = scratch_new(y->site, "slope", y->numel, sizeof(real));
+    for (int64_t i = 0; i < y->numel; i++) slope[i] = 1 - (real)(tanh((double)x[i]) * tanh((double)x[i]));
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) g.data[i] = (g.add ? g.data[i] : 0) + grad_of(y)[i] * slope[i];
+}
+
+static void reads_x_late(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) {
+        double t = tanh((double)reals(y->in[0])[i]);
+        g.data[i] = (g.add ? g.data[i] : 0) + grad_of(y)[i] * (real)(1 - t * t);
+    }
+}
+
+TANH_WITH(declares_no_y, right, NEEDS_NONE)
+TANH_WITH(declares_x_for_y, right, NEEDS_X0)
+TANH_WITH(declares_no_x, reads_x_early, NEEDS_NONE)
+TANH_WITH(declares_y_for_x, reads_x_late, NEEDS_Y)
+TANH_WITH(declares_x, reads_x_early, NEEDS_X0)
+TANH_WITH(declares_too_much, reads_x_late, NEEDS_X0 + NEEDS_Y)
+
+START_TEST(an_undeclared_value_is_missed)
+{
+    EXPECT_MISUSE("declares_no_y: its backward rule reads a value that was given back, of declares_no_y made at tests/",
+                  op_check(&declares_no_y_op, NULL));
+    EXPECT_MISUSE("the operation does not declare NEEDS_Y", op_check(&declares_no_y_op, NULL));
+    EXPECT_MISUSE("the operation does not declare NEEDS_Y", op_check(&declares_x_for_y_op, NULL));
+    EXPECT_MISUSE("declares_no_x: its backward rule reads a value that was given back, of scale made at",
+                  op_check(&declares_no_x_op, NULL));
+    EXPECT_MISUSE("the operation does not declare NEEDS_X0", op_check(&declares_no_x_op, NULL));
+    EXPECT_MISUSE("the operation does not declare NEEDS_X0", op_check(&declares_y_for_x_op, NULL));
+    ck_assert_int_eq(op_check(&declares_x_op, stderr), 3);
+    ck_assert_int_eq(op_check(&declares_too_much_op, stderr), 3);
 }
 END_TEST
 
@@ -265,6 +309,7 @@ Suite *gradcheck_suite(void)
     TCase *check = tcase_create("the check itself");
     tcase_add_test(check, a_right_rule_passes_with_as_many_cases_as_it_brings);
     tcase_add_loop_test(check, a_wrong_rule_is_rejected, 0, 6);
+    tcase_add_test(check, an_undeclared_value_is_missed);
     tcase_add_test(check, an_operation_without_cases_has_none);
     tcase_add_test(check, a_composed_function_passes_and_is_left_as_it_was);
     tcase_add_test(check, a_function_with_a_cut_is_rejected);
