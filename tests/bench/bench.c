@@ -1,0 +1,204 @@
+/* bench.c: how fast kaeru is on one machine. compare.py runs the same workloads elsewhere and compares. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "kaeru/autograd.h"
+
+#define GEMM(name, kind, m, n, k) \
+    { name, "product " kind ": " #m " x " #n " x " #k, gemm_begin, gemm_step, gemm_end, \
+      BENCH_RATE, 2e-9 * m * n * k, "GFLOPS", { m, n, k }, kind }
+
+static const Workload workloads[] = {
+    GEMM("gemm", "AB", 1024, 1024, 1024),
+    GEMM("gemm_128", "AB", 128, 128, 128),
+    GEMM("gemm_512", "AB", 512, 512, 512),
+    GEMM("gemm_2048", "AB", 2048, 2048, 2048),
+    GEMM("gemm_deep", "AB", 64, 64, 4096),
+    GEMM("gemm_abt", "ABt", 1024, 1024, 1024),
+    GEMM("gemm_atb", "AtB", 1024, 1024, 1024),
+    { "dispatch", "two pieces that wait for each other, given to the thread pool", dispatch_begin, dispatch_step,
+      dispatch_end, BENCH_TIME, 1e6, "us", { 0 }, NULL },
+    { "overhead", "50 x y = tanh(y W + b), y (1,16), W (16,16); sum; backward: 151 operations", overhead_begin,
+      overhead_step, overhead_end, BENCH_TIME, 1e9 / 151, "ns/op", { 0 }, NULL },
+    { "skip", "f(x) and x + f(x), 10-128-10, learn to return 10000 rows: Adam", skip_begin, skip_step, skip_end,
+      BENCH_TIME, 1e3, "ms/step", { 10000 }, NULL },
+    { "skip_small", "the same with 100 rows", skip_begin, skip_step, skip_end, BENCH_TIME, 1e6, "us/step", { 100 },
+      NULL },
+    { "copy", "Transformer, N 2, d_model 512, vocabularies 11, batch 80, source 10, target 9: Adam", copy_begin,
+      transformer_step, transformer_end, BENCH_TIME, 1e3, "ms/step", { 0 }, NULL },
+    { "translate", "Transformer, N 6, d_model 512, vocabularies 8000 and 6000, batch 32 of 24 and 24: Adam",
+      translate_begin, transformer_step, transformer_end, BENCH_TIME, 1e3, "ms/step", { 0 }, NULL },
+    { "shakespeare", "GPT, 4 layers, 4 heads, width 128, vocabulary 65, batch 12 of 64: AdamW", shakespeare_begin,
+      gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step", { 0 }, NULL },
+    { "gpt2", "GPT-2 124M, batch 4 of 64: AdamW", gpt2_begin, gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step", { 4, 64 },
+      NULL },
+    { "gpt2_long", "GPT-2 124M, batch 1 of 1024: AdamW", gpt2_begin, gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step",
+      { 1, 1024 }, NULL },
+    { "decode", "GPT-2 124M writes 48 tokens after a prompt of 16", decode_begin, decode_step, decode_end, BENCH_RATE,
+      48, "tokens/s", { 16, 48 }, NULL },
+};
+enum { WORKLOADS = sizeof workloads / sizeof *workloads };
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds that `count` steps take. */
+static double time_steps(const Workload *w, void *state, int64_t count)
+{
+    double start = now();
+    for (int64_t i = 0; i < count; i++) w->step(state);
+    return now() - start;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+enum { MOST_SAMPLES = 10000, LEAST_SAMPLES = 5 };
+#define SAMPLE_SECONDS 2e-3     /* short steps are timed several at once */
+
+/* The median and the least of the seconds a step takes, over samples that take `seconds` together. */
+static double measure(const Workload *w, void *state, double seconds, double *least)
+{
+    static double sample[MOST_SAMPLES];
+    double warm = 0, spent = 0;
+    int64_t count = 0;
+    for (; count < 2 || warm < 0.1 * seconds; count++) warm += time_steps(w, state, 1);
+    double one = time_steps(w, state, 1);
+    int64_t group = one < SAMPLE_SECONDS ? 1 + (int64_t)(SAMPLE_SECONDS / one) : 1;
+    int n = 0;
+    while (n < MOST_SAMPLES && (n < LEAST_SAMPLES || spent < seconds)) {
+        double time = time_steps(w, state, group);
+        spent += time;
+        sample[n++] = time / (double)group;
+    }
+    qsort(sample, (size_t)n, sizeof *sample, ascending);
+    *least = sample[0];
+    return sample[n / 2];
+}
+
+/* ---- a workload -------------------------------------------------------------------------------------------------- */
+
+static double figure(const Workload *w, double seconds)
+{
+    return w->figure == BENCH_TIME ? seconds * w->amount : w->amount / seconds;
+}
+
+static double peak_mib(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+#ifdef __APPLE__
+    return (double)usage.ru_maxrss / 1048576;           /* bytes there, KiB elsewhere */
+#else
+    return (double)usage.ru_maxrss / 1024;
+#endif
+}
+
+static void run(const Workload *w, double seconds)
+{
+    int64_t parameters = 0;
+    double before = peak_mib(), least;
+    void *state = w->begin(w, &parameters);
+    double median = measure(w, state, seconds, &least);
+    w->end(state);
+    printf("%s %.4g %s\n", w->name, figure(w, median), w->unit);
+    printf("%s.best %.4g %s\n", w->name, figure(w, least), w->unit);
+    printf("%s.peak %.1f MiB\n", w->name, peak_mib() - before);
+    printf("%s.threads %d threads\n", w->name, ag_threads());
+    if (parameters) printf("%s.parameters %lld parameters\n", w->name, (long long)parameters);
+}
+
+/* In a process of its own, so that the peak of its memory is its own. Returns whether all went well. */
+static bool run_apart(const Workload *w, double seconds)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        run(w, seconds);
+        exit(fflush(stdout) == 0 ? 0 : 1);
+    }
+    int status = 1;
+    if (child > 0) waitpid(child, &status, 0);
+    if (status != 0) fprintf(stderr, "bench: %s did not end well\n", w->name);
+    return status == 0;
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static void usage(FILE *out)
+{
+    fputs("usage: bench [--threads N] [--seconds S] [WORKLOAD...]\n\n"
+          "Times these workloads, or all of them, and prints for each\n\n"
+          "    NAME VALUE UNIT                   median over steps\n"
+          "    NAME.best VALUE UNIT              that of the fastest step\n"
+          "    NAME.peak VALUE MiB               memory beyond what the process began with\n"
+          "    NAME.threads VALUE threads\n"
+          "    NAME.parameters VALUE parameters  of the models\n\n"
+          "  --threads N   threads to compute with; 0, the default: one per processor\n"
+          "  --seconds S   how long each workload is measured, 2 if not given; five steps at least\n"
+          "  --help        this text\n\n"
+          "A step is the whole step: forward, backward, optimizer. The workloads:\n\n", out);
+    for (int i = 0; i < WORKLOADS; i++) fprintf(out, "  %-13s%s\n", workloads[i].name, workloads[i].what);
+}
+
+static const Workload *find(const char *name)
+{
+    for (int i = 0; i < WORKLOADS; i++)
+        if (strcmp(workloads[i].name, name) == 0) return &workloads[i];
+    return NULL;
+}
+
+/* The number behind an option; ends the program if it is none. */
+static double number(const char *option, const char *text, double most)
+{
+    char *end = NULL;
+    double value = text ? strtod(text, &end) : -1;
+    if (!text || end == text || *end || !(value >= 0 && value <= most)) {
+        fprintf(stderr, "bench: %s %s: expected a number from 0 to %g\n", option, text ? text : "", most);
+        exit(2);
+    }
+    return value;
+}
+
+int main(int argc, char **argv)
+{
+    double seconds = 2;
+    const Workload *chosen[WORKLOADS];
+    int n = 0;
+    for (int i = 1; i < argc; i++) {
+        const Workload *w = find(argv[i]);
+        if (strcmp(argv[i], "--help") == 0) {
+            usage(stdout);
+            return 0;
+        } else if (strcmp(argv[i], "--threads") == 0) {
+            ag_set_threads((int)number("--threads", argv[i + 1], 256));
+            i++;
+        } else if (strcmp(argv[i], "--seconds") == 0) {
+            seconds = number("--seconds", argv[i + 1], 3600);
+            i++;
+        } else if (w && n < WORKLOADS) {
+            chosen[n++] = w;
+        } else {
+            fprintf(stderr, "bench: there is no workload %s (bench --help lists them)\n", argv[i]);
+            return 2;
+        }
+    }
+    bool good = true;
+    for (int i = 0; i < (n ? n : WORKLOADS); i++) good = run_apart(n ? chosen[i] : &workloads[i], seconds) && good;
+    return good ? 0 : 1;
+}

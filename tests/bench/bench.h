@@ -1,0 +1,55 @@
+/* bench.h: what a workload is. bench.c has the list and takes the time; the other files have the work. */
+#ifndef KAERU_BENCH_H
+#define KAERU_BENCH_H
+
+#include <stdint.h>
+
+typedef enum {
+    BENCH_TIME,                 /* the figure is the seconds of a step times `amount` */
+    BENCH_RATE                  /* the figure is `amount` over the seconds of a step */
+} BenchFigure;
+
+typedef struct Workload Workload;
+struct Workload {
+    const char *name, *what;
+    void *(*begin)(const Workload *w, int64_t *parameters);     /* *parameters: of the model, 0 where there is none */
+    void (*step)(void *state);                                  /* what is timed */
+    void (*end)(void *state);
+    BenchFigure figure;
+    double amount;
+    const char *unit;
+    int64_t size[3];            /* what begin needs to know */
+    const char *kind;           /* the same */
+};
+
+void *gemm_begin(const Workload *w, int64_t *parameters);       /* size: m, n, k; kind: "AB", "ABt" or "AtB" */
+void  gemm_step(void *state);
+void  gemm_end(void *state);
+
+void *dispatch_begin(const Workload *w, int64_t *parameters);
+void  dispatch_step(void *state);
+void  dispatch_end(void *state);
+
+void *overhead_begin(const Workload *w, int64_t *parameters);
+void  overhead_step(void *state);
+void  overhead_end(void *state);
+
+void *skip_begin(const Workload *w, int64_t *parameters);       /* size: rows */
+void  skip_step(void *state);
+void  skip_end(void *state);
+
+void *copy_begin(const Workload *w, int64_t *parameters);
+void *translate_begin(const Workload *w, int64_t *parameters);
+void  transformer_step(void *state);
+void  transformer_end(void *state);
+
+void *shakespeare_begin(const Workload *w, int64_t *parameters);
+void *gpt2_begin(const Workload *w, int64_t *parameters);       /* size: batch, length */
+void  gpt_step(void *state);
+void  gpt_end(void *state);
+
+void *decode_begin(const Workload *w, int64_t *parameters);     /* size: prompt, tokens to write */
+void  decode_step(void *state);
+void  decode_end(void *state);
+
+#endif

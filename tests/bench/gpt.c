@@ -1,0 +1,98 @@
+/* gpt.c: a language model learns, and writes. */
+#include "bench.h"
+#include "kaeru/kaeru.h"
+
+/* ---- a training step --------------------------------------------------------------------------------------------- */
+
+typedef struct { Scope scope; Tensor *ids, *targets; GPT *model; Optimizer *adam; } Lesson;
+
+static Lesson *lesson_new(GPTOptions options, int64_t batch, int64_t length, int64_t *parameters)
+{
+    Lesson *l = ag_alloc(1, sizeof *l);
+    l->scope = ag_begin(AG_NO_GRAD);
+    l->model = gpt_new(options);
+    l->adam = nn_adamw_new(l->model, 1e-4);
+    l->ids = tensor_randint(SHAPE(batch, length), 0, (int32_t)options.vocab);
+    l->targets = tensor_randint(SHAPE(batch, length), 0, (int32_t)options.vocab);
+    *parameters = nn_count(l->model);
+    return l;
+}
+
+/* GPT-2's smallest, without dropout, as it is trained today. */
+static GPTOptions gpt2_options(void)
+{
+    GPTOptions o = gpt_defaults();
+    o.dropout = 0;
+    return o;
+}
+
+void *shakespeare_begin(const Workload *w, int64_t *parameters)
+{
+    (void)w;
+    GPTOptions o = gpt2_options();
+    o.layers = o.heads = 4;
+    o.width = 128;
+    o.vocab = 65;
+    o.context = 64;
+    return lesson_new(o, 12, 64, parameters);
+}
+
+void *gpt2_begin(const Workload *w, int64_t *parameters)
+{
+    return lesson_new(gpt2_options(), w->size[0], w->size[1], parameters);
+}
+
+void gpt_step(void *state)
+{
+    Lesson *l = state;
+    Scope step = ag_begin(AG_RECORD);
+    ag_backward(gpt_loss(l->model, l->ids, l->targets));
+    nn_optimizer_step(l->adam, 1e-4);
+    ag_end(step);
+}
+
+void gpt_end(void *state)
+{
+    Lesson *l = state;
+    nn_optimizer_free(l->adam);
+    nn_free(l->model);
+    ag_end(l->scope);
+    ag_free(l);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+typedef struct { GPT *model; int32_t *prompt; int64_t length, tokens; } Writer;
+
+void *decode_begin(const Workload *w, int64_t *parameters)
+{
+    Writer *d = ag_alloc(1, sizeof *d);
+    d->model = gpt_new(gpt2_options());
+    nn_eval(d->model);
+    d->length = w->size[0];
+    d->tokens = w->size[1];
+    d->prompt = ag_alloc((size_t)d->length, sizeof *d->prompt);
+    for (int64_t i = 0; i < d->length; i++) d->prompt[i] = (int32_t)ag_random_below(d->model->options.vocab);
+    *parameters = nn_count(d->model);
+    return d;
+}
+
+static bool go_on(void *unused, int32_t id)
+{
+    (void)unused, (void)id;
+    return true;
+}
+
+void decode_step(void *state)
+{
+    Writer *d = state;
+    gpt_generate(d->model, d->prompt, d->length, d->tokens, &(Sampling){ .temperature = 0 }, go_on, NULL);
+}
+
+void decode_end(void *state)
+{
+    Writer *d = state;
+    nn_free(d->model);
+    ag_free(d->prompt);
+    ag_free(d);
+}

@@ -1,0 +1,107 @@
+/* kernels.c: the matrix product, the thread pool, and what an operation costs that computes next to nothing. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "bench.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+
+/* ---- the matrix product ------------------------------------------------------------------------------------------ */
+
+typedef struct { KGemm shape; Scope scope; real *a, *b, *c; } Product;
+
+void *gemm_begin(const Workload *w, int64_t *parameters)
+{
+    (void)parameters;
+    int64_t m = w->size[0], n = w->size[1], k = w->size[2];
+    Product *p = ag_alloc(1, sizeof *p);
+    p->scope = ag_begin(AG_NO_GRAD);
+    p->a = tensor_data(tensor_normal(SHAPE(m, k), 0, 1));
+    p->b = tensor_data(tensor_normal(SHAPE(k, n), 0, 1));
+    p->c = tensor_data(tensor_normal(SHAPE(m, n), 0, 1));
+    p->shape = (KGemm){ .m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n, .batch = 1 };
+    if (strcmp(w->kind, "ABt") == 0) {
+        p->shape.tb = true;
+        p->shape.ldb = k;
+    }
+    if (strcmp(w->kind, "AtB") == 0) {
+        p->shape.ta = true;
+        p->shape.lda = m;
+    }
+    return p;
+}
+
+void gemm_step(void *state)
+{
+    const Product *p = state;
+    k_gemm(&p->shape, p->c, p->a, p->b);
+}
+
+void gemm_end(void *state)
+{
+    Product *p = state;
+    ag_end(p->scope);
+    ag_free(p);
+}
+
+/* ---- the thread pool --------------------------------------------------------------------------------------------- */
+
+/* A piece ends when the other one has begun, so that each has a thread of its own. */
+static void meet(void *arg, int64_t begin, int64_t end)
+{
+    atomic_int *arrived = arg;
+    atomic_fetch_add(arrived, (int)(end - begin));
+    while (atomic_load(arrived) < 2);
+}
+
+void *dispatch_begin(const Workload *w, int64_t *parameters)
+{
+    (void)w, (void)parameters;
+    return ag_alloc(1, sizeof(atomic_int));
+}
+
+void dispatch_step(void *state)
+{
+    atomic_store((atomic_int *)state, 0);
+    k_parallel(2, 1, meet, state);
+}
+
+void dispatch_end(void *state)
+{
+    ag_free(state);
+}
+
+/* ---- an operation on almost nothing ------------------------------------------------------------------------------ */
+
+typedef struct { Scope scope; Tensor *w, *b, *start; } Chain;
+
+void *overhead_begin(const Workload *w, int64_t *parameters)
+{
+    (void)w;
+    Chain *c = ag_alloc(1, sizeof *c);
+    c->scope = ag_begin(AG_NO_GRAD);
+    c->w = tensor_requires_grad(tensor_normal(SHAPE(16, 16), 0, 0.25), true);
+    c->b = tensor_requires_grad(tensor_normal(SHAPE(16), 0, 1), true);
+    c->start = tensor_normal(SHAPE(1, 16), 0, 1);
+    *parameters = tensor_numel(c->w) + tensor_numel(c->b);
+    return c;
+}
+
+void overhead_step(void *state)
+{
+    Chain *c = state;
+    Scope step = ag_begin(AG_RECORD);
+    Tensor *y = c->start;
+    for (int i = 0; i < 50; i++) y = ag_tanh(ag_add(ag_matmul(y, c->w), c->b));
+    ag_backward(ag_sum(y));
+    tensor_zero_grad(c->w);
+    tensor_zero_grad(c->b);
+    ag_end(step);
+}
+
+void overhead_end(void *state)
+{
+    Chain *c = state;
+    ag_end(c->scope);
+    ag_free(c);
+}

@@ -1,0 +1,116 @@
+/* models.c: the skip connection's experiment and the Transformer, a training step each. */
+#include "bench.h"
+#include "kaeru/kaeru.h"
+
+/* ---- f(x) and x + f(x) learn to return x ------------------------------------------------------------------------- */
+
+typedef struct { Module module; Linear *fc1, *fc2; } Ffn;
+
+typedef struct { Scope scope; Tensor *x; Ffn *f[2]; Optimizer *adam[2]; } Skip;
+
+static Ffn *ffn_new(void)
+{
+    Ffn *f = nn_new(Ffn);
+    nn_child(f, fc1, nn_linear_new(10, 128));
+    nn_child(f, fc2, nn_linear_new(128, 10));
+    return f;
+}
+
+void *skip_begin(const Workload *w, int64_t *parameters)
+{
+    Skip *s = ag_alloc(1, sizeof *s);
+    s->scope = ag_begin(AG_NO_GRAD);
+    s->x = tensor_normal(SHAPE(w->size[0], 10), 0, 1);
+    for (int i = 0; i < 2; i++) {
+        s->f[i] = ffn_new();
+        s->adam[i] = nn_adam_new(s->f[i], 1e-3);
+        *parameters += nn_count(s->f[i]);
+    }
+    return s;
+}
+
+void skip_step(void *state)
+{
+    Skip *s = state;
+    for (int i = 0; i < 2; i++) {
+        Scope step = ag_begin(AG_RECORD);
+        Tensor *y = nn_linear(s->f[i]->fc2, ag_relu(nn_linear(s->f[i]->fc1, s->x)));
+        if (i == 1) y = ag_add(s->x, y);
+        ag_backward(nn_mse_loss(y, s->x));
+        nn_optimizer_step(s->adam[i], 1e-3);
+        ag_end(step);
+    }
+}
+
+void skip_end(void *state)
+{
+    Skip *s = state;
+    for (int i = 0; i < 2; i++) {
+        nn_optimizer_free(s->adam[i]);
+        nn_free(s->f[i]);
+    }
+    ag_end(s->scope);
+    ag_free(s);
+}
+
+/* ---- the Transformer --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Scope scope;
+    Batch batch;
+    LabelSmoothing criterion;
+    EncoderDecoder *model;
+    Optimizer *adam;
+} Translation;
+
+/* Random sentences without padding, which are the most work. */
+static Translation *translation_new(int layers, int32_t src_vocab, int32_t tgt_vocab, int64_t batch, int64_t source,
+                                    int64_t target, LabelSmoothing criterion, int64_t *parameters)
+{
+    Translation *t = ag_alloc(1, sizeof *t);
+    t->scope = ag_begin(AG_NO_GRAD);
+    TransformerOptions o = transformer_defaults();
+    o.N = layers;
+    t->model = make_model(src_vocab, tgt_vocab, o);
+    AdamOptions adam = nn_adam_options(1e-4);
+    adam.beta2 = 0.98;
+    adam.eps = 1e-9;
+    t->adam = nn_adam_new_with(t->model, adam);
+    t->criterion = criterion;
+    int32_t first = criterion.padding_idx + 1;
+    t->batch = batch_new(tensor_randint(SHAPE(batch, source), first, src_vocab),
+                         tensor_randint(SHAPE(batch, target + 1), first, tgt_vocab), criterion.padding_idx);
+    *parameters = nn_count(t->model);
+    return t;
+}
+
+void *copy_begin(const Workload *w, int64_t *parameters)
+{
+    (void)w;
+    return translation_new(2, 11, 11, 80, 10, 9, (LabelSmoothing){ 0, 0 }, parameters);
+}
+
+void *translate_begin(const Workload *w, int64_t *parameters)
+{
+    (void)w;
+    return translation_new(6, 8000, 6000, 32, 24, 24, (LabelSmoothing){ 2, 0.1 }, parameters);
+}
+
+void transformer_step(void *state)
+{
+    Translation *t = state;
+    Scope step = ag_begin(AG_RECORD);
+    Tensor *y = encoder_decoder(t->model, t->batch.src, t->batch.tgt, t->batch.src_mask, t->batch.tgt_mask);
+    ag_backward(label_smoothing(t->criterion, generator(t->model->generator, y), t->batch.tgt_y));
+    nn_optimizer_step_scaled(t->adam, 1e-4, 1 / (double)t->batch.ntokens);
+    ag_end(step);
+}
+
+void transformer_end(void *state)
+{
+    Translation *t = state;
+    nn_optimizer_free(t->adam);
+    nn_free(t->model);
+    ag_end(t->scope);
+    ag_free(t);
+}
