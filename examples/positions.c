@@ -68,7 +68,7 @@ static void compare(Tensor *products)
     for (int64_t d = 0; d < length; d = d < 4 ? d + 1 : 2 * d) {
         printf("%8lld %16.6f %20.6f\n", (long long)d, csv_get(csv, d, 1), csv_get(csv, d, 2));
     }
-    chart_print(csv, &(Chart){ "inner product of two positions", "distance", false, { { "measured", "PE_0 . PE_d" } } });
+    chart_print(csv, &(Chart){ "inner product", "distance", false, { { "measured", "PE_0 . PE_distance" } } });
     csv_close(csv);
 }
 
@@ -80,9 +80,9 @@ int main(int argc, char **argv)
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "positions",
-        "Teaches how positions become vectors. Attention looks at a set of words; what tells it their order is a vector\n"
-        "added to each word: sines and cosines of the position, fast ones first, slow ones last. The inner product of two\n"
-        "such vectors depends on their distance alone, and is the largest where the distance is 0.\n\n"
+        "Teaches how positions become vectors. Attention looks at a set of words; what tells it their order is a\n"
+        "vector added to each word: sines and cosines of the position, fast ones first, slow ones last. The inner\n"
+        "product of two such vectors depends on their distance alone, and is the largest where the distance is 0.\n\n"
         "Writes positions.csv (position,dimension,value), positions_products.csv (i,j,product: PE_i . PE_j) and\n"
         "positions_theory.csv (distance,theory,measured), and draws them.", options });
     if (width % 2 != 0) {
@@ -97,7 +97,8 @@ int main(int argc, char **argv)
     print_waves();
     compare(products);
     double worst = write_products(products);
-    printf("Over all %lld pairs, theory and measurement differ by at most %.2g.\n", (long long)(length * length), worst);
+    printf("Over all %lld pairs, theory and measurement differ by at most %.2g.\n", (long long)(length * length),
+           worst);
     write_table(pe);
     picture_draw("positions");
     picture_draw("positions_products");

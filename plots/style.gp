@@ -41,13 +41,14 @@ set linetype cycle 7
 # Quiet axes: left and below, with a light grid behind the curves.
 gray = "#555555"
 curves = "set border 3 lw 1.5 lc rgb gray; set grid back lw 1 lc rgb '#DDDDDD'; set style fill solid noborder; " \
-    ."set key noautotitle samplen 3 spacing 1.4 noenhanced top right; set xrange [*:*]; set yrange [*:*] noreverse"
+    ."set key inside top right vertical noautotitle samplen 3 spacing 1.4 noenhanced; " \
+    ."set xtics autofreq; set ytics autofreq; set xrange [*:*]; set yrange [*:*] noreverse"
 eval curves
 set tics nomirror out scale 0.7 textcolor rgb gray
 
 # Heat maps: from nothing to much (viridis, which also keeps its order in gray), and from minus through white to plus.
-# Row 0 is on top. Many cells are plotted `with image`, a few, as boxes: `using x:y:(CELL):(CELL):z with @BOXES`. After a
-# heat map, `eval curves` goes back to axes.
+# Row 0 is on top. Many cells are plotted `with image`; a few, as boxes: `using x:y:(CELL):(CELL):z with @BOXES`. After
+# a heat map, `eval curves` goes back to axes.
 CELL = 0.47
 BOXES = "boxxyerror fillcolor palette fillstyle solid noborder"
 rising = "0 '#440154', 1 '#46327e', 2 '#365c8d', 3 '#277f8e', 4 '#1fa187', 5 '#4ac16d', 6 '#a0da39', 7 '#fde725'"
@@ -56,6 +57,6 @@ heat_map(colors, columns, rows) = "set palette defined (".colors."); unset grid;
     .sprintf("set xrange [-0.5:%f]; set yrange [%f:-0.5] noreverse", columns - 0.5, rows - 0.5)
 
 # One of several figures in a picture: its title and where it stands, in shares of the picture's width and height.
-panel(title, left, right, bottom, top) = sprintf("set title \"%s\"; set lmargin at screen %f; set rmargin at screen %f; " \
-    ."set bmargin at screen %f; set tmargin at screen %f; unset label; unset xlabel; unset ylabel", \
-    title, left, right, bottom, top)
+panel(title, left, right, bottom, top) = sprintf("set title \"%s\"; " \
+    ."set lmargin at screen %f; set rmargin at screen %f; set bmargin at screen %f; set tmargin at screen %f; " \
+    ."unset label; unset xlabel; unset ylabel", title, left, right, bottom, top)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_lessons.sh PROGRAMS PLOTS: each lesson in PROGRAMS, in a short form: what it says, that its data is there and shows
-# what the lesson claims, the same bytes on any number of threads, and that its pictures are drawn.
+# test_lessons.sh PROGRAMS PLOTS: each lesson in PROGRAMS, in a short form: what it says, that its data is there and
+# shows what the lesson claims, the same bytes on any number of threads, and that its pictures are drawn.
 
 # shellcheck disable=SC2016 # what is in single quotes is for awk
 programs=$(cd "$1" && pwd) || exit 1
@@ -22,7 +22,9 @@ lesson() {
     shift
     "$programs/$name" --help >help || wrong "--help"
     for threads in 1 3; do
-        if LC_ALL=C.UTF-8 "$programs/$name" "$@" --threads $threads --out "$name.$threads" >stdout 2>stderr </dev/null; then
+        if LC_ALL=C.UTF-8 "$programs/$name" "$@" --threads $threads --out "$name.$threads" \
+            >stdout 2>stderr </dev/null
+        then
             ok
         else
             wrong "status $? with $*"
@@ -66,10 +68,51 @@ shows 'row 0 is 0, 1, 0, 1' '$1 == 0 && $3 != $2 % 2 { bad = 1 } END { exit bad 
 has positions_products.csv i,j,product
 shows 'products are symmetric and 8 on the diagonal' \
     '{ p[$1, $2] = $3 } $1 == $2 && abs($3 - 8) > 1e-5 { bad = 1 }
-     END { for (i = 0; i < 30; i++) for (j = 0; j < i; j++) if (abs(p[i, j] - p[j, i]) > 1e-5) bad = 1; exit bad || NR != 900 }'
+     END { for (i = 0; i < 30; i++) for (j = 0; j < i; j++) if (abs(p[i, j] - p[j, i]) > 1e-5) bad = 1
+           exit bad || NR != 900 }'
 has positions_theory.csv distance,theory,measured
 shows 'theory and measurement agree' 'abs($2 - $3) > 1e-4 { bad = 1 } END { exit bad || NR != 30 }'
 draws positions positions_products
+
+lesson vectors
+says '|a| w = 2.7600'
+has vectors_words.csv token,x,y
+has vectors_map.csv x,y,mapped_x,mapped_y
+shows 'the map is linear' 'NR <= 2 { x[NR] = $1; y[NR] = $2; X[NR] = $3; Y[NR] = $4; d = x[1] * y[2] - x[2] * y[1] }
+    NR > 2 { s = ($1 * y[2] - x[2] * $2) / d; t = (x[1] * $2 - $1 * y[1]) / d
+             if (abs(s * X[1] + t * X[2] - $3) > 1e-4 || abs(s * Y[1] + t * Y[2] - $4) > 1e-4) bad = 1 }
+    END { exit bad || NR != 200 }'
+has vectors_projection.csv a_x,a_y,b_x,b_y,foot_x,foot_y
+shows 'the shadow lies on a, at a right angle' \
+    '{ exit abs($1 * $6 - $2 * $5) > 1e-6 || abs($1 * ($3 - $5) + $2 * ($4 - $6)) > 1e-6 }'
+draws vectors
+
+lesson temperature --queries 64 --widest 256
+says '1.1379'
+has temperature.csv token,score,temperature,weight
+shows 'weights add up to 1 and are softmax(score / temperature)' \
+    '{ x[NR] = exp($2 / $3); e[$3] += x[NR]; t[NR] = $3; w[NR] = $4; sum[$3] += $4 }
+    END { for (i in sum) if (abs(sum[i] - 1) > 1e-5) bad = 1
+          for (i = 1; i <= NR; i++) if (abs(w[i] - x[i] / e[t[i]]) > 1e-5) bad = 1
+          exit bad || NR != 28 }'
+has temperature_width.csv width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled
+shows 'unscaled scores grow with K, harden softmax and lose the gradient; scaled ones do not' \
+    'abs($2 - $1 * $3) > 1e-3 * $2 { bad = 1 } $1 == 8 { entropy = $4; gradient = $6 }
+     $1 >= 8 && (abs($3 - 1) > 0.3 || abs($5 - 3) > 0.2) { bad = 1 }
+     END { exit bad || NR != 9 || $4 > entropy / 4 || $6 > gradient / 2 || $7 < 2 * $6 }'
+draws temperature temperature_width
+
+lesson attention_geometry
+has attention_geometry.csv token,temperature,x,y
+shows 'the higher the temperature, the smaller the polygon' \
+    '{ x[(NR - 1) % 4] = $3; y[(NR - 1) % 4] = $4 }
+     NR % 4 == 0 { a = 0; for (i = 0; i < 4; i++) { j = (i + 1) % 4; a += x[i] * y[j] - x[j] * y[i] }
+                   a = abs(a); if (NR > 4 && a > last * 0.95) bad = 1; last = a }
+     END { exit bad || NR != 24 || last > 0.1 }'
+has attention_layers.csv token,layer,x,y
+hull=$(sed -n 's/.*no point lies more than \([^ ]*\) beyond.*/\1/p' stdout)
+if awk "BEGIN { exit !(${hull:-1} < 1e-5) }"; then ok; else wrong "outputs lie $hull beyond the hull of the values"; fi
+draws attention_geometry
 
 echo "lessons: $passed passed, $failed failed"
 [ $failed -eq 0 ]
