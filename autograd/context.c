@@ -31,6 +31,7 @@ static void context_end(void *p)
         c->scope[c->depth - 1].failed = 0;  /* the program ends: whatever it still holds is its own */
         ag_end((Scope){ c->depth, c->scope[c->depth - 1].serial });
     }
+    guard_thread_ends();
     ag_memory_trim();
     while (c->first) {
         Chunk *next = c->first->next;
@@ -63,6 +64,8 @@ Context *context_make(void)
     }
     pthread_setspecific(key, c);
     this_context = c;
+    const char *guard = getenv("KAERU_GUARD");
+    c->guard = guard && strcmp(guard, "1") == 0;
     return c;
 }
 
@@ -104,9 +107,20 @@ void *ag_scratch_at(Site at, size_t n, size_t size)
     return arena_alloc(at, "ag_scratch", bytes);
 }
 
-/* Forbids what lies between two marks: the ended scope's tensors. */
+/* Forbids what lies between two marks: the ended scope's tensors. Under ag_guard the chunks behind the first mark, which
+ * are all the scope's own then, are put away as they are. */
 static void arena_close(Context *c, struct ArenaMark from, struct ArenaMark to)
 {
+    if (c->guard) {
+        Chunk **next = from.chunk ? &from.chunk->next : &c->first;
+        while (*next) {
+            Chunk *dead = *next;
+            *next = dead->next;
+            memory_permit((char *)dead + CHUNK_HEADER, dead->size);
+            guard_bury(dead);
+        }
+        return;
+    }
     Chunk *chunk = from.chunk ? from.chunk : c->first;
     size_t used = from.chunk ? from.used : 0;
     while (chunk) {
@@ -126,6 +140,7 @@ Scope ag_begin_at(Site at, AgMode mode)
     ScopeState *s = &c->scope[c->depth];
     *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls };
     if (c->depth > 0) s->mark = c->scope[c->depth - 1].mark;
+    if (c->guard && s->mark.chunk) s->mark.used = s->mark.chunk->size;      /* a chunk of its own: see arena_close */
     c->depth++;
     c->recording = mode == AG_RECORD;
     return (Scope){ c->depth, s->serial };
@@ -190,6 +205,8 @@ void ag_end_at(Site at, Scope scope)
         if (inner->failed > failed) failed = inner->failed;
     if (innermost != s && innermost->serial > failed)
         ag_misuse(at, "ag_end", "%d scopes that were begun inside this one are still open", c->depth - scope.depth);
+    if (c->guard && !failed) guard_check(at, "ag_end");
+    guard_trim();
     struct ArenaMark end = innermost->mark;
     if (failed) {
         drop_owned(c, s->serial, failed);

@@ -111,6 +111,7 @@ static void check_finite(const Tensor *made_by, const char *direction, int64_t n
 
 Tensor *op_done(Tensor *y)
 {
+    if (context()->guard) guard_check(y->site, y->made_by);
     scratch_end();
     if (context()->find_nan) check_finite(y, "its result", y->numel, reals(y));
     return y;
@@ -284,6 +285,7 @@ static void walk_back(Site at, Tensor *from)
         c->rule = y;
         y->op->backward(y);
         c->rule = NULL;
+        if (c->guard) guard_check(y->site, y->made_by);
         scratch_end();
         for (int i = 0; c->find_nan && i < y->n_in; i++)
             if (y->in[i] && y->in[i]->grad)

@@ -115,32 +115,48 @@ static void spoil(Buffer *b)
 #endif
 }
 
+/* One that was given back, of that bin or a somewhat larger one; NULL if there is none. */
+static Buffer *from_cache(Context *c, int bin)
+{
+    int found = bin;
+    while (!c->bin[found] && found < bin + STEPS && found + 1 < BINS) found++;
+    Buffer *b = c->bin[found];
+    if (!b) return NULL;
+    c->bin[found] = b->next;
+    c->memory.cached -= b->size;
+    return b;
+}
+
+static Buffer *from_system(Context *c, size_t size)
+{
+    return c->guard ? guard_alloc(size) : system_alloc(BUFFER_HEADER + size);
+}
+
 Buffer *buffer_new(Site at, const char *what, size_t bytes)
 {
     Context *c = context();
     if (bytes > SIZE_MAX / 4) ag_misuse(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
     size_t rounded;
-    int bin = bin_of(bytes, &rounded), found = bin;
-    while (!c->bin[found] && found < bin + STEPS && found + 1 < BINS) found++;
-    Buffer *b = c->bin[found];
-    if (b) {
-        c->bin[found] = b->next;
-        c->memory.cached -= b->size;
-    } else {
-        b = system_alloc(BUFFER_HEADER + rounded);
+    int bin = bin_of(bytes, &rounded);
+    Buffer *b = c->guard ? NULL : from_cache(c, bin);
+    if (!b) {
+        b = from_system(c, rounded);
         if (!b) {                                       /* what lies in the cache may be enough */
             ag_memory_trim();
-            b = system_alloc(BUFFER_HEADER + rounded);
+            b = from_system(c, rounded);
         }
         if (!b) ag_misuse(at, what, "no memory for %zu bytes", bytes);
-        b->bin = bin;
+        b->bin = c->guard ? GUARDED : bin;
         b->size = rounded;
     }
     b->refs = 1;
     b->next = NULL;
-    memory_permit(buffer_data(b), b->size);
-    spoil(b);
-    memory_forbid((char *)buffer_data(b) + bytes, b->size - bytes);
+    if (b->bin == GUARDED) guard_begin(at, what, b, bytes);
+    else {
+        memory_permit(buffer_data(b), b->size);
+        spoil(b);
+        memory_forbid((char *)buffer_data(b) + bytes, b->size - bytes);
+    }
     c->memory.in_use += b->size;
     if (c->memory.in_use > c->memory.peak) c->memory.peak = c->memory.in_use;
     return b;
@@ -158,13 +174,17 @@ void buffer_release(Buffer *b)
 {
     if (!b || --b->refs > 0) return;
     Context *c = context();
+    /* a buffer that came from another thread was counted there */
+    c->memory.in_use -= b->size < c->memory.in_use ? b->size : c->memory.in_use;
+    if (b->bin == GUARDED) {
+        guard_end(b);
+        return;
+    }
     memory_permit(buffer_data(b), b->size);
     spoil(b);
     memory_forbid(buffer_data(b), b->size);
     b->next = c->bin[b->bin];
     c->bin[b->bin] = b;
-    /* a buffer that came from another thread was counted there */
-    c->memory.in_use -= b->size < c->memory.in_use ? b->size : c->memory.in_use;
     c->memory.cached += b->size;
 }
 
@@ -215,4 +235,6 @@ void ag_memory_trim(void)
         }
     }
     c->memory.cached = 0;
+    guard_trim();
+    guard_forget();
 }

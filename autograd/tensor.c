@@ -139,7 +139,8 @@ void tensor_free_at(Site at, Tensor *t)
     free(t->name);
     t->magic = TENSOR_DEAD;
     ag_disown(&((OwnedTensor *)t)->owned);
-    system_free(t);
+    if (context()->guard) guard_bury(t);
+    else system_free(t);
 }
 
 static Tensor *constant(Site at, const char *what, const Shape *shape, double value)
@@ -222,6 +223,9 @@ Tensor *ag_detach_at(Site at, Tensor *t)
 void check_alive(Site at, const char *what, const char *argument, const Tensor *t)
 {
     if (!t) ag_misuse(at, what, "%s is NULL", argument);
+    if (context()->guard && t->magic == TENSOR_DEAD)
+        ag_misuse(at, what, "%s is no living tensor: it was made by %s at %s:%d, and %s", argument, t->made_by,
+                  t->site.file, t->site.line, t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
         ag_misuse(at, what, "%s is no living tensor: its scope has ended, or it was freed", argument);
 }

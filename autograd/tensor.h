@@ -31,6 +31,18 @@ void *scratch_new(Site at, const char *what, int64_t n, size_t size);          /
 void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
 void  scratch_end(void);
 
+/* Guarded buffers (guard.c): what ag_guard changes. */
+enum { GUARDED = -1 };                                              /* the bin of such a buffer */
+Buffer *guard_alloc(size_t size);                                   /* room for a buffer; NULL if it cannot be had */
+void guard_begin(Site at, const char *what, Buffer *b, size_t bytes);
+void guard_end(Buffer *b);
+/* Misuse if memory around any buffer of this thread, or one given back, was written to. */
+void guard_check(Site at, const char *what);
+void guard_trim(void);                                              /* frees what was given back */
+void guard_bury(void *block);                                       /* memory of the system, freed some time later */
+void guard_forget(void);                                            /* frees what was buried */
+void guard_thread_ends(void);
+
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164 };
@@ -98,6 +110,7 @@ typedef struct {
 #define MAX_SCOPES 256
 #define MAX_CALLS 64
 #define BINS 512
+#define GRAVES 256
 
 typedef struct {
     ScopeState scope[MAX_SCOPES];
@@ -112,6 +125,10 @@ typedef struct {
     AgOwned *owned;             /* the newest object that an error would free */
     Buffer *bin[BINS];
     Buffer *scratch;
+    bool guard;                 /* ag_guard is on */
+    struct Guarded *guarded, *given_back;
+    void *grave[GRAVES];        /* where tensors of ended scopes lay */
+    unsigned buried;
     AgMemory memory;
     AgRandom random;
     AgHandler *handler;

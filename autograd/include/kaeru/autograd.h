@@ -283,6 +283,11 @@ void ag_graph_dot_at(Site at, FILE *out, Tensor *y);
  * misuse that names the operation, its shapes and the line that made it. */
 void ag_find_nan(bool on);
 
+/* While on (per thread; from the start where the environment has KAERU_GUARD=1), memory is watched: the bytes around every
+ * tensor's values, what was given back, tensors whose scope has ended. The first operation after a write out of place is
+ * misuse that names the tensor and the line that made it. Nothing is used again, so all is slower. */
+void ag_guard(bool on);
+
 /* ---- in place, on leaves, outside any graph: what optimizers do -------------------------------------------------- */
 
 typedef struct { double lr, beta1, beta2, eps, weight_decay, grad_scale; bool decoupled; int64_t step; } AgAdam;

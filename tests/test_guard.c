@@ -1,0 +1,262 @@
+/* test_guard.c: what ag_guard watches: writes around a tensor's values or after they were given back, tensors used too
+ * late. Every write out of place here is one that nothing would notice without it. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+#include "tensor.h"
+
+static void on(void)
+{
+    ag_guard(true);
+}
+
+static void off(void)
+{
+    ag_guard(false);
+}
+
+static Tensor *leaf(int64_t n)
+{
+    return tensor_requires_grad(tensor_full(SHAPE(n), 0.5), true);
+}
+
+/* ---- writes around the values ------------------------------------------------------------------------------------ */
+
+static void write_at(Tensor *t, int64_t i)
+{
+    tensor_data(t)[i] = 1;
+}
+
+START_TEST(an_overrun_is_found_by_the_next_operation)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(5), *y = ag_tanh(x);
+    write_at(x, 4);
+    ag_neg(x);
+    write_at(y, 5);
+    EXPECT_MISUSE("neg: the memory of tanh (made at tests/test_guard.c:", ag_neg(x));
+    char expected[80];
+    snprintf(expected, sizeof expected, "): byte 0 behind its %zu bytes was written since the last check (at ", 5 * sizeof(real));
+    ck_assert_msg(strstr(misuse_message, expected) != NULL, "%s", misuse_message);
+    ag_neg(x);                                                  /* it is told once */
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(an_underrun_is_found)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(5);
+    write_at(x, -1);
+    EXPECT_MISUSE("tanh: the memory of tensor_full (made at tests/test_guard.c:", ag_tanh(x));
+    ck_assert_msg(strstr(misuse_message, "): byte 1 before its first was written") != NULL, "%s", misuse_message);
+    ag_end(s);
+}
+END_TEST
+
+static void overrun_at_the_end(void)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_bools(SHAPE(3), NULL);
+    tensor_bool_data(x)[3] = 1;
+    ag_end(s);
+}
+
+START_TEST(an_overrun_is_found_when_the_scope_ends)
+{
+    EXPECT_MISUSE("ag_end: the memory of tensor_bools (made at tests/test_guard.c:", overrun_at_the_end());
+    ck_assert_msg(strstr(misuse_message, "byte 0 behind its 3 bytes was written") != NULL, "%s", misuse_message);
+}
+END_TEST
+
+START_TEST(an_overrun_is_found_when_the_tensor_is_freed)
+{
+    Tensor *x = tensor_new_owned(SHAPE(3), AG_INT);
+    tensor_int_data(x)[3] = 7;
+    EXPECT_MISUSE("tensor_new_owned: the memory of tensor_new_owned (made at tests/test_guard.c:", tensor_free(x));
+    ck_assert_msg(strstr(misuse_message, "byte 0 behind its 12 bytes was written") != NULL, "%s", misuse_message);
+}
+END_TEST
+
+/* A rule that writes one number too many to its input's gradient. */
+static void rule_that_overruns(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i <= y->numel; i++) g.data[i] = 1;
+}
+
+START_TEST(a_rule_that_overruns_is_named)
+{
+    static const Op op = { "tanh", rule_that_overruns, NULL, NEEDS_Y, "", "" };
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(16), *h = ag_sigmoid(x), *y = ag_tanh(h), *loss = ag_sum(y);
+    y->op = &op;
+    EXPECT_MISUSE("tanh: the memory of ", ag_backward(loss));
+    ck_assert_msg(strstr(misuse_message, "behind its") != NULL, "%s", misuse_message);
+    ag_end(s);
+}
+END_TEST
+
+/* ---- what was given back ----------------------------------------------------------------------------------------- */
+
+START_TEST(values_given_back_are_poisoned)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(40), *h = ag_tanh(x), *wide = ag_concat(((Tensor *[]){ h, h }), 2, 0);
+    const real *old = tensor_data(wide);
+    ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
+    ck_assert(old[0] != old[0] && old[79] != old[79]);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_write_after_the_value_was_given_back_is_found)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(40), *wide = ag_concat(((Tensor *[]){ ag_tanh(x), x }), 2, 0);
+    real *old = tensor_data(wide);
+    ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
+    old[2] = 1;
+    EXPECT_MISUSE("neg: the memory of concat (made at tests/test_guard.c:", ag_neg(x));
+    ck_assert_msg(strstr(misuse_message, "was written after it was given back") != NULL, "%s", misuse_message);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_tensor_of_an_ended_scope_is_known)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(3);
+    ag_end(s);
+    s = ag_begin(AG_RECORD);
+    for (int i = 0; i < 100; i++) {                             /* without ag_guard these lie where x was */
+        Scope inner = ag_begin(AG_RECORD);
+        ag_tanh(leaf(3));
+        ag_end(inner);
+    }
+    EXPECT_MISUSE("tanh: x is no living tensor: it was made by tensor_full at tests/test_guard.c:", ag_tanh(x));
+    ck_assert_msg(strstr(misuse_message, ", and its scope has ended (at ") != NULL, "%s", misuse_message);
+    Tensor *kept = ag_keep(leaf(2));
+    tensor_free(kept);
+    EXPECT_MISUSE(", and freed (at ", ag_neg(kept));
+    EXPECT_MISUSE("tensor_free: ", tensor_free(kept));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- what it does not change ------------------------------------------------------------------------------------- */
+
+static double loss_of_a_net(real gradient[12])
+{
+    ag_seed(3);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_requires_grad(tensor_normal(SHAPE(4, 3), 0, 1), true);
+    Tensor *h = ag_dropout(ag_gelu(ag_linear(tensor_normal(SHAPE(9, 3), 0, 1), w, NULL)), 0.3);
+    h = ag_layer_norm(ag_add(h, ag_softmax(h, -1)), NULL, NULL, AG_NORM_BOOK);
+    Tensor *loss = ag_mean(ag_mul(h, ag_slice(h, 0, 0, 9)));
+    ag_backward(loss);
+    memcpy(gradient, tensor_grad_data(w), 12 * sizeof(real));
+    double result = tensor_item(loss);
+    ag_end(s);
+    return result;
+}
+
+START_TEST(results_stay_the_same)
+{
+    real guarded[12], plain[12];
+    double with = loss_of_a_net(guarded);
+    ag_guard(false);
+    ck_assert(loss_of_a_net(plain) == with);
+    ck_assert_mem_eq(plain, guarded, sizeof plain);
+    ag_guard(true);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+START_TEST(it_may_begin_and_end_in_the_middle_of_scopes)
+{
+    ag_guard(false);
+    Scope outer = ag_begin(AG_RECORD);
+    Tensor *x = leaf(2);
+    for (int i = 0; i < 6; i++) {
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *y = ag_tanh(x);
+        ag_guard(i % 2 == 0);
+        ag_backward(ag_sum(ag_exp(y)));
+        ag_guard(i % 3 == 0);
+        ag_end(s);
+    }
+    tensor_free(ag_keep(x));
+    ag_end(outer);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+static void *made_elsewhere(void *out)
+{
+    ag_guard(true);
+    for (int i = 0; i < 4; i++) ((Tensor **)out)[i] = tensor_new_owned(SHAPE(10), AG_REAL);
+    tensor_free(((Tensor **)out)[1]);
+    return NULL;
+}
+
+START_TEST(a_buffer_may_end_on_another_thread)
+{
+    Tensor *made[4];
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, made_elsewhere, made), 0);
+    pthread_join(thread, NULL);
+    tensor_free(made[2]);
+    write_at(made[0], 10);
+    EXPECT_MISUSE("behind its", tensor_free(made[0]));
+    tensor_free(made[3]);
+}
+END_TEST
+
+static void *overruns(void *message)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    write_at(tensor_zeros(SHAPE(6)), 6);
+    CATCH_MISUSE(tensor_zeros(SCALAR); ag_neg(tensor_zeros(SCALAR)));
+    strcpy(message, misuse_message);
+    ag_guard(false);
+    ag_end(s);
+    return NULL;
+}
+
+START_TEST(the_environment_can_ask_for_it)
+{
+    char message[1024];
+    pthread_t thread;
+    setenv("KAERU_GUARD", "1", 1);
+    ck_assert_int_eq(pthread_create(&thread, NULL, overruns, message), 0);
+    pthread_join(thread, NULL);
+    unsetenv("KAERU_GUARD");
+    ck_assert_msg(strstr(message, "neg: the memory of tensor_zeros (made at") != NULL, "%s", message);
+}
+END_TEST
+
+Suite *guard_suite(void)
+{
+    Suite *suite = suite_create("guard");
+    TCase *tests = tcase_create("guard");
+    tcase_add_checked_fixture(tests, on, off);
+    tcase_add_test(tests, an_overrun_is_found_by_the_next_operation);
+    tcase_add_test(tests, an_underrun_is_found);
+    tcase_add_test(tests, an_overrun_is_found_when_the_scope_ends);
+    tcase_add_test(tests, an_overrun_is_found_when_the_tensor_is_freed);
+    tcase_add_test(tests, a_rule_that_overruns_is_named);
+    tcase_add_test(tests, values_given_back_are_poisoned);
+    tcase_add_test(tests, a_write_after_the_value_was_given_back_is_found);
+    tcase_add_test(tests, a_tensor_of_an_ended_scope_is_known);
+    tcase_add_test(tests, results_stay_the_same);
+    tcase_add_test(tests, it_may_begin_and_end_in_the_middle_of_scopes);
+    tcase_add_test(tests, a_buffer_may_end_on_another_thread);
+    tcase_add_test(tests, the_environment_can_ask_for_it);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
