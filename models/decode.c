@@ -11,11 +11,25 @@ static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mas
     return generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
 }
 
+/* (rows,length) ids, all the same. */
+static Tensor *tensor_full_ints(int64_t rows, int64_t length, int32_t id)
+{
+    Tensor *ids = tensor_ints(SHAPE(rows, length), NULL);
+    for (int64_t i = 0; i < rows * length; i++) tensor_int_data(ids)[i] = id;
+    return ids;
+}
+
 Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
 {
+    return greedy_decode_until(m, src, src_mask, max_len, start_symbol, -1);
+}
+
+Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+                              int32_t end_symbol)
+{
     if (max_len < 1) ag_misuse(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
-    int64_t rows = tensor_dim(src, 0);
-    Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
+    int64_t rows = tensor_dim(src, 0), ended = 0;
+    Tensor *ys = tensor_full_ints(rows, max_len, end_symbol < 0 ? 0 : end_symbol);
     int32_t *id = tensor_int_data(ys);
     bool training = m->module.training;
     nn_eval(m);
@@ -23,12 +37,17 @@ Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_
     Cache *cache = transformer_cache_new(m, max_len);
     Tensor *memory = encode(m, src, src_mask);
     for (int64_t b = 0; b < rows; b++) id[b * max_len] = start_symbol;
-    for (int64_t t = 1; t < max_len; t++) {
+    for (int64_t t = 1; t < max_len && ended < rows; t++) {
         Scope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(rows, 1), NULL);
         for (int64_t b = 0; b < rows; b++) tensor_int_data(last)[b] = id[b * max_len + t - 1];
         Tensor *best = ag_argmax(next_log_probs(m, memory, src_mask, last, cache), -1, false);
-        for (int64_t b = 0; b < rows; b++) id[b * max_len + t] = tensor_int_data(best)[b];
+        ended = 0;
+        for (int64_t b = 0; b < rows; b++) {
+            bool is_over = t > 1 && id[b * max_len + t - 1] == end_symbol;
+            id[b * max_len + t] = is_over ? end_symbol : tensor_int_data(best)[b];
+            ended += id[b * max_len + t] == end_symbol;
+        }
         ag_end(step);
     }
     nn_cache_free(cache);

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Writes unicode_table.h, the classes of all characters that GPT-2's splitting rule asks for.
+"""Writes unicode_table.h, the classes of all characters that GPT-2's splitting rule asks for, or lower_table.h, their
+small letters.
 
     python3 models/make_unicode.py > models/unicode_table.h
+    python3 models/make_unicode.py lower > models/lower_table.h
 
-The tables must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
-Python's own unicodedata is older, `pip install unicodedata2==16.0.0`.
+The classes must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
+Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself, which
+BLEU's reference implementation asks.
 """
 import sys
+import unicodedata
 
 UNICODE = "16.0.0"
 OTHER, LETTER, NUMBER, SPACE = range(4)
@@ -38,7 +42,29 @@ def array(name, numbers):
     return f"static const uint8_t {name}[{len(numbers)}] = {{\n{body}\n}};"
 
 
-def main():
+def write_lower():
+    """Runs of letters that have the same distance from their small ones, every one or every second of them."""
+    runs = []
+    for code in range(0x110000):
+        small = chr(code).lower()
+        if len(small) != 1 or ord(small) == code:
+            continue
+        distance = ord(small) - code
+        if runs and runs[-1][3] == distance:
+            first, last, step, _ = runs[-1]
+            if code - last == step or first == last and code - last == 2:
+                runs[-1] = (first, code, code - last, distance)
+                continue
+        runs.append((code, code, 1, distance))
+    print(f"/* lower_table.h: written by make_unicode.py from Python's tables of Unicode {unicodedata.unidata_version};"
+          " do not edit. */")
+    print("static const struct { uint32_t first, last, step; int32_t distance; } lower_runs[] = {")
+    for run in runs:
+        print("    { 0x%04X, 0x%04X, %d, %d }," % run)
+    print("};")
+
+
+def write_classes():
     unicode = load()
 
     def class_of(code):
@@ -61,4 +87,7 @@ def main():
     print(array("unicode_classes", [byte for packed in blocks for byte in packed]))
 
 
-main()
+if sys.argv[1:] == ["lower"]:
+    write_lower()
+else:
+    write_classes()

@@ -1,4 +1,4 @@
-/* unicode.h: what kind of character a code point is. */
+/* unicode.h: what kind of character a code point is, and its small letter. */
 #ifndef KAERU_UNICODE_H
 #define KAERU_UNICODE_H
 
@@ -12,5 +12,7 @@ typedef enum {
 } UnicodeClass;
 
 UnicodeClass unicode_class(uint32_t code);
+/* The small letter of a capital one, the code itself of anything else. (U+0130 would become two; it stays.) */
+uint32_t unicode_lower(uint32_t code);
 
 #endif

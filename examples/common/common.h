@@ -20,7 +20,7 @@
 #ifndef KAERU_EXAMPLES_COMMON_H
 #define KAERU_EXAMPLES_COMMON_H
 
-#include "kaeru/autograd.h"
+#include "kaeru/nn.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -50,6 +50,10 @@ int example_end(void);
 _Noreturn void example_fail(const char *format, ...) AG_PRINTF(1, 2);
 /* The same, but goes on; the status will be 1. */
 void example_complain(const char *format, ...) AG_PRINTF(1, 2);
+/* The values of options as settings "option.NAME" of a checkpoint, and back: false with ag_error() if one is missing or out
+ * of range. Texts stay the settings'. */
+void options_to_settings(const Option *options, Settings *s);
+bool options_from_settings(const Option *options, const Settings *s);
 int64_t example_seed(void);
 const char *example_out(void);                                          /* the output folder */
 /* The path of a file in the output folder, which is made if missing; the caller frees it with ag_free. */
@@ -62,6 +66,9 @@ bool example_utf8(void);                                                /* wheth
  * name stays until then. */
 typedef struct Csv Csv;
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
+/* The same for a run that is gone on with: begins with the rows of the earlier file, finished or not, whose first number is
+ * at most `last`. */
+Csv *csv_resume(const char *name, const char *header, double last);
 /* csv_row(csv, step, loss): as many numbers as the header has names; enough digits to restore a float. */
 #define csv_row(csv, ...) csv_named_row(csv, NULL, __VA_ARGS__)
 /* csv_named_row(csv, "ペン", x, y): the first column is a text, for labels; csv_get has NaN there. (gnuplot

@@ -48,9 +48,4 @@ void writer_end(Writer *w);
  * document or of `tokens`. */
 void write_text(const Writer *w, const char *prompt, int64_t tokens, const Sampling *how);
 
-/* ---- data of the training run ------------------------------------------------------------------------------------ */
-
-/* The file of losses in the output folder; with the rows up to `step` of a run that was broken off. */
-Csv *losses_open(int64_t step);
-
 #endif

@@ -21,6 +21,7 @@ static double seconds(void)
 
 /* ---- what the run shows ------------------------------------------------------------------------------------------ */
 
+static const char data_name[] = "gpt.csv", data_header[] = "step,train_loss,valid_loss,learning_rate,tokens_per_second";
 typedef struct { Csv *csv; Progress progress; int64_t first, since; double since_time, speed; } Watch;
 
 /* Speed counts the time of steps alone, not that of evaluations and checkpoints. */
@@ -36,7 +37,7 @@ static void stepped(LmTraining *t, void *arg)
     const LmOptions *o = &t->options;
     if (!w->csv) {                                                      /* the first step of this program */
         w->first = t->step - 1;
-        w->csv = losses_open(w->first);
+        w->csv = w->first > 0 ? csv_resume(data_name, data_header, (double)w->first) : csv_open(data_name, data_header);
         w->progress = progress_begin("step", o->steps - w->first);
         start_clock(w, w->first);
     }

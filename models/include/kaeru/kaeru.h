@@ -11,5 +11,6 @@
 #include "kaeru/text.h"
 #include "kaeru/bpe.h"
 #include "kaeru/lm.h"
+#include "kaeru/translation.h"
 
 #endif

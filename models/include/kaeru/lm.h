@@ -33,12 +33,6 @@ uint64_t tokenizer_fingerprint(const Tokenizer *t);
 int32_t *tokenizer_encode(const Tokenizer *t, const char *text, size_t n, size_t *count);
 char *tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t count, size_t *n);
 
-/* Prints text that comes in pieces, as tokens do, which may end within a character: its bytes are held back until the
- * rest comes. A byte that is not UTF-8 becomes U+FFFD. */
-typedef struct { FILE *out; size_t n; char held[4]; } TextStream;   /* begin with { .out = out } */
-void text_stream_put(TextStream *s, const char *bytes, size_t n);
-void text_stream_end(TextStream *s);                                /* nothing more comes */
-
 /* ---- data: the first nine tenths to learn from, the last tenth held out ------------------------------------------ */
 
 /* A text, or a file of tokens. It is seen as memory, so it may be larger than that; but nobody may shorten it. */

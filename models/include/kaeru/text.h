@@ -28,6 +28,12 @@ bool text_check(const char *name, const char *text, size_t n);
 /* The character at `text`, where n >= 1 bytes are left: its length, 1 to 4, and code point; 0 if this is not UTF-8. */
 int text_next(const char *text, size_t n, uint32_t *code);
 
+/* Prints text that comes in pieces, as tokens do, which may end within a character: its bytes are held back until the
+ * rest comes. A byte that is not UTF-8 becomes U+FFFD. */
+typedef struct { FILE *out; size_t n; char held[4]; } TextStream;   /* begin with { .out = out } */
+void text_stream_put(TextStream *s, const char *bytes, size_t n);
+void text_stream_end(TextStream *s);                                /* nothing more comes */
+
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
 /* The characters of a text, numbered from 0 in the order of their code points. */

@@ -64,7 +64,11 @@ bool average_checkpoints(void *model, const char *const *paths, int n);
 
 /* The likeliest token each time: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol. */
 Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
-#define greedy_decode(...) AG_CALL("greedy_decode", (greedy_decode)(__VA_ARGS__))
+/* The same until every row has said end_symbol; what comes after it is end_symbol, too. */
+Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+                              int32_t end_symbol);
+#define greedy_decode(...)       AG_CALL("greedy_decode", (greedy_decode)(__VA_ARGS__))
+#define greedy_decode_until(...) AG_CALL("greedy_decode_until", (greedy_decode_until)(__VA_ARGS__))
 
 typedef struct {
     int beam;

@@ -100,6 +100,11 @@ void transformer_keep_weights(EncoderDecoder *m, bool keep);
 /* (1,n,n): position i sees 0..i. */
 Tensor *subsequent_mask(int64_t n);
 
+/* The sizes as texts "transformer.N", "transformer.d_model", ..., for checkpoints; and a model with sizes and weights of
+ * a checkpoint (see nn.h) whose settings have them: NULL with ag_error() if that cannot be. */
+void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
+EncoderDecoder *transformer_load(const char *path);
+
 /* ---- encoder only: predicts masked tokens (Devlin et al. 2018) --------------------------------------------------- */
 
 typedef struct { Module module; Encoder *encoder; Sequential *embed; Generator *generator; } EncoderOnly;

@@ -1,0 +1,154 @@
+/* files.c: sentences, vocabularies and models from files, or an end of the program with the reason. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "translate.h"
+
+Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_case)
+{
+    Corpus c;
+    if (!lines_open(&c.src, src_path) || !lines_open(&c.tgt, tgt_path)) {
+        example_fail("%s", ag_error());
+    }
+    if (c.src.n != c.tgt.n) {
+        example_fail("%s has %" PRId64 " lines and %s has %" PRId64 ": expected as many, line for line", src_path, c.src.n,
+                     tgt_path, c.tgt.n);
+    }
+    if (c.src.n == 0) {
+        example_fail("%s and %s are empty: expected a sentence a line", src_path, tgt_path);
+    }
+    if (lower_case) {
+        lines_lower(&c.src);
+        lines_lower(&c.tgt);
+    }
+    return c;
+}
+
+void corpus_close(Corpus *c)
+{
+    lines_close(&c->src);
+    lines_close(&c->tgt);
+}
+
+/* ---- vocabularies ------------------------------------------------------------------------------------------------ */
+
+#define KIND_KEY        "vocabulary"            /* "words" or "bpe" */
+#define SHARED_KEY      "vocabulary.shared"
+#define LOWER_KEY       "option.lower-case"
+
+/* The files of one language in a folder: "translate_src_vocab.json". */
+typedef struct { const char *vocab, *merges; } Names;
+static const Names src_names = { "translate_src_vocab.json", "translate_src_merges.txt" };
+static const Names tgt_names = { "translate_tgt_vocab.json", "translate_tgt_merges.txt" };
+
+const SentenceVocab *target_vocab(const Vocabularies *v)
+{
+    return v->shared ? &v->src : &v->tgt;
+}
+
+static void save(const SentenceVocab *v, const Names *names)
+{
+    char *vocab = example_path(names->vocab), *merges = example_path(names->merges);
+    if (!sentence_vocab_save(v, vocab, merges)) {
+        example_fail("%s", ag_error());
+    }
+    ag_free(vocab);
+    ag_free(merges);
+}
+
+void vocabularies_save(const Vocabularies *v)
+{
+    save(&v->src, &src_names);
+    if (!v->shared) {
+        save(&v->tgt, &tgt_names);
+    }
+}
+
+void vocabularies_describe(const Vocabularies *v, Settings *s)
+{
+    nn_settings_set(s, KIND_KEY, "%s", v->src.bpe ? "bpe" : "words");
+    nn_settings_set(s, SHARED_KEY, "%d", v->shared);
+}
+
+/* A file in the folder of another one. */
+static char *path_beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    char *beside = ag_alloc(folder + strlen(name) + 1, 1);
+    memcpy(beside, path, folder);
+    strcpy(beside + folder, name);
+    return beside;
+}
+
+static void open_beside(SentenceVocab *v, const char *checkpoint, const Names *names, bool bpe)
+{
+    char *vocab = path_beside(checkpoint, names->vocab), *merges = path_beside(checkpoint, names->merges);
+    if (!sentence_vocab_open(v, vocab, bpe ? merges : NULL)) {
+        example_fail("%s", ag_error());
+    }
+    ag_free(vocab);
+    ag_free(merges);
+}
+
+static void check_size(const Settings *s, const char *key, const SentenceVocab *v, const char *checkpoint)
+{
+    int64_t size;
+    if (!nn_settings_int(s, key, &size) || size != sentence_vocab_size(v)) {
+        example_fail("%s: was trained with another vocabulary than the one beside it, of %d tokens", checkpoint,
+                     (int)sentence_vocab_size(v));
+    }
+}
+
+void vocabularies_open(Vocabularies *v, const char *checkpoint, const Settings *s)
+{
+    const char *kind = nn_settings_get(s, KIND_KEY);
+    int64_t shared;
+    if (!kind || !nn_settings_int(s, SHARED_KEY, &shared)) {
+        example_fail("%s: does not say what its vocabulary is", checkpoint);
+    }
+    *v = (Vocabularies){ .shared = shared != 0 };
+    bool bpe = strcmp(kind, "bpe") == 0;
+    open_beside(&v->src, checkpoint, &src_names, bpe);
+    if (!v->shared) {
+        open_beside(&v->tgt, checkpoint, &tgt_names, bpe);
+    }
+    check_size(s, "transformer.src_vocab", &v->src, checkpoint);
+    check_size(s, "transformer.tgt_vocab", target_vocab(v), checkpoint);
+}
+
+void vocabularies_close(Vocabularies *v)
+{
+    sentence_vocab_close(&v->src);
+    sentence_vocab_close(&v->tgt);
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+Interpreter interpreter_open(const char *checkpoint)
+{
+    Interpreter p = { .settings = nn_settings_new() };
+    char *path = checkpoint ? ag_strdup(checkpoint) : example_path(MODEL_FILE);
+    int64_t lower_case = 0;
+    p.model = transformer_load(path);
+    if (!p.model || !nn_checkpoint_settings(path, p.settings) || !nn_settings_int(p.settings, LOWER_KEY, &lower_case)) {
+        example_fail("%s", ag_error());
+    }
+    p.lower_case = lower_case != 0;
+    vocabularies_open(&p.vocabularies, path, p.settings);
+    nn_eval(p.model);
+    ag_free(path);
+    return p;
+}
+
+void interpreter_close(Interpreter *p)
+{
+    vocabularies_close(&p->vocabularies);
+    nn_settings_free(p->settings);
+    nn_free(p->model);
+}
+
+Translator interpreter_translator(const Interpreter *p)
+{
+    return (Translator){ p->model, &p->vocabularies.src, target_vocab(&p->vocabularies) };
+}

@@ -1,0 +1,164 @@
+/* sentence_pairs.c: pairs of sentences as ids, and batches of those that are about as long. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sentence_vocab.h"
+
+typedef struct { int32_t *src, *tgt; int64_t src_size, tgt_size; } Pair;
+
+/* What the order of pairs goes by: lengths, then the place before, so that sorting is the same everywhere. */
+typedef struct { int64_t src, tgt, place; int32_t pair; } Rank;
+
+struct SentencePairs {
+    Region *region;
+    Pair *pair;
+    int64_t n, left_out;
+    Rank *rank;                  /* to sort with */
+    /* The epoch: `order` has the pairs by batch; batch b is order[start[b]..start[b+1]-1]. */
+    int32_t *order, *batch_order;
+    int64_t *start;
+    int64_t n_batches, next;
+};
+
+SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
+                                  const SentenceVocab *tgt_vocab, int64_t max_tokens)
+{
+    if (src->n != tgt->n) {
+        ag_refuse("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected as many", src->n, tgt->n);
+        return NULL;
+    }
+    if (src->n > INT32_MAX) {
+        ag_refuse("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
+        return NULL;
+    }
+    Region *region = region_new();
+    SentencePairs *p = region_alloc(region, 1, sizeof *p);
+    p->region = region;
+    p->pair = region_alloc(region, (size_t)src->n, sizeof *p->pair);
+    for (int64_t i = 0; i < src->n; i++) {
+        Pair pair;
+        pair.src = sentence_encode_in(region, src_vocab, src->line[i], &pair.src_size);
+        pair.tgt = sentence_encode_in(region, tgt_vocab, tgt->line[i], &pair.tgt_size);
+        int64_t longer = pair.src_size > pair.tgt_size ? pair.src_size : pair.tgt_size;
+        bool empty = src->line[i].size == 0 || tgt->line[i].size == 0;
+        if (empty || (max_tokens > 0 && longer > max_tokens)) p->left_out++;
+        else p->pair[p->n++] = pair;
+    }
+    if (p->n == 0) {
+        ag_refuse("none of %" PRId64 " pairs of sentences can be used: each has an empty side or more than %" PRId64
+                  " tokens", src->n, max_tokens);
+        region_free(region);
+        return NULL;
+    }
+    p->order = region_alloc(region, (size_t)p->n, sizeof *p->order);
+    p->rank = region_alloc(region, (size_t)p->n, sizeof *p->rank);
+    p->start = region_alloc(region, (size_t)p->n + 1, sizeof *p->start);
+    p->batch_order = region_alloc(region, (size_t)p->n, sizeof *p->batch_order);
+    return p;
+}
+
+void sentence_pairs_free(SentencePairs *p)
+{
+    if (p) region_free(p->region);
+}
+
+int64_t sentence_pairs_count(const SentencePairs *p)
+{
+    return p->n;
+}
+
+int64_t sentence_pairs_left_out(const SentencePairs *p)
+{
+    return p->left_out;
+}
+
+/* ---- an epoch's batches ------------------------------------------------------------------------------------------ */
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const Rank *a = left, *b = right;
+    if (a->src != b->src) return a->src < b->src ? -1 : 1;
+    if (a->tgt != b->tgt) return a->tgt < b->tgt ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static void sort_by_length(SentencePairs *p)
+{
+    Rank *rank = p->rank;
+    for (int64_t i = 0; i < p->n; i++) {
+        const Pair *pair = &p->pair[p->order[i]];
+        rank[i] = (Rank){ pair->src_size, pair->tgt_size, i, p->order[i] };
+    }
+    qsort(rank, (size_t)p->n, sizeof *rank, compare_ranks);
+    for (int64_t i = 0; i < p->n; i++) p->order[i] = rank[i].pair;
+}
+
+static void cut_into_batches(SentencePairs *p, int64_t batch_tokens)
+{
+    int64_t longest = 0;
+    p->n_batches = 0;
+    p->next = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        const Pair *pair = &p->pair[p->order[i]];
+        int64_t longer = pair->src_size > pair->tgt_size ? pair->src_size : pair->tgt_size;
+        if (longer < longest) longer = longest;
+        int64_t rows = i - (p->n_batches ? p->start[p->n_batches - 1] : 0) + 1;
+        if (i == 0 || rows * longer > batch_tokens) {
+            p->start[p->n_batches] = i;
+            p->batch_order[p->n_batches] = (int32_t)p->n_batches;
+            p->n_batches++;
+            longer = pair->src_size > pair->tgt_size ? pair->src_size : pair->tgt_size;
+        }
+        longest = longer;
+    }
+    p->start[p->n_batches] = p->n;
+}
+
+static void check_tokens(const char *what, int64_t batch_tokens)
+{
+    if (batch_tokens < 1) ag_misuse(AG_HERE, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
+}
+
+void sentence_pairs_shuffle(SentencePairs *p, int64_t batch_tokens)
+{
+    check_tokens("sentence_pairs_shuffle", batch_tokens);
+    ag_random_permutation(p->n, p->order);
+    sort_by_length(p);
+    cut_into_batches(p, batch_tokens);
+    ag_random_permutation(p->n_batches, p->batch_order);
+}
+
+void sentence_pairs_sort(SentencePairs *p, int64_t batch_tokens)
+{
+    check_tokens("sentence_pairs_sort", batch_tokens);
+    for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
+    sort_by_length(p);
+    cut_into_batches(p, batch_tokens);
+}
+
+int64_t sentence_pairs_batches(const SentencePairs *p)
+{
+    return p->n_batches;
+}
+
+bool sentence_pairs_next(void *pairs, Batch *batch)
+{
+    SentencePairs *p = pairs;
+    if (p->next >= p->n_batches) return false;
+    int64_t b = p->batch_order[p->next++], first = p->start[b], rows = p->start[b + 1] - first;
+    int64_t src_length = 0, tgt_length = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const Pair *pair = &p->pair[p->order[first + i]];
+        if (pair->src_size > src_length) src_length = pair->src_size;
+        if (pair->tgt_size > tgt_length) tgt_length = pair->tgt_size;
+    }
+    Tensor *src = tensor_ints(SHAPE(rows, src_length), NULL), *tgt = tensor_ints(SHAPE(rows, tgt_length), NULL);
+    for (int64_t i = 0; i < rows; i++) {
+        const Pair *pair = &p->pair[p->order[first + i]];
+        int32_t *s = tensor_int_data(src) + i * src_length, *t = tensor_int_data(tgt) + i * tgt_length;
+        for (int64_t j = 0; j < src_length; j++) s[j] = j < pair->src_size ? pair->src[j] : WORD_BLANK;
+        for (int64_t j = 0; j < tgt_length; j++) t[j] = j < pair->tgt_size ? pair->tgt[j] : WORD_BLANK;
+    }
+    *batch = batch_new(src, tgt, WORD_BLANK);
+    return true;
+}

@@ -1,0 +1,169 @@
+/* sentence_vocab.c: one face for words and byte pairs. The ids of byte pairs begin behind the four special tokens, and a
+ * sentence is encoded with a space before it, so that its first word is the same token as anywhere else. */
+#include "sentence_vocab.h"
+
+#include <string.h>
+
+enum { SPECIALS = WORD_UNKNOWN + 1 };
+static const char *const special_name[SPECIALS] = { "<s>", "</s>", "<blank>", "<unk>" };
+
+/* ---- learning, files --------------------------------------------------------------------------------------------- */
+
+/* All lines, each with a space before and an end behind. */
+static char *join(Region *r, const Lines *texts, int n, size_t *size)
+{
+    *size = 0;
+    for (int i = 0; i < n; i++)
+        for (int64_t j = 0; j < texts[i].n; j++) *size += texts[i].line[j].size + 2;
+    char *all = region_alloc(r, *size + 1, 1), *at = all;
+    for (int i = 0; i < n; i++) {
+        for (int64_t j = 0; j < texts[i].n; j++) {
+            Line line = texts[i].line[j];
+            *at++ = ' ';
+            if (line.size > 0) memcpy(at, line.text, line.size);
+            at += line.size;
+            *at++ = '\n';
+        }
+    }
+    return all;
+}
+
+SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count)
+{
+    Region *r = region_new();
+    size_t size;
+    const char *all = join(r, texts, n, &size);
+    SentenceVocab v = { .words = word_vocab_new(all, size, min_count) };
+    region_free(r);
+    return v;
+}
+
+SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
+{
+    if (size < 300) ag_misuse(AG_HERE, "sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
+    Region *r = region_new();
+    size_t bytes;
+    const char *all = join(r, texts, n, &bytes);
+    SentenceVocab v = { .bpe = bpe_train(all, bytes, size - SPECIALS) };
+    region_free(r);
+    return v;
+}
+
+bool sentence_vocab_open(SentenceVocab *v, const char *vocab_path, const char *merges_path)
+{
+    *v = (SentenceVocab){ NULL, NULL };
+    if (merges_path) v->bpe = bpe_open(vocab_path, merges_path);
+    else v->words = word_vocab_open(vocab_path);
+    return v->words || v->bpe;
+}
+
+bool sentence_vocab_save(const SentenceVocab *v, const char *vocab_path, const char *merges_path)
+{
+    return v->bpe ? bpe_save(v->bpe, vocab_path, merges_path) : word_vocab_save(v->words, vocab_path);
+}
+
+void sentence_vocab_close(SentenceVocab *v)
+{
+    bpe_free(v->bpe);
+    word_vocab_free(v->words);
+    *v = (SentenceVocab){ NULL, NULL };
+}
+
+int32_t sentence_vocab_size(const SentenceVocab *v)
+{
+    return v->bpe ? SPECIALS + bpe_size(v->bpe) : word_vocab_size(v->words);
+}
+
+/* ---- text to ids ------------------------------------------------------------------------------------------------- */
+
+int32_t *sentence_encode_in(Region *r, const SentenceVocab *v, Line line, int64_t *count)
+{
+    /* No token has less than a byte. The room is made first: nothing that the region does not own waits for memory. */
+    int32_t *all = region_alloc(r, line.size + 3, sizeof *all);
+    char *spaced = region_alloc(r, line.size + 1, 1);
+    spaced[0] = ' ';
+    if (line.size > 0) memcpy(spaced + 1, line.text, line.size);
+    size_t n;
+    int32_t *ids = v->bpe ? bpe_encode(v->bpe, spaced, line.size + 1, BPE_TEXT, &n)
+                          : word_vocab_encode(v->words, line.text, line.size, &n);
+    all[0] = WORD_START;
+    for (size_t i = 0; i < n; i++) all[i + 1] = v->bpe ? SPECIALS + ids[i] : ids[i];
+    all[n + 1] = WORD_END;
+    ag_free(ids);
+    *count = (int64_t)n + 2;
+    return all;
+}
+
+int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count)
+{
+    Region *r = region_new();
+    int64_t size;
+    const int32_t *all = sentence_encode_in(r, v, (Line){ text, n }, &size);
+    *count = (size_t)size;
+    int32_t *ids = ag_alloc(*count, sizeof *ids);
+    memcpy(ids, all, *count * sizeof *ids);
+    region_free(r);
+    return ids;
+}
+
+/* ---- ids to text ------------------------------------------------------------------------------------------------- */
+
+/* The bytes of an id of either kind. */
+static const char *bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
+{
+    const char *bytes = NULL;
+    if (id >= 0 && id < SPECIALS) bytes = special_name[id];
+    else if (v->bpe && id >= SPECIALS) return bpe_token(v->bpe, id - SPECIALS, n);
+    else if (v->words) bytes = word_vocab_word(v->words, id);
+    *n = bytes ? strlen(bytes) : 0;
+    return bytes;
+}
+
+static const char *must_be_token(const SentenceVocab *v, int32_t id, size_t *n)
+{
+    const char *bytes = bytes_of(v, id, n);
+    if (!bytes)
+        ag_misuse(AG_HERE, "sentence_decode", "id %d of a vocabulary of %d", (int)id, (int)sentence_vocab_size(v));
+    return bytes;
+}
+
+Line sentence_decode_in(Region *r, const SentenceVocab *v, const int32_t *ids, int64_t count)
+{
+    size_t room = 1, length;
+    for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
+        must_be_token(v, ids[i], &length);
+        room += length + 1;
+    }
+    char *text = region_alloc(r, room, 1), *at = text;
+    for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
+        const char *bytes = must_be_token(v, ids[i], &length);
+        if (ids[i] == WORD_START || ids[i] == WORD_BLANK) continue;
+        if (at > text && (v->words || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
+        memcpy(at, bytes, length);
+        at += length;
+    }
+    size_t n = (size_t)(at - text);
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
+    return v->bpe && n > 0 && text[0] == ' ' ? (Line){ text + 1, n - 1 } : (Line){ text, n };
+}
+
+char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
+{
+    Region *r = region_new();
+    Line line = sentence_decode_in(r, v, ids, (int64_t)count);
+    char *text = ag_alloc(line.size + 1, 1);
+    memcpy(text, line.text, line.size);
+    *n = line.size;
+    region_free(r);
+    return text;
+}
+
+char *sentence_token(const SentenceVocab *v, int32_t id)
+{
+    size_t n;
+    const char *bytes = must_be_token(v, id, &n);
+    char *text = ag_alloc(n + 1, 1);
+    memcpy(text, bytes, n);
+    return text;
+}

@@ -1,0 +1,100 @@
+/* translate.c: sentences from one language to the other. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sentence_vocab.h"
+
+enum { GREEDY_ROWS = 64 };              /* sentences that are translated together */
+
+/* A line of the source as ids. */
+typedef struct { int32_t *ids; int64_t size, line; } Sentence;
+
+/* What the search writes at most: short sentences may double. */
+static int64_t room_for(int64_t size, int64_t positions)
+{
+    int64_t room = 2 * size + 10;
+    return room < positions ? room : positions;
+}
+
+static int64_t positions_of(const Sequential *embed)
+{
+    return tensor_dim(nn_item(PositionalEncoding, embed, 1)->pe, 1);
+}
+
+static void translate_greedily(const Translator *t, const Sentence *sentence, int64_t rows, int64_t positions, Lines *out)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    int64_t longest = 0;
+    for (int64_t i = 0; i < rows; i++)
+        if (sentence[i].size > longest) longest = sentence[i].size;
+    Tensor *src = tensor_ints(SHAPE(rows, longest), NULL);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < longest; j++)
+            tensor_int_data(src)[i * longest + j] = j < sentence[i].size ? sentence[i].ids[j] : WORD_BLANK;
+    int64_t room = room_for(longest, positions);
+    Tensor *ids = greedy_decode_until(t->model, src, nn_padding_mask(src, WORD_BLANK), room, WORD_START, WORD_END);
+    for (int64_t i = 0; i < rows; i++)
+        out->line[sentence[i].line] = sentence_decode_in(out->region, t->tgt, tensor_int_data(ids) + i * room, room);
+    ag_end(scope);
+}
+
+static void translate_by_beam(const Translator *t, const Sentence *s, int64_t positions, const TranslateOptions *how,
+                              Lines *out)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Tensor *src = tensor_ints(SHAPE(1, s->size), s->ids);
+    BeamOptions beam = { .beam = how->beam, .max_len = room_for(s->size, positions), .start_symbol = WORD_START,
+                         .end_symbol = WORD_END, .length_penalty = how->length_penalty };
+    Tensor *ids = beam_search(t->model, src, nn_padding_mask(src, WORD_BLANK), beam, NULL);
+    out->line[s->line] = sentence_decode_in(out->region, t->tgt, tensor_int_data(ids), tensor_numel(ids));
+    ag_end(scope);
+}
+
+static int compare_sizes(const void *left, const void *right)
+{
+    const Sentence *a = left, *b = right;
+    if (a->size != b->size) return a->size < b->size ? -1 : 1;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+/* The lines that are not empty, as ids, by length; returns how many, or -1 if one is too long. */
+static int64_t encode_lines(Region *r, const Translator *t, const Lines *src, int64_t positions, Sentence *sentence)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < src->n; i++) {
+        if (src->line[i].size == 0) continue;
+        Sentence *s = &sentence[n++];
+        s->line = i;
+        s->ids = sentence_encode_in(r, t->src, src->line[i], &s->size);
+        if (s->size > positions) {
+            ag_refuse("line %" PRId64 ": %" PRId64 " tokens with start and end, expected at most %" PRId64
+                      ", the positions that the model has", i + 1, s->size, positions);
+            return -1;
+        }
+    }
+    if (n > 0) qsort(sentence, (size_t)n, sizeof *sentence, compare_sizes);
+    return n;
+}
+
+bool translate_lines(const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out)
+{
+    if (how->beam < 1) ag_misuse(AG_HERE, "translate_lines", "a beam of %d, expected 1 or more", how->beam);
+    *out = (Lines){ 0 };
+    int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);
+    Region *work = region_new(), *result = region_new();
+    Sentence *sentence = region_alloc(work, (size_t)src->n, sizeof *sentence);
+    int64_t n = encode_lines(work, t, src, src_positions, sentence);
+    Lines lines = { src->n, region_alloc(result, (size_t)src->n, sizeof *lines.line), result };
+    for (int64_t i = 0; i < src->n; i++) lines.line[i].text = "";
+    for (int64_t i = 0; i < n;) {
+        int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;
+        if (how->beam > 1) translate_by_beam(t, &sentence[i], tgt_positions, how, &lines);
+        else translate_greedily(t, &sentence[i], rows, tgt_positions, &lines);
+        i += rows;
+        if (how->done) how->done(how->arg, i);
+    }
+    region_free(work);
+    if (n < 0) region_free(result);
+    else *out = lines;
+    return n >= 0;
+}

@@ -1,0 +1,55 @@
+# attention_maps.gp: the attention of every layer and head, with the tokens on the axes. The figures translate_*.gp set
+# `kind` (of the file's rows), `name`, `title`, `subtitle`, `row_label` and `column_label` and load this.
+# Reads translate_attention.csv (kind,layer,head,row,column,weight,row_token,column_token), which examples/translate writes.
+data = "translate_attention.csv"
+is_kind(k) = k eq kind
+stats data using (is_kind(stringcolumn(1)) ? $2 : NaN) name "LAYER" nooutput
+stats data using (is_kind(stringcolumn(1)) ? $3 : NaN) name "HEAD" nooutput
+stats data using (is_kind(stringcolumn(1)) ? $4 : NaN) name "ROW" nooutput
+stats data using (is_kind(stringcolumn(1)) ? $5 : NaN) name "COLUMN" nooutput
+layers = LAYER_max + 1
+heads = HEAD_max + 1
+# The tokens of the first map, each with a tab behind it.
+rows = ""
+columns = ""
+is_first(n) = is_kind(stringcolumn(1)) && $2 == 0 && $3 == 0 && n == 0
+stats data using (is_first($5) ? (rows = rows.stringcolumn(7)."\t", 0) : NaN) name "UNUSED" nooutput
+stats data using (is_first($4) ? (columns = columns.stringcolumn(8)."\t", 0) : NaN) name "UNUSED" nooutput
+token(list, i) = i == 0 ? list[1:strstrt(list, "\t") - 1] : token(list[strstrt(list, "\t") + 1:], i - 1)
+cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head ? value : NaN
+
+# Room for the longest words beside and below each map, in shares of the picture.
+width = 500 * heads + 190
+height = 560 * layers + 160
+left(head) = (90. + 500 * head + 100) / width
+top(layer) = 1 - (200. + 560 * layer) / height
+
+do for [format in FORMATS] {
+    eval open_picture(format, name, width, height)
+    set multiplot
+    do for [layer = 0:layers - 1] {
+        do for [head = 0:heads - 1] {
+            eval panel(sprintf("layer %d, head %d", layer + 1, head + 1), left(head), left(head) + 370. / width, \
+                top(layer) - 340. / height, top(layer))
+            if (layer == 0 && head == 0) {
+                set label 1 "{/:Bold=30 ".title."}" at screen 24. / width, 1 - 45. / height
+                set label 2 subtitle at screen 24. / width, 1 - 95. / height textcolor rgb gray
+            }
+            eval heat_map(rising, COLUMN_max + 1, ROW_max + 1)
+            set cbrange [0:1]
+            set cbtics 0.5
+            set format cb "%.1f"
+            unset colorbox
+            if (head == heads - 1 && layer == 0) {
+                set colorbox user origin screen 1 - 100. / width, top(0) - 340. / height size 16. / width, 340. / height
+            }
+            set xtics () rotate by 60 right font ",17" scale 0 noenhanced
+            set ytics () font ",17" scale 0 noenhanced
+            do for [i = 0:COLUMN_max] { set xtics add (token(columns, i) i) }
+            do for [i = 0:ROW_max] { set ytics add (token(rows, i) i) }
+            plot data using (cell(layer, head, $5)):(cell(layer, head, $4)):(CELL):(CELL):6 with @BOXES
+        }
+    }
+    unset multiplot
+}
+unset output

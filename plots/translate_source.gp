@@ -1,0 +1,8 @@
+# translate_source.gp: source attention of a translated sentence, by layer and head; see attention_maps.gp.
+folder = ARG0[:strlen(ARG0) - strlen("translate_source.gp")]
+load folder."style.gp"
+kind = "source"
+name = "translate_source"
+title = "While it writes a word, where does it look in the source?"
+subtitle = "Source attention: each row is a word of the translation as it is written, each column a word of the source"
+load folder."attention_maps.gp"

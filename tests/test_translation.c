@@ -1,0 +1,497 @@
+/* test_translation.c: lines, vocabularies of sentences, pairs in batches, translating, BLEU, models in files. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "folder.h"
+#include "json.h"
+#include "kaeru/translation.h"
+#include "misuse.h"
+#include "suites.h"
+
+static Lines lines_from(const char *text)
+{
+    Lines l;
+    expect_done(lines_of_text(&l, "text", text, strlen(text)));
+    return l;
+}
+
+static void check_line(const Lines *l, int64_t i, const char *expected)
+{
+    ck_assert_uint_eq(l->line[i].size, strlen(expected));
+    ck_assert(memcmp(l->line[i].text, expected, strlen(expected)) == 0);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(texts_are_cut_into_lines)
+{
+    Lines l = lines_from("one\r\n\ntwo words\n\r\nend");
+    ck_assert_int_eq(l.n, 5);
+    static const char *const expected[] = { "one", "", "two words", "", "end" };
+    for (int i = 0; i < 5; i++) check_line(&l, i, expected[i]);
+    lines_close(&l);
+    lines_close(&l);
+    l = lines_from("");
+    ck_assert_int_eq(l.n, 0);
+    lines_lower(&l);
+    lines_close(&l);
+    l = lines_from("\n");
+    ck_assert_int_eq(l.n, 1);
+    check_line(&l, 0, "");
+    lines_close(&l);
+    folder_write("a", "x\ny\n", 4);
+    expect_done(lines_open(&l, in_folder("a")));
+    ck_assert_int_eq(l.n, 2);
+    lines_close(&l);
+    folder_write("b", "x\n\xff", 3);
+    expect_refused(lines_open(&l, in_folder("b")), "b: byte 2: expected UTF-8, found byte 0xFF");
+    expect_refused(lines_open(&l, in_folder("none")), "none: cannot be opened");
+    lines_close(&l);
+}
+END_TEST
+
+/* Some small letters have more bytes than the capital ones, some have fewer. */
+START_TEST(capital_letters_become_small)
+{
+    Lines l = lines_from("Grüße AUS KÖLN\n\u1e9e \u0130\u023a\u2126\n\U00010400 Ж\u0391\n日本");
+    lines_lower(&l);
+    check_line(&l, 0, "grüße aus köln");
+    check_line(&l, 1, "\u00df \u0130\u2c65\u03c9");
+    check_line(&l, 2, "\U00010428 ж\u03b1");
+    check_line(&l, 3, "日本");
+    lines_close(&l);
+}
+END_TEST
+
+/* ---- vocabularies ------------------------------------------------------------------------------------------------ */
+
+static void check_round_trip(const SentenceVocab *v, const char *text, const char *expected)
+{
+    size_t count, n;
+    int32_t *ids = sentence_encode(v, text, strlen(text), &count);
+    ck_assert_uint_ge(count, 2);
+    ck_assert_int_eq(ids[0], WORD_START);
+    ck_assert_int_eq(ids[count - 1], WORD_END);
+    for (size_t i = 0; i < count; i++) ck_assert(ids[i] >= 0 && ids[i] < sentence_vocab_size(v));
+    char *back = sentence_decode(v, ids, count, &n);
+    ck_assert_str_eq(back, expected);
+    ck_assert_uint_eq(n, strlen(expected));
+    ag_free(back);
+    ag_free(ids);
+}
+
+START_TEST(sentences_of_words)
+{
+    Lines l = lines_from("a cat sat\na dog sat\nthe cat");
+    SentenceVocab v = sentence_vocab_of_words(&l, 1, 2);
+    ck_assert_int_eq(sentence_vocab_size(&v), 4 + 3);               /* a, cat, sat */
+    check_round_trip(&v, "a cat sat", "a cat sat");
+    check_round_trip(&v, "  a   dog ", "a <unk>");
+    check_round_trip(&v, "", "");
+    expect_done(sentence_vocab_save(&v, in_folder("v.json"), in_folder("unused")));
+    sentence_vocab_close(&v);
+    ck_assert_int_eq(folder_count(), 1);
+    expect_done(sentence_vocab_open(&v, in_folder("v.json"), NULL));
+    check_round_trip(&v, "sat cat a", "sat cat a");
+    char *token = sentence_token(&v, WORD_END);
+    ck_assert_str_eq(token, "</s>");
+    ag_free(token);
+    EXPECT_MISUSE("sentence_decode: id 7 of a vocabulary of 7", sentence_token(&v, 7));
+    sentence_vocab_close(&v);
+    sentence_vocab_close(&v);
+    lines_close(&l);
+}
+END_TEST
+
+START_TEST(sentences_of_byte_pairs)
+{
+    Lines l = lines_from("the cat sat on the mat\nthe dog sat on the cat\nthe the the\n");
+    SentenceVocab v = sentence_vocab_of_bpe(&l, 1, 300);
+    ck_assert_int_le(sentence_vocab_size(&v), 300);
+    check_round_trip(&v, "the cat", "the cat");
+    check_round_trip(&v, "Zoë, 犬!  two", "Zoë, 犬!  two");
+    check_round_trip(&v, "", "");
+    /* The first word is the same token as a later one. */
+    size_t count;
+    int32_t *ids = sentence_encode(&v, "the the", 7, &count);
+    ck_assert_uint_eq(count, 4);
+    ck_assert_int_eq(ids[1], ids[2]);
+    /* What comes after the end is not text, and a line stays one line. */
+    int32_t some[] = { WORD_START, ids[1], WORD_BLANK, 4 + '\n', WORD_END, ids[1] };
+    ag_free(ids);
+    ids = sentence_encode(&v, "\n", 1, &count);
+    some[3] = ids[count - 2];
+    ag_free(ids);
+    size_t n;
+    char *text = sentence_decode(&v, some, 6, &n);
+    ck_assert_str_eq(text, "the ");
+    ag_free(text);
+    expect_done(sentence_vocab_save(&v, in_folder("v.json"), in_folder("m.txt")));
+    sentence_vocab_close(&v);
+    expect_done(sentence_vocab_open(&v, in_folder("v.json"), in_folder("m.txt")));
+    check_round_trip(&v, "on the mat", "on the mat");
+    sentence_vocab_close(&v);
+    expect_refused(sentence_vocab_open(&v, in_folder("none"), in_folder("m.txt")), "none: cannot be opened");
+    expect_refused(sentence_vocab_open(&v, in_folder("none"), NULL), "none: cannot be opened");
+    EXPECT_MISUSE("sentence_vocab_of_bpe: a size of 299, expected 300 or more", sentence_vocab_of_bpe(&l, 1, 299));
+    lines_close(&l);
+}
+END_TEST
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+
+enum { PAIRS = 120 };
+
+/* Line i has i % 7 + 1 words on one side and i % 5 + 1 on the other, the first of them "w<i>". */
+static void some_lines(Lines *src, Lines *tgt)
+{
+    char a[PAIRS * 60] = "", b[PAIRS * 60] = "";
+    for (int i = 0; i < PAIRS; i++) {
+        sprintf(a + strlen(a), "w%d", i);
+        sprintf(b + strlen(b), "w%d", i);
+        for (int j = 0; j < i % 7; j++) strcat(a, " x");
+        for (int j = 0; j < i % 5; j++) strcat(b, " y");
+        strcat(a, "\n");
+        strcat(b, "\n");
+    }
+    *src = lines_from(a);
+    *tgt = lines_from(b);
+}
+
+/* Goes through an epoch: each pair is in one batch, none is larger than it may be. Returns a number that depends on the
+ * order. */
+static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const SentenceVocab *tv, int64_t batch_tokens)
+{
+    bool seen[PAIRS] = { false };
+    int64_t batches = 0, found = 0;
+    uint64_t order = 0;
+    for (;; batches++) {
+        Scope scope = ag_begin(AG_NO_GRAD);
+        Batch b;
+        bool more = sentence_pairs_next(pairs, &b);
+        for (int64_t i = 0; more && i < tensor_dim(b.src, 0); i++, found++) {
+            const int32_t *s = tensor_int_data(b.src) + i * tensor_dim(b.src, 1);
+            const int32_t *t = tensor_int_data(b.tgt) + i * tensor_dim(b.tgt, 1);
+            int number;
+            ck_assert_int_eq(s[0], WORD_START);
+            ck_assert_int_eq(t[0], WORD_START);
+            ck_assert_str_eq(word_vocab_word(sv->words, s[1]), word_vocab_word(tv->words, t[1]));
+            ck_assert_int_eq(sscanf(word_vocab_word(sv->words, s[1]), "w%d", &number), 1);
+            ck_assert(!seen[number]);
+            seen[number] = true;
+            order = order * 31 + (uint64_t)number;
+            int64_t length = 0;
+            while (length < tensor_dim(b.src, 1) && s[length] != WORD_BLANK) length++;
+            ck_assert_int_eq(length, number % 7 + 3);
+        }
+        if (more) {
+            int64_t rows = tensor_dim(b.src, 0), longer = tensor_dim(b.src, 1);
+            if (tensor_dim(b.tgt, 1) + 1 > longer) longer = tensor_dim(b.tgt, 1) + 1;
+            ck_assert(rows == 1 || rows * longer <= batch_tokens);
+        }
+        ag_end(scope);
+        if (!more) break;
+    }
+    ck_assert_int_eq(found, PAIRS);
+    ck_assert_int_eq(batches, sentence_pairs_batches(pairs));
+    return order;
+}
+
+START_TEST(every_pair_is_in_one_batch)
+{
+    Lines src, tgt;
+    some_lines(&src, &tgt);
+    SentenceVocab sv = sentence_vocab_of_words(&src, 1, 1), tv = sentence_vocab_of_words(&tgt, 1, 1);
+    SentencePairs *pairs = sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
+    ck_assert_int_eq(sentence_pairs_count(pairs), PAIRS);
+    ck_assert_int_eq(sentence_pairs_left_out(pairs), 0);
+    static const int64_t sizes[] = { 1, 20, 64, 1000, 100000 };
+    for (int i = 0; i < 5; i++) {
+        ag_seed(3);
+        sentence_pairs_shuffle(pairs, sizes[i]);
+        uint64_t first = check_epoch(pairs, &sv, &tv, sizes[i]);
+        sentence_pairs_shuffle(pairs, sizes[i]);
+        uint64_t second = check_epoch(pairs, &sv, &tv, sizes[i]);
+        ck_assert(first != second);
+        AgRandom before = ag_random_state();
+        sentence_pairs_sort(pairs, sizes[i]);
+        AgRandom after = ag_random_state();
+        ck_assert(before.counter == after.counter);
+        check_epoch(pairs, &sv, &tv, sizes[i]);
+    }
+    ck_assert_int_eq(sentence_pairs_batches(pairs), 1);
+    /* An epoch depends on the random state alone, not on those before. */
+    ag_seed(7);
+    sentence_pairs_shuffle(pairs, 64);
+    uint64_t once = check_epoch(pairs, &sv, &tv, 64);
+    ag_seed(7);
+    sentence_pairs_shuffle(pairs, 64);
+    ck_assert(once == check_epoch(pairs, &sv, &tv, 64));
+    EXPECT_MISUSE("sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more", sentence_pairs_shuffle(pairs, 0));
+    sentence_pairs_free(pairs);
+    sentence_pairs_free(NULL);
+    sentence_vocab_close(&sv);
+    sentence_vocab_close(&tv);
+    lines_close(&src);
+    lines_close(&tgt);
+}
+END_TEST
+
+START_TEST(pairs_that_do_not_fit)
+{
+    Lines src = lines_from("a b c\n\na\na b c d e\n"), tgt = lines_from("a\na\n\na\n"), fewer = lines_from("a\n");
+    SentenceVocab v = sentence_vocab_of_words(&src, 1, 1);
+    SentencePairs *pairs = sentence_pairs_new(&src, &v, &tgt, &v, 5);
+    ck_assert_int_eq(sentence_pairs_count(pairs), 1);
+    ck_assert_int_eq(sentence_pairs_left_out(pairs), 3);
+    sentence_pairs_free(pairs);
+    expect_refused(sentence_pairs_new(&src, &v, &fewer, &v, 5),
+                   "4 sentences in one language and 1 in the other, expected as many");
+    expect_refused(sentence_pairs_new(&src, &v, &tgt, &v, 4), "none of 4 pairs of sentences can be used");
+    Lines none = lines_from("");
+    expect_refused(sentence_pairs_new(&none, &v, &none, &v, 4), "none of 0 pairs of sentences can be used");
+    lines_close(&none);
+    lines_close(&src);
+    lines_close(&tgt);
+    lines_close(&fewer);
+    sentence_vocab_close(&v);
+}
+END_TEST
+
+/* ---- translating ------------------------------------------------------------------------------------------------- */
+
+static TransformerOptions tiny(void)
+{
+    TransformerOptions o = transformer_defaults();
+    o.N = 1;
+    o.d_model = 32;
+    o.d_ff = 64;
+    o.h = 2;
+    o.dropout = 0;
+    o.max_len = 10;
+    return o;
+}
+
+static const char german[] = "ein hund\neine katze schläft\n\nder hund schläft\ndie katze\n";
+static const char english[] = "a dog\na cat sleeps\n\nthe dog sleeps\nthe cat\n";
+
+/* A model that has learned the four sentences by heart. */
+static EncoderDecoder *learned(const Lines *src, const SentenceVocab *sv, const Lines *tgt, const SentenceVocab *tv)
+{
+    ag_seed(1);
+    EncoderDecoder *m = make_model(sentence_vocab_size(sv), sentence_vocab_size(tv), tiny());
+    SentencePairs *pairs = sentence_pairs_new(src, sv, tgt, tv, 0);
+    Optimizer *adam = nn_adam_new(m, 0);
+    EpochOptions o = { .criterion = { WORD_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32, .warmup = 40 };
+    TrainState state = { 0 };
+    double loss = 1;
+    for (int i = 0; i < 100 && loss > 0.01; i++) {
+        sentence_pairs_shuffle(pairs, 15);
+        loss = run_epoch(m, sentence_pairs_next, pairs, &o, &state);
+    }
+    ck_assert_double_lt(loss, 0.1);
+    nn_optimizer_free(adam);
+    sentence_pairs_free(pairs);
+    return m;
+}
+
+static void count_lines(void *arg, int64_t lines)
+{
+    *(int64_t *)arg = lines;
+}
+
+START_TEST(learned_sentences_are_translated)
+{
+    Lines src = lines_from(german), tgt = lines_from(english), said;
+    SentenceVocab sv = sentence_vocab_of_words(&src, 1, 1), tv = sentence_vocab_of_words(&tgt, 1, 1);
+    EncoderDecoder *m = learned(&src, &sv, &tgt, &tv);
+    Translator t = { m, &sv, &tv };
+    for (int beam = 1; beam <= 3; beam++) {
+        int64_t done = 0;
+        TranslateOptions how = { .beam = beam, .length_penalty = 0.6, .done = count_lines, .arg = &done };
+        expect_done(translate_lines(&t, &src, &how, &said));
+        ck_assert_int_eq(done, 4);
+        ck_assert_int_eq(said.n, 5);
+        static const char *const expected[] = { "a dog", "a cat sleeps", "", "the dog sleeps", "the cat" };
+        for (int i = 0; i < 5; i++) check_line(&said, i, expected[i]);
+        lines_close(&said);
+    }
+    /* Whatever mode the model is in, it stays in. */
+    nn_train(m);
+    expect_done(translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &said));
+    ck_assert(m->module.training);
+    lines_close(&said);
+    Lines none = lines_from("");
+    expect_done(translate_lines(&t, &none, &(TranslateOptions){ .beam = 1 }, &said));
+    ck_assert_int_eq(said.n, 0);
+    lines_close(&said);
+    lines_close(&none);
+    /* A word that is not known; a sentence that is longer than the table of positions. */
+    Lines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
+    expect_refused(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &said),
+                   "line 2: 11 tokens with start and end, expected at most 10");
+    odd.n = 1;
+    expect_done(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &said));
+    lines_close(&said);
+    lines_close(&odd);
+    EXPECT_MISUSE("translate_lines: a beam of 0, expected 1 or more",
+                  translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &said));
+    nn_free(m);
+    sentence_vocab_close(&sv);
+    sentence_vocab_close(&tv);
+    lines_close(&src);
+    lines_close(&tgt);
+}
+END_TEST
+
+START_TEST(greedy_decoding_ends)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Lines src = lines_from(german), tgt = lines_from(english);
+    SentenceVocab sv = sentence_vocab_of_words(&src, 1, 1), tv = sentence_vocab_of_words(&tgt, 1, 1);
+    EncoderDecoder *m = learned(&src, &sv, &tgt, &tv);
+    SentencePairs *pairs = sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
+    sentence_pairs_sort(pairs, 1000);
+    Batch b;
+    ck_assert(sentence_pairs_next(pairs, &b));
+    const int32_t *whole = tensor_int_data(greedy_decode(m, b.src, b.src_mask, 10, WORD_START));
+    const int32_t *until = tensor_int_data(greedy_decode_until(m, b.src, b.src_mask, 10, WORD_START, WORD_END));
+    for (int64_t i = 0; i < 4; i++) {
+        bool over = false;
+        for (int64_t j = 0; j < 10; j++) {
+            ck_assert_int_eq(until[i * 10 + j], over ? WORD_END : whole[i * 10 + j]);
+            over = over || whole[i * 10 + j] == WORD_END;
+        }
+        ck_assert(over);
+    }
+    sentence_pairs_free(pairs);
+    nn_free(m);
+    sentence_vocab_close(&sv);
+    sentence_vocab_close(&tv);
+    lines_close(&src);
+    lines_close(&tgt);
+    ag_end(scope);
+}
+END_TEST
+
+/* ---- BLEU -------------------------------------------------------------------------------------------------------- */
+
+static double score_of(const Json *pairs, bool lower_case)
+{
+    Bleu b = { .lower_case = lower_case };
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        const Json *pair = pairs->as.item[i].as.item;
+        bleu_add(&b, pair[0].as.text, pair[0].count, pair[1].as.text, pair[1].count);
+    }
+    return bleu_score(&b);
+}
+
+START_TEST(bleu_is_sacrebleus)
+{
+    Region *region = region_new();
+    const Json *cases = json_read(region, TEST_FIXTURES "/bleu.json", 1 << 24);
+    ck_assert_msg(cases != NULL, "%s", ag_error());
+    ck_assert_uint_ge(cases->count, 20);
+    for (uint32_t i = 0; i < cases->count; i++) {
+        const Json *c = &cases->as.item[i];
+        double plain, lower;
+        ck_assert(json_real(json_get(c, "bleu"), &plain) && json_real(json_get(c, "lower"), &lower));
+        ck_assert_msg(fabs(score_of(json_get(c, "pairs"), false) - plain) < 1e-9, "case %u: %.12g, expected %.12g", i,
+                      score_of(json_get(c, "pairs"), false), plain);
+        ck_assert_msg(fabs(score_of(json_get(c, "pairs"), true) - lower) < 1e-9, "case %u, lower: %.12g, expected %.12g",
+                      i, score_of(json_get(c, "pairs"), true), lower);
+    }
+    region_free(region);
+    ck_assert_double_eq(bleu_score(&(Bleu){ .lower_case = true }), 0);
+}
+END_TEST
+
+/* ---- models in files --------------------------------------------------------------------------------------------- */
+
+START_TEST(models_come_back_with_their_sizes)
+{
+    TransformerOptions o = tiny();
+    o.norm_place = _i & 1 ? NN_POST_NORM : NN_PRE_NORM;
+    o.norm = _i & 1 ? AG_NORM_PYTORCH : AG_NORM_ANNOTATED;
+    o.activation = _i & 2 ? NN_GELU : NN_RELU;
+    o.learned_positions = _i & 2;
+    o.share_embeddings = _i & 4;
+    ag_seed(5);
+    EncoderDecoder *m = make_model(9, o.share_embeddings ? 9 : 7, o), *back;
+    Settings *s = nn_settings_new();
+    transformer_to_settings(9, o.share_embeddings ? 9 : 7, &o, s);
+    expect_done(nn_checkpoint_save(in_folder("m"), m, NULL, s));
+    back = transformer_load(in_folder("m"));
+    ck_assert_msg(back != NULL, "%s", ag_error());
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Tensor *src = tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 4, 5 }), *mask = nn_padding_mask(src, 2);
+    nn_eval(m);
+    nn_eval(back);
+    Tensor *a = generator(m->generator, encoder_decoder(m, src, src, mask, subsequent_mask(3)));
+    Tensor *b = generator(back->generator, encoder_decoder(back, src, src, mask, subsequent_mask(3)));
+    ck_assert(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0);
+    ag_end(scope);
+    nn_free(back);
+    nn_free(m);
+    nn_settings_free(s);
+}
+END_TEST
+
+static void save_with(const char *key, const char *value)
+{
+    TransformerOptions o = tiny();
+    EncoderDecoder *m = make_model(9, 7, o);
+    Settings *s = nn_settings_new();
+    transformer_to_settings(9, 7, &o, s);
+    nn_settings_set(s, key, "%s", value);
+    expect_done(nn_checkpoint_save(in_folder("m"), m, NULL, s));
+    nn_settings_free(s);
+    nn_free(m);
+}
+
+START_TEST(settings_that_make_no_model)
+{
+    static const char *const bad[][3] = {
+        { "transformer.N", "0", "transformer.N is 0, expected 1 to 100000" },
+        { "transformer.N", "100000", "are too few for the sizes in its settings" },
+        { "transformer.max_len", "1073741824", "are too few for the sizes in its settings" },
+        { "transformer.src_vocab", "2147483647", "are too few for the sizes in its settings" },
+        { "transformer.h", "3", "a d_model of 32 does not divide into 3 heads" },
+        { "transformer.dropout", "1", "transformer.dropout is 1, expected 0 to below 1" },
+        { "transformer.activation", "6", "transformer.activation is 6, expected 0 to 5" },
+        { "transformer.share_embeddings", "1", "shared embeddings for vocabularies of 9 and 7 words, expected one" },
+        { "transformer.d_ff", "many", "transformer.d_ff" },
+        { "transformer.d_ff", "60", "w_1.weight" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        save_with(bad[i][0], bad[i][1]);
+        expect_refused(transformer_load(in_folder("m")), bad[i][2]);
+    }
+    expect_refused(transformer_load(in_folder("none")), "none: cannot be opened");
+}
+END_TEST
+
+Suite *translation_suite(void)
+{
+    Suite *s = suite_create("translation");
+    TCase *sentences = tcase_create("sentences");
+    tcase_add_checked_fixture(sentences, folder_make, folder_remove);
+    tcase_add_test(sentences, texts_are_cut_into_lines);
+    tcase_add_test(sentences, capital_letters_become_small);
+    tcase_add_test(sentences, sentences_of_words);
+    tcase_add_test(sentences, sentences_of_byte_pairs);
+    tcase_add_test(sentences, every_pair_is_in_one_batch);
+    tcase_add_test(sentences, pairs_that_do_not_fit);
+    suite_add_tcase(s, sentences);
+    TCase *translating = tcase_create("translating");
+    tcase_set_timeout(translating, 60);
+    tcase_add_checked_fixture(translating, folder_make, folder_remove);
+    tcase_add_test(translating, learned_sentences_are_translated);
+    tcase_add_test(translating, greedy_decoding_ends);
+    tcase_add_test(translating, bleu_is_sacrebleus);
+    tcase_add_loop_test(translating, models_come_back_with_their_sizes, 0, 8);
+    tcase_add_test(translating, settings_that_make_no_model);
+    suite_add_tcase(s, translating);
+    return s;
+}
