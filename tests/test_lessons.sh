@@ -61,6 +61,24 @@ draws() {
     done
 }
 
+lesson norm_conventions
+says '-0.92582  -0.46291   0.00000   1.38873'
+has norm_conventions.csv deviation,pytorch,annotated,book,seminar
+shows 'each convention gives the deviation of its formula' \
+    'function off(got, want) { return abs(got - want) > 1e-4 }
+     off($2, $1 / sqrt($1 * $1 + 1e-5)) || off($4, $1 / ($1 + 1e-6)) || off($5, 1) { bad = 1 }
+     off($3, $1 / ($1 * sqrt(4 / 3) + 1e-6)) { bad = 1 } END { exit bad || NR != 41 }'
+draws norm_conventions
+
+lesson layer_norm --depth 8 --steps 40 --runs 2
+has layer_norm.csv run,step,plain,normalized
+shows 'normalized, it learns sooner' '$2 == 30 && $4 > $3 { bad = 1 } END { exit bad || NR != 80 }'
+has layer_norm_layers.csv step,layer,value,plain,normalized
+shows 'before training, numbers stay spread with norms alone' \
+    '$1 == 0 { plain[$2] += $3 * $3 * $4; normalized[$2] += $3 * $3 * $5 }
+     END { exit !(sqrt(plain[8]) < 0.3 && abs(sqrt(normalized[8]) - 1) < 0.1) || NR != 2 * 8 * 80 }'
+draws layer_norm layer_norm_layers
+
 lesson positions --width 16 --length 30
 says 'repeats after 6.2832 positions'
 has positions.csv position,dimension,value

@@ -1,0 +1,149 @@
+/* layer_norm.c: what layer normalization does to the numbers in a deep network, and to its learning. */
+#include <math.h>
+
+#include "common/common.h"
+#include "kaeru/nn.h"
+
+enum { ROWS = 400, WIDTH = 32, BINS = 80, REACH = 4, MAX_DEPTH = 100 };
+static int64_t depth = 12, steps = 100, runs = 5;
+static double lr = 0.003;
+
+typedef struct { Module module; bool normalized; ModuleList *linears, *norms; Linear *out; } Deep;
+
+static Deep *deep_new(bool normalized)
+{
+    Deep *d = nn_new(Deep);
+    d->normalized = normalized;
+    nn_child(d, linears, nn_list_new());
+    nn_child(d, norms, nn_list_new());
+    for (int64_t i = 0; i < depth; i++) {
+        nn_list_add(d->linears, nn_linear_new(i == 0 ? 2 : WIDTH, WIDTH));
+        nn_list_add(d->norms, nn_layer_norm_new(WIDTH));
+    }
+    nn_child(d, out, nn_linear_new(WIDTH, 2));
+    return d;
+}
+
+/* (B,2) -> (B,2): a score for "different" and "same". `seen`, unless NULL, gets what each layer hands to its ReLU. */
+static Tensor *deep(Deep *d, Tensor *x, Tensor **seen)
+{
+    for (int i = 0; i < depth; i++) {
+        x = nn_linear(nn_item(Linear, d->linears, i), x);
+        x = d->normalized ? nn_layer_norm(nn_item(LayerNorm, d->norms, i), x) : x;
+        if (seen) {
+            seen[i] = x;
+        }
+        x = ag_relu(x);
+    }
+    return nn_linear(d->out, x);
+}
+
+static void draw_rows(Tensor *x, Tensor *same)
+{
+    ag_fill_uniform(x, -1, 1);
+    for (int i = 0; i < ROWS; i++) {
+        tensor_int_data(same)[i] = tensor_data(x)[2 * i] * tensor_data(x)[2 * i + 1] > 0;
+    }
+}
+
+static double train_step(Deep *d, Optimizer *adam, Tensor *x, Tensor *same)
+{
+    Scope scope = ag_begin(AG_RECORD);
+    Tensor *loss = nn_cross_entropy(deep(d, x, NULL), same);
+    double value = tensor_item(loss);
+    ag_backward(loss);
+    nn_optimizer_step(adam, lr);
+    ag_end(scope);
+    return value;
+}
+
+/* Prints the mean and deviation of all numbers of x, and counts the share of them in each bin of -REACH..REACH. */
+static void look_at(Tensor *x, double share[BINS])
+{
+    int64_t n = tensor_numel(x);
+    for (int64_t i = 0; i < n; i++) {
+        double bin = floor(((double)tensor_data(x)[i] / REACH + 1) * BINS / 2);
+        if (bin >= 0 && bin < BINS) {
+            share[(int)bin] += 1 / (double)n;
+        }
+    }
+    double mean = round(1000 * tensor_item(ag_mean(x))) / 1000 + 0.0;                   /* 0, not -0 */
+    printf("  %9.3f %9.3f", mean, sqrt(tensor_item(ag_var_dims(x, DIMS(0, 1), false, false))));
+}
+
+static void write_layers(Csv *csv, int64_t step, Deep *d[2], Tensor *x)
+{
+    Tensor *seen[2][MAX_DEPTH];
+    deep(d[0], x, seen[0]);
+    deep(d[1], x, seen[1]);
+    printf("What the layers hand to their ReLU after %lld steps:\n               plain              normalized\n"
+           "layer       mean deviation       mean deviation\n", (long long)step);
+    for (int layer = 0; layer < depth; layer++) {
+        double share[2][BINS] = { { 0 } };
+        printf("%5d", layer + 1);
+        look_at(seen[0][layer], share[0]);
+        look_at(seen[1][layer], share[1]);
+        printf("\n");
+        for (int i = 0; i < BINS; i++) {
+            csv_row(csv, (double)step, layer + 1, ((2 * i + 1.0) / BINS - 1) * REACH, share[0][i], share[1][i]);
+        }
+    }
+}
+
+/* Trains two networks from new weights, plain [0] and normalized [1]. */
+static void run(int64_t number, Csv *losses, Csv *layers)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_zeros(SHAPE(ROWS, 2)), *same = tensor_ints(SHAPE(ROWS), NULL);
+    Deep *d[2] = { deep_new(false), deep_new(true) };
+    Optimizer *adam[2] = { nn_adam_new(d[0], lr), nn_adam_new(d[1], lr) };
+    int64_t learned[2] = { steps, steps };
+    for (int64_t step = 0; step < steps; step++) {
+        draw_rows(x, same);
+        if (number == 1 && step == 0) {
+            write_layers(layers, 0, d, x);
+        }
+        double loss[2] = { train_step(d[0], adam[0], x, same), train_step(d[1], adam[1], x, same) };
+        csv_row(losses, (double)number, (double)step, loss[0], loss[1]);
+        for (int k = 0; k < 2; k++) {
+            learned[k] = loss[k] < 0.1 && step < learned[k] ? step : learned[k];
+        }
+    }
+    if (number == 1) {
+        write_layers(layers, steps, d, x);
+        printf("\nSteps until the loss is below 0.1:\n  run    plain normalized\n");
+    }
+    printf("%5lld %8lld %10lld\n", (long long)number, (long long)learned[0], (long long)learned[1]);
+    for (int k = 0; k < 2; k++) {
+        nn_optimizer_free(adam[k]);
+        nn_free(d[k]);
+    }
+    ag_end(scope);
+}
+
+int main(int argc, char **argv)
+{
+    const Option options[] = {
+        option_int("depth", &depth, 1, MAX_DEPTH, "layers"),
+        option_int("steps", &steps, 1, 1000000, "training steps"),
+        option_int("runs", &runs, 1, 1000, "networks of each kind, each from new weights"),
+        option_real("lr", &lr, 0, 1000, "learning rate of Adam"),
+        OPTIONS_END
+    };
+    example_begin(argc, argv, &(Program){ "layer_norm",
+        "Teaches what layer normalization is good for. Two deep networks learn whether the two numbers of a row have\n"
+        "the same sign. In the plain one the numbers shrink from layer to layer, and their spread moves while it\n"
+        "learns; in the other one each layer hands on numbers of mean 0 and deviation 1, and it learns sooner.\n\n"
+        "Writes layer_norm.csv (run,step,plain,normalized: the losses) and layer_norm_layers.csv\n"
+        "(step,layer,value,plain,normalized: the share of numbers around each value), and draws them.", options });
+    Csv *losses = csv_open("layer_norm.csv", "run,step,plain,normalized");
+    Csv *layers = csv_open("layer_norm_layers.csv", "step,layer,value,plain,normalized");
+    for (int64_t i = 1; i <= runs; i++) {
+        run(i, losses, layers);
+    }
+    csv_close(losses);
+    csv_close(layers);
+    picture_draw("layer_norm");
+    picture_draw("layer_norm_layers");
+    return example_end();
+}

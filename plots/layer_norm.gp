@@ -1,0 +1,26 @@
+# layer_norm.gp: deep networks learn with and without layer normalization, several of each.
+# Reads layer_norm.csv (run,step,plain,normalized), which examples/layer_norm writes.
+load ARG0[:strlen(ARG0) - strlen("layer_norm.gp")]."style.gp"
+
+data = "layer_norm.csv"
+stats data using 1 name "RUN" nooutput
+stats data using 2 name "STEP" nooutput
+steps = STEP_max + 1
+first(run) = steps * (run - 1)
+
+do for [format in FORMATS] {
+    eval open_picture(format, "layer_norm", 1200, 800)
+    eval heading("Normalized, a deep network learns sooner", \
+        sprintf("Loss of %d networks of each kind, each from its own first weights", RUN_max))
+    set tmargin at screen 0.8
+    set xlabel "training step"
+    set ylabel "cross-entropy in nats"
+    set xrange [0:STEP_max]
+    set yrange [0:*]
+    set key top right
+    plot for [run = 1:RUN_max] data using 2:3 every ::first(run)::(first(run) + steps - 1) with lines lt 1 lw 3 \
+            title run == 1 ? "plain" : "", \
+         for [run = 1:RUN_max] data using 2:4 every ::first(run)::(first(run) + steps - 1) with lines lt 2 lw 3 \
+            title run == 1 ? "normalized" : ""
+}
+unset output

@@ -1,0 +1,32 @@
+# norm_conventions.gp: what the four conventions of layer normalization make of rows that vary much or little.
+# Reads norm_conventions.csv (deviation,pytorch,annotated,book,seminar), which examples/norm_conventions writes.
+load ARG0[:strlen(ARG0) - strlen("norm_conventions.gp")]."style.gp"
+
+data = "norm_conventions.csv"
+
+do for [format in FORMATS] {
+    eval open_picture(format, "norm_conventions", 1600, 800)
+    set multiplot
+    eval panel("", 0.1, 0.62, 0.17, 0.8)
+    eval heading("Four layer norms: alike on ordinary rows, not on quiet ones", \
+        "The deviation of a row of four numbers before and after normalization; all aim at 1 (s: σ with n − 1)")
+    eval curves
+    set xlabel "deviation σ of the row before"
+    set ylabel "deviation after"
+    set logscale x
+    set format x "10^{%L}"
+    set xtics 100
+    set xrange [1e-8:100]
+    unset mxtics
+    set yrange [0:1.15]
+    set key outside right center Left reverse spacing 2 enhanced
+    plot data using 1:5 with lines lt 7 title "seminar: / σ", \
+         data using 1:4 with lines lt 2 title "book: / (σ + 10^{−6})", \
+         data using 1:3 with lines lt 1 title "annotated: / (s + 10^{−6})", \
+         data using 1:2 with lines lt 3 title "PyTorch: / √(σ² + 10^{−5})"
+    unset multiplot
+    unset logscale
+    set mxtics default
+    set format x
+}
+unset output
