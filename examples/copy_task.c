@@ -1,6 +1,4 @@
 /* copy_task.c: a Transformer learns to repeat its input: the first run of the Annotated Transformer. */
-#include <time.h>
-
 #include "common/common.h"
 #include "kaeru/training.h"
 
@@ -32,13 +30,6 @@ static bool data_gen(void *source, Batch *out)
     return true;
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void show_progress(void *arg, const TrainState *state, double loss, double lr)
 {
     (void)lr;
@@ -57,10 +48,10 @@ static void train(EncoderDecoder *model, Csv *csv)
                               .warmup = warmup, .done = show_progress, .done_arg = &progress };
     EpochOptions evaluation = { .criterion = { PAD, 0 } };
     for (int64_t epoch = 0; epoch < epochs; epoch++) {
-        double lr = rate(state.step, d_model, factor, warmup), start = seconds();
+        double lr = rate(state.step, d_model, factor, warmup), start = example_seconds();
         int64_t tokens = state.tokens;
         double train_loss = run_epoch(model, data_gen, &(DataGen){ batches }, &training, &state);
-        double speed = (double)(state.tokens - tokens) / (seconds() - start);
+        double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
         double eval_loss = run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &unused);
         csv_row(csv, epoch, train_loss, eval_loss, lr, speed);
     }

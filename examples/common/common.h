@@ -58,7 +58,16 @@ int64_t example_seed(void);
 const char *example_out(void);                                          /* the output folder */
 /* The path of a file in the output folder, which is made if missing; the caller frees it with ag_free. */
 char *example_path(const char *name);
+/* The path of a file in the folder of another one; free it with ag_free. */
+char *example_path_beside(const char *path, const char *name);
 bool example_utf8(void);                                                /* whether the locale's text is UTF-8 */
+
+/* A program of several commands, each with options of its own: its main calls this and returns the status. `standard` is
+ * the one that is meant where none is named, NULL: --help; `start`: lines that show how to begin. */
+typedef struct { const char *name; int (*run)(int argc, char **argv); const char *does; } Command;
+#define COMMANDS_END { NULL, NULL, NULL }
+typedef struct { const char *name, *teaches; const Command *command; const char *standard, *start; } Commands;
+int example_commands(int argc, char **argv, const Commands *commands);
 
 /* ---- data files ---------------------------------------------------------------------------------------------------
  * Columns of numbers under a header, kept for charts and written as comma-separated values, the same bytes in every
@@ -85,6 +94,7 @@ void csv_close(Csv *csv);                                               /* frees
  * One line on stderr, "training 42 of 100, loss 0.12, 3 s left", that is written over and vanishes at the end. It
  * appears only on a terminal, and only if the work is going to last over two seconds. */
 typedef struct { const char *what; int64_t total; double start, shown; bool terminal; } Progress;
+double example_seconds(void);                                           /* of a clock that only goes on */
 Progress progress_begin(const char *what, int64_t total);
 void progress_show(Progress *p, int64_t done, const char *format, ...) AG_PRINTF(3, 4);
 void progress_end(Progress *p);

@@ -273,6 +273,16 @@ bool example_utf8(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+char *example_path_beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    char *beside = ag_alloc(folder + strlen(name) + 1, 1);
+    memcpy(beside, path, folder);
+    strcpy(beside + folder, name);
+    return beside;
+}
+
 char *example_path(const char *name)
 {
     make_folder(out_dir);

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now(void)
+double example_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -18,7 +18,7 @@ Progress progress_begin(const char *what, int64_t total)
 {
     const char *term = getenv("TERM");
     bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
-    return (Progress){ what, total, now(), 0, terminal };
+    return (Progress){ what, total, example_seconds(), 0, terminal };
 }
 
 void progress_show(Progress *p, int64_t done, const char *format, ...)
@@ -26,7 +26,7 @@ void progress_show(Progress *p, int64_t done, const char *format, ...)
     if (!p->terminal || done <= 0) {
         return;
     }
-    double t = now(), spent = t - p->start, left = spent / (double)done * (double)(p->total - done);
+    double t = example_seconds(), spent = t - p->start, left = spent / (double)done * (double)(p->total - done);
     bool short_job = p->shown == 0 && (spent < 0.3 || spent + left < 2.0);
     if (short_job || t - p->shown < 0.1) {
         return;

@@ -29,17 +29,6 @@ void describe_tokenizer(const Tokenizer *t, Settings *s)
     nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, tokenizer_fingerprint(t));
 }
 
-/* A file in the folder of another one. */
-static char *path_beside(const char *path, const char *name)
-{
-    const char *slash = strrchr(path, '/');
-    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    char *beside = ag_alloc(folder + strlen(name) + 1, 1);
-    memcpy(beside, path, folder);
-    strcpy(beside + folder, name);
-    return beside;
-}
-
 static bool is_setting(const Settings *s, const char *key, const char *value)
 {
     const char *found = nn_settings_get(s, key);
@@ -52,7 +41,7 @@ void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Setting
     if (!bpe && !is_setting(s, VOCABULARY_KEY, "characters")) {
         example_fail("%s: does not say what its vocabulary is", checkpoint);
     }
-    char *vocab = path_beside(checkpoint, VOCAB_FILE), *merges = path_beside(checkpoint, MERGES_FILE), fingerprint[24];
+    char *vocab = example_path_beside(checkpoint, VOCAB_FILE), *merges = example_path_beside(checkpoint, MERGES_FILE), fingerprint[24];
     tokenizer_must_open(t, vocab, bpe ? merges : NULL);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, tokenizer_fingerprint(t));
     if (!is_setting(s, FINGERPRINT_KEY, fingerprint)) {

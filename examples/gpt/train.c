@@ -1,7 +1,6 @@
 /* train.c: the command train. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "gpt.h"
@@ -12,13 +11,6 @@ static LmOptions how;
 static int64_t sample_tokens = 500;
 static bool resume, overwrite;
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- what the run shows ------------------------------------------------------------------------------------------ */
 
 static const char data_name[] = "gpt.csv", data_header[] = "step,train_loss,valid_loss,learning_rate,tokens_per_second";
@@ -28,7 +20,7 @@ typedef struct { Csv *csv; Progress progress; int64_t first, since; double since
 static void start_clock(Watch *w, int64_t step)
 {
     w->since = step;
-    w->since_time = seconds();
+    w->since_time = example_seconds();
 }
 
 static void stepped(LmTraining *t, void *arg)
@@ -42,7 +34,7 @@ static void stepped(LmTraining *t, void *arg)
         start_clock(w, w->first);
     }
     double tokens = (double)((t->step - w->since) * o->batch * o->accumulate * lm_window(t));
-    double spent = seconds() - w->since_time;
+    double spent = example_seconds() - w->since_time;
     w->speed = spent > 0 && tokens > 0 ? tokens / spent : 0;
     progress_show(&w->progress, t->step - w->first, "loss %.3f, %.0f tokens/s", t->loss, w->speed);
 }

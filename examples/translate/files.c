@@ -70,20 +70,9 @@ void vocabularies_describe(const Vocabularies *v, Settings *s)
     nn_settings_set(s, SHARED_KEY, "%d", v->shared);
 }
 
-/* A file in the folder of another one. */
-static char *path_beside(const char *path, const char *name)
-{
-    const char *slash = strrchr(path, '/');
-    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    char *beside = ag_alloc(folder + strlen(name) + 1, 1);
-    memcpy(beside, path, folder);
-    strcpy(beside + folder, name);
-    return beside;
-}
-
 static void open_beside(SentenceVocab *v, const char *checkpoint, const Names *names, bool bpe)
 {
-    char *vocab = path_beside(checkpoint, names->vocab), *merges = path_beside(checkpoint, names->merges);
+    char *vocab = example_path_beside(checkpoint, names->vocab), *merges = example_path_beside(checkpoint, names->merges);
     if (!sentence_vocab_open(v, vocab, bpe ? merges : NULL)) {
         example_fail("%s", ag_error());
     }

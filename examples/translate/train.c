@@ -1,7 +1,6 @@
 /* train.c: the command train. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "translate.h"
@@ -157,13 +156,6 @@ static void save_result(Run *run)
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 typedef struct { Progress progress; int64_t before; } Watch;
 
 static void show_progress(void *arg, const TrainState *state, double loss, double lr)
@@ -212,10 +204,10 @@ static void train(Run *run, const char *last, const Option *options)
         sentence_pairs_shuffle(pairs, batch_tokens);
         Watch watch = { progress_begin(name, sentence_pairs_batches(pairs)), state.accum_step };
         training.done_arg = &watch;
-        double start = seconds(), lr = rate(state.step, width, factor, warmup);
+        double start = example_seconds(), lr = rate(state.step, width, factor, warmup);
         int64_t tokens = state.tokens;
         double train_loss = run_epoch(run->model, sentence_pairs_next, pairs, &training, &state);
-        double speed = (double)(state.tokens - tokens) / (seconds() - start);
+        double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
         progress_end(&watch.progress);
         sentence_pairs_sort(valid, batch_tokens);
         double valid_loss = run_epoch(run->model, sentence_pairs_next, valid, &evaluation, &unused);

@@ -1,0 +1,42 @@
+/* commands.c: programs that do several things. */
+#include <string.h>
+
+#include "common.h"
+
+static void print_usage(const Commands *c)
+{
+    printf("usage: %s %s [options]\n\n%s Commands:\n", c->name, c->standard ? "[COMMAND]" : "COMMAND", c->teaches);
+    for (const Command *command = c->command; command->name; command++) {
+        printf("  %-10s %s\n", command->name, command->does);
+    }
+    printf("\n%s COMMAND --help lists its options.%s%s%s For a start:\n%s", c->name,
+           c->standard ? " Without a command it is " : "", c->standard ? c->standard : "", c->standard ? "." : "", c->start);
+}
+
+static const Command *find(const Commands *c, const char *name)
+{
+    for (const Command *command = c->command; command->name; command++) {
+        if (strcmp(name, command->name) == 0) {
+            return command;
+        }
+    }
+    return NULL;
+}
+
+int example_commands(int argc, char **argv, const Commands *c)
+{
+    const char *name = argc > 1 ? argv[1] : c->standard ? c->standard : "--help";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        print_usage(c);
+        return example_end();
+    }
+    if (c->standard && (argc < 2 || name[0] == '-')) {
+        return find(c, c->standard)->run(argc, argv);
+    }
+    const Command *command = find(c, name);
+    if (!command) {
+        fprintf(stderr, "%s: unknown command '%s' (%s --help lists the commands)\n", c->name, name, c->name);
+        return 2;
+    }
+    return command->run(argc - 1, argv + 1);
+}
