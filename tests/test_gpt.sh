@@ -7,52 +7,8 @@ program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$(cd "$2" && pwd)
 fixtures=$(cd "$3" && pwd)
 export KAERU_PLOTS
-[ -x "$program" ] || { echo "test_gpt.sh: no program $1"; exit 1; }
-passed=0
-failed=0
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-
-ok() { passed=$((passed + 1)); }
-wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
-
-# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: leaves stdout and stderr. An empty text means that nothing is
-# said at all (stderr) or that it does not matter (stdout).
-expect() {
-    want=$1 out=$2 err=$3
-    shift 3
-    LC_ALL=C "$program" "$@" >stdout 2>stderr </dev/null
-    status=$?
-    if [ $status -ne "$want" ]; then
-        wrong "status $status, expected $want: $*"
-        cat stderr
-    elif [ -n "$err" ] && [ "$(wc -l <stderr)" -ne 1 ]; then
-        wrong "not one line on stderr: $*"
-        cat stderr
-    elif [ -n "$err" ] && ! grep -qF -- "$err" stderr; then
-        wrong "'$err' missing on stderr: $*"
-        cat stderr
-    elif [ -z "$err" ] && [ -s stderr ]; then
-        wrong "unexpected words on stderr: $*"
-        cat stderr
-    elif [ -n "$out" ] && ! grep -qF -- "$out" stdout; then
-        wrong "'$out' missing on stdout: $*"
-    else
-        ok
-    fi
-}
-# that "WHAT" COMMAND...: the command succeeds.
-that() {
-    what=$1
-    shift
-    if "$@"; then ok; else wrong "$what"; fi
-}
-# same FILE FILE, differ FILE FILE
-same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
-differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi; }
-has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
-lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
 
 # ---- what it says ------------------------------------------------------------------------------------------------------
 
@@ -193,5 +149,4 @@ expect 1 '' 'expected --data FILE' tokenize
 expect 1 '' 'latin.txt: byte 3' tokenize --data latin.txt --out none
 lacks none/gpt.tokens
 
-echo "gpt: $passed passed, $failed failed"
-[ $failed -eq 0 ]
+summary gpt

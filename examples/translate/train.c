@@ -96,7 +96,6 @@ static void new_optimizer(Run *run)
 
 static void continue_run(Run *run, const char *last)
 {
-    vocabularies_open(&run->vocabularies, last, run->settings);
     run->model = transformer_load(last);
     if (!run->model) {
         example_fail("%s", ag_error());
@@ -106,6 +105,7 @@ static void continue_run(Run *run, const char *last)
         !nn_settings_int(run->settings, EPOCH_KEY, &run->epoch)) {
         example_fail("%s", ag_error());
     }
+    vocabularies_open(&run->vocabularies, last, run->settings);
 }
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
@@ -381,22 +381,27 @@ int translate_train(int argc, char **argv)
     example_begin(argc, argv, &program);
     char *last = example_path(LAST_FILE);
     Run run = { .settings = nn_settings_new() };
-    if (resume) {
-        if (!nn_checkpoint_settings(last, run.settings) || !options_from_settings(options, run.settings)) {
+    Settings *before = nn_settings_new();               /* the texts of options may be its */
+    bool goes_on = resume;
+    if (goes_on) {
+        if (!nn_checkpoint_settings(last, before) || !options_from_settings(options, before)) {
             example_fail("%s", ag_error());
         }
         example_begin(argc, argv, &program);
-        check_fixed(options, run.settings);
     } else if (train_src) {
         defaults_for_files();
         example_begin(argc, argv, &program);
     }
     check_options();
-    if (!resume) {
+    if (!goes_on) {
         check_free(last);
     }
+    resume = overwrite = false;                         /* they belong to this call, not to the run */
+    if (goes_on) {
+        check_fixed(options, before);
+    }
     open_corpora(&run);
-    if (resume) {
+    if (goes_on) {
         continue_run(&run, last);
     } else {
         begin_run(&run);
@@ -410,6 +415,7 @@ int translate_train(int argc, char **argv)
     nn_optimizer_free(run.optimizer);
     nn_free(run.model);
     nn_settings_free(run.settings);
+    nn_settings_free(before);
     ag_free(last);
     return example_end();
 }

@@ -1,0 +1,58 @@
+# expect.sh: what the tests of command lines have in common. They set $program, read this with `.`, and end with `summary`.
+# It makes a folder of its own, which vanishes in the end, and goes there.
+# shellcheck shell=sh disable=SC2034,SC2154
+
+[ -x "$program" ] || { echo "no program $program"; exit 1; }
+passed=0
+failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+
+ok() { passed=$((passed + 1)); }
+wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
+
+# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: leaves stdout and stderr. An empty text means that nothing is
+# said at all (stderr) or that it does not matter (stdout). Standard input is the file `input`.
+input=/dev/null
+expect() {
+    want=$1 out=$2 err=$3
+    shift 3
+    LC_ALL=C "$program" "$@" >stdout 2>stderr <"$input"
+    status=$?
+    if [ $status -ne "$want" ]; then
+        wrong "status $status, expected $want: $*"
+        cat stderr
+    elif [ -n "$err" ] && [ "$(wc -l <stderr)" -ne 1 ]; then
+        wrong "not one line on stderr: $*"
+        cat stderr
+    elif [ -n "$err" ] && ! grep -qF -- "$err" stderr; then
+        wrong "'$err' missing on stderr: $*"
+        cat stderr
+    elif [ -z "$err" ] && [ -s stderr ]; then
+        wrong "unexpected words on stderr: $*"
+        cat stderr
+    elif [ -n "$out" ] && ! grep -qF -- "$out" stdout; then
+        wrong "'$out' missing on stdout: $*"
+    else
+        ok
+    fi
+}
+# that "WHAT" COMMAND...: the command succeeds.
+that() {
+    what=$1
+    shift
+    if "$@"; then ok; else wrong "$what"; fi
+}
+# same FILE FILE, differ FILE FILE
+same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
+differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi; }
+# has FILE: it is there and not empty
+has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
+lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
+
+# summary NAME: the numbers, and as status whether all is well.
+summary() {
+    echo "$1: $passed passed, $failed failed"
+    [ $failed -eq 0 ]
+}

@@ -1,0 +1,137 @@
+#!/bin/sh
+# test_translate.sh PROGRAM PLOTS: the commands of translate: what they say, what they write, a run that is killed and
+# resumed, and input that cannot be used.
+
+# shellcheck disable=SC2086 # lists of words
+
+program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+KAERU_PLOTS=$(cd "$2" && pwd)
+export KAERU_PLOTS
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
+
+# ---- what it says ------------------------------------------------------------------------------------------------------
+
+expect 0 'usage: translate [COMMAND] [options]' '' --help
+expect 2 '' "translate: unknown command 'draw' (translate --help" draw
+for command in train translate score show; do
+    expect 0 "  $command " '' --help
+    expect 0 "usage: translate $command [options]" '' $command --help
+    expect 2 '' "translate $command: unknown option --stepz" $command --stepz 5
+done
+for option in --train-src --train-tgt --valid-src --valid-tgt --resume --beam --seed --threads; do
+    expect 0 "  $option " '' train --help
+done
+expect 2 '' 'translate train: unknown option --stepz' --stepz 5
+
+# ---- the grammar -------------------------------------------------------------------------------------------------------
+
+tiny='--layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2'
+run="$tiny --sentences 200 --held-out 20 --epochs 4 --average 2"
+expect 0 'model:   plain/translate.safetensors, the mean of the last 2 epochs' '' $run --out plain
+that "a corpus of English and Japanese" grep -q '。' stdout
+has plain/translate_valid.txt
+that "a translation for each sentence" [ "$(wc -l <plain/translate_valid.txt)" -eq 20 ]
+printf 'epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second\n' >header
+head -n 1 plain/translate.csv >got
+same header got
+that "epochs of translate.csv" [ "$(cut -d, -f1 plain/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 ' ]
+that "attention adds up to 1" awk -F, '
+    NR > 1 { sum[$1 FS $2 FS $3 FS $4] += $6; n++ }
+    END { for (row in sum) if (sum[row] < 0.999 || sum[row] > 1.001) bad = 1; exit bad || n < 10 }' \
+    plain/translate_attention.csv
+lacks plain/translate_epoch_02.safetensors
+has plain/translate_epoch_03.safetensors
+has plain/translate_epoch_04.safetensors
+if command -v gnuplot >/dev/null; then
+    for picture in translate translate_source translate_encoder translate_decoder; do has plain/$picture.png; done
+fi
+
+# Killed after the first epochs, and resumed with another number of threads: the same bytes.
+(
+    LC_ALL=C "$program" train $run --threads 1 --out broken >/dev/null 2>&1 &
+    child=$!
+    while ! grep -q '^2,' broken/translate.csv.part && kill -0 $child; do sleep 0.01; done
+    kill -9 $child
+    wait $child
+) 2>/dev/null
+lacks broken/translate.safetensors
+expect 1 '' 'broken/translate_last.safetensors is there from another run: --resume goes on' $run --out broken
+expect 1 '' '--width: the run in this folder was begun with 16' --resume --width 32 --out broken
+expect 0 '' '' --resume --threads 3 --out broken
+for file in translate_last translate translate_epoch_03; do same plain/$file.safetensors broken/$file.safetensors; done
+cut -d, -f1-5 plain/translate.csv >one
+cut -d, -f1-5 broken/translate.csv >two
+same one two
+same plain/translate_valid.txt broken/translate_valid.txt
+expect 0 'epoch 5 of 5' '' --resume --epochs 5 --out broken
+that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
+expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
+differ plain/translate_epoch_03.safetensors broken/translate_last.safetensors
+
+# ---- files -------------------------------------------------------------------------------------------------------------
+
+words='one two three four five six seven eight'
+i=0
+for a in $words; do
+    for b in $words; do
+        i=$((i + 1))
+        echo "The $a and THE $b, number $i."
+    done
+done >train.src
+sed 's/The/Der/; s/THE/DIE/; s/and/und/; s/number/Nummer/' train.src >train.tgt
+head -n 5 train.src >valid.src
+head -n 5 train.tgt >valid.tgt
+files='--train-src train.src --train-tgt train.tgt --valid-src valid.src --valid-tgt valid.tgt'
+expect 0 '64 pairs of sentences to learn from' '' train $files $tiny --vocab-size 400 --epochs 3 --out pairs
+has pairs/translate_src_merges.txt
+lacks pairs/translate_tgt_vocab.json
+expect 0 'greedy: BLEU' '' score --src valid.src --tgt valid.tgt --out pairs
+that "beam, too" grep -q '^beam 4: BLEU' stdout
+expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumulate 3 --out words
+that "small letters" grep -q '"the"' words/translate_src_vocab.json
+lacks words/translate_src_merges.txt
+
+printf 'The one\n\nand \351t\xc3\xa9\n%s\nThe two' "$(yes two | head -n 600 | tr '\n' ' ')" >odd
+LC_ALL=C "$program" translate --out words <odd >stdout 2>stderr
+that "status of bad lines" [ $? -eq 1 ]
+that "as many lines as were given" [ "$(wc -l <stdout)" -eq 5 ]
+that "an empty line stays empty" [ -z "$(sed -n 2p stdout)" ]
+that "the third line is told" grep -qF 'translate translate: line 3: byte 4: expected UTF-8, found byte 0xE9' stderr
+that "the fourth line is told" grep -qF 'translate translate: line 4: 602 tokens with start and end, expected at most 512' stderr
+printf 'The one\n' >odd
+input=odd
+expect 0 '' '' translate --out words --beam 1
+cp stdout one
+expect 0 '' '' translate --out words --beam 1 --threads 2
+same one stdout
+input=/dev/null
+expect 0 '' '' translate --out words
+expect 0 'While it writes' '' show --sentence 'The one and the two' --out words
+expect 1 '' 'expected --sentence' show --out words
+
+# ---- what cannot be used -----------------------------------------------------------------------------------------------
+
+expect 1 '' 'expected --train-src, --train-tgt, --valid-src and --valid-tgt together' --train-src train.src --out none
+expect 1 '' 'train.src has 64 lines and valid.tgt has 5: expected as many, line for line' --train-src train.src \
+    --train-tgt valid.tgt --valid-src valid.src --valid-tgt valid.tgt --out none
+expect 1 '' 'absent: cannot be opened' --train-src absent --train-tgt train.tgt --valid-src valid.src --valid-tgt valid.tgt
+printf 'caf\351\n' >latin
+expect 1 '' 'latin: byte 3: expected UTF-8, found byte 0xE9' --train-src latin --train-tgt latin --valid-src valid.src \
+    --valid-tgt valid.tgt --out none
+: >empty
+expect 1 '' 'empty and empty are empty: expected a sentence a line' --train-src empty --train-tgt empty --valid-src valid.src \
+    --valid-tgt valid.tgt --out none
+expect 1 '' "--vocab: 'letters' is neither words nor bpe" --vocab letters --out none
+expect 1 '' '--width 10 does not divide into --heads 4' --width 10 --out none
+expect 2 '' '--dropout: 1 is out of range' --dropout 1 --out none
+expect 1 '' 'none/translate_last.safetensors: cannot be opened' --resume --out none
+expect 1 '' 'absent: cannot be opened' translate --checkpoint absent
+expect 1 '' 'train.src: ' translate --checkpoint train.src
+expect 1 '' 'expected --src and --tgt' score --out words
+cp plain/translate_src_vocab.json words/
+expect 1 '' 'words/translate.safetensors: was trained with another vocabulary than the one beside it' translate --out words
+head -c 5000 pairs/translate.safetensors >cut.safetensors
+expect 1 '' 'cut.safetensors: ' translate --checkpoint cut.safetensors
+
+summary translate
