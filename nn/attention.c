@@ -46,7 +46,9 @@ Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k)
         return ag_squeeze(nn_linear(s->v, ag_tanh(ag_add(queries, keys))), -1);
     }
     if (s->kind == NN_SCORE_GENERAL) q = nn_linear(s->w1, q);
-    Tensor *scores = ag_matmul(q, ag_transpose(k, -2, -1));
+    /* A single query is turned rather than all of the keys. */
+    Tensor *scores = tensor_dim(q, -2) == 1 ? ag_transpose(ag_matmul(k, ag_transpose(q, -2, -1)), -2, -1)
+                                            : ag_matmul(q, ag_transpose(k, -2, -1));
     return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1)), 0) : scores;
 }
 

@@ -5,6 +5,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "kaeru/attention.h"
+#include "kaeru/recurrent.h"
 #include "kaeru/transformer.h"
 #include "kaeru/training.h"
 #include "kaeru/gpt.h"

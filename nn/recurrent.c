@@ -1,0 +1,132 @@
+/* recurrent.c: the gated recurrent unit and the long short-term memory. */
+#include "kaeru/recurrent.h"
+
+#include <math.h>
+
+static int gates_of(RecurrentKind kind)
+{
+    return kind == NN_LSTM ? 4 : 3;
+}
+
+Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t hidden)
+{
+    if (in < 1 || hidden < 1)
+        ag_misuse(at, "nn_recurrent_new", "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
+    int gates = gates_of(kind);
+    Recurrent *r = (Recurrent *)nn_new_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
+    r->kind = kind;
+    r->hidden = hidden;
+    nn_param(r, weight_ih_l0, SHAPE(gates * hidden, in));
+    nn_param(r, weight_hh_l0, SHAPE(gates * hidden, hidden));
+    nn_param(r, bias_ih_l0, SHAPE(gates * hidden));
+    nn_param(r, bias_hh_l0, SHAPE(gates * hidden));
+
+    double bound = 1 / sqrt((double)hidden);
+    nn_init_uniform(r->weight_ih_l0, -bound, bound);
+    nn_init_uniform(r->weight_hh_l0, -bound, bound);
+    nn_init_uniform(r->bias_ih_l0, -bound, bound);
+    nn_init_uniform(r->bias_hh_l0, -bound, bound);
+    return r;
+}
+
+/* Gates `from` to `to` - 1 of (B,G H). */
+static Tensor *gates(Tensor *all, int64_t hidden, int from, int to)
+{
+    return ag_slice(all, 1, from * hidden, to * hidden);
+}
+
+/* x and u are what the input and the state add to each gate: W x + b and U h + d, (B,G H). */
+static RecurrentState gru(Tensor *x, Tensor *u, RecurrentState old)
+{
+    int64_t hidden = tensor_dim(old.h, 1);
+    Tensor *rz = ag_sigmoid(ag_add(gates(x, hidden, 0, 2), gates(u, hidden, 0, 2)));
+    Tensor *r = gates(rz, hidden, 0, 1), *z = gates(rz, hidden, 1, 2);
+    Tensor *n = ag_tanh(ag_add(gates(x, hidden, 2, 3), ag_mul(r, gates(u, hidden, 2, 3))));
+    return (RecurrentState){ .h = ag_add(n, ag_mul(z, ag_sub(old.h, n))) };            /* (1 - z) n + z h */
+}
+
+static RecurrentState lstm(Tensor *x, Tensor *u, RecurrentState old)
+{
+    int64_t hidden = tensor_dim(old.h, 1);
+    Tensor *all = ag_add(x, u);
+    Tensor *i = ag_sigmoid(gates(all, hidden, 0, 1)), *f = ag_sigmoid(gates(all, hidden, 1, 2));
+    Tensor *g = ag_tanh(gates(all, hidden, 2, 3)), *o = ag_sigmoid(gates(all, hidden, 3, 4));
+    Tensor *c = ag_add(ag_mul(f, old.c), ag_mul(i, g));
+    return (RecurrentState){ .h = ag_mul(o, ag_tanh(c)), .c = c };
+}
+
+/* From what the input adds to the gates, (B,G H): it does not depend on the state and can be had for all steps at once. */
+static RecurrentState step(Recurrent *r, Tensor *x, RecurrentState old)
+{
+    Tensor *u = ag_linear(old.h, r->weight_hh_l0, r->bias_hh_l0);
+    return r->kind == NN_LSTM ? lstm(x, u, old) : gru(x, u, old);
+}
+
+/* The state to begin with, zeros where there is none, checked. */
+static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const RecurrentState *given)
+{
+    RecurrentState s = given ? *given : (RecurrentState){ NULL, NULL };
+    Shape shape = SHAPE(batch, r->hidden);
+    char text[AG_SHAPE_TEXT], expected[AG_SHAPE_TEXT];
+    if (!s.h) s.h = tensor_zeros(shape);
+    if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
+    if (s.c && r->kind != NN_LSTM) ag_misuse(AG_HERE, what, "a state with c, which only an LSTM has");
+    for (int i = 0; i < (s.c ? 2 : 1); i++)
+        if (!shape_equal(tensor_shape(i ? s.c : s.h), shape))
+            ag_misuse(AG_HERE, what, "the state's %c is %s, expected (B,H), here %s", i ? 'c' : 'h',
+                      shape_text(tensor_shape(i ? s.c : s.h), text), shape_text(shape, expected));
+    return s;
+}
+
+static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, const char *expected)
+{
+    char text[AG_SHAPE_TEXT];
+    int64_t in = tensor_dim(r->weight_ih_l0, 1);
+    if (tensor_ndim(x) != ndim || tensor_dim(x, -1) != in)
+        ag_misuse(AG_HERE, what, "x is %s, expected %s with %lld for in", shape_text(tensor_shape(x), text), expected,
+                  (long long)in);
+}
+
+Tensor *(nn_recurrent_step)(Recurrent *r, Tensor *x, RecurrentState *state)
+{
+    check_input(r, "nn_recurrent_step", x, 2, "(B,in)");
+    RecurrentState old = begin(r, "nn_recurrent_step", tensor_dim(x, 0), state);
+    *state = step(r, ag_linear(x, r->weight_ih_l0, r->bias_ih_l0), old);
+    return state->h;
+}
+
+/* Whether step t of the mask (B,1,T) moves every row, as steps do until the shortest sentence ends. */
+static bool moves_all(Tensor *mask, int64_t t)
+{
+    int64_t time = tensor_dim(mask, 2);
+    const uint8_t *moves = tensor_bool_data(mask);
+    for (int64_t b = 0; b < tensor_dim(mask, 0); b++)
+        if (!moves[b * time + t]) return false;
+    return true;
+}
+
+Tensor *(nn_recurrent)(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
+{
+    check_input(r, "nn_recurrent", x, 3, "(B,T,in)");
+    char text[AG_SHAPE_TEXT];
+    int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
+    if (time < 1) ag_misuse(AG_HERE, "nn_recurrent", "x is %s, expected one step or more", shape_text(tensor_shape(x), text));
+    if (mask && !shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
+        ag_misuse(AG_HERE, "nn_recurrent", "the mask is %s, expected (%lld, 1, %lld)", shape_text(tensor_shape(mask), text),
+                  (long long)batch, (long long)time);
+    RecurrentState s = begin(r, "nn_recurrent", batch, state);
+    Tensor *inputs = ag_linear(x, r->weight_ih_l0, r->bias_ih_l0);          /* one product for all steps */
+    Tensor **h = ag_scratch((size_t)time, sizeof *h);
+    for (int64_t t = 0; t < time; t++) {
+        RecurrentState old = s;
+        s = step(r, ag_squeeze(ag_slice(inputs, 1, t, t + 1), 1), old);
+        if (mask && !moves_all(mask, t)) {
+            Tensor *moves = ag_squeeze(ag_slice(mask, 2, t, t + 1), 2);     /* (B,1) */
+            s.h = ag_where(moves, s.h, old.h);
+            if (s.c) s.c = ag_where(moves, s.c, old.c);
+        }
+        h[t] = ag_unsqueeze(s.h, 1);
+    }
+    if (state) *state = s;
+    return ag_concat(h, (int)time, 1);
+}

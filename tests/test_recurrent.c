@@ -1,0 +1,265 @@
+/* test_recurrent.c: GRU and LSTM layers against PyTorch's (fixtures/make_recurrent.py), their steps, masks and gradients. */
+#include <math.h>
+#include <stdio.h>
+
+#include "expected.h"
+#include "faults.h"
+#include "kaeru/attention.h"
+#include "kaeru/recurrent.h"
+#include "misuse.h"
+#include "suites.h"
+
+enum { B = 3, T = 5, IN = 4, H = 6 };
+
+static const char *name_of(RecurrentKind kind)
+{
+    return kind == NN_LSTM ? "lstm" : "gru";
+}
+
+/* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
+
+static Tensor *of(const SafeTensors *st, const char *owner, const char *part)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s/%s", owner, part);
+    return reals_of(st, name);
+}
+
+static Recurrent *opened(const SafeTensors *st, RecurrentKind kind)
+{
+    Recurrent *r = nn_recurrent_new(kind, IN, H);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Parameters *p = nn_parameters(r);
+    ck_assert_int_eq(p->n, 4);
+    for (int i = 0; i < p->n; i++) tensor_copy(p->item[i].tensor, of(st, name_of(kind), p->item[i].name));
+    nn_parameters_free(p);
+    ag_end(s);
+    return r;
+}
+
+/* (B,1,T): row b has length[b] steps, padding behind them. */
+static Tensor *mask_of_lengths(Tensor *length)
+{
+    Tensor *mask = tensor_bools(SHAPE(B, 1, T), NULL);
+    for (int i = 0; i < B * T; i++) tensor_bool_data(mask)[i] = i % T < tensor_int_data(length)[i / T];
+    return mask;
+}
+
+static void check_grad(const char *owner, const char *part, Tensor *t, const SafeTensors *st)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s/grad/%s", owner, part);
+    Tensor *expected = reals_of(st, name);
+    ck_assert_msg(tensor_grad_data(t) != NULL, "no %s", name);
+    check_close(name, tensor_grad(t), expected, 1e-5 * fmax(1, largest(expected)));
+}
+
+/* _i: GRU, LSTM, and both with rows of their own length. */
+START_TEST(results_and_gradients_agree)
+{
+    RecurrentKind kind = _i % 2 ? NN_LSTM : NN_GRU;
+    char name[20];
+    snprintf(name, sizeof name, "%s%s", name_of(kind), _i / 2 ? "_packed" : "");
+    SafeTensors *st = expectations(TEST_FIXTURES "/recurrent.safetensors");
+    Recurrent *r = opened(st, kind);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(reals_of(st, "x"), true), *h = tensor_requires_grad(reals_of(st, "h"), true);
+    Tensor *c = kind == NN_LSTM ? tensor_requires_grad(reals_of(st, "c"), true) : NULL;
+    Tensor *mask = _i / 2 ? mask_of_lengths(ids_of(st, "length")) : NULL;
+    RecurrentState state = { h, c };
+    Tensor *y = nn_recurrent(r, x, mask, &state);
+    /* PyTorch has zeros behind a row's last step; so have the weights of the sum below. */
+    Tensor *counted = mask ? ag_where(ag_reshape(mask, SHAPE(B, T, 1)), y, tensor_zeros(SHAPE(B, T, H))) : y;
+    check_close("y", counted, of(st, name, "y"), 1e-6);
+    check_close("last h", state.h, of(st, name, "hn"), 1e-6);
+    Tensor *sum = ag_add(ag_sum(ag_mul(y, of(st, name_of(kind), "dy"))),
+                         ag_sum(ag_mul(state.h, of(st, name_of(kind), "dh"))));
+    if (c) check_close("last c", state.c, of(st, name, "cn"), 1e-6);
+    if (c) sum = ag_add(sum, ag_sum(ag_mul(state.c, of(st, name_of(kind), "dc"))));
+    ag_backward(sum);
+    Parameters *p = nn_parameters(r);
+    for (int i = 0; i < p->n; i++) check_grad(name, p->item[i].name, p->item[i].tensor, st);
+    nn_parameters_free(p);
+    check_grad(name, "x", x, st);
+    check_grad(name, "h", h, st);
+    if (c) check_grad(name, "c", c, st);
+    ag_end(s);
+    nn_free(r);
+    st_close(st);
+}
+END_TEST
+
+/* ---- steps, masks, states ---------------------------------------------------------------------------------------- */
+
+START_TEST(a_layer_is_its_steps)
+{
+    Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(B, T, IN), 0, 1);
+    RecurrentState whole = { 0 }, stepwise = { 0 };
+    Tensor *y = nn_recurrent(r, x, NULL, &whole);
+    for (int t = 0; t < T; t++) {
+        Tensor *h = nn_recurrent_step(r, ag_squeeze(ag_slice(x, 1, t, t + 1), 1), &stepwise);
+        ck_assert_ptr_eq(h, stepwise.h);
+        check_close("h", h, ag_squeeze(ag_slice(y, 1, t, t + 1), 1), 1e-6);
+    }
+    check_close("last h", whole.h, stepwise.h, 1e-6);
+    ck_assert((whole.c != NULL) == (_i == NN_LSTM) && (stepwise.c != NULL) == (_i == NN_LSTM));
+    check_close("without a state", nn_recurrent(r, x, NULL, NULL), y, 0);
+    /* In two parts, the second from where the first ended. */
+    RecurrentState parts = { 0 };
+    Tensor *halves[] = { nn_recurrent(r, ag_slice(x, 1, 0, 2), NULL, &parts), nn_recurrent(r, ag_slice(x, 1, 2, T), NULL, &parts) };
+    check_close("two parts", ag_concat(halves, 2, 1), y, 1e-6);
+    ag_end(s);
+    nn_free(r);
+}
+END_TEST
+
+/* Padding changes nothing: a row gives the same alone; behind its end it stands still; and what is in the padding, NaN
+ * even, does not matter. */
+START_TEST(padding_is_passed_over)
+{
+    Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(2, T, IN), 0, 1), *ids = tensor_ints(SHAPE(2, T), (int32_t[]){ 7, 7, 7, 7, 7, 7, 7, 0, 0, 0 });
+    for (int i = (T + 2) * IN; i < 2 * T * IN; i++) tensor_data(x)[i] = (real)NAN;
+    RecurrentState both = { 0 }, alone = { 0 };
+    Tensor *y = nn_recurrent(r, x, nn_padding_mask(ids, 0), &both);
+    Tensor *second = ag_slice(y, 0, 1, 2);
+    nn_recurrent(r, ag_slice(ag_slice(x, 0, 1, 2), 1, 0, 2), NULL, &alone);
+    check_close("last h", ag_slice(both.h, 0, 1, 2), alone.h, 1e-6);
+    if (alone.c) check_close("last c", ag_slice(both.c, 0, 1, 2), alone.c, 1e-6);
+    for (int t = 1; t < T; t++) check_close("y", ag_squeeze(ag_slice(second, 1, t, t + 1), 1), alone.h, 1e-6);
+    check_close("the other row's y", ag_slice(y, 0, 0, 1), nn_recurrent(r, ag_slice(x, 0, 0, 1), NULL, NULL), 1e-6);
+    ag_end(s);
+    nn_free(r);
+}
+END_TEST
+
+/* Uniform in +-1/sqrt(H): within the bound, near it, and of its deviation. */
+START_TEST(first_values)
+{
+    enum { WIDE = 64 };
+    Recurrent *r = nn_recurrent_new((RecurrentKind)_i, 32, WIDE);
+    int gates = _i == NN_LSTM ? 4 : 3;
+    Parameters *p = nn_parameters(r);
+    static const char *const names[] = { "weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0" };
+    const Shape shapes[] = { SHAPE(gates * WIDE, 32), SHAPE(gates * WIDE, WIDE), SHAPE(gates * WIDE), SHAPE(gates * WIDE) };
+    ck_assert_int_eq(p->n, 4);
+    for (int i = 0; i < p->n; i++) {
+        ck_assert_str_eq(p->item[i].name, names[i]);
+        ck_assert(shape_equal(tensor_shape(p->item[i].tensor), shapes[i]));
+        const real *w = tensor_data(p->item[i].tensor);
+        double n = (double)tensor_numel(p->item[i].tensor), squares = 0;
+        for (int64_t k = 0; k < tensor_numel(p->item[i].tensor); k++) squares += (double)w[k] * (double)w[k];
+        double most = largest(p->item[i].tensor), bound = 0.125;
+        ck_assert(most <= bound && most > 0.95 * bound);
+        ck_assert_double_eq_tol(sqrt(squares / n), bound / sqrt(3), 0.12 * bound);
+    }
+    nn_parameters_free(p);
+    ck_assert_str_eq(r->module.type, _i == NN_LSTM ? "LSTM" : "GRU");
+    nn_free(r);
+}
+END_TEST
+
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
+
+typedef struct { Recurrent *r; Tensor *mask; } Layer;
+
+/* Every h and the last state, as one tensor. */
+static Tensor *everything(Tensor **in, void *arg)
+{
+    Layer *l = arg;
+    RecurrentState state = { in[1], l->r->kind == NN_LSTM ? in[2] : NULL };
+    Tensor *y = nn_recurrent(l->r, in[0], l->mask, &state);
+    Tensor *parts[] = { ag_reshape(y, SHAPE(-1)), ag_reshape(state.h, SHAPE(-1)), ag_reshape(state.c ? state.c : state.h, SHAPE(-1)) };
+    return ag_concat(parts, 3, 0);
+}
+
+START_TEST(gradients_are_right)
+{
+    RecurrentKind kind = _i % 2 ? NN_LSTM : NN_GRU;
+    Layer l = { .r = nn_recurrent_new(kind, 3, 2) };
+    Scope s = ag_begin(AG_RECORD);
+    if (_i / 2) l.mask = tensor_bools(SHAPE(2, 1, 4), (uint8_t[]){ 1, 1, 0, 0, 1, 0, 1, 1 });
+    Tensor *in[7];
+    int n = 0;
+    in[n++] = tensor_normal(SHAPE(2, 4, 3), 0, 1);
+    in[n++] = tensor_normal(SHAPE(2, 2), 0, 1);
+    if (kind == NN_LSTM) in[n++] = tensor_normal(SHAPE(2, 2), 0, 1);
+    for (int i = 0; i < n; i++) tensor_requires_grad(in[i], true);
+    Parameters *p = nn_parameters(l.r);
+    for (int i = 0; i < p->n; i++) in[n++] = p->item[i].tensor;
+    ck_assert(ag_gradcheck(everything, &l, in, n, stderr));
+    nn_parameters_free(p);
+    ag_end(s);
+    nn_free(l.r);
+}
+END_TEST
+
+/* ---- misuse, memory ---------------------------------------------------------------------------------------------- */
+
+START_TEST(misuse_is_told)
+{
+    EXPECT_MISUSE("nn_recurrent_new: sizes 0 -> 5, expected 1 or more", nn_gru_new(0, 5));
+    EXPECT_MISUSE("nn_recurrent_new: sizes 5 -> -1", nn_lstm_new(5, -1));
+    EXPECT_MISUSE("tests/test_recurrent.c", nn_lstm_new(5, 0));
+    Recurrent *gru = nn_gru_new(IN, H), *lstm = nn_lstm_new(IN, H);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_zeros(SHAPE(B, T, IN)), *wide = tensor_zeros(SHAPE(B, T, IN + 1)), *none = tensor_zeros(SHAPE(B, 0, IN));
+    Tensor *one = tensor_zeros(SHAPE(B, IN)), *ids = tensor_ints(SHAPE(B, T), NULL), *mask = tensor_bools(SHAPE(B, T), NULL);
+    RecurrentState state = { .h = tensor_zeros(SHAPE(B, IN)) }, cell = { .c = tensor_zeros(SHAPE(B, H)) };
+    RecurrentState wrong = { .c = tensor_zeros(SHAPE(B + 1, H)) }, fine = { NULL, NULL };
+    EXPECT_MISUSE("nn_recurrent: x is (3, 4), expected (B,T,in) with 4 for in", nn_recurrent(gru, one, NULL, NULL));
+    EXPECT_MISUSE("nn_recurrent: x is (3, 5, 5), expected (B,T,in) with 4 for in", nn_recurrent(lstm, wide, NULL, NULL));
+    EXPECT_MISUSE("nn_recurrent: x is (3, 0, 4), expected one step or more", nn_recurrent(gru, none, NULL, NULL));
+    EXPECT_MISUSE("nn_recurrent: the mask is (3, 5), expected (3, 1, 5)", nn_recurrent(gru, x, mask, NULL));
+    EXPECT_MISUSE("nn_recurrent: the state's h is (3, 4), expected (B,H), here (3, 6)", nn_recurrent(gru, x, NULL, &state));
+    EXPECT_MISUSE("nn_recurrent: the state's c is (4, 6), expected (B,H), here (3, 6)", nn_recurrent(lstm, x, NULL, &wrong));
+    EXPECT_MISUSE("nn_recurrent: a state with c, which only an LSTM has", nn_recurrent(gru, x, NULL, &cell));
+    EXPECT_MISUSE("nn_recurrent_step: x is (3, 5, 4), expected (B,in) with 4 for in", nn_recurrent_step(gru, x, &fine));
+    EXPECT_MISUSE("nn_recurrent_step: the state's h is (3, 4)", nn_recurrent_step(gru, one, &state));
+    EXPECT_MISUSE("in nn_recurrent called at tests/test_recurrent.c", nn_recurrent(gru, ids, NULL, NULL));
+    EXPECT_MISUSE("linear: x is AG_INT", nn_recurrent(gru, tensor_ints(SHAPE(B, T, IN), NULL), NULL, NULL));
+    ag_end(s);
+    nn_free(gru);
+    nn_free(lstm);
+}
+END_TEST
+
+static void build_and_run(void)
+{
+    Recurrent *r = nn_lstm_new(2, 3), *copy = nn_clone(r);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *mask = tensor_bools(SHAPE(2, 1, 3), (uint8_t[]){ 1, 1, 1, 1, 0, 0 });
+    ag_backward(ag_sum(nn_recurrent(copy, tensor_ones(SHAPE(2, 3, 2)), mask, NULL)));
+    ag_end(s);
+    nn_free(r);
+    nn_free(copy);
+}
+
+START_TEST(memory_that_cannot_be_had_leaks_nothing)
+{
+    int64_t requests = faults_everywhere(build_and_run, _i);
+    if (faults_work()) ck_assert_int_gt(requests, 40);
+}
+END_TEST
+
+Suite *recurrent_suite(void)
+{
+    Suite *suite = suite_create("recurrent");
+    TCase *torch = tcase_create("PyTorch");
+    tcase_add_loop_test(torch, results_and_gradients_agree, 0, 4);
+    suite_add_tcase(suite, torch);
+    TCase *layers = tcase_create("layers");
+    tcase_add_loop_test(layers, a_layer_is_its_steps, 0, 2);
+    tcase_add_loop_test(layers, padding_is_passed_over, 0, 2);
+    tcase_add_loop_test(layers, first_values, 0, 2);
+    tcase_add_loop_test(layers, gradients_are_right, 0, 4);
+    suite_add_tcase(suite, layers);
+    TCase *errors = tcase_create("errors");
+    tcase_add_test(errors, misuse_is_told);
+    tcase_add_loop_test(errors, memory_that_cannot_be_had_leaks_nothing, 0, 2);
+    suite_add_tcase(suite, errors);
+    return suite;
+}
