@@ -8,6 +8,7 @@
 #include "kaeru/recurrent.h"
 #include "kaeru/transformer.h"
 #include "kaeru/training.h"
+#include "kaeru/seq2seq.h"
 #include "kaeru/gpt.h"
 #include "kaeru/text.h"
 #include "kaeru/bpe.h"

@@ -1,0 +1,125 @@
+/* seq2seq.c: recurrent encoder and decoder, with a fixed vector between them or with attention.
+ *
+ *                    s_1 -> s_2 -> ... -> s_N  =  h_0 -> h_1 -> ... -> h_M        states of the encoder, of the decoder
+ *                     |      |             |            / |          / |
+ *                    x_1    x_2           x_N       y_0   y_1   y_(M-1) y_M      words of the source, of the target
+ *
+ * Without attention, s_N is all that the decoder gets. With it, the step from h_i to h_(i+1) also gets the context
+ *     a_i(j) = exp(score(s_j, h_i)) / sum over j' of exp(score(s_j', h_i))
+ *     c_i    = sum over j of a_i(j) s_j
+ * beside the word y_i; then y_(i+1) is predicted from h_(i+1). */
+#include "kaeru/seq2seq.h"
+
+Seq2SeqOptions seq2seq_defaults(void)
+{
+    return (Seq2SeqOptions){ .cell = NN_GRU, .attention = true, .score = NN_SCORE_DOT, .width = 256, .hidden = 256 };
+}
+
+Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
+{
+    if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
+        ag_misuse(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or more",
+                  (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
+    if (!(o.dropout >= 0 && o.dropout < 1))
+        ag_misuse(at, "seq2seq_new", "dropout is %g, expected 0 to below 1", o.dropout);
+    Seq2Seq *m = nn_new(Seq2Seq);
+    nn_child(m, src_embed, nn_embedding_new(src_vocab, o.width));
+    nn_child(m, tgt_embed, nn_embedding_new(tgt_vocab, o.width));
+    nn_child(m, encoder, nn_recurrent_new(o.cell, o.width, o.hidden));
+    nn_child(m, decoder, nn_recurrent_new(o.cell, o.attention ? o.width + o.hidden : o.width, o.hidden));
+    if (o.attention) nn_child(m, score, nn_score_new(o.score, o.hidden, o.hidden, o.hidden));
+    nn_child(m, dropout, nn_dropout_new(o.dropout));
+    nn_child(m, generator, generator_new(o.hidden, tgt_vocab));
+    return m;
+}
+
+/* tgt NULL: there is none yet. */
+static void check_ids(const char *what, Tensor *src, Tensor *tgt)
+{
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    bool good = tensor_ndim(src) == 2 && tensor_dim(src, 1) > 0;
+    if (!tgt && !good)
+        ag_misuse(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", shape_text(tensor_shape(src), a));
+    if (tgt && !(good && tensor_ndim(tgt) == 2 && tensor_dim(tgt, 0) == tensor_dim(src, 0) && tensor_dim(tgt, 1) > 0))
+        ag_misuse(AG_HERE, what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
+                  shape_text(tensor_shape(src), a), shape_text(tensor_shape(tgt), b));
+}
+
+/* ---- the encoder ------------------------------------------------------------------------------------------------- */
+
+/* What the encoder leaves to the decoder: all states s_j (B,S,H), and the last one of each sentence. */
+typedef struct { Tensor *states, *mask; RecurrentState last; } Source;
+
+static Source read_source(Seq2Seq *m, Tensor *src, Tensor *src_mask)
+{
+    Source s = { .mask = src_mask };
+    s.states = nn_recurrent(m->encoder, nn_dropout(m->dropout, nn_embedding(m->src_embed, src)), src_mask, &s.last);
+    return s;
+}
+
+/* ---- the decoder ------------------------------------------------------------------------------------------------- */
+
+/* c_i (B,H) for the state h_i (B,H). */
+static Tensor *context(Seq2Seq *m, const Source *s, Tensor *h, Tensor **weights)
+{
+    Tensor *scores = nn_score(m->score, ag_unsqueeze(h, 1), s->states);             /* (B,1,S) */
+    *weights = ag_masked_softmax(scores, s->mask, 1);
+    return ag_squeeze(ag_matmul(*weights, s->states), 1);
+}
+
+/* From h_i to h_(i+1): word (B,width) is the embedding of y_i. */
+static Tensor *decoder_step(Seq2Seq *m, const Source *s, Tensor *word, RecurrentState *state, Tensor **weights)
+{
+    Tensor *x = m->score ? ag_concat((Tensor *[]){ word, context(m, s, state->h, weights) }, 2, 1) : word;
+    return nn_recurrent_step(m->decoder, x, state);
+}
+
+Tensor *(seq2seq)(Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
+{
+    check_ids("seq2seq", src, tgt);
+    Source s = read_source(m, src, src_mask);
+    Tensor *words = nn_dropout(m->dropout, nn_embedding(m->tgt_embed, tgt));        /* (B,T,width) */
+    int64_t time = tensor_dim(tgt, 1);
+    Tensor **h = ag_scratch((size_t)time, sizeof *h), **weights = ag_scratch((size_t)time, sizeof *weights);
+    RecurrentState state = s.last;
+    for (int64_t i = 0; i < time; i++)
+        h[i] = ag_unsqueeze(decoder_step(m, &s, ag_squeeze(ag_slice(words, 1, i, i + 1), 1), &state, &weights[i]), 1);
+    if (m->keep_weights && m->score) m->weights = ag_concat(weights, (int)time, 1);
+    return generator(m->generator, nn_dropout(m->dropout, ag_concat(h, (int)time, 1)));
+}
+
+Tensor *(seq2seq_loss)(Seq2Seq *m, const Batch *b, int32_t pad)
+{
+    return ag_nll_loss(seq2seq(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
+}
+
+Tensor *(seq2seq_greedy_decode)(Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+                                int32_t end_symbol)
+{
+    if (max_len < 1) ag_misuse(AG_HERE, "seq2seq_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
+    check_ids("seq2seq_greedy_decode", src, NULL);
+    int64_t rows = tensor_dim(src, 0), going = rows;
+    Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
+    int32_t *id = tensor_int_data(ys);
+    bool training = m->module.training;
+    nn_eval(m);
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Source s = read_source(m, src, src_mask);
+    RecurrentState state = s.last;
+    Tensor *last = tensor_ints(SHAPE(rows), NULL), *weights;
+    for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
+    for (int64_t i = 1; i < max_len && going > 0; i++) {
+        for (int64_t b = 0; b < rows; b++) tensor_int_data(last)[b] = id[b * max_len + i - 1];
+        Tensor *h = decoder_step(m, &s, nn_embedding(m->tgt_embed, last), &state, &weights);
+        Tensor *best = ag_argmax(generator(m->generator, h), -1, false);
+        going = 0;
+        for (int64_t b = 0; b < rows; b++) {
+            bool ended = i > 1 && tensor_int_data(last)[b] == end_symbol;
+            if (!ended) id[b * max_len + i] = tensor_int_data(best)[b];
+            going += id[b * max_len + i] != end_symbol;
+        }
+    }
+    ag_end(scope);
+    if (training) nn_train(m);
+    return ys;
+}
