@@ -1,4 +1,6 @@
 /* ops_loss.c: losses, each from predictions and targets to one number. The sums run in fixed order. */
+#include <math.h>
+
 #include "tensor.h"
 
 static const Shape scalar = { 0, { 0 } };
@@ -202,6 +204,14 @@ Tensor *kl_div_sample(Sample *s)
 
 typedef struct { int padding; double smoothing; int64_t rows, n; } SmoothingArgs;
 
+/* The sum of a row without two of its entries: these may be infinite (a padding that has no probability at all). */
+static double sum_others(int64_t n, const real *row, int32_t target, int padding)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++) sum += j == target || j == padding ? 0 : (double)row[j];
+    return sum;
+}
+
 Tensor *ag_label_smoothing_at(Site at, Tensor *log_p, Tensor *target, int padding, double smoothing)
 {
     ClassArgs c = classes(at, "label_smoothing", "log_p", log_p, target, padding, AG_SUM);
@@ -220,6 +230,7 @@ Tensor *ag_label_smoothing_at(Site at, Tensor *log_p, Tensor *target, int paddin
         if (t == padding) continue;
         const real *row = reals(log_p) + i * c.n;
         double others = (double)row_sum[i] - (double)row[t] - (double)row[padding];
+        if (!isfinite(row_sum[i])) others = sum_others(c.n, row, t, padding);
         total += entropy - peak * (double)row[t] - (rest > 0 ? rest * others : 0);
     }
     *reals(y) = (real)total;

@@ -48,44 +48,44 @@ static double weight(Scale s, real logit)
     return ag_math_exp(((double)logit - s.most) / s.temperature);
 }
 
-/* One of these ids (NULL: of 0..n-1) by their weights. */
-static int32_t draw(const real *logits, const int32_t *ids, int64_t n, Scale s)
-{
-    Scope scope = ag_begin(AG_NO_GRAD);
-    double *upto = ag_scratch((size_t)n, sizeof *upto), sum = 0;
-    for (int64_t i = 0; i < n; i++) upto[i] = sum += weight(s, logits[ids ? ids[i] : i]);
-    double point = ag_random_uniform() * sum;
-    int64_t i = 0;
-    while (i < n - 1 && upto[i] <= point) i++;
-    ag_end(scope);
-    return ids ? ids[i] : (int32_t)i;
-}
+/* The ids that may come: the first n, unless a list says which. */
+typedef struct { const int32_t *ids; int64_t n; } Choice;
 
-/* Leaves the top_k likeliest, then as many of these as have the share top_p of their weight. */
-static int32_t draw_from_best(const real *logits, int64_t n, const Sampling *how, Scale s)
+/* Leaves the top_k likeliest, then as many of these as have the share top_p of their weight. The list is scratch. */
+static Choice choice(const real *logits, int64_t n, const Sampling *how, Scale s)
 {
-    Scope scope = ag_begin(AG_NO_GRAD);
+    bool by_rank = how->top_k > 0 && how->top_k < n, by_share = how->top_p > 0 && how->top_p < 1;
+    if (!by_rank && !by_share) return (Choice){ NULL, n };
     Candidates c = candidates(logits, n);
     double total = 0, sum = 0;
-    if (how->top_k > 0 && how->top_k < n) {
+    if (by_rank) {
         while (c.n_kept < how->top_k) total += weight(s, logits[keep_best(&c)]);
     } else {
         for (int64_t i = 0; i < n; i++) total += weight(s, logits[i]);
     }
     int64_t kept = c.n_kept;
-    if (how->top_p > 0 && how->top_p < 1) {
+    if (by_share) {
         for (kept = 0; sum < how->top_p * total && kept < n; kept++)
             sum += weight(s, logits[kept < c.n_kept ? c.kept[kept] : keep_best(&c)]);
     }
-    int32_t id = draw(logits, c.kept, kept, s);
-    ag_end(scope);
-    return id;
+    return (Choice){ c.kept, kept };
 }
 
-int32_t sample_next(const real *logits, int64_t n, const Sampling *how)
+static int32_t draw(const real *logits, Choice among, Scale s)
+{
+    double *upto = ag_scratch((size_t)among.n, sizeof *upto), sum = 0;
+    for (int64_t i = 0; i < among.n; i++) upto[i] = sum += weight(s, logits[among.ids ? among.ids[i] : i]);
+    double point = ag_random_uniform() * sum;
+    int64_t i = 0;
+    while (i < among.n - 1 && upto[i] <= point) i++;
+    return among.ids ? among.ids[i] : (int32_t)i;
+}
+
+/* The likeliest, the first of equal ones; -1 with ag_error() if one is no number. */
+static int32_t likeliest(const char *caller, const real *logits, int64_t n, const Sampling *how)
 {
     if (n < 1 || how->temperature < 0)
-        ag_misuse(AG_HERE, "sample_next", "%lld logits, temperature %g: expected 1 or more, 0 or more", (long long)n,
+        ag_misuse(AG_HERE, caller, "%lld logits, temperature %g: expected 1 or more, 0 or more", (long long)n,
                   how->temperature);
     int32_t best = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -95,8 +95,36 @@ int32_t sample_next(const real *logits, int64_t n, const Sampling *how)
         }
         if (logits[i] > logits[best]) best = (int32_t)i;
     }
-    if (how->temperature == 0) return best;
+    return best;
+}
+
+int32_t sample_next(const real *logits, int64_t n, const Sampling *how)
+{
+    int32_t best = likeliest("sample_next", logits, n, how);
+    if (best < 0 || how->temperature == 0) return best;
+    Scope scope = ag_begin(AG_NO_GRAD);
     Scale s = { (double)logits[best], how->temperature };
-    bool some = (how->top_k > 0 && how->top_k < n) || (how->top_p > 0 && how->top_p < 1);
-    return some ? draw_from_best(logits, n, how, s) : draw(logits, NULL, n, s);
+    int32_t id = draw(logits, choice(logits, n, how, s), s);
+    ag_end(scope);
+    return id;
+}
+
+bool sample_probabilities(const real *logits, int64_t n, const Sampling *how, double *p)
+{
+    int32_t best = likeliest("sample_probabilities", logits, n, how);
+    if (best < 0) return false;
+    for (int64_t i = 0; i < n; i++) p[i] = 0;
+    p[best] = 1;
+    if (how->temperature == 0) return true;
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Scale s = { (double)logits[best], how->temperature };
+    Choice among = choice(logits, n, how, s);
+    double sum = 0;
+    for (int64_t i = 0; i < among.n; i++) {
+        int64_t id = among.ids ? among.ids[i] : i;
+        sum += p[id] = weight(s, logits[id]);
+    }
+    for (int64_t i = 0; i < n; i++) p[i] /= sum;
+    ag_end(scope);
+    return true;
 }

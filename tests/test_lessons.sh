@@ -132,5 +132,32 @@ hull=$(sed -n 's/.*no point lies more than \([^ ]*\) beyond.*/\1/p' stdout)
 if awk "BEGIN { exit !(${hull:-1} < 1e-5) }"; then ok; else wrong "outputs lie $hull beyond the hull of the values"; fi
 draws attention_geometry
 
+lesson knobs --draws 2000
+says '# # # # # # . .'
+says '0.0000  0.1333  0.6000  0.1333  0.1333'
+has knobs_mask.csv query,key,seen
+shows 'a position sees itself and what was before' '$3 != ($2 <= $1) { bad = 1 } END { exit bad || NR != 400 }'
+has knobs_mask_sentence.csv token,query,key,seen
+shows 'nobody sees padding' '$4 != ($3 <= $2 && $3 < 6) { bad = 1 } END { exit bad || NR != 64 }'
+has knobs_rate.csv step,rate_512_4000,rate_512_8000,rate_256_4000
+shows 'rates are those of the paper' \
+    'function rate(d, w) { s = $1 ^ -0.5; r = $1 * w ^ -1.5; return d ^ -0.5 * (s < r ? s : r) }
+     function off(got, want) { return abs(got / want - 1) > 1e-6 }
+     off($2, rate(512, 4000)) || off($3, rate(512, 8000)) || off($4, rate(256, 4000)) { bad = 1 }
+     END { exit bad || NR < 400 }'
+has knobs_smoothing.csv row,token,target
+shows 'rows of targets add up to 1, that of padding to 0' '{ sum[$1] += $3 } $2 == 0 && $3 != 0 { bad = 1 }
+    END { for (i = 0; i < 5; i++) if (abs(sum[i] - (i != 2)) > 1e-6) bad = 1; exit bad || NR != 25 }'
+has knobs_penalty.csv x,probability,smoothing_0,smoothing_0.1
+shows 'the loss is the least where the model is as sure as the target, and zero there' \
+    'abs($3 + log($2)) > 1e-5 { bad = 1 } NR == 1 || $4 < least { least = $4; where = $2 }
+     END { exit bad || abs(where - 0.9) > 0.01 || abs(least) > 1e-3 || $4 < 0.1 }'
+has knobs_sampling.csv 'word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0'
+shows 'each way leaves probabilities that add up to 1, of as many words as it says' \
+    '{ for (i = 2; i <= NF; i++) { sum[i] += $i; left[i] += $i > 0 } }
+     END { for (i = 2; i <= 7; i++) if (abs(sum[i] - 1) > 1e-6) bad = 1
+           exit bad || left[4] != 8 || left[5] != 3 || left[6] != 4 || left[7] != 1 }'
+draws knobs_mask knobs_rate knobs_smoothing knobs_sampling
+
 echo "lessons: $passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -62,10 +62,12 @@ START_TEST(shares_are_those_of_the_softmax)
         { { .temperature = 1, .top_k = 3, .top_p = 0.8 }, { 0, 1, 0, 0, 0, 1, 0 } },        /* 0.6914 + 0.1543 of the three */
         { { .temperature = 1, .top_k = 2, .top_p = 0.8 }, { 0, 0, 0, 0, 0, 1, 0 } },        /* 0.8176 of the two */
     };
-    double p[N];
+    double p[N], told[N];
     ag_seed((uint64_t)_i);
     softmax(cases[_i].how.temperature, cases[_i].left, p);
     check_shares(cases[_i].how, p);
+    expect_done(sample_probabilities(logits, N, &cases[_i].how, told));
+    for (int i = 0; i < N; i++) ck_assert_double_eq_tol(told[i], p[i], 1e-12);
 }
 END_TEST
 
@@ -74,6 +76,9 @@ START_TEST(temperature_zero_is_greedy)
     AgRandom before = ag_random_state();
     for (int i = 0; i < 10; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .top_k = 3, .top_p = 0.1 }), 5);
     ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (Sampling){ 0 }), 1);          /* the first of equal ones */
+    double p[4];
+    expect_done(sample_probabilities((const real[]){ 0, 3, 3, 1 }, 4, &(Sampling){ 0 }, p));
+    ck_assert(p[0] == 0 && p[1] == 1 && p[2] == 0 && p[3] == 0);
     ck_assert(ag_random_state().counter == before.counter);
     for (int i = 0; i < 50; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .temperature = 1e-300 }), 5);
     for (int i = 0; i < 50; i++) {                                                          /* the same up to any size */
@@ -117,12 +122,15 @@ END_TEST
 START_TEST(numbers_that_are_none_are_refused)
 {
     const Sampling hows[] = { { 0 }, { .temperature = 1 }, { .temperature = 1, .top_p = 0.5 } };
+    double p[N];
     for (int i = 0; i < 3; i++) {
         expect_refused(sample_next((const real[]){ 1, (real)NAN, 2 }, 3, &hows[i]) >= 0, "the logit of token 1 is nan");
         expect_refused(sample_next((const real[]){ 1, 2, (real)INFINITY }, 3, &hows[i]) >= 0, "the logit of token 2 is inf");
+        expect_refused(sample_probabilities((const real[]){ 1, (real)NAN }, 2, &hows[i], p), "the logit of token 1 is nan");
     }
     EXPECT_MISUSE("0 logits", sample_next(logits, 0, &hows[0]));
     EXPECT_MISUSE("temperature -1", sample_next(logits, N, &(Sampling){ .temperature = -1 }));
+    EXPECT_MISUSE("sample_probabilities: 0 logits", sample_probabilities(logits, 0, &hows[0], p));
 }
 END_TEST
 

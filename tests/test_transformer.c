@@ -368,6 +368,14 @@ START_TEST(smoothed_targets)
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), sum, 1e-5);
     criterion.smoothing = 0;
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), nll, 1e-5);
+    /* A probability of exactly 0: nothing at the padding, infinity where some is wanted. */
+    Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
+    Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (real[]){ 0, (real)0.7, (real)0.1, (real)0.1, (real)0.1 }));
+    Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (real[]){ (real)0.1, (real)0.7, (real)0.1, 0, (real)0.1 }));
+    double top_p = 0.9, low_p = 0.1 / 3, kl = top_p * log(top_p / 0.7) + 3 * low_p * log(low_p / 0.1);
+    criterion.smoothing = 0.1;
+    ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, no_pad, one)), kl, 1e-6);
+    ck_assert(isinf(tensor_item(label_smoothing(criterion, no_other, one))));
     Tensor *high = tensor_ints(SHAPE(1), (int32_t[]){ 5 });
     EXPECT_MISUSE("label_smoothing_targets", label_smoothing_targets(criterion, high, 5));
     EXPECT_MISUSE("label_smoothing_targets", label_smoothing_targets((LabelSmoothing){ 5, 0.1 }, target, 5));

@@ -110,6 +110,8 @@ bool lm_train(LmTraining *t, bool resume);
 typedef struct { double temperature; int64_t top_k; double top_p; } Sampling;
 /* An id of 0..n-1, from this thread's generator; -1 with ag_error() if a logit is NaN or infinite. */
 int32_t sample_next(const real *logits, int64_t n, const Sampling *how);
+/* The probability of each id there: p[0..n-1], which add up to 1. False with ag_error() where sample_next gives -1. */
+bool sample_probabilities(const real *logits, int64_t n, const Sampling *how, double *p);
 
 /* Writes up to `most` tokens after n >= 1 others, of which only the last `context` are read; calls next(arg, id) with each
  * until that returns false. When the context is full, writing goes on from its last half alone, read anew. The model must

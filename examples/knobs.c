@@ -1,0 +1,140 @@
+/* knobs.c: what a Transformer may see, how fast it learns, how sure it should be, and how it chooses the next word. */
+#include <math.h>
+
+#include "common/common.h"
+#include "kaeru/lm.h"
+#include "kaeru/training.h"
+
+static int64_t draws = 10000;
+
+/* ---- masks ------------------------------------------------------------------------------------------------------- */
+
+enum { POSITIONS = 20, TOKENS = 8, PAD = 2 };
+/* "This is a pen.", as the decoder reads it in a batch with a longer sentence. */
+static const char *const token[TOKENS] = { "<BOS>", "これ", "は", "ペン", "です", "。", "<pad>", "<pad>" };
+static const int32_t ids[TOKENS] = { 0, 4, 5, 6, 7, 8, PAD, PAD };
+
+static void show_masks(void)
+{
+    Tensor *causal = subsequent_mask(POSITIONS);
+    Tensor *both = nn_causal_padding_mask(tensor_ints(SHAPE(1, TOKENS), ids), PAD);
+    Csv *csv = csv_open("knobs_mask.csv", "query,key,seen");
+    for (int i = 0; i < POSITIONS * POSITIONS; i++) {
+        csv_row(csv, i / POSITIONS, i % POSITIONS, tensor_bool_data(causal)[i]);
+    }
+    csv_close(csv);
+    csv = csv_open("knobs_mask_sentence.csv", "token,query,key,seen");
+    for (int i = 0; i < TOKENS * TOKENS; i++) {
+        csv_named_row(csv, token[i / TOKENS], i / TOKENS, i % TOKENS, tensor_bool_data(both)[i]);
+    }
+    csv_close(csv);
+    printf("Each word (a row) sees itself and those before it, but no padding:\n\n");
+    nn_mask_print(stdout, both);
+}
+
+/* ---- the learning rate ------------------------------------------------------------------------------------------- */
+
+static void show_rates(void)
+{
+    Csv *csv = csv_open("knobs_rate.csv", "step,rate_512_4000,rate_512_8000,rate_256_4000");
+    for (int64_t step = 1; step <= 20000; step += step < 100 ? 1 : 50) {
+        csv_row(csv, (double)step, rate(step, 512, 1, 4000), rate(step, 512, 1, 8000), rate(step, 256, 1, 4000));
+    }
+    chart_print(csv, &(Chart){ "learning rate", "step", false,
+        { { "rate_512_4000", "512:4000" }, { "rate_512_8000", "512:8000" }, { "rate_256_4000", "256:4000" } } });
+    csv_close(csv);
+}
+
+/* ---- label smoothing --------------------------------------------------------------------------------------------- */
+
+enum { VOCAB = 5, ROWS = 5 };
+
+static void show_smoothing(void)
+{
+    Tensor *target = tensor_ints(SHAPE(ROWS), (const int32_t[]){ 2, 1, 0, 3, 3 });
+    Tensor *smooth = label_smoothing_targets(((LabelSmoothing){ 0, 0.4 }), target, VOCAB);
+    Csv *csv = csv_open("knobs_smoothing.csv", "row,token,target");
+    printf("\nTargets with smoothing 0.4 where the right tokens are 2, 1, 0, 3, 3, and 0 is padding:\n\n");
+    for (int i = 0; i < ROWS * VOCAB; i++) {
+        double t = (double)tensor_data(smooth)[i];
+        csv_row(csv, i / VOCAB, i % VOCAB, t);
+        printf(" %7.4f%s", t, i % VOCAB == VOCAB - 1 ? "\n" : "");
+    }
+    csv_close(csv);
+    /* The model gives x parts to the right token and one part to each of the three others. */
+    csv = csv_open("knobs_penalty.csv", "x,probability,smoothing_0,smoothing_0.1");
+    Tensor *right = tensor_ints(SHAPE(1), (const int32_t[]){ 1 });
+    for (double x = 1; x < 200; x *= 1.05) {
+        real p = (real)(x / (x + 3)), other = (real)(1 / (x + 3));
+        Tensor *log_p = ag_log(tensor_from(SHAPE(1, VOCAB), (const real[]){ 0, p, other, other, other }));
+        csv_row(csv, x, (double)p, tensor_item(label_smoothing(((LabelSmoothing){ 0, 0 }), log_p, right)),
+                tensor_item(label_smoothing(((LabelSmoothing){ 0, 0.1 }), log_p, right)));
+    }
+    chart_print(csv, &(Chart){ "loss", "probability", false,
+        { { "smoothing_0", "no smoothing" }, { "smoothing_0.1", "0.1" } } });
+    csv_close(csv);
+}
+
+/* ---- choosing the next word -------------------------------------------------------------------------------------- */
+
+enum { WORDS = 8, WAYS = 6 };
+/* After "This is a", as a made-up model has it. */
+static const char *const word[WORDS] = { "pen", "book", "dog", "cup", "bird", "house", "song", "the" };
+static const real logits[WORDS] = { 3, 2.5, 2, 1.5, 1, 0.5, 0, -1 };
+static const struct { const char *name; Sampling how; } ways[WAYS] = {
+    { "temperature 1", { .temperature = 1 } }, { "temperature 0.5", { .temperature = 0.5 } },
+    { "temperature 2", { .temperature = 2 } }, { "top_k 3", { .temperature = 1, .top_k = 3 } },
+    { "top_p 0.8", { .temperature = 1, .top_p = 0.8 } }, { "temperature 0", { .temperature = 0 } },
+};
+
+static void show_sampling(void)
+{
+    double p[WAYS][WORDS], share[WAYS][WORDS] = { { 0 } };
+    for (int k = 0; k < WAYS; k++) {
+        sample_probabilities(logits, WORDS, &ways[k].how, p[k]);
+        for (int64_t i = 0; i < draws; i++) {
+            share[k][sample_next(logits, WORDS, &ways[k].how)] += 1 / (double)draws;
+        }
+    }
+    Csv *csv = csv_open("knobs_sampling.csv",
+                        "word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0");
+    printf("\nThe next word after \"This is a\": probability, and share of %lld draws\n        ", (long long)draws);
+    for (int k = 0; k < WAYS; k++) {
+        printf("  %-15s", ways[k].name);
+    }
+    printf("\n");
+    for (int i = 0; i < WORDS; i++) {
+        csv_named_row(csv, word[i], p[0][i], p[1][i], p[2][i], p[3][i], p[4][i], p[5][i]);
+        printf("  %-6s", word[i]);
+        for (int k = 0; k < WAYS; k++) {
+            printf("  %.3f %.3f    ", p[k][i], share[k][i]);
+        }
+        printf("\n");
+    }
+    csv_close(csv);
+}
+
+int main(int argc, char **argv)
+{
+    const Option options[] = { option_int("draws", &draws, 1, 100000000, "words drawn in each way"), OPTIONS_END };
+    example_begin(argc, argv, &(Program){ "knobs",
+        "Teaches the knobs of training and writing. Masks: what each position may look at. The learning rate, which\n"
+        "rises and then falls. Label smoothing: targets that are not quite sure, so that the model does not get too\n"
+        "sure. And the ways to choose the next word from its probabilities: temperature, top_k, top_p.\n\n"
+        "Writes knobs_mask.csv (query,key,seen), knobs_mask_sentence.csv (token,query,key,seen), knobs_rate.csv\n"
+        "(step,rate_512_4000,rate_512_8000,rate_256_4000: width and warmup), knobs_smoothing.csv (row,token,target),\n"
+        "knobs_penalty.csv (x,probability,smoothing_0,smoothing_0.1: the loss) and knobs_sampling.csv\n"
+        "(word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0), and\n"
+        "draws them.", options });
+    Scope scope = ag_begin(AG_NO_GRAD);
+    show_masks();
+    show_rates();
+    show_smoothing();
+    show_sampling();
+    picture_draw("knobs_mask");
+    picture_draw("knobs_rate");
+    picture_draw("knobs_smoothing");
+    picture_draw("knobs_sampling");
+    ag_end(scope);
+    return example_end();
+}
