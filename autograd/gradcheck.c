@@ -50,7 +50,8 @@ static Tensor *in_the_middle(Site at, Tensor *x)
 /* One pass back from both results, each entry with its weight. */
 static void send_back(Site at, Tensor *first, Tensor *second)
 {
-    Tensor *result[] = { ag_reshape_at(at, first, SHAPE(first->numel)), ag_reshape_at(at, second, SHAPE(second->numel)) };
+    Tensor *result[] = { ag_reshape_at(at, first, SHAPE(first->numel)),
+                         ag_reshape_at(at, second, SHAPE(second->numel)) };
     Tensor *both = ag_concat_at(at, result, 2, 0);
     Tensor *dy = tensor_new(at, "ag_gradcheck", &both->shape, AG_REAL);
     for (int64_t i = 0; i < both->numel; i++)

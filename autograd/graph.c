@@ -12,7 +12,8 @@
 #include <string.h>
 
 const Op op_table[] = {
-#define OP(name, params, needs, forward, backward) { #name, name##_backward, name##_sample, needs, forward, backward },
+#define OP(name, params, needs, forward, backward) \
+    { #name, name##_backward, name##_sample, needs, forward, backward, #params },
 #include "ops.def"
 #undef OP
 };
@@ -39,9 +40,32 @@ const char *ag_op_backward_text(int i)
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
-static bool reads_input(const Op *op, int i)
+bool reads_input(const Op *op, int i)
 {
-    return i < 3 && (op->needs & (NEEDS_X0 << i));
+    return i < AG_CUSTOM_INPUTS && (op->needs & AG_NEEDS_X(i));
+}
+
+bool declares(const Tensor *y, const Tensor *t)
+{
+    bool related = t == y;
+    if (related && (y->op->needs & NEEDS_Y)) return true;
+    for (int i = 0; i < y->n_in; i++) {
+        if (y->in[i] != t) continue;
+        if (reads_input(y->op, i)) return true;
+        related = true;
+    }
+    return !related;
+}
+
+_Noreturn void undeclared(const Tensor *t)
+{
+    const Tensor *y = context()->rule;
+    if (!y) ag_misuse(t->site, t->made_by, "its value was given back by backward");
+    char what[64] = "its result";
+    for (int i = y->n_in - 1; i >= 0; i--)
+        if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
+    ag_misuse(y->site, y->op->name, "its backward rule reads the value of %s, made by %s at %s:%d, and does not declare "
+              "that: backward may have given it back", what, t->made_by, t->site.file, t->site.line);
 }
 
 /* Notes y's operation and inputs if a gradient can flow. Everything is allocated before anything is counted. The search
@@ -232,17 +256,6 @@ Tensor *ag_retain_at(Site at, Tensor *t)
     return t;
 }
 
-_Noreturn void value_is_gone(const Tensor *t)
-{
-    const Tensor *y = context()->rule;
-    if (!y) ag_misuse(t->site, t->made_by, "its value was given back by backward");
-    char missing[32] = "NEEDS_Y";
-    for (int i = 0; i < y->n_in; i++)
-        if (y->in[i] == t) snprintf(missing, sizeof missing, "NEEDS_X%d", i);
-    ag_misuse(y->site, y->op->name, "its backward rule reads a value that was given back, of %s made at %s:%d: the "
-              "operation does not declare %s", t->made_by, t->site.file, t->site.line, missing);
-}
-
 /* ---- the way back ------------------------------------------------------------------------------------------------ */
 
 /* y's rule has run and nobody will come to it again: it no longer needs its inputs' values. */
@@ -274,19 +287,29 @@ static void put_away_gradient(Tensor *y)
     y->grad = NULL;
 }
 
+void rule_run(Tensor *y)
+{
+    Context *c = context();
+    c->rule = y;
+    y->op->backward(y);
+    c->rule = NULL;
+    if (c->guard) guard_check(y->site, y->made_by);
+    scratch_end();
+}
+
+_Noreturn void graph_is_gone(Site at, const char *what, const Tensor *y)
+{
+    ag_misuse(at, what, "an earlier backward has passed %s (made at %s:%d) and gave its values back; use "
+              "ag_backward_keep for the earlier one", y->op->name, y->site.file, y->site.line);
+}
+
 static void walk_back(Site at, Tensor *from)
 {
     Context *c = context();
     for (Tensor *y = from; y; y = y->older) {
         if (!y->op || !y->grad) continue;
-        if (y->graph_gone)
-            ag_misuse(at, "ag_backward", "an earlier backward has passed %s (made at %s:%d) and gave its values back; "
-                      "use ag_backward_keep for the earlier one", y->op->name, y->site.file, y->site.line);
-        c->rule = y;
-        y->op->backward(y);
-        c->rule = NULL;
-        if (c->guard) guard_check(y->site, y->made_by);
-        scratch_end();
+        if (y->graph_gone) graph_is_gone(at, "ag_backward", y);
+        rule_run(y);
         for (int i = 0; c->find_nan && i < y->n_in; i++)
             if (y->in[i] && y->in[i]->grad)
                 check_finite(y, "the gradient it passed back", y->in[i]->numel, grad_of(y->in[i]));
@@ -295,17 +318,23 @@ static void walk_back(Site at, Tensor *from)
     }
 }
 
+void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
+{
+    char text[AG_SHAPE_TEXT];
+    check_tensor(at, what, "the loss", loss, AG_REAL);
+    if (!any_shape && loss->numel != 1)
+        ag_misuse(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
+                  shape_text(loss->shape, text));
+    if (!loss->wants_grad)
+        ag_misuse(at, what, "nothing behind the loss wants a gradient: no parameter was used, or the scope is "
+                  "AG_NO_GRAD");
+}
+
 static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
 {
     Context *c = context();
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    check_tensor(at, "ag_backward", "the loss", y, AG_REAL);
-    if (!dy && y->numel != 1)
-        ag_misuse(at, "ag_backward", "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use "
-                  "ag_backward_from)", shape_text(y->shape, a));
-    if (!y->wants_grad)
-        ag_misuse(at, "ag_backward", "nothing behind the loss wants a gradient: no parameter was used, or the scope is "
-                  "AG_NO_GRAD");
+    check_loss(at, "ag_backward", y, dy != NULL);
     if (dy) {
         check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
         if (!shape_equal(y->shape, dy->shape))

@@ -16,6 +16,13 @@ enum {
 /* One format for all numbers of a tensor. */
 typedef struct { bool whole, scientific; int width; } Format;
 
+/* A decimal point, whatever the program's locale is. */
+static void with_point(char *number)
+{
+    char *comma = strchr(number, ',');
+    if (comma) *comma = '.';
+}
+
 static int text_of(char *text, size_t size, const Tensor *t, int64_t i, Format f)
 {
     if (t->dtype == AG_BOOL) return snprintf(text, size, "%*s", f.width, bools(t)[i] ? "True" : "False");
@@ -25,8 +32,7 @@ static int text_of(char *text, size_t size, const Tensor *t, int64_t i, Format f
     if (isinf(x)) return snprintf(text, size, "%*s", f.width, x > 0 ? "inf" : "-inf");
     char number[64];
     snprintf(number, sizeof number, f.scientific ? "%.4e" : f.whole ? "%.0f." : "%.4f", x);
-    for (char *c = number; *c; c++)
-        if (*c == ',') *c = '.';                        /* whatever the program's locale is */
+    with_point(number);
     return snprintf(text, size, "%*s", f.width, number);
 }
 
@@ -160,4 +166,12 @@ void tensor_fprint_at(Site at, FILE *out, const Tensor *t)
     if (t->op) remark(&w, indent, "op=", t->op->name);
     else if (t->wants_grad) remark(&w, indent, "requires_grad=", "True");
     put(&w, ")\n");
+}
+
+void print_number(FILE *out, double x)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%.5g", x);
+    with_point(number);
+    fputs(isnan(x) ? "nan" : number, out);
 }

@@ -97,6 +97,7 @@ Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype)
 Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype, Buffer *buffer)
 {
     Tensor *t = tensor_header(at, what, shape, dtype);
+    if (!buffer) return t;
     t->buffer = buffer_share(buffer);
     t->data = buffer_data(buffer);
     return t;
@@ -235,6 +236,8 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
     check_alive(at, what, argument, t);
     if (t->dtype != dtype)
         ag_misuse(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
+    const Tensor *rule = context()->rule;
+    if (rule && !declares(rule, t)) undeclared(t);
     if (!t->data)
         ag_misuse(at, what, "the value of %s (%s made at %s:%d) was given back by backward; call ag_retain on it first",
                   argument, t->made_by, t->site.file, t->site.line);

@@ -78,11 +78,11 @@ struct Tensor {
     struct Tensor *older;       /* the tape */
 };
 
-/* The values. Only a backward rule can meet one that was given back, by reading what its NEEDS does not name. */
-_Noreturn void value_is_gone(const Tensor *t);
+/* The values. Only a backward rule can meet one that was given back: it reads what its NEEDS does not name, misuse. */
+_Noreturn void undeclared(const Tensor *t);
 static inline void *values(const Tensor *t)
 {
-    if (!t->data) value_is_gone(t);
+    if (!t->data) undeclared(t);
     return t->data;
 }
 static inline real *reals(const Tensor *t) { return values(t); }
@@ -93,8 +93,11 @@ const char *dtype_name(DType dtype);
 
 /* A tensor of the innermost scope, values undefined. */
 Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype);
-/* The same, on the buffer of another, which it shares. */
+/* The same, on the buffer of another, which it shares. NULL: without a value. */
 Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype, Buffer *buffer);
+
+/* A number with 5 digits, with a point in every locale. */
+void print_number(FILE *out, double x);
 
 /* ---- this thread's state (context.c) ----------------------------------------------------------------------------- */
 
@@ -147,7 +150,10 @@ void  arena_reset(Context *c, struct ArenaMark mark);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-enum { NEEDS_NONE = 0, NEEDS_X0 = 1, NEEDS_X1 = 2, NEEDS_X2 = 4, NEEDS_Y = 8 };
+enum {
+    NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),
+    NEEDS_Y = AG_NEEDS_Y
+};
 
 typedef struct Sample Sample;
 typedef struct Op {
@@ -156,8 +162,13 @@ typedef struct Op {
     Tensor *(*sample)(Sample *s);
     int needs;
     const char *forward_text, *backward_text;
+    const char *params;         /* "(Tensor *x, int dim)"; NULL for an operation of the program's own */
 } Op;
 extern const Op op_table[];
+/* Does the rule of y declare that it reads t's value? True for what is neither its input nor y itself. */
+bool declares(const Tensor *y, const Tensor *t);
+/* Does the rule read the value of input i? */
+bool reads_input(const Op *op, int i);
 
 #define OP(name, params, needs, forward, backward) OP_##name,
 enum {
@@ -182,6 +193,12 @@ Tensor *op_done(Tensor *y);
 void *op_args(Tensor *y, size_t size);
 /* y->saved: n reals. Without recording it is given back at the end of the scope. */
 real *op_save(Tensor *y, int64_t n);
+
+/* Runs y's backward rule, which adds to the gradients of its inputs. */
+void rule_run(Tensor *y);
+/* Can a gradient be sent back from here? One item (unless `any_shape`), and a way back. */
+void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape);
+_Noreturn void graph_is_gone(Site at, const char *what, const Tensor *y);
 
 /* Input checks; `argument` is the parameter's name in messages. Alive: made here, and its scope is open still. */
 void check_alive(Site at, const char *what, const char *argument, const Tensor *t);

@@ -679,7 +679,7 @@ static void stop(Tensor *y)
 
 static Tensor *stopping(Tensor *x)
 {
-    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "" };
+    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "", NULL };
     Tensor *y = ag_tanh(x);
     y->op = &op;
     return y;
@@ -751,6 +751,8 @@ static void extras(void)
     Tensor *end_of_chain = y;
     for (int i = 0; i < 70; i++) end_of_chain = ag_neg(end_of_chain);
     ag_graph_dot(drawing, end_of_chain);
+    ag_explain(drawing, y);
+    ag_graph_frame(drawing, y, ag_graph_frames(y) - 1);
     ag_backward_keep(y);
     tensor_grad(ag_retain(x));
     y = ag_end_return(inner, y);

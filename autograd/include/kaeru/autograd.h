@@ -275,9 +275,23 @@ const char *ag_op_name(int i);                                                  
 const char *ag_op_forward_text(int i);                                                  /* "tanh x" */
 const char *ag_op_backward_text(int i);                                                 /* "dx = dy (1 - y^2)" */
 
+/* Tells the backward pass from a loss of one item as a story, in the order in which it happens: of each operation the
+ * rule in symbols, the numbers put in, the gradient that arrived and what every input gets, and how that adds up where
+ * a value is used more than once. Tensors go by their names (tensor_name) or as t0, t1, ..., the large ones by shape,
+ * range and norm. The numbers are ag_backward's; the graph and its gradients stay as they are. Call it before
+ * ag_backward. */
+void ag_explain_at(Site at, FILE *out, Tensor *loss);
+#define ag_explain(...) ag_explain_at(AG_HERE, __VA_ARGS__)
+
 /* Writes the graph behind y as Graphviz: operations with shapes, leaves by name, scalars with values. */
 void ag_graph_dot_at(Site at, FILE *out, Tensor *y);
 #define ag_graph_dot(...) ag_graph_dot_at(AG_HERE, __VA_ARGS__)
+/* The same as a film of ag_explain: frames 0 to ag_graph_frames(loss) - 1, each a drawing of its own. In the first half
+ * values appear, operation by operation; in the second gradients, with what flows into each input at the step. */
+int  ag_graph_frames_at(Site at, Tensor *loss);
+void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame);
+#define ag_graph_frames(...) ag_graph_frames_at(AG_HERE, __VA_ARGS__)
+#define ag_graph_frame(...)  ag_graph_frame_at(AG_HERE, __VA_ARGS__)
 
 /* While on (per thread), every operation's result and every gradient is searched for NaN and infinity; the first is
  * misuse that names the operation, its shapes and the line that made it. */
@@ -339,6 +353,49 @@ Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim);
 #define ag_split(...)     ag_split_at(AG_HERE, __VA_ARGS__)
 #define ag_squeeze(...)   ag_squeeze_at(AG_HERE, __VA_ARGS__)
 #define ag_unsqueeze(...) ag_unsqueeze_at(AG_HERE, __VA_ARGS__)
+
+/* An operation of your own, for what cannot be composed of these: plain loops forward and back. Say, y = x^3:
+ *
+ *     static void forward(const AgCustomCall *c)
+ *     {
+ *         const real *x = tensor_data(c->in[0]);
+ *         real *y = tensor_data(c->y);
+ *         for (int64_t i = 0; i < tensor_numel(c->y); i++) y[i] = x[i] * x[i] * x[i];
+ *     }
+ *
+ *     static void backward(const AgCustomCall *c)
+ *     {
+ *         const real *x = tensor_data(c->in[0]);
+ *         for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i] * 3 * x[i] * x[i];
+ *     }
+ *
+ *     static const AgCustom cube = { "cube", forward, backward, AG_NEEDS_X(0), "x^3", "dx = dy 3 x^2" };
+ *     Tensor *y = ag_custom(&cube, tensor_shape(x), (Tensor *[]){ x }, 1, NULL, 0);
+ *
+ * From there on it is an operation like the others: recorded, explained, drawn, searched for NaN. Try ag_gradcheck. */
+enum { AG_CUSTOM_INPUTS = 16 };
+#define AG_NEEDS_NONE 0
+#define AG_NEEDS_X(i) (1 << (i))                        /* the value of input i */
+#define AG_NEEDS_Y    (1 << AG_CUSTOM_INPUTS)           /* the value of the output */
+typedef struct {
+    Tensor *const *in;          /* the inputs; NULL where one was left out */
+    int n;
+    Tensor *y;                  /* forward writes its values, zeros at first */
+    const void *args;           /* the call's own numbers, as they were given to ag_custom */
+    /* For backward alone (forward: NULL): */
+    const real *dy;             /* the gradient of y, its last word */
+    real *const *dx;            /* add the gradient of input i to dx[i], which other uses share; NULL: wants none */
+} AgCustomCall;
+typedef struct {
+    const char *name;
+    void (*forward)(const AgCustomCall *c), (*backward)(const AgCustomCall *c);
+    int needs;                  /* whose values backward reads; the others may be gone by then: misuse */
+    const char *forward_text, *backward_text;   /* formulas for ag_explain; inputs: x, or x0, x1, ... NULL: none */
+} AgCustom;
+/* Computes and records it: y of that shape from n inputs (up to AG_CUSTOM_INPUTS, of any type). `args`, `size` bytes,
+ * is copied; `op` must outlive the graph. What else backward should know is best computed before, as an input. */
+Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in, int n, const void *args, size_t size);
+#define ag_custom(...) ag_custom_at(AG_HERE, __VA_ARGS__)
 
 /* Without gradients. */
 Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);                           /* -> AG_INT, the first largest */

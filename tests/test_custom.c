@@ -1,0 +1,321 @@
+/* test_custom.c: operations that a program brings along are operations like the others: recorded, checked, explained,
+ * drawn, searched for NaN, freed; and misuse of them is told. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faults.h"
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "suites.h"
+
+/* ---- y = x^3 ----------------------------------------------------------------------------------------------------- */
+
+static void cube_forward(const AgCustomCall *c)
+{
+    const real *x = tensor_data(c->in[0]);
+    real *y = tensor_data(c->y);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) y[i] = x[i] * x[i] * x[i];
+}
+
+static void cube_backward(const AgCustomCall *c)
+{
+    const real *x = tensor_data(c->in[0]);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i] * 3 * x[i] * x[i];
+}
+
+static void overwriting_backward(const AgCustomCall *c)
+{
+    const real *x = tensor_data(c->in[0]);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] = c->dy[i] * 3 * x[i] * x[i];
+}
+
+/* 3 x^2 = 3 y / x */
+static void backward_by_y(const AgCustomCall *c)
+{
+    const real *x = tensor_data(c->in[0]), *y = tensor_data(c->y);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i] * 3 * y[i] / x[i];
+}
+
+static const AgCustom cube = { "cube", cube_forward, cube_backward, AG_NEEDS_X(0), "x^3", "dx = dy 3 x^2" };
+static const AgCustom overwriting = { "overwriting", cube_forward, overwriting_backward, AG_NEEDS_X(0), NULL, NULL };
+static const AgCustom declares_nothing = { "declares_nothing", cube_forward, cube_backward, AG_NEEDS_NONE, NULL, NULL };
+static const AgCustom declares_x = { "declares_x", cube_forward, backward_by_y, AG_NEEDS_X(0), NULL, NULL };
+static const AgCustom declares_both = { "declares_both", cube_forward, backward_by_y, AG_NEEDS_X(0) + AG_NEEDS_Y, NULL,
+                                         NULL };
+
+static Tensor *call_at(Site at, const AgCustom *op, Tensor *x)
+{
+    return ag_custom_at(at, op, tensor_shape(x), &x, 1, NULL, 0);
+}
+#define call(...) call_at(AG_HERE, __VA_ARGS__)
+
+static Tensor *leaf(Shape shape)
+{
+    return tensor_requires_grad(tensor_uniform(shape, 0.5, 1.5), true);
+}
+
+static Tensor *call_of(Tensor **in, void *op)
+{
+    return call(op, in[0]);
+}
+
+static bool passes(const AgCustom *op, FILE *report)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = leaf(SHAPE(2, 3));
+    bool right = ag_gradcheck(call_of, (void *)op, &x, 1, report);
+    ag_end(s);
+    return right;
+}
+
+START_TEST(values_and_gradients)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_requires_grad(tensor_from(SHAPE(3), ((real[]){ 1, 2, -3 })), true);
+    Tensor *y = call(&cube, x);
+    ck_assert_mem_eq(tensor_data(y), ((real[]){ 1, 8, -27 }), 3 * sizeof(real));
+    ck_assert(tensor_wants_grad(y));
+    ag_backward(ag_sum(y));
+    ck_assert_mem_eq(tensor_grad_data(x), ((real[]){ 3, 12, 27 }), 3 * sizeof(real));
+    ag_backward(ag_sum(ag_add(call(&cube, x), call(&cube, x))));    /* adds to what is there */
+    ck_assert_mem_eq(tensor_grad_data(x), ((real[]){ 9, 36, 81 }), 3 * sizeof(real));
+    ag_end(s);
+    s = ag_begin(AG_NO_GRAD);
+    ck_assert(!tensor_wants_grad(call(&cube, leaf(SHAPE(2)))));
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(the_check_takes_right_rules_alone)
+{
+    ag_seed(1);
+    ck_assert(passes(&cube, stderr));
+    ck_assert(passes(&declares_both, stderr));
+    ck_assert(!passes(&overwriting, NULL));
+}
+END_TEST
+
+/* What is not declared is not there for the rule, whether backward has given it back by then or not. */
+START_TEST(undeclared_values_are_told)
+{
+    EXPECT_MISUSE("declares_nothing: its backward rule reads the value of input 0, made by tensor_uniform at ",
+                  ag_backward(ag_sum(call(&declares_nothing, leaf(SHAPE(2))))));
+    EXPECT_MISUSE("declares_x: its backward rule reads the value of its result, made by declares_x at tests/",
+                  ag_backward(ag_sum(call(&declares_x, leaf(SHAPE(2))))));
+    EXPECT_MISUSE("reads the value of input 0, made by neg at ",
+                  ag_backward(ag_sum(call(&declares_nothing, ag_neg(leaf(SHAPE(2)))))));
+    EXPECT_MISUSE("declares_nothing: its backward rule reads", passes(&declares_nothing, NULL));
+    EXPECT_MISUSE("declares_x: its backward rule reads", passes(&declares_x, NULL));
+    ck_assert(passes(&cube, stderr));                               /* and nothing of it stays behind */
+}
+END_TEST
+
+/* ---- several inputs, numbers, other types: y = factor (x0 + x1[ids]) + x3 -------------------------------------- */
+
+typedef struct { double factor; int added; } Numbers;
+
+static void mixed_forward(const AgCustomCall *c)
+{
+    const Numbers *n = c->args;
+    const int32_t *ids = tensor_int_data(c->in[2]);
+    real *y = tensor_data(c->y);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) {
+        ck_assert(y[i] == 0);
+        y[i] = (real)n->factor * (tensor_data(c->in[0])[i] + tensor_data(c->in[1])[ids[i]]);
+        if (c->in[3]) y[i] += tensor_data(c->in[3])[i];
+    }
+    ck_assert_int_eq(c->n, 4);
+    ck_assert(!c->dy && !c->dx);
+}
+
+static void mixed_backward(const AgCustomCall *c)
+{
+    const Numbers *n = c->args;
+    const int32_t *ids = tensor_int_data(c->in[2]);
+    ck_assert_ptr_null(c->dx[2]);
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) {
+        if (c->dx[0]) c->dx[0][i] += (real)n->factor * c->dy[i];
+        if (c->dx[1]) c->dx[1][ids[i]] += (real)n->factor * c->dy[i];
+        if (c->dx[3]) c->dx[3][i] += c->dy[i];
+    }
+}
+
+static const AgCustom mixed = { "mixed", mixed_forward, mixed_backward, AG_NEEDS_X(2), "factor (x0 + x1[x2]) + x3",
+                                "dx0 = factor dy, dx1[x2] += factor dy, dx3 = dy" };
+
+static Tensor *mixed_of(Tensor **in, void *arg)
+{
+    Tensor *x[] = { in[0], in[1], tensor_ints(SHAPE(4), ((int32_t[]){ 1, 0, 1, 1 })), arg ? in[2] : NULL };
+    Numbers numbers = { -2.5, 0 };
+    Tensor *y = ag_custom(&mixed, SHAPE(4), x, 4, &numbers, sizeof numbers);
+    numbers.factor = 0;                                             /* it has a copy */
+    return y;
+}
+
+START_TEST(inputs_of_all_kinds)
+{
+    ag_seed(2);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *in[] = { leaf(SHAPE(4)), leaf(SHAPE(2)), leaf(SHAPE(4)) };
+    ck_assert(ag_gradcheck(mixed_of, NULL, in, 2, stderr));
+    ck_assert(ag_gradcheck(mixed_of, in, in, 3, stderr));
+    in[1] = in[0];                                                  /* one tensor for several inputs */
+    in[2] = in[0];
+    ck_assert(ag_gradcheck(mixed_of, in, in, 3, stderr));
+    tensor_requires_grad(in[0], false);
+    in[1] = leaf(SHAPE(2));
+    ck_assert(ag_gradcheck(mixed_of, in, in, 3, stderr));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- lifetimes --------------------------------------------------------------------------------------------------- */
+
+START_TEST(backward_gives_back_what_is_not_declared)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(4)), *table = leaf(SHAPE(2));
+    Tensor *h = ag_neg(x), *y = mixed_of((Tensor *[]){ h, table, h }, &x), *z = call(&cube, y), *loss = ag_sum(z);
+    ag_backward(loss);
+    EXPECT_MISUSE("the value of t (neg made at", tensor_data(h));
+    EXPECT_MISUSE("the value of t (mixed made at", tensor_data(y));
+    EXPECT_MISUSE("the value of t (cube made at tests/test_custom.c:", tensor_data(z));
+    ck_assert_ptr_nonnull(tensor_grad_data(x));
+    ag_end(s);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+START_TEST(results_pass_to_the_scope_outside)
+{
+    Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
+    Tensor *y = ag_end_return(inner, call(&cube, tensor_full(SHAPE(2), 2)));
+    ck_assert(tensor_data(y)[1] == 8);
+    ag_end(outer);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+static void use_everything(void)
+{
+    Scope s = ag_begin(AG_RECORD);
+    ag_backward(ag_sum(call(&cube, call(&declares_both, ag_neg(leaf(SHAPE(3)))))));
+    ag_end(s);
+}
+
+START_TEST(each_request_for_memory_fails_once)
+{
+    int64_t requests = faults_everywhere(use_everything, false);
+    if (faults_work()) ck_assert_int_gt(requests, 5);
+}
+END_TEST
+
+/* ---- looking inside ---------------------------------------------------------------------------------------------- */
+
+static char *written(void write(FILE *, Tensor *), Tensor *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    write(f, t);
+    fclose(f);
+    return text;
+}
+
+static void explain(FILE *f, Tensor *t) { ag_explain(f, t); }
+static void draw(FILE *f, Tensor *t) { ag_graph_dot(f, t); }
+static void print(FILE *f, Tensor *t) { tensor_fprint(f, t); }
+
+static void check_written(void write(FILE *, Tensor *), Tensor *t, const char *part)
+{
+    char *text = written(write, t);
+    ck_assert_msg(strstr(text, part) != NULL, "\"%s\" is missing in\n%s", part, text);
+    free(text);
+}
+
+START_TEST(it_is_explained_and_drawn)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(tensor_requires_grad(tensor_full(SCALAR, 2), true), "w");
+    Tensor *y = tensor_name(call(&cube, w), "y");
+    check_written(explain, y, "  y      = cube(w) = 8    w^3\n");
+    check_written(explain, y, "       rule    dw = dy 3 w^2\n       with    dy = 1, w = 2\n       gives   dw = 12\n");
+    check_written(draw, y, "[label=\"y\\ncube\\n()\\n8\", shape=box]");
+    check_written(print, y, "tensor(8., op=cube)");
+    Tensor *in[] = { ag_expand(w, SHAPE(4)), ag_expand(w, SHAPE(2)), ag_expand(y, SHAPE(4)) };
+    check_written(explain, ag_sum(mixed_of(in, in)), "[t5] += factor d");
+    y = call(&overwriting, w);                                      /* without formulas */
+    check_written(explain, y, "= overwriting(w) = 8\n");
+    char *text = written(explain, y);
+    ck_assert_ptr_null(strstr(text, "rule "));
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+static void nan_backward(const AgCustomCall *c)
+{
+    c->dx[0][1] += (real)NAN * c->dy[1];
+}
+
+static const AgCustom nan_back = { "nan_back", cube_forward, nan_backward, AG_NEEDS_NONE, NULL, NULL };
+
+START_TEST(the_search_for_nan_names_it)
+{
+    ag_find_nan(true);
+    EXPECT_MISUSE("cube: first infinity found in its result, item 0; shape (1,) of inputs (1,) (at tests/",
+                  call(&cube, tensor_full(SHAPE(1), sizeof(real) == 4 ? 1e20 : 1e200)));
+    EXPECT_MISUSE("nan_back: first NaN found in the gradient it passed back, item 1; shape (3,) of inputs (3,)",
+                  ag_backward(ag_sum(call(&nan_back, leaf(SHAPE(3))))));
+    ag_find_nan(false);
+}
+END_TEST
+
+/* ---- misuse ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(misuse_is_named)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(2)), *gone = ag_neg(x), *in[17] = { x };
+    const AgCustom unnamed = { NULL, cube_forward, cube_backward, 0, NULL, NULL };
+    const AgCustom no_rule = { "half", cube_forward, NULL, 0, NULL, NULL };
+    const AgCustom strange = { "strange", cube_forward, cube_backward, AG_NEEDS_Y << 1, NULL, NULL };
+    EXPECT_MISUSE("ag_custom: an operation needs a name, a forward and a backward",
+                  ag_custom(NULL, SCALAR, in, 1, NULL, 0));
+    EXPECT_MISUSE("ag_custom: an operation needs a name, a forward and a backward", call(&unnamed, x));
+    EXPECT_MISUSE("ag_custom: an operation needs a name, a forward and a backward", call(&no_rule, x));
+    EXPECT_MISUSE("strange: needs is 0x20000, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", call(&strange, x));
+    EXPECT_MISUSE("cube: 17 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, 17, NULL, 0));
+    EXPECT_MISUSE("cube: -1 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, -1, NULL, 0));
+    EXPECT_MISUSE("cube: 1 inputs at NULL", ag_custom(&cube, SCALAR, NULL, 1, NULL, 0));
+    EXPECT_MISUSE("cube: args is NULL, expected 8 bytes", ag_custom(&cube, SHAPE(2), in, 1, NULL, 8));
+    EXPECT_MISUSE("cube: negative size in shape (-2,)", ag_custom(&cube, SHAPE(-2), in, 1, NULL, 0));
+    ag_backward(ag_sum(gone));
+    EXPECT_MISUSE("cube: the value of input 0 (neg made at", call(&cube, gone));
+    ag_end(s);
+    EXPECT_MISUSE("no living tensor", ag_custom(&cube, SHAPE(2), in, 1, NULL, 0));
+}
+END_TEST
+
+Suite *custom_suite(void)
+{
+    Suite *suite = suite_create("custom");
+    TCase *rules = tcase_create("rules");
+    tcase_add_test(rules, values_and_gradients);
+    tcase_add_test(rules, the_check_takes_right_rules_alone);
+    tcase_add_test(rules, undeclared_values_are_told);
+    tcase_add_test(rules, inputs_of_all_kinds);
+    suite_add_tcase(suite, rules);
+    TCase *lifetimes = tcase_create("lifetimes");
+    tcase_add_test(lifetimes, backward_gives_back_what_is_not_declared);
+    tcase_add_test(lifetimes, results_pass_to_the_scope_outside);
+    tcase_add_test(lifetimes, each_request_for_memory_fails_once);
+    suite_add_tcase(suite, lifetimes);
+    TCase *inside = tcase_create("looking inside");
+    tcase_add_test(inside, it_is_explained_and_drawn);
+    tcase_add_test(inside, the_search_for_nan_names_it);
+    tcase_add_test(inside, misuse_is_named);
+    suite_add_tcase(suite, inside);
+    return suite;
+}

@@ -1,0 +1,371 @@
+/* test_explain.c: the story of a backward pass: its numbers are the engine's, of every operation; it changes nothing;
+ * and the frames that draw it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kaeru/autograd.h"
+#include "misuse.h"
+#include "story.h"
+#include "suites.h"
+
+enum { MAX_INPUTS = 4, FEW = 12 };
+
+static char *explained(Tensor *loss)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    ag_explain(f, loss);
+    fclose(f);
+    return text;
+}
+
+static Tensor *scalar(const char *name, double value)
+{
+    return tensor_name(tensor_requires_grad(tensor_full(SCALAR, value), true), name);
+}
+
+/* ---- every operation --------------------------------------------------------------------------------------------- */
+
+/* Reads the numbers of one line from `at` on, and no words or shapes between them; returns how many. */
+static int numbers_of_line(const char *at, double *number, int room)
+{
+    int n = 0;
+    while (*at && *at != '\n') {
+        if (*at == '(') at += strcspn(at, ")\n");
+        char *end;
+        double x = strtod(at, &end);
+        if (end == at) {
+            at++;
+            continue;
+        }
+        ck_assert_int_lt(n, room);
+        number[n++] = x;
+        at = end;
+    }
+    return n;
+}
+
+/* As it is printed. */
+static double printed(double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.5g", x);
+    return strtod(text, NULL);
+}
+
+/* The text at this place must be these values. */
+static void check_values(const char *what, const char *at, int64_t n, const real *value)
+{
+    double told[FEW + 1];
+    ck_assert_msg(at != NULL, "%s is not told", what);
+    int count = numbers_of_line(at, told, FEW + 1);
+    if (n > FEW || n == 0) {
+        double low = 0, high = 0, squares = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (i == 0 || (double)value[i] < low) low = (double)value[i];
+            if (i == 0 || (double)value[i] > high) high = (double)value[i];
+            squares += (double)value[i] * (double)value[i];
+        }
+        ck_assert_msg(count == (n == 0 ? 0 : 3), "%s: %.100s", what, at);
+        if (n == 0) return;
+        ck_assert_msg(told[0] == printed(low) && told[1] == printed(high), "%s: %.100s", what, at);
+        ck_assert_double_eq_tol(told[2] * told[2], squares, 1e-3 * squares + 1e-30);
+        return;
+    }
+    ck_assert_msg(count == n, "%s: %d numbers, expected %d: %.100s", what, count, (int)n, at);
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_msg(told[i] == printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, told[i],
+                      (double)value[i]);
+}
+
+/* The text after the last "prefix + name + = " in the story; NULL: none. */
+static const char *last_after(const char *story, const char *prefix, const char *name)
+{
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%s%s = ", prefix, name);
+    const char *found = NULL;
+    for (const char *at = story; (at = strstr(at, wanted)) != NULL; at++) found = at + strlen(wanted);
+    return found;
+}
+
+/* The value after the last "=" of this line. */
+static const char *after_last_sign(const char *line)
+{
+    const char *last = line;
+    for (const char *c = line; *c && *c != '\n'; c++)
+        if (*c == '=') last = c + 1;
+    return last;
+}
+
+static void check_node(const char *story, const Op *op, Tensor *t)
+{
+    char what[128], leaf[32];
+    Tensor *grad = t->wants_grad ? tensor_grad(t) : NULL;
+    if (!grad) return;
+    snprintf(what, sizeof what, "%s: gradient of %s", op->name, t->name);
+    snprintf(leaf, sizeof leaf, "%-5s", t->name);
+    const char *own = last_after(story, t->op ? "with    d" : "  d", t->op ? t->name : leaf);
+    ck_assert_msg(own != NULL, "%s is not told:\n%s", what, story);
+    char line[4096];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(own, "\n"), own);
+    char *end = strchr(line, line[0] == '<' ? '>' : 'n');           /* other values that the rule reads: ", n3 = ..." */
+    if (end) *end = '\0';
+    check_values(what, line, t->numel, reals(grad));
+    const char *gives = last_after(story, "gives   d", t->name), *adds = last_after(story, "adds    d", t->name);
+    const char *last = !gives || (adds && adds > gives) ? adds : gives;
+    if (last) check_values(what, after_last_sign(last), t->numel, reals(grad));
+}
+
+static int check_story(const Op *op, int number, bool alias)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *in[MAX_INPUTS] = { NULL };
+    Sample sample = { .number = number, .in = in, .alias = alias };
+    Tensor *y = op->sample(&sample);
+    if (!y) {
+        ag_end(s);
+        return 0;
+    }
+    Tensor *loss = ag_sum(ag_mul(y, tensor_normal(tensor_shape(y), 0, 1)));
+    uint32_t n;
+    Tensor **node = nodes_behind(AG_HERE, "test", loss, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%u", (unsigned)i);
+        tensor_name(node[i], name);
+        if (node[i]->op) ag_retain(node[i]);
+    }
+    char *story = explained(loss);
+    ck_assert_ptr_nonnull(strstr(story, op->name));
+    ag_backward_keep(loss);
+    for (uint32_t i = 0; i < n; i++) check_node(story, op, node[i]);
+    free(story);
+    for (int i = 0; i < MAX_INPUTS; i++) tensor_free(in[i]);
+    ag_end(s);
+    return 1;
+}
+
+START_TEST(the_numbers_are_the_engines)
+{
+    const Op *op = &op_table[_i];
+    ag_seed(7);
+    int cases = 0;
+    while (check_story(op, cases, false) && check_story(op, cases, true)) cases++;
+    ck_assert_int_ge(cases, 8);
+}
+END_TEST
+
+/* ---- the story itself -------------------------------------------------------------------------------------------- */
+
+START_TEST(a_value_used_twice)
+{
+    char expected[2048];
+    Scope s = ag_begin(AG_RECORD);
+    int line = __LINE__ + 1;
+    Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_tanh(b), "h");
+    Tensor *c = tensor_name(ag_mul(h, b), "c");
+    snprintf(expected, sizeof expected,
+             "Forward, in this order:\n"
+             "  a      = 1    wants a gradient\n"
+             "  b      = add(a, a) = 2    a + a\n"
+             "  h      = tanh(b) = 0.96403    tanh b\n"
+             "  c      = mul(h, b) = 1.9281    h b, elementwise\n"
+             "\n"
+             "Backward, in the reverse order. dx stands for the derivative of c by x; dc = 1.\n"
+             "   1.  c = mul(h, b)    at tests/test_explain.c:%d\n"
+             "       rule    dh = dc b, db = dc h\n"
+             "       with    dc = 1, h = 0.96403, b = 2\n"
+             "       gives   dh = 2\n"
+             "       gives   db = 0.96403\n"
+             "   2.  h = tanh(b)    at tests/test_explain.c:%d\n"
+             "       rule    db = dh (1 - h^2)\n"
+             "       with    dh = 2, h = 0.96403\n"
+             "       adds    db = 0.96403 + 0.1413 = 1.1053\n"
+             "   3.  b = add(a, a)    at tests/test_explain.c:%d\n"
+             "       rule    da = db, da = db\n"
+             "       with    db = 1.1053 (complete: the sum over its 2 uses)\n"
+             "       gives   da = 1.1053 + 1.1053 = 2.2107\n"
+             "\n"
+             "Gradients of the leaves:\n"
+             "  da     = 2.2107\n", line + 1, line, line);
+    char *text = explained(c);
+    ck_assert_str_eq(text, expected);
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(names_shapes_and_numbers)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_requires_grad(tensor_name(tensor_ones(SHAPE(4, 5)), "layer.0.weight"), true);
+    Tensor *x = tensor_name(tensor_requires_grad(tensor_arange(0, 6, 1), true), "x");
+    Tensor *other = tensor_name(tensor_ones(SHAPE(6)), "x");
+    Tensor *ids = tensor_ints(SHAPE(2), ((int32_t[]){ 3, 0 }));
+    Tensor *table = tensor_name(tensor_requires_grad(tensor_ones(SHAPE(4, 2)), true), "E");
+    Tensor *rows = ag_sum(ag_embedding(table, ids)), *total = ag_clamp(ag_sum(w), -1.5, 30);
+    Tensor *y = ag_power(ag_add(rows, total), 3);
+    y = ag_mul(y, ag_mean(ag_reshape(ag_mul(x, other), SHAPE(1, 3, 2))));
+    char *text = explained(y);
+    const char *parts[] = {
+        "  E      = [[1, 1], [1, 1], [1, 1], [1, 1]]    wants a gradient\n",
+        "  t1     = [3, 0]    a constant\n",
+        " = embedding(E, t1) = [[1, 1], [1, 1]]    rows of E\n",
+        "= <(4, 5) from 1 to 1, norm 4.4721>    wants a gradient, \"layer.0.weight\"\n",
+        "= [[[0, 1], [2, 3], [4, 5]]]",
+        " held within -1.5..30\n",
+        "    t7^3\n", "dt7 = dt8 3 t7^(3 - 1)\n",
+        "dE[id] += ",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        ck_assert_msg(strstr(text, parts[i]) != NULL, "\"%s\" is missing in\n%s", parts[i], text);
+    ck_assert_ptr_null(strstr(text, "= mul(x, x)"));                /* two of one name are told apart */
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(it_changes_nothing)
+{
+    ag_seed(2);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_requires_grad(tensor_normal(SHAPE(7, 5), 0, 1), true), *x = tensor_normal(SHAPE(9, 5), 0, 1);
+    Tensor *h = ag_dropout(ag_gelu(ag_linear(x, w, NULL)), 0.3), *loss = ag_mean(ag_mul(h, ag_tanh(h)));
+    AgRandom random = ag_random_state();
+    size_t in_use = ag_memory().in_use;
+    free(explained(loss));
+    ck_assert_uint_eq(ag_memory().in_use, in_use);
+    ck_assert_uint_eq(ag_random_state().counter, random.counter);
+    ck_assert_ptr_null(tensor_grad_data(w));
+    ag_backward_keep(loss);
+    real before[35];
+    memcpy(before, tensor_grad_data(w), sizeof before);
+    char *first = explained(loss), *second = explained(loss);
+    ck_assert_str_eq(first, second);
+    free(first);
+    free(second);
+    ck_assert_mem_eq(before, tensor_grad_data(w), sizeof before);
+    tensor_zero_grad(w);
+    ag_backward(loss);
+    ck_assert_mem_eq(before, tensor_grad_data(w), sizeof before);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_loss_that_is_a_leaf_and_values_given_back)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *a = scalar("a", 2);
+    char *text = explained(a);
+    ck_assert_ptr_nonnull(strstr(text, "da = 1.\n"));
+    ck_assert_ptr_nonnull(strstr(text, "  da     = 1\n"));
+    free(text);
+    Tensor *b = tensor_name(ag_neg(a), "b"), *first = ag_neg(b), *second = ag_scale(b, 3, 0);
+    ag_backward(first);                                         /* b's value goes, b's way back stays for `second` */
+    text = explained(second);
+    ck_assert_ptr_nonnull(strstr(text, "  b      = neg(a) = (given back)"));
+    ck_assert_ptr_nonnull(strstr(text, "  da     = -3\n"));
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(misuse_is_named)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *a = scalar("a", 2), *two = tensor_requires_grad(tensor_ones(SHAPE(2)), true), *none = NULL;
+    EXPECT_MISUSE("ag_explain: the loss is NULL", ag_explain(stderr, none));
+    EXPECT_MISUSE("ag_explain: the file is NULL", ag_explain(NULL, a));
+    EXPECT_MISUSE("ag_explain: the loss has shape (2,), expected one item", ag_explain(stderr, ag_neg(two)));
+    EXPECT_MISUSE("ag_explain: nothing behind the loss wants a gradient", ag_explain(stderr, tensor_ones(SCALAR)));
+    Tensor *loss = ag_neg(a);
+    ag_backward(loss);
+    EXPECT_MISUSE("ag_explain: an earlier backward has passed neg (made at tests/", ag_explain(stderr, loss));
+    EXPECT_MISUSE("ag_graph_frame: the file is NULL", ag_graph_frame(NULL, ag_neg(a), 0));
+    EXPECT_MISUSE("ag_graph_frame: there is no frame 4; this graph has 4", ag_graph_frame(stderr, ag_neg(a), 4));
+    EXPECT_MISUSE("ag_graph_frame: there is no frame -1", ag_graph_frame(stderr, ag_neg(a), -1));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
+
+static char *framed(Tensor *loss, int frame)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    ag_graph_frame(f, loss, frame);
+    fclose(f);
+    return text;
+}
+
+/* Frame number `frame` has these parts. */
+static void check_frame(Tensor *loss, int frame, int n, const char *const *part)
+{
+    char *text = framed(loss, frame);
+    for (int i = 0; i < n; i++)
+        ck_assert_msg(strstr(text, part[i]) != NULL, "frame %d lacks %s:\n%s", frame, part[i], text);
+    free(text);
+}
+#define FRAME(loss, frame, ...) \
+    check_frame(loss, frame, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *), (const char *[]){ __VA_ARGS__ })
+
+START_TEST(values_appear_and_then_gradients)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_scale(b, 3, 0), "h");
+    Tensor *c = tensor_name(ag_mul(h, b), "c");
+    ck_assert_int_eq(ag_graph_frames(c), 8);
+    FRAME(c, 0, "label=\"forward 0 of 3\"", "n0 [label=\"a\\n1\\n\"", "n1 [label=\"b = add(a, a)\\n\\n\"",
+          "style=dashed");
+    FRAME(c, 1, "label=\"forward 1 of 3: b = a + a\"", "n1 [label=\"b = add(a, a)\\n2\\n\"",
+          "n2 [label=\"h = scale(b)\\n\\n\"",
+          "n0 -> n1 [color=");
+    FRAME(c, 3, "forward 3 of 3: c = h b, elementwise\"", "n3 [label=\"c = mul(h, b)\\n12\\n\"");
+    FRAME(c, 4, "backward 0 of 3\"", "n3 [label=\"c = mul(h, b)\\n12\\ndc = 1\"", "n2 [label=\"h = scale(b)\\n6\\n\"");
+    FRAME(c, 5, "backward 1 of 3: dh = dc b, db = dc h\"", "\\ndh = 2\"", "\\ndb = 6 so far\"",
+          "n1 -> n3 [color=\"#d55e00\", fontcolor=\"#d55e00\", penwidth=2, dir=back, xlabel=\"  6\"]");
+    FRAME(c, 6, "backward 2 of 3: db = 3 dh\"", "\\ndb = 12\"", "n0 [label=\"a\\n1\\n\"", "n1 -> n2 [color=");
+    FRAME(c, 7, "backward 3 of 3: da = db, da = db\"", "n0 [label=\"a\\n1\\nda = 24\"");
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(graphviz_can_read_every_frame)
+{
+    if (system("dot -V >/dev/null 2>&1") != 0) return;              /* not installed */
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_name(tensor_requires_grad(tensor_ones(SHAPE(3, 4)), true), "a \"name\"\nof two lines \\");
+    Tensor *y = ag_cross_entropy(ag_linear(x, x, NULL), tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0);
+    for (int i = 0; i < ag_graph_frames(y); i++) {
+        FILE *f = popen("dot -Tsvg >/dev/null", "w");
+        ck_assert_ptr_nonnull(f);
+        ag_graph_frame(f, y, i);
+        ck_assert_int_eq(pclose(f), 0);
+    }
+    ag_end(s);
+}
+END_TEST
+
+Suite *explain_suite(void)
+{
+    Suite *suite = suite_create("explain");
+    TCase *every = tcase_create("every operation");
+    tcase_add_loop_test(every, the_numbers_are_the_engines, 0, ag_op_count());
+    suite_add_tcase(suite, every);
+    TCase *story = tcase_create("the story");
+    tcase_add_test(story, a_value_used_twice);
+    tcase_add_test(story, names_shapes_and_numbers);
+    tcase_add_test(story, it_changes_nothing);
+    tcase_add_test(story, a_loss_that_is_a_leaf_and_values_given_back);
+    tcase_add_test(story, misuse_is_named);
+    suite_add_tcase(suite, story);
+    TCase *frames = tcase_create("frames");
+    tcase_add_test(frames, values_appear_and_then_gradients);
+    tcase_add_test(frames, graphviz_can_read_every_frame);
+    suite_add_tcase(suite, frames);
+    return suite;
+}
