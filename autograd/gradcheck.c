@@ -115,9 +115,10 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
 
 /* Which inputs a case asks for is found by running it once; the runs that follow are handed the same ones (or, with
  * `alias`, the first one for every later one of its shape, so that it is used twice). */
-static Tensor *input(Sample *s, int i, Shape shape, bool *fresh)
+static Tensor *input(Sample *s, int i, Shape shape, SampleRange range, bool *fresh)
 {
     *fresh = false;
+    if (s->give) return s->give(s, i, shape, range);
     if (i >= MAX_INPUTS) ag_misuse(AG_HERE, "sample", "input %d; a sample has at most %d", i, MAX_INPUTS);
     if (s->alias && i > 0 && s->in[0] && shape_equal(s->in[0]->shape, shape)) return s->in[0];
     if (!s->in[i]) {
@@ -130,7 +131,7 @@ static Tensor *input(Sample *s, int i, Shape shape, bool *fresh)
 Tensor *sample_in(Sample *s, int i, Shape shape)
 {
     bool fresh;
-    Tensor *x = input(s, i, shape, &fresh);
+    Tensor *x = input(s, i, shape, (SampleRange){ false, -INFINITY, INFINITY }, &fresh);
     if (fresh) ag_fill_normal(x, 0, 1);
     return x;
 }
@@ -138,19 +139,23 @@ Tensor *sample_in(Sample *s, int i, Shape shape)
 Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high)
 {
     bool fresh;
-    Tensor *x = input(s, i, shape, &fresh);
+    Tensor *x = input(s, i, shape, (SampleRange){ false, low, high }, &fresh);
     if (fresh) ag_fill_uniform(x, low, high);
     return x;
+}
+
+/* 0.15 0.35 ..., in scattered order, with signs. */
+double sample_apart_value(int i, int64_t j, int64_t n)
+{
+    int64_t place = n % 7 ? j * 7 % n : j;
+    return (0.15 + 0.05 * i + 0.2 * (double)place) * (j % 2 ? -1 : 1);
 }
 
 Tensor *sample_apart(Sample *s, int i, Shape shape)
 {
     bool fresh;
-    Tensor *x = input(s, i, shape, &fresh);
-    for (int64_t j = 0; fresh && j < x->numel; j++) {           /* 0.15 0.35 ..., in scattered order, with signs */
-        int64_t place = x->numel % 7 ? j * 7 % x->numel : j;
-        reals(x)[j] = (real)((0.15 + 0.05 * i + 0.2 * (double)place) * (j % 2 ? -1 : 1));
-    }
+    Tensor *x = input(s, i, shape, (SampleRange){ true, -INFINITY, INFINITY }, &fresh);
+    for (int64_t j = 0; fresh && j < x->numel; j++) reals(x)[j] = (real)sample_apart_value(i, j, x->numel);
     return x;
 }
 

@@ -1,10 +1,10 @@
 /* guard.c: buffers between sentinels, for programs that write where they should not.
  *
  * While ag_guard is on, every buffer is a piece of memory of its own, with bytes of a known value before and behind it.
- * After each operation and each backward rule all of them are looked at, so that an overrun is found beside the call that
- * did it. A buffer that was given back is full of NaN and waits for the end of the scope before the system gets it: who
- * reads it then computes NaN, who writes to it is found. Of ended scopes the memory that held their tensors is kept for
- * a while, so that a tensor that is used too late still says which one it was. */
+ * After each operation and each backward rule all of them are looked at, so that an overrun is found beside the call
+ * that did it. A buffer that was given back is full of NaN and waits for the end of the scope before the system gets
+ * it: who reads it then computes NaN, who writes to it is found. Of ended scopes the memory that held their tensors is
+ * kept for a while, so that a tensor that is used too late still says which one it was. */
 #include <pthread.h>
 #include <string.h>
 
@@ -96,9 +96,10 @@ static bool damaged(Guarded *g, bool given_back, Damage *d)
     size_t under = n_before();
     while (under > 0 && before(b)[under - 1] == SENTINEL) under--;
     size_t late = given_back ? first_other(buffer_data(b), g->bytes, POISON) : g->bytes;
-    if (over < n_behind(b)) snprintf(d->text, sizeof d->text, "byte %zu behind its %zu bytes was written", over, g->bytes);
-    else if (under > 0) snprintf(d->text, sizeof d->text, "byte %zu before its first was written", n_before() - under + 1);
-    else if (late < g->bytes) snprintf(d->text, sizeof d->text, "byte %zu was written after it was given back", late);
+    size_t size = sizeof d->text;
+    if (over < n_behind(b)) snprintf(d->text, size, "byte %zu behind its %zu bytes was written", over, g->bytes);
+    else if (under > 0) snprintf(d->text, size, "byte %zu before its first was written", n_before() - under + 1);
+    else if (late < g->bytes) snprintf(d->text, size, "byte %zu was written after it was given back", late);
     else return false;
     d->about = *g;
     set_sentinels(b);

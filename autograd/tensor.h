@@ -233,12 +233,19 @@ void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
 
 /* A sample function makes the operation's calls one by one: switch on s->number, take inputs with the functions below
  * (i counts the real inputs from 0), return NULL when there are no more. The same number must make the same call. */
-struct Sample { int number; Tensor **in; bool alias; };
+typedef struct { bool apart; double low, high; } SampleRange;
+struct Sample {
+    int number;
+    Tensor **in;
+    bool alias;
+    Tensor *(*give)(Sample *s, int i, Shape shape, SampleRange range);          /* inputs come from here, unless NULL */
+};
 /* Checks all its cases, as ag_check_op does. */
 int op_check(const Op *op, FILE *report);
 Tensor *sample_in(Sample *s, int i, Shape shape);                               /* standard normal */
 Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high);   /* uniform */
 Tensor *sample_apart(Sample *s, int i, Shape shape);                            /* values 0.05 apart or more, from each other, from 0 and from other inputs */
+double sample_apart_value(int i, int64_t j, int64_t n);                          /* entry j of n of such an input */
 Tensor *sample_ids(Shape shape, int32_t below);                                 /* AG_INT, the same each time */
 Tensor *sample_mask(Shape shape);                                               /* AG_BOOL, the same each time */
 

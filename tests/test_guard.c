@@ -40,7 +40,8 @@ START_TEST(an_overrun_is_found_by_the_next_operation)
     write_at(y, 5);
     EXPECT_MISUSE("neg: the memory of tanh (made at tests/test_guard.c:", ag_neg(x));
     char expected[80];
-    snprintf(expected, sizeof expected, "): byte 0 behind its %zu bytes was written since the last check (at ", 5 * sizeof(real));
+    snprintf(expected, sizeof expected, "): byte 0 behind its %zu bytes was written since the last check (at ",
+             5 * sizeof(real));
     ck_assert_msg(strstr(misuse_message, expected) != NULL, "%s", misuse_message);
     ag_neg(x);                                                  /* it is told once */
     ag_end(s);

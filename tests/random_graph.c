@@ -1,0 +1,377 @@
+#include "random_graph.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- random choices: a function of the graph's number ------------------------------------------------------------ */
+
+enum { MAX_LEAVES = 4, MAX_NODES = 16, MAX_CASES = 16, LARGEST = 400 };
+
+typedef struct {
+    uint64_t seed, drawn;
+    ExtraOp *extra;
+    int n;                                  /* values so far; the first n_leaves are leaves */
+    int n_leaves;
+    Tensor *value[MAX_LEAVES + MAX_NODES];
+    bool retain;                            /* also watch gradients inside the graph */
+    Tensor *loss[2];
+} Graph;
+
+static uint32_t draw(Graph *g)
+{
+    uint32_t word[4];
+    k_philox(g->seed, g->drawn++, word);
+    return word[0];
+}
+
+static int below(Graph *g, int n)
+{
+    return (int)(draw(g) % (uint32_t)n);
+}
+
+static double uniform(Graph *g, double low, double high)
+{
+    return low + (high - low) * (draw(g) * 0x1p-32);
+}
+
+static Tensor *constant(Graph *g, Shape shape, double low, double high)
+{
+    Tensor *t = tensor_zeros(shape);
+    for (int64_t i = 0; i < t->numel; i++) reals(t)[i] = (real)uniform(g, low, high);
+    return t;
+}
+
+static Shape random_shape(Graph *g, int ndim, int largest)
+{
+    Shape shape = { ndim, { 0 } };
+    for (int i = 0; i < ndim; i++) shape.dim[i] = below(g, 12) == 0 ? 1 : 1 + below(g, largest);
+    if (ndim > 0 && below(g, 60) == 0) shape.dim[below(g, ndim)] = 0;
+    return shape;
+}
+
+/* ---- values that fit --------------------------------------------------------------------------------------------- */
+
+static Tensor *any(Graph *g)
+{
+    return g->value[below(g, g->n)];
+}
+
+/* A value as it is needed elsewhere: cut, repeated or summed to another shape. */
+static Tensor *fitted(Graph *g, Tensor *x, Shape shape)
+{
+    int64_t n = shape_numel(shape);
+    if (shape_equal(x->shape, shape)) return x;
+    if (n == x->numel) return ag_reshape(x, shape);
+    if (x->numel == 0 || n == 0) return ag_reshape(ag_add(ag_sum(x), tensor_zeros(SHAPE(n))), shape);
+    Tensor *flat = ag_reshape(x, SHAPE(-1));
+    if (x->numel > n && x->numel % n == 0 && below(g, 2) == 0)
+        return ag_reshape(ag_mean_dims(ag_reshape(flat, SHAPE(x->numel / n, n)), DIMS(0), false), shape);
+    while (flat->numel < n) flat = ag_concat(((Tensor *[]){ flat, flat }), 2, 0);
+    int64_t start = below(g, (int)(flat->numel - n + 1));
+    return ag_reshape(ag_slice(flat, 0, start, start + n), shape);
+}
+
+/* What an operation's sample asks for: random numbers of the range that it names, moved a little by some value. */
+typedef struct { Sample sample; Graph *graph; } Asking;
+
+static Tensor *give(Sample *s, int i, Shape shape, SampleRange range)
+{
+    Graph *g = ((Asking *)s)->graph;
+    Tensor *x = ag_tanh(fitted(g, any(g), shape));
+    bool bounded = range.low > -INFINITY;
+    double middle = bounded ? (range.low + range.high) / 2 : 0, reach = bounded ? (range.high - range.low) / 2 : 1.5;
+    Tensor *around = constant(g, shape, middle - 0.6 * reach, middle + 0.6 * reach);
+    for (int64_t j = 0; range.apart && j < around->numel; j++)
+        reals(around)[j] = (real)sample_apart_value(i, j, around->numel);
+    return ag_add(around, ag_scale(x, range.apart ? 0.01 : 0.4 * reach, 0));
+}
+
+/* Which calls an operation's sample has; those whose result is no number (a mean of nothing) are left out. */
+static const int *cases_of(int op, int *n)
+{
+    static int usable[OP_COUNT][MAX_CASES], count[OP_COUNT];
+    static bool known[OP_COUNT];
+    for (int i = 0; !known[op] && i < MAX_CASES; i++) {
+        Scope s = ag_begin(AG_NO_GRAD);
+        Graph g = { .seed = 1, .n = 1, .value = { tensor_ones(SHAPE(3)) } };
+        Asking asking = { { .number = i, .give = give }, &g };
+        const Tensor *y = op_table[op].sample(&asking.sample);
+        bool good = y && k_all_finite(y->numel, reals(y));
+        known[op] = !y;
+        ag_end(s);
+        if (good) usable[op][count[op]++] = i;
+    }
+    known[op] = true;
+    *n = count[op];
+    return usable[op];
+}
+
+static int64_t taken_part[OP_COUNT];
+
+static Tensor *sampled(Graph *g)
+{
+    int op = below(g, OP_COUNT), n;
+    const int *usable = cases_of(op, &n);
+    Asking asking = { { .number = usable[below(g, n)], .give = give }, g };
+    taken_part[op]++;
+    return op_table[op].sample(&asking.sample);
+}
+
+/* ---- operations on shapes that the samples do not have ----------------------------------------------------------- */
+
+/* The shape with some leading dimensions gone and some sizes 1. */
+static Shape narrower(Graph *g, Shape shape)
+{
+    int gone = below(g, shape.ndim + 1);
+    Shape out = { shape.ndim - gone, { 0 } };
+    for (int i = 0; i < out.ndim; i++) {
+        int64_t size = shape.dim[i + gone];
+        out.dim[i] = below(g, 3) == 0 && size != 0 ? 1 : size;
+    }
+    return out;
+}
+
+static Tensor *broadcast_pair(Graph *g)
+{
+    Tensor *a = any(g), *b = below(g, 3) == 0 ? a : fitted(g, any(g), narrower(g, a->shape));
+    if (below(g, 2) == 0) {
+        Tensor *swap = a;
+        a = b;
+        b = swap;
+    }
+    switch (below(g, 3)) {
+    case 0: return ag_add(a, b);
+    case 1: return ag_sub(a, b);
+    default: return ag_mul(ag_tanh(a), b);
+    }
+}
+
+static Tensor *product(Graph *g)
+{
+    int64_t n = 1 + below(g, 4), k = 1 + below(g, 4), m = 1 + below(g, 4), batch = 1 + below(g, 3);
+    Tensor *b = ag_tanh(fitted(g, any(g), SHAPE(k, m)));
+    return ag_matmul(fitted(g, any(g), below(g, 2) ? SHAPE(n, k) : SHAPE(batch, n, k)), b);
+}
+
+static Tensor *moved(Graph *g)
+{
+    Tensor *x = any(g);
+    int ndim = x->shape.ndim, d = ndim ? below(g, ndim) : 0;
+    if (ndim == 0) return ag_expand(x, random_shape(g, 1 + below(g, 3), 4));
+    int64_t size = x->shape.dim[d], start = below(g, (int)size + 1);
+    switch (below(g, 4)) {
+    case 0: return ag_slice(x, d, start, start + below(g, (int)(size - start) + 1));
+    case 1: return ag_transpose(x, d, below(g, ndim));
+    case 2: return ag_concat(((Tensor *[]){ x, ag_neg(x), x }), 1 + below(g, 3), d);
+    default: return ag_reshape(x, SHAPE(x->numel));
+    }
+}
+
+static Tensor *reduced(Graph *g)
+{
+    Tensor *x = any(g);
+    if (x->shape.ndim == 0 || x->numel == 0) return ag_sum(x);
+    int d = below(g, x->shape.ndim);
+    switch (below(g, 3)) {
+    case 0: return ag_mean_dims(x, DIMS(d), below(g, 2));
+    case 1: return ag_softmax(x, d);
+    default: return ag_sum_dims(x, DIMS(d), below(g, 2));
+    }
+}
+
+/* A sum of two functions of one value, as a residual block has it: both get the sum's gradient. */
+static Tensor *two_paths(Graph *g)
+{
+    Tensor *x = any(g), *left = ag_sigmoid(x), *right = g->extra ? g->extra(x) : ag_gelu(x);
+    return ag_add(left, below(g, 2) ? ag_tanh(right) : right);
+}
+
+static Tensor *node(Graph *g)
+{
+    switch (below(g, 9)) {
+    case 0: return broadcast_pair(g);
+    case 1: return product(g);
+    case 2: return moved(g);
+    case 3: return reduced(g);
+    case 4: return two_paths(g);
+    default: return sampled(g);
+    }
+}
+
+/* ---- a graph ----------------------------------------------------------------------------------------------------- */
+
+/* Random weights on one to three values; each counts. */
+static Tensor *make_loss(Graph *g)
+{
+    Tensor *loss = NULL;
+    for (int parts = 1 + below(g, 3); parts > 0; parts--) {
+        Tensor *x = any(g), *part = ag_sum(ag_mul(x, constant(g, x->shape, -1, 1)));
+        loss = loss ? ag_add(loss, part) : part;
+    }
+    return loss;
+}
+
+/* The same choices each time; `leaf` holds the leaves' values. */
+static void build(Graph *g, double (*leaf)[LARGEST])
+{
+    g->drawn = 1000;
+    g->n = g->n_leaves = 1 + below(g, MAX_LEAVES);
+    for (int i = 0; i < g->n; i++) {
+        Shape shape = random_shape(g, below(g, 4), 4);
+        g->value[i] = tensor_requires_grad(tensor_zeros(shape), true);
+        for (int64_t j = 0; j < g->value[i]->numel; j++) reals(g->value[i])[j] = (real)leaf[i][j];
+    }
+    for (int left = 2 + below(g, MAX_NODES - 1); left > 0; left--) {
+        Tensor *y = node(g);
+        if (y->numel > LARGEST) y = ag_mean_dims(y, DIMS(0), false);
+        if (below(g, 4) == 0) y = ag_tanh(y);
+        g->value[g->n++] = y;
+    }
+    for (int i = 0; i < 2; i++) g->loss[i] = make_loss(g);
+}
+
+/* Both losses of a graph with these leaves. */
+static void losses_of(Graph *g, double (*leaf)[LARGEST], double loss[2])
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    build(g, leaf);
+    for (int i = 0; i < 2; i++) loss[i] = tensor_item(g->loss[i]);
+    ag_end(s);
+}
+
+typedef struct { double loss[2]; bool has[MAX_LEAVES + MAX_NODES]; real grad[MAX_LEAVES + MAX_NODES][LARGEST]; } Result;
+typedef enum { AS_EVER, WATCHED, NOTHING_USED_TWICE } How;
+
+/* Gradients of the sum of both losses, in one of the ways in which programs get them. */
+static void go_back(Graph *g, How how)
+{
+    int way = below(g, 4), first = below(g, 2);
+    bool keep = how == NOTHING_USED_TWICE;
+    if (way == 0) {
+        Tensor *both = ag_add(g->loss[0], g->loss[1]);
+        if (both->wants_grad && keep) ag_backward_keep(both);
+        else if (both->wants_grad) ag_backward(both);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        Tensor *loss = g->loss[i ^ first];
+        if (!loss->wants_grad) continue;
+        if (keep || (i == 0 && way == 1)) ag_backward_keep(loss);
+        else ag_backward(loss);
+    }
+}
+
+static void gradients(Graph *g, double (*leaf)[LARGEST], How how, Result *r)
+{
+    ag_guard(how != AS_EVER);
+    memset(r, 0, sizeof *r);
+    Scope s = ag_begin(AG_RECORD);
+    build(g, leaf);
+    for (int i = g->n_leaves; g->retain && i < g->n; i++)
+        if (below(g, 3) == 0) ag_retain(g->value[i]);
+    for (int i = 0; i < 2; i++) r->loss[i] = tensor_item(g->loss[i]);
+    go_back(g, how);
+    for (int i = 0; i < g->n; i++) {
+        Tensor *t = g->value[i];
+        const real *grad = t->op && !t->retained ? NULL : tensor_grad_data(t);
+        r->has[i] = grad != NULL;
+        if (grad) memcpy(r->grad[i], grad, (size_t)t->numel * sizeof *grad);
+    }
+    ag_end(s);
+    ag_guard(false);
+}
+
+/* ---- what must be true ------------------------------------------------------------------------------------------- */
+
+static void tell_graph(Graph *g, double (*leaf)[LARGEST], FILE *report)
+{
+    char text[AG_SHAPE_TEXT];
+    Scope s = ag_begin(AG_NO_GRAD);
+    build(g, leaf);
+    for (int i = 0; i < g->n; i++)
+        fprintf(report, "  value %d: %s %s\n", i, i < g->n_leaves ? "leaf" : g->value[i]->made_by,
+                shape_text(g->value[i]->shape, text));
+    ag_end(s);
+}
+
+/* The first value whose gradient differs; -1: none. */
+static int first_difference(const Graph *g, const Result *a, const Result *b)
+{
+    for (int i = 0; i < g->n; i++)
+        if (a->has[i] != b->has[i] || memcmp(a->grad[i], b->grad[i], sizeof a->grad[i]) != 0) return i;
+    return -1;
+}
+
+#ifdef KAERU_DOUBLE
+/* Leaf i's gradient along a random direction, by the rule and by small steps. A step may lie across a place where the
+ * function bends sharply; then a smaller one does not. */
+static bool slope_agrees(Graph *g, double (*leaf)[LARGEST], int i, const Result *r, FILE *report)
+{
+    double direction[LARGEST], before[LARGEST], slope = 0, numerical = 0;
+    int64_t n = g->value[i]->numel;
+    g->drawn = 1000000 + (uint64_t)i * LARGEST;
+    for (int64_t j = 0; j < n; j++) {
+        direction[j] = uniform(g, -1, 1);
+        slope += direction[j] * (double)r->grad[i][j];
+    }
+    memcpy(before, leaf[i], sizeof before);
+    for (double step = 1e-5; step > 1e-8; step /= 10) {
+        double up[2], down[2];
+        for (int64_t j = 0; j < n; j++) leaf[i][j] = before[j] + step * direction[j];
+        losses_of(g, leaf, up);
+        for (int64_t j = 0; j < n; j++) leaf[i][j] = before[j] - step * direction[j];
+        losses_of(g, leaf, down);
+        memcpy(leaf[i], before, sizeof before);
+        numerical = (up[0] - down[0] + (up[1] - down[1])) / (2 * step);
+        double noise = 1e-15 * (fabs(r->loss[0]) + fabs(r->loss[1]) + 100) / step;
+        if (fabs(slope - numerical) <= 1e-7 + noise + 1e-5 * fabs(numerical)) return true;
+    }
+    if (report) fprintf(report, "leaf %d: gradient %.9g along a direction, numerical %.9g\n", i, slope, numerical);
+    return false;
+}
+#endif
+
+static bool agrees(Graph *g, double (*leaf)[LARGEST], FILE *report)
+{
+    static _Thread_local Result plain, watched, twice;
+    double loss[2];
+    gradients(g, leaf, AS_EVER, &plain);
+    gradients(g, leaf, WATCHED, &watched);
+    gradients(g, leaf, NOTHING_USED_TWICE, &twice);
+    losses_of(g, leaf, loss);
+    if (memcmp(loss, plain.loss, sizeof loss) != 0) {
+        if (report) fprintf(report, "losses %.17g %.17g, without recording %.17g %.17g\n", plain.loss[0], plain.loss[1],
+                            loss[0], loss[1]);
+        return false;
+    }
+    int i = first_difference(g, &plain, &twice), k = first_difference(g, &plain, &watched);
+    if (i >= 0 || k >= 0) {
+        if (report) fprintf(report, "the gradient of value %d depends on memory being used again\n", i >= 0 ? i : k);
+        return false;
+    }
+#ifdef KAERU_DOUBLE
+    for (i = 0; i < g->n_leaves; i++)
+        if (!slope_agrees(g, leaf, i, &plain, report)) return false;
+#endif
+    return true;
+}
+
+bool random_graph_holds(uint64_t seed, ExtraOp *extra, FILE *report)
+{
+    static _Thread_local double leaf[MAX_LEAVES][LARGEST];
+    Graph g = { .seed = seed, .extra = extra };
+    g.retain = below(&g, 2);
+    for (int i = 0; i < MAX_LEAVES; i++)
+        for (int j = 0; j < 64; j++) leaf[i][j] = uniform(&g, -1.5, 1.5);
+    bool good = agrees(&g, leaf, report);
+    if (!good && report) {
+        fprintf(report, "graph %llu:\n", (unsigned long long)seed);
+        tell_graph(&g, leaf, report);
+    }
+    return good;
+}
+
+int64_t random_graph_count(int op)
+{
+    return taken_part[op];
+}
