@@ -83,13 +83,13 @@ static void writes_too_far(Tensor *y)
     if (g.data) g.data[y->numel] = 0;
 }
 
-#define PLANTED(rule, needs)                                                    \
-    static const Op rule##_op = { #rule, rule, NULL, needs, "x^2", "" };        \
-    static Tensor *with_##rule(Tensor *x)                                       \
-    {                                                                           \
-        Tensor *y = square(x, &rule##_op);                                      \
-        if (y->op) *(real **)op_args(y, sizeof(real *)) = reals(x);             \
-        return y;                                                               \
+#define PLANTED(rule, needs)                                                                \
+    static const Op rule##_op = { .name = #rule, .backward = rule, .needs = needs };        \
+    static Tensor *with_##rule(Tensor *x)                                                   \
+    {                                                                                       \
+        Tensor *y = square(x, &rule##_op);                                                  \
+        if (y->op) *(real **)op_args(y, sizeof(real *)) = reals(x);                         \
+        return y;                                                                           \
     }
 PLANTED(right, NEEDS_X0)
 PLANTED(wrong_factor, NEEDS_X0)
