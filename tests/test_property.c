@@ -83,8 +83,8 @@ static void writes_too_far(Tensor *y)
     if (g.data) g.data[y->numel] = 0;
 }
 
-#define PLANTED(rule, needs)                                                                \
-    static const Op rule##_op = { .name = #rule, .backward = rule, .needs = needs };        \
+#define PLANTED(rule, declared)                                                             \
+    static const Op rule##_op = { .name = #rule, .backward = rule, .needs = declared };     \
     static Tensor *with_##rule(Tensor *x)                                                   \
     {                                                                                       \
         Tensor *y = square(x, &rule##_op);                                                  \
