@@ -1,9 +1,13 @@
 /* pool.c: the threads behind k_parallel.
  *
- * A job is cut into pieces that the caller and the workers take one by one from a ticket: a single atomic word that holds
- * the job's number, how many pieces it has and which comes next. Whoever takes a piece holds the job open until the piece
- * is done, so what describes the job can lie in plain variables; who finds no piece left touches nothing. A worker that
- * the system does not run just now costs nothing: the others take its pieces.
+ * A job is cut into pieces, and each thread finds its share of them on a desk of its own: the caller the first ones, its
+ * workers the next, the same in every job. So what a thread wrote in one job it reads in the next, out of its own cache;
+ * fetching it from another core's can take several times as long. A thread whose desk is empty takes pieces from the
+ * others' desks, from the far end: a worker that the system does not run just now costs nothing.
+ *
+ * What lies on a desk is a single atomic word: the job's number, the next piece and the end. Whoever takes a piece holds
+ * the job open until the piece is done, so what describes the job can lie in plain variables; who finds no piece left
+ * touches nothing.
  *
  * Waiting is spinning for SPIN_NS, because in a training step the next job is a few microseconds away and waking a
  * thread costs about as much, and then sleeping, because idle threads must not eat a shared machine. */
@@ -28,11 +32,11 @@ enum {
     STACK_BYTES = 1 << 20
 };
 
-/* Ticket: job number, pieces, next piece. */
-enum { NEXT_BITS = 16, PIECES_BITS = 16 };
-#define TICKET(job, pieces) (((uint64_t)(job) << (NEXT_BITS + PIECES_BITS)) | ((uint64_t)(pieces) << NEXT_BITS))
-static int64_t next_of(uint64_t ticket)   { return (int64_t)(ticket & ((1u << NEXT_BITS) - 1)); }
-static int64_t pieces_of(uint64_t ticket) { return (int64_t)(ticket >> NEXT_BITS & ((1u << PIECES_BITS) - 1)); }
+/* What lies on a desk: job number, next piece, end. */
+enum { PIECE_BITS = 16, PIECE_MASK = (1 << PIECE_BITS) - 1 };
+#define SHARE(job, next, end) ((uint64_t)(job) << (2 * PIECE_BITS) | (uint64_t)(next) << PIECE_BITS | (uint64_t)(end))
+static int64_t next_of(uint64_t share) { return (int64_t)(share >> PIECE_BITS & PIECE_MASK); }
+static int64_t end_of(uint64_t share)  { return (int64_t)(share & PIECE_MASK); }
 
 static atomic_int wanted;               /* threads asked for; 0: not yet known */
 static atomic_flag busy = ATOMIC_FLAG_INIT;     /* some thread has the pool; it guards the next four */
@@ -41,12 +45,11 @@ static int workers;                     /* running */
 static int sized_for;                   /* the number of threads that `workers` was chosen for */
 static bool fork_handled;
 
-/* The job. Each on a cache line of its own where several threads write. */
-static _Alignas(64) atomic_uint_fast64_t ticket;
-static _Alignas(64) atomic_int_fast64_t done;           /* finished pieces */
-static _Alignas(64) KBody *job_body;
-static void *job_arg;
-static int64_t job_n;
+/* Desk 0 is the caller's. The job stands on each, so that one cache line travels to a worker, not several. */
+typedef struct { _Alignas(64) atomic_uint_fast64_t share; KBody *body; void *arg; int64_t n, pieces; } Desk;
+static Desk desk[MAX_THREADS];
+static atomic_int desks;                /* in use */
+static _Alignas(64) atomic_int left;    /* pieces that are not done */
 static uint32_t job_number;
 
 /* Sleeping. */
@@ -71,12 +74,12 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Spins until ready() or for SPIN_NS; says whether it is ready. */
-static bool spin_until(bool (*ready)(void))
+/* Spins until ready(at) or for SPIN_NS; says whether it is ready. */
+static bool spin_until(bool (*ready)(const Desk *at), const Desk *at)
 {
     for (int64_t end = 0;;) {
         for (int i = 0; i < 32; i++) {
-            if (ready())
+            if (ready(at))
                 return true;
             relax();
         }
@@ -88,34 +91,68 @@ static bool spin_until(bool (*ready)(void))
     }
 }
 
-/* Takes pieces and works on them until none is left. */
-static void take_pieces(void)
+/* Takes the first piece from a desk, or the last one; -1 if there is none. */
+static int64_t take_piece(Desk *d, bool first)
 {
-    uint64_t t = atomic_load(&ticket);
-    while (next_of(t) < pieces_of(t)) {
-        if (!atomic_compare_exchange_weak(&ticket, &t, t + 1))
-            continue;
-        int64_t pieces = pieces_of(t), size = job_n / pieces, longer = job_n % pieces, i = next_of(t);
-        int64_t begin = i * size + (i < longer ? i : longer);
-        job_body(job_arg, begin, begin + size + (i < longer));
-        if (atomic_fetch_add(&done, 1) + 1 == pieces && atomic_load(&caller_sleeps)) {
-            pthread_mutex_lock(&lock);
-            pthread_cond_signal(&all_done);
-            pthread_mutex_unlock(&lock);
-        }
-        t = atomic_load(&ticket);
+    uint64_t share = atomic_load(&d->share);
+    while (next_of(share) < end_of(share)) {
+        uint64_t rest = first ? share + ((uint64_t)1 << PIECE_BITS) : share - 1;
+        if (atomic_compare_exchange_weak(&d->share, &share, rest))
+            return first ? next_of(share) : end_of(share) - 1;
+    }
+    return -1;
+}
+
+static void work_on(const Desk *d, int64_t i)
+{
+    int64_t size = d->n / d->pieces, longer = d->n % d->pieces, begin = i * size + (i < longer ? i : longer);
+    d->body(d->arg, begin, begin + size + (i < longer));
+}
+
+static void report(int pieces)
+{
+    if (pieces > 0 && atomic_fetch_sub(&left, pieces) == pieces && atomic_load(&caller_sleeps)) {
+        pthread_mutex_lock(&lock);
+        pthread_cond_signal(&all_done);
+        pthread_mutex_unlock(&lock);
     }
 }
 
-static bool work_or_stop(void)
+/* Works on all pieces of its own desk, then on those that others have not come to. */
+static void take_pieces(int own)
 {
-    uint64_t t = atomic_load(&ticket);
-    return next_of(t) < pieces_of(t) || atomic_load(&stop);
+    int count = 0;
+    for (int64_t i; (i = take_piece(&desk[own], true)) >= 0; count++)
+        work_on(&desk[own], i);
+    report(count);
+    for (int k = 0, n = atomic_load(&desks); k < n; k++)
+        for (int64_t i; (i = take_piece(&desk[k], false)) >= 0; report(1))
+            work_on(&desk[k], i);
 }
 
-static bool pieces_done(void)
+static bool has_work(const Desk *d)
 {
-    return atomic_load(&done) == pieces_of(atomic_load_explicit(&ticket, memory_order_relaxed));
+    uint64_t share = atomic_load(&d->share);
+    return next_of(share) < end_of(share);
+}
+
+static bool work_or_stop(const Desk *own)
+{
+    return has_work(own) || atomic_load(&stop);
+}
+
+static bool any_work_or_stop(void)
+{
+    for (int k = 0, n = atomic_load(&desks); k < n; k++)
+        if (has_work(&desk[k]))
+            return true;
+    return atomic_load(&stop);
+}
+
+static bool pieces_done(const Desk *unused)
+{
+    (void)unused;
+    return atomic_load(&left) == 0;
 }
 
 /* Waking a thread costs the waker microseconds, so that the caller wakes one and each that wakes up wakes two more. */
@@ -129,16 +166,16 @@ static void wake(int n)
     pthread_mutex_unlock(&lock);
 }
 
-static void *work(void *unused)
+static void *work(void *arg)
 {
-    (void)unused;
+    Desk *own = arg;
     while (!atomic_load(&stop)) {
-        take_pieces();
-        if (spin_until(work_or_stop))
+        take_pieces((int)(own - desk));
+        if (spin_until(work_or_stop, own))
             continue;
         pthread_mutex_lock(&lock);
         atomic_fetch_add(&sleepers, 1);         /* before looking again: the caller publishes, then counts sleepers */
-        while (!work_or_stop())
+        while (!any_work_or_stop())
             pthread_cond_wait(&work_there, &lock);
         atomic_fetch_sub(&sleepers, 1);
         pthread_mutex_unlock(&lock);
@@ -166,7 +203,8 @@ static void after_fork_in_child(void)
     pthread_cond_init(&work_there, NULL);
     pthread_cond_init(&all_done, NULL);
     workers = sized_for = 0;
-    atomic_store(&ticket, 0);
+    for (int i = 0; i < MAX_THREADS; i++)
+        atomic_store(&desk[i].share, 0);
     atomic_store(&sleepers, 0);
     atomic_store(&caller_sleeps, false);
     atomic_store(&stop, false);
@@ -188,13 +226,14 @@ static void start_workers(int n)
 {
     if (!fork_handled)
         fork_handled = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+    atomic_store(&desks, n);
     sigset_t all, former;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
     pthread_attr_t attr;
     if (pthread_attr_init(&attr) == 0) {
         pthread_attr_setstacksize(&attr, STACK_BYTES);
-        while (workers < n - 1 && pthread_create(&worker[workers], &attr, work, NULL) == 0)
+        while (workers < n - 1 && pthread_create(&worker[workers], &attr, work, &desk[workers + 1]) == 0)
             workers++;
         pthread_attr_destroy(&attr);
     }
@@ -246,11 +285,11 @@ int k_threads(void)
 
 static void wait_for_pieces(void)
 {
-    if (spin_until(pieces_done))
+    if (spin_until(pieces_done, NULL))
         return;
     pthread_mutex_lock(&lock);
     atomic_store(&caller_sleeps, true);
-    while (!pieces_done())
+    while (!pieces_done(NULL))
         pthread_cond_wait(&all_done, &lock);
     atomic_store(&caller_sleeps, false);
     pthread_mutex_unlock(&lock);
@@ -269,18 +308,26 @@ void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg)
         end_workers();
         start_workers(threads);
     }
-    int64_t pieces = n / (grain > 0 ? grain : 1), most = (int64_t)(workers + 1) * PIECES_A_THREAD;
-    pieces = pieces < most ? pieces : most;
+    int64_t pieces = n / (grain > 0 ? grain : 1), hands = workers + 1;
+    pieces = pieces < PIECES_A_THREAD * hands ? pieces : PIECES_A_THREAD * hands;
+    if (pieces > hands)
+        pieces -= pieces % hands;               /* the same for each */
     if (workers == 0 || pieces < 2)
         body(arg, 0, n);
     else {
-        job_body = body;
-        job_arg = arg;
-        job_n = n;
-        atomic_store(&done, 0);
-        atomic_store(&ticket, TICKET(++job_number, pieces));        /* from here on the workers see it */
+        if (pieces < hands)
+            hands = pieces;
+        atomic_store(&left, (int)pieces);
+        job_number++;
+        for (int64_t i = 0; i < hands; i++) {
+            desk[i].body = body;
+            desk[i].arg = arg;
+            desk[i].n = n;
+            desk[i].pieces = pieces;
+            atomic_store(&desk[i].share, SHARE(job_number, i * pieces / hands, (i + 1) * pieces / hands));
+        }
         wake(1);
-        take_pieces();
+        take_pieces(0);
         wait_for_pieces();
     }
     atomic_flag_clear_explicit(&busy, memory_order_release);
