@@ -23,10 +23,13 @@ static int64_t block_rows(const KAttention *a)
     return rows < a->t ? rows : a->t;
 }
 
+/* Rows of weights are filled up to whole blocks of random numbers, so that dropout of a block is one call. */
+static int64_t padded(int64_t keys) { return (keys + 3) / 4 * 4; }
+
 /* One worker's memory: weights, their gradient, and the block's scaled queries. */
 static int64_t worker_items(const KAttention *a)
 {
-    return block_rows(a) * (2 * a->s + a->k);
+    return block_rows(a) * (2 * padded(a->s) + a->k);
 }
 
 static int64_t workers(const KAttention *a, int64_t tasks)
@@ -41,8 +44,9 @@ int64_t k_attention_work(const KAttention *a)
     return worker_items(a) * workers(a, a->b * a->h * a->t);
 }
 
-/* The part of the work that one block is: rows t0..t0+rows of a head, and the keys that some of them can see. */
-typedef struct { int64_t b, h, t0, rows, seen; const real *q, *k, *v; } Block;
+/* The part of the work that one block is: rows t0..t0+rows of a head, and the keys that some of them can see. Its rows of
+ * weights have `width` items; those beyond the keys are 0. */
+typedef struct { int64_t b, h, t0, rows, seen, width; const real *q, *k, *v; } Block;
 
 static Block block_at(const KAttention *a, const real *q, const real *k, const real *v, int64_t head, int64_t number)
 {
@@ -50,46 +54,67 @@ static Block block_at(const KAttention *a, const real *q, const real *k, const r
     block.rows = a->t - block.t0 < block_rows(a) ? a->t - block.t0 : block_rows(a);
     int64_t last = block.t0 + block.rows + a->s - a->t;         /* causal: the last row sees keys 0..last-1 */
     block.seen = !a->causal || last > a->s ? a->s : last < 0 ? 0 : last;
+    block.width = padded(block.seen);
     block.q = q + block.b * a->q.b + block.h * a->q.h + block.t0 * a->q.t;
     block.k = k + block.b * a->kv.b + block.h * a->kv.h;
     block.v = v + block.b * a->kv.b + block.h * a->kv.h;
     return block;
 }
 
-/* Hides what may not be seen: minus infinity, of which the softmax makes exactly 0. */
+/* Hides what may not be seen, and what fills up the rows: minus infinity, of which the softmax makes exactly 0. */
 static void hide(const KAttention *a, const Block *block, real *scores)
 {
     for (int64_t i = 0; i < block->rows; i++) {
-        real *row = scores + i * block->seen;
-        int64_t t = block->t0 + i, limit = t + 1 + a->s - a->t;
-        const uint8_t *seen = a->mask + block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t;
-        for (int64_t j = 0; a->mask && j < block->seen; j++)
-            if (!seen[j * a->mask_s]) row[j] = (real)-INFINITY;
-        for (int64_t j = limit > 0 ? limit : 0; a->causal && j < block->seen; j++) row[j] = (real)-INFINITY;
+        real *row = scores + i * block->width;
+        int64_t t = block->t0 + i, limit = t + 1 + a->s - a->t, end = block->seen;
+        if (a->causal && limit < end) end = limit > 0 ? limit : 0;
+        if (a->mask) {
+            const uint8_t *seen = a->mask + block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t;
+            const uint8_t *first = end > 0 && a->mask_s == 1 ? memchr(seen, 0, (size_t)end) : NULL;
+            int64_t j = first ? first - seen : a->mask_s == 1 ? end : 0;    /* padding is mostly at the end */
+            for (; j < end; j++)
+                if (!seen[j * a->mask_s]) row[j] = (real)-INFINITY;
+        }
+        for (int64_t j = end; j < block->width; j++) row[j] = (real)-INFINITY;
     }
 }
 
 /* w = softmax of the block's scores; scaled = scale Q. */
 static void block_weights(const KAttention *a, const Block *block, real *w, real *scaled)
 {
+    const real scale = (real)a->scale;
     for (int64_t i = 0; i < block->rows; i++)
-        k_unary(K_SCALE, a->k, scaled + i * a->k, block->q + i * a->q.t, a->scale, 0);
+        for (int64_t j = 0; j < a->k; j++) scaled[i * a->k + j] = block->q[i * a->q.t + j] * scale;
     KGemm scores = { .tb = true, .m = block->rows, .n = block->seen, .k = a->k, .lda = a->k, .ldb = a->kv.t,
-                     .ldc = block->seen, .batch = 1 };
+                     .ldc = block->width, .batch = 1 };
     k_gemm(&scores, w, scaled, block->k);
     hide(a, block, w);
-    k_softmax(block->rows, block->seen, w, w);
+    k_softmax(block->rows, block->width, w, w);
 }
 
-/* y = (in place) dropout of the block's rows; row t of head h has random numbers of its own. */
+/* y = (in place) dropout of the block's rows; row t of head h has random numbers of its own, which follow those of row
+ * t - 1. */
 static void drop(const KAttention *a, const Block *block, real *y)
 {
     if (a->dropout == 0) return;
-    uint64_t per_row = ((uint64_t)a->s + 3) / 4;
+    uint64_t per_row = (uint64_t)padded(a->s) / 4;
     uint64_t row = (uint64_t)((block->b * a->h + block->h) * a->t + block->t0);
-    for (int64_t i = 0; i < block->rows; i++)
-        k_dropout(block->seen, y + i * block->seen, y + i * block->seen, a->dropout, a->seed,
-                  a->counter + (row + (uint64_t)i) * per_row, false);
+    bool together = block->width == padded(a->s);
+    int64_t calls = together ? 1 : block->rows, n = together ? block->rows * block->width : block->width;
+    for (int64_t i = 0; i < calls; i++)
+        k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed, a->counter + (row + (uint64_t)i) * per_row, false);
+}
+
+/* A head's rows lie apart, so that the processor does not foresee them: asks for those of the next one. */
+static void fetch_ahead(const KAttention *a, const Block *next)
+{
+    enum { LINE = 64 / sizeof(real) };
+    for (int64_t i = 0; i < next->rows; i++)
+        for (int64_t j = 0; j < a->k; j += LINE) __builtin_prefetch(next->q + i * a->q.t + j, 0, 2);
+    for (int64_t i = 0; i < next->seen; i++) {
+        for (int64_t j = 0; j < a->k; j += LINE) __builtin_prefetch(next->k + i * a->kv.t + j, 0, 2);
+        for (int64_t j = 0; j < a->k; j += LINE) __builtin_prefetch(next->v + i * a->kv.t + j, 0, 2);
+    }
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
@@ -102,25 +127,36 @@ typedef struct {
     int64_t workers, blocks;
 } Job;
 
-static void forward_block(const Job *job, int64_t task, real *work)
+/* Does a task, and prepares for the next one (that may be the same). */
+static void forward_block(const Job *job, int64_t task, int64_t next, real *work)
 {
     const KAttention *a = job->a;
     Block block = block_at(a, job->q, job->k, job->v, task / job->blocks, task % job->blocks);
-    real *w = work, *scaled = work + 2 * block_rows(a) * a->s;
+    if (job->blocks == 1) {
+        Block ahead = block_at(a, job->q, job->k, job->v, next, 0);
+        fetch_ahead(a, &ahead);
+    }
+    real *w = work, *scaled = work + 2 * block_rows(a) * padded(a->s);
     block_weights(a, &block, w, scaled);
     drop(a, &block, w);
     real *y = job->y + block.b * a->y.b + block.h * a->y.h + block.t0 * a->y.t;
-    KGemm sum = { .m = block.rows, .n = a->k, .k = block.seen, .lda = block.seen, .ldb = a->kv.t, .ldc = a->y.t, .batch = 1 };
+    KGemm sum = { .m = block.rows, .n = a->k, .k = block.seen, .lda = block.width, .ldb = a->kv.t, .ldc = a->y.t, .batch = 1 };
     k_gemm(&sum, y, w, block.v);
 }
 
-/* Worker w takes tasks w, w + workers, ...: long and short causal blocks alternate. */
+/* Many heads: a worker takes neighbors, whose rows are near each other and mostly its own already. Few: worker w takes
+ * blocks w, w + workers, ..., so that long and short causal ones alternate. */
 static void forward_worker(void *arg, int64_t begin, int64_t end)
 {
     const Job *job = arg;
-    for (int64_t w = begin; w < end; w++)
-        for (int64_t task = w; task < job->a->b * job->a->h * job->blocks; task += job->workers)
-            forward_block(job, task, job->work + w * worker_items(job->a));
+    int64_t heads = job->a->b * job->a->h, tasks = heads * job->blocks;
+    bool neighbors = job->blocks == 1 || heads >= 4 * job->workers;
+    for (int64_t w = begin; w < end; w++) {
+        int64_t step = neighbors ? 1 : job->workers, task = neighbors ? w * tasks / job->workers : w;
+        int64_t last = neighbors ? (w + 1) * tasks / job->workers : tasks;
+        for (; task < last; task += step)
+            forward_block(job, task, task + step < last ? task + step : task, job->work + w * worker_items(job->a));
+    }
 }
 
 void k_attention(const KAttention *a, real *y, const real *q, const real *k, const real *v, real *work)
@@ -134,36 +170,45 @@ void k_attention(const KAttention *a, real *y, const real *q, const real *k, con
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
+/* A worker's memory, the weights that dropout left among it. */
+static int64_t backward_items(const KAttention *a)
+{
+    return worker_items(a) + block_rows(a) * padded(a->s);
+}
+
 static void backward_block(const Job *job, const Block *block, bool first, real *work)
 {
     const KAttention *a = job->a;
-    int64_t items = block_rows(a) * a->s, seen = block->seen;
+    int64_t items = block_rows(a) * padded(a->s), seen = block->seen, width = block->width;
     real *w = work, *dw = work + items, *scaled = work + 2 * items;
     const real *dy = job->dy + block->b * a->y.b + block->h * a->y.h + block->t0 * a->y.t;
     int64_t own = block->b * a->kv.b + block->h * a->kv.h;
     block_weights(a, block, w, scaled);
 
-    KGemm to_weights = { .tb = true, .m = block->rows, .n = seen, .k = a->k, .lda = a->y.t, .ldb = a->kv.t, .ldc = seen, .batch = 1 };
-    KGemm to_keys = { .ta = true, .add = job->add_k || !first, .m = seen, .n = a->k, .k = block->rows, .lda = seen,
+    KGemm to_weights = { .tb = true, .m = block->rows, .n = seen, .k = a->k, .lda = a->y.t, .ldb = a->kv.t, .ldc = width,
+                         .batch = 1 };
+    KGemm to_keys = { .ta = true, .add = job->add_k || !first, .m = seen, .n = a->k, .k = block->rows, .lda = width,
                       .ldb = a->k, .ldc = a->kv.t, .batch = 1 };
     KGemm to_values = to_keys;
     to_values.ldb = a->y.t;
     to_values.add = job->add_v || !first;
     k_gemm(&to_weights, dw, dy, block->v);
+    for (int64_t i = 0; i < block->rows; i++)
+        for (int64_t j = seen; j < width; j++) dw[i * width + j] = 0;
     if (a->dropout > 0) {
         drop(a, block, dw);
         if (job->dv) {                                          /* the values saw the weights that were left */
             real *kept = work + 2 * items + block_rows(a) * a->k;
-            memcpy(kept, w, (size_t)(block->rows * seen) * sizeof *w);
+            memcpy(kept, w, (size_t)(block->rows * width) * sizeof *w);
             drop(a, block, kept);
             k_gemm(&to_values, job->dv + own, kept, dy);
         }
     } else if (job->dv) k_gemm(&to_values, job->dv + own, w, dy);
-    k_softmax_backward(block->rows, seen, dw, dw, w, false);
+    k_softmax_backward(block->rows, width, dw, dw, w, false);
     if (job->dk) k_gemm(&to_keys, job->dk + own, dw, scaled);
     if (!job->dq) return;
-    k_unary(K_SCALE, block->rows * seen, dw, dw, a->scale, 0);
-    KGemm to_queries = { .add = job->add_q, .m = block->rows, .n = a->k, .k = seen, .lda = seen, .ldb = a->kv.t, .ldc = a->q.t,
+    k_unary(K_SCALE, block->rows * width, dw, dw, a->scale, 0);
+    KGemm to_queries = { .add = job->add_q, .m = block->rows, .n = a->k, .k = seen, .lda = width, .ldb = a->kv.t, .ldc = a->q.t,
                          .batch = 1 };
     k_gemm(&to_queries, job->dq + (block->q - job->q), dw, block->k);
 }
@@ -183,20 +228,27 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
 {
     const Job *job = arg;
     const KAttention *a = job->a;
-    for (int64_t w = begin; w < end; w++)
-        for (int64_t head = w; head < a->b * a->h; head += job->workers) {
-            bool partial = a->causal || job->blocks == 0;       /* the first block does not reach every key */
+    int64_t heads = a->b * a->h;
+    bool partial = a->causal || job->blocks == 0;               /* the first block does not reach every key */
+    for (int64_t w = begin; w < end; w++) {
+        int64_t last = (w + 1) * heads / job->workers;
+        for (int64_t head = w * heads / job->workers; head < last; head++) {
+            if (job->blocks == 1) {
+                Block ahead = block_at(a, job->q, job->k, job->v, head + 1 < last ? head + 1 : head, 0);
+                fetch_ahead(a, &ahead);
+            }
             if (partial) clear_head(job, head);
             for (int64_t i = 0; i < job->blocks; i++) {
                 Block block = block_at(a, job->q, job->k, job->v, head, i);
-                backward_block(job, &block, i == 0 && !partial, job->work + w * (worker_items(a) + block_rows(a) * a->s));
+                backward_block(job, &block, i == 0 && !partial, job->work + w * backward_items(a));
             }
         }
+    }
 }
 
 int64_t k_attention_backward_work(const KAttention *a)
 {
-    return (worker_items(a) + block_rows(a) * a->s) * workers(a, a->b * a->h);
+    return backward_items(a) * workers(a, a->b * a->h);
 }
 
 void k_attention_backward(const KAttention *a, real *dq, bool add_q, real *dk, bool add_k, real *dv, bool add_v,
