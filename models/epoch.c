@@ -1,57 +1,70 @@
 /* epoch.c: one pass over the training data, with gradients added up over several batches where memory is short. */
 #include "kaeru/training.h"
 
-/* The sum of the batch's losses; with an optimizer also their gradients. */
-static double batch_loss(EncoderDecoder *m, const Batch *batch, const EpochOptions *o)
+/* An epoch on its way: sums over its batches, and what waits for the next step. */
+typedef struct {
+    EncoderDecoder *model;
+    const EpochOptions *options;
+    TrainState *state;
+    double loss, lr;
+    int64_t tokens;
+    int waiting;
+    int64_t waiting_tokens;
+} Epoch;
+
+/* The sum of the batch's losses; in training also their gradients. */
+static double loss_compute(const Epoch *e, const Batch *batch)
 {
-    Tensor *out = encoder_decoder(m, batch->src, batch->tgt, batch->src_mask, batch->tgt_mask);
-    Tensor *x = generator(m->generator, out);
-    Tensor *loss = label_smoothing(o->criterion, x, batch->tgt_y);
-    if (o->optimizer) ag_backward(loss);
+    Tensor *out = encoder_decoder(e->model, batch->src, batch->tgt, batch->src_mask, batch->tgt_mask);
+    Tensor *x = generator(e->model->generator, out);
+    Tensor *loss = label_smoothing(e->options->criterion, x, batch->tgt_y);
+    if (e->options->optimizer) ag_backward(loss);
     return tensor_item(loss);
 }
 
-/* The gradients are sums over tokens: the step takes their mean. */
-static double take_step(const EpochOptions *o, TrainState *state, int64_t tokens)
+/* The gradients that wait are sums over tokens: the step takes their mean. */
+static void take_step(Epoch *e)
 {
-    double lr = rate(state->step++, o->model_size, o->factor, o->warmup);
-    nn_optimizer_step_scaled(o->optimizer, lr, tokens > 0 ? 1 / (double)tokens : 1);
-    return lr;
+    const EpochOptions *o = e->options;
+    e->lr = rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
+    nn_optimizer_step_scaled(o->optimizer, e->lr, e->waiting_tokens > 0 ? 1 / (double)e->waiting_tokens : 1);
+    e->state->accum_step++;
+    e->waiting = 0;
+    e->waiting_tokens = 0;
+}
+
+static void run_batch(Epoch *e, const Batch *batch)
+{
+    const EpochOptions *o = e->options;
+    double loss = loss_compute(e, batch);
+    e->loss += loss;
+    e->tokens += batch->ntokens;
+    if (o->optimizer) {
+        e->state->step++;
+        e->state->samples += tensor_dim(batch->src, 0);
+        e->state->tokens += batch->ntokens;
+        e->waiting_tokens += batch->ntokens;
+        if (++e->waiting >= o->accum_iter) take_step(e);
+    }
+    if (o->done) o->done(o->done_arg, e->state, batch->ntokens ? loss / (double)batch->ntokens : 0, e->lr);
 }
 
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *o, TrainState *state)
 {
     ag_enter(at, "run_epoch");
-    int every = o->accum_iter > 1 ? o->accum_iter : 1, waiting = 0;
-    int64_t tokens = 0, waiting_tokens = 0;
-    double total = 0, lr = 0;
+    Epoch epoch = { .model = m, .options = o, .state = state };
     if (o->optimizer) nn_train(m);
     else nn_eval(m);
-    for (;;) {
+    for (bool more = true; more;) {
         Scope scope = ag_begin(o->optimizer ? AG_RECORD : AG_NO_GRAD);
         Batch batch;
-        bool more = next(source, &batch);
-        double loss = more ? batch_loss(m, &batch, o) : 0;
-        if (more) {
-            total += loss;
-            tokens += batch.ntokens;
-            waiting_tokens += batch.ntokens;
-            waiting++;
-            state->accum_step++;
-            state->samples += tensor_dim(batch.src, 0);
-            state->tokens += batch.ntokens;
-        }
-        if (o->optimizer && waiting > 0 && (waiting == every || !more)) {
-            lr = take_step(o, state, waiting_tokens);
-            waiting = 0;
-            waiting_tokens = 0;
-        }
+        more = next(source, &batch);
+        if (more) run_batch(&epoch, &batch);
         ag_end(scope);
-        if (!more) break;
-        if (o->done) o->done(o->done_arg, state, batch.ntokens ? loss / (double)batch.ntokens : 0, lr);
     }
+    if (epoch.waiting > 0) take_step(&epoch);
     ag_leave(NULL);
-    return tokens ? total / (double)tokens : 0;
+    return epoch.tokens ? epoch.loss / (double)epoch.tokens : 0;
 }
 
 bool average_checkpoints(void *model, const char *const *paths, int n)

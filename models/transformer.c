@@ -1,6 +1,13 @@
 /* transformer.c: "Attention Is All You Need" (Vaswani et al. 2017), class for class as in the Annotated Transformer, in
  * its order and with its names: read it with the notebook beside it. A class's constructor, x_new, stands before its
- * forward, which has the name of the class: encoder_layer(l, x, mask) is what layer(x, mask) is there.
+ * forward, which has the name of the class: encoder_layer(l, x, mask) is what layer(x, mask) is there. (EncoderDecoder is
+ * put together in make_model.) What Python says otherwise:
+ *     nn_new(T)               super().__init__()
+ *     nn_child(g, proj, x)    self.proj = x
+ *     nn_item(T, list, i)     list[i]
+ *     ag_...                  functions of torch
+ *     (encoder)(e, x, mask)   read it as encoder(e, x, mask): a macro of that name passes on the caller's file and line for
+ *                             messages, as Site at does, and parentheses name the function itself
  *
  * Some of the notebook's classes serve other models as well and stand in nn, under these names:
  *     LayerNorm                   nn_layer_norm                       layer_norm.c
@@ -10,9 +17,10 @@
  *     PositionwiseFeedForward     nn_positionwise_feed_forward        sublayer.c
  *     PositionalEncoding          nn_positional_encoding              position.c
  *
- * Two things are said otherwise than in Python. A sublayer is not handed to its connection as a function: the
- * connection has an in and an out, and the sublayer stands between them. And nothing is cloned: a constructor is called
- * once for each copy, with the sizes in TransformerOptions. */
+ * A sublayer is not handed to its connection as a function: the connection has an in and an out, and the sublayer stands
+ * between them. Nothing is cloned: a constructor is called once for each copy, with the sizes in TransformerOptions, so
+ * biases differ between layers at first. And dropout acts on attention's weights as it is given, where the notebook's
+ * make_model leaves it at 0.1 there. */
 #include "kaeru/transformer.h"
 
 #include <math.h>
@@ -81,7 +89,6 @@ EncoderLayer *encoder_layer_new(const TransformerOptions *o)
     nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, feed_forward, nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation));
     nn_child(l, sublayer, sublayer_connections(2, o));
-    l->size = o->d_model;
     return l;
 }
 
@@ -121,7 +128,6 @@ Tensor *(decoder)(Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tenso
 DecoderLayer *decoder_layer_new(const TransformerOptions *o)
 {
     DecoderLayer *l = nn_new(DecoderLayer);
-    l->size = o->d_model;
     nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, src_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, feed_forward, nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation));
@@ -129,19 +135,19 @@ DecoderLayer *decoder_layer_new(const TransformerOptions *o)
     return l;
 }
 
-/* The paper's Figure 1, right. Layer i of the stack has entries 2i and 2i+1 of the cache. */
+/* The paper's Figure 1, right. Each layer of the stack has two entries of the cache. */
 Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
-                        int i)
+                        int layer)
 {
     Tensor *m = memory;
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
-    h = nn_multi_head_attention_cached(l->self_attn, h, h, h, tgt_mask, cache, 2 * i);
+    h = nn_multi_head_attention_cached(l->self_attn, h, h, h, tgt_mask, cache, 2 * layer);
     x = nn_sublayer_out(sublayer0, x, h);
 
     SublayerConnection *sublayer1 = nn_item(SublayerConnection, l->sublayer, 1);
     h = nn_sublayer_in(sublayer1, x);
-    h = nn_multi_head_attention_cached(l->src_attn, h, m, m, src_mask, cache, 2 * i + 1);
+    h = nn_multi_head_attention_cached(l->src_attn, h, m, m, src_mask, cache, 2 * layer + 1);
     x = nn_sublayer_out(sublayer1, x, h);
 
     SublayerConnection *sublayer2 = nn_item(SublayerConnection, l->sublayer, 2);
@@ -174,7 +180,7 @@ Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
 
 Tensor *(embeddings)(Embeddings *e, Tensor *ids)                            /* (B,T) -> (B,T,D) */
 {
-    return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model), 0);
+    return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model), 0);    /* times that, plus 0 */
 }
 
 /* ---- make_model -------------------------------------------------------------------------------------------------- */
@@ -205,7 +211,7 @@ static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o
     return s;
 }
 
-/* One table of words instead of three (3.4). */
+/* One table of words instead of three (section 3.4 of the paper). */
 static void share_embeddings(EncoderDecoder *m)
 {
     Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
@@ -218,7 +224,7 @@ static void xavier_uniform(void *model)
 {
     Parameters *p = nn_parameters(model);
     for (int i = 0; i < p->n; i++)
-        if (p->item[i].trained && tensor_ndim(p->item[i].tensor) > 1) nn_init_xavier_uniform(p->item[i].tensor, 1);
+        if (p->item[i].trained && tensor_ndim(p->item[i].tensor) == 2) nn_init_xavier_uniform(p->item[i].tensor, 1);
     nn_parameters_free(p);
 }
 

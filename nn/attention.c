@@ -5,7 +5,7 @@
 
 /* ---- one head ---------------------------------------------------------------------------------------------------- */
 
-/* The end of every kind of attention: weights from scores, then the weighted sum of the values. */
+/* The end of every kind of attention: weights from scores that are scaled and masked, then the weighted sum of the values. */
 static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout,
                       Tensor **weights)
 {
@@ -70,21 +70,12 @@ MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t w
     return a;
 }
 
-/* The keys and values (B,S,D) that a call attends to: its own, or with a cache the past's and its own. */
-static void keys_and_values(MultiHeadAttention *a, Tensor *key, Tensor *value, Cache *cache, int layer, Tensor **k,
-                            Tensor **v)
+/* The layer of the cache has all that is ever to be seen: the source, which was read when the first token was written. */
+static bool is_filled(const Cache *cache, int layer)
 {
     if (cache && (layer < 0 || layer >= cache->n))
         ag_misuse(AG_HERE, "attention", "layer %d of a cache for %d", layer, cache->n);
-    if (cache && cache->layer[layer].fixed && cache->layer[layer].key) {
-        nn_cache_read(cache, layer, k, v);
-        return;
-    }
-    *k = nn_linear(nn_item(Linear, a->linears, 1), key);
-    *v = nn_linear(nn_item(Linear, a->linears, 2), value);
-    if (!cache) return;
-    nn_cache_append(cache, layer, *k, *v);
-    nn_cache_read(cache, layer, k, v);
+    return cache && cache->layer[layer].fixed && cache->layer[layer].key;
 }
 
 /* (B,T,D) -> (B,H,T,K) */
@@ -93,7 +84,8 @@ static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
     return ag_transpose(ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width)), 1, 2);
 }
 
-/* Attention in steps, where the weights are wanted or the score is another one: (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
+/* What ag_attention does as one operation that never has all of the weights, in steps: where they are wanted, or where the
+ * score is another one. (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
 static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
 {
     Shape shape = tensor_shape(q);
@@ -109,12 +101,19 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
 Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
                                          Cache *cache, int layer)
 {
-    Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query), *k, *v;
-    keys_and_values(a, key, value, cache, layer, &k, &v);
+    /* 1) the projections of query, key and value */
+    bool filled = is_filled(cache, layer);
+    Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
+    Tensor *k = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 1), key);
+    Tensor *v = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 2), value);
+    if (cache && !filled) nn_cache_append(cache, layer, k, v);
+    if (cache) nn_cache_read(cache, layer, &k, &v);
+    /* 2) attention in each head, and the heads side by side again */
     if (mask && tensor_ndim(mask) == 3) mask = ag_unsqueeze(mask, 1);       /* (B,1,T,S): the same for each head */
     double p = a->dropout->module.training ? a->dropout->p : 0;
     Tensor *x = a->keep_weights || a->score ? attend_in_steps(a, q, k, v, mask)
                                             : ag_attention(q, k, v, mask, a->heads, false, p);
+    /* 3) the last projection */
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }
 

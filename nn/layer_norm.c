@@ -6,7 +6,7 @@ static Tensor *forward(void *self, Tensor *x)
     return nn_layer_norm((LayerNorm *)self, x);
 }
 
-/* The Annotated Transformer's files call them otherwise. */
+/* In the Annotated Transformer's state dictionary, gamma and beta are called a_2 and b_2. */
 static bool is_annotated(AgNorm kind)
 {
     AgNorm annotated = AG_NORM_ANNOTATED;

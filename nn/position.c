@@ -6,16 +6,16 @@ static Tensor *forward(void *self, Tensor *x)
     return nn_positional_encoding((PositionalEncoding *)self, x);
 }
 
-/* pe(i, 2k) = sin(i / 10000^(2k/D)), pe(i, 2k+1) = cos(i / 10000^(2k/D)) */
+/* pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos(pos / 10000^(2i/D)) */
 static void fill_sinusoidal(Tensor *pe)
 {
     int64_t max_len = tensor_dim(pe, 1), width = tensor_dim(pe, 2);
     real *value = tensor_data(pe);
     for (int64_t d = 0; d < width; d++) {
         double frequency = ag_math_exp(-(double)(d - d % 2) / (double)width * ag_math_log(10000));
-        for (int64_t i = 0; i < max_len; i++) {
-            double angle = (double)i * frequency;
-            value[i * width + d] = (real)(d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle));
+        for (int64_t pos = 0; pos < max_len; pos++) {
+            double angle = (double)pos * frequency;
+            value[pos * width + d] = (real)(d % 2 == 0 ? ag_math_sin(angle) : ag_math_cos(angle));
         }
     }
 }

@@ -38,8 +38,8 @@ Tensor *(nn_sublayer_in)(SublayerConnection *s, Tensor *x)
     return s->place == NN_PRE_NORM ? nn_layer_norm(s->norm, x) : x;
 }
 
-Tensor *(nn_sublayer_out)(SublayerConnection *s, Tensor *x, Tensor *f)
+Tensor *(nn_sublayer_out)(SublayerConnection *s, Tensor *x, Tensor *h)
 {
-    Tensor *y = ag_add(x, nn_dropout(s->dropout, f));
+    Tensor *y = ag_add(x, nn_dropout(s->dropout, h));
     return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
 }

@@ -162,7 +162,7 @@ static void show_progress(void *arg, const TrainState *state, double loss, doubl
 {
     Watch *w = arg;
     (void)lr;
-    progress_show(&w->progress, state->accum_step - w->before, "loss %.3f", loss);
+    progress_show(&w->progress, state->step - w->before, "loss %.3f", loss);
 }
 
 static Translator translator_of(const Run *run)
@@ -192,25 +192,25 @@ static void train(Run *run, const char *last, const Option *options)
            (int)sentence_vocab_size(&run->vocabularies.src), (int)sentence_vocab_size(target_vocab(&run->vocabularies)),
            nn_count(run->model));
     Csv *csv = run->epoch > 0 ? csv_resume(data_name, data_header, (double)run->epoch) : csv_open(data_name, data_header);
-    TrainState state = { .step = nn_optimizer_steps(run->optimizer) }, unused = { 0 };
-    EpochOptions training = { .criterion = { WORD_BLANK, smoothing }, .optimizer = run->optimizer, .factor = factor,
+    TrainState state = { .accum_step = nn_optimizer_steps(run->optimizer) };
+    EpochOptions training = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = smoothing }, .optimizer = run->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
                               .done = show_progress };
-    EpochOptions evaluation = { .criterion = { WORD_BLANK, 0 } };
+    EpochOptions evaluation = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = 0 } };
     Translator translator = translator_of(run);
     while (run->epoch < epochs) {
         char name[64];
         snprintf(name, sizeof name, "epoch %" PRId64 " of %" PRId64, run->epoch + 1, epochs);
         sentence_pairs_shuffle(pairs, batch_tokens);
-        Watch watch = { progress_begin(name, sentence_pairs_batches(pairs)), state.accum_step };
+        Watch watch = { progress_begin(name, sentence_pairs_batches(pairs)), state.step };
         training.done_arg = &watch;
-        double start = example_seconds(), lr = rate(state.step, width, factor, warmup);
+        double start = example_seconds(), lr = rate(state.accum_step, width, factor, warmup);
         int64_t tokens = state.tokens;
         double train_loss = run_epoch(run->model, sentence_pairs_next, pairs, &training, &state);
         double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
         progress_end(&watch.progress);
         sentence_pairs_sort(valid, batch_tokens);
-        double valid_loss = run_epoch(run->model, sentence_pairs_next, valid, &evaluation, &unused);
+        double valid_loss = run_epoch(run->model, sentence_pairs_next, valid, &evaluation, &state);
         Quality score = corpus_score(&translator, &run->valid, 1, 0, lower_case, NULL);
         run->epoch++;
         save_epoch(run, last, options);

@@ -1,4 +1,11 @@
-/* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. */
+/* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. What the notebook calls
+ *     Batch, Batch.make_std_mask          batch_new, nn_causal_padding_mask
+ *     TrainState, run_epoch, data_iter    TrainState, run_epoch, NextBatch
+ *     mode="eval", DummyOptimizer         no optimizer
+ *     rate, LambdaLR                      rate, taken by run_epoch for each step
+ *     LabelSmoothing, SimpleLossCompute   label_smoothing, called by run_epoch
+ *     greedy_decode                       greedy_decode
+ *     average                             average_checkpoints */
 #ifndef KAERU_TRAINING_H
 #define KAERU_TRAINING_H
 
@@ -21,7 +28,7 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
 
 /* ---- loss and learning rate -------------------------------------------------------------------------------------- */
 
-/* Summed KL divergence between log-probabilities x (N,V) and targets (N) that are smoothed: 1-s on the target, s/(V-2)
+/* Summed KL divergence between log-probabilities x (..,V) and targets (..) that are smoothed: 1-s on the target, s/(V-2)
  * elsewhere, nothing at padding_idx; s = 0 is the summed negative log-likelihood. */
 typedef struct { int32_t padding_idx; double smoothing; } LabelSmoothing;
 Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target);
@@ -30,29 +37,36 @@ Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target);
 Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab);
 #define label_smoothing_targets(...) label_smoothing_targets_at(AG_HERE, __VA_ARGS__)
 
-/* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (5.3). */
+/* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (section 5.3 of the paper). */
 double rate(int64_t step, int64_t model_size, double factor, int64_t warmup);
 
 /* ---- a training epoch -------------------------------------------------------------------------------------------- */
 
 /* Gives the next batch, made in the current scope; false at the end of the epoch. */
 typedef bool NextBatch(void *source, Batch *batch);
-/* What a run has done so far; it goes into checkpoints. */
-typedef struct { int64_t step, accum_step, samples, tokens; } TrainState;
-/* Called after each batch with the loss per token of that batch. */
+/* What a run has learned from so far. */
+typedef struct {
+    int64_t step;                   /* batches */
+    int64_t accum_step;             /* steps of the optimizer */
+    int64_t samples, tokens;        /* sentence pairs; tokens of tgt_y that are not pad */
+} TrainState;
+/* Called after each batch with the loss per token of that batch, and the rate of the last step (0 before the first). */
 typedef void BatchDone(void *arg, const TrainState *state, double loss, double lr);
 
 typedef struct {
     LabelSmoothing criterion;
     Optimizer *optimizer;           /* NULL: evaluation, no gradients, no dropout */
-    double factor;                  /* of rate(); step n, from 0, is taken with rate(n, ...) */
+    double factor;                  /* of rate(), the notebook's base lr included; step n, from 0, has rate(n, ...) */
     int64_t model_size, warmup;
     int accum_iter;                 /* micro-batches a step; 0 and 1: one */
     BatchDone *done;                /* may be NULL */
     void *done_arg;
 } EpochOptions;
 /* Runs through all batches; with an optimizer, takes a step after every accum_iter of them (and one for the rest) with
- * the sum of their gradients divided by the number of their tokens. Returns the loss per token. */
+ * the sum of their gradients divided by the number of their tokens. Returns the loss per token. The model is left in
+ * training mode, or without an optimizer in evaluation mode.
+ * The notebook steps after batch 0, leaves the rest of an epoch without a step, divides each batch by its own tokens and
+ * moves the rate by batches; with accum_iter 1 all of that is the same. */
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options,
                     TrainState *state);
 #define run_epoch(...) run_epoch_at(AG_HERE, __VA_ARGS__)
@@ -62,7 +76,8 @@ bool average_checkpoints(void *model, const char *const *paths, int n);
 
 /* ---- decoding ---------------------------------------------------------------------------------------------------- */
 
-/* The likeliest token each time: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol. */
+/* The likeliest token each time: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol. This and
+ * the next two put the model into evaluation mode and back. */
 Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
 /* The same until every row has said end_symbol; what comes after it is end_symbol, too. */
 Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,

@@ -22,7 +22,7 @@ typedef struct {
     Activation activation;
     int64_t max_len;                        /* positions: no sentence may be longer */
     bool learned_positions;
-    bool share_embeddings;                  /* one table for source, target and generator (equal vocabularies): 3.4 */
+    bool share_embeddings;                  /* one table for source, target and generator (equal vocabularies): section 3.4 */
 } TransformerOptions;
 TransformerOptions transformer_defaults(void);
 
@@ -44,7 +44,6 @@ typedef struct {
     MultiHeadAttention *self_attn;
     PositionwiseFeedForward *feed_forward;
     ModuleList *sublayer;
-    int64_t size;
 } EncoderLayer;
 EncoderLayer *encoder_layer_new(const TransformerOptions *o);
 Tensor *(encoder_layer)(EncoderLayer *l, Tensor *x, Tensor *mask);
@@ -58,15 +57,14 @@ Tensor *(encoder)(Encoder *e, Tensor *x, Tensor *mask);
  * src_mask (B,1,S), tgt_mask (B,T,T) -> (B,T,D). */
 typedef struct {
     Module module;
-    int64_t size;
     MultiHeadAttention *self_attn, *src_attn;
     PositionwiseFeedForward *feed_forward;
     ModuleList *sublayer;
 } DecoderLayer;
 DecoderLayer *decoder_layer_new(const TransformerOptions *o);
-/* The cache may be NULL; layer i uses its entries 2i (self-attention) and 2i+1 (source attention). */
+/* The cache may be NULL; the layer of that number uses its entries 2 layer (self-attention) and 2 layer + 1 (source). */
 Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
-                        int i);
+                        int layer);
 
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Decoder;
 Decoder *decoder_new(const TransformerOptions *o);
@@ -82,7 +80,7 @@ typedef struct {
     Generator *generator;
 } EncoderDecoder;
 
-/* Xavier-uniform on every parameter with more than one dimension, embeddings included. Free with nn_free. */
+/* Xavier-uniform on every matrix, embeddings included. Free with nn_free. */
 EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
 #define make_model(...) make_model_at(AG_HERE, __VA_ARGS__)
 

@@ -26,7 +26,7 @@ void nn_mask_print(FILE *out, Tensor *mask);
 /* ---- attention (3.2) --------------------------------------------------------------------------------------------- */
 
 /* Scaled dot-product attention (3.2.1): softmax(q k^T / sqrt(K)) v. q (..,T,K), k and v (..,S,K), mask broadcast to
- * (..,T,S) or NULL; what is hidden gets exactly 0 weight, and a row that sees nothing gives zeros. dropout (may be NULL)
+ * (..,T,S) or NULL; what is hidden gets exactly 0 weight, and a row that sees nothing gives zeros (with the notebook's -1e9: the mean). dropout (may be NULL)
  * acts on the weights. The weights (..,T,S) go to *weights unless that is NULL. -> (..,T,K) */
 Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights);
 #define nn_attention(...) nn_attention_at(AG_HERE, __VA_ARGS__)
@@ -78,10 +78,10 @@ typedef struct {
     ModuleList *linears;
     Dropout *dropout;
     Score *score;               /* NULL: scaled dot product */
-    int heads;
-    int64_t head_width;
+    int heads;                  /* h in the paper and the notebook */
+    int64_t head_width;         /* d_k there */
     bool keep_weights;
-    Tensor *weights;
+    Tensor *weights;            /* attn in the notebook, which always keeps them; after dropout */
 } MultiHeadAttention;
 MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t width, double dropout, ScoreKind score);
 /* query (B,T,D), key and value (B,S,D), mask broadcast to (B,T,S) or NULL -> (B,T,D) */
@@ -99,7 +99,7 @@ Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, T
 
 /* ---- positions (3.5) --------------------------------------------------------------------------------------------- */
 
-/* dropout(x + pe[position]): sinusoidal, pe(i, 2k) = sin(i / 10000^(2k/D)), pe(i, 2k+1) = cos of the same, or learned.
+/* dropout(x + pe[position]): sinusoidal, pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos of the same, or learned.
  * A buffer or parameter `pe` (1,max_len,D). */
 typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
 PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double dropout, int64_t max_len, bool learned);
@@ -132,7 +132,7 @@ typedef enum { NN_PRE_NORM, NN_POST_NORM } NormPlace;
 typedef struct { Module module; LayerNorm *norm; Dropout *dropout; NormPlace place; } SublayerConnection;
 SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double dropout, NormPlace place, AgNorm kind);
 Tensor *(nn_sublayer_in)(SublayerConnection *s, Tensor *x);
-Tensor *(nn_sublayer_out)(SublayerConnection *s, Tensor *x, Tensor *f);
+Tensor *(nn_sublayer_out)(SublayerConnection *s, Tensor *x, Tensor *h);
 #define nn_sublayer_connection_new(...) nn_sublayer_connection_new_at(AG_HERE, __VA_ARGS__)
 #define nn_sublayer_in(...)             AG_CALL("nn_sublayer_in", (nn_sublayer_in)(__VA_ARGS__))
 #define nn_sublayer_out(...)            AG_CALL("nn_sublayer_out", (nn_sublayer_out)(__VA_ARGS__))
