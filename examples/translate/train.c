@@ -25,10 +25,11 @@ static void defaults_for_files(void)
     width = 256;
     hidden = 1024;
     epochs = 20;
-    warmup = 2000;
+    warmup = 1000;
+    factor = 0.7;
     batch_tokens = 2000;
     average = 5;
-    dropout = 0.3;
+    dropout = 0.2;
     shared = true;
 }
 
