@@ -113,7 +113,7 @@ static void frame_edge(FILE *out, const Story *s, View view, uint32_t i, int j)
     if (i == view.now && !view.back) fputs(" [color=\"" FLOW "\", penwidth=2]", out);
     if (i == view.now && view.back && s->part[j]) {
         fputs(" [color=\"" FLOW "\", fontcolor=\"" FLOW "\", penwidth=2, dir=back, xlabel=\"  ", out);
-        story_values(out, x, s->part[j]->data, FEW, "");
+        if (x->numel == 1) story_values(out, x, s->part[j]->data, 1, "");       /* more would lie across other edges */
         fputs("\"]", out);
     }
     fputs(";\n", out);

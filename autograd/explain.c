@@ -106,7 +106,7 @@ void ag_explain_at(Site at, FILE *out, Tensor *loss)
     tell_forward(out, &s);
     Symbol text;
     const char *symbol = story_symbol(&s, s.n - 1, text);
-    fprintf(out, "\nBackward, in the reverse order. dx stands for the derivative of %s by x; d%s = 1.\n", symbol,
+    fprintf(out, "\nBackward, in the reverse order. d<name> is the derivative of %s by <name>, so d%s = 1.\n", symbol,
             symbol);
     for (int number = 1; story_step(&s); number++) tell_step(out, &s, number);
     fputs("\nGradients of the leaves:\n", out);

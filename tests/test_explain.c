@@ -173,7 +173,7 @@ START_TEST(a_value_used_twice)
              "  h      = tanh(b) = 0.96403    tanh b\n"
              "  c      = mul(h, b) = 1.9281    h b, elementwise\n"
              "\n"
-             "Backward, in the reverse order. dx stands for the derivative of c by x; dc = 1.\n"
+             "Backward, in the reverse order. d<name> is the derivative of c by <name>, so dc = 1.\n"
              "   1.  c = mul(h, b)    at tests/test_explain.c:%d\n"
              "       rule    dh = dc b, db = dc h\n"
              "       with    dc = 1, h = 0.96403, b = 2\n"

@@ -61,6 +61,30 @@ draws() {
     done
 }
 
+lesson backprop
+says 'du = 0.46212 + 0.39322 = 0.85534'
+says 'dc/da = 4                               dc/da = 6'
+says 'dW1    = [[-4.0601, -8.1201], [1.8323, 3.6646]]'
+if awk '/^  [A-Za-z0-9]+ +item [0-9]/ { n++; d = $4 - $5; if (d < 0) d = -d; if (d > 2e-3) bad = 1 }
+    END { exit bad || n != 12 }' stdout; then ok; else wrong "gradients and small steps differ"; fi
+if [ "$(find backprop.1 -name '*.dot' | wc -l)" -eq 20 ]; then ok; else wrong "not 20 frames"; fi
+if command -v dot >/dev/null; then
+    for frame in 00 09; do
+        for format in png svg; do
+            for graph in formula network; do
+                if [ -s "backprop.3/backprop_${graph}_$frame.$format" ]; then ok; else wrong "no $graph $frame"; fi
+            done
+        done
+    done
+fi
+if PATH=$folder "$programs/backprop" >stdout 2>stderr && [ ! -s stderr ]; then ok; else wrong "without Graphviz"; cat stderr; fi
+says 'pictures: out/backprop_formula_00.dot to 09.dot need Graphviz'
+mkdir bad
+printf '#!/bin/sh\nexit 3\n' >bad/dot
+chmod +x bad/dot
+PATH=$folder/bad "$programs/backprop" >stdout 2>stderr
+if [ $? -eq 1 ] && grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr; then ok; else wrong "bad dot"; fi
+
 lesson norm_conventions
 says '-0.92582  -0.46291   0.00000   1.38873'
 has norm_conventions.csv deviation,pytorch,annotated,book,seminar

@@ -1,5 +1,5 @@
 /* common.h: what the programs of this folder share, so that each of them is only its lesson: options, data files, a
- * progress line, curves in the terminal, pictures by gnuplot.
+ * progress line, curves in the terminal, pictures by gnuplot and Graphviz.
  *
  *     int main(int argc, char **argv)
  *     {
@@ -112,5 +112,8 @@ void chart_print(const Csv *data, const Chart *chart);
  * where they are. Without gnuplot it says how to get it, and the command to draw the picture then. If drawing fails,
  * that is told and the program goes on. */
 void picture_draw(const char *name);
+/* The graph behind a loss as a film of its backward pass (ag_graph_frame): writes NAME_00.dot, NAME_01.dot, ... into the
+ * output folder and lets Graphviz draw each as PNG and SVG, or says how to get it. */
+void picture_frames(const char *name, Tensor *loss);
 
 #endif

@@ -1,5 +1,5 @@
-/* picture.c: lets gnuplot draw. It runs inside the output folder, and the figure's own folder comes to it as the place
- * of the script, so no path has to be put into a command or a script. */
+/* picture.c: lets gnuplot and Graphviz draw. They run inside the output folder, and the figure's own folder comes to
+ * gnuplot as the place of the script, so no path has to be put into a command or a script. */
 #include "common.h"
 
 #include <errno.h>
@@ -51,15 +51,11 @@ static void print_quoted(const char *text)
     putchar('\'');
 }
 
-enum { NO_START = 126, NO_GNUPLOT = 127 };
+enum { NO_START = 126, NO_PROGRAM = 127 };
 
-/* gnuplot's exit status; NO_GNUPLOT if there is none, NO_START if it could not be started. */
-static int run_gnuplot(const char *script, const char *folder)
+/* The exit status of a program run in a folder; NO_PROGRAM if there is none, NO_START if it could not be started. */
+static int run(const char *const argv[], const char *folder)
 {
-    char *const argv[] = { "gnuplot", "-d", (char *)script, NULL };
-    if (!example_utf8()) {
-        setenv("LC_ALL", "C.UTF-8", 1);                               /* or gnuplot grumbles about the figures' UTF-8 */
-    }
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -67,8 +63,8 @@ static int run_gnuplot(const char *script, const char *folder)
         if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || chdir(folder) != 0) {
             _exit(NO_START);
         }
-        execvp("gnuplot", argv);
-        _exit(errno == ENOENT ? NO_GNUPLOT : NO_START);
+        execvp(argv[0], (char *const *)argv);
+        _exit(errno == ENOENT ? NO_PROGRAM : NO_START);
     }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) < 0) {
@@ -84,8 +80,11 @@ void picture_draw(const char *name)
         return;
     }
     char *base = example_path(name);
-    int status = run_gnuplot(script, example_out());
-    if (status == NO_GNUPLOT) {
+    if (!example_utf8()) {
+        setenv("LC_ALL", "C.UTF-8", 1);                               /* or gnuplot grumbles about the figures' UTF-8 */
+    }
+    int status = run((const char *const[]){ "gnuplot", "-d", script, NULL }, example_out());
+    if (status == NO_PROGRAM) {
         printf("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot\n"
                "         (Fedora), brew install gnuplot (macOS). Then: (cd ");
         print_quoted(example_out());
@@ -101,4 +100,62 @@ void picture_draw(const char *name)
     }
     free(script);
     ag_free(base);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+typedef struct { char dot[64], png[64], svg[64]; } FrameNames;
+
+static FrameNames frame_names(const char *name, int i)
+{
+    FrameNames n;
+    snprintf(n.dot, sizeof n.dot, "%.40s_%02d.dot", name, i);
+    snprintf(n.png, sizeof n.png, "%.40s_%02d.png", name, i);
+    snprintf(n.svg, sizeof n.svg, "%.40s_%02d.svg", name, i);
+    return n;
+}
+
+static void write_frame(const char *name, int i, Tensor *loss)
+{
+    char *path = example_path(frame_names(name, i).dot);
+    FILE *f = fopen(path, "w");
+    if (f) {
+        ag_graph_frame(f, loss, i);
+    }
+    bool written = f && !ferror(f);
+    if (f && fclose(f) != 0) {
+        written = false;
+    }
+    if (!written) {
+        example_fail("cannot write %s: %s", path, strerror(errno));
+    }
+    ag_free(path);
+}
+
+void picture_frames(const char *name, Tensor *loss)
+{
+    int n = ag_graph_frames(loss), status = 0;
+    for (int i = 0; i < n; i++) {
+        write_frame(name, i, loss);
+    }
+    for (int i = 0; i < n && status == 0; i++) {
+        FrameNames f = frame_names(name, i);
+        const char *const argv[] = { "dot", "-Gdpi=110", "-Tpng", "-o", f.png, "-Tsvg", "-o", f.svg, f.dot, NULL };
+        status = run(argv, example_out());
+    }
+    char *first = example_path(frame_names(name, 0).dot);
+    int base = (int)strlen(first) - (int)strlen("00.dot");
+    if (status == NO_PROGRAM) {
+        printf("pictures: %.*s00.dot to %02d.dot need Graphviz: sudo apt install graphviz (Debian, Ubuntu), sudo dnf\n"
+               "          install graphviz (Fedora), brew install graphviz (macOS). Then: dot -Tsvg -O ", base, first, n - 1);
+        print_quoted(first);
+        printf("\n");
+    } else if (status == NO_START) {
+        example_complain("dot could not be started");
+    } else if (status != 0) {
+        example_complain("dot could not draw %s (status %d)", first, status);
+    } else {
+        printf("pictures: %.*s00.png to %02d.png, and .svg\n", base, first, n - 1);
+    }
+    ag_free(first);
 }

@@ -287,7 +287,7 @@ void ag_explain_at(Site at, FILE *out, Tensor *loss);
 void ag_graph_dot_at(Site at, FILE *out, Tensor *y);
 #define ag_graph_dot(...) ag_graph_dot_at(AG_HERE, __VA_ARGS__)
 /* The same as a film of ag_explain: frames 0 to ag_graph_frames(loss) - 1, each a drawing of its own. In the first half
- * values appear, operation by operation; in the second gradients, with what flows into each input at the step. */
+ * values appear, operation by operation; in the second gradients, each step with what it passes on. */
 int  ag_graph_frames_at(Site at, Tensor *loss);
 void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame);
 #define ag_graph_frames(...) ag_graph_frames_at(AG_HERE, __VA_ARGS__)

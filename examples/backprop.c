@@ -1,0 +1,149 @@
+/* backprop.c: the way back through a small graph, told step by step; why its order matters; the same by small steps. */
+#include "common/common.h"
+
+static double h = 0.01;
+
+typedef Tensor *Function(Tensor **in);
+
+static Tensor *formula(Tensor **in)                                  /* y = u tanh u with u = w x + b */
+{
+    Tensor *p = tensor_name(ag_mul(in[0], in[1]), "p");
+    Tensor *u = tensor_name(ag_add(p, in[2]), "u"), *v = tensor_name(ag_tanh(u), "v");
+    return tensor_name(ag_mul(u, v), "y");
+}
+
+static Tensor *network(Tensor **in)                                     /* two inputs, two hidden numbers, one output */
+{
+    Tensor *z = tensor_name(ag_linear(in[0], in[1], in[2]), "z"), *a = tensor_name(ag_tanh(z), "a");
+    return tensor_name(ag_mse_loss(tensor_name(ag_linear(a, in[3], in[4]), "out"), in[5]), "loss");
+}
+
+/* f's result, without a record of the way there. */
+static double value(Function *f, Tensor **in)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    double y = tensor_item(f(in));
+    ag_end(s);
+    return y;
+}
+
+/* What f does when one number moves by h to either side, per unit of the step. */
+static double slope(Function *f, Tensor **in, real *x)
+{
+    real before = *x;
+    *x = before + (real)h;
+    double up = value(f, in), above = (double)*x;
+    *x = before - (real)h;
+    double down = value(f, in), below = (double)*x;
+    *x = before;
+    return (up - down) / (above - below);
+}
+
+static void compare(Function *f, Tensor **in, int n)
+{
+    printf("\nThe same by small steps of %g to either side:\n  %-11s%12s%12s%14s\n", h, "", "backward", "steps",
+           "difference");
+    for (int i = 0; i < n; i++) {
+        const real *gradient = tensor_grad_data(in[i]);
+        for (int64_t j = 0; gradient && j < tensor_numel(in[i]); j++) {
+            double steps = slope(f, in, tensor_data(in[i]) + j);
+            printf("  %-4s item %lld%12.5f%12.5f%14.5f\n", tensor_get_name(in[i]), (long long)j, (double)gradient[j],
+                   steps, (double)gradient[j] - steps);
+        }
+    }
+}
+
+static void show(const char *title, const char *picture, Function *f, Tensor **in, int n)
+{
+    printf("%s\n\n", title);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *loss = f(in);
+    ag_explain(stdout, loss);
+    ag_backward_keep(loss);
+    compare(f, in, n);
+    picture_frames(picture, loss);
+    ag_end(s);
+}
+
+/* ---- why order matters: a = 1, b = a + a, c = b + b -------------------------------------------------------------- */
+
+typedef struct Node { char name; double grad; struct Node *in[2]; } Node;
+enum { LINES = 16 };
+typedef struct { char line[LINES][48]; int n; } Log;
+
+static void give(Log *log, const Node *from, Node *to, double gradient)
+{
+    to->grad += gradient;
+    if (log->n++ < LINES) {
+        snprintf(log->line[log->n - 1], sizeof log->line[0], "%c gives %c %g: %c has %g", from->name, to->name, gradient,
+                 to->name, to->grad);
+    }
+}
+
+/* Each node once, the newest first: all that a node will ever get is there before it passes anything on. */
+static void in_order(Log *log, Node *node[], int n)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        for (int j = 0; j < 2 && node[i]->in[j]; j++) {
+            give(log, node[i], node[i]->in[j], node[i]->grad);
+        }
+    }
+}
+
+/* Depth first: whatever arrives, the node passes on what it has, and what came before goes down a second time. */
+static void at_once(Log *log, Node *node)
+{
+    for (int j = 0; j < 2 && node->in[j]; j++) {
+        give(log, node, node->in[j], node->grad);
+        at_once(log, node->in[j]);
+    }
+}
+
+static void why_order_matters(void)
+{
+    Log right = { .n = 0 }, naive = { .n = 0 };
+    Node a = { 'a', 0, { NULL, NULL } }, b = { 'b', 0, { &a, &a } }, c = { 'c', 1, { &b, &b } };
+    Node a2 = { 'a', 0, { NULL, NULL } }, b2 = { 'b', 0, { &a2, &a2 } }, c2 = { 'c', 1, { &b2, &b2 } };
+    in_order(&right, (Node *[]){ &a, &b, &c }, 3);
+    at_once(&naive, &c2);
+    printf("\n2. Why order matters: a = 1, b = a + a, c = b + b\n\n  %-40s%s\n", "each node once, after all its users",
+           "at once, whenever something arrives");
+    for (int i = 0; i < LINES && (i < right.n || i < naive.n); i++) {
+        printf("  %-40s%s\n", right.line[i], naive.line[i]);
+    }
+    printf("  dc/da = %-32gdc/da = %g\n\nc is 4 a, so the left one is right.\n\n", a.grad, a2.grad);
+}
+
+static Tensor *wants(const char *name, Tensor *t)
+{
+    return tensor_requires_grad(tensor_name(t, name), true);
+}
+
+int main(int argc, char **argv)
+{
+    const Option options[] = {
+        option_real("step", &h, 1e-7, 1, "step of the finite differences"),
+        OPTIONS_END
+    };
+    example_begin(argc, argv, &(Program){ "backprop",
+        "Teaches how gradients are found. A formula of one line, then a network of nine numbers: each operation on the\n"
+        "way back with its rule, the numbers put in and what it passes on; the same gradients by moving each number a\n"
+        "little; and what goes wrong if a gradient is passed on before all of it has arrived.\n\n"
+        "Draws both graphs, one frame a step: backprop_formula_00.png to _09.png, backprop_network_00.png to _09.png.",
+        options });
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *scalars[] = { wants("w", tensor_full(SCALAR, 0.5)), wants("x", tensor_full(SCALAR, 3)),
+                          wants("b", tensor_full(SCALAR, -1)) };
+    show("1. A formula: y = u tanh(u) with u = w x + b", "backprop_formula", formula, scalars, 3);
+    why_order_matters();
+    Tensor *numbers[] = { tensor_name(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), "x"),
+                          wants("W1", tensor_from(SHAPE(2, 2), (real[]){ 0.5f, -0.5f, 1, 0.25f })),
+                          wants("b1", tensor_from(SHAPE(2), (real[]){ 0.1f, -0.2f })),
+                          wants("W2", tensor_from(SHAPE(1, 2), (real[]){ 1, -1.5f })),
+                          wants("b2", tensor_full(SHAPE(1), 0.3)),
+                          tensor_name(tensor_ones(SHAPE(1, 1)), "target") };
+    show("3. A network: out = tanh(x W1^T + b1) W2^T + b2, loss = (out - target)^2", "backprop_network", network,
+         numbers, 6);
+    ag_end(s);
+    return example_end();
+}
