@@ -1,0 +1,127 @@
+/* rung.c: the three models of the lesson as one kind of thing. */
+#include "rung.h"
+
+#include <string.h>
+
+#include "common/common.h"
+
+char letter(int32_t id)
+{
+    return id == STOP ? '.' : id >= LETTER_A && id < VOCAB ? (char)('a' + id - LETTER_A) : '?';
+}
+
+static Batch backwards(Tensor *words)
+{
+    int64_t n = tensor_dim(words, 0), longest = tensor_dim(words, 1);
+    Tensor *target = tensor_ints(SHAPE(n, longest + 2), NULL);
+    for (int64_t b = 0; b < n; b++) {
+        int32_t *from = tensor_int_data(words) + b * longest, *to = tensor_int_data(target) + b * (longest + 2);
+        int64_t length = 0;
+        while (length < longest && from[length] != PAD) {
+            length++;
+        }
+        *to++ = START;
+        for (int64_t i = length; i > 0; i--) {
+            *to++ = from[i - 1];
+        }
+        *to = STOP;
+    }
+    return batch_new(words, target, PAD);
+}
+
+Batch random_words(int64_t n, int64_t shortest, int64_t longest)
+{
+    Tensor *words = tensor_randint(SHAPE(n, longest), LETTER_A, VOCAB);
+    for (int64_t b = 0; b < n; b++) {
+        for (int64_t i = shortest + ag_random_below(longest - shortest + 1); i < longest; i++) {
+            tensor_int_data(words)[b * longest + i] = PAD;
+        }
+    }
+    return backwards(words);
+}
+
+Batch one_word(const char *text)
+{
+    Tensor *word = tensor_ints(SHAPE(1, (int64_t)strlen(text)), NULL);
+    for (int64_t i = 0; text[i]; i++) {
+        tensor_int_data(word)[i] = LETTER_A + text[i] - 'a';
+    }
+    return backwards(word);
+}
+
+ScoreKind score_named(const char *name)
+{
+    static const struct { const char *name; ScoreKind score; } known[] = {
+        { "dot", NN_SCORE_DOT }, { "general", NN_SCORE_GENERAL }, { "additive", NN_SCORE_ADDITIVE } };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) == 0) {
+            return known[i].score;
+        }
+    }
+    example_fail("--score %s: expected dot, general or additive", name);
+}
+
+void check_word(const char *text)
+{
+    size_t n = strlen(text);
+    if (n < 1 || n > LONGEST || strspn(text, "abcdefghijklmnopqrstuvwxyz") != n) {
+        example_fail("--word %s: expected 1 to %d letters from a to z", text, LONGEST);
+    }
+}
+
+Rung rung_new(RungKind kind, RecurrentKind cell, ScoreKind score)
+{
+    static const char *const names[RUNGS] = { "fixed vector", "attention", "Transformer" };
+    Rung r = { .name = names[kind] };
+    if (kind == TRANSFORMER) {
+        TransformerOptions o = transformer_defaults();
+        o.N = 1;
+        o.d_model = WIDTH;
+        o.d_ff = 4 * WIDTH;
+        o.h = 2;
+        o.dropout = 0;
+        o.max_len = LONGEST + 2;
+        r.model = r.transformer = make_model(VOCAB, VOCAB, o);
+    } else {
+        Seq2SeqOptions o = { .cell = cell, .attention = kind == ATTENTION, .score = score, .width = WIDTH, .hidden = WIDTH };
+        r.model = r.seq2seq = seq2seq_new(VOCAB, VOCAB, o);
+    }
+    return r;
+}
+
+static Tensor *log_probs(const Rung *r, const Batch *b)
+{
+    return r->seq2seq ? seq2seq(r->seq2seq, b->src, b->tgt, b->src_mask)
+                      : generator(r->transformer->generator,
+                                  encoder_decoder(r->transformer, b->src, b->tgt, b->src_mask, b->tgt_mask));
+}
+
+Tensor *rung_loss(const Rung *r, const Batch *b)
+{
+    return ag_nll_loss(log_probs(r, b), b->tgt_y, AG_MEAN, PAD);
+}
+
+Tensor *rung_say(const Rung *r, const Batch *b)
+{
+    int64_t most = tensor_dim(b->src, 1) + 2;
+    return r->seq2seq ? seq2seq_greedy_decode(r->seq2seq, b->src, b->src_mask, most, START, STOP)
+                      : greedy_decode(r->transformer, b->src, b->src_mask, most, START);
+}
+
+Tensor *rung_look(const Rung *r, const Batch *b)
+{
+    if (r->transformer) {
+        transformer_keep_weights(r->transformer, true);
+        log_probs(r, b);
+        transformer_keep_weights(r->transformer, false);
+        MultiHeadAttention *last = nn_item(DecoderLayer, r->transformer->decoder->layers, 0)->src_attn;
+        return ag_squeeze(ag_mean_dims(last->weights, DIMS(1), false), 0);
+    }
+    if (!r->seq2seq->score) {
+        return NULL;
+    }
+    r->seq2seq->keep_weights = true;
+    log_probs(r, b);
+    r->seq2seq->keep_weights = false;
+    return ag_squeeze(r->seq2seq->weights, 0);
+}

@@ -1,0 +1,41 @@
+# seq2seq.gp: what a recurrent model with a fixed vector, one with attention, and a Transformer make of longer and longer
+# words. Reads seq2seq.csv and seq2seq_time.csv (length,fixed,attention,transformer), which examples/seq2seq writes.
+load ARG0[:strlen(ARG0) - strlen("seq2seq.gp")]."style.gp"
+
+right = "seq2seq.csv"
+time = "seq2seq_time.csv"
+stats right using 1 name "LENGTH" nooutput
+stats time using 1 name "TIMED" nooutput
+every = ceil(LENGTH_records / 10.0)
+
+do for [format in FORMATS] {
+    eval open_picture(format, "seq2seq", 1600, 800)
+    set multiplot
+    eval panel("share of letters right, in new words", 0.08, 0.46, 0.16, 0.74)
+    eval heading("One vector for a whole word forgets, attention looks back", \
+        "Words said backwards, longer and longer ones. Left: what is right. Right: what learning costs")
+    eval curves
+    set xlabel "letters in the word"
+    set xrange [0:LENGTH_max + 0.5]
+    set yrange [0:1.03]
+    set format y "%h"
+    set key bottom left Left reverse
+    plot right using 1:2 with linespoints lt 1 pointinterval every title "fixed vector", \
+         right using 1:3 with linespoints lt 3 pointinterval every title "attention", \
+         right using 1:4 with linespoints lt 2 pointinterval every title "Transformer"
+
+    eval panel("a training step on 1024 letters", 0.57, 0.98, 0.16, 0.74)
+    eval curves
+    set xlabel "letters in the word (fewer words, then)"
+    set ylabel "milliseconds"
+    set logscale x 2
+    set xrange [7:1.15 * TIMED_max]
+    set yrange [0:*]
+    set key top left Left reverse
+    plot time using 1:2 with linespoints lt 1 title "fixed vector", \
+         time using 1:3 with linespoints lt 3 title "attention", \
+         time using 1:4 with linespoints lt 2 title "Transformer"
+    unset logscale x
+    unset multiplot
+}
+unset output

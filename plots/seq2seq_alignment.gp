@@ -1,0 +1,32 @@
+# seq2seq_alignment.gp: at which letters of a word two models look while they say it backwards. Reads
+# seq2seq_attention.csv and seq2seq_transformer.csv (a row for each letter said, a column for each letter read), which
+# examples/seq2seq writes.
+load ARG0[:strlen(ARG0) - strlen("seq2seq_alignment.gp")]."style.gp"
+
+first = "seq2seq_attention.csv"
+second = "seq2seq_transformer.csv"
+stats first using 0 name "ROW" nooutput
+rows = ROW_records
+columns = rows - 1
+
+do for [format in FORMATS] {
+    eval open_picture(format, "seq2seq_alignment", 1600, 900)
+    set multiplot
+    eval panel("recurrent model with attention", 0.06, 0.44, 0.12, 0.76)
+    eval heading("The model finds by itself which letter comes next", \
+        "Weight of each letter read (columns) while a letter is said (rows), from top to bottom")
+    eval heat_map(rising, columns, rows)
+    set xlabel "read"
+    set ylabel "said"
+    set cbrange [0:1]
+    unset colorbox
+    plot first matrix rowheaders columnheaders with image
+
+    eval panel("Transformer, mean of its heads", 0.52, 0.9, 0.12, 0.76)
+    set xlabel "read"
+    set colorbox
+    set cbtics 0.25
+    plot second matrix rowheaders columnheaders with image
+    unset multiplot
+}
+unset output
