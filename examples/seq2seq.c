@@ -118,13 +118,13 @@ int main(int argc, char **argv)
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "seq2seq",
-        "Teaches why the Transformer came. Three models learn to say words of random letters backwards. In the first, a\n"
-        "recurrent network reads the word into one vector, from which another one says it: what the vector has no room\n"
-        "for is forgotten. In the second it looks back at all states of the reader; the third does nothing but look, and\n"
-        "no letter has to wait for the one before it.\n\n"
+        "Teaches why the Transformer came. Three models learn to say words of random letters backwards. In the first,\n"
+        "a recurrent network reads the word into one vector, from which another one says it: what the vector has no\n"
+        "room for is forgotten. In the second it looks back at all states of the reader; the third does nothing but\n"
+        "look, and no letter has to wait for the one before it.\n\n"
         "Writes seq2seq.csv (length,fixed,attention,transformer: the share of letters said right), seq2seq_time.csv\n"
-        "(length,fixed,attention,transformer: milliseconds to learn from 1024 letters) and, a row for each letter said,\n"
-        "seq2seq_attention.csv and seq2seq_transformer.csv (how much it looks at each letter read), and draws them.", options });
+        "(length,fixed,attention,transformer: milliseconds to learn from 1024 letters), seq2seq_attention.csv and\n"
+        "seq2seq_transformer.csv (a row for each letter said, a column for each read), and draws them.", options });
     ScoreKind by = score_named(score);
     check_word(word);
     Rung r[RUNGS];
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
         r[k] = rung_new((RungKind)k, lstm ? NN_LSTM : NN_GRU, by);
         train(&r[k]);
     }
-    printf("Three models learned in %lld steps to say words of 1 to %lld letters backwards.\n", (long long)steps, (long long)length);
+    printf("Three models learned in %lld steps to say words backwards.\n", (long long)steps);
     compare(r, "seq2seq.csv", "share of letters said right, in words not seen before", false, 1, length, share_right);
     for (int k = 0; k < RUNGS; k++) {
         align(&r[k]);

@@ -18,8 +18,8 @@ Seq2SeqOptions seq2seq_defaults(void)
 Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
 {
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
-        ag_misuse(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or more",
-                  (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
+        ag_misuse(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
+                  "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
     if (!(o.dropout >= 0 && o.dropout < 1))
         ag_misuse(at, "seq2seq_new", "dropout is %g, expected 0 to below 1", o.dropout);
     Seq2Seq *m = nn_new(Seq2Seq);
@@ -96,7 +96,8 @@ Tensor *(seq2seq_loss)(Seq2Seq *m, const Batch *b, int32_t pad)
 Tensor *(seq2seq_greedy_decode)(Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                 int32_t end_symbol)
 {
-    if (max_len < 1) ag_misuse(AG_HERE, "seq2seq_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
+    if (max_len < 1)
+        ag_misuse(AG_HERE, "seq2seq_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     check_ids("seq2seq_greedy_decode", src, NULL);
     int64_t rows = tensor_dim(src, 0), going = rows;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);

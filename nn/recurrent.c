@@ -55,7 +55,7 @@ static RecurrentState lstm(Tensor *x, Tensor *u, RecurrentState old)
     return (RecurrentState){ .h = ag_mul(o, ag_tanh(c)), .c = c };
 }
 
-/* From what the input adds to the gates, (B,G H): it does not depend on the state and can be had for all steps at once. */
+/* x, what the input adds to the gates (B,G H), does not depend on the state and can be had for all steps at once. */
 static RecurrentState step(Recurrent *r, Tensor *x, RecurrentState old)
 {
     Tensor *u = ag_linear(old.h, r->weight_hh_l0, r->bias_hh_l0);
@@ -110,10 +110,11 @@ Tensor *(nn_recurrent)(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *st
     check_input(r, "nn_recurrent", x, 3, "(B,T,in)");
     char text[AG_SHAPE_TEXT];
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
-    if (time < 1) ag_misuse(AG_HERE, "nn_recurrent", "x is %s, expected one step or more", shape_text(tensor_shape(x), text));
+    if (time < 1)
+        ag_misuse(AG_HERE, "nn_recurrent", "x is %s, expected one step or more", shape_text(tensor_shape(x), text));
     if (mask && !shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
-        ag_misuse(AG_HERE, "nn_recurrent", "the mask is %s, expected (%lld, 1, %lld)", shape_text(tensor_shape(mask), text),
-                  (long long)batch, (long long)time);
+        ag_misuse(AG_HERE, "nn_recurrent", "the mask is %s, expected (%lld, 1, %lld)",
+                  shape_text(tensor_shape(mask), text), (long long)batch, (long long)time);
     RecurrentState s = begin(r, "nn_recurrent", batch, state);
     Tensor *inputs = ag_linear(x, r->weight_ih_l0, r->bias_ih_l0);          /* one product for all steps */
     Tensor **h = ag_scratch((size_t)time, sizeof *h);

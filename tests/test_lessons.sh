@@ -156,6 +156,23 @@ hull=$(sed -n 's/.*no point lies more than \([^ ]*\) beyond.*/\1/p' stdout)
 if awk "BEGIN { exit !(${hull:-1} < 1e-5) }"; then ok; else wrong "outputs lie $hull beyond the hull of the values"; fi
 draws attention_geometry
 
+lesson seq2seq --steps 150 --length 10 --word abcab --timed 16
+says 'attention     says '
+has seq2seq.csv length,fixed,attention,transformer
+shows 'on the longest words, attention is far above the fixed vector' \
+    '{ gap = $3 - $2 } END { exit gap < 0.2 || NR != 10 }'
+for file in seq2seq_attention.csv seq2seq_transformer.csv; do
+    data=seq2seq.1/$file
+    if [ "$(head -n 1 $data)" = said,a,b,c,a,b ]; then ok; else wrong "header of $file"; fi
+    if cmp -s $data seq2seq.3/$file; then ok; else wrong "$file depends on the number of threads"; fi
+    shows 'the weights of a letter add up to 1' \
+        '{ sum = 0; for (i = 2; i <= 6; i++) sum += $i } abs(sum - 1) > 1e-5 { bad = 1 } END { exit bad || NR != 6 }'
+done
+data=seq2seq.1/seq2seq_time.csv
+shows 'times of 8 and 16 letters' \
+    '$1 != 8 * NR || $2 <= 0 || $3 <= 0 || $4 <= 0 { bad = 1 } END { exit bad || NR != 2 }'
+draws seq2seq seq2seq_alignment
+
 lesson knobs --draws 2000
 says '# # # # # # . .'
 says '0.0000  0.1333  0.6000  0.1333  0.1333'

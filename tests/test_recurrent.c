@@ -1,4 +1,4 @@
-/* test_recurrent.c: GRU and LSTM layers against PyTorch's (fixtures/make_recurrent.py), their steps, masks and gradients. */
+/* test_recurrent.c: GRU and LSTM against PyTorch's (fixtures/make_recurrent.py), their steps, masks and gradients. */
 #include <math.h>
 #include <stdio.h>
 
@@ -108,7 +108,9 @@ START_TEST(a_layer_is_its_steps)
     check_close("without a state", nn_recurrent(r, x, NULL, NULL), y, 0);
     /* In two parts, the second from where the first ended. */
     RecurrentState parts = { 0 };
-    Tensor *halves[] = { nn_recurrent(r, ag_slice(x, 1, 0, 2), NULL, &parts), nn_recurrent(r, ag_slice(x, 1, 2, T), NULL, &parts) };
+    Tensor *halves[2];
+    halves[0] = nn_recurrent(r, ag_slice(x, 1, 0, 2), NULL, &parts);
+    halves[1] = nn_recurrent(r, ag_slice(x, 1, 2, T), NULL, &parts);
     check_close("two parts", ag_concat(halves, 2, 1), y, 1e-6);
     ag_end(s);
     nn_free(r);
@@ -121,7 +123,8 @@ START_TEST(padding_is_passed_over)
 {
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = tensor_normal(SHAPE(2, T, IN), 0, 1), *ids = tensor_ints(SHAPE(2, T), (int32_t[]){ 7, 7, 7, 7, 7, 7, 7, 0, 0, 0 });
+    Tensor *x = tensor_normal(SHAPE(2, T, IN), 0, 1);
+    Tensor *ids = tensor_ints(SHAPE(2, T), (int32_t[]){ 7, 7, 7, 7, 7, 7, 7, 0, 0, 0 });
     for (int i = (T + 2) * IN; i < 2 * T * IN; i++) tensor_data(x)[i] = (real)NAN;
     RecurrentState both = { 0 }, alone = { 0 };
     Tensor *y = nn_recurrent(r, x, nn_padding_mask(ids, 0), &both);
@@ -141,10 +144,10 @@ START_TEST(first_values)
 {
     enum { WIDE = 64 };
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, 32, WIDE);
-    int gates = _i == NN_LSTM ? 4 : 3;
     Parameters *p = nn_parameters(r);
     static const char *const names[] = { "weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0" };
-    const Shape shapes[] = { SHAPE(gates * WIDE, 32), SHAPE(gates * WIDE, WIDE), SHAPE(gates * WIDE), SHAPE(gates * WIDE) };
+    int64_t rows = (_i == NN_LSTM ? 4 : 3) * WIDE;
+    const Shape shapes[] = { SHAPE(rows, 32), SHAPE(rows, WIDE), SHAPE(rows), SHAPE(rows) };
     ck_assert_int_eq(p->n, 4);
     for (int i = 0; i < p->n; i++) {
         ck_assert_str_eq(p->item[i].name, names[i]);
@@ -172,7 +175,8 @@ static Tensor *everything(Tensor **in, void *arg)
     Layer *l = arg;
     RecurrentState state = { in[1], l->r->kind == NN_LSTM ? in[2] : NULL };
     Tensor *y = nn_recurrent(l->r, in[0], l->mask, &state);
-    Tensor *parts[] = { ag_reshape(y, SHAPE(-1)), ag_reshape(state.h, SHAPE(-1)), ag_reshape(state.c ? state.c : state.h, SHAPE(-1)) };
+    Tensor *parts[] = { ag_reshape(y, SHAPE(-1)), ag_reshape(state.h, SHAPE(-1)),
+                        ag_reshape(state.c ? state.c : state.h, SHAPE(-1)) };
     return ag_concat(parts, 3, 0);
 }
 
@@ -206,16 +210,20 @@ START_TEST(misuse_is_told)
     EXPECT_MISUSE("tests/test_recurrent.c", nn_lstm_new(5, 0));
     Recurrent *gru = nn_gru_new(IN, H), *lstm = nn_lstm_new(IN, H);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = tensor_zeros(SHAPE(B, T, IN)), *wide = tensor_zeros(SHAPE(B, T, IN + 1)), *none = tensor_zeros(SHAPE(B, 0, IN));
-    Tensor *one = tensor_zeros(SHAPE(B, IN)), *ids = tensor_ints(SHAPE(B, T), NULL), *mask = tensor_bools(SHAPE(B, T), NULL);
+    Tensor *x = tensor_zeros(SHAPE(B, T, IN)), *wide = tensor_zeros(SHAPE(B, T, IN + 1));
+    Tensor *none = tensor_zeros(SHAPE(B, 0, IN)), *one = tensor_zeros(SHAPE(B, IN));
+    Tensor *ids = tensor_ints(SHAPE(B, T), NULL), *mask = tensor_bools(SHAPE(B, T), NULL);
     RecurrentState state = { .h = tensor_zeros(SHAPE(B, IN)) }, cell = { .c = tensor_zeros(SHAPE(B, H)) };
     RecurrentState wrong = { .c = tensor_zeros(SHAPE(B + 1, H)) }, fine = { NULL, NULL };
     EXPECT_MISUSE("nn_recurrent: x is (3, 4), expected (B,T,in) with 4 for in", nn_recurrent(gru, one, NULL, NULL));
-    EXPECT_MISUSE("nn_recurrent: x is (3, 5, 5), expected (B,T,in) with 4 for in", nn_recurrent(lstm, wide, NULL, NULL));
+    EXPECT_MISUSE("nn_recurrent: x is (3, 5, 5), expected (B,T,in) with 4 for in",
+                  nn_recurrent(lstm, wide, NULL, NULL));
     EXPECT_MISUSE("nn_recurrent: x is (3, 0, 4), expected one step or more", nn_recurrent(gru, none, NULL, NULL));
     EXPECT_MISUSE("nn_recurrent: the mask is (3, 5), expected (3, 1, 5)", nn_recurrent(gru, x, mask, NULL));
-    EXPECT_MISUSE("nn_recurrent: the state's h is (3, 4), expected (B,H), here (3, 6)", nn_recurrent(gru, x, NULL, &state));
-    EXPECT_MISUSE("nn_recurrent: the state's c is (4, 6), expected (B,H), here (3, 6)", nn_recurrent(lstm, x, NULL, &wrong));
+    EXPECT_MISUSE("nn_recurrent: the state's h is (3, 4), expected (B,H), here (3, 6)",
+                  nn_recurrent(gru, x, NULL, &state));
+    EXPECT_MISUSE("nn_recurrent: the state's c is (4, 6), expected (B,H), here (3, 6)",
+                  nn_recurrent(lstm, x, NULL, &wrong));
     EXPECT_MISUSE("nn_recurrent: a state with c, which only an LSTM has", nn_recurrent(gru, x, NULL, &cell));
     EXPECT_MISUSE("nn_recurrent_step: x is (3, 5, 4), expected (B,in) with 4 for in", nn_recurrent_step(gru, x, &fine));
     EXPECT_MISUSE("nn_recurrent_step: the state's h is (3, 4)", nn_recurrent_step(gru, one, &state));

@@ -62,13 +62,13 @@ static Tensor *context_by_hand(Tensor *states, Tensor *h, Tensor *mask, Tensor *
     int64_t batch = tensor_dim(states, 0), time = tensor_dim(states, 1), width = tensor_dim(states, 2);
     Tensor *c = tensor_zeros(SHAPE(batch, width));
     for (int64_t b = 0; b < batch; b++) {
-        const real *s = tensor_data(states) + b * time * width;
+        const real *s = tensor_data(states) + b * time * width, *now = tensor_data(h) + b * width;
+        const uint8_t *seen = tensor_bool_data(mask) + b * time;
         double sum = 0;
         for (int64_t j = 0; j < time; j++)
-            if (tensor_bool_data(mask)[b * time + j]) sum += exp(product(s + j * width, tensor_data(h) + b * width, width));
+            if (seen[j]) sum += exp(product(s + j * width, now, width));
         for (int64_t j = 0; j < time; j++) {
-            double a = tensor_bool_data(mask)[b * time + j]
-                ? exp(product(s + j * width, tensor_data(h) + b * width, width)) / sum : 0;
+            double a = seen[j] ? exp(product(s + j * width, now, width)) / sum : 0;
             tensor_data(weights)[b * time + j] = (real)a;
             for (int64_t d = 0; d < width; d++) tensor_data(c)[b * width + d] += (real)(a * (double)s[j * width + d]);
         }
@@ -84,7 +84,8 @@ START_TEST(attention_is_its_formulas)
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = sentences();
     Tensor *log_p = seq2seq(m, b.src, b.tgt, b.src_mask), *found = m->weights;
-    ck_assert(shape_equal(tensor_shape(log_p), SHAPE(3, 4, TGT_VOCAB)) && shape_equal(tensor_shape(found), SHAPE(3, 4, 5)));
+    ck_assert(shape_equal(tensor_shape(log_p), SHAPE(3, 4, TGT_VOCAB)));
+    ck_assert(shape_equal(tensor_shape(found), SHAPE(3, 4, 5)));
     RecurrentState state = { 0 };
     Tensor *states = nn_recurrent(m->encoder, nn_embedding(m->src_embed, b.src), b.src_mask, &state);
     for (int i = 0; i < 4; i++) {
@@ -290,8 +291,9 @@ START_TEST(names_of_parameters)
 {
     static const char *const names[] = {
         "src_embed.weight", "tgt_embed.weight", "encoder.weight_ih_l0", "encoder.weight_hh_l0", "encoder.bias_ih_l0",
-        "encoder.bias_hh_l0", "decoder.weight_ih_l0", "decoder.weight_hh_l0", "decoder.bias_ih_l0", "decoder.bias_hh_l0",
-        "score.w1.weight", "score.w2.weight", "score.v.weight", "generator.proj.weight", "generator.proj.bias" };
+        "encoder.bias_hh_l0", "decoder.weight_ih_l0", "decoder.weight_hh_l0", "decoder.bias_ih_l0",
+        "decoder.bias_hh_l0", "score.w1.weight", "score.w2.weight", "score.v.weight", "generator.proj.weight",
+        "generator.proj.bias" };
     Seq2Seq *m = small(3);
     Parameters *p = nn_parameters(m);
     ck_assert_int_eq(p->n, sizeof names / sizeof *names);
@@ -314,7 +316,8 @@ START_TEST(misuse_is_told)
     Seq2Seq *m = small(1);
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = sentences();
-    Tensor *two = tensor_ints(SHAPE(2, 4), NULL), *none = tensor_ints(SHAPE(3, 0), NULL), *flat = tensor_ints(SHAPE(3), NULL);
+    Tensor *two = tensor_ints(SHAPE(2, 4), NULL), *none = tensor_ints(SHAPE(3, 0), NULL);
+    Tensor *flat = tensor_ints(SHAPE(3), NULL);
     Tensor *beyond = tensor_ints(SHAPE(3, 4), (int32_t[]){ 0, 0, 0, 0, 0, TGT_VOCAB, 0, 0, 0, 0, 0, 0 });
     EXPECT_MISUSE("seq2seq: src (3, 5) and tgt (2, 4), expected (B,S) and (B,T) with S and T of 1 or more",
                   seq2seq(m, b.src, two, b.src_mask));
@@ -324,7 +327,8 @@ START_TEST(misuse_is_told)
     EXPECT_MISUSE("nn_recurrent: the mask is (3, 4, 4), expected (3, 1, 5)", seq2seq(m, b.src, b.tgt, b.tgt_mask));
     EXPECT_MISUSE("in seq2seq called at tests/test_seq2seq.c", seq2seq(m, b.src, b.tgt, b.tgt_mask));
     EXPECT_MISUSE("embedding: id 8", seq2seq(m, b.src, beyond, b.src_mask));
-    EXPECT_MISUSE("seq2seq_greedy_decode: max_len 0, expected 1 or more", seq2seq_greedy_decode(m, b.src, b.src_mask, 0, START, END));
+    EXPECT_MISUSE("seq2seq_greedy_decode: max_len 0, expected 1 or more",
+                  seq2seq_greedy_decode(m, b.src, b.src_mask, 0, START, END));
     EXPECT_MISUSE("seq2seq_greedy_decode: src (3,), expected (B,S) with S of 1 or more",
                   seq2seq_greedy_decode(m, flat, NULL, 5, START, END));
     ag_end(s);

@@ -83,7 +83,8 @@ Rung rung_new(RungKind kind, RecurrentKind cell, ScoreKind score)
         o.max_len = LONGEST + 2;
         r.model = r.transformer = make_model(VOCAB, VOCAB, o);
     } else {
-        Seq2SeqOptions o = { .cell = cell, .attention = kind == ATTENTION, .score = score, .width = WIDTH, .hidden = WIDTH };
+        Seq2SeqOptions o = { .cell = cell, .attention = kind == ATTENTION, .score = score, .width = WIDTH,
+                             .hidden = WIDTH };
         r.model = r.seq2seq = seq2seq_new(VOCAB, VOCAB, o);
     }
     return r;

@@ -7,8 +7,8 @@
 /* Ids: padding behind short words, the start, the stop that ends a word, a to z. */
 enum { PAD, START, STOP, LETTER_A, VOCAB = LETTER_A + 26 };
 char letter(int32_t id);                                                /* 'a' to 'z', '.' for the stop, else '?' */
-/* Words as source; as target the start, the word backwards, the stop. n words of random letters, each of a random length
- * in shortest..longest; or one word. */
+/* Words as source; as target the start, the word backwards, the stop. n words of random letters, each of a random
+ * length in shortest..longest; or one word. */
 Batch random_words(int64_t n, int64_t shortest, int64_t longest);
 Batch one_word(const char *text);
 
@@ -16,7 +16,7 @@ enum { WIDTH = 64, LONGEST = 256 };                                     /* of al
 typedef enum { FIXED, ATTENTION, TRANSFORMER, RUNGS } RungKind;
 /* A rung of the ladder: one of the two models, and that one once more for what takes any module. */
 typedef struct { const char *name; Seq2Seq *seq2seq; EncoderDecoder *transformer; void *model; } Rung;
-/* What the options --score (dot, general or additive) and --word (letters from a to z) may be; else the program ends. */
+/* What --score (dot, general or additive) and --word (letters from a to z) may be; else the program ends. */
 ScoreKind score_named(const char *name);
 void check_word(const char *text);
 Rung rung_new(RungKind kind, RecurrentKind cell, ScoreKind score);      /* free with nn_free(rung.model) */

@@ -1,7 +1,7 @@
-/* recurrent.h: layers that read a sequence one step after another and carry a state along: the gated recurrent unit (Cho
- * et al. 2014) and the long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al.
- * 2000). Formulas, names and layouts of the parameters, and their first values are those of PyTorch's nn.GRU and nn.LSTM
- * with one layer and batch_first=True, so the files of either are read by the other.
+/* recurrent.h: layers that read a sequence one step after another and carry a state along: the gated recurrent unit
+ * (Cho et al. 2014) and the long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
+ * al. 2000). Formulas, names and layouts of the parameters and their first values are those of PyTorch's nn.GRU and
+ * nn.LSTM with one layer and batch_first=True, so each reads the other's files.
  *
  *     Recurrent *r = nn_gru_new(embedding_width, hidden);
  *     RecurrentState state = { 0 };                           from zeros
@@ -43,12 +43,12 @@ typedef struct { Tensor *h, *c; } RecurrentState;
 
 /* One step: x (B,in) -> the new h (B,H); *state is replaced. This is PyTorch's GRUCell and LSTMCell. */
 Tensor *(nn_recurrent_step)(Recurrent *r, Tensor *x, RecurrentState *state);
-/* All steps: x (B,T,in), T of 1 or more -> the h after each step (B,T,H). *state is where it begins and becomes where it
- * ends; NULL: from zeros, and the end is not asked for.
+/* All steps: x (B,T,in), T of 1 or more -> the h after each step (B,T,H). *state is where it begins and becomes where
+ * it ends; NULL: from zeros, and the end is not asked for.
  *
- * mask (B,1,T), as nn_padding_mask gives it, or NULL: where it is false a row stands still, its state as it was. So with
- * padding behind the sentences, the last state is that of each sentence's own last word, and y repeats it there. (PyTorch
- * gives the same state for packed sequences, and zeros in y.) */
+ * mask (B,1,T), as nn_padding_mask gives it, or NULL: where it is false a row stands still, its state as it was. So
+ * with padding behind the sentences, the last state is that of each sentence's own last word, and y repeats it there.
+ * (PyTorch gives the same state for packed sequences, and zeros in y.) */
 Tensor *(nn_recurrent)(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
 #define nn_recurrent_step(...) AG_CALL("nn_recurrent_step", (nn_recurrent_step)(__VA_ARGS__))
 #define nn_recurrent(...)      AG_CALL("nn_recurrent", (nn_recurrent)(__VA_ARGS__))
