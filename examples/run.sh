@@ -12,6 +12,7 @@ elsewhere you are told how.
 
   --list        the examples
   NAME --help   what an example does, and its options
+  gallery       runs the lessons and puts all their pictures on one page, out/gallery/index.html
 END
 }
 
@@ -33,6 +34,10 @@ case ${1-} in
 -*) usage >&2; exit 2 ;;
 esac
 
+if [ "${1-}" = gallery ]; then
+    shift
+    exec sh "$root/examples/gallery.sh" "$@"
+fi
 name=${1:-skip_connection}
 [ $# -eq 0 ] || shift
 case $name in

@@ -31,6 +31,7 @@ packages() {
     debian:cc) echo gcc libc6-dev ;;
     debian:ninja) echo ninja-build ;;
     debian:gnuplot) echo gnuplot-nox ;;
+    *:dot) echo graphviz ;;
     debian:valgrind) echo valgrind libc6-dbg ;;
     fedora:cc) echo gcc ;;
     fedora:ninja) echo ninja-build ;;

@@ -200,5 +200,41 @@ shows 'each way leaves probabilities that add up to 1, of as many words as it sa
            exit bad || left[4] != 8 || left[5] != 3 || left[6] != 4 || left[7] != 1 }'
 draws knobs_mask knobs_rate knobs_smoothing knobs_sampling
 
+# ---- the gallery -----------------------------------------------------------------------------------------------------
+
+# gallery STATUS "TEXT ON STDERR": with what is in the file list
+examples=$KAERU_PLOTS/../examples
+name=gallery
+gallery() {
+    KAERU_PROGRAMS=$programs sh "$examples/gallery.sh" --out "a gallery" --list list >stdout 2>stderr
+    status=$?
+    if [ $status -eq "$1" ]; then ok; else wrong "status $status, expected $1"; cat stderr; fi
+    if grep -qF -- "$2" stderr; then ok; else wrong "'$2' missing on stderr"; cat stderr; fi
+}
+printf '# a remark\n## A & B\n$ vectors --points 10\nvectors: a < b\n\n' >list
+if command -v gnuplot >/dev/null; then
+    gallery 0 'gallery: vectors --points 10'
+    for line in '<h2>A &amp; B</h2>' '<pre class="command">sh examples/run.sh vectors --points 10</pre>' \
+        '<img src="vectors/vectors.png" alt="vectors">' '<figcaption>a &lt; b</figcaption>' '</html>'
+    do
+        if grep -qF -- "$line" 'a gallery/index.html'; then ok; else wrong "'$line' missing in the page"; fi
+    done
+    printf '$ vectors\nnone: Nothing.\n' >list
+    gallery 1 'these failed: none'
+    printf '$ vectors --points 0\n' >list
+    gallery 1 'these failed: vectors'
+fi
+printf '$ missing\n' >list
+gallery 1 'these failed: missing'
+printf 'nonsense\n' >list
+gallery 1 'not understood: nonsense'
+
+# Every picture of an example is in the list.
+sed -n 's/^\([a-z0-9_]*\): .*/\1/p' "$examples/gallery.txt" >listed
+grep -hro 'picture_draw("[a-z0-9_]*")' "$examples" --include='*.c' | sed 's/.*"\(.*\)".*/\1/' >drawn
+while read -r picture; do
+    if grep -qx "$picture" listed; then ok; else wrong "examples/gallery.txt does not say what to see in $picture"; fi
+done <drawn
+
 echo "lessons: $passed passed, $failed failed"
 [ $failed -eq 0 ]
