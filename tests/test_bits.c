@@ -1,0 +1,161 @@
+/* test_bits.c: 50 training steps give the same weights, to the last bit, on any number of threads and on every processor
+ * path. Three models learn at once what they will be used for: copying rows, translating, continuing text; all with
+ * dropout. KAERU_FULL_SIZE in the environment gives them the sizes of the papers and notebooks; that takes an hour. */
+#include <stdlib.h>
+
+#include "kaeru/kaeru.h"
+#include "paths.h"
+#include "suites.h"
+
+enum { STEPS = 50 };
+
+/* FNV-1a over the bytes of all weights. */
+static uint64_t digest(void *model)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    Parameters *p = nn_parameters(model);
+    for (int i = 0; i < p->n; i++) {
+        const unsigned char *byte = (const unsigned char *)tensor_data(p->item[i].tensor);
+        size_t n = (size_t)tensor_numel(p->item[i].tensor) * sizeof(real);
+        for (size_t k = 0; k < n; k++) hash = (hash ^ byte[k]) * 0x100000001b3u;
+    }
+    nn_parameters_free(p);
+    return hash;
+}
+
+static bool full_size(void)
+{
+    return getenv("KAERU_FULL_SIZE") != NULL;
+}
+
+/* ---- the three --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int layers;
+    int64_t width;
+    int32_t src_vocab, tgt_vocab;
+    int64_t batch, source, target;
+    LabelSmoothing criterion;
+    bool padded;                /* sentences of different lengths */
+} Sentences;
+
+static Tensor *sentences(int64_t batch, int64_t length, int32_t vocab, const Sentences *how)
+{
+    int32_t pad = how->criterion.padding_idx;
+    Tensor *ids = tensor_randint(SHAPE(batch, length), pad + 1, vocab);
+    for (int64_t i = 0; how->padded && i < batch; i++)
+        for (int64_t j = length - ag_random_below(length / 2); j < length; j++) tensor_int_data(ids)[i * length + j] = pad;
+    return ids;
+}
+
+static uint64_t translator(const Sentences *how)
+{
+    TransformerOptions o = transformer_defaults();
+    o.N = how->layers;
+    o.d_model = how->width;
+    o.d_ff = 4 * how->width;
+    o.max_len = 100;
+    EncoderDecoder *m = make_model(how->src_vocab, how->tgt_vocab, o);
+    Optimizer *adam = nn_adam_new(m, 1e-3);
+    for (int step = 0; step < STEPS; step++) {
+        Scope s = ag_begin(AG_RECORD);
+        Batch b = batch_new(sentences(how->batch, how->source, how->src_vocab, how),
+                            sentences(how->batch, how->target + 1, how->tgt_vocab, how), how->criterion.padding_idx);
+        Tensor *y = encoder_decoder(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
+        ag_backward(label_smoothing(how->criterion, generator(m->generator, y), b.tgt_y));
+        nn_optimizer_step_scaled(adam, 1e-3, 1 / (double)b.ntokens);
+        ag_end(s);
+    }
+    uint64_t hash = digest(m);
+    nn_optimizer_free(adam);
+    nn_free(m);
+    return hash;
+}
+
+static uint64_t copier(void)
+{
+    bool full = full_size();
+    return translator(&(Sentences){ full ? 2 : 1, full ? 512 : 64, 11, 11, full ? 80 : 8, 10, 9, { 0, 0 }, false });
+}
+
+static uint64_t small_translator(void)
+{
+    bool full = full_size();
+    return translator(&(Sentences){ full ? 3 : 1, full ? 256 : 64, 203, 181, full ? 32 : 4, 24, 24, { 2, 0.1 }, true });
+}
+
+static uint64_t writer(void)
+{
+    bool full = full_size();
+    GPTOptions o = gpt_defaults();
+    o.layers = full ? 4 : 2;
+    o.heads = 4;
+    o.width = full ? 128 : 64;
+    o.vocab = 65;
+    o.context = 64;
+    int64_t batch = full ? 12 : 2;
+    GPT *m = gpt_new(o);
+    Optimizer *adam = nn_adamw_new(m, 1e-3);
+    for (int step = 0; step < STEPS; step++) {
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *ids = tensor_randint(SHAPE(batch, o.context), 0, 65), *next = tensor_randint(SHAPE(batch, o.context), 0, 65);
+        ag_backward(gpt_loss(m, ids, next));
+        nn_clip_grad_norm(m, 1);
+        nn_optimizer_step(adam, 1e-3);
+        ag_end(s);
+    }
+    uint64_t hash = digest(m);
+    nn_optimizer_free(adam);
+    nn_free(m);
+    return hash;
+}
+
+/* ---- the comparison ---------------------------------------------------------------------------------------------- */
+
+static uint64_t (*const models[])(void) = { copier, small_translator, writer };
+static const char *const names[] = { "copying", "translating", "continuing" };
+enum { MODELS = sizeof models / sizeof *models };
+
+static uint64_t run(int model, int threads)
+{
+    ag_seed(7);
+    ag_set_threads(threads);
+    return models[model]();
+}
+
+START_TEST(fifty_steps_end_with_the_same_bits)
+{
+    const char *const paths[] = { k_path(), "avx512", "avx2", "portable" };
+    uint64_t first = run(_i, 1);
+    for (int p = 0; p < 4; p++) {
+        if (!k_use_path(paths[p])) continue;
+        static const int threads[] = { 2, 3, 8, 1 };
+        for (int t = 0; t < (p == 0 ? 4 : 1); t++) {
+            uint64_t hash = run(_i, threads[t]);
+            ck_assert_msg(hash == first, "%s: %s on %d threads ends with other weights", names[_i], paths[p], threads[t]);
+        }
+    }
+    k_use_path(paths[0]);
+    ag_set_threads(0);
+}
+END_TEST
+
+/* Another seed does change the bits: the comparison can fail. */
+START_TEST(another_seed_ends_elsewhere)
+{
+    uint64_t first = run(_i, 2);
+    ag_seed(8);
+    ck_assert_uint_ne(models[_i](), first);
+}
+END_TEST
+
+Suite *bits_suite(void)
+{
+    Suite *suite = suite_create("bits");
+    TCase *tests = tcase_create("bits");
+    if (full_size()) tcase_set_timeout(tests, 7200);
+    tcase_add_loop_test(tests, fifty_steps_end_with_the_same_bits, 0, MODELS);
+    tcase_add_loop_test(tests, another_seed_ends_elsewhere, 0, MODELS);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
