@@ -1,6 +1,6 @@
-/* test_bits.c: 50 training steps give the same weights, to the last bit, on any number of threads and on every processor
- * path. Three models learn at once what they will be used for: copying rows, translating, continuing text; all with
- * dropout. KAERU_FULL_SIZE in the environment gives them the sizes of the papers and notebooks; that takes an hour. */
+/* test_bits.c: 50 training steps give the same weights, to the last bit, on any number of threads and on every
+ * processor path. Three models learn to copy rows, to translate and to continue text, all with dropout. KAERU_FULL_SIZE
+ * in the environment gives them the sizes they have elsewhere; that takes long. */
 #include <stdlib.h>
 
 #include "kaeru/kaeru.h"
@@ -44,7 +44,8 @@ static Tensor *sentences(int64_t batch, int64_t length, int32_t vocab, const Sen
     int32_t pad = how->criterion.padding_idx;
     Tensor *ids = tensor_randint(SHAPE(batch, length), pad + 1, vocab);
     for (int64_t i = 0; how->padded && i < batch; i++)
-        for (int64_t j = length - ag_random_below(length / 2); j < length; j++) tensor_int_data(ids)[i * length + j] = pad;
+        for (int64_t j = length - ag_random_below(length / 2); j < length; j++)
+            tensor_int_data(ids)[i * length + j] = pad;
     return ids;
 }
 
@@ -98,7 +99,8 @@ static uint64_t writer(void)
     Optimizer *adam = nn_adamw_new(m, 1e-3);
     for (int step = 0; step < STEPS; step++) {
         Scope s = ag_begin(AG_RECORD);
-        Tensor *ids = tensor_randint(SHAPE(batch, o.context), 0, 65), *next = tensor_randint(SHAPE(batch, o.context), 0, 65);
+        Tensor *ids = tensor_randint(SHAPE(batch, o.context), 0, 65);
+        Tensor *next = tensor_randint(SHAPE(batch, o.context), 0, 65);
         ag_backward(gpt_loss(m, ids, next));
         nn_clip_grad_norm(m, 1);
         nn_optimizer_step(adam, 1e-3);
@@ -132,7 +134,8 @@ START_TEST(fifty_steps_end_with_the_same_bits)
         static const int threads[] = { 2, 3, 8, 1 };
         for (int t = 0; t < (p == 0 ? 4 : 1); t++) {
             uint64_t hash = run(_i, threads[t]);
-            ck_assert_msg(hash == first, "%s: %s on %d threads ends with other weights", names[_i], paths[p], threads[t]);
+            ck_assert_msg(hash == first, "%s: %s on %d threads ends with other weights", names[_i], paths[p],
+                          threads[t]);
         }
     }
     k_use_path(paths[0]);

@@ -1,7 +1,7 @@
-/* attention.c: softmax(scale Q K^T) V for every head of every sentence, and its backward, without ever holding the T x S
- * weights of more than a few rows.
+/* attention.c: softmax(scale Q K^T) V for every head of every sentence, and its backward, without ever holding the weights
+ * (T x S) of more than a few rows.
  *
- * The queries of a head are taken in blocks of rows. A block's scores are one matrix product, its weights a softmax over
+ * The queries of a head are taken in blocks of rows. A block's scores are one matrix product, its weights a softmax of
  * whole rows (keys beyond what a causal block can see are left out of the products altogether), its result another
  * product. Backward makes a block's weights anew, which costs one product of five and saves keeping them:
  *     dV += W^T dY,  dW = dY V^T,  dScores = W (dW - rowsum(dW W)),  dQ = dScores K scale,  dK += dScores^T Q scale.
@@ -44,8 +44,8 @@ int64_t k_attention_work(const KAttention *a)
     return worker_items(a) * workers(a, a->b * a->h * a->t);
 }
 
-/* The part of the work that one block is: rows t0..t0+rows of a head, and the keys that some of them can see. Its rows of
- * weights have `width` items; those beyond the keys are 0. */
+/* The part of the work that one block is: rows t0..t0+rows of a head, and the keys that some of them can see. Its rows
+ * of weights have `width` items; those beyond the keys are 0. */
 typedef struct { int64_t b, h, t0, rows, seen, width; const real *q, *k, *v; } Block;
 
 static Block block_at(const KAttention *a, const real *q, const real *k, const real *v, int64_t head, int64_t number)
@@ -140,7 +140,8 @@ static void forward_block(const Job *job, int64_t task, int64_t next, real *work
     block_weights(a, &block, w, scaled);
     drop(a, &block, w);
     real *y = job->y + block.b * a->y.b + block.h * a->y.h + block.t0 * a->y.t;
-    KGemm sum = { .m = block.rows, .n = a->k, .k = block.seen, .lda = block.width, .ldb = a->kv.t, .ldc = a->y.t, .batch = 1 };
+    KGemm sum = { .m = block.rows, .n = a->k, .k = block.seen, .lda = block.width, .ldb = a->kv.t, .ldc = a->y.t,
+                  .batch = 1 };
     k_gemm(&sum, y, w, block.v);
 }
 
@@ -185,8 +186,8 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     int64_t own = block->b * a->kv.b + block->h * a->kv.h;
     block_weights(a, block, w, scaled);
 
-    KGemm to_weights = { .tb = true, .m = block->rows, .n = seen, .k = a->k, .lda = a->y.t, .ldb = a->kv.t, .ldc = width,
-                         .batch = 1 };
+    KGemm to_weights = { .tb = true, .m = block->rows, .n = seen, .k = a->k, .lda = a->y.t, .ldb = a->kv.t,
+                         .ldc = width, .batch = 1 };
     KGemm to_keys = { .ta = true, .add = job->add_k || !first, .m = seen, .n = a->k, .k = block->rows, .lda = width,
                       .ldb = a->k, .ldc = a->kv.t, .batch = 1 };
     KGemm to_values = to_keys;
@@ -208,8 +209,8 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     if (job->dk) k_gemm(&to_keys, job->dk + own, dw, scaled);
     if (!job->dq) return;
     k_unary(K_SCALE, block->rows * width, dw, dw, a->scale, 0);
-    KGemm to_queries = { .add = job->add_q, .m = block->rows, .n = a->k, .k = seen, .lda = width, .ldb = a->kv.t, .ldc = a->q.t,
-                         .batch = 1 };
+    KGemm to_queries = { .add = job->add_q, .m = block->rows, .n = a->k, .k = seen, .lda = width, .ldb = a->kv.t,
+                         .ldc = a->q.t, .batch = 1 };
     k_gemm(&to_queries, job->dq + (block->q - job->q), dw, block->k);
 }
 
@@ -256,6 +257,7 @@ void k_attention_backward(const KAttention *a, real *dq, bool add_q, real *dk, b
 {
     int64_t rows = block_rows(a);
     Job job = { .a = a, .dq = dq, .dk = dk, .dv = dv, .add_q = add_q, .add_k = add_k, .add_v = add_v, .dy = dy, .q = q,
-                .k = k, .v = v, .work = work, .blocks = rows ? (a->t + rows - 1) / rows : 0, .workers = workers(a, a->b * a->h) };
+                .k = k, .v = v, .work = work, .blocks = rows ? (a->t + rows - 1) / rows : 0,
+                .workers = workers(a, a->b * a->h) };
     k_parallel(job.workers, 1, backward_worker, &job);
 }

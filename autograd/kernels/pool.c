@@ -1,13 +1,13 @@
 /* pool.c: the threads behind k_parallel.
  *
- * A job is cut into pieces, and each thread finds its share of them on a desk of its own: the caller the first ones, its
- * workers the next, the same in every job. So what a thread wrote in one job it reads in the next, out of its own cache;
- * fetching it from another core's can take several times as long. A thread whose desk is empty takes pieces from the
- * others' desks, from the far end: a worker that the system does not run just now costs nothing.
+ * A job is cut into pieces, and each thread finds its share of them on a desk of its own: the caller the first ones,
+ * its workers the next, the same in every job. So what a thread wrote in one job it reads in the next, out of its own
+ * cache; fetching it from another core's can take several times as long. A thread whose desk is empty takes pieces from
+ * the others' desks, from the far end: a worker that the system does not run just now costs nothing.
  *
- * What lies on a desk is a single atomic word: the job's number, the next piece and the end. Whoever takes a piece holds
- * the job open until the piece is done, so what describes the job can lie in plain variables; who finds no piece left
- * touches nothing.
+ * What lies on a desk is a single atomic word: the job's number, the next piece and the end. Whoever takes a piece
+ * holds the job open until the piece is done, so what describes the job can lie in plain variables; who finds no piece
+ * left touches nothing.
  *
  * Waiting is spinning for SPIN_NS, because in a training step the next job is a few microseconds away and waking a
  * thread costs about as much, and then sleeping, because idle threads must not eat a shared machine. */
