@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -44,52 +43,6 @@ static const Workload workloads[] = {
       48, "tokens/s", { 16, 48 }, NULL },
 };
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };
-
-/* ---- time -------------------------------------------------------------------------------------------------------- */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Seconds that `count` steps take. */
-static double time_steps(const Workload *w, void *state, int64_t count)
-{
-    double start = now();
-    for (int64_t i = 0; i < count; i++) w->step(state);
-    return now() - start;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-enum { MOST_SAMPLES = 10000, LEAST_SAMPLES = 5 };
-#define SAMPLE_SECONDS 2e-3     /* short steps are timed several at once */
-
-/* The median and the least of the seconds a step takes, over samples that take `seconds` together. */
-static double measure(const Workload *w, void *state, double seconds, double *least)
-{
-    static double sample[MOST_SAMPLES];
-    double warm = 0, spent = 0;
-    int64_t count = 0;
-    for (; count < 2 || warm < 0.1 * seconds; count++) warm += time_steps(w, state, 1);
-    double one = time_steps(w, state, 1);
-    int64_t group = one < SAMPLE_SECONDS ? 1 + (int64_t)(SAMPLE_SECONDS / one) : 1;
-    int n = 0;
-    while (n < MOST_SAMPLES && (n < LEAST_SAMPLES || spent < seconds)) {
-        double time = time_steps(w, state, group);
-        spent += time;
-        sample[n++] = time / (double)group;
-    }
-    qsort(sample, (size_t)n, sizeof *sample, ascending);
-    *least = sample[0];
-    return sample[n / 2];
-}
 
 /* ---- a workload -------------------------------------------------------------------------------------------------- */
 
@@ -142,7 +95,7 @@ static bool run_apart(const Workload *w, double seconds)
 
 static void usage(FILE *out)
 {
-    fputs("usage: bench [--threads N] [--seconds S] [WORKLOAD...]\n\n"
+    fputs("usage: bench [--threads N] [--seconds S] [--scaling | WORKLOAD...]\n\n"
           "Times these workloads, or all of them, and prints for each\n\n"
           "    NAME VALUE UNIT                   median over steps\n"
           "    NAME.best VALUE UNIT              that of the fastest step\n"
@@ -151,6 +104,7 @@ static void usage(FILE *out)
           "    NAME.parameters VALUE parameters  of the models\n\n"
           "  --threads N   threads to compute with; 0, the default: one per processor\n"
           "  --seconds S   how long each workload is measured, 2 if not given; five steps at least\n"
+          "  --scaling     instead: the times of GPTs of doubled sizes, as comma-separated values for plots/scaling.gp\n"
           "  --help        this text\n\n"
           "A step is the whole step: forward, backward, optimizer. The workloads:\n\n", out);
     for (int i = 0; i < WORKLOADS; i++) fprintf(out, "  %-13s%s\n", workloads[i].name, workloads[i].what);
@@ -178,6 +132,7 @@ static double number(const char *option, const char *text, double most)
 int main(int argc, char **argv)
 {
     double seconds = 2;
+    bool scaling = false;
     const Workload *chosen[WORKLOADS];
     int n = 0;
     for (int i = 1; i < argc; i++) {
@@ -191,12 +146,18 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--seconds") == 0) {
             seconds = number("--seconds", argv[i + 1], 3600);
             i++;
+        } else if (strcmp(argv[i], "--scaling") == 0) {
+            scaling = true;
         } else if (w && n < WORKLOADS) {
             chosen[n++] = w;
         } else {
             fprintf(stderr, "bench: there is no workload %s (bench --help lists them)\n", argv[i]);
             return 2;
         }
+    }
+    if (scaling) {
+        print_scaling(seconds);
+        return 0;
     }
     bool good = true;
     for (int i = 0; i < (n ? n : WORKLOADS); i++) good = run_apart(n ? chosen[i] : &workloads[i], seconds) && good;

@@ -18,9 +18,14 @@ struct Workload {
     BenchFigure figure;
     double amount;
     const char *unit;
-    int64_t size[3];            /* what begin needs to know */
+    int64_t size[4];            /* what begin needs to know */
     const char *kind;           /* the same */
 };
+
+/* The median and the least of the seconds a step takes, over samples that take `seconds` together. */
+double measure(const Workload *w, void *state, double seconds, double *least);
+/* Prints "dimension,factor,operations,seconds" of a GPT's training step with one size doubled again and again. */
+void print_scaling(double seconds);
 
 void *gemm_begin(const Workload *w, int64_t *parameters);       /* size: m, n, k; kind: "AB", "ABt" or "AtB" */
 void  gemm_step(void *state);
@@ -45,6 +50,7 @@ void  transformer_end(void *state);
 
 void *shakespeare_begin(const Workload *w, int64_t *parameters);
 void *gpt2_begin(const Workload *w, int64_t *parameters);       /* size: batch, length */
+void *scaled_gpt_begin(const Workload *w, int64_t *parameters);         /* size: batch, length, width, layers */
 void  gpt_step(void *state);
 void  gpt_end(void *state);
 

@@ -42,6 +42,17 @@ void *gpt2_begin(const Workload *w, int64_t *parameters)
     return lesson_new(gpt2_options(), w->size[0], w->size[1], parameters);
 }
 
+void *scaled_gpt_begin(const Workload *w, int64_t *parameters)
+{
+    GPTOptions o = gpt2_options();
+    o.context = w->size[1];
+    o.width = w->size[2];
+    o.heads = o.width / 64;
+    o.layers = w->size[3];
+    o.vocab = 256;
+    return lesson_new(o, w->size[0], o.context, parameters);
+}
+
 void gpt_step(void *state)
 {
     Lesson *l = state;

@@ -1,0 +1,48 @@
+/* timing.c: how long a step takes. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench.h"
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds that `count` steps take. */
+static double time_steps(const Workload *w, void *state, int64_t count)
+{
+    double start = now();
+    for (int64_t i = 0; i < count; i++) w->step(state);
+    return now() - start;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+enum { MOST_SAMPLES = 10000, LEAST_SAMPLES = 5 };
+#define SAMPLE_SECONDS 2e-3     /* short steps are timed several at once */
+
+double measure(const Workload *w, void *state, double seconds, double *least)
+{
+    static double sample[MOST_SAMPLES];
+    double warm = 0, spent = 0;
+    int64_t count = 0;
+    for (; count < 2 || warm < 0.1 * seconds; count++) warm += time_steps(w, state, 1);
+    double one = time_steps(w, state, 1);
+    int64_t group = one < SAMPLE_SECONDS ? 1 + (int64_t)(SAMPLE_SECONDS / one) : 1;
+    int n = 0;
+    while (n < MOST_SAMPLES && (n < LEAST_SAMPLES || spent < seconds)) {
+        double time = time_steps(w, state, group);
+        spent += time;
+        sample[n++] = time / (double)group;
+    }
+    qsort(sample, (size_t)n, sizeof *sample, ascending);
+    *least = sample[0];
+    return sample[n / 2];
+}
