@@ -71,3 +71,9 @@ void expect_refused(bool done, const char *part)
     ck_assert_msg(strstr(ag_error(), part) != NULL, "refused with \"%s\", expected \"%s\"", ag_error(), part);
     ck_assert_msg(strchr(ag_error(), '\n') == NULL, "\"%s\" is more than one line", ag_error());
 }
+
+long from_environment(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text ? atol(text) : otherwise;
+}

@@ -1,4 +1,4 @@
-/* folder.h: a folder for a test's files, and what tests of files say alike. */
+/* folder.h: a folder for a test's files, what tests of files say alike, and what the environment asks of a test. */
 #ifndef KAERU_TESTS_FOLDER_H
 #define KAERU_TESTS_FOLDER_H
 
@@ -20,5 +20,8 @@ int folder_count(void);
 /* The function must have succeeded; it must have refused with a message of one line that has this part. */
 void expect_done(bool done);
 void expect_refused(bool done, const char *part);
+
+/* The number in an environment variable, for a more thorough run; `otherwise` if there is none. */
+long from_environment(const char *name, long otherwise);
 
 #endif

@@ -472,8 +472,7 @@ _Noreturn static void save_forever(int out)
 START_TEST(a_kill_at_any_moment_loses_nothing)
 {
     Net *net = net_new(200);
-    const char *wanted = getenv("KAERU_KILLS");     /* more for a thorough run; see also CK_DEFAULT_TIMEOUT */
-    int kills = wanted ? atoi(wanted) : 40;
+    long kills = from_environment("KAERU_KILLS", 40);
     srand(1);
     while (kills-- > 0) {
         int ends[2], status;
@@ -484,7 +483,7 @@ START_TEST(a_kill_at_any_moment_loses_nothing)
         int last = -1, read_round;
         if (read(ends[0], &last, sizeof last) != sizeof last) {                 /* else one is there */
             waitpid(child, &status, 0);
-            ck_abort_msg("the child ended with status %d, %d kills before the last", status, kills);
+            ck_abort_msg("the child ended with status %d, %ld kills before the last", status, kills);
         }
         nanosleep(&(struct timespec){ .tv_nsec = rand() % 3000 * 1000 }, NULL);
         kill(child, SIGKILL);

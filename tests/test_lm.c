@@ -1,11 +1,9 @@
 /* test_lm.c: data for language models, and training that can be broken off at any moment. */
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -447,42 +445,6 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
 }
 END_TEST
 
-static void doze(LmTraining *t, void *arg)
-{
-    (void)t;
-    (void)arg;
-    nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
-}
-
-START_TEST(kills_at_any_moment_change_nothing)
-{
-    const char *wanted = getenv("KAERU_KILLS");     /* more, for a thorough run; CK_DEFAULT_TIMEOUT limits its seconds */
-    int kills = wanted ? atoi(wanted) : 20, died = 0;
-    LmOptions o = few_steps(60);
-    o.evaluate_every = 6;
-    expect_done(train("straight", o, false, NULL));
-    srand(1);
-    for (int i = 0; i < kills; i++) {
-        int status;
-        pid_t child = fork();
-        if (child == 0) _exit(train("killed", o, access(in_folder("killed.last"), F_OK) == 0, doze) ? 0 : 1);
-        nanosleep(&(struct timespec){ .tv_nsec = rand() % 40000 * 1000 }, NULL);
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-        ck_assert_msg(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "a run failed");
-        died += WIFSIGNALED(status) != 0;
-        if (WIFSIGNALED(status)) continue;
-        check_same("straight.last", "killed.last");             /* it came to its end: once more */
-        check_same("straight.best", "killed.best");
-        remove(in_folder("killed.last"));
-    }
-    ck_assert(died > 0);
-    expect_done(train("killed", o, access(in_folder("killed.last"), F_OK) == 0, NULL));
-    check_same("straight.last", "killed.last");
-    check_same("straight.best", "killed.best");
-}
-END_TEST
-
 static real *weights_after(LmOptions o, int64_t *n)
 {
     LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new() };
@@ -754,7 +716,6 @@ Suite *lm_suite(void)
     TCase *training = tcase_create("training");
     tcase_add_checked_fixture(training, begin, end);
     tcase_add_loop_test(training, a_resumed_run_ends_with_the_same_bytes, 0, 2);
-    tcase_add_test(training, kills_at_any_moment_change_nothing);
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
     tcase_add_test(training, a_model_learns_what_repeats);

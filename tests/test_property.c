@@ -2,18 +2,13 @@
  * operations planted in such graphs, each of which must be found. */
 #include <stdlib.h>
 
+#include "folder.h"
 #include "kaeru/autograd.h"
 #include "misuse.h"
 #include "random_graph.h"
 #include "suites.h"
 
 /* KAERU_GRAPHS graphs, for a thorough run, from number KAERU_GRAPH on. */
-static long from_environment(const char *name, long otherwise)
-{
-    const char *text = getenv(name);
-    return text ? atol(text) : otherwise;
-}
-
 START_TEST(random_graphs)
 {
     long n = from_environment("KAERU_GRAPHS", 1000), first = from_environment("KAERU_GRAPH", 0), wrong = 0;
