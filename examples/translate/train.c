@@ -173,7 +173,8 @@ static Translator translator_of(const Run *run)
 
 static SentencePairs *pairs_of(const Run *run, const Corpus *c, int64_t most, const char *what)
 {
-    SentencePairs *pairs = sentence_pairs_new(&c->src, &run->vocabularies.src, &c->tgt, target_vocab(&run->vocabularies), most);
+    const Vocabularies *v = &run->vocabularies;
+    SentencePairs *pairs = sentence_pairs_new(&c->src, &v->src, &c->tgt, target_vocab(v), most);
     if (!pairs) {
         example_fail("%s", ag_error());
     }
@@ -192,7 +193,8 @@ static void train(Run *run, const char *last, const Option *options)
     printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
            (int)sentence_vocab_size(&run->vocabularies.src), (int)sentence_vocab_size(target_vocab(&run->vocabularies)),
            nn_count(run->model));
-    Csv *csv = run->epoch > 0 ? csv_resume(data_name, data_header, (double)run->epoch) : csv_open(data_name, data_header);
+    Csv *csv = run->epoch > 0 ? csv_resume(data_name, data_header, (double)run->epoch)
+                              : csv_open(data_name, data_header);
     TrainState state = { .accum_step = nn_optimizer_steps(run->optimizer) };
     EpochOptions training = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = smoothing }, .optimizer = run->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,

@@ -26,8 +26,8 @@ void nn_mask_print(FILE *out, Tensor *mask);
 /* ---- attention (3.2) --------------------------------------------------------------------------------------------- */
 
 /* Scaled dot-product attention (3.2.1): softmax(q k^T / sqrt(K)) v. q (..,T,K), k and v (..,S,K), mask broadcast to
- * (..,T,S) or NULL; what is hidden gets exactly 0 weight, and a row that sees nothing gives zeros (with the notebook's -1e9: the mean). dropout (may be NULL)
- * acts on the weights. The weights (..,T,S) go to *weights unless that is NULL. -> (..,T,K) */
+ * (..,T,S) or NULL; what is hidden gets exactly 0 weight, and a row that sees nothing gives zeros (with the notebook's
+ * -1e9: the mean). dropout (may be NULL) acts on the weights. The weights (..,T,S) go to *weights unless that is NULL. -> (..,T,K) */
 Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights);
 #define nn_attention(...) nn_attention_at(AG_HERE, __VA_ARGS__)
 
