@@ -108,7 +108,11 @@ static void compare(int64_t n, Tensor *x, Csv *losses, Csv *norms)
         progress_show(&progress, i + 1, "losses %.4f and %.4f", loss[0], loss[1]);
     }
     progress_end(&progress);
-    chart_print(losses, &(Chart){ "mean squared error", "step", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
+    char title[64] = "mean squared error";
+    if (n > 1) {
+        snprintf(title, sizeof title, "mean squared error of %lld blocks", (long long)n);
+    }
+    chart_print(losses, &(Chart){ title, "step", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
     if (norms) {
         write_norms(norms, steps, s, x);
         csv_close(norms);
