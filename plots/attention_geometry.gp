@@ -1,6 +1,7 @@
 # attention_geometry.gp: the polygon of a sentence's words before and after self-attention: at several temperatures, and
 # layer after layer. Reads attention_geometry.csv (token,temperature,x,y; temperature 0 is before attention) and
 # attention_layers.csv (token,layer,x,y), which examples/attention_geometry writes.
+JAPANESE = 1
 load ARG0[:strlen(ARG0) - strlen("attention_geometry.gp")]."style.gp"
 
 temperatures = "attention_geometry.csv"

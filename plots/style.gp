@@ -15,17 +15,23 @@ set datafile columnheaders
 
 # PNG for slides, SVG to scale. A gnuplot without Cairo still has the plainer png terminal, or draws the SVG alone.
 # "Sans" leaves the typeface to the system, which finds one for Japanese too where there is any (Debian:
-# fonts-noto-cjk).
+# fonts-vlgothic or fonts-noto-cjk). Where there is none, Cairo does not draw boxes but spoils the picture, so figures
+# with Japanese labels set JAPANESE = 1 before they load this file, and then get the plainer terminal there.
+no_font = exists("JAPANESE") && \
+    system("command -v fc-list >/dev/null && test -z \"$(fc-list :lang=ja family)\" && echo none") eq "none"
 has(terminal) = strstrt(GPVAL_TERMINALS." ", " ".terminal." ") > 0
-FORMATS = (has("pngcairo") || has("png") ? "png " : "")."svg"
-png_terminal = has("pngcairo") ? "pngcairo enhanced font 'Sans,22' rounded" : "png enhanced font 'Sans,18' rounded"
+fine = has("pngcairo") && !no_font
+FORMATS = (fine || has("png") ? "png " : "")."svg"
+png_terminal = fine ? "pngcairo enhanced font 'Sans,22' rounded" : "png enhanced font 'Sans,18' rounded"
 svg_terminal = "svg enhanced font 'sans-serif,22' rounded"
 open_picture(format, name, width, height) = \
     "set terminal ".(format eq "png" ? png_terminal : svg_terminal) \
     .sprintf(" size %d,%d background rgb 'white'; set output '%s.%s'", width, height, name, format)
 # A headline and, smaller, what is shown, at the upper left of the picture.
 heading(title, subtitle) = sprintf("set label 1 '{/:Bold=30 %s}' at screen 0.015, 0.94; ", title) \
-    .sprintf("set label 2 '%s' at screen 0.015, 0.87 textcolor rgb gray", subtitle)
+    .sprintf("set label 2 '%s' at screen 0.015, 0.87 textcolor rgb gray; ", subtitle) \
+    .(no_font ? "set label 3 'Boxes stand for letters that no font has: sudo apt install fonts-vlgothic' " \
+        ."at screen 0.5, 0.02 center textcolor rgb gray font ',14'" : "")
 
 # The colors of Okabe and Ito, which the color-blind and weak projectors keep apart; each curve has a dash and a marker
 # of its own besides. 1 is what is compared, 2 the better way.

@@ -1,5 +1,6 @@
 # temperature.gp: softmax of the same scores at several temperatures.
 # Reads temperature.csv (token,score,temperature,weight), which examples/temperature writes.
+JAPANESE = 1
 load ARG0[:strlen(ARG0) - strlen("temperature.gp")]."style.gp"
 
 data = "temperature.csv"

@@ -1,4 +1,5 @@
 # translate_decoder.gp: decoder self-attention of a translated sentence, by layer and head; see attention_maps.gp.
+JAPANESE = 1
 folder = ARG0[:strlen(ARG0) - strlen("translate_decoder.gp")]
 load folder."style.gp"
 kind = "decoder"

@@ -30,7 +30,7 @@ packages() {
     case $1:$2 in
     debian:cc) echo gcc libc6-dev ;;
     debian:ninja) echo ninja-build ;;
-    debian:gnuplot) echo gnuplot-nox ;;
+    debian:gnuplot) echo gnuplot-nox fonts-vlgothic ;;         # the figures have Japanese labels
     *:dot) echo graphviz ;;
     debian:valgrind) echo valgrind libc6-dbg ;;
     fedora:cc) echo gcc ;;

@@ -200,6 +200,21 @@ shows 'each way leaves probabilities that add up to 1, of as many words as it sa
            exit bad || left[4] != 8 || left[5] != 3 || left[6] != 4 || left[7] != 1 }'
 draws knobs_mask knobs_rate knobs_smoothing knobs_sampling
 
+# ---- fonts -----------------------------------------------------------------------------------------------------------
+
+# Where no font has Japanese letters, Cairo would spoil the pictures that have some: the plainer terminal draws them.
+name=style.gp
+terminal() { FONTCONFIG_FILE=$1 gnuplot -e "$2" -e "load '$KAERU_PLOTS/style.gp'" -e 'print png_terminal' 2>&1; }
+cat >no_fonts <<'END'
+<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>/nowhere</dir></fontconfig>
+END
+if command -v gnuplot >/dev/null && command -v fc-list >/dev/null; then
+    case $(terminal "$folder/no_fonts" 'JAPANESE = 1') in 'png '*) ok ;; *) wrong "Cairo without a font" ;; esac
+    case $(terminal "$folder/no_fonts" 'x = 1') in 'pngcairo '* | 'png '*) ok ;; *) wrong "no terminal" ;; esac
+fi
+
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 
 # gallery STATUS "TEXT ON STDERR": with what is in the file list
