@@ -1,9 +1,12 @@
 /* copy_task.c: a Transformer learns to repeat its input: the first run of the Annotated Transformer. */
+#include <unistd.h>
+
 #include "common/common.h"
 #include "kaeru/training.h"
 
 enum { LENGTH = 10, VOCAB = 11, PAD = 0, START = 1, SHOWN = 10 };
-static int64_t d_model = 128, layers = 2, batch = 80, epochs = 25, batches = 20, eval_batches = 5, warmup = 400;
+static int64_t d_model = 128, layers = 2, batch = 80, epochs = 20, batches = 20, eval_batches = 5, warmup = 400;
+static int64_t average = 5;
 static double factor = 0.5, dropout = 0.1;                              /* 0.5: the notebook's base lr, times its factor 1 */
 static bool full;
 
@@ -36,6 +39,43 @@ static void show_progress(void *arg, const TrainState *state, double loss, doubl
     progress_show(arg, state->step, "loss %.3f", loss);
 }
 
+/* ---- the mean of the last weights --------------------------------------------------------------------------------
+ * The learning rate is still high at the end, and the weights go back and forth around a better place. */
+
+static char *epoch_path(int64_t epoch)
+{
+    char name[64];
+    snprintf(name, sizeof name, "copy_task_epoch_%lld.safetensors", (long long)epoch);
+    return example_path(name);
+}
+
+static void save_epoch(EncoderDecoder *model, int64_t epoch)
+{
+    char *path = epoch_path(epoch);
+    if (!nn_save(path, model)) {
+        example_fail("%s", ag_error());
+    }
+    ag_free(path);
+}
+
+static void take_mean(EncoderDecoder *model)
+{
+    const char **path = ag_alloc((size_t)average, sizeof *path);
+    for (int64_t i = 0; i < average; i++) {
+        path[i] = epoch_path(epochs - average + i);
+    }
+    if (!average_checkpoints(model, path, (int)average)) {
+        example_fail("%s", ag_error());
+    }
+    for (int64_t i = 0; i < average; i++) {
+        unlink(path[i]);
+        ag_free((char *)path[i]);
+    }
+    ag_free(path);
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
 static void train(EncoderDecoder *model, Csv *csv)
 {
     AdamOptions adam = nn_adam_options(0);                              /* run_epoch gives each step its rate */
@@ -54,8 +94,16 @@ static void train(EncoderDecoder *model, Csv *csv)
         double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
         double eval_loss = run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state);
         csv_row(csv, epoch, train_loss, eval_loss, lr, speed);
+        if (epoch >= epochs - average) {
+            save_epoch(model, epoch);
+        }
     }
     progress_end(&progress);
+    if (average > 0) {
+        take_mean(model);
+        printf("mean of the last %lld epochs' weights: evaluation loss %.4f\n", (long long)average,
+               run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state));
+    }
     nn_optimizer_free(optimizer);
 }
 
@@ -98,6 +146,7 @@ int main(int argc, char **argv)
         option_int("batch", &batch, 1, 100000, "rows in a batch"),
         option_int("epochs", &epochs, 1, 100000, "epochs of 20 batches"),
         option_int("warmup", &warmup, 1, 1000000, "steps of rising learning rate"),
+        option_int("average", &average, 0, 1000, "epochs, the last ones, whose mean weights copy; 0: the last weights do"),
         option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
         option_real("dropout", &dropout, 0, 0.99, "probability of dropout"),
         OPTIONS_END
@@ -113,6 +162,7 @@ int main(int argc, char **argv)
         epochs = 20;
         example_begin(argc, argv, &program);                            /* options that are given come before these */
     }
+    average = average < epochs ? average : epochs;
     if (d_model % 64 != 0) {
         example_fail("--width %lld: expected a multiple of 64", (long long)d_model);
     }
