@@ -257,24 +257,71 @@ START_TEST(functions_that_compute_nothing)
 }
 END_TEST
 
+static const char *reported(AgFunction *f, Tensor *x)
+{
+    static char text[4096];
+    FILE *report = fmemopen(text, sizeof text, "w");
+    ck_assert(!ag_gradcheck(f, NULL, &x, 1, report));
+    fclose(report);
+    return text;
+}
+
 START_TEST(the_report_names_what_is_wrong)
 {
     ag_seed(5);
-    char *text = NULL;
-    size_t size = 0;
-    FILE *report = open_memstream(&text, &size);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = leaf(SHAPE(20));
-    ck_assert(!ag_gradcheck(half_a_square, NULL, &x, 1, report));
-    ag_end(s);
-    fclose(report);
-    const char *first = "input 0, item 0: gradient ";
+    const char *text = reported(half_a_square, leaf(SHAPE(2, 10)));
+    const char *first = "input 0 (2, 10): 20 of 20 entries wrong, each 0.5 times what it should be\n  [0][0] gradient ";
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0, "%s", text);
-    ck_assert_ptr_nonnull(strstr(text, "numerical "));
+    ck_assert_ptr_nonnull(strstr(text, "  [0][7] gradient "));
+    ck_assert_ptr_null(strstr(text, "[0][8]"));
+    ck_assert_ptr_nonnull(strstr(text, ", numerical "));
     double ratio = atof(strstr(text, "ratio ") + 6);
     ck_assert_double_eq_tol(ratio, 0.5, 0.05);
-    ck_assert_ptr_nonnull(strstr(text, "... and 12 more\n"));
-    free(text);
+    ck_assert_ptr_nonnull(strstr(text, "  ... and 12 more\n"));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- ways of being wrong, and the words for them ------------------------------------------------------------------- */
+
+static Tensor *tanh_by(const Op *op, Tensor *x)
+{
+    Tensor *y = op_new_n(AG_HERE, op, &x->shape, &x, 1);
+    k_unary(K_TANH, y->numel, reals(y), reals(x), 0, 0);
+    return op_done(y);
+}
+
+static Tensor *without_gradient(Tensor **in, void *arg) { (void)arg; return tanh_by(&zero_op, in[0]); }
+static Tensor *overwritten(Tensor **in, void *arg) { (void)arg; return tanh_by(&overwrites_op, in[0]); }
+static Tensor *undefined(Tensor **in, void *arg) { (void)arg; return tanh_by(&is_not_a_number_op, in[0]); }
+static Tensor *by_itself(Tensor **in, void *arg) { (void)arg; return ag_mul(in[0], ag_exp(ag_detach(in[0]))); }
+static Tensor *no_slope(Tensor **in, void *arg) { (void)arg; return ag_sub(in[0], ag_detach(in[0])); }
+
+/* A function without a slope, and a rule that finds one. */
+static Tensor *invented(Tensor **in, void *arg)
+{
+    (void)arg;
+    return ag_mul(no_slope(in, NULL), tensor_full(SCALAR, 1));
+}
+
+START_TEST(the_kind_of_mistake_is_told)
+{
+    static const struct { AgFunction *f; const char *words; } kinds[] = {
+        { without_gradient, "no gradient arrives there\n" },
+        { overwritten, "of two uses one alone has arrived: a rule must add to what is there\n" },
+        { undefined, "not all of them finite\n" },
+        { by_itself, " times what they should be\n" },
+        { invented, "some of them should be 0\n" },
+    };
+    ag_seed(6);
+    Scope s = ag_begin(AG_NO_GRAD);
+    const char *text = reported(kinds[_i].f, tensor_name(leaf(SHAPE(3)), "x"));
+    const char *first = "input 0, x (3,): 3 of 3 entries wrong, ";
+    ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].words), "%s", text);
+    text = reported(half_a_square, leaf(SCALAR));
+    ck_assert_ptr_nonnull(strstr(text, "\n   gradient "));                 /* a scalar has no place */
+    ag_end(s);
 }
 END_TEST
 
@@ -313,6 +360,7 @@ Suite *gradcheck_suite(void)
     tcase_add_test(check, a_function_with_a_cut_is_rejected);
     tcase_add_test(check, functions_that_compute_nothing);
     tcase_add_test(check, the_report_names_what_is_wrong);
+    tcase_add_loop_test(check, the_kind_of_mistake_is_told, 0, 5);
     tcase_add_test(check, misuse_is_named);
     suite_add_tcase(suite, check);
     return suite;

@@ -260,9 +260,10 @@ double ag_math_exp(double x), ag_math_log(double x), ag_math_sin(double x), ag_m
 /* Compares f's gradients with numerical ones. f must be a function of in[0..n) alone: leaves that want gradients, of
  * moderate values. Its output is weighted by random numbers, and f is used twice, so that a gradient that is zero by
  * symmetry or is overwritten where it should be added does not pass. f gets the leaves' values as the middle of a graph,
- * so that an operation of its own that reads a value which it did not declare is misuse that says so. Prints each wrong entry (the first few) to
- * `report` unless NULL: input, index, both values, their ratio. In libkaeru_double the tolerances are PyTorch's (step
- * 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the gradient's scale. */
+ * so that an operation which reads a value that it did not declare is told (misuse). To `report` unless NULL it says of
+ * each input how many entries are wrong, in which way (none arrives, one factor for all, one of two uses alone, ...), and
+ * of the first few: place, gradient, numerical gradient, their ratio. In libkaeru_double the tolerances are PyTorch's
+ * (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the gradient's scale. */
 typedef Tensor *AgFunction(Tensor **in, void *arg);
 bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
 #define ag_gradcheck(...) ag_gradcheck_at(AG_HERE, __VA_ARGS__)

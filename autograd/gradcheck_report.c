@@ -1,0 +1,95 @@
+/* gradcheck_report.c: what is wrong with a gradient, in words. */
+#include <math.h>
+
+#include "gradcheck.h"
+
+enum { ENTRIES = 8 };           /* told one by one */
+
+/* Is every wrong entry of this kind? */
+static bool all(const Checked *c, bool is(const Checked *c, const CheckedEntry *e))
+{
+    for (int64_t j = 0; j < c->x->numel; j++)
+        if (c->entry[j].wrong && !is(c, &c->entry[j])) return false;
+    return true;
+}
+
+static bool is_finite(const Checked *c, const CheckedEntry *e)
+{
+    (void)c;
+    return isfinite(e->gradient) && isfinite(e->numerical);
+}
+
+static bool is_zero(const Checked *c, const CheckedEntry *e)
+{
+    (void)c;
+    return e->gradient == 0;
+}
+
+static bool is_first_use(const Checked *c, const CheckedEntry *e)
+{
+    return gradients_agree(e->gradient, e->by_use[0], c->largest);
+}
+
+static bool is_second_use(const Checked *c, const CheckedEntry *e)
+{
+    return gradients_agree(e->gradient, e->by_use[1], c->largest);
+}
+
+/* The least and the largest of gradient / numerical; false where a numerical one is 0. */
+static bool factors(const Checked *c, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (int64_t j = 0; j < c->x->numel; j++) {
+        const CheckedEntry *e = &c->entry[j];
+        if (!e->wrong) continue;
+        if (e->numerical == 0) return false;
+        *low = fmin(*low, e->gradient / e->numerical);
+        *high = fmax(*high, e->gradient / e->numerical);
+    }
+    return true;
+}
+
+static void tell_kind(FILE *out, const Checked *c)
+{
+    double low, high;
+    if (!all(c, is_finite)) fputs("not all of them finite", out);
+    else if (all(c, is_zero)) fputs("no gradient arrives there", out);
+    else if (all(c, is_first_use) || all(c, is_second_use))
+        fputs("of two uses one alone has arrived: a rule must add to what is there", out);
+    else if (!factors(c, &low, &high)) fputs("some of them should be 0", out);
+    else if (high - low <= 0.05 * fabs(high)) fprintf(out, "each %.3g times what it should be", (low + high) / 2);
+    else fprintf(out, "%.3g to %.3g times what they should be", low, high);
+}
+
+/* "[1][2]" for an entry of a matrix; nothing for a scalar. */
+static void tell_place(FILE *out, const Shape *shape, int64_t j)
+{
+    int64_t inner = shape_numel(*shape);
+    for (int d = 0; d < shape->ndim; d++) {
+        inner /= shape->dim[d];
+        fprintf(out, "[%lld]", (long long)(j / inner % shape->dim[d]));
+    }
+}
+
+void check_report(FILE *out, const Checked *c)
+{
+    const Tensor *x = c->x;
+    char text[AG_SHAPE_TEXT];
+    fprintf(out, "input %d", c->input);
+    if (x->name) fprintf(out, ", %s", x->name);
+    fprintf(out, " %s: %lld of %lld entries wrong, ", shape_text(x->shape, text), (long long)c->wrong, (long long)x->numel);
+    tell_kind(out, c);
+    fputc('\n', out);
+    int64_t told = 0;
+    for (int64_t j = 0; j < x->numel && told < ENTRIES; j++) {
+        const CheckedEntry *e = &c->entry[j];
+        if (!e->wrong) continue;
+        fputs("  ", out);
+        tell_place(out, &x->shape, j);
+        fprintf(out, " gradient %.6g, numerical %.6g, ratio %.4g\n", e->gradient, e->numerical,
+                e->gradient / e->numerical);
+        told++;
+    }
+    if (c->wrong > told) fprintf(out, "  ... and %lld more\n", (long long)(c->wrong - told));
+}
