@@ -85,7 +85,7 @@ bool gradients_agree(double gradient, double numerical, double largest)
 #else
     double allowed = absolute * fmax(1, largest) + relative * fabs(numerical);
 #endif
-    return fabs(gradient - numerical) <= allowed;
+    return isfinite(gradient) && fabs(gradient - numerical) <= allowed;       /* an infinite one would allow itself */
 }
 
 /* Every entry of input i; reports if one is wrong. */

@@ -78,7 +78,8 @@ void check_report(FILE *out, const Checked *c)
     char text[AG_SHAPE_TEXT];
     fprintf(out, "input %d", c->input);
     if (x->name) fprintf(out, ", %s", x->name);
-    fprintf(out, " %s: %lld of %lld entries wrong, ", shape_text(x->shape, text), (long long)c->wrong, (long long)x->numel);
+    fprintf(out, " %s: %lld of %lld entries wrong, ", shape_text(x->shape, text), (long long)c->wrong,
+            (long long)x->numel);
     tell_kind(out, c);
     fputc('\n', out);
     int64_t told = 0;
@@ -88,7 +89,7 @@ void check_report(FILE *out, const Checked *c)
         fputs("  ", out);
         tell_place(out, &x->shape, j);
         fprintf(out, " gradient %.6g, numerical %.6g, ratio %.4g\n", e->gradient, e->numerical,
-                e->gradient / e->numerical);
+                e->gradient / e->numerical + 0.0);      /* 0 rather than -0 */
         told++;
     }
     if (c->wrong > told) fprintf(out, "  ... and %lld more\n", (long long)(c->wrong - told));

@@ -82,6 +82,12 @@ static void is_not_a_number(Tensor *y)
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (real)NAN;
 }
 
+static void is_infinite(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) g.data[i] = (real)INFINITY;
+}
+
 static Tensor *tanh_sample_of(Sample *s, const Op *op)
 {
     if (s->number >= 3) return NULL;
@@ -102,6 +108,7 @@ TANH_WITH(zero, zero, NEEDS_Y)
 TANH_WITH(forgets_dy, forgets_dy, NEEDS_Y)
 TANH_WITH(forgets_the_last_item, forgets_the_last_item, NEEDS_Y)
 TANH_WITH(is_not_a_number, is_not_a_number, NEEDS_Y)
+TANH_WITH(is_infinite, is_infinite, NEEDS_Y)
 
 START_TEST(a_right_rule_passes_with_as_many_cases_as_it_brings)
 {
@@ -113,7 +120,7 @@ END_TEST
 START_TEST(a_wrong_rule_is_rejected)
 {
     const Op *wrong[] = { &wrong_factor_op, &overwrites_op, &zero_op, &forgets_dy_op, &forgets_the_last_item_op,
-                          &is_not_a_number_op };
+                          &is_not_a_number_op, &is_infinite_op };
     ck_assert_msg(op_check(wrong[_i], NULL) == -1, "%s", wrong[_i]->name);
 }
 END_TEST
@@ -283,7 +290,7 @@ START_TEST(the_report_names_what_is_wrong)
 }
 END_TEST
 
-/* ---- ways of being wrong, and the words for them ------------------------------------------------------------------- */
+/* ---- ways of being wrong, and the words for them ----------------------------------------------------------------- */
 
 static Tensor *tanh_by(const Op *op, Tensor *x)
 {
@@ -353,7 +360,7 @@ Suite *gradcheck_suite(void)
     suite_add_tcase(suite, operations);
     TCase *check = tcase_create("the check itself");
     tcase_add_test(check, a_right_rule_passes_with_as_many_cases_as_it_brings);
-    tcase_add_loop_test(check, a_wrong_rule_is_rejected, 0, 6);
+    tcase_add_loop_test(check, a_wrong_rule_is_rejected, 0, 7);
     tcase_add_test(check, an_undeclared_value_is_missed);
     tcase_add_test(check, an_operation_without_cases_has_none);
     tcase_add_test(check, a_composed_function_passes_and_is_left_as_it_was);

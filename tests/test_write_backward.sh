@@ -1,0 +1,36 @@
+#!/bin/sh
+# test_write_backward.sh PROGRAM SOLUTIONS: the exercise as it is delivered says that it is not done; solved, it passes;
+# and each of the usual mistakes is told for what it is.
+
+program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+solutions=$2
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
+undone='the backward rule in examples/write_backward/exercise.c is not'
+
+expect 0 'An exercise.' '' --help
+expect 1 'input 0, x (2, 3): 6 of 6 entries wrong, no gradient arrives there' \
+    "$undone written yet: nothing arrives at x and w"
+that "w is told, too" grep -qF 'input 1, w (3,): 3 of 3 entries wrong, no gradient arrives there' stdout
+that "each entry is told" grep -qF '  [1][2] gradient 0, numerical 0.969' stdout
+
+program=$solutions.none
+expect 0 'Every entry is right.' ''
+that "the story is told" grep -qF 'gives   dw = [1.25, 1.5625, 2.5]' stdout
+program=$solutions.half
+expect 1 'x (2, 3): 6 of 6 entries wrong, each 0.5 times what it should be' "$undone right yet"
+that "w is right" sh -c '! grep -qF "w (3,)" stdout'
+program=$solutions.overwrites_x
+expect 1 'x (2, 3): 6 of 6 entries wrong, of two uses one alone has arrived: a rule must add to what is there' \
+    "$undone right yet"
+program=$solutions.last_row
+expect 1 'w (3,): 3 of 3 entries wrong, ' "$undone right yet"
+that "x is right" sh -c '! grep -qF "x (2, 3)" stdout'
+program=$solutions.one_input
+expect 1 'w (3,): 3 of 3 entries wrong, no gradient arrives there' "$undone right yet"
+program=$solutions.undeclared
+expect 1 'The rule stopped: weighted_square: its backward rule reads the value of input 1' "$undone right yet"
+program=$solutions.not_a_number
+expect 1 'w (3,): 3 of 3 entries wrong, not all of them finite' "$undone right yet"
+
+summary write_backward
