@@ -4,6 +4,7 @@
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 solutions=$2
+# shellcheck disable=SC2034 # expect runs $program
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 undone='the backward rule in examples/write_backward/exercise.c is not'
