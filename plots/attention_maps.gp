@@ -1,6 +1,7 @@
 # attention_maps.gp: the attention of every layer and head, with the tokens on the axes. The figures translate_*.gp set
 # `kind` (of the file's rows), `name`, `title`, `subtitle`, `row_label` and `column_label` and load this.
-# Reads translate_attention.csv (kind,layer,head,row,column,weight,row_token,column_token), which examples/translate writes.
+# Reads translate_attention.csv (kind,layer,head,row,column,weight,row_token,column_token), which examples/translate
+# writes.
 data = "translate_attention.csv"
 is_kind(k) = k eq kind
 stats data using (is_kind(stringcolumn(1)) ? $2 : NaN) name "LAYER" nooutput
@@ -34,6 +35,7 @@ do for [format in FORMATS] {
             if (layer == 0 && head == 0) {
                 set label 1 "{/:Bold=30 ".title."}" at screen 24. / width, 1 - 45. / height
                 set label 2 subtitle at screen 24. / width, 1 - 95. / height textcolor rgb gray
+                eval font_note
             }
             eval heat_map(rising, COLUMN_max + 1, ROW_max + 1)
             set cbrange [0:1]
@@ -46,7 +48,7 @@ do for [format in FORMATS] {
             set xtics () rotate by 60 right font ",17" scale 0 noenhanced
             set ytics () font ",17" scale 0 noenhanced
             do for [i = 0:COLUMN_max] { set xtics add (token(columns, i) i) }
-            do for [i = 0:ROW_max] { set ytics add (token(rows, i) i) }
+            do for [i = 0:ROW_max] { set ytics add (head == 0 ? token(rows, i) : "" i) }
             plot data using (cell(layer, head, $5)):(cell(layer, head, $4)):(CELL):(CELL):6 with @BOXES
         }
     }

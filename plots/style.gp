@@ -27,11 +27,11 @@ svg_terminal = "svg enhanced font 'sans-serif,22' rounded"
 open_picture(format, name, width, height) = \
     "set terminal ".(format eq "png" ? png_terminal : svg_terminal) \
     .sprintf(" size %d,%d background rgb 'white'; set output '%s.%s'", width, height, name, format)
+font_note = no_font ? "set label 3 'Boxes stand for letters that no font has: sudo apt install fonts-vlgothic' " \
+    ."at screen 0.5, 0.02 center textcolor rgb gray font ',14'" : ""
 # A headline and, smaller, what is shown, at the upper left of the picture.
 heading(title, subtitle) = sprintf("set label 1 '{/:Bold=30 %s}' at screen 0.015, 0.94; ", title) \
-    .sprintf("set label 2 '%s' at screen 0.015, 0.87 textcolor rgb gray; ", subtitle) \
-    .(no_font ? "set label 3 'Boxes stand for letters that no font has: sudo apt install fonts-vlgothic' " \
-        ."at screen 0.5, 0.02 center textcolor rgb gray font ',14'" : "")
+    .sprintf("set label 2 '%s' at screen 0.015, 0.87 textcolor rgb gray; ", subtitle).font_note
 
 # The colors of Okabe and Ito, which the color-blind and weak projectors keep apart; each curve has a dash and a marker
 # of its own besides. 1 is what is compared, 2 the better way.
