@@ -14,6 +14,7 @@ AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/.
   --tsan        with the thread sanitizer, in build-tsan/
   --valgrind    under valgrind, in build-valgrind/
   --clang       compiled by clang, in build-clang/
+  --fuzz        a minute of random input for the readers of files and command lines, by clang, in build-fuzz/
   --all         all of these
   --help        this text
 
@@ -29,8 +30,8 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 runs=''
 for argument in "$@"; do
     case $argument in
-    --release | --asan | --tsan | --valgrind | --clang) runs="$runs ${argument#--}" ;;
-    --all) runs="release asan tsan valgrind clang" ;;
+    --release | --asan | --tsan | --valgrind | --clang | --fuzz) runs="$runs ${argument#--}" ;;
+    --all) runs="release asan tsan valgrind clang fuzz" ;;
     --help | -h) usage; exit 0 ;;
     *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
     esac
@@ -41,6 +42,7 @@ tools="cc meson ninja pkg-config check gnuplot?"
 for run in $runs; do
     case $run in
     valgrind | clang) tools="$tools $run" ;;
+    fuzz) tools="$tools clang" ;;
     esac
 done
 # shellcheck disable=SC2086 # a list of words
@@ -104,6 +106,10 @@ for run in $runs; do
     clang)
         export CC=clang
         run_tests build-clang ""
+        unset CC ;;
+    fuzz)
+        export CC=clang
+        run_tests build-fuzz "--suite fuzz" $fuzz_options
         unset CC ;;
     esac
 done

@@ -181,3 +181,8 @@ quietly() {
         die "" "This failed: $*"
     fi
 }
+
+# How the fuzz targets are built, by clang.
+# shellcheck disable=SC2034 # for the scripts that read this one
+fuzz_options="-Dfuzz=true -Dc_args=-fsanitize=fuzzer-no-link -Db_sanitize=address,undefined -Db_lundef=false
+    -Dtests=disabled -Dexamples=false -Dbuildtype=release"

@@ -600,9 +600,12 @@ Suite *checkpoint_suite(void)
     suite_add_tcase(suite, runs);
     TCase *trouble = tcase_create("trouble");
     tcase_add_checked_fixture(trouble, folder_make, folder_remove);
-    tcase_add_test(trouble, a_kill_at_any_moment_loses_nothing);
     tcase_add_loop_test(trouble, failing_files_are_refused_and_lose_nothing, 0, 2);
     tcase_add_test(trouble, memory_that_cannot_be_had_leaks_nothing);
     suite_add_tcase(suite, trouble);
+    TCase *kills = tcase_create("kills");
+    tcase_add_checked_fixture(kills, folder_make, folder_remove);
+    tcase_add_test(kills, a_kill_at_any_moment_loses_nothing);
+    suite_add_tcase(suite, kills);
     return suite;
 }

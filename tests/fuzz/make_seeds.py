@@ -24,8 +24,12 @@ def main():
     numbers = ["0", "-0", "1.5", "-2e-3", "0.1", "9007199254740993", "1.7976931348623157e308",
                "2.4703282292062328e-324", "18446744073709551616", "1e400", "1E+05",
                "123456789012345678901234567890", "01", "1.", "-", "1e"]
+    commands = ["--whole\n7", "--number=-2e-3\n--flag", "--name\nfile\n--whole=+12", "--whole\n9007199254740992",
+                "--number\n1e400", "--number=nan", "--flag=1", "--help", "x", "--", "--name="]
     seeds = {
         "json": whole,
+        "json_peer": whole + [number.encode() for number in numbers],
+        "options": [("fuzz\n" + command).encode() for command in commands],
         "number": [number.encode() for number in numbers],
         "safetensors": [b"\0" + file for file in files] + [header_of(file) for file in files if len(file) > 8],
         "text": texts + whole,

@@ -1,0 +1,61 @@
+/* fuzz_json_peer.c: our JSON reader and Jansson, which is strict, too, take the same texts and read the same values.
+ * They may differ in three things: we read at most 128 levels and Jansson more; it knows no names with a NUL character; and
+ * a NUL byte behind the value, which is no JSON, is the end of the text to it. */
+#define JSON_NULL   OURS_NULL                   /* names that both have */
+#define JSON_STRING OURS_STRING
+#define JSON_ARRAY  OURS_ARRAY
+#define JSON_OBJECT OURS_OBJECT
+#define json_real   ours_real
+#include "../../nn/json.c"
+#undef JSON_NULL
+#undef JSON_STRING
+#undef JSON_ARRAY
+#undef JSON_OBJECT
+#undef json_real
+
+#include <jansson.h>
+
+#include "fuzz.h"
+
+static void compare(const Json *ours, const json_t *theirs)
+{
+    switch (ours->type) {
+    case OURS_NULL: CHECK(json_is_null(theirs)); break;
+    case JSON_BOOL: CHECK(json_is_boolean(theirs) && ours->as.truth == json_is_true(theirs)); break;
+    case OURS_STRING:
+        CHECK(json_is_string(theirs) && json_string_length(theirs) == ours->count);
+        CHECK(memcmp(json_string_value(theirs), ours->as.text, ours->count) == 0);
+        break;
+    case JSON_NUMBER: {
+        double value = ours->whole ? (double)ours->as.integer : ours->as.number;
+        CHECK(json_is_number(theirs) && json_number_value(theirs) == value);
+        break;
+    }
+    case OURS_ARRAY:
+        CHECK(json_is_array(theirs) && json_array_size(theirs) == ours->count);
+        for (uint32_t i = 0; i < ours->count; i++) compare(&ours->as.item[i], json_array_get(theirs, i));
+        break;
+    default:
+        CHECK(json_is_object(theirs) && json_object_size(theirs) == ours->count);
+        for (uint32_t i = 0; i < ours->count; i++) {
+            const json_t *member = json_object_get(theirs, ours->as.item[2 * i].as.text);
+            CHECK(member);
+            compare(&ours->as.item[2 * i + 1], member);
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Region *region = region_new();
+    json_error_t error;
+    const Json *ours = json_parse(region, "fuzz", (const char *)data, size);
+    const size_t strict = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
+    json_t *theirs = json_loadb((const char *)data, size, strict, &error);
+    if (ours && theirs) compare(ours, theirs);
+    else if (ours) CHECK(strstr(error.text, "NUL byte in object key"));
+    else if (theirs) CHECK(strstr(ag_error(), "levels") || memchr(data, '\0', size));
+    json_decref(theirs);
+    region_free(region);
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* fuzz_options.c: a command line, its words apart by newlines. What it is read to is within the bounds of each option;
+ * what is refused ends the program with status 2, here: leaves by longjmp. */
+#include <math.h>
+#include <setjmp.h>
+
+#include "fuzz.h"
+
+static jmp_buf refused;
+static int status;
+
+static _Noreturn void leave(int with)
+{
+    status = with;
+    longjmp(refused, 1);
+}
+
+/* The reader itself, with its ends and its voice replaced. */
+static FILE *nowhere;
+#define exit leave
+#undef stdout
+#undef stderr
+#define stdout nowhere
+#define stderr nowhere
+#define printf(...) fprintf(nowhere, __VA_ARGS__)
+#undef putchar
+#define putchar(c) fputc(c, nowhere)
+#include "../../examples/common/options.c"
+#undef stdout
+#undef stderr
+
+enum { MOST_WORDS = 20 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (!nowhere) nowhere = fopen("/dev/null", "w");
+    char *text = malloc(size + 1), *word[MOST_WORDS + 1] = { text };
+    memcpy(text, data, size);
+    text[size] = '\0';
+    int n = 1;
+    for (char *p = text; n < MOST_WORDS && (p = strchr(p, '\n')); n++) {
+        *p++ = '\0';
+        word[n] = p;
+    }
+    int64_t whole = 5;
+    double number = 0.5;
+    const char *name = "none";
+    bool flag = false;
+    const Option options[] = {
+        option_int("whole", &whole, -3, INT64_C(1) << 53, "a whole number"),
+        option_real("number", &number, -1e300, 0.75, "a number"),
+        option_text("name", "FILE", &name, "a name"),
+        option_flag("flag", &flag, "a flag"),
+        OPTIONS_END
+    };
+    const Program program = { "fuzz", "", options };
+    const Option none[] = { OPTIONS_END };
+    if (setjmp(refused) == 0) read_options(n, word, &program, none);
+    else CHECK(status == 2 || status == 0);
+    CHECK(whole >= -3 && whole <= INT64_C(1) << 53);
+    CHECK(number >= -1e300 && number <= 0.75);
+    CHECK(name && *name);
+    free(text);
+    return 0;
+}

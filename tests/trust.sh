@@ -1,0 +1,321 @@
+#!/bin/sh
+# Shows what kaeru promises, one row of README's table at a time: sh tests/trust.sh NAME [COUNT]
+# shellcheck disable=SC2317 # functions are called by name
+
+usage() {
+    cat <<'END_OF_TEXT'
+usage: sh tests/trust.sh NAME [COUNT]
+
+  graphs [100000]      random graphs: gradients against numerical ones, in double, and without any memory used twice
+  guard                every test with sentinels around each buffer and poison in what was given back (KAERU_GUARD=1)
+  failures             each request for memory and each call to a file fails, in whole runs of a Transformer and a GPT
+  kills [500]          as many kills of training at random moments, then resumed; also of the program gpt
+  hashes               SHA-256 of what is trained on 1, 2, 3, 4, 8 threads, every processor path, gcc and clang
+  fuzz [50000000]      as many inputs for the readers of files and command lines, under address and undefined behavior
+                       sanitizers; needs clang, and compares with Jansson where that is installed
+  planted              each hunt above on sources with a mistake planted, which it must find; needs clang
+  portable             builds and passes without optimization and, where Debian's packages can be had, as 32-bit x86 and
+                       on AArch64 under qemu-user; the hashes are the same there
+  all                  all of these; hours
+
+The last line says what was reached; the exit status is 0 if the promise holds. More rows: sh tests/run.sh --all (every
+test as released, under address, undefined behavior and thread sanitizers, under valgrind, by clang).
+END_OF_TEXT
+}
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
+# shellcheck source=tests/setup.sh
+. "$root/tests/setup.sh"
+
+# Long runs have no limit in time.
+export CK_DEFAULT_TIMEOUT=1000000
+
+# build FOLDER TARGET...: as released, in that folder.
+build() {
+    _where=$root/$1
+    shift
+    configure "$_where"
+    quietly meson compile -C "$_where" "$@"
+}
+
+sha256() { if have sha256sum; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d' ' -f1; }
+
+scratch() { mktemp -d || die "no room for a temporary folder in ${TMPDIR:-/tmp}"; }
+
+# ---- the hunts -----------------------------------------------------------------------------------------------------
+
+graphs() {
+    build build run_tests_double run_tests_float
+    KAERU_GRAPHS=${1:-100000} "$root/build/tests/run_tests_double" property &&
+        KAERU_GRAPHS=$((${1:-100000} / 10)) "$root/build/tests/run_tests_float" property
+}
+
+guard() {
+    build build run_tests_double run_tests_float
+    for precision in float double; do
+        KAERU_GUARD=1 "$root/build/tests/run_tests_$precision" >"$work/log" 2>&1
+        status=$?
+        grep -E '^[a-z_0-9]+: [0-9]+ passed' "$work/log" |
+            awk -v p="$precision" '{ a += $2; b += $4 } END { print "guard, " p ": " a " passed, " b " failed" }'
+        [ "$status" -eq 0 ] || { cat "$work/log"; return 1; }
+    done
+}
+
+failures() {
+    build build run_tests_float
+    CK_RUN_CASE=failures "$root/build/tests/run_tests_float" runs
+}
+
+kills() {
+    build build run_tests_float gpt
+    export KAERU_KILLS="${1:-500}"
+    CK_RUN_CASE=kills "$root/build/tests/run_tests_float" runs || return
+    CK_RUN_CASE=kills "$root/build/tests/run_tests_float" checkpoint || return
+    # the program: a tenth as many
+    set -- train --layers 2 --heads 2 --width 16 --context 16 --steps 150 --every 10 --held-out 200 --sample 0
+    "$root/build/examples/gpt" "$@" --out "$work/straight" >/dev/null || return
+    died=0 ends=0 going=''
+    while [ "$died" -lt $((KAERU_KILLS / 10)) ]; do
+        [ ! -e "$work/killed/gpt_last.safetensors" ] || going=--resume
+        # shellcheck disable=SC2086 # nothing, or one word
+        "$root/build/examples/gpt" "$@" --out "$work/killed" --overwrite $going >/dev/null 2>"$work/error" &
+        sleep "0.$(awk -v n="$died" 'BEGIN { srand(n); print int(rand() * 80) + 10 }')"
+        if kill -9 $! 2>/dev/null; then died=$((died + 1)); fi
+        wait $! 2>/dev/null
+        status=$?
+        [ "$status" -eq 137 ] || [ "$status" -eq 0 ] || { cat "$work/error"; return 1; }
+        if [ "$status" -eq 0 ]; then
+            cmp "$work/straight/gpt_last.safetensors" "$work/killed/gpt_last.safetensors" || return
+            ends=$((ends + 1))
+            rm -rf "$work/killed"
+            going=''
+        fi
+    done
+    [ ! -e "$work/killed/gpt_last.safetensors" ] || going=--resume
+    # shellcheck disable=SC2086
+    "$root/build/examples/gpt" "$@" --out "$work/killed" --overwrite $going >/dev/null || return
+    cmp "$work/straight/gpt_last.safetensors" "$work/killed/gpt_last.safetensors" || return
+    echo "program gpt: $died kills, $((ends + 1)) runs to the end, each with the weights of the run without kills"
+}
+
+# hash_with LABEL PATH THREADS COMMAND...: trains both models and notes their hashes.
+hash_with() {
+    _label=$1 _path=$2 _threads=$3
+    shift 3
+    for model in transformer gpt; do
+        KAERU_PATH=$_path "$@" "$model" "$_threads" "$work/weights" || return
+        printf '%-12s %-10s %-9s %d threads  %s\n' "$model" "$_label" "$_path" "$_threads" "$(sha256 "$work/weights")" |
+            tee -a "$work/hashes"
+    done
+}
+
+paths_here() {
+    for path in avx512 avx2; do
+        ! grep -qw "$(echo "$path" | sed 's/avx512/avx512f/')" /proc/cpuinfo 2>/dev/null || echo "$path"
+    done
+    echo portable
+}
+
+# The figure: as many hashes as models.
+count_hashes() {
+    echo "cc is $(${CC:-cc} --version | head -n 1)"
+    for compiler in cc clang; do
+        folder=build
+        if [ "$compiler" = clang ]; then
+            have clang || { say "no clang here"; continue; }
+            folder=build-clang
+            export CC=clang
+        fi
+        build "$folder" final_weights
+        for path in $(paths_here); do
+            for threads in 1 2 3 4 8; do
+                hash_with "$compiler" "$path" "$threads" "$root/$folder/tests/final_weights" || return
+            done
+        done
+    done
+    unset CC
+    count_hashes
+}
+
+# In a thousand inputs, as many for each reader; the fast ones get more.
+fuzz_shares='number:380 safetensors:360 options:150 json:60 json_peer:30 text:16 bpe:4'
+
+fuzz() {
+    need clang
+    total=${1:-50000000} tried=0 failed=0
+    # shellcheck disable=SC2086 # a list of words
+    CC=clang configure "$root/build-fuzz" $fuzz_options
+    quietly meson compile -C "$root/build-fuzz"
+    for share in $fuzz_shares; do
+        name=${share%:*}
+        target=$root/build-fuzz/tests/fuzz/fuzz_$name
+        [ -x "$target" ] || { say "no $name here (it needs Jansson)"; continue; }
+        KAERU_FUZZ_RUNS=$((total * ${share#*:} / 1000)) sh "$root/tests/fuzz/fuzz.sh" "$target" \
+            "$root/build-fuzz/tests/fuzz/seeds/$name" "$root/build-fuzz/tests/fuzz/found/$name" >"$work/log" ||
+            { cat "$work/log"; failed=$((failed + 1)); }
+        sed -n 's/ inputs$/& tried/p' "$work/log"
+        tried=$((tried + $(sed -n 's/^.*: \([0-9]*\) inputs$/\1/p' "$work/log")))
+    done
+    echo "fuzz: $tried inputs, $failed findings"
+    [ "$failed" -eq 0 ]
+}
+
+# ---- are they able to find something? ------------------------------------------------------------------------------
+
+# plant NAME FILE SED_EXPRESSION COMMAND...: changes one place in a copy of the sources; the command must fail there.
+plant() {
+    planted=$1 file=$2 change=$3
+    shift 3
+    cp "$root/$file" "$copy/$file"
+    sed "$change" "$root/$file" >"$copy/$file"
+    if cmp -s "$root/$file" "$copy/$file"; then
+        echo "planted $planted: its place in $file is no longer there"
+        lost=$((lost + 1))
+    elif (cd "$copy" && "$@") >"$work/log" 2>&1; then
+        echo "planted $planted: NOT found"
+        lost=$((lost + 1))
+    else
+        echo "planted $planted: found: $(grep -m 1 -E 'ERROR: |runtime error|not so:|:[FE]:' "$work/log" | cut -c1-200)"
+        found=$((found + 1))
+    fi
+    cp -p "$root/$file" "$copy/$file"
+}
+
+planted_fuzz() {
+    meson compile -C build-fuzz "fuzz_$1" >/dev/null 2>&1 || { echo "build failed"; return 0; }
+    sh tests/fuzz/fuzz.sh "build-fuzz/tests/fuzz/fuzz_$1" build-fuzz/tests/fuzz/seeds/"$1" "$work/found"
+}
+
+planted_test() {
+    meson compile -C build-test run_tests_float >/dev/null 2>&1 || { echo "build failed"; return 0; }
+    CK_RUN_CASE=$2 build-test/tests/run_tests_float "$1"
+}
+
+planted() {
+    need clang
+    copy=$work/kaeru found=0 lost=0
+    mkdir "$copy"
+    (cd "$root" && tar cf - --exclude='./build*' --exclude=./.git .) | (cd "$copy" && tar xf -)
+    # shellcheck disable=SC2086 # a list of words
+    CC=clang quietly meson setup "$copy/build-fuzz" "$copy" $fuzz_options
+    quietly meson setup "$copy/build-test" "$copy"
+    quietly meson compile -C "$copy/build-fuzz"
+    export KAERU_FUZZ_SECONDS=60 KAERU_KILLS=40
+    plant 'a bound forgotten in safetensors' nn/safetensors.c 's/ || range\[1\] > data_size//' planted_fuzz safetensors
+    plant 'a product that may overflow' nn/safetensors.c 's/if (b && a > UINT64_MAX \/ b) return false;//' \
+        planted_fuzz safetensors
+    plant 'a string one byte short' nn/json.c 's/end - p->at + 1, 1)/end - p->at, 1)/' planted_fuzz json
+    plant 'an escape of JSON misread' nn/json.c 's/\\b\\f\\n\\r\\t"/\\b\\f\\r\\n\\t"/' planted_fuzz json_peer
+    plant 'a range unchecked in options' examples/common/options.c 's/ || value > o->high//' planted_fuzz options
+    plant 'a file written in place' nn/files.c 's/"%s\.tmp", w->target/"%s", w->target/' planted_test checkpoint kills
+    plant 'a file left open' nn/files.c 's/if (w->folder >= 0) close(w->folder);//' planted_test runs failures
+    plant 'a random state not saved' nn/checkpoint.c 's/ag_set_random_state(.*);//' planted_test runs kills
+    echo "planted: $found found, $lost not"
+    [ "$lost" -eq 0 ]
+}
+
+# ---- elsewhere -----------------------------------------------------------------------------------------------------
+
+# foreign DEBIAN_ARCH TRIPLET FAMILY WRAPPER COMPILER...: fetches Check for that machine, without installing it, and
+# writes the cross file build-foreign/ARCH.ini.
+foreign() {
+    arch=$1 triplet=$2 family=$3 wrapper=$4
+    shift 4
+    place=$root/build-foreign/$arch
+    if [ ! -e "$place/usr/lib/$triplet/pkgconfig/check.pc" ]; then
+        mkdir -p "$place/lists/partial"
+        (cd "$place" &&
+            set -- -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o Dir::State::Lists="$place/lists" &&
+            quietly apt-get "$@" update && quietly apt-get "$@" download check libsubunit0 libsubunit-dev &&
+            for package in *.deb; do dpkg -x "$package" . || exit; done) || return
+    fi
+    list=$(printf ", '%s'" "$@")
+    cat >"$root/build-foreign/$arch.ini" <<END_OF_FILE
+[binaries]
+c = [${list#, }]
+ar = '$(command -v "${1%gcc}gcc-ar" || echo ar)'
+strip = 'strip'
+pkg-config = 'pkg-config'
+${wrapper:+exe_wrapper = [$wrapper]}
+[properties]
+pkg_config_libdir = '$place/usr/lib/$triplet/pkgconfig'
+sys_root = '$place'
+[host_machine]
+system = 'linux'
+cpu_family = '$family'
+cpu = '$family'
+endian = 'little'
+END_OF_FILE
+}
+
+# elsewhere FOLDER LABEL RUNNER OPTION...: builds, tests and hashes there.
+elsewhere() {
+    folder=$1 label=$2 runner=$3
+    shift 3
+    [ ! -f "$root/$folder/build.ninja" ] || set --         # a cross file is for the first time alone
+    configure "$root/$folder" "$@"
+    quietly meson compile -C "$root/$folder"
+    if meson test -C "$root/$folder" --no-rebuild --print-errorlogs --suite float --suite double -t 20 \
+        >"$work/log" 2>&1
+    then
+        echo "$label: $(sed -n 's/^Ok: *\([0-9]*\).*/\1/p' "$work/log") suites passed"
+    else
+        cat "$work/log"
+        return 1
+    fi
+    # shellcheck disable=SC2086 # a list of words, or nothing
+    hash_with "$label" portable 2 $runner "$root/$folder/tests/final_weights"
+}
+
+portable() {
+    result=0
+    build build final_weights
+    hash_with here "$(paths_here | head -n 1)" 2 "$root/build/tests/final_weights" || return
+    elsewhere build-O0 -O0 '' -Doptimization=0 -Db_ndebug=false || result=1
+    if [ "$(system_kind)" != debian ] || [ "$(uname -m)" != x86_64 ]; then
+        say "32-bit x86 and AArch64 are tried on Debian and Ubuntu on x86-64 only"
+    else
+        have_package gcc-multilib
+        have_package gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+        foreign i386 i386-linux-gnu x86 '' gcc -m32 -idirafter /usr/include/x86_64-linux-gnu &&
+            elsewhere build-m32 32-bit '' --cross-file "$root/build-foreign/i386.ini" || result=1
+        foreign arm64 aarch64-linux-gnu aarch64 "'qemu-aarch64', '-L', '/usr/aarch64-linux-gnu'" \
+            aarch64-linux-gnu-gcc &&
+            elsewhere build-aarch64 AArch64 "qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+                --cross-file "$root/build-foreign/arm64.ini" || result=1
+    fi
+    count_hashes || result=1
+    return "$result"
+}
+
+# have_package NAME...: installs those Debian packages that are not there.
+have_package() {
+    for package in "$@"; do
+        dpkg -s "$package" >/dev/null 2>&1 || { install_by_apt "$@"; return; }
+    done
+}
+
+# --------------------------------------------------------------------------------------------------------------------
+
+name=${1-}
+[ $# -eq 0 ] || shift
+case ${1-} in
+*[!0-9]*) say "tests/trust.sh: $1 is not a number"; exit 2 ;;
+esac
+case $name in
+graphs | guard | failures | kills | hashes | fuzz | planted | portable) names=$name ;;
+all) names='graphs guard failures kills hashes planted portable fuzz' ;;
+'' | --help | -h) usage; exit 0 ;;
+*) say "tests/trust.sh: there is no $name"; usage >&2; exit 2 ;;
+esac
+[ "$(echo "$names" | wc -w)" -eq 1 ] || set --
+
+need cc meson ninja pkg-config check
+result=0
+for name in $names; do
+    work=$(scratch) || exit 1
+    trap 'rm -rf "$work"' EXIT
+    $name "$@" || { say "$name: the promise does not hold"; result=1; }
+    rm -rf "$work"
+done
+exit $result
