@@ -48,7 +48,7 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
     bool good = !resume || nn_checkpoint_load(path, m, adam, s);
     EpochOptions how = { .criterion = { PAD, 0.1 }, .optimizer = adam, .factor = 1, .model_size = size->width,
                          .warmup = 20 };
-    TrainState state = { .step = nn_optimizer_steps(adam) };
+    TrainState state = { .step = nn_optimizer_steps(adam), .accum_step = nn_optimizer_steps(adam) };
     while (good && state.step < size->steps) {
         run_epoch(m, next_rows, &(Rows){ 1, size->batch }, &how, &state);
         if (stepped) stepped();
