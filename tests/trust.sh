@@ -118,6 +118,14 @@ paths_here() {
 
 # The figure: as many hashes as models.
 count_hashes() {
+    for model in transformer gpt; do
+        n=$(grep "^$model " "$work/hashes" | awk '{ print $NF }' | sort -u | wc -l)
+        echo "$model: $(grep -c "^$model " "$work/hashes") trainings, $((n)) hash$([ "$n" -eq 1 ] || echo es)"
+        [ "$n" -eq 1 ] || return
+    done
+}
+
+hashes() {
     echo "cc is $(${CC:-cc} --version | head -n 1)"
     for compiler in cc clang; do
         folder=build
