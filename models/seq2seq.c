@@ -1,8 +1,12 @@
 /* seq2seq.c: recurrent encoder and decoder, with a fixed vector between them or with attention.
  *
- *                    s_1 -> s_2 -> ... -> s_N  =  h_0 -> h_1 -> ... -> h_M        states of the encoder, of the decoder
- *                     |      |             |            / |          / |
- *                    x_1    x_2           x_N       y_0   y_1   y_(M-1) y_M      words of the source, of the target
+ *     x_1    x_2           x_N          y_0           y_(M-1)       words read
+ *      |      |             |            |               |
+ *      v      v             v            v               v
+ *     s_1 -> s_2 -> ... -> s_N = h_0 -> h_1 -> ... ---> h_M         states of the encoder, states of the decoder
+ *                                        |               |
+ *                                        v               v
+ *                                       y_1             y_M         words said
  *
  * Without attention, s_N is all that the decoder gets. With it, the step from h_i to h_(i+1) also gets the context
  *     a_i(j) = exp(score(s_j, h_i)) / sum over j' of exp(score(s_j', h_i))

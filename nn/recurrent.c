@@ -89,6 +89,7 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
 
 Tensor *(nn_recurrent_step)(Recurrent *r, Tensor *x, RecurrentState *state)
 {
+    if (!state) ag_misuse(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one to begin with and to replace");
     check_input(r, "nn_recurrent_step", x, 2, "(B,in)");
     RecurrentState old = begin(r, "nn_recurrent_step", tensor_dim(x, 0), state);
     *state = step(r, ag_linear(x, r->weight_ih_l0, r->bias_ih_l0), old);

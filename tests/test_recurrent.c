@@ -227,6 +227,7 @@ START_TEST(misuse_is_told)
     EXPECT_MISUSE("nn_recurrent: a state with c, which only an LSTM has", nn_recurrent(gru, x, NULL, &cell));
     EXPECT_MISUSE("nn_recurrent_step: x is (3, 5, 4), expected (B,in) with 4 for in", nn_recurrent_step(gru, x, &fine));
     EXPECT_MISUSE("nn_recurrent_step: the state's h is (3, 4)", nn_recurrent_step(gru, one, &state));
+    EXPECT_MISUSE("nn_recurrent_step: the state is NULL", nn_recurrent_step(gru, one, NULL));
     EXPECT_MISUSE("in nn_recurrent called at tests/test_recurrent.c", nn_recurrent(gru, ids, NULL, NULL));
     EXPECT_MISUSE("linear: x is AG_INT", nn_recurrent(gru, tensor_ints(SHAPE(B, T, IN), NULL), NULL, NULL));
     ag_end(s);
