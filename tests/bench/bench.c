@@ -95,7 +95,7 @@ static bool run_apart(const Workload *w, double seconds)
 
 static void usage(FILE *out)
 {
-    fputs("usage: bench [--threads N] [--seconds S] [--scaling | WORKLOAD...]\n\n"
+    fputs("usage: bench [--threads N] [--seconds S] [--cpu] [--scaling | WORKLOAD...]\n\n"
           "Times these workloads, or all of them, and prints for each\n\n"
           "    NAME VALUE UNIT                   median over steps\n"
           "    NAME.best VALUE UNIT              that of the fastest step\n"
@@ -104,7 +104,8 @@ static void usage(FILE *out)
           "    NAME.parameters VALUE parameters  of the models\n\n"
           "  --threads N   threads to compute with; 0, the default: one per processor\n"
           "  --seconds S   how long each workload is measured, 2 if not given; five steps at least\n"
-          "  --scaling     instead: the times of GPTs of doubled sizes, as comma-separated values for plots/scaling.gp\n"
+          "  --cpu         count processor time: for one thread on a machine that others use, too\n"
+          "  --scaling     instead: the times of GPTs of doubled sizes, comma-separated, for plots/scaling.gp\n"
           "  --help        this text\n\n"
           "A step is the whole step: forward, backward, optimizer. The workloads:\n\n", out);
     for (int i = 0; i < WORKLOADS; i++) fprintf(out, "  %-13s%s\n", workloads[i].name, workloads[i].what);
@@ -146,6 +147,8 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--seconds") == 0) {
             seconds = number("--seconds", argv[i + 1], 3600);
             i++;
+        } else if (strcmp(argv[i], "--cpu") == 0) {
+            processor_time = true;
         } else if (strcmp(argv[i], "--scaling") == 0) {
             scaling = true;
         } else if (w && n < WORKLOADS) {

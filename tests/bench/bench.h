@@ -2,6 +2,7 @@
 #ifndef KAERU_BENCH_H
 #define KAERU_BENCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum {
@@ -24,6 +25,7 @@ struct Workload {
 
 /* The median and the least of the seconds a step takes, over samples that take `seconds` together. */
 double measure(const Workload *w, void *state, double seconds, double *least);
+extern bool processor_time;     /* the process's, not the clock's */
 /* Prints "dimension,factor,operations,seconds" of a GPT's training step with one size doubled again and again. */
 void print_scaling(double seconds);
 

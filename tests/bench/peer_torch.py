@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 
 compiled = False
+clock = time.perf_counter
 
 
 def maybe_compile(f):
@@ -284,10 +285,10 @@ WORKLOADS = {
 # ---- time, as bench.c takes it ---------------------------------------------------------------------------------------
 
 def time_steps(step, count):
-    start = time.perf_counter()
+    start = clock()
     for _ in range(count):
         step()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def measure(step, seconds):
@@ -325,10 +326,11 @@ def run(name, seconds):
 
 
 def main():
-    global compiled
+    global clock, compiled
     parser = argparse.ArgumentParser(description="The workloads of bench in PyTorch.")
     parser.add_argument("--threads", type=int, default=0, help="threads to compute with; 0: PyTorch's own choice")
     parser.add_argument("--seconds", type=float, default=2, help="how long each workload is measured")
+    parser.add_argument("--cpu", action="store_true", help="count processor time")
     parser.add_argument("--compile", action="store_true", help="use torch.compile")
     parser.add_argument("--version", action="store_true", help="print PyTorch's version and end")
     parser.add_argument("workload", nargs="*", help="one process a workload, or their peaks of memory mix")
@@ -339,6 +341,8 @@ def main():
     if options.threads:
         torch.set_num_threads(options.threads)
     compiled = options.compile
+    if options.cpu:
+        clock = time.process_time
     for name in options.workload or WORKLOADS:
         if name in WORKLOADS:
             run(name, options.seconds)
