@@ -81,9 +81,9 @@ int main(int argc, char **argv)
     };
     example_begin(argc, argv, &(Program){ "families",
         "Teaches what the three families of Transformers are for. An encoder, a decoder and an encoder-decoder, two\n"
-        "layers each and of the same blocks, learn from 240 sentences like \"the old girl plays the piano\". What differs\n"
+        "layers each and of the same blocks, learn from 240 sentences, \"the old girl plays the piano\". What differs\n"
         "is who sees whom, and what is asked: the encoder sees all words and fills in a hidden one, the decoder sees\n"
-        "those before and goes on, both together read one sentence and say another (\"the piano is played by ...\").\n\n"
+        "those before and goes on, both together read a sentence and say another (\"the piano is played by ...\").\n\n"
         "Writes families.csv (step,fills,goes_on,rewrites: the losses per word).", options });
     if (width % 4 != 0) {
         example_fail("--width %lld: expected a multiple of 4, one part for each head", (long long)width);

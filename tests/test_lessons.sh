@@ -85,6 +85,18 @@ chmod +x bad/dot
 PATH=$folder/bad "$programs/backprop" >stdout 2>stderr
 if [ $? -eq 1 ] && grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr; then ok; else wrong "bad dot"; fi
 
+lesson families --steps 150
+has families.csv step,fills,goes_on,rewrites
+shows 'all three learn; the decoder cannot know what comes' \
+    'NR <= 5 { first += $4 / 5 } NR > 145 { fills += $2 / 5; goes_on += $3 / 5; rewrites += $4 / 5 }
+     END { exit bad || NR != 150 || rewrites > first / 50 || fills > 1.5 || goes_on > 1.2 || goes_on < 0.6 }'
+numbers() { sed -n "s/$1/\\1 \\2/p" stdout; }
+if [ "$(numbers '.*verbs right in 60 unseen sentences: encoder \([0-9]*\), decoder \([0-9]*\)' |
+    awk '$1 >= 55 && $2 <= 30' | wc -l)" -eq 1 ]; then ok; else wrong "verbs"; fi
+if [ "$(numbers '  \([0-9]*\) of \(60\) unseen sentences right' | awk '$1 >= 55' | wc -l)" -eq 1 ]; then ok
+else wrong "passive voice"; fi
+says '-> the '
+
 lesson norm_conventions
 says '-0.92582  -0.46291   0.00000   1.38873'
 has norm_conventions.csv deviation,pytorch,annotated,book,seminar
