@@ -66,6 +66,7 @@ static void train(void)
     chart_print(csv, &(Chart){ "loss per word", "step", true, { { "fills", "encoder: fills in" },
                                { "goes_on", "decoder: goes on" }, { "rewrites", "both: rewrite" } } });
     csv_close(csv);
+    picture_draw("families");
     for (int k = 0; k < 3; k++) {
         nn_optimizer_free(o[k]);
     }
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
         "layers each and of the same blocks, learn from 240 sentences, \"the old girl plays the piano\". What differs\n"
         "is who sees whom, and what is asked: the encoder sees all words and fills in a hidden one, the decoder sees\n"
         "those before and goes on, both together read a sentence and say another (\"the piano is played by ...\").\n\n"
-        "Writes families.csv (step,fills,goes_on,rewrites: the losses per word).", options });
+        "Writes families.csv (step,fills,goes_on,rewrites: the losses per word) and draws it.", options });
     if (width % 4 != 0) {
         example_fail("--width %lld: expected a multiple of 4, one part for each head", (long long)width);
     }
