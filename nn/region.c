@@ -20,7 +20,21 @@ struct Region {
     char *next;                 /* where the current chunk is free, and how many bytes are left there */
     size_t left, chunk;         /* the next chunk's size */
 };
-enum { FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024, LARGE = 32 * 1024 };
+enum { FIRST_CHUNK = 4096, LAST_CHUNK = 256 * 1024 };
+
+/* Under AddressSanitizer each item has a block of its own, of its exact size, so that a byte beside it is seen. */
+#if defined(__SANITIZE_ADDRESS__)
+#define APART 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define APART 1
+#endif
+#endif
+#ifdef APART
+enum { ROUND_TO = 1, LARGE = 1 };
+#else
+enum { ROUND_TO = ALIGNMENT, LARGE = 32 * 1024 };
+#endif
 
 static void destroy(AgOwned *self)
 {
@@ -58,13 +72,13 @@ static char *new_block(Region *r, size_t size)
     return (char *)b + HEADER;
 }
 
-/* n * size rounded up to the alignment. */
+/* n * size rounded up. */
 static size_t bytes_of(size_t n, size_t size)
 {
     if (size && n > (SIZE_MAX - HEADER - ALIGNMENT) / size)
         ag_misuse(AG_HERE, "memory", "no memory for %zu items of %zu bytes", n, size);
-    size_t bytes = (n * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return bytes ? bytes : ALIGNMENT;
+    size_t bytes = (n * size + ROUND_TO - 1) / ROUND_TO * ROUND_TO;
+    return bytes ? bytes : ROUND_TO;
 }
 
 void *region_alloc(Region *r, size_t n, size_t size)

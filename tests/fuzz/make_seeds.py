@@ -26,12 +26,17 @@ def main():
                "123456789012345678901234567890", "01", "1.", "-", "1e"]
     commands = ["--whole\n7", "--number=-2e-3\n--flag", "--name\nfile\n--whole=+12", "--whole\n9007199254740992",
                 "--number\n1e400", "--number=nan", "--flag=1", "--help", "x", "--", "--name="]
+    # shapes whose product is 0 in 64 bits
+    wrapping = [b'\1{"a":{"dtype":"F32","shape":[%d,%d],"data_offsets":[0,0]}}\n' % shape
+                for shape in ((1 << 32, 1 << 32), (1 << 61, 2))]
+    whole.append(rb'{"\"\\\/\b\f\n\r\t": ["\u00e9\ud83d\udc38", true, false, null, -0, 1e-3, [], {}]}')
     seeds = {
         "json": whole,
         "json_peer": whole + [number.encode() for number in numbers],
         "options": [("fuzz\n" + command).encode() for command in commands],
         "number": [number.encode() for number in numbers],
-        "safetensors": [b"\0" + file for file in files] + [header_of(file) for file in files if len(file) > 8],
+        "safetensors": [b"\0" + file for file in files] + [header_of(file) for file in files if len(file) > 8]
+                       + wrapping,
         "text": texts + whole,
         "bpe": [b"\0" + vocab + b"\0" + other + b"\0the other" for other in [merges, *whole_merges]]
                + [b"\0" + other + b"\0" + merges + b"\0the other" for other in whole]
