@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] % 2 == 0) memcpy(bytes, data + 1, n);
     else {
         const uint8_t *line = memchr(data + 1, '\n', n);
-        size_t header = line ? (size_t)(line - data) - 1 : n;
+        size_t header = line ? (size_t)(line - data) : n;        /* the newline is a blank of its JSON */
         for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)header >> 8 * i);
         memcpy(bytes + 8, data + 1, n);
         n += 8;
