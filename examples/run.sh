@@ -24,7 +24,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 list() {
     for _source in "$root"/examples/*.c; do
         _name=$(basename "$_source" .c)
-        printf '  %-18s%s\n' "$_name" "$(sed -n "1s|^/\* $_name\.c: *||; 1s| *\*/\$||; 1p" "$_source")"
+        printf '  %-20s%s\n' "$_name" "$(sed -n "1s|^/\* $_name\.c: *||; 1s| *\*/\$||; 1p" "$_source")"
     done
 }
 

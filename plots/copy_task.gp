@@ -12,7 +12,7 @@ do for [format in FORMATS] {
     eval open_picture(format, "copy_task", 1600, 800)
     set multiplot
     eval heading("A Transformer learns to repeat its input", \
-        "Left: loss per token; evaluation is without dropout.  Right: warmup and decay of the learning rate")
+        "Left: loss per token; evaluation is without dropout.  Right: the learning rate, in its warmup")
 
     set title "loss per token"
     set lmargin at screen 0.12

@@ -54,7 +54,7 @@ if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
 ) 2>/dev/null
 lacks broken/gpt.csv
 has broken/gpt.csv.part
-expect 1 '' 'broken/gpt_last.safetensors is there from another run: --resume goes on' train --data story.txt --out broken
+expect 1 '' 'broken/gpt_last.safetensors is there from an earlier run: --resume goes on' train --data story.txt --out broken
 expect 0 '' '' train --resume --threads 3 --out broken
 same plain/gpt_last.safetensors broken/gpt_last.safetensors
 same plain/gpt_best.safetensors broken/gpt_best.safetensors

@@ -56,7 +56,7 @@ fi
     wait $child
 ) 2>/dev/null
 lacks broken/translate.safetensors
-expect 1 '' 'broken/translate_last.safetensors is there from another run: --resume goes on' $run --out broken
+expect 1 '' 'broken/translate_last.safetensors is there from an earlier run: --resume goes on' $run --out broken
 expect 1 '' '--width: the run in this folder was begun with 16' --resume --width 32 --out broken
 expect 0 '' '' --resume --threads 3 --out broken
 for file in translate_last translate translate_epoch_03; do same plain/$file.safetensors broken/$file.safetensors; done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_write_backward.sh PROGRAM SOLUTIONS: the exercise as it is delivered says that it is not done; solved, it passes;
-# and each of the usual mistakes is told for what it is.
+# test_write_backward.sh PROGRAM SOLUTIONS: the exercise says that it is not done; solved, it passes; and each of the usual
+# mistakes is told for what it is. What somebody has written into exercise.c does not matter here.
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 solutions=$2
@@ -10,6 +10,7 @@ solutions=$2
 undone='the backward rule in examples/write_backward/exercise.c is not'
 
 expect 0 'An exercise.' '' --help
+program=$solutions.undone
 expect 1 'input 0, x (2, 3): 6 of 6 entries wrong, no gradient arrives there' \
     "$undone written yet: nothing arrives at x and w"
 that "w is told, too" grep -qF 'input 1, w (3,): 3 of 3 entries wrong, no gradient arrives there' stdout

@@ -104,7 +104,7 @@ static Tokenizer first_tokenizer(void)
 static void check_free(const char *last)
 {
     if (access(last, F_OK) == 0 && !overwrite) {
-        example_fail("%s is there from another run: --resume goes on with it, --overwrite starts anew", last);
+        example_fail("%s is there from an earlier run: --resume goes on with it, --overwrite starts anew", last);
     }
 }
 

@@ -120,6 +120,9 @@ Interpreter interpreter_open(const char *checkpoint)
     char *path = checkpoint ? ag_strdup(checkpoint) : example_path(MODEL_FILE);
     int64_t lower_case = 0;
     p.model = transformer_load(path);
+    if (!p.model && !checkpoint) {
+        example_fail("%s (translate train makes it)", ag_error());
+    }
     if (!p.model || !nn_checkpoint_settings(path, p.settings) || !nn_settings_int(p.settings, LOWER_KEY, &lower_case)) {
         example_fail("%s", ag_error());
     }

@@ -66,7 +66,7 @@ static void learn_vocabularies(Run *run)
 static void check_free(const char *last)
 {
     if (access(last, F_OK) == 0 && !overwrite) {
-        example_fail("%s is there from another run: --resume goes on with it, --overwrite starts anew", last);
+        example_fail("%s is there from an earlier run: --resume goes on with it, --overwrite starts anew", last);
     }
 }
 
@@ -147,7 +147,11 @@ static void save_result(Run *run)
     if (!average_checkpoints(run->model, path, (int)n) || !nn_checkpoint_save(result, run->model, NULL, run->settings)) {
         example_fail("%s", ag_error());
     }
-    printf("model:   %s, the mean of the last %" PRId64 " epochs\n", result, n);
+    printf("model:   %s", result);
+    if (n > 1) {
+        printf(", the mean of the last %" PRId64 " epochs", n);
+    }
+    putchar('\n');
     for (int64_t i = 0; i < n; i++) {
         ag_free((char *)path[i]);
     }
@@ -216,8 +220,8 @@ static void train(Run *run, const char *last, const Option *options)
         double valid_loss = run_epoch(run->model, sentence_pairs_next, valid, &evaluation, &state);
         Quality score = corpus_score(&translator, &run->valid, 1, 0, lower_case, NULL);
         run->epoch++;
+        csv_row(csv, run->epoch, train_loss, valid_loss, score.bleu, lr, speed);    /* first: resuming drops rows, makes none */
         save_epoch(run, last, options);
-        csv_row(csv, run->epoch, train_loss, valid_loss, score.bleu, lr, speed);
         printf("epoch %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", run->epoch, epochs,
                train_loss, valid_loss, score.bleu, speed);
         fflush(stdout);
@@ -378,8 +382,9 @@ int translate_train(int argc, char **argv)
     const Program program = { "translate train",
         "Teaches how a Transformer learns to translate. Without files it makes sentences of a small grammar, English and\n"
         "Japanese, learns from most and translates those that it has not seen; with --train-src and the other three it learns\n"
-        "from yours (and then the defaults are byte pairs, shared, and a larger model). After each epoch it saves a checkpoint\n"
-        "and measures loss and BLEU (greedily): translate.csv (epoch,train_loss,valid_loss,bleu,learning_rate,\n"
+        "from yours, and then the defaults are other ones: --vocab bpe --shared --layers 3 --width 256 --hidden 1024 --dropout 0.2\n"
+        "--epochs 20 --batch-tokens 2000 --factor 0.7 --warmup 1000 --average 5. After each epoch it saves a checkpoint and\n"
+        "measures loss and BLEU (greedily): translate.csv (epoch,train_loss,valid_loss,bleu,learning_rate,\n"
         "tokens_per_second). The result, " MODEL_FILE ", is for translate translate, score and show.", options };
     example_begin(argc, argv, &program);
     char *last = example_path(LAST_FILE);

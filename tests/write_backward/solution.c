@@ -1,7 +1,7 @@
 /* solution.c: the exercise of write_backward solved; or, with MISTAKE, solved wrong in one of the usual ways. */
 #include "exercise.h"
 
-enum { NONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER };
+enum { NONE, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
@@ -19,7 +19,7 @@ static void backward(const AgCustomCall *c)
     const real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
     real *dx = c->dx[0], *dw = c->dx[1];
     int64_t columns = tensor_dim(c->y, 1);
-    for (int64_t k = 0; k < tensor_numel(c->y); k++) {
+    for (int64_t k = 0; MISTAKE != UNDONE && k < tensor_numel(c->y); k++) {
         int64_t j = k % columns;
         real to_x = c->dy[k] * 2 * w[j] * x[k], to_w = c->dy[k] * x[k] * x[k];
         if (MISTAKE == HALF) to_x /= 2;
