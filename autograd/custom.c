@@ -30,7 +30,9 @@ static void check_custom(Site at, const AgCustom *op, Tensor *const *in, int n)
     for (int i = 0; i < n; i++) {
         char argument[32];
         snprintf(argument, sizeof argument, "input %d", i);
-        if (in[i]) check_tensor(at, op->name, argument, in[i], (DType)in[i]->dtype);
+        if (!in[i]) continue;
+        check_alive(at, op->name, argument, in[i]);
+        check_tensor(at, op->name, argument, in[i], (DType)in[i]->dtype);
     }
 }
 
