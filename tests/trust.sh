@@ -314,7 +314,8 @@ esac
 case $name in
 graphs | guard | failures | kills | hashes | fuzz | planted | portable) names=$name ;;
 all) names='graphs guard failures kills hashes planted portable fuzz' ;;
-'' | --help | -h) usage; exit 0 ;;
+--help | -h) usage; exit 0 ;;
+'') usage >&2; exit 2 ;;
 *) say "tests/trust.sh: there is no $name"; usage >&2; exit 2 ;;
 esac
 [ "$(echo "$names" | wc -w)" -eq 1 ] || set --
