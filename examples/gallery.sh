@@ -1,7 +1,8 @@
 #!/bin/sh
 # All pictures of the lessons on one page: sh examples/run.sh gallery [--out FOLDER] [--list FILE]
 # Builds the examples, runs what examples/gallery.txt lists, each into FOLDER/PROGRAM, and writes FOLDER/index.html with
-# the pictures, the commands, what to see, and what the programs print. Ends with 1 if something failed.
+# the pictures, the commands, what to see, and what the programs print. Ends with 1 if something failed, with 2 if it was
+# called wrongly.
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh disable=SC1091
@@ -11,9 +12,11 @@ out=out/gallery
 list=$root/examples/gallery.txt
 while [ $# -gt 0 ]; do
     case $1 in
-    --out) out=${2:?--out needs a value: FOLDER} ; shift 2 ;;
-    --list) list=${2:?--list needs a value: FILE} ; shift 2 ;;
-    --help | -h) sed -n '2,4s/^# //p' "$0"; exit 0 ;;
+    --out | --list)
+        [ -n "${2-}" ] || { say "gallery: $1 needs a value"; exit 2; }
+        if [ "$1" = --out ]; then out=$2; else list=$2; fi
+        shift 2 ;;
+    --help | -h) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
     *) say "gallery: unexpected argument '$1' (--help tells which there are)"; exit 2 ;;
     esac
 done

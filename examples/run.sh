@@ -31,7 +31,7 @@ list() {
 case ${1-} in
 --help | -h) usage; exit 0 ;;
 --list) list; exit 0 ;;
--*) usage >&2; exit 2 ;;
+-*) say "examples/run.sh: there is no option $1"; usage >&2; exit 2 ;;
 esac
 
 if [ "${1-}" = gallery ]; then

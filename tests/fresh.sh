@@ -3,6 +3,10 @@
 # Puts a bare Debian 12 into FOLDER and in copies of it, with this project in a folder with a space in its name, runs
 # examples/run.sh and tests/run.sh: as root, and in the other order as a user with sudo.
 
+if [ "${1-}" = --help ] || [ "${1-}" = -h ]; then
+    sed -n 's/^# //p' "$0" | head -n 3
+    exit 0
+fi
 if [ $# -ne 1 ] || [ "$(id -u)" -ne 0 ]; then
     sed -n 's/^# //p' "$0" | head -n 3 >&2
     exit 2

@@ -19,7 +19,7 @@ AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/.
   --help        this text
 
 With CI=true in the environment, warnings are errors. The last line of the output says how many tests passed and failed;
-the exit status is 0 if none failed.
+the exit status is 0 if none failed, 1 if some did, 2 if an option is unknown.
 END
 }
 

@@ -170,6 +170,18 @@ configure() {
     fi
 }
 
+# quoted WORD...: as one types them for a shell.
+quoted() {
+    _line=''
+    for _word in "$@"; do
+        case $_word in
+        '' | *[!A-Za-z0-9_./=:,@%+-]*) _word="'$(printf '%s' "$_word" | sed "s/'/'\\\\''/g")'" ;;
+        esac
+        _line="$_line${_line:+ }$_word"
+    done
+    printf '%s\n' "$_line"
+}
+
 # quietly COMMAND...: shows its output only if it fails.
 quietly() {
     _log=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
@@ -178,7 +190,7 @@ quietly() {
     else
         cat "$_log" >&2
         rm -f "$_log"
-        die "" "This failed: $*"
+        die "" "This failed: $(quoted "$@")"
     fi
 }
 

@@ -1,0 +1,46 @@
+#!/bin/sh
+# test_scripts.sh ROOT: the command lines of the scripts: help on stdout with status 0, wrong use on stderr with status 2; and
+# that a command which failed can be copied from the message.
+
+root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
+program=/bin/sh
+# shellcheck source=tests/expect.sh
+. "$root/tests/expect.sh"
+
+# ends STATUS STREAM "FIRST WORDS" SCRIPT ARGUMENT...: with these words on stdout or stderr, and nothing on the other.
+ends() {
+    want=$1 stream=$2 words=$3
+    shift 3
+    case $stream in stdout) other=stderr ;; *) other=stdout ;; esac
+    sh "$@" >stdout 2>stderr </dev/null
+    status=$?
+    that "status $status, expected $want: $*" [ $status -eq "$want" ]
+    case $(head -n 1 "$stream") in "$words"*) ok ;; *) wrong "'$words' missing on $stream: $*" ;; esac
+    that "words on $other: $*" [ ! -s "$other" ]
+}
+
+for script in examples/run.sh tests/run.sh tests/trust.sh; do
+    ends 0 stdout "usage: sh $script" "$root/$script" --help
+    ends 0 stdout "usage: sh $script" "$root/$script" -h
+    ends 2 stderr "$script: there is no " "$root/$script" --nonsense
+    that "usage after the complaint: $script" grep -qF "usage: sh $script" stderr
+done
+ends 2 stderr 'usage: sh tests/trust.sh' "$root/tests/trust.sh"
+ends 2 stderr 'There is no example nonsense.' "$root/examples/run.sh" nonsense
+ends 0 stdout 'All pictures of the lessons' "$root/examples/run.sh" gallery --help
+ends 2 stderr "gallery: unexpected argument '--nonsense'" "$root/examples/run.sh" gallery --nonsense
+ends 0 stdout 'Tries the two commands' "$root/tests/fresh.sh" --help
+ends 2 stderr 'Tries the two commands' "$root/tests/fresh.sh"
+
+# A command that failed is shown so that it can be copied: the words come out again as they were.
+# shellcheck source=tests/setup.sh disable=SC2016
+(. "$root/tests/setup.sh"; quietly false 'a folder' "it's" '' plain/path.c '*' '$x' 'a\b') >stdout 2>stderr
+that "status of a command that failed" [ $? -eq 1 ]
+sed -n 's/^This failed: false //p' stderr >typed
+that "what needs no quotes has none" grep -qF ' plain/path.c ' typed
+(eval "set -- $(cat typed)" && printf '<%s>' "$@") >words
+# shellcheck disable=SC2016
+printf '<%s>' 'a folder' "it's" '' plain/path.c '*' '$x' 'a\b' >wanted
+same wanted words
+
+summary scripts
