@@ -75,9 +75,8 @@ static bool evaluate(LmTraining *t, Optimizer *optimizer, double train_loss)
     t->valid_loss = lm_evaluate(t->model, t->data, t->options.batch, lm_window(t), t->options.evaluate_tokens, NULL);
     bool is_best = t->valid_loss < t->best_loss;
     if (is_best) t->best_loss = t->valid_loss;
-    if (!save(t, optimizer, is_best)) return false;
     if (t->evaluated) t->evaluated(t, t->arg);
-    return true;
+    return save(t, optimizer, is_best);
 }
 
 static void put_settings(LmTraining *t)
@@ -103,6 +102,7 @@ static bool run(LmTraining *t, Optimizer *optimizer)
 {
     double sum = 0;
     int64_t since = t->step;
+    if (t->started) t->started(t, t->arg);
     while (t->step < t->options.steps) {
         if (!take_step(t, optimizer)) return false;
         sum += t->loss;

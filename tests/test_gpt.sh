@@ -12,8 +12,11 @@ export KAERU_PLOTS
 
 # ---- what it says ------------------------------------------------------------------------------------------------------
 
-expect 0 'usage: gpt COMMAND' ''
 expect 0 'usage: gpt COMMAND' '' --help
+"$program" >stdout 2>stderr
+that "status without a command" [ $? -eq 2 ]
+that "usage without a command" grep -qF 'usage: gpt COMMAND' stderr
+that "nothing on stdout without a command" [ ! -s stdout ]
 expect 2 '' "gpt: unknown command 'draw' (gpt --help" draw
 for command in train sample generate eval tokenize export; do
     expect 0 "  $command " '' --help
@@ -55,7 +58,7 @@ if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
 lacks broken/gpt.csv
 has broken/gpt.csv.part
 expect 1 '' 'broken/gpt_last.safetensors is there from an earlier run: --resume goes on' train --data story.txt --out broken
-expect 0 '' '' train --resume --threads 3 --out broken
+expect 0 'goes on at step ' '' train --resume --threads 3 --out broken
 same plain/gpt_last.safetensors broken/gpt_last.safetensors
 same plain/gpt_best.safetensors broken/gpt_best.safetensors
 cut -d, -f1-4 plain/gpt.csv >one
@@ -63,20 +66,42 @@ cut -d, -f1-4 broken/gpt.csv >two
 same one two
 expect 0 'all 300 steps have been taken' '' train --resume --out broken
 same plain/gpt_last.safetensors broken/gpt_last.safetensors
+# Killed when the last checkpoint was saved, and gpt.csv not closed: nothing is left to do but that.
+mv broken/gpt.csv broken/gpt.csv.part
+expect 0 'data:    broken/gpt.csv' '' train --resume --sample 0 --out broken
+cut -d, -f1-4 broken/gpt.csv >two
+same one two
+cp broken/gpt_last.safetensors checkpoint_300
 expect 0 'step 310 of 310' '' train --resume --steps 310 --sample 0 --out broken
-that "steps of the longer gpt.csv" [ "$(cut -d, -f1 broken/gpt.csv | tr '\n' ' ')" = 'step 100 200 300 310 ' ]
+that "where it goes on" grep -qxF 'goes on at step 300 of 310, from broken/gpt_last.safetensors' stdout
+rows='step 100 200 300 310 '
+that "steps of the longer gpt.csv" [ "$(cut -d, -f1 broken/gpt.csv | tr '\n' ' ')" = "$rows" ]
+# Killed between the row of step 310 and its checkpoint: the row is made once more, not twice.
+cut -d, -f1-4 broken/gpt.csv >one
+mv broken/gpt.csv broken/gpt.csv.part
+mv checkpoint_300 broken/gpt_last.safetensors
+expect 0 'goes on at step 300 of 310' '' train --resume --steps 310 --sample 0 --out broken
+cut -d, -f1-4 broken/gpt.csv >two
+same one two
 expect 0 '' '' train --data story.txt $tiny --steps 3 --sample 0 --overwrite --out broken
 expect 0 '' '' train $tiny --steps 2 --sample 5 --out bundled
 
 expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none
-expect 1 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none
-expect 1 '' '--weights needs --config and --vocab' train --weights story.txt --out none
+expect 2 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none
+expect 2 '' '--weights needs --config and --vocab' train --weights story.txt --out none
 expect 2 '' '--steps: 0 is out of range' train --steps 0 --out none
 printf 'caf\351 au lait\n' >latin.txt
 expect 1 '' 'latin.txt: byte 3: expected UTF-8, found byte 0xE9' train --data latin.txt --out none
 printf 'short' >short.txt
 expect 1 '' 'short.txt: 4 tokens to learn from and 1 held out are too few: expected 13' train --data short.txt $tiny --out none
+expect 1 '' 'latin.txt: ' train --data latin.txt --out none/of/these/
+expect 1 '' 'gpt_best.safetensors: cannot be opened: No such file or directory (gpt train makes it)' sample --out none
+lacks none
+mkdir some
+expect 1 '' 'latin.txt: ' train --data latin.txt --out some/none/of/these
+that "a folder that was there stays" [ -d some ]
+lacks some/none
 cp plain/gpt_last.safetensors cut
 head -c 5000 cut >broken/gpt_last.safetensors
 expect 1 '' 'broken/gpt_last.safetensors: ' train --resume --out broken
@@ -115,8 +140,9 @@ expect 0 '' '' eval --checkpoint plain/gpt_best.safetensors
 cp stdout one
 expect 0 'perplexity' '' eval $theirs --data story.txt --batch 5
 same one stdout
-expect 1 '' 'expected --weights, --config and --vocab (and --merges) together' generate --prompt x
-expect 1 '' 'expected --weights, --config and --vocab (and --merges) together' eval --weights theirs/model.safetensors
+expect 2 '' 'expected --weights, --config and --vocab (and --merges) together' generate --prompt x
+expect 2 '' '--checkpoint names a whole model' eval --checkpoint plain/gpt_best.safetensors --vocab theirs/vocab.json
+expect 2 '' 'expected --weights, --config and --vocab (and --merges) together' eval --weights theirs/model.safetensors
 expect 1 '' 'theirs/vocab.json: "n_layer": expected a whole number, found nothing' generate --weights theirs/model.safetensors --config theirs/vocab.json \
     --vocab theirs/vocab.json
 expect 1 '' 'the vocabulary has' generate --weights "$fixtures/gpt2.safetensors" --config "$fixtures/gpt2_config.json" \
@@ -136,7 +162,7 @@ expect 0 '' '' eval --checkpoint learned/gpt_last.safetensors
 cp stdout one
 expect 0 '' '' eval --checkpoint again/gpt_last.safetensors
 same one stdout
-expect 1 '' 'pairs/gpt.tokens is a file of tokens: expected --vocab' train --data pairs/gpt.tokens --out none
+expect 2 '' 'pairs/gpt.tokens is a file of tokens: expected --vocab' train --data pairs/gpt.tokens --out none
 expect 1 '' 'pairs/gpt.tokens: was made with another vocabulary' train --data pairs/gpt.tokens --vocab plain/gpt_vocab.json --out none
 expect 0 '' '' tokenize --data story.txt --characters --out chars
 same chars/gpt_vocab.json plain/gpt_vocab.json
@@ -145,8 +171,11 @@ expect 0 '' '' eval --checkpoint chars/gpt_last.safetensors
 cp stdout one
 expect 0 '' '' eval --checkpoint plain/gpt_last.safetensors
 same one stdout
-expect 1 '' 'expected --data FILE' tokenize
+expect 2 '' 'expected --data FILE' tokenize
+expect 2 '' '--merges needs --vocab' tokenize --data story.txt --merges pairs/gpt_merges.txt
 expect 1 '' 'latin.txt: byte 3' tokenize --data latin.txt --out none
-lacks none/gpt.tokens
+printf '12%%' >percent.txt
+expect 1 '' '"%" (U+0025) at byte 2 is not in the vocabulary' tokenize --data percent.txt --vocab plain/gpt_vocab.json --out none
+lacks none
 
 summary gpt

@@ -228,6 +228,18 @@ if command -v gnuplot >/dev/null && command -v fc-list >/dev/null; then
     case $(terminal "$folder/no_fonts" 'x = 1') in 'pngcairo '* | 'png '*) ok ;; *) wrong "no terminal" ;; esac
 fi
 
+# ---- what is printed comes through a pipe as it is made ---------------------------------------------------------------
+
+name=copy_task
+mkfifo pipe
+"$programs/copy_task" --width 64 --layers 1 --epochs 60 --out live >pipe 2>/dev/null &
+child=$!
+read -r line <pipe
+case $line in 'A Transformer of '*) ok ;; *) wrong "first line: $line" ;; esac
+if [ ! -e live/copy_task.csv ]; then ok; else wrong "the first line came at the end"; fi
+kill -9 $child
+wait $child 2>/dev/null
+
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 
 # gallery STATUS "TEXT ON STDERR": with what is in the file list
@@ -256,6 +268,10 @@ printf '$ missing\n' >list
 gallery 1 'these failed: missing'
 printf 'nonsense\n' >list
 gallery 1 'not understood: nonsense'
+for option in --out --list --nonsense; do
+    sh "$examples/gallery.sh" $option >stdout 2>stderr
+    if [ $? -eq 2 ] && [ "$(wc -l <stderr)" -eq 1 ]; then ok; else wrong "wrong use: $option"; cat stderr; fi
+done
 
 # Every picture of an example is in the list.
 sed -n 's/^\([a-z0-9_]*\): .*/\1/p' "$examples/gallery.txt" >listed

@@ -518,22 +518,35 @@ START_TEST(only_matrices_decay)
 }
 END_TEST
 
-typedef struct { int64_t steps, evaluations; double lr[64], train_loss, valid_loss, best_loss; } Seen;
+typedef struct { int64_t started, steps, evaluations; double lr[64], train_loss, valid_loss, best_loss; } Seen;
+static void note_start(LmTraining *t, void *arg)
+{
+    Seen *seen = arg;
+    seen->started++;
+    ck_assert_int_eq(t->step, seen->steps);
+    ck_assert_int_eq(access(t->last, F_OK), 0);
+}
 static void note_step(LmTraining *t, void *arg)
 {
     Seen *seen = arg;
     ck_assert_int_eq(t->step, ++seen->steps);
     seen->lr[t->step] = t->lr;
 }
+/* The checkpoint on the disk is still that of the evaluation before. */
 static void note_evaluation(LmTraining *t, void *arg)
 {
     Seen *seen = arg;
+    Settings *saved = nn_settings_new();
+    double best = 0;
+    expect_done(nn_checkpoint_settings(t->last, saved));
+    ck_assert_int_eq(nn_settings_real(saved, "train.best_loss", &best), seen->evaluations > 0);
+    ck_assert(best == seen->best_loss);
+    nn_settings_free(saved);
     seen->evaluations++;
     seen->train_loss = t->train_loss;
     seen->valid_loss = t->valid_loss;
     seen->best_loss = t->best_loss;
     ck_assert(t->best_loss <= t->valid_loss);
-    ck_assert_int_eq(access(t->last, F_OK), 0);
 }
 
 START_TEST(a_model_learns_what_repeats)
@@ -544,14 +557,18 @@ START_TEST(a_model_learns_what_repeats)
     Seen seen = { 0 };
     ag_seed(1);
     LmTraining run = { .data = d, .options = few_steps(60), .settings = nn_settings_new(), .last = in_folder("last"),
-                       .stepped = note_step, .evaluated = note_evaluation, .arg = &seen };
+                       .started = note_start, .stepped = note_step, .evaluated = note_evaluation, .arg = &seen };
     run.options.lr = 0.03;
     run.options.lr_min = 0.003;
     run.model = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 16, .vocab = 6, .context = 8, .eps = 1e-5 });
     expect_done(lm_train(&run, false));
+    ck_assert_int_eq(seen.started, 1);
     ck_assert_int_eq(seen.steps, 60);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert_msg(seen.valid_loss < 0.1 && seen.train_loss < 0.1, "losses %g, %g", seen.train_loss, seen.valid_loss);
+    expect_done(lm_train(&run, true));                                   /* nothing is left to do */
+    ck_assert_int_eq(seen.started, 2);
+    ck_assert_int_eq(seen.evaluations, 12);
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
     nn_settings_free(run.settings);
     nn_free(run.model);

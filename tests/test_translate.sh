@@ -57,14 +57,16 @@ fi
 ) 2>/dev/null
 lacks broken/translate.safetensors
 expect 1 '' 'broken/translate_last.safetensors is there from an earlier run: --resume goes on' $run --out broken
-expect 1 '' '--width: the run in this folder was begun with 16' --resume --width 32 --out broken
-expect 0 '' '' --resume --threads 3 --out broken
+expect 2 '' '--width: the run in this folder was begun with 16' --resume --width 32 --out broken
+expect 0 'goes on after epoch ' '' --resume --threads 3 --out broken
 for file in translate_last translate translate_epoch_03; do same plain/$file.safetensors broken/$file.safetensors; done
 cut -d, -f1-5 plain/translate.csv >one
 cut -d, -f1-5 broken/translate.csv >two
 same one two
 same plain/translate_valid.txt broken/translate_valid.txt
+expect 0 'all 4 epochs have been done' '' --resume --out broken
 expect 0 'epoch 5 of 5' '' --resume --epochs 5 --out broken
+that "where it goes on" grep -qxF 'goes on after epoch 4 of 5, from broken/translate_last.safetensors' stdout
 that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
 expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
 differ plain/translate_epoch_03.safetensors broken/translate_last.safetensors
@@ -108,11 +110,11 @@ same one stdout
 input=/dev/null
 expect 0 '' '' translate --out words
 expect 0 'While it writes' '' show --sentence 'The one and the two' --out words
-expect 1 '' 'expected --sentence' show --out words
+expect 2 '' 'expected --sentence' show --out words
 
 # ---- what cannot be used -----------------------------------------------------------------------------------------------
 
-expect 1 '' 'expected --train-src, --train-tgt, --valid-src and --valid-tgt together' --train-src train.src --out none
+expect 2 '' 'expected --train-src, --train-tgt, --valid-src and --valid-tgt together' --train-src train.src --out none
 expect 1 '' 'train.src has 64 lines and valid.tgt has 5: expected as many, line for line' --train-src train.src \
     --train-tgt valid.tgt --valid-src valid.src --valid-tgt valid.tgt --out none
 expect 1 '' 'absent: cannot be opened' --train-src absent --train-tgt train.tgt --valid-src valid.src --valid-tgt valid.tgt
@@ -122,13 +124,15 @@ expect 1 '' 'latin: byte 3: expected UTF-8, found byte 0xE9' --train-src latin -
 : >empty
 expect 1 '' 'empty and empty are empty: expected a sentence a line' --train-src empty --train-tgt empty --valid-src valid.src \
     --valid-tgt valid.tgt --out none
-expect 1 '' "--vocab: 'letters' is neither words nor bpe" --vocab letters --out none
-expect 1 '' '--width 10 does not divide into --heads 4' --width 10 --out none
+expect 2 '' "--vocab: 'letters' is neither words nor bpe" --vocab letters --out none
+expect 2 '' '--width 10 does not divide into --heads 4' --width 10 --out none
 expect 2 '' '--dropout: 1 is out of range' --dropout 1 --out none
 expect 1 '' 'none/translate_last.safetensors: cannot be opened' --resume --out none
+expect 1 '' 'none of 64 pairs of sentences can be used' train $files --max-tokens 3 --out none
+lacks none
 expect 1 '' 'absent: cannot be opened' translate --checkpoint absent
 expect 1 '' 'train.src: ' translate --checkpoint train.src
-expect 1 '' 'expected --src and --tgt' score --out words
+expect 2 '' 'expected --src and --tgt' score --out words
 cp plain/translate_src_vocab.json words/
 expect 1 '' 'words/translate.safetensors: was trained with another vocabulary than the one beside it' translate --out words
 head -c 5000 pairs/translate.safetensors >cut.safetensors

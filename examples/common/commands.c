@@ -3,14 +3,14 @@
 
 #include "common.h"
 
-static void print_usage(const Commands *c)
+static void print_usage(FILE *out, const Commands *c)
 {
-    printf("usage: %s %s [options]\n\n%s Commands:\n", c->name, c->standard ? "[COMMAND]" : "COMMAND", c->teaches);
+    fprintf(out, "usage: %s %s [options]\n\n%s Commands:\n", c->name, c->standard ? "[COMMAND]" : "COMMAND", c->teaches);
     for (const Command *command = c->command; command->name; command++) {
-        printf("  %-10s %s\n", command->name, command->does);
+        fprintf(out, "  %-10s %s\n", command->name, command->does);
     }
-    printf("\n%s COMMAND --help lists its options.%s%s%s For a start:\n%s", c->name,
-           c->standard ? " Without a command it is " : "", c->standard ? c->standard : "", c->standard ? "." : "", c->start);
+    fprintf(out, "\n%s COMMAND --help lists its options.%s%s%s For a start:\n%s", c->name,
+            c->standard ? " Without a command it is " : "", c->standard ? c->standard : "", c->standard ? "." : "", c->start);
 }
 
 static const Command *find(const Commands *c, const char *name)
@@ -25,9 +25,13 @@ static const Command *find(const Commands *c, const char *name)
 
 int example_commands(int argc, char **argv, const Commands *c)
 {
-    const char *name = argc > 1 ? argv[1] : c->standard ? c->standard : "--help";
+    const char *name = argc > 1 ? argv[1] : c->standard;
+    if (!name) {
+        print_usage(stderr, c);
+        return 2;
+    }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        print_usage(c);
+        print_usage(stdout, c);
         return example_end();
     }
     if (c->standard && (argc < 2 || name[0] == '-')) {

@@ -42,28 +42,33 @@ Option option_flag(const char *name, bool *value, const char *help);
 typedef struct { const char *name, *teaches; const Option *options; } Program;
 
 /* Reads the options given and those of every example (--seed, --threads, --out, --help), seeds the generator and sets
- * the threads. Returns only if all is well. */
+ * the threads; what is printed is seen line by line. Returns only if all is well. */
 void example_begin(int argc, char **argv, const Program *program);
 /* The status for main to return: 1 after a complaint, or if something printed could not be written, else 0. */
 int example_end(void);
 /* Ends the program with status 1: "name: message". */
 _Noreturn void example_fail(const char *format, ...) AG_PRINTF(1, 2);
-/* The same, but goes on; the status will be 1. */
+/* The same with status 2: the command line is to blame. */
+_Noreturn void example_misused(const char *format, ...) AG_PRINTF(1, 2);
+/* As example_fail, but goes on; the status will be 1. */
 void example_complain(const char *format, ...) AG_PRINTF(1, 2);
+/* The same, but the status stays as it is. */
+void example_warn(const char *format, ...) AG_PRINTF(1, 2);
 /* The values of options as settings "option.NAME" of a checkpoint, and back: false with ag_error() if one is missing or out
  * of range. Texts stay the settings'. */
 void options_to_settings(const Option *options, Settings *s);
 bool options_from_settings(const Option *options, const Settings *s);
 int64_t example_seed(void);
 const char *example_out(void);                                          /* the output folder */
-/* The path of a file in the output folder, which is made if missing; the caller frees it with ag_free. */
+/* The path of a file in the output folder, which is made if missing (and goes again if the program fails before it has
+ * written anything); the caller frees it with ag_free. */
 char *example_path(const char *name);
 /* The path of a file in the folder of another one; free it with ag_free. */
 char *example_path_beside(const char *path, const char *name);
 bool example_utf8(void);                                                /* whether the locale's text is UTF-8 */
 
 /* A program of several commands, each with options of its own: its main calls this and returns the status. `standard` is
- * the one that is meant where none is named, NULL: --help; `start`: lines that show how to begin. */
+ * the one that is meant where none is named, NULL: one must be; `start`: lines that show how to begin. */
 typedef struct { const char *name; int (*run)(int argc, char **argv); const char *does; } Command;
 #define COMMANDS_END { NULL, NULL, NULL }
 typedef struct { const char *name, *teaches; const Command *command; const char *standard, *start; } Commands;

@@ -9,11 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *program_name = "example";
 static int64_t seed = 0, threads = 0;
 static const char *out_dir = "out";
 static int end_status = 0;
+static char *made_folder;                       /* the output folder, where this program has made it */
+static size_t found_length;                     /* so many of its first bytes name what was there before */
 
 Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help)
 {
@@ -45,13 +48,42 @@ static void say(const char *format, va_list args)
     fputc('\n', stderr);
 }
 
+/* Leaves no empty folder behind. */
+static void remove_made_folders(void)
+{
+    while (made_folder && strlen(made_folder) > found_length && rmdir(made_folder) == 0) {
+        char *slash = strrchr(made_folder, '/');
+        *(slash ? slash : made_folder) = '\0';
+    }
+}
+
+static _Noreturn void end_with(int status, const char *format, va_list args)
+{
+    say(format, args);
+    remove_made_folders();
+    exit(status);
+}
+
 _Noreturn void example_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    end_with(1, format, args);
+}
+
+_Noreturn void example_misused(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    end_with(2, format, args);
+}
+
+void example_warn(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     say(format, args);
     va_end(args);
-    exit(1);
 }
 
 void example_complain(const char *format, ...)
@@ -61,16 +93,6 @@ void example_complain(const char *format, ...)
     say(format, args);
     va_end(args);
     end_status = 1;
-}
-
-static _Noreturn void misused(const char *format, ...) AG_PRINTF(1, 2);
-static _Noreturn void misused(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    say(format, args);
-    va_end(args);
-    exit(2);
 }
 
 /* ---- --help ------------------------------------------------------------------------------------------------------ */
@@ -118,6 +140,7 @@ static _Noreturn void print_help(const Program *program, const Option *common)
     printf("\noptions of every example:\n");
     print_options(common);
     printf("  %-16s %s\n", "--help", "this text");
+    printf("\nThe exit status is 0 if all went well, 2 if the command line is to blame for what did not, and else 1.\n");
     exit(example_end());
 }
 
@@ -142,11 +165,11 @@ static void set_number(const Option *o, const char *text)
     long long whole = o->kind == OPTION_INT ? strtoll(text, &end, 10) : 0;
     double value = o->kind == OPTION_INT ? (double)whole : strtod(text, &end);
     if (!plain || *end != '\0') {
-        misused("--%s: '%s' is not %s", o->name, text, expectation(o, range));
+        example_misused("--%s: '%s' is not %s", o->name, text, expectation(o, range));
     }
     bool too_large = errno == ERANGE && (o->kind == OPTION_INT || fabs(value) > 1);
     if (too_large || value < o->low || value > o->high) {
-        misused("--%s: %s is out of range: expected %s", o->name, text, expectation(o, range));
+        example_misused("--%s: %s is out of range: expected %s", o->name, text, expectation(o, range));
     }
     if (o->kind == OPTION_INT) {
         *(int64_t *)o->value = whole;
@@ -159,7 +182,7 @@ static void set_value(const Option *o, const char *text)
 {
     if (o->kind == OPTION_TEXT) {
         if (text[0] == '\0') {
-            misused("--%s: expected %s, not an empty text", o->name, o->unit);
+            example_misused("--%s: expected %s, not an empty text", o->name, o->unit);
         }
         *(const char **)o->value = text;
     } else {
@@ -175,18 +198,18 @@ static void read_options(int argc, char **argv, const Program *program, const Op
             print_help(program, common);
         }
         if (strncmp(arg, "--", 2) != 0 || arg[2] == '\0') {
-            misused("unexpected argument '%s' (--help lists the options)", arg);
+            example_misused("unexpected argument '%s' (--help lists the options)", arg);
         }
         const char *name = arg + 2, *equals = strchr(name, '=');
         size_t length = equals ? (size_t)(equals - name) : strlen(name);
         const Option *o = find(program->options, name, length);
         o = o ? o : find(common, name, length);
         if (!o) {
-            misused("unknown option --%.*s (--help lists the options)", (int)length, name);
+            example_misused("unknown option --%.*s (--help lists the options)", (int)length, name);
         }
         if (o->kind == OPTION_FLAG) {
             if (equals) {
-                misused("--%s takes no value", o->name);
+                example_misused("--%s takes no value", o->name);
             }
             *(bool *)o->value = true;
         } else if (equals) {
@@ -195,7 +218,7 @@ static void read_options(int argc, char **argv, const Program *program, const Op
             set_value(o, argv[++i]);
         } else {
             char range[96];
-            misused("--%s needs a value: %s", o->name, o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
+            example_misused("--%s needs a value: %s", o->name, o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
         }
     }
 }
@@ -206,6 +229,16 @@ static bool is_folder(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static void remember_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!made_folder) {
+        found_length = slash ? (size_t)(slash - path) : 0;
+    }
+    ag_free(made_folder);
+    made_folder = ag_strdup(path);
 }
 
 /* mkdir -p, the first time */
@@ -222,7 +255,9 @@ static void make_folder(const char *path)
             char rest = *p;
             *p = '\0';
             int error = mkdir(part, 0777) == 0 ? 0 : errno;
-            if (error && !is_folder(part)) {
+            if (!error) {
+                remember_folder(part);
+            } else if (!is_folder(part)) {
                 example_fail("--out %s: cannot make the folder %s: %s", path, part,
                              error == EEXIST ? "there is something else of that name" : strerror(error));
             }
@@ -243,7 +278,12 @@ void example_begin(int argc, char **argv, const Program *program)
         option_text("out", "DIR", &out_dir, "folder for data and pictures, made if missing"),
         OPTIONS_END
     };
-    setlocale(LC_CTYPE, "");                                            /* numbers stay in the C locale */
+    static bool begun = false;
+    if (!begun) {
+        setvbuf(stdout, NULL, _IOLBF, 0);                               /* lines go into a pipe as they are made, too */
+        setlocale(LC_CTYPE, "");                                        /* numbers stay in the C locale */
+        begun = true;
+    }
     program_name = program->name;
     read_options(argc, argv, program, common);
     ag_seed((uint64_t)seed);

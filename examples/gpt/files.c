@@ -69,6 +69,9 @@ Writer writer_of_checkpoint(const char *checkpoint)
     Writer w = { .settings = nn_settings_new() };
     char *path = checkpoint ? ag_strdup(checkpoint) : example_path(BEST_FILE);
     w.model = gpt_load(path);
+    if (!w.model && !checkpoint) {
+        example_fail("%s (gpt train makes it)", ag_error());
+    }
     if (!w.model || !nn_checkpoint_settings(path, w.settings)) {
         example_fail("%s", ag_error());
     }

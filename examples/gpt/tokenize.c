@@ -38,10 +38,10 @@ int gpt_tokenize(int argc, char **argv)
         "Turns a text into a file of tokens, gpt.tokens in the output folder, for gpt train --data. The vocabulary goes beside\n"
         "it as " VOCAB_FILE " and " MERGES_FILE ": byte pairs that are frequent in the text, in GPT-2's format.", options });
     if (!data_path) {
-        example_fail("expected --data FILE");
+        example_misused("expected --data FILE");
     }
     if (merges && !vocab) {
-        example_fail("--merges needs --vocab");
+        example_misused("--merges needs --vocab");
     }
     Text text;
     if (!text_open(&text, data_path)) {
@@ -51,7 +51,7 @@ int gpt_tokenize(int argc, char **argv)
     char *tokens_path = example_path("gpt.tokens"), *vocab_path = example_path(VOCAB_FILE);
     char *merges_path = example_path(MERGES_FILE);
     int64_t count;
-    if (!tokenizer_save(&t, vocab_path, merges_path) || !lm_tokenize(data_path, &t, tokens_path, &count)) {
+    if (!lm_tokenize(data_path, &t, tokens_path, &count) || !tokenizer_save(&t, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
     printf("%zu bytes are %" PRId64 " tokens of %d kinds\n", text.size, count, (int)tokenizer_size(&t));

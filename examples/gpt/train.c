@@ -23,22 +23,31 @@ static void start_clock(Watch *w, int64_t step)
     w->since_time = example_seconds();
 }
 
+static void started(LmTraining *t, void *arg)
+{
+    Watch *w = arg;
+    if (resume && t->step < t->options.steps) {
+        printf("goes on at step %" PRId64 " of %" PRId64 ", from %s\n", t->step, t->options.steps, t->last);
+    } else if (resume) {
+        printf("all %" PRId64 " steps have been taken, says %s\n", t->options.steps, t->last);
+    }
+    w->first = t->step;
+    w->csv = resume ? csv_resume(data_name, data_header, (double)t->step) : csv_open(data_name, data_header);
+    w->progress = progress_begin("step", t->options.steps - t->step);
+    start_clock(w, t->step);
+}
+
 static void stepped(LmTraining *t, void *arg)
 {
     Watch *w = arg;
     const LmOptions *o = &t->options;
-    if (!w->csv) {                                                      /* the first step of this program */
-        w->first = t->step - 1;
-        w->csv = w->first > 0 ? csv_resume(data_name, data_header, (double)w->first) : csv_open(data_name, data_header);
-        w->progress = progress_begin("step", o->steps - w->first);
-        start_clock(w, w->first);
-    }
     double tokens = (double)((t->step - w->since) * o->batch * o->accumulate * lm_window(t));
     double spent = example_seconds() - w->since_time;
     w->speed = spent > 0 && tokens > 0 ? tokens / spent : 0;
     progress_show(&w->progress, t->step - w->first, "loss %.3f, %.0f tokens/s", t->loss, w->speed);
 }
 
+/* The row is on the disk before the checkpoint is: resuming drops rows that come too early, and can make none. */
 static void evaluated(LmTraining *t, void *arg)
 {
     Watch *w = arg;
@@ -46,14 +55,15 @@ static void evaluated(LmTraining *t, void *arg)
     progress_end(&w->progress);
     printf("step %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, %.0f tokens/s\n", t->step, t->options.steps,
            t->train_loss, t->valid_loss, w->speed);
-    fflush(stdout);
     start_clock(w, t->step);
 }
 
 static void show_losses(Watch *w)
 {
-    chart_print(w->csv, &(Chart){ "loss", "step", false,
-                                  { { "train_loss", "training" }, { "valid_loss", "held out" } } });
+    if (csv_rows(w->csv) > 1) {
+        chart_print(w->csv, &(Chart){ "loss", "step", false,
+                                      { { "train_loss", "training" }, { "valid_loss", "held out" } } });
+    }
     csv_close(w->csv);
     picture_draw("gpt");
 }
@@ -79,7 +89,7 @@ static CharVocab *characters(void)
         return char_vocab_new(corpus, corpus_size);
     }
     if (is_token_file(data_path)) {
-        example_fail("%s is a file of tokens: expected --vocab (and --merges)", data_path);
+        example_misused("%s is a file of tokens: expected --vocab (and --merges)", data_path);
     }
     CharVocab *found = text_open(&text, data_path) ? char_vocab_new(text.bytes, text.size) : NULL;
     text_close(&text);
@@ -119,7 +129,7 @@ static GPT *first_model(const Tokenizer *t)
     }
     size.vocab = tokenizer_size(t);
     if (!gpt_check(&size)) {
-        example_fail("%s", ag_error());
+        example_misused("%s", ag_error());
     }
     return gpt_new(size);
 }
@@ -127,13 +137,17 @@ static GPT *first_model(const Tokenizer *t)
 static void begin_run(LmTraining *run, Tokenizer *t)
 {
     if (weights && (!config || !vocab)) {
-        example_fail("--weights needs --config and --vocab (and --merges)");
+        example_misused("--weights needs --config and --vocab (and --merges)");
     }
     check_free(run->last);
     *t = first_tokenizer();
     run->model = first_model(t);
     describe_tokenizer(t, run->settings);
     nn_settings_set(run->settings, DATA_KEY, "%s", data_path ? data_path : "");
+}
+
+static void save_vocabulary(const Tokenizer *t)
+{
     char *vocab_path = example_path(VOCAB_FILE), *merges_path = example_path(MERGES_FILE);
     if (!tokenizer_save(t, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
@@ -175,13 +189,13 @@ static void print_sizes(const GPT *m, const LmData *data, const Tokenizer *t)
            lm_data_tokens(data, LM_HELD_OUT), (int)tokenizer_size(t));
     printf("GPT with %" PRId64 " layers, %" PRId64 " heads, width %" PRId64 ", context %" PRId64 ": %.0f parameters\n",
            o->layers, o->heads, o->width, o->context, gpt_size(o));
-    fflush(stdout);
 }
 
 static void train(LmTraining *run)
 {
     Watch watch = { .csv = NULL };
     run->options = how;
+    run->started = started;
     run->stepped = stepped;
     run->evaluated = evaluated;
     run->arg = &watch;
@@ -191,10 +205,6 @@ static void train(LmTraining *run)
     }
     if (!good) {
         example_fail("%s", ag_error());
-    }
-    if (!watch.csv) {
-        printf("all %" PRId64 " steps have been taken\n", how.steps);
-        return;
     }
     show_losses(&watch);
     printf("model:   %s (the last), %s (the best)\n", run->last, run->best);
@@ -267,6 +277,12 @@ int gpt_train(int argc, char **argv)
     }
     LmData *data = data_must_open(data_path, &tokenizer);
     run.data = data;
+    if (!lm_data_fits(data, run.model, how.window)) {
+        example_fail("%s", ag_error());
+    }
+    if (!resume) {
+        save_vocabulary(&tokenizer);                                    /* now that all there is to read has been read */
+    }
     print_sizes(run.model, data, &tokenizer);
     train(&run);
     finish(&run, &tokenizer);

@@ -65,7 +65,7 @@ int translate_score(int argc, char **argv)
         "Translates a file, greedily and with a beam, and measures corpus BLEU against another file: the number that sacrebleu\n"
         "gives for plain text (with -lc, if the model was trained with --lower-case).", options });
     if (!src_path || !tgt_path) {
-        example_fail("expected --src and --tgt");
+        example_misused("expected --src and --tgt");
     }
     int64_t width = beam;
     Interpreter p = interpreter_open(checkpoint);
@@ -73,7 +73,6 @@ int translate_score(int argc, char **argv)
     Translator t = interpreter_translator(&p);
     Quality greedy = corpus_score(&t, &corpus, 1, length_penalty, p.lower_case, NULL);
     printf("greedy: BLEU %.2f, %" PRId64 " of %" PRId64 " exactly right\n", greedy.bleu, greedy.exact, corpus.src.n);
-    fflush(stdout);
     if (width > 1) {
         Quality best = corpus_score(&t, &corpus, (int)width, length_penalty, p.lower_case, NULL);
         printf("beam %" PRId64 ": BLEU %.2f, %" PRId64 " of %" PRId64 " exactly right\n", width, best.bleu, best.exact,
@@ -114,7 +113,6 @@ static void translate_line(const Translator *t, const char *text, size_t size, i
     }
     text_stream_end(&stream);
     putchar('\n');
-    fflush(stdout);
     if (good) {
         lines_close(&said);
     }
@@ -150,7 +148,7 @@ int translate_show(int argc, char **argv)
         "Translates a sentence and draws, for each layer and head, where the attention of each word went: within the source,\n"
         "within the translation, and from the translation to the source. Writes translate_attention.csv.", options });
     if (!sentence) {
-        example_fail("expected --sentence");
+        example_misused("expected --sentence");
     }
     Interpreter p = interpreter_open(checkpoint);
     Lines line;

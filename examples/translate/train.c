@@ -58,7 +58,6 @@ static void learn_vocabularies(Run *run)
     if (!shared) {
         run->vocabularies.tgt = learn_vocab(both + 1, 1);
     }
-    vocabularies_save(&run->vocabularies);
     vocabularies_describe(&run->vocabularies, run->settings);
 }
 
@@ -194,6 +193,13 @@ static void train(Run *run, const char *last, const Option *options)
 {
     SentencePairs *pairs = pairs_of(run, &run->train, max_tokens, "to learn from");
     SentencePairs *valid = pairs_of(run, &run->valid, POSITIONS, "held out");
+    if (run->epoch == 0) {
+        vocabularies_save(&run->vocabularies);                          /* now that all there is to read has been read */
+    } else if (run->epoch < epochs) {
+        printf("goes on after epoch %" PRId64 " of %" PRId64 ", from %s\n", run->epoch, epochs, last);
+    } else {
+        printf("all %" PRId64 " epochs have been done, says %s\n", epochs, last);
+    }
     printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
            (int)sentence_vocab_size(&run->vocabularies.src), (int)sentence_vocab_size(target_vocab(&run->vocabularies)),
            nn_count(run->model));
@@ -224,8 +230,7 @@ static void train(Run *run, const char *last, const Option *options)
         save_epoch(run, last, options);
         printf("epoch %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", run->epoch, epochs,
                train_loss, valid_loss, score.bleu, speed);
-        fflush(stdout);
-    }
+        }
     sentence_pairs_free(pairs);
     sentence_pairs_free(valid);
     if (csv_rows(csv) > 1) {
@@ -256,7 +261,6 @@ static void print_score(const char *how, Quality s, int64_t n)
 {
     printf("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", how, s.bleu, s.exact, n,
            100 * (double)s.exact / (double)n);
-    fflush(stdout);
 }
 
 /* The translations of the held-out sentences, for other tools to measure. */
@@ -310,7 +314,7 @@ static void check_fixed(const Option *options, const Settings *before)
         snprintf(key, sizeof key, "option.%s", fixed[i]);
         const char *was = nn_settings_get(before, key), *is = nn_settings_get(now, key);
         if (strcmp(was ? was : "", is ? is : "") != 0) {
-            example_fail("--%s: the run in this folder was begun with %s, and goes on only with that", fixed[i],
+            example_misused("--%s: the run in this folder was begun with %s, and goes on only with that", fixed[i],
                          was ? was : "none");
         }
     }
@@ -320,13 +324,13 @@ static void check_fixed(const Option *options, const Settings *before)
 static void check_options(void)
 {
     if ((train_src || train_tgt || valid_src || valid_tgt) && !(train_src && train_tgt && valid_src && valid_tgt)) {
-        example_fail("expected --train-src, --train-tgt, --valid-src and --valid-tgt together");
+        example_misused("expected --train-src, --train-tgt, --valid-src and --valid-tgt together");
     }
     if (strcmp(vocab, "words") != 0 && strcmp(vocab, "bpe") != 0) {
-        example_fail("--vocab: '%s' is neither words nor bpe", vocab);
+        example_misused("--vocab: '%s' is neither words nor bpe", vocab);
     }
     if (width % heads != 0) {
-        example_fail("--width %" PRId64 " does not divide into --heads %" PRId64, width, heads);
+        example_misused("--width %" PRId64 " does not divide into --heads %" PRId64, width, heads);
     }
     if (average > epochs) {
         average = epochs;

@@ -87,8 +87,12 @@ struct LmTraining {
     LmOptions options;
     Settings *settings;         /* go into the checkpoints; the options and sizes above are added to them */
     const char *last, *best;    /* paths of checkpoints: the newest, and that of the least held-out loss; NULL: none */
-    void (*stepped)(LmTraining *t, void *arg);          /* after each step; may be NULL, and so may the next */
-    void (*evaluated)(LmTraining *t, void *arg);        /* after each evaluation, when its checkpoints are on the disk */
+    /* Called, where they are not NULL: before the first step, when `step` says where the run begins or goes on; after each
+     * step; after each evaluation, before its checkpoints are saved, so that what is written down there can have rows that
+     * are later than the checkpoint, never too few. */
+    void (*started)(LmTraining *t, void *arg);
+    void (*stepped)(LmTraining *t, void *arg);
+    void (*evaluated)(LmTraining *t, void *arg);
     void *arg;
     /* How far it is: */
     int64_t step;               /* steps taken */
