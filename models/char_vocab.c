@@ -91,26 +91,46 @@ int32_t char_vocab_size(const CharVocab *v)
     return v->n;
 }
 
+/* The id of the character at `text`, where n >= 1 bytes are left, and its length; -1 if it is not in the vocabulary, or no
+ * UTF-8. */
+static int32_t id_at(const CharVocab *v, const char *text, size_t n, size_t *length)
+{
+    uint32_t code;
+    *length = (size_t)utf8_decode(text, n, &code);
+    return *length && v->page[code / PAGE] ? v->page[code / PAGE][code % PAGE] : -1;
+}
+
+/* Says what is wrong at byte `at`, behind the name if there is one. */
+static bool refuse(const char *name, const char *text, size_t n, size_t at)
+{
+    uint32_t code;
+    char quoted[UTF8_QUOTE], place[TEXT_PLACE];
+    size_t length = (size_t)utf8_decode(text + at, n - at, &code);
+    if (!length) return text_check(name ? name : "the text", text, n);
+    return ag_refuse("%s%s%s (U+%04X) at %s is not in the vocabulary", name ? name : "", name ? ": " : "",
+                     utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
+}
+
+bool char_vocab_check(const CharVocab *v, const char *name, const char *text, size_t n)
+{
+    for (size_t i = 0, length; i < n; i += length)
+        if (id_at(v, text + i, n - i, &length) < 0) return refuse(name, text, n, i);
+    return true;
+}
+
 int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_t *count)
 {
-    size_t characters = 0;
+    size_t characters = 0, k = 0;
     for (size_t i = 0; i < n; i++) characters += ((unsigned char)text[i] & 0xc0) != 0x80;
-    int32_t *ids = ag_alloc(characters, sizeof *ids), id = 0;
-    size_t k = 0;
+    int32_t *ids = ag_alloc(characters, sizeof *ids);
     for (size_t i = 0, length; i < n; i += length) {
-        uint32_t code;
-        char quoted[UTF8_QUOTE];
-        length = (size_t)utf8_decode(text + i, n - i, &code);
-        id = length && v->page[code / PAGE] ? v->page[code / PAGE][code % PAGE] : -1;
-        if (id >= 0) {
-            ids[k++] = id;
-            continue;
+        int32_t id = id_at(v, text + i, n - i, &length);
+        if (id < 0) {
+            refuse(NULL, text, n, i);
+            ag_free(ids);
+            return NULL;
         }
-        if (length) ag_refuse("%s (U+%04X) at byte %zu is not in the vocabulary", utf8_quote(text + i, length, quoted),
-                              (unsigned)code, i);
-        else text_check("the text", text, n);
-        ag_free(ids);
-        return NULL;
+        ids[k++] = id;
     }
     *count = k;
     return ids;

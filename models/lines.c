@@ -8,8 +8,13 @@
 
 bool lines_of_text(Lines *l, const char *name, const char *text, size_t size)
 {
+    return lines_of_part(l, name, 1, text, size);
+}
+
+bool lines_of_part(Lines *l, const char *name, int64_t first, const char *text, size_t size)
+{
     *l = (Lines){ 0 };
-    if (!text_check(name, text, size)) return false;
+    if (!text_check_part(name, first, text, size)) return false;
     Region *r = region_new();
     const char *at = size > 0 ? region_text(r, text, size) : NULL, *end = at + size;
     int64_t n = 0;
@@ -23,7 +28,7 @@ bool lines_of_text(Lines *l, const char *name, const char *text, size_t size)
         line[i] = (Line){ at, length };
         at = stop + 1;
     }
-    *l = (Lines){ n, line, r };
+    *l = (Lines){ n, line, r, first };
     return true;
 }
 

@@ -60,18 +60,9 @@ static int64_t last_place(const LmData *d, LmPart part, int64_t n)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-/* Counts the characters of a part and sees that each is in the vocabulary. */
-static bool count_characters(LmData *d, LmPart part)
+static void count_characters(LmData *d, LmPart part)
 {
-    for (int64_t at = d->begin[part], end; at < d->end[part]; at = end) {
-        size_t n;
-        end = d->end[part] - at > 1 << 16 ? character_at(d, at + (1 << 16)) : d->end[part];
-        int32_t *ids = char_vocab_encode(d->tokenizer->chars, d->text + at, (size_t)(end - at), &n);
-        if (!ids) return ag_refuse("%s: %s, in the part that begins at byte %" PRId64, d->name, ag_error(), at);
-        ag_free(ids);
-        d->count[part] += (int64_t)n;
-    }
-    return true;
+    for (int64_t i = d->begin[part]; i < d->end[part]; i++) d->count[part] += ((unsigned char)d->text[i] & 0xC0) != 0x80;
 }
 
 /* The first nine tenths of `size` places are for training. */
@@ -105,7 +96,9 @@ static bool take_text(LmData *d, const char *text, size_t n)
     }
     d->text = text;
     split(d, (int64_t)n);
-    return count_characters(d, LM_TRAIN) && count_characters(d, LM_HELD_OUT);
+    count_characters(d, LM_TRAIN);
+    count_characters(d, LM_HELD_OUT);
+    return char_vocab_check(d->tokenizer->chars, d->name, text, n);
 }
 
 static LmData *data_new(const char *name, const Tokenizer *t)

@@ -106,17 +106,21 @@ int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, siz
     return ids;
 }
 
+char *sentence_unknown(const SentenceVocab *v, Line line)
+{
+    return v->words ? word_vocab_unknown(v->words, line.text, line.size) : NULL;
+}
+
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
 /* The bytes of an id of either kind. */
 static const char *bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
 {
-    const char *bytes = NULL;
-    if (id >= 0 && id < SPECIALS) bytes = special_name[id];
-    else if (v->bpe && id >= SPECIALS) return bpe_token(v->bpe, id - SPECIALS, n);
-    else if (v->words) bytes = word_vocab_word(v->words, id);
-    *n = bytes ? strlen(bytes) : 0;
-    return bytes;
+    if (v->words) return word_vocab_word(v->words, id, n);
+    if (id >= SPECIALS) return bpe_token(v->bpe, id - SPECIALS, n);
+    const char *special = id < 0 ? NULL : special_name[id];
+    *n = special ? strlen(special) : 0;
+    return special;
 }
 
 static const char *must_be_token(const SentenceVocab *v, int32_t id, size_t *n)
@@ -125,6 +129,13 @@ static const char *must_be_token(const SentenceVocab *v, int32_t id, size_t *n)
     if (!bytes)
         ag_misuse(AG_HERE, "sentence_decode", "id %d of a vocabulary of %d", (int)id, (int)sentence_vocab_size(v));
     return bytes;
+}
+
+/* What would end a line or a text becomes a space. */
+static void put_in_one_line(char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
 }
 
 Line sentence_decode_in(Region *r, const SentenceVocab *v, const int32_t *ids, int64_t count)
@@ -143,8 +154,7 @@ Line sentence_decode_in(Region *r, const SentenceVocab *v, const int32_t *ids, i
         at += length;
     }
     size_t n = (size_t)(at - text);
-    for (size_t i = 0; i < n; i++)
-        if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
+    put_in_one_line(text, n);
     return v->bpe && n > 0 && text[0] == ' ' ? (Line){ text + 1, n - 1 } : (Line){ text, n };
 }
 
@@ -165,5 +175,6 @@ char *sentence_token(const SentenceVocab *v, int32_t id)
     const char *bytes = must_be_token(v, id, &n);
     char *text = ag_alloc(n + 1, 1);
     memcpy(text, bytes, n);
+    put_in_one_line(text, n);
     return text;
 }

@@ -1,5 +1,8 @@
 #include "kaeru/text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "files.h"
 #include "utf8.h"
 
@@ -22,11 +25,31 @@ void text_close(Text *text)
     *text = (Text){ 0 };
 }
 
-bool text_check(const char *name, const char *text, size_t n)
+const char *text_place(int64_t first, const char *text, size_t at, char out[TEXT_PLACE])
 {
+    size_t start = 0, column = 1;
+    for (size_t i = 0; i < at; i++) {
+        if (text[i] != '\n') continue;
+        first++;
+        start = i + 1;
+    }
+    for (size_t i = start; i < at; i++) column += ((unsigned char)text[i] & 0xc0) != 0x80;
+    snprintf(out, TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first, column, at);
+    return out;
+}
+
+bool text_check_part(const char *name, int64_t first, const char *text, size_t n)
+{
+    char place[TEXT_PLACE];
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;
-    return ag_refuse("%s: byte %zu: expected UTF-8, found byte 0x%02X", name, valid, (unsigned char)text[valid]);
+    return ag_refuse("%s: %s: expected UTF-8, found byte 0x%02X", name, text_place(first, text, valid, place),
+                     (unsigned char)text[valid]);
+}
+
+bool text_check(const char *name, const char *text, size_t n)
+{
+    return text_check_part(name, 1, text, n);
 }
 
 int text_next(const char *text, size_t n, uint32_t *code)

@@ -122,7 +122,8 @@ bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_p
 {
     Text text;
     if (!text_open(&text, text_path)) return false;
-    FileWriter *w = file_replace(tokens_path);
+    bool known = t->bpe || char_vocab_check(t->chars, text_path, text.bytes, text.size);
+    FileWriter *w = known ? file_replace(tokens_path) : NULL;
     bool good = w && write_tokens(w, &text, t, count);
     if (good) good = file_commit(w);
     else file_abandon(w);

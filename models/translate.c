@@ -68,7 +68,7 @@ static int64_t encode_lines(Region *r, const Translator *t, const Lines *src, in
         s->ids = sentence_encode_in(r, t->src, src->line[i], &s->size);
         if (s->size > positions) {
             ag_refuse("line %" PRId64 ": %" PRId64 " tokens with start and end, expected at most %" PRId64
-                      ", the positions that the model has", i + 1, s->size, positions);
+                      ", the positions that the model has", src->first + i, s->size, positions);
             return -1;
         }
     }
@@ -84,7 +84,7 @@ bool translate_lines(const Translator *t, const Lines *src, const TranslateOptio
     Region *work = region_new(), *result = region_new();
     Sentence *sentence = region_alloc(work, (size_t)src->n, sizeof *sentence);
     int64_t n = encode_lines(work, t, src, src_positions, sentence);
-    Lines lines = { src->n, region_alloc(result, (size_t)src->n, sizeof *lines.line), result };
+    Lines lines = { src->n, region_alloc(result, (size_t)src->n, sizeof *lines.line), result, src->first };
     for (int64_t i = 0; i < src->n; i++) lines.line[i].text = "";
     for (int64_t i = 0; i < n;) {
         int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;

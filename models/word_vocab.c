@@ -88,7 +88,7 @@ WordVocab *word_vocab_open(const char *path)
     const Word *token = vocab_read(region, path, &n);
     bool good = token != NULL;
     for (int32_t i = 0; good && i < N_SPECIALS; i++) {
-        if (i < n && strcmp(token[i].text, specials[i]) == 0) continue;
+        if (i < n && token[i].size == strlen(specials[i]) && strcmp(token[i].text, specials[i]) == 0) continue;
         char quoted[UTF8_QUOTE] = "nothing";
         if (i < n) utf8_quote(token[i].text, token[i].size, quoted);
         good = ag_refuse("%s: expected \"%s\" as token %d, found %s", path, specials[i], (int)i, quoted);
@@ -123,9 +123,25 @@ int32_t word_vocab_find(const WordVocab *v, const char *word, size_t n)
     return id < 0 ? WORD_UNKNOWN : id;
 }
 
-const char *word_vocab_word(const WordVocab *v, int32_t id)
+const char *word_vocab_word(const WordVocab *v, int32_t id, size_t *n)
 {
-    return id >= 0 && id < v->table->n ? v->table->word[id].text : NULL;
+    bool found = id >= 0 && id < v->table->n;
+    if (n) *n = found ? v->table->word[id].size : 0;
+    return found ? v->table->word[id].text : NULL;
+}
+
+char *word_vocab_unknown(const WordVocab *v, const char *text, size_t n)
+{
+    Region *region = region_new();
+    WordTable *unknown = word_table_new(region);
+    Word word;
+    for (size_t at = 0; next_word(text, n, &at, &word);)
+        if (word_table_find(v->table, word.text, word.size) < 0) word_table_add(unknown, word.text, word.size);
+    char *list = unknown->n ? ag_alloc((size_t)unknown->n, UTF8_QUOTE + 2) : NULL, *end = list, quoted[UTF8_QUOTE];
+    for (int32_t i = 0; i < unknown->n; i++)
+        end += sprintf(end, "%s%s", i ? ", " : "", utf8_quote(unknown->word[i].text, unknown->word[i].size, quoted));
+    region_free(region);
+    return list;
 }
 
 int32_t *word_vocab_encode(const WordVocab *v, const char *text, size_t n, size_t *count)
@@ -143,12 +159,12 @@ char *word_vocab_decode(const WordVocab *v, const int32_t *ids, size_t count, si
 {
     size_t size = 0;
     for (size_t i = 0; i < count; i++) {
-        const char *word = word_vocab_word(v, ids[i]);
-        if (!word) {
+        size_t length;
+        if (!word_vocab_word(v, ids[i], &length)) {
             ag_refuse("id %d at place %zu is not in the vocabulary of %d words", (int)ids[i], i, (int)v->table->n);
             return NULL;
         }
-        size += v->table->word[ids[i]].size + (i > 0);
+        size += length + (i > 0);
     }
     char *text = ag_alloc(size + 1, 1), *p = text;
     for (size_t i = 0; i < count; i++) {

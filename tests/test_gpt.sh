@@ -92,7 +92,7 @@ expect 2 '' 'a width of 16 does not divide into 3 heads' train --data story.txt 
 expect 2 '' '--weights needs --config and --vocab' train --weights story.txt --out none
 expect 2 '' '--steps: 0 is out of range' train --steps 0 --out none
 printf 'caf\351 au lait\n' >latin.txt
-expect 1 '' 'latin.txt: byte 3: expected UTF-8, found byte 0xE9' train --data latin.txt --out none
+expect 1 '' 'latin.txt: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' train --data latin.txt --out none
 printf 'short' >short.txt
 expect 1 '' 'short.txt: 4 tokens to learn from and 1 held out are too few: expected 13' train --data short.txt $tiny --out none
 expect 1 '' 'latin.txt: ' train --data latin.txt --out none/of/these/
@@ -125,7 +125,7 @@ cp stdout greedy
 expect 0 '' '' $sample --prompt 'The frog' --top-k 1 --seed 7
 same greedy stdout
 expect 0 '' '' $sample
-expect 1 '' 'the prompt: "%" (U+0025) at byte 5 is not in the vocabulary' $sample --prompt 'is 12%'
+expect 1 '' 'the prompt: "%" (U+0025) at line 1, column 6, byte 5 is not in the vocabulary' $sample --prompt 'is 12%'
 expect 1 '' 'story.txt: ' sample --checkpoint story.txt
 expect 1 '' 'absent: cannot be opened' sample --checkpoint absent
 
@@ -173,9 +173,20 @@ expect 0 '' '' eval --checkpoint plain/gpt_last.safetensors
 same one stdout
 expect 2 '' 'expected --data FILE' tokenize
 expect 2 '' '--merges needs --vocab' tokenize --data story.txt --merges pairs/gpt_merges.txt
-expect 1 '' 'latin.txt: byte 3' tokenize --data latin.txt --out none
-printf '12%%' >percent.txt
-expect 1 '' '"%" (U+0025) at byte 2 is not in the vocabulary' tokenize --data percent.txt --vocab plain/gpt_vocab.json --out none
+expect 1 '' 'latin.txt: line 1, column 4, byte 3: ' tokenize --data latin.txt --out none
+printf '1\n2%%' >percent.txt
+expect 1 '' 'percent.txt: "%" (U+0025) at line 2, column 2, byte 3 is not in the vocabulary' tokenize --data percent.txt --vocab plain/gpt_vocab.json --out none
 lacks none
+
+# ---- NUL is a character like others ------------------------------------------------------------------------------------
+
+sed 's/frog/fr!g/' story.txt | tr '!' '\000' >nul.txt
+expect 0 '' '' train --data nul.txt $tiny --steps 2 --sample 20 --out nul
+that "NUL in the vocabulary" grep -qF '"\u0000":0' nul/gpt_vocab.json
+expect 0 '' '' eval --out nul
+expect 0 '' '' train --resume --steps 3 --sample 0 --out nul
+expect 0 '' '' tokenize --data nul.txt --size 300 --out nul_pairs
+expect 0 '' '' train --data nul_pairs/gpt.tokens --vocab nul_pairs/gpt_vocab.json --merges nul_pairs/gpt_merges.txt $tiny \
+    --steps 2 --sample 20 --out nul_learned
 
 summary gpt

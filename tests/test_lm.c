@@ -276,13 +276,15 @@ START_TEST(texts_that_do_not_fit_are_refused)
 {
     Tokenizer t = characters("abcdefgh");
     folder_write("latin", "ab\xE9", 3);
-    expect_unopened("latin", &t, "latin: byte 2: expected UTF-8, found byte 0xE9");
-    folder_write("other", "abcz", 4);
-    expect_unopened("other", &t, "other: \"z\" (U+007A) at byte 0 is not in the vocabulary, in the part that begins at byte 3");
+    expect_unopened("latin", &t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
+    Tokenizer lines = characters("ab\n");
+    folder_write("other", "abba\nabba\nabz", 13);
+    expect_unopened("other", &lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
+    tokenizer_close(&lines);
     expect_unopened("absent", &t, "absent: cannot be opened");
     int64_t n;
-    expect_refused(lm_tokenize(in_folder("latin"), &t, in_folder("tokens"), &n), "latin: byte 2");
-    expect_refused(lm_tokenize(in_folder("other"), &t, in_folder("tokens"), &n), "U+007A");
+    expect_refused(lm_tokenize(in_folder("latin"), &t, in_folder("tokens"), &n), "latin: line 1, column 3, byte 2: ");
+    expect_refused(lm_tokenize(in_folder("other"), &t, in_folder("tokens"), &n), "other: \"\\x0A\" (U+000A) at line 1, column 5");
     expect_refused(lm_tokenize(in_folder("absent"), &t, in_folder("tokens"), &n), "absent");
     ck_assert_int_eq(folder_count(), 2);
 

@@ -25,8 +25,8 @@ START_TEST(texts_are_opened)
     expect_done(text_open(&text, in_folder("empty")));
     ck_assert_uint_eq(text.size, 0);
     text_close(&text);
-    folder_write("b", "0123456789caf\xe9", 14);
-    expect_refused(text_open(&text, in_folder("b")), "b: byte 13: expected UTF-8, found byte 0xE9");
+    folder_write("b", "one\ntwo\nK\303\266ln, caf\xe9", 19);
+    expect_refused(text_open(&text, in_folder("b")), "b: line 3, column 10, byte 18: expected UTF-8, found byte 0xE9");
     expect_refused(text_open(&text, in_folder("none")), "none: cannot be opened: No such file");
     text_close(&text);
 }
@@ -109,18 +109,21 @@ START_TEST(unknown_characters_are_refused)
 {
     CharVocab *v = char_vocab_new("abc\u00e9", 5);
     size_t n;
-    expect_refused(char_vocab_encode(v, "aabd", 4, &n) != NULL, "\"d\" (U+0064) at byte 3 is not in the vocabulary");
-    expect_refused(char_vocab_encode(v, "a\U0001f600", 5, &n) != NULL, "(U+1F600) at byte 1 is not in the vocabulary");
-    expect_refused(char_vocab_encode(v, "a\nb", 3, &n) != NULL, "\"\\x0A\" (U+000A) at byte 1");
-    expect_refused(char_vocab_encode(v, "\u00e9\xc3", 3, &n) != NULL, "byte 2: expected UTF-8, found byte 0xC3");
+    expect_refused(char_vocab_encode(v, "aabd", 4, &n) != NULL, "\"d\" (U+0064) at line 1, column 4, byte 3 is not in the vocabulary");
+    expect_refused(char_vocab_encode(v, "a\U0001f600", 5, &n) != NULL, "(U+1F600) at line 1, column 2, byte 1 is not in the vocabulary");
+    expect_refused(char_vocab_encode(v, "a\nb", 3, &n) != NULL, "\"\\x0A\" (U+000A) at line 1, column 2, byte 1");
+    expect_refused(char_vocab_encode(v, "\u00e9\xc3", 3, &n) != NULL, "the text: line 1, column 2, byte 2: expected UTF-8, found byte 0xC3");
+    expect_done(char_vocab_check(v, "name", "cab\u00e9", 5));
+    expect_refused(char_vocab_check(v, "name", "b\303\251a!", 5), "name: \"!\" (U+0021) at line 1, column 4, byte 4 is not");
+    expect_refused(char_vocab_check(v, "name", "b\xff", 2), "name: line 1, column 2, byte 1: expected UTF-8, found byte 0xFF");
     int32_t too_large[] = { 0, 4 }, negative[] = { -1 };
     expect_refused(char_vocab_decode(v, too_large, 2, &n) != NULL, "id 4 at place 1 is not in the vocabulary of 4");
     expect_refused(char_vocab_decode(v, negative, 1, &n) != NULL, "id -1 at place 0");
-    expect_refused(char_vocab_new("a\xff", 2) != NULL, "the text: byte 1: expected UTF-8, found byte 0xFF");
+    expect_refused(char_vocab_new("a\xff", 2) != NULL, "the text: line 1, column 2, byte 1: expected UTF-8, found byte 0xFF");
     char_vocab_free(v);
     v = char_vocab_new("", 0);
     ck_assert_int_eq(char_vocab_size(v), 0);
-    expect_refused(char_vocab_encode(v, "\0", 1, &n) != NULL, "\"\\x00\" (U+0000) at byte 0 is not in the vocabulary");
+    expect_refused(char_vocab_encode(v, "\0", 1, &n) != NULL, "\"\\x00\" (U+0000) at line 1, column 1, byte 0 is not in the vocabulary");
     char_vocab_free(v);
 }
 END_TEST
@@ -131,11 +134,11 @@ static void check_words(const WordVocab *v, const char *const *words, int32_t n)
 {
     ck_assert_int_eq(word_vocab_size(v), n);
     for (int32_t i = 0; i < n; i++) {
-        ck_assert_str_eq(word_vocab_word(v, i), words[i]);
+        ck_assert_str_eq(word_vocab_word(v, i, NULL), words[i]);
         ck_assert_int_eq(word_vocab_find(v, words[i], strlen(words[i])), i);
     }
-    ck_assert_ptr_null(word_vocab_word(v, n));
-    ck_assert_ptr_null(word_vocab_word(v, -1));
+    ck_assert_ptr_null(word_vocab_word(v, n, NULL));
+    ck_assert_ptr_null(word_vocab_word(v, -1, NULL));
 }
 
 static const char story[] = "b a  b\tc\n\nb <unk> \u00e9 a\u3000d\u00a0\u00e9 once <s>\u2028<s>";
@@ -158,7 +161,7 @@ START_TEST(words_have_ids_by_count)
     v = word_vocab_new(" \n", 2, 1);
     check_words(v, all, 4);
     word_vocab_free(v);
-    expect_refused(word_vocab_new("a \xff", 3, 1) != NULL, "the text: byte 2: expected UTF-8, found byte 0xFF");
+    expect_refused(word_vocab_new("a \xff", 3, 1) != NULL, "the text: line 1, column 3, byte 2: expected UTF-8, found byte 0xFF");
 }
 END_TEST
 
@@ -198,8 +201,8 @@ START_TEST(many_words_are_counted)
     ck_assert_int_eq(word_vocab_size(v), 4 + WORDS / 3);
     ck_assert_int_eq(word_vocab_find(v, "w29997", 6) > WORD_UNKNOWN, 1);
     ck_assert_int_eq(word_vocab_find(v, "w29998", 6), WORD_UNKNOWN);
-    ck_assert_str_eq(word_vocab_word(v, 4), "w0");
-    ck_assert_str_eq(word_vocab_word(v, 5), "w10002");
+    ck_assert_str_eq(word_vocab_word(v, 4, NULL), "w0");
+    ck_assert_str_eq(word_vocab_word(v, 5, NULL), "w10002");
     word_vocab_free(v);
     free(text);
 }

@@ -99,7 +99,7 @@ LC_ALL=C "$program" translate --out words <odd >stdout 2>stderr
 that "status of bad lines" [ $? -eq 1 ]
 that "as many lines as were given" [ "$(wc -l <stdout)" -eq 5 ]
 that "an empty line stays empty" [ -z "$(sed -n 2p stdout)" ]
-that "the third line is told" grep -qF 'translate translate: line 3: byte 4: expected UTF-8, found byte 0xE9' stderr
+that "the third line is told" grep -qF 'translate translate: standard input: line 3, column 5, byte 4: expected UTF-8, found byte 0xE9' stderr
 that "the fourth line is told" grep -qF 'translate translate: line 4: 602 tokens with start and end, expected at most 512' stderr
 printf 'The one\n' >odd
 input=odd
@@ -109,6 +109,13 @@ expect 0 '' '' translate --out words --beam 1 --threads 2
 same one stdout
 input=/dev/null
 expect 0 '' '' translate --out words
+printf 'The one\nTHE dog and One cat dog\n' >odd
+input=odd
+expect 0 '' 'translate translate: line 2: not in the vocabulary, read as <unk>: "dog", "cat"' translate --out words
+that "both lines are translated" [ "$(wc -l <stdout)" -eq 2 ]
+expect 0 '' '' translate --out pairs
+input=/dev/null
+expect 0 'While it writes' '--sentence: not in the vocabulary, read as <unk>: "dog"' show --sentence 'The dog' --out words
 expect 0 'While it writes' '' show --sentence 'The one and the two' --out words
 expect 2 '' 'expected --sentence' show --out words
 
@@ -119,7 +126,7 @@ expect 1 '' 'train.src has 64 lines and valid.tgt has 5: expected as many, line 
     --train-tgt valid.tgt --valid-src valid.src --valid-tgt valid.tgt --out none
 expect 1 '' 'absent: cannot be opened' --train-src absent --train-tgt train.tgt --valid-src valid.src --valid-tgt valid.tgt
 printf 'caf\351\n' >latin
-expect 1 '' 'latin: byte 3: expected UTF-8, found byte 0xE9' --train-src latin --train-tgt latin --valid-src valid.src \
+expect 1 '' 'latin: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' --train-src latin --train-tgt latin --valid-src valid.src \
     --valid-tgt valid.tgt --out none
 : >empty
 expect 1 '' 'empty and empty are empty: expected a sentence a line' --train-src empty --train-tgt empty --valid-src valid.src \

@@ -45,7 +45,11 @@ START_TEST(texts_are_cut_into_lines)
     ck_assert_int_eq(l.n, 2);
     lines_close(&l);
     folder_write("b", "x\n\xff", 3);
-    expect_refused(lines_open(&l, in_folder("b")), "b: byte 2: expected UTF-8, found byte 0xFF");
+    expect_refused(lines_open(&l, in_folder("b")), "b: line 2, column 1, byte 2: expected UTF-8, found byte 0xFF");
+    expect_refused(lines_of_part(&l, "part", 7, "x\n\xff", 3), "part: line 8, column 1, byte 2: expected UTF-8");
+    expect_done(lines_of_part(&l, "part", 7, "x\ny", 3));
+    ck_assert_int_eq(l.first, 7);
+    lines_close(&l);
     expect_refused(lines_open(&l, in_folder("none")), "none: cannot be opened");
     lines_close(&l);
 }
@@ -100,6 +104,52 @@ START_TEST(sentences_of_words)
     EXPECT_MISUSE("sentence_decode: id 7 of a vocabulary of 7", sentence_token(&v, 7));
     sentence_vocab_close(&v);
     sentence_vocab_close(&v);
+    lines_close(&l);
+}
+END_TEST
+
+static void check_unknown(const SentenceVocab *v, const char *text, const char *expected)
+{
+    char *words = sentence_unknown(v, (Line){ text, strlen(text) });
+    ck_assert_pstr_eq(words, expected);
+    ag_free(words);
+}
+
+START_TEST(unknown_words_are_named)
+{
+    Lines l = lines_from("a cat sat");
+    SentenceVocab v = sentence_vocab_of_words(&l, 1, 1), pairs = sentence_vocab_of_bpe(&l, 1, 300);
+    check_unknown(&v, "", NULL);
+    check_unknown(&v, "a cat <unk> sat </s>", NULL);
+    check_unknown(&v, "a dog", "\"dog\"");
+    check_unknown(&v, " Cat 犬  a\tdog \x1b[1m Cat dog\n", "\"Cat\", \"犬\", \"dog\", \"\\x1B[1m\"");
+    check_unknown(&pairs, "a dog", NULL);
+    sentence_vocab_close(&pairs);
+    sentence_vocab_close(&v);
+    lines_close(&l);
+}
+END_TEST
+
+/* NULs are characters of words like others; a line of text has none. */
+START_TEST(words_may_hold_nul)
+{
+    static const char text[] = "a c\0t sat";
+    Lines l;
+    expect_done(lines_of_text(&l, "text", text, sizeof text - 1));
+    SentenceVocab made = sentence_vocab_of_words(&l, 1, 1), v;
+    expect_done(sentence_vocab_save(&made, in_folder("nul.json"), NULL));
+    expect_done(sentence_vocab_open(&v, in_folder("nul.json"), NULL));
+    size_t count, n;
+    int32_t *ids = sentence_encode(&v, text, sizeof text - 1, &count);
+    char *back = sentence_decode(&v, ids, count, &n), *token = sentence_token(&v, ids[2]);
+    ck_assert_uint_eq(count, 5);
+    ck_assert_str_eq(back, "a c t sat");
+    ck_assert_str_eq(token, "c t");
+    ag_free(token);
+    ag_free(back);
+    ag_free(ids);
+    sentence_vocab_close(&v);
+    sentence_vocab_close(&made);
     lines_close(&l);
 }
 END_TEST
@@ -176,8 +226,8 @@ static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const
             int number;
             ck_assert_int_eq(s[0], WORD_START);
             ck_assert_int_eq(t[0], WORD_START);
-            ck_assert_str_eq(word_vocab_word(sv->words, s[1]), word_vocab_word(tv->words, t[1]));
-            ck_assert_int_eq(sscanf(word_vocab_word(sv->words, s[1]), "w%d", &number), 1);
+            ck_assert_str_eq(word_vocab_word(sv->words, s[1], NULL), word_vocab_word(tv->words, t[1], NULL));
+            ck_assert_int_eq(sscanf(word_vocab_word(sv->words, s[1], NULL), "w%d", &number), 1);
             ck_assert(!seen[number]);
             seen[number] = true;
             order = order * 31 + (uint64_t)number;
@@ -480,6 +530,8 @@ Suite *translation_suite(void)
     tcase_add_test(sentences, texts_are_cut_into_lines);
     tcase_add_test(sentences, capital_letters_become_small);
     tcase_add_test(sentences, sentences_of_words);
+    tcase_add_test(sentences, unknown_words_are_named);
+    tcase_add_test(sentences, words_may_hold_nul);
     tcase_add_test(sentences, sentences_of_byte_pairs);
     tcase_add_test(sentences, every_pair_is_in_one_batch);
     tcase_add_test(sentences, pairs_that_do_not_fit);

@@ -40,7 +40,7 @@ void print_words(const WordVocab *v, const int32_t *row, int n)
 {
     for (int i = 0; i < n && row[i] != WORD_END; i++) {
         if (row[i] != WORD_START) {
-            printf("%s ", row[i] == HIDDEN ? "____" : word_vocab_word(v, row[i]));
+            printf("%s ", row[i] == HIDDEN ? "____" : word_vocab_word(v, row[i], NULL));
         }
     }
 }

@@ -344,7 +344,7 @@ static Corpus draw_corpus(int64_t n, const Lines *avoid)
 
 void corpus_of_grammar(Corpus *train, int64_t n_train, Corpus *valid, int64_t n_valid)
 {
-    const Lines none = { 0, NULL, NULL };
+    const Lines none = { 0 };
     *valid = draw_corpus(n_valid, &none);
     *train = draw_corpus(n_train, &valid->src);
 }

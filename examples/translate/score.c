@@ -85,6 +85,16 @@ int translate_score(int argc, char **argv)
 
 /* ---- translating ------------------------------------------------------------------------------------------------- */
 
+/* Words that the model has never seen. */
+static void tell_unknown(const Translator *t, const char *name, Line line)
+{
+    char *words = sentence_unknown(t->src, line);
+    if (words) {
+        example_warn("%s: not in the vocabulary, read as <unk>: %s", name, words);
+    }
+    ag_free(words);
+}
+
 /* One line; one that cannot be translated is told and stays empty, so that line i of the output belongs to line i of the
  * input. */
 static void translate_line(const Translator *t, const char *text, size_t size, int64_t number, bool lower_case)
@@ -93,20 +103,17 @@ static void translate_line(const Translator *t, const char *text, size_t size, i
     char name[48];
     snprintf(name, sizeof name, "line %" PRId64, number);
     TranslateOptions how = { .beam = (int)beam, .length_penalty = length_penalty };
-    bool good = lines_of_text(&line, name, text, size);
-    if (!good) {
-        example_complain("%s", ag_error());
-    } else {
-        if (lower_case) {
-            lines_lower(&line);
-        }
-        good = translate_lines(t, &line, &how, &said);
-        if (!good) {
-            const char *why = strchr(ag_error(), ':');              /* it says "line 1: ..." */
-            example_complain("%s%s", name, why ? why : "");
-        }
-        lines_close(&line);
+    bool good = lines_of_part(&line, "standard input", number, text, size);
+    if (good && lower_case) {
+        lines_lower(&line);
     }
+    if (good && translate_lines(t, &line, &how, &said)) {
+        tell_unknown(t, name, line.line[0]);
+    } else {
+        example_complain("%s", ag_error());
+        good = false;
+    }
+    lines_close(&line);
     TextStream stream = { .out = stdout };
     for (int64_t i = 0; good && i < said.n; i++) {
         text_stream_put(&stream, said.line[i].text, said.line[i].size);
@@ -122,7 +129,8 @@ int translate_translate(int argc, char **argv)
 {
     const Option options[] = { checkpoint_option(), beam_option(), penalty_option(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "translate translate",
-        "Translates standard input, a sentence a line, with a model that translate train has made.", options });
+        "Translates standard input, a sentence a line, with a model that translate train has made. Words that its vocabulary\n"
+        "does not know are named on stderr; the model reads <unk> in their place.", options });
     Interpreter p = interpreter_open(checkpoint);
     Translator t = interpreter_translator(&p);
     char *line = NULL;
@@ -159,6 +167,7 @@ int translate_show(int argc, char **argv)
         lines_lower(&line);
     }
     Translator t = interpreter_translator(&p);
+    tell_unknown(&t, "--sentence", line.line[0]);
     show_attention(&t, line.line[0]);
     lines_close(&line);
     interpreter_close(&p);

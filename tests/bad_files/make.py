@@ -117,9 +117,9 @@ bad("chars", "two_characters.json", '{"a": 0, "bc": 1}', 'expected single charac
 bad("chars", "no_character.json", '{"": 0}', 'expected single characters, found ""')
 bad("words", "no_specials.json", '{"the": 0}', 'expected "<s>" as token 0, found "the"')
 bad("words", "few_specials.json", '{"<s>": 0, "</s>": 1}', 'expected "<blank>" as token 2, found nothing')
-bad("text", "latin1.txt", "Ein Bär".encode("latin-1"), "byte 5: expected UTF-8, found byte 0xE4")
-bad("text", "cut.txt", "naïve 中文".encode("utf8")[:-1], "byte 10: expected UTF-8, found byte 0xE6")
-bad("text", "surrogate.txt", b"abc\xed\xa0\x80", "byte 3: expected UTF-8, found byte 0xED")
+bad("text", "latin1.txt", "Ein Bär".encode("latin-1"), "line 1, column 6, byte 5: expected UTF-8, found byte 0xE4")
+bad("text", "cut.txt", "naïve 中文".encode("utf8")[:-1], "line 1, column 8, byte 10: expected UTF-8, found byte 0xE6")
+bad("text", "surrogate.txt", b"abc\xed\xa0\x80", "line 1, column 4, byte 3: expected UTF-8, found byte 0xED")
 
 # ---- byte-pair encoding ----------------------------------------------------------------------------------------------
 printing = [*range(33, 127), *range(161, 173), *range(174, 256)]

@@ -19,12 +19,18 @@
 
 /* A file of UTF-8, seen as memory: as large as the disk allows, but nobody may shorten it meanwhile. No NUL follows. */
 typedef struct { const char *bytes; size_t size; struct FileMap *map; } Text;
-/* False if it cannot be read or is not UTF-8 throughout: "story.txt: byte 17: expected UTF-8, found byte 0xE9". */
+/* False if it cannot be read or is not UTF-8 throughout: "story.txt: line 2, column 5, byte 17: expected UTF-8, found byte
+ * 0xE9". Lines and columns count from 1, columns in characters, bytes from 0. */
 bool text_open(Text *text, const char *path);
 void text_close(Text *text);                                        /* once closed, or zeroed, it is fine */
 
 /* Whether n bytes are UTF-8; `name` stands in the message if they are not. */
 bool text_check(const char *name, const char *text, size_t n);
+/* The same, where the text is a part of a longer one and begins with that line of it. */
+bool text_check_part(const char *name, int64_t first, const char *text, size_t n);
+/* Where byte `at` is, in such a part: "line 2, column 5, byte 17". Returns out. */
+#define TEXT_PLACE 80
+const char *text_place(int64_t first, const char *text, size_t at, char out[TEXT_PLACE]);
 /* The character at `text`, where n >= 1 bytes are left: its length, 1 to 4, and code point; 0 if this is not UTF-8. */
 int text_next(const char *text, size_t n, uint32_t *code);
 
@@ -44,6 +50,8 @@ CharVocab *char_vocab_open(const char *path);
 bool char_vocab_save(const CharVocab *v, const char *path);
 void char_vocab_free(CharVocab *v);                                 /* NULL is fine */
 int32_t char_vocab_size(const CharVocab *v);
+/* Whether all of a text is; `name` stands in the message if not. */
+bool char_vocab_check(const CharVocab *v, const char *name, const char *text, size_t n);
 /* One id a character; NULL if one is not in the vocabulary. */
 int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_t *count);
 /* The text and its size, with a NUL behind it; NULL if an id is out of range. */
@@ -64,8 +72,12 @@ void word_vocab_free(WordVocab *v);                                 /* NULL is f
 int32_t word_vocab_size(const WordVocab *v);
 /* WORD_UNKNOWN if the word is not there. */
 int32_t word_vocab_find(const WordVocab *v, const char *word, size_t n);
-/* The word of an id, until the vocabulary ends; NULL if the id is out of range. */
-const char *word_vocab_word(const WordVocab *v, int32_t id);
+/* The word of an id, with a NUL behind it, and in *n, if that is not NULL, its size, until the vocabulary ends; NULL if the
+ * id is out of range. */
+const char *word_vocab_word(const WordVocab *v, int32_t id, size_t *n);
+/* The words of a text that are not in the vocabulary, to be told: each once, in quotes, with commas between; NULL if there
+ * are none; end with ag_free. */
+char *word_vocab_unknown(const WordVocab *v, const char *text, size_t n);
 /* One id a word. */
 int32_t *word_vocab_encode(const WordVocab *v, const char *text, size_t n, size_t *count);
 /* The words with a space between, and a NUL behind; NULL if an id is out of range. */

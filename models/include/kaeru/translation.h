@@ -25,10 +25,12 @@
 
 /* The lines of a text in UTF-8, without "\n" or "\r\n"; the last one needs no end. No NUL follows a line. */
 typedef struct { const char *text; size_t size; } Line;
-typedef struct { int64_t n; Line *line; struct Region *region; } Lines;
+typedef struct { int64_t n; Line *line; struct Region *region; int64_t first; } Lines;      /* first: the number of line[0] */
 bool lines_open(Lines *l, const char *path);
 /* The same of a text in memory, which is copied; `name` is for messages. */
 bool lines_of_text(Lines *l, const char *name, const char *text, size_t size);
+/* The same, where the text is a part of a longer one and begins with that line of it (from 1), for messages. */
+bool lines_of_part(Lines *l, const char *name, int64_t first, const char *text, size_t size);
 /* Every capital letter becomes a small one. */
 void lines_lower(Lines *l);
 void lines_close(Lines *l);                                         /* once closed, or zeroed, it is fine */
@@ -49,10 +51,13 @@ void sentence_vocab_close(SentenceVocab *v);                        /* once clos
 int32_t sentence_vocab_size(const SentenceVocab *v);
 /* WORD_START, the sentence, WORD_END; end with ag_free. */
 int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count);
-/* The sentence up to WORD_END, with a NUL behind it, in one line; end with ag_free. Ids that are out of range are
- * misuse. */
+/* The words of a line that become WORD_UNKNOWN, as word_vocab_unknown gives them; NULL if there are none, as always with
+ * byte pairs, which spell them. */
+char *sentence_unknown(const SentenceVocab *v, Line line);
+/* The sentence up to WORD_END, with a NUL behind it, in one line: line ends and NULs in it become spaces; end with ag_free.
+ * Ids that are out of range are misuse. */
 char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n);
-/* What one id stands for, to look at: "<s>", "Büsche", " the"; end with ag_free. */
+/* What one id stands for, to look at, in one line: "<s>", "Büsche", " the"; end with ag_free. */
 char *sentence_token(const SentenceVocab *v, int32_t id);
 
 /* ---- pairs of sentences ------------------------------------------------------------------------------------------ */
