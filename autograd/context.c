@@ -323,7 +323,7 @@ _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
     ScopeState *innermost = c->depth > 0 ? &c->scope[c->depth - 1] : NULL;
     if (innermost) innermost->failed = ++c->serial;         /* its ag_end, or that of one around it, unwinds */
     c->calls = innermost ? innermost->calls : 0;
-    c->keep_graph = false;
+    c->keep_graph = c->mark_unwritten = false;
     c->rule = NULL;
     scratch_end();
     if (c->handler) c->handler(c->message);

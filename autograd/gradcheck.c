@@ -3,7 +3,8 @@
  * The output becomes one number by weights that are random, since a plain sum hides mistakes: the softmax of anything
  * sums to 1, so its gradient by a plain sum is 0, right rule or wrong. The function is called twice and both results
  * are used, each with weights of its own, so that a rule which writes where it should add is caught. Inputs and results
- * lie in the middle of a graph, so that a rule which reads a value that it did not declare finds it gone. */
+ * lie in the middle of a graph, so that a rule which reads a value that it did not declare finds it gone. Memory for
+ * gradients holds a mark until it is written, so that a rule which adds to it, or leaves it, is told from others. */
 #include <math.h>
 #include <string.h>
 
@@ -88,6 +89,27 @@ bool gradients_agree(double gradient, double numerical, double largest)
     return isfinite(gradient) && fabs(gradient - numerical) <= allowed;       /* an infinite one would allow itself */
 }
 
+/* Which entries of one result does this entry of an input reach, and what comes back from the last of them? */
+static void follow_entry(Site at, AgFunction *f, void *arg, Tensor **in, real *x, CheckedEntry *e)
+{
+    Scope s = ag_begin_at(at, AG_NO_GRAD);
+    real before = *x;
+    *x = (real)((double)before + step);
+    const Tensor *up = ag_scale_at(at, f(in, arg), 1, 0);             /* a copy: it may be x itself */
+    *x = (real)((double)before - step);
+    const Tensor *down = f(in, arg);
+    double largest = 0, width = 2 * step;
+    for (int64_t k = 0; k < up->numel; k++) largest = fmax(largest, fabs((double)(reals(up)[k] - reals(down)[k])));
+    for (int64_t k = 0; k < up->numel; k++) {
+        double change = (double)reals(up)[k] - (double)reals(down)[k];
+        if (fabs(change) <= 1e-3 * largest) continue;
+        e->reaches++;
+        for (int use = 0; use < 2; use++) e->last[use] = weight(use, k) * change / width;
+    }
+    *x = before;
+    ag_end_at(at, s);
+}
+
 /* Every entry of input i; reports if one is wrong. */
 static bool check_input(Site at, AgFunction *f, void *arg, Tensor **in, int i, FILE *report)
 {
@@ -95,13 +117,20 @@ static bool check_input(Site at, AgFunction *f, void *arg, Tensor **in, int i, F
     Tensor *x = in[i];
     const real *grad = tensor_grad_data(x);
     Checked c = { .input = i, .x = x, .entry = ag_scratch_at(at, (size_t)x->numel, sizeof *c.entry) };
-    for (int64_t j = 0; grad && j < x->numel; j++) c.largest = fmax(c.largest, fabs((double)grad[j]));
+    double largest = 0, largest_numerical = 0;
     for (int64_t j = 0; j < x->numel; j++) {
         CheckedEntry *e = &c.entry[j];
         step_entry(at, f, arg, in, reals(x) + j, e);
         e->gradient = grad ? (double)grad[j] : 0;
+        largest = fmax(largest, fabs(e->gradient));
+        largest_numerical = fmax(largest_numerical, fabs(e->numerical));
+    }
+    c.largest = fmin(largest, largest_numerical);
+    for (int64_t j = 0; j < x->numel; j++) {
+        CheckedEntry *e = &c.entry[j];
         e->wrong = !gradients_agree(e->gradient, e->numerical, c.largest);
         c.wrong += e->wrong;
+        if (report && e->wrong) follow_entry(at, f, arg, in, reals(x) + j, e);
     }
     if (report && c.wrong > 0) check_report(report, &c);
     ag_end_at(at, s);
@@ -122,7 +151,9 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
     Tensor *first = f(middle, arg), *second = f(middle, arg);
     check_tensor(at, "ag_gradcheck", "the function's result", first, AG_REAL);
     check_tensor(at, "ag_gradcheck", "the function's result", second, AG_REAL);
+    context()->mark_unwritten = true;
     send_back(at, first, second);
+    context()->mark_unwritten = false;
     ag_set_random_state(random);
     bool right = true;
     for (int i = 0; i < n; i++)

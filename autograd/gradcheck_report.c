@@ -35,6 +35,27 @@ static bool is_second_use(const Checked *c, const CheckedEntry *e)
     return gradients_agree(e->gradient, e->by_use[1], c->largest);
 }
 
+/* Where nothing has arrived before, a rule must write: this one has left what was there, or added to it. */
+static bool is_unwritten(const Checked *c, const CheckedEntry *e)
+{
+    double found = e->gradient - UNWRITTEN;
+    return gradients_agree(found, 0, c->largest) || gradients_agree(found, e->by_use[0], c->largest) ||
+           gradients_agree(found, e->by_use[1], c->largest);
+}
+
+static bool is_added_to_nothing(const Checked *c, const CheckedEntry *e)
+{
+    return gradients_agree(e->gradient - UNWRITTEN, e->numerical, c->largest);
+}
+
+/* The part of one entry of the result, where there are several: in a loop, each has overwritten the one before. */
+static bool is_last_part(const Checked *c, const CheckedEntry *e)
+{
+    return e->reaches > 1 && (gradients_agree(e->gradient, e->last[0], c->largest) ||
+                              gradients_agree(e->gradient, e->last[1], c->largest) ||
+                              gradients_agree(e->gradient, e->last[0] + e->last[1], c->largest));
+}
+
 /* The least and the largest of gradient / numerical; false where a numerical one is 0. */
 static bool factors(const Checked *c, double *low, double *high)
 {
@@ -53,12 +74,21 @@ static bool factors(const Checked *c, double *low, double *high)
 static void tell_kind(FILE *out, const Checked *c)
 {
     double low, high;
-    if (!all(c, is_finite)) fputs("not all of them finite", out);
+    bool one = c->wrong == 1;
+    if (!all(c, is_finite)) fputs(one ? "it is not finite" : "not all of them finite", out);
     else if (all(c, is_zero)) fputs("no gradient arrives there", out);
+    else if (all(c, is_added_to_nothing))
+        fputs("added to memory that nobody has written: where grad_into says add = false, a rule must write (=)", out);
+    else if (all(c, is_unwritten))
+        fputs("left as memory that nobody has written: where grad_into says add = false, a rule must write every entry", out);
     else if (all(c, is_first_use) || all(c, is_second_use))
         fputs("of two uses one alone has arrived: a rule must add to what is there", out);
-    else if (!factors(c, &low, &high)) fputs("some of them should be 0", out);
-    else if (high - low <= 0.05 * fabs(high)) fprintf(out, "each %.3g times what it should be", (low + high) / 2);
+    else if (all(c, is_last_part))
+        fputs("only what the last of several entries of the result sends back has arrived: a rule must add all of it up (+=)",
+              out);
+    else if (!factors(c, &low, &high)) fputs(one ? "it should be 0" : "some of them should be 0", out);
+    else if (high - low <= 0.05 * fabs(high))
+        fprintf(out, "%s%.3g times what it should be", one ? "" : "each ", (low + high) / 2);
     else fprintf(out, "%.3g to %.3g times what they should be", low, high);
 }
 
@@ -78,8 +108,9 @@ void check_report(FILE *out, const Checked *c)
     char text[AG_SHAPE_TEXT];
     fprintf(out, "input %d", c->input);
     if (x->name) fprintf(out, ", %s", x->name);
-    fprintf(out, " %s: %lld of %lld entries wrong, ", shape_text(x->shape, text), (long long)c->wrong,
-            (long long)x->numel);
+    fprintf(out, " %s: ", shape_text(x->shape, text));
+    if (x->numel == 1) fputs("its only entry is wrong, ", out);
+    else fprintf(out, "%lld of %lld entries wrong, ", (long long)c->wrong, (long long)x->numel);
     tell_kind(out, c);
     fputc('\n', out);
     int64_t told = 0;

@@ -181,6 +181,7 @@ Grad grad_into(Tensor *x)
     if (!x || !x->wants_grad) return (Grad){ NULL, false };
     if (!x->grad) {
         x->grad = first_gradient(x);
+        if (context()->mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
         return (Grad){ buffer_data(x->grad), false };
     }
     if (x->grad->refs > 1) {                /* shared by grad_pass: make it x's own before adding */

@@ -121,6 +121,7 @@ typedef struct {
     bool recording;             /* the innermost scope's mode is AG_RECORD */
     bool find_nan;
     bool keep_graph;            /* during ag_backward_keep */
+    bool mark_unwritten;        /* during ag_gradcheck: memory that grad_into hands out to be written holds UNWRITTEN */
     Tensor *rule;               /* the node whose backward rule is running */
     uint64_t serial;
     Tensor *tape;               /* the newest tensor */
@@ -223,6 +224,7 @@ KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 /* Where x's gradient goes: data is NULL if x wants none; write over it or, if add, add to it. */
 typedef struct { real *data; bool add; } Grad;
 Grad grad_into(Tensor *x);
+#define UNWRITTEN 4096          /* large, and exact in a float together with a gradient of common size */
 /* x's gradient is y's as it is: shared if it is the first, else added. Sizes are equal. */
 void grad_pass(Tensor *x, Tensor *y);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }

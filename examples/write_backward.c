@@ -33,15 +33,36 @@ static void tell_misuse(const char *message)
     exit(example_end());
 }
 
+static void show(const char *name, Tensor *t)
+{
+    printf("%s\n", name);
+    tensor_print(t);
+}
+
 static void show_forward(Tensor **in)
 {
     Scope s = ag_begin(AG_NO_GRAD);
-    printf("The operation: y[i][j] = w[j] x[i][j]^2\n\nx\n");
-    tensor_print(ag_detach(in[0]));
-    printf("w\n");
-    tensor_print(ag_detach(in[1]));
-    printf("y\n");
-    tensor_print(call(in, NULL));
+    printf("The operation: y[i][j] = w[j] x[i][j]^2\n\n");
+    show("x", ag_detach(in[0]));
+    show("w", ag_detach(in[1]));
+    show("y", call(in, NULL));
+    ag_end(s);
+}
+
+/* What the rule makes of a gradient that can be followed by hand. */
+static void show_backward(Tensor **in)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *dy = tensor_from(SHAPE(ROWS, COLUMNS), (real[]){ 1, -1, 2, 0.5f, 3, -2 });
+    ag_backward_from(call(in, NULL), dy);
+    printf("\nOn the way back your rule is given dy, the derivative of the loss by each entry of y, say\n\n");
+    show("dy", dy);
+    printf("\nand makes of it\n\n");
+    show("dx", tensor_grad(in[0]));
+    show("dw", tensor_grad(in[1]));
+    for (int i = 0; i < 2; i++) {
+        tensor_zero_grad(in[i]);
+    }
     ag_end(s);
 }
 
@@ -51,6 +72,9 @@ static void show_story(Tensor **in)
     Tensor *y = tensor_name(call(in, NULL), "y");
     printf("\nEvery entry is right. Your operation among others, with the loss y[0][0] + y[0][1] + ...:\n\n");
     ag_explain(stdout, tensor_name(ag_sum(y), "loss"));
+    if (!weighted_square.backward_text) {
+        printf("\nIt has no formula of the rule yet: that is the last field of weighted_square, in %s.\n", file);
+    }
     ag_end(s);
 }
 
@@ -69,8 +93,10 @@ int main(int argc, char **argv)
     tensor_requires_grad(tensor_name(in[0], "x"), true);
     tensor_requires_grad(tensor_name(in[1], "w"), true);
     show_forward(in);
-    printf("\nThe gradient check uses the operation twice, each entry of y with a weight of its own, and compares the\n"
-           "gradients of x and w with what a small step of each of their entries does (\"numerical\").\n\n");
+    show_backward(in);
+    printf("\nThe gradient check uses the operation twice, with a random dy for each use. The loss is then the sum of all\n"
+           "dy[i][j] y[i][j], and what a small step of an entry of x or w does to it (\"numerical\") is compared with what\n"
+           "your rule says (\"gradient\").\n\n");
     bool right = ag_gradcheck(call, NULL, in, 2, stdout);
     if (right) {
         show_story(in);

@@ -88,6 +88,22 @@ static void is_infinite(Tensor *y)
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (real)INFINITY;
 }
 
+/* As if grad_into always gave memory that holds something. */
+static void always_adds(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i < y->numel; i++) g.data[i] += grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+}
+
+static void leaves_the_last_item(Tensor *y)
+{
+    Grad g = grad_into(y->in[0]);
+    for (int64_t i = 0; i + 1 < y->numel; i++) {
+        real dx = grad_of(y)[i] * (1 - reals(y)[i] * reals(y)[i]);
+        g.data[i] = g.add ? g.data[i] + dx : dx;
+    }
+}
+
 static Tensor *tanh_sample_of(Sample *s, const Op *op)
 {
     if (s->number >= 3) return NULL;
@@ -109,6 +125,8 @@ TANH_WITH(forgets_dy, forgets_dy, NEEDS_Y)
 TANH_WITH(forgets_the_last_item, forgets_the_last_item, NEEDS_Y)
 TANH_WITH(is_not_a_number, is_not_a_number, NEEDS_Y)
 TANH_WITH(is_infinite, is_infinite, NEEDS_Y)
+TANH_WITH(always_adds, always_adds, NEEDS_Y)
+TANH_WITH(leaves_the_last_item, leaves_the_last_item, NEEDS_Y)
 
 START_TEST(a_right_rule_passes_with_as_many_cases_as_it_brings)
 {
@@ -120,7 +138,7 @@ END_TEST
 START_TEST(a_wrong_rule_is_rejected)
 {
     const Op *wrong[] = { &wrong_factor_op, &overwrites_op, &zero_op, &forgets_dy_op, &forgets_the_last_item_op,
-                          &is_not_a_number_op, &is_infinite_op };
+                          &is_not_a_number_op, &is_infinite_op, &always_adds_op, &leaves_the_last_item_op };
     ck_assert_msg(op_check(wrong[_i], NULL) == -1, "%s", wrong[_i]->name);
 }
 END_TEST
@@ -161,6 +179,7 @@ START_TEST(an_undeclared_value_is_missed)
     EXPECT_MISUSE("declares_no_x: its backward rule reads the value of input 0, made by scale at ",
                   op_check(&declares_no_x_op, NULL));
     EXPECT_MISUSE("the value of input 0, made by scale at ", op_check(&declares_y_for_x_op, NULL));
+    ck_assert(!context()->mark_unwritten);
     ck_assert_int_eq(op_check(&declares_x_op, stderr), 3);
     ck_assert_int_eq(op_check(&declares_too_much_op, stderr), 3);
 }
@@ -301,6 +320,8 @@ static Tensor *tanh_by(const Op *op, Tensor *x)
 
 static Tensor *without_gradient(Tensor **in, void *arg) { (void)arg; return tanh_by(&zero_op, in[0]); }
 static Tensor *overwritten(Tensor **in, void *arg) { (void)arg; return tanh_by(&overwrites_op, in[0]); }
+static Tensor *added_to_nothing(Tensor **in, void *arg) { (void)arg; return tanh_by(&always_adds_op, in[0]); }
+static Tensor *left_unwritten(Tensor **in, void *arg) { (void)arg; return tanh_by(&leaves_the_last_item_op, in[0]); }
 static Tensor *undefined(Tensor **in, void *arg) { (void)arg; return tanh_by(&is_not_a_number_op, in[0]); }
 static Tensor *by_itself(Tensor **in, void *arg) { (void)arg; return ag_mul(in[0], ag_exp(ag_detach(in[0]))); }
 static Tensor *no_slope(Tensor **in, void *arg) { (void)arg; return ag_sub(in[0], ag_detach(in[0])); }
@@ -312,20 +333,73 @@ static Tensor *invented(Tensor **in, void *arg)
     return ag_mul(no_slope(in, NULL), tensor_full(SCALAR, 1));
 }
 
+/* y[i][j] = x[j] for four rows, and back only what the last row sends: over it, or added once. */
+static void put_rows(const AgCustomCall *c)
+{
+    int64_t n = tensor_numel(c->in[0]);
+    for (int64_t k = 0; k < tensor_numel(c->y); k++) tensor_data(c->y)[k] = tensor_data(c->in[0])[k % n];
+}
+
+static void take_last_row(const AgCustomCall *c)
+{
+    int64_t n = tensor_numel(c->in[0]);
+    for (int64_t k = 0; k < tensor_numel(c->y); k++) c->dx[0][k % n] = c->dy[k];
+}
+
+static void add_last_row(const AgCustomCall *c)
+{
+    int64_t n = tensor_numel(c->in[0]);
+    for (int64_t j = 0; j < n; j++) c->dx[0][j] += c->dy[tensor_numel(c->y) - n + j];
+}
+
+static Tensor *rows_of(const AgCustom *op, Tensor *x)
+{
+    return ag_custom(op, SHAPE(4, tensor_numel(x)), &x, 1, NULL, 0);
+}
+
+static Tensor *last_row(Tensor **in, void *arg)
+{
+    static const AgCustom op = { "rows", put_rows, take_last_row, AG_NEEDS_NONE, "", "" };
+    (void)arg;
+    return rows_of(&op, in[0]);
+}
+
+static Tensor *last_row_added(Tensor **in, void *arg)
+{
+    static const AgCustom op = { "rows", put_rows, add_last_row, AG_NEEDS_NONE, "", "" };
+    (void)arg;
+    return rows_of(&op, in[0]);
+}
+
+#define OVERWRITTEN "of two uses one alone has arrived: a rule must add to what is there\n"
+#define ADDED       "added to memory that nobody has written: where grad_into says add = false, a rule must write (=)\n"
+#define LEFT        "left as memory that nobody has written: where grad_into says add = false, a rule must write every entry\n"
+#define LAST_PART   "only what the last of several entries of the result sends back has arrived: a rule must add all of it up (+=)\n"
+
 START_TEST(the_kind_of_mistake_is_told)
 {
-    static const struct { AgFunction *f; const char *words; } kinds[] = {
-        { without_gradient, "no gradient arrives there\n" },
-        { overwritten, "of two uses one alone has arrived: a rule must add to what is there\n" },
-        { undefined, "not all of them finite\n" },
-        { by_itself, " times what they should be\n" },
-        { invented, "some of them should be 0\n" },
+    /* the words for the wrong ones of three entries, and for one alone */
+    static const struct { AgFunction *f; const char *words, *of_one; int wrong; } kinds[] = {
+        { without_gradient, "no gradient arrives there\n", "no gradient arrives there\n", 3 },
+        { overwritten, OVERWRITTEN, OVERWRITTEN, 3 },
+        { undefined, "not all of them finite\n", "it is not finite\n", 3 },
+        { by_itself, " times what they should be\n", " times what it should be\n", 3 },
+        { invented, "some of them should be 0\n", "it should be 0\n", 3 },
+        { added_to_nothing, ADDED, ADDED, 3 },
+        { left_unwritten, LEFT, LEFT, 1 },
+        { last_row, LAST_PART, LAST_PART, 3 },
+        { last_row_added, LAST_PART, LAST_PART, 3 },
+        { half_a_square, " wrong, each 0.5 times what it should be\n", " wrong, 0.5 times what it should be\n", 3 },
     };
     ag_seed(6);
     Scope s = ag_begin(AG_NO_GRAD);
     const char *text = reported(kinds[_i].f, tensor_name(leaf(SHAPE(3)), "x"));
-    const char *first = "input 0, x (3,): 3 of 3 entries wrong, ";
+    char first[64];
+    snprintf(first, sizeof first, "input 0, x (3,): %d of 3 entries wrong, ", kinds[_i].wrong);
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].words), "%s", text);
+    text = reported(kinds[_i].f, leaf(SHAPE(1)));
+    snprintf(first, sizeof first, "input 0 (1,): its only entry is wrong, ");
+    ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].of_one), "%s", text);
     text = reported(half_a_square, leaf(SCALAR));
     ck_assert_ptr_nonnull(strstr(text, "\n   gradient "));                 /* a scalar has no place */
     ag_end(s);
@@ -360,14 +434,14 @@ Suite *gradcheck_suite(void)
     suite_add_tcase(suite, operations);
     TCase *check = tcase_create("the check itself");
     tcase_add_test(check, a_right_rule_passes_with_as_many_cases_as_it_brings);
-    tcase_add_loop_test(check, a_wrong_rule_is_rejected, 0, 7);
+    tcase_add_loop_test(check, a_wrong_rule_is_rejected, 0, 9);
     tcase_add_test(check, an_undeclared_value_is_missed);
     tcase_add_test(check, an_operation_without_cases_has_none);
     tcase_add_test(check, a_composed_function_passes_and_is_left_as_it_was);
     tcase_add_test(check, a_function_with_a_cut_is_rejected);
     tcase_add_test(check, functions_that_compute_nothing);
     tcase_add_test(check, the_report_names_what_is_wrong);
-    tcase_add_loop_test(check, the_kind_of_mistake_is_told, 0, 5);
+    tcase_add_loop_test(check, the_kind_of_mistake_is_told, 0, 10);
     tcase_add_test(check, misuse_is_named);
     suite_add_tcase(suite, check);
     return suite;

@@ -19,6 +19,13 @@ that "each entry is told" grep -qF '  [1][2] gradient 0, numerical 0.969' stdout
 program=$solutions.none
 expect 0 'Every entry is right.' ''
 that "the story is told" grep -qF 'gives   dw = [1.25, 1.5625, 2.5]' stdout
+that "the rule is told" grep -qF 'rule    dx = dy 2 w x, dw = sum of dy x^2 over rows' stdout
+that "no word of a formula that is missing" sh -c '! grep -qF "no formula" stdout'
+that "dy is shown" grep -qF 'tensor([[ 1.0000, -1.0000,  2.0000],' stdout
+that "what becomes of it is shown" grep -qF 'tensor([0.7500, 0.6875, 4.0000])' stdout
+program=$solutions.no_formula
+expect 0 'It has no formula of the rule yet' ''
+that "no rule is told" sh -c '! grep -q "rule  .*dx" stdout'
 program=$solutions.half
 expect 1 'x (2, 3): 6 of 6 entries wrong, each 0.5 times what it should be' "$undone right yet"
 that "w is right" sh -c '! grep -qF "w (3,)" stdout'
@@ -26,7 +33,8 @@ program=$solutions.overwrites_x
 expect 1 'x (2, 3): 6 of 6 entries wrong, of two uses one alone has arrived: a rule must add to what is there' \
     "$undone right yet"
 program=$solutions.last_row
-expect 1 'w (3,): 3 of 3 entries wrong, ' "$undone right yet"
+expect 1 'w (3,): 3 of 3 entries wrong, only what the last of several entries of the result sends back has arrived' \
+    "$undone right yet"
 that "x is right" sh -c '! grep -qF "x (2, 3)" stdout'
 program=$solutions.one_input
 expect 1 'w (3,): 3 of 3 entries wrong, no gradient arrives there' "$undone right yet"

@@ -1,7 +1,7 @@
 /* solution.c: the exercise of write_backward solved; or, with MISTAKE, solved wrong in one of the usual ways. */
 #include "exercise.h"
 
-enum { NONE, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER };
+enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER };
 #ifndef MISTAKE
 #define MISTAKE NONE
 #endif
@@ -33,4 +33,5 @@ static void backward(const AgCustomCall *c)
 
 const AgCustom weighted_square = { "weighted_square", forward, backward,
                                    MISTAKE == UNDECLARED ? AG_NEEDS_X(0) : AG_NEEDS_X(0) + AG_NEEDS_X(1),
-                                   "x1 x0^2", "dx0 = dy 2 x1 x0, dx1 = sum of dy x0^2 over rows" };
+                                   "x1 x0^2",
+                                   MISTAKE == NO_FORMULA ? NULL : "dx0 = dy 2 x1 x0, dx1 = sum of dy x0^2 over rows" };
