@@ -82,6 +82,19 @@ static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
     return true;
 }
 
+/* The product of the sizes; false if that of those that are not 0 does not fit: no Shape can have them. */
+static bool count(const uint64_t *dim, size_t ndim, uint64_t *numel)
+{
+    bool empty = false;
+    *numel = 1;
+    for (size_t i = 0; i < ndim; i++) {
+        if (dim[i] == 0) empty = true;
+        else if (!multiply(*numel, dim[i], numel) || *numel > INT64_MAX) return false;
+    }
+    if (empty) *numel = 0;
+    return true;
+}
+
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
 /* PATH: tensor "a.b": and the message. */
@@ -133,11 +146,9 @@ static bool read_tensor(const SafeTensors *st, const Json *key, const Json *valu
 
     uint64_t *dim = region_alloc(st->region, shape->count, sizeof *dim), range[2], bits = 0;
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
-    *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim, .numel = 1 };
-    bool fits = true;
-    for (size_t i = 0; i < t->ndim; i++) fits = fits && multiply(t->numel, dim[i], &t->numel);
-    fits = fits && multiply(t->numel, type->bits, &bits);
-    if (!fits) return refuse_tensor(st, name, "the product of its shape is too large");
+    *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
+    if (!count(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
+        return refuse_tensor(st, name, "the product of its shape is too large");
     if (bits % 8) return refuse_tensor(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
     if (range[0] > range[1] || range[1] > data_size) {
         return refuse_tensor(st, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "

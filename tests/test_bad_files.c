@@ -121,7 +121,7 @@ START_TEST(each_is_refused_with_its_message)
         *end = '\0';
         check_line(text);
     }
-    ck_assert_uint_ge(count, 70);
+    ck_assert_uint_ge(count, 90);
     region_free(region);
 }
 END_TEST

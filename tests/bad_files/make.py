@@ -58,6 +58,11 @@ bad("json", "line_break.json", '{"a": "one\ntwo"}',
 bad("safetensors", "short.safetensors", b"\x08\0\0", "expected at least 8 bytes, found 3")
 bad("safetensors", "text.safetensors", "This is no such file.", "expected a header of at most 100000000 bytes, found "
     f"{struct.unpack('<Q', b'This is ')[0]}: is this a safetensors file?")
+for name, length in (("header_2_63", 2**63), ("header_2_64", 2**64 - 1), ("header_minus_8", 2**64 - 8)):
+    bad("safetensors", name + ".safetensors", header({"x": tensor()}, EIGHT, length),
+        f"expected a header of at most 100000000 bytes, found {length}: is this a safetensors file?")
+bad("safetensors", "long_header.safetensors", header({}, length=10**8),
+    f"expected a header of {10**8} bytes, found the end after 2")
 bad("safetensors", "cut_header.safetensors", header({"x": tensor()})[:20],
     f"expected a header of {len(json.dumps({'x': tensor()}))} bytes, found the end after 12")
 bad("safetensors", "cut_values.safetensors", header({"x": tensor()}, EIGHT[:7]),
@@ -83,6 +88,15 @@ bad("safetensors", "broken_shape.safetensors", header({"x": tensor(shape=(2.5,))
     'tensor "x": expected whole numbers of 0 or more in shape, found another value')
 bad("safetensors", "huge_shape.safetensors", header({"x": tensor(shape=(2**62, 2**62))}, EIGHT),
     'tensor "x": the product of its shape is too large')
+# In 64 bits the first and the second have no bytes; the third and the fourth, by values and by bits, the eight that are
+# there.
+for name, shape, there in (("wrap_to_nothing", (2**32, 2**32), 0), ("wrap_bits_to_nothing", (2**61, 2), 0),
+                           ("wrap_to_size", (6, (2**63 + 1) // 3), 8), ("wrap_bits_to_size", (2**59 + 2,), 8),
+                           ("wrap_before_zero", (2**62, 8, 0), 0), ("wrap_behind_zero", (0, 2**62, 8), 0)):
+    bad("safetensors", name + ".safetensors", header({"x": tensor(shape=shape, data_offsets=(0, there))}, bytes(there)),
+        'tensor "x": the product of its shape is too large')
+bad("safetensors", "unsigned_shape.safetensors", header({"x": tensor(shape=(2**63, 2), data_offsets=(0, 0))}),
+    'tensor "x": expected whole numbers of 0 or more in shape, found another value')
 bad("safetensors", "wrong_size.safetensors", header({"x": tensor(shape=(3,))}, EIGHT),
     'tensor "x": expected 12 bytes for its shape and dtype, found 8')
 bad("safetensors", "part_of_byte.safetensors", header({"x": tensor("F4", (3,), (0, 1))}, b"\0"),
@@ -94,6 +108,10 @@ bad("safetensors", "falling_offsets.safetensors", header({"x": tensor(data_offse
 bad("safetensors", "huge_offsets.safetensors", header({"x": tensor(data_offsets=(2**63 - 9, 2**63 - 1))}, EIGHT),
     'tensor "x": expected data_offsets that rise within the file\'s 8 bytes of values, '
     f"found {2**63 - 9} and {2**63 - 1}")
+bad("safetensors", "unsigned_offsets.safetensors", header({"x": tensor(data_offsets=(2**64 - 8, 2**64))}, EIGHT),
+    'tensor "x": expected whole numbers of 0 or more in data_offsets, found another value')
+bad("safetensors", "negative_offsets.safetensors", header({"x": tensor(data_offsets=(-8, 0))}, EIGHT),
+    'tensor "x": expected whole numbers of 0 or more in data_offsets, found another value')
 bad("safetensors", "gap.safetensors", header({"x": tensor(), "y": tensor(data_offsets=(12, 20))}, bytes(20)),
     'tensor "y": expected its values at offset 8, where those before end, found 12')
 bad("safetensors", "overlap.safetensors", header({"x": tensor(), "y": tensor(data_offsets=(4, 12))}, bytes(12)),
@@ -113,6 +131,11 @@ bad("chars", "gap.json", '{"a": 0, "b": 2}', 'token "b": expected ids from 0 to 
 bad("chars", "same_id.json", '{"a": 0, "b": 0}', 'token "b": expected each id once, found 0 again, the id of "a"')
 bad("chars", "text_id.json", '{"a": "0"}', 'token "a": expected a whole number as id, found a string')
 bad("chars", "broken_id.json", '{"a": 0.5}', 'token "a": expected a whole number as id, found another number')
+for name, number in (("id_2_32", 2**32), ("id_2_63", 2**63 - 1)):
+    bad("chars", name + ".json", '{"a": 0, "b": %d}' % number,
+        f'token "b": expected ids from 0 to 1 without gaps, found {number}')
+bad("chars", "id_2_64.json", '{"a": 0, "b": %d}' % 2**64, 'token "b": expected a whole number as id, found another number')
+bad("chars", "minus_zero_id.json", '{"a": -0}', 'token "a": expected a whole number as id, found another number')
 bad("chars", "two_characters.json", '{"a": 0, "bc": 1}', 'expected single characters, found "bc"')
 bad("chars", "no_character.json", '{"": 0}', 'expected single characters, found ""')
 bad("words", "no_specials.json", '{"the": 0}', 'expected "<s>" as token 0, found "the"')
@@ -155,6 +178,10 @@ bad_vocab("large_id.json", json.dumps({**vocab, "ab": 50256}),
           'token "ab": expected ids from 0 to 259 without gaps, found 50256')
 bad_vocab("negative_id.json", json.dumps({**vocab, "ab": -1}),
           'token "ab": expected ids from 0 to 259 without gaps, found -1')
+bad_vocab("wrapped_id.json", json.dumps({**vocab, "ab": 2**32 + 259}),
+          f'token "ab": expected ids from 0 to 259 without gaps, found {2**32 + 259}')
+bad_vocab("escaped_nul.json", json.dumps({**vocab, "a\0b": 259}),
+          'token "a\\x00b": expected characters that stand for bytes, as in GPT-2\'s files')
 merges("unknown_left.txt", "#version: 0.2\nt h\nzz e\n", 'line 3: token "zz" is not in VOCAB')
 merges("unknown_right.txt", "t h\nth 中\n", 'line 2: token "中" is not in VOCAB')
 merges("unknown_result.txt", "#version: 0.2\nt h\nh e\n", 'line 3: merging "h e" makes a token that is not in VOCAB')
@@ -166,6 +193,10 @@ merges("empty_line.txt", "#version: 0.2\nt h\n\nth e\n",
 merges("no_left.txt", " h\n", 'line 1: expected two tokens and one space between them, found " h"')
 merges("twice.txt", "t h\nth e\nt h\n", 'line 3: expected each merge once, found "t h" again')
 merges("bytes.txt", b"t h\n\xff\xfe \x00\n", 'line 2: token "\\xFF\\xFE" is not in VOCAB')
+merges("nul.txt", "t h\nt\0 h\n", 'line 2: token "t\\x00" is not in VOCAB')
+merges("long_token.txt", "t h\n" + "t" * 5000 + " h\n", 'line 2: token "' + "t" * 59 + '..." is not in VOCAB')
+merges("only_spaces.txt", "t h\n   \n", 'line 2: expected two tokens and one space between them, found "   "')
+merges("late_version.txt", "t h\n#version: 0.2\n", 'line 2: token "#version:" is not in VOCAB')
 merges("tab.txt", "t\th\n", 'line 1: expected two tokens and one space between them, found "t\\x09h"')
 
 (HERE / "messages.txt").write_text("".join(line + "\n" for line in messages), "utf8")
