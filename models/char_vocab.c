@@ -50,7 +50,9 @@ CharVocab *char_vocab_new(const char *text, size_t n)
     }
     Word *token = region_alloc(region, (size_t)count, sizeof *token);
     for (uint32_t code = 0; id < count; code++) {
-        if (!(seen[code / 64] >> code % 64 & 1)) continue;
+        uint64_t from_here = seen[code / 64] >> code % 64;
+        if (!from_here) code |= 63;                             /* on to the next 64 */
+        if (!(from_here & 1)) continue;
         char bytes[4];
         size_t size = (size_t)utf8_encode(code, bytes);
         token[id++] = (Word){ region_text(region, bytes, size), size };

@@ -159,6 +159,7 @@ size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong)
     }
     double value = 0.0;
     if (count > 0 && count + power > 310) value = HUGE_VAL;
+    else if (fits && power == 0 && small <= (uint64_t)1 << 53) value = (double)small;       /* a double as it is */
     else if (count > 0 && count + power > -330) value = nearest(&digits, (int)power);
 
     uint64_t limit = (uint64_t)INT64_MAX + negative;
