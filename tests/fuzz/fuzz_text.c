@@ -8,7 +8,7 @@ static void use_characters(const char *text, size_t n)
     size_t count, back;
     CharVocab *v = char_vocab_new(text, n);
     if (!v) {
-        fuzz_check_refusal("the text: byte ");
+        fuzz_check_refusal("the text: line ");
         return;
     }
     int32_t *ids = char_vocab_encode(v, text, n, &count);
@@ -25,7 +25,7 @@ static void use_words(const char *text, size_t n)
     size_t count, back;
     WordVocab *v = word_vocab_new(text, n, 2);
     if (!v) {
-        fuzz_check_refusal("the text: byte ");
+        fuzz_check_refusal("the text: line ");
         v = word_vocab_new("a a b b", 7, 1);
     }
     int32_t *ids = word_vocab_encode(v, text, n, &count);
