@@ -51,7 +51,7 @@ if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
 (
     LC_ALL=C "$program" train --data story.txt $run --threads 1 --out broken >/dev/null 2>&1 &
     child=$!
-    while ! grep -q '^100,' broken/gpt.csv.part && kill -0 $child; do sleep 0.01; done
+    while [ ! -e broken/gpt_last.safetensors ] && kill -0 $child; do sleep 0.01; done
     kill -9 $child
     wait $child
 ) 2>/dev/null
@@ -83,8 +83,17 @@ mv checkpoint_300 broken/gpt_last.safetensors
 expect 0 'goes on at step 300 of 310' '' train --resume --steps 310 --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
 same one two
+# A run begun anew and killed: the rows of the run before it, though there are more of them, are not its own.
+expect 0 '' '' train --data story.txt $tiny --steps 60 --every 10 --sample 0 --overwrite --out broken
+expect 0 '' '' train --data story.txt $tiny --steps 40 --every 20 --sample 0 --out later
+mv later/gpt_last.safetensors broken
+mv later/gpt.csv broken/gpt.csv.part
+expect 0 'goes on at step 40 of 60' '' train --resume --steps 60 --sample 0 --out broken
+that "steps of the later gpt.csv" [ "$(cut -d, -f1 broken/gpt.csv | tr '\n' ' ')" = 'step 20 40 60 ' ]
 expect 0 '' '' train --data story.txt $tiny --steps 3 --sample 0 --overwrite --out broken
-expect 0 '' '' train $tiny --steps 2 --sample 5 --out bundled
+expect 0 '' '' train $tiny --steps 2 --sample 5 --out 'with its own t é x t/蛙'
+has 'with its own t é x t/蛙/gpt_last.safetensors'
+expect 0 'The' '' sample --tokens 5 --prompt The --checkpoint 'with its own t é x t/蛙/gpt_last.safetensors'
 
 expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none

@@ -27,17 +27,22 @@ static Rows read_rows(const char *path, int columns, double last)
     Rows rows = { NULL, 0 };
     char line[LINE];
     FILE *file = fopen(path, "r");
-    double row[MAX_COLUMNS];
+    double row[MAX_COLUMNS] = { 0 };
     while (file && fgets(line, sizeof line, file)) {
         if (parse(line, row, columns) && row[0] <= last) {
             rows.row = ag_resize(rows.row, rows.n, rows.n + 1, sizeof *rows.row);
-            memcpy(rows.row[rows.n++], row, (size_t)columns * sizeof *row);
+            memcpy(rows.row[rows.n++], row, sizeof row);
         }
     }
     if (file) {
         fclose(file);
     }
     return rows;
+}
+
+static bool begins_with(const Rows *rows, const Rows *first)
+{
+    return first->n <= rows->n && (first->n == 0 || memcmp(rows->row, first->row, first->n * sizeof *first->row) == 0);
 }
 
 Csv *csv_resume(const char *name, const char *header, double last)
@@ -53,13 +58,14 @@ Csv *csv_resume(const char *name, const char *header, double last)
         ag_misuse(AG_HERE, "csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);
     }
     Rows part = read_rows(part_path, columns, last), whole = read_rows(whole_path, columns, last);
-    const Rows *most = part.n > whole.n ? &part : &whole;
-    if (part.n > whole.n) {
-        rename(part_path, whole_path);          /* so that opening the new file leaves it */
+    bool part_is_old = begins_with(&whole, &part);      /* else it has more of the same rows, or those of a later run */
+    if (!part_is_old) {
+        rename(part_path, whole_path);                  /* so that opening the new file leaves it */
     }
+    const Rows *rows = part_is_old ? &whole : &part;
     Csv *csv = csv_open(name, header);
-    for (size_t i = 0; i < most->n; i++) {
-        csv_numbers(csv, NULL, columns, most->row[i]);
+    for (size_t i = 0; i < rows->n; i++) {
+        csv_numbers(csv, NULL, columns, rows->row[i]);
     }
     ag_free(part.row);
     ag_free(whole.row);
