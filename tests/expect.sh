@@ -1,11 +1,11 @@
 # expect.sh: what the tests of command lines have in common. They set $program, read this with `.`, and end with `summary`.
-# It makes a folder of its own, which vanishes in the end, and goes there.
+# It makes a folder of its own, which vanishes in the end, and goes there; neither spaces nor other letters are to do harm.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 [ -x "$program" ] || { echo "no program $program"; exit 1; }
 passed=0
 failed=0
-folder=$(mktemp -d) || exit 1
+folder=$(mktemp -d "${TMPDIR:-/tmp}/kaeru tést 試験 XXXXXX") || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 

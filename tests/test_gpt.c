@@ -1,12 +1,15 @@
 /* test_gpt.c: GPT against a GPT-2 in PyTorch (fixtures/make_gpt2.py), its cache, its first weights, and its files. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "expected.h"
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
+#include "json.h"
 #include "kaeru/gpt.h"
 #include "misuse.h"
 #include "suites.h"
@@ -405,6 +408,59 @@ START_TEST(truncated_weights_are_refused)
 }
 END_TEST
 
+static void write_place(JsonWriter *w, StTensor t, int64_t at)
+{
+    json_write_name(w, t.name, strlen(t.name));
+    json_open(w, '{');
+    json_write_name(w, "dtype", 5);
+    json_write_text(w, t.dtype, strlen(t.dtype));
+    json_write_name(w, "shape", 5);
+    json_open(w, '[');
+    for (size_t i = 0; i < t.ndim; i++) json_write_int(w, (int64_t)t.dim[i]);
+    json_close(w, ']');
+    json_write_name(w, "data_offsets", 12);
+    json_open(w, '[');
+    json_write_int(w, at);
+    json_write_int(w, at + (int64_t)t.size);
+    json_close(w, ']');
+    json_close(w, '}');
+}
+
+/* The fixture's weights, and before them a mask of nearly 4 GiB, so that one of them lies across that mark and most behind
+ * it. False if this disk makes no files that are mostly holes. */
+static bool write_behind_mask(const char *path)
+{
+    static const uint64_t most = (UINT64_C(1) << 32) - 4000;
+    SafeTensors *st = st_open(WEIGHTS);
+    uint64_t start = st->tensor[0].offset;
+    size_t size, n = (size_t)(file_size(st->file) - start);
+    JsonWriter *w = json_writer(st->region, 0);
+    json_open(w, '{');
+    write_place(w, (StTensor){ .name = "transformer.h.7.attn.bias", .dtype = "U8", .ndim = 1, .dim = &most, .size = most }, 0);
+    for (size_t i = 0; i < st->n_tensors; i++) write_place(w, st->tensor[i], (int64_t)(most + st->tensor[i].offset - start));
+    json_close(w, '}');
+    const char *header = json_written(w, &size);
+    unsigned char length[8] = { (unsigned char)size, (unsigned char)(size >> 8) };
+    char *values = region_alloc(st->region, n, 1);
+    expect_done(file_read_at(st->file, start, values, n));
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    bool done = sizeof(off_t) == 8 && pwrite(fd, length, 8, 0) == 8 && pwrite(fd, header, size, 8) == (ssize_t)size &&
+                pwrite(fd, values, n, (off_t)(8 + size + most)) == (ssize_t)n;
+    close(fd);
+    st_close(st);
+    return done;
+}
+
+START_TEST(weights_behind_4_GiB_are_read)
+{
+    if (!write_behind_mask(in_folder("w"))) return;
+    GPT *m = opened(WEIGHTS, CONFIG), *behind = opened(in_folder("w"), CONFIG);
+    check_equal(m, behind);
+    nn_free(m);
+    nn_free(behind);
+}
+END_TEST
+
 START_TEST(wrong_configs_are_refused)
 {
 #define SIZES "\"n_layer\":2,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11"
@@ -582,6 +638,7 @@ Suite *gpt_suite(void)
     tcase_add_test(layout, layouts_of_other_versions_open);
     tcase_add_test(layout, wrong_weights_are_refused);
     tcase_add_test(layout, truncated_weights_are_refused);
+    tcase_add_test(layout, weights_behind_4_GiB_are_read);
     tcase_add_test(layout, wrong_configs_are_refused);
     tcase_add_test(layout, writing_where_it_cannot_be_is_refused);
     tcase_add_test(layout, a_checkpoint_brings_its_sizes);
