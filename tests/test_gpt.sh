@@ -51,7 +51,7 @@ if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
 (
     LC_ALL=C "$program" train --data story.txt $run --threads 1 --out broken >/dev/null 2>&1 &
     child=$!
-    while [ ! -e broken/gpt_last.safetensors ] && kill -0 $child; do sleep 0.01; done
+    while ! grep -q '^100,' broken/gpt.csv.part && kill -0 $child; do sleep 0.01; done
     kill -9 $child
     wait $child
 ) 2>/dev/null
