@@ -307,6 +307,24 @@ static size_t append(char *text, size_t size, size_t n, const char *format, ...)
     return added < 0 ? n : n + (size_t)added < size ? n + (size_t)added : size - 1;
 }
 
+static bool same_place(Site a, Site b)
+{
+    return a.line == b.line && strcmp(a.file, b.file) == 0;
+}
+
+/* Adds the layers around a place, the innermost first. AG_CALL enters a layer before its arguments are evaluated; what
+ * happens at the very place of its call is such an argument, not inside the layer. */
+static size_t append_layers(Context *c, size_t n, Site inside)
+{
+    for (int i = (c->calls < MAX_CALLS ? c->calls : MAX_CALLS) - 1; i >= 0; i--) {
+        Site around = c->call[i].site;
+        if (same_place(inside, around)) continue;
+        n = append(c->message, sizeof c->message, n, ", in %s called at %s:%d", c->call[i].name, around.file, around.line);
+        inside = around;
+    }
+    return n;
+}
+
 _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
 {
     Context *c = context();
@@ -316,9 +334,7 @@ _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
     vsnprintf(details, sizeof details, format, list);
     va_end(list);
     size_t n = append(c->message, sizeof c->message, 0, "%s: %s (at %s:%d", what, details, at.file, at.line);
-    for (int i = (c->calls < MAX_CALLS ? c->calls : MAX_CALLS) - 1; i >= 0; i--)
-        n = append(c->message, sizeof c->message, n, ", in %s called at %s:%d", c->call[i].name, c->call[i].site.file,
-                   c->call[i].site.line);
+    n = append_layers(c, n, at);
     append(c->message, sizeof c->message, n, ")");
     ScopeState *innermost = c->depth > 0 ? &c->scope[c->depth - 1] : NULL;
     if (innermost) innermost->failed = ++c->serial;         /* its ag_end, or that of one around it, unwinds */

@@ -352,12 +352,30 @@ static void check_chain(int line)
     ck_assert_ptr_nonnull(strstr(misuse_message, "matmul: shapes (2, 3) and (2, 3) do not fit"));
 }
 
+static Tensor *around_arguments_at(Tensor *x)
+{
+    return inner_layer(ag_exp(
+        x));
+}
+#define around_arguments(...) AG_CALL("around_arguments", around_arguments_at(__VA_ARGS__))
+
 START_TEST(the_layers_on_the_way_are_named)
 {
+    char expected[256];
     for (int round = 0; round < 100; round++) {                 /* errors leave nothing behind in the chain */
         CATCH_MISUSE(outer_layer(ones(2, 3)));
         check_chain(__LINE__ - 1);
     }
+    /* What fails in an argument is inside of no layer that waits for it, but of those around them all. */
+    CATCH_MISUSE(outer_layer(ag_tanh(NULL)));
+    ck_assert_msg(!strstr(misuse_message, "_layer"), "%s", misuse_message);
+    CATCH_MISUSE(outer_layer(inner_layer(ag_exp(NULL))));
+    ck_assert_msg(!strstr(misuse_message, "_layer"), "%s", misuse_message);
+    CATCH_MISUSE(ag_tanh(inner_layer(outer_layer(ones(2, 3)))));
+    check_chain(__LINE__ - 1);
+    CATCH_MISUSE(around_arguments(NULL));
+    snprintf(expected, sizeof expected, ", in around_arguments called at tests/test_errors.c:%d)", __LINE__ - 1);
+    ck_assert_msg(strstr(misuse_message, expected) && !strstr(misuse_message, "inner_layer"), "%s", misuse_message);
     begin();
     SAYS("tanh: x is NULL", ag_tanh(NULL));
     ck_assert_ptr_nonnull(outer_layer(ones(3, 3)));
@@ -369,7 +387,8 @@ END_TEST
 static void deep(int depth)
 {
     if (depth == 0) ag_tanh(NULL);
-    else AG_CALL("a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full", (deep(depth - 1), NULL));
+    else if (depth % 2) AG_CALL("a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full", (deep(depth - 1), NULL));
+    else AG_CALL("another_layer_with_quite_a_long_name", (deep(depth - 1), NULL));
 }
 
 START_TEST(a_long_way_is_cut_not_spilled)

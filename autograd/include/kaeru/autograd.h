@@ -49,7 +49,9 @@ bool ag_refuse(const char *format, ...) AG_PRINTF(1, 2);
 const char *ag_error(void);
 
 /* A layer says whom it works for, so that a message from inside shows the line of the model, too:
- * #define nn_linear(...) AG_CALL("nn_linear", (nn_linear)(__VA_ARGS__)). The value is the call's own. */
+ * #define nn_linear(...) AG_CALL("nn_linear", (nn_linear)(__VA_ARGS__)). The value is the call's own. An argument that
+ * fails is not inside the layer: a message leaves out layers that are called at its own place, as all that the arguments
+ * of a macro hold has the line of the macro. */
 #define AG_CALL(name, call) (ag_enter(AG_HERE, name), ag_leave(call))
 void ag_enter(Site at, const char *name);
 struct Tensor *ag_leave(struct Tensor *result);
@@ -332,10 +334,10 @@ typedef enum { AG_MEAN, AG_SUM } AgReduce;
 
 /* Layer normalization's conventions: where eps stands, and whether the variance divides by n-1. */
 typedef struct { double eps; bool eps_inside, unbiased; } AgNorm;
-#define AG_NORM_PYTORCH   ((AgNorm){ 1e-5, true, false })       /* sqrt(var + eps): PyTorch, GPT, seed 001 */
+#define AG_NORM_PYTORCH   ((AgNorm){ 1e-5, true, false })       /* sqrt(var + eps): PyTorch, GPT */
 #define AG_NORM_ANNOTATED ((AgNorm){ 1e-6, false, true })       /* sqrt(var, n-1) + eps: the Annotated Transformer */
-#define AG_NORM_BOOK      ((AgNorm){ 1e-6, false, false })      /* sqrt(var) + eps */
-#define AG_NORM_SEMINAR   ((AgNorm){ 0.0,  false, false })      /* sqrt(var) */
+#define AG_NORM_BOOK      ((AgNorm){ 1e-6, false, false })      /* sqrt(var) + eps: textbooks */
+#define AG_NORM_SEMINAR   ((AgNorm){ 0.0,  false, false })      /* sqrt(var): on a blackboard */
 
 #include "kaeru/ops.h"
 
