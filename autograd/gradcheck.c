@@ -198,6 +198,11 @@ Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high)
     return x;
 }
 
+Tensor *sample_positive(Sample *s, int i, Shape shape)
+{
+    return sample_range(s, i, shape, 0.3, 2.0);
+}
+
 /* 0.15 0.35 ..., in scattered order, with signs. */
 double sample_apart_value(int i, int64_t j, int64_t n)
 {

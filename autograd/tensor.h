@@ -86,6 +86,8 @@ static inline void *values(const Tensor *t)
     return t->data;
 }
 static inline real *reals(const Tensor *t) { return values(t); }
+/* What a kernel reads, as kernels.h tells; the value of what it does not read may have been given back. */
+static inline const real *reals_if(const Tensor *t, bool is_read) { return is_read ? reals(t) : NULL; }
 static inline int32_t *ints(const Tensor *t) { return values(t); }
 static inline uint8_t *bools(const Tensor *t) { return values(t); }
 size_t dtype_size(DType dtype);
@@ -246,6 +248,7 @@ struct Sample {
 int op_check(const Op *op, FILE *report);
 Tensor *sample_in(Sample *s, int i, Shape shape);                               /* standard normal */
 Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high);   /* uniform */
+Tensor *sample_positive(Sample *s, int i, Shape shape);                         /* the same, away from 0: 0.3..2 */
 Tensor *sample_apart(Sample *s, int i, Shape shape);                            /* values 0.05 apart or more, from each other, from 0 and from other inputs */
 double sample_apart_value(int i, int64_t j, int64_t n);                          /* entry j of n of such an input */
 Tensor *sample_ids(Shape shape, int32_t below);                                 /* AG_INT, the same each time */

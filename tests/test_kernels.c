@@ -12,7 +12,7 @@ static void call_unary(const KPath *k, Case *c)
 
 static void call_unary_backward(const KPath *k, Case *c)
 {
-    bool from_y = c->f == K_EXP || c->f == K_SQRT || c->f == K_TANH || c->f == K_SIGMOID || c->f == K_RELU;
+    bool from_y = k_unary_reads((KUnary)c->f) == K_READS_Y;
     k->unary_backward((KUnary)c->f, c->n, c->out[0], c->in[1], from_y ? NULL : c->in[0], from_y ? c->in[2] : NULL, c->p,
                       c->q, c->add);
 }

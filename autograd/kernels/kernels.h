@@ -57,10 +57,19 @@ typedef enum {
     K_SCALE,     /* p x + q                                                */
     K_POWER      /* x^p                           f' = p x^(p-1)           */
 } KUnary;
+/* What f' is made from. */
+typedef enum { K_READS_X, K_READS_Y, K_READS_NONE } KReads;
+static inline KReads k_unary_reads(KUnary f)
+{
+    switch (f) {
+    case K_NEG: case K_SCALE: return K_READS_NONE;
+    case K_EXP: case K_SQRT: case K_TANH: case K_SIGMOID: case K_RELU: return K_READS_Y;
+    default: return K_READS_X;
+    }
+}
 /* In place (y == x) is allowed. */
 void k_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q);
-/* Where the list says "f' from y", x is not read and may be NULL; elsewhere y is not read and may be NULL. dx == dy is
- * allowed when !add. */
+/* The array that f' is not made from is not read and may be NULL. dx == dy is allowed when !add. */
 void k_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                       bool add);
 

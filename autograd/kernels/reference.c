@@ -83,7 +83,7 @@ static double times_slope(double dy, double slope)
 void ref_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                         bool add)
 {
-    bool from_y = f == K_EXP || f == K_SQRT || f == K_TANH || f == K_SIGMOID || f == K_RELU;
+    bool from_y = k_unary_reads(f) == K_READS_Y;
     bool steps = f == K_RELU || f == K_CLAMP || f == K_ABS;
     for (int64_t i = 0; i < n; i++) {
         double slope = unary_slope(f, from_y || !x ? 0 : x[i], from_y ? y[i] : 0, p, q);
