@@ -55,7 +55,7 @@ typedef enum {
     K_GELU_ERF,  /* x/2 (1 + erf(x / sqrt 2))                              */
     K_CLAMP,     /* x held within p..q            f' = 1 where p <= x <= q */
     K_SCALE,     /* p x + q                                                */
-    K_POWER      /* x^p                           f' = p x^(p-1)           */
+    K_POWER      /* x^p, the last                 f' = p x^(p-1)           */
 } KUnary;
 /* What f' is made from. */
 typedef enum { K_READS_X, K_READS_Y, K_READS_NONE } KReads;
