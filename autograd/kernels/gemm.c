@@ -19,8 +19,10 @@ enum {
     TINY = 64, TWO_MIN = 4, TWO_MAX = 10,
     FEW_ROWS = 2 * MR,
     FEW_COLUMNS = W * 5 / 8,
-    PANEL = 512,               /* rows of A packed at once, at most */
-    GROUP = 128,                /* columns of B packed at once */
+    STRIP = BLOCK,              /* rows of B of which pieces are read before the next ones */
+    BAND = 256,                 /* rows of a C of few columns, transposed at once */
+    PANEL = 1024,               /* rows of A packed at once, at most */
+    GROUP = 256,                /* columns of B packed at once */
     DIRECT_COLUMNS = 512,       /* up to so many columns of B, A is read in place, */
     DIRECT_ROWS = 512,          /* up to so many rows of A, B is; */
     FAR = 1024,                 /* but not if its rows stand a multiple of this apart, in the same lines of the caches: */
@@ -96,39 +98,47 @@ static TileKernel *kernel_for(const KGemm *s, int rows, int64_t left, int *vecs,
     return read_once[rows - 1][*vecs - 1];
 }
 
-/* A tile with all of its k. Where there is no k, it is zeros. */
-static void multiply_tile(TileKernel *kernel, Tile *t, const KGemm *s, const float *a, const float *b)
+/* A tile with its products p..p + length - 1 along k, or as many as are left. Where there are none, it is zeros. */
+static void multiply_part(TileKernel *kernel, Tile *t, const KGemm *s, const float *a, const float *b, int64_t p,
+                          int64_t length)
 {
-    int64_t p = 0;
+    const int64_t end = min(p + length, s->k);
     do {
-        t->k = min(BLOCK, s->k - p);
+        t->k = min(BLOCK, end - p);
         t->a = a + p * t->a_k;
         t->b = b + p * (s->tb ? 1 : s->ldb);
         kernel(t);
         t->add = true;
         p += BLOCK;
-    } while (p < s->k);
+    } while (p < end);
 }
 
-/* Reads A and B in place, and B from the first column to the last: the most that memory can give. */
+/* Reads A and B in place, and B from the first column to the last: the most that memory can give. Columns of B that lie
+ * across its rows are read a strip of rows at a time, so that the next ones are still near when they are wanted. */
 static void multiply_few_rows(const KGemm *s, float *c, const float *a, const float *b)
 {
     Tile t = { .a_row = s->ta ? 1 : s->lda, .a_k = s->ta ? s->lda : 1, .ldb = s->ldb, .ldc = s->ldc };
     const Cut cut = cut_rows(s->m);
-    for (int64_t j = 0, columns = 0; j < s->n; j += columns) {
-        for (int64_t i = 0, tile = 0; tile < cut.tiles; tile++) {
-            const int rows = rows_of(cut, (int)tile);
-            int vecs;
-            TileKernel *kernel = kernel_for(s, rows, s->n - j, &vecs, &t.last);
-            columns = (vecs - 1) * W + t.last;
-            t.c = c + i * s->ldc + j;
-            t.add = s->add;
-            multiply_tile(kernel, &t, s, a + i * t.a_row, b + j * (s->tb ? s->ldb : 1));
-            i += rows;
+    const int64_t length = s->tb ? s->k : STRIP;
+    int64_t p = 0;
+    do {
+        const bool end = p + length >= s->k;
+        for (int64_t j = 0, columns = 0; j < s->n; j += columns) {
+            for (int64_t i = 0, tile = 0; tile < cut.tiles; tile++) {
+                const int rows = rows_of(cut, (int)tile);
+                int vecs;
+                TileKernel *kernel = kernel_for(s, rows, s->n - j, &vecs, &t.last);
+                columns = (vecs - 1) * W + t.last;
+                t.c = c + i * s->ldc + j;
+                t.add = s->add || p > 0;
+                multiply_part(kernel, &t, s, a + i * t.a_row, b + j * (s->tb ? s->ldb : 1), p, length);
+                i += rows;
+            }
+            if (end && has_finish(s))
+                finish(s, s->m, columns, c + j, shift(s->bias, j), shift_out(s->pre, j));
         }
-        if (has_finish(s))
-            finish(s, s->m, columns, c + j, shift(s->bias, j), shift_out(s->pre, j));
-    }
+        p += length;
+    } while (p < s->k);
 }
 
 /* ---- few columns ------------------------------------------------------------------------------------------------- */
@@ -143,26 +153,23 @@ static KGemm transposed(KGemm s)
     return t;
 }
 
-/* Few columns would leave most lanes of a vector idle. So the transpose is computed, whose rows they are, a strip at a
+/* Few columns would leave most lanes of a vector idle. So the transpose is computed, whose rows they are, a band at a
  * time. */
 static void multiply_few_columns(const KGemm *s, float *c, const float *a, const float *b)
 {
-    _Alignas(64) float strip[MR * NV * W];
-    const KGemm flipped = transposed(*s);
-    Tile t = { .a_row = s->tb ? s->ldb : 1, .a_k = s->tb ? 1 : s->ldb, .ldb = s->lda, .c = strip };
-    for (int64_t i = 0, rows; i < s->m; i += rows) {
-        int vecs;
-        TileKernel *kernel = kernel_for(&flipped, (int)s->n, s->m - i, &vecs, &t.last);
-        rows = (vecs - 1) * W + t.last;
-        t.ldc = vecs * W;
-        t.add = s->add;
+    _Alignas(64) float band[MR * BAND];
+    KGemm flipped = transposed(*s);
+    flipped.ldc = BAND;
+    flipped.bias = NULL, flipped.pre = NULL, flipped.act = K_ACT_NONE;
+    for (int64_t i = 0; i < s->m; i += BAND) {
+        const int64_t rows = flipped.n = min(BAND, s->m - i);
         float *c_rows = c + i * s->ldc;
         for (int64_t j = 0; s->add && j < rows; j += W)
-            pack_transposed(strip + j, t.ldc, c_rows + j * s->ldc, s->ldc, min(W, rows - j), s->n);
-        multiply_tile(kernel, &t, &flipped, b, a + i * (s->ta ? 1 : s->lda));
+            pack_transposed(band + j, BAND, c_rows + j * s->ldc, s->ldc, min(W, rows - j), s->n);
+        multiply_few_rows(&flipped, band, b, a + i * (s->ta ? 1 : s->lda));
         for (int64_t j = 0; j < rows; j += 4) {
             vf row[4];
-            load_4_columns(row, strip + j, t.ldc, s->n);
+            load_4_columns(row, band + j, BAND, s->n);
             for (int64_t q = 0; q < 4 && j + q < rows; q++)
                 vstore_n(c_rows + (j + q) * s->ldc, row[q], s->n);
         }

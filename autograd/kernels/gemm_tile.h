@@ -24,7 +24,7 @@ enum { MR = 4, NV = 4 };        /* 16 of NEON's 32 */
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4)
 #define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2) X(rows, 3) X(rows, 4)
 #endif
-enum { NR = NV * W, MAX_VECS = 16 };
+enum { NR = NV * W, MAX_VECS = 16, SHORT = 256 };
 
 /* The sums become registers only where every loop over them is written out. */
 #if defined(__clang__)
@@ -162,16 +162,21 @@ INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_
 }
 
 /* The same with B transposed; the last vector has `last` columns. While its columns are in hand, the next ones are on their
- * way: with few rows this runs at the speed of the memory. */
+ * way, a part of them at each step: with few rows this runs at the speed of the memory. Short ones fit into the innermost
+ * cache. */
 INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t last, int64_t a_row, int64_t a_k)
 {
     const float *a = t->a, *b = t->b;
     const int64_t k = t->k, ldb = t->ldb;
     int64_t p = 0;
     for (; p + 4 <= k; p += 4) {
-        if (p % 16 == 0)
-            for (int j = 0; j < vecs * W; j++)
-                __builtin_prefetch(b + (vecs * W + j) * ldb + p, 0, 2);
+        const float *ahead = b + vecs * (W + p % 16 * W / 16) * ldb + p;
+        WRITE_OUT
+        for (int j = 0; j < vecs * W / 4; j++, ahead += ldb)
+            if (k <= SHORT)
+                __builtin_prefetch(ahead, 0, 3);
+            else
+                __builtin_prefetch(ahead, 0, 2);
         vf column[2][4];
         WRITE_OUT
         for (int j = 0; j < vecs; j++)
