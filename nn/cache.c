@@ -39,6 +39,22 @@ static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *s
                 (size_t)(count * width) * sizeof(real));
 }
 
+/* Sees to it that t positions fit behind the `length` that are there. Room doubles, up to `limit`: who writes little does
+ * not pay for much. */
+static void make_room(Site at, Tensor **x, int64_t length, int64_t t, int64_t limit, int64_t b, int64_t width)
+{
+    enum { FIRST = 64 };
+    int64_t room = *x ? tensor_dim(*x, 1) : 0;
+    if (*x && length + t <= room) return;
+    int64_t larger = room ? 2 * room : FIRST;
+    while (larger < length + t) larger *= 2;
+    if (larger > limit) larger = limit;
+    Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, width), AG_REAL);
+    if (*x) copy_positions(tensor_data(moved), 0, larger, tensor_data(*x), 0, room, length, b, width);
+    tensor_free(*x);
+    *x = moved;
+}
+
 static KeysValues *layer_at(Site at, const char *what, const Cache *c, int layer)
 {
     if (layer < 0 || layer >= c->n) ag_misuse(at, what, "layer %d of a cache for %d", layer, c->n);
@@ -62,12 +78,13 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
     KeysValues *kv = layer_at(at, "nn_cache_append", c, layer);
     check_positions(at, kv, key, value);
     int64_t b = tensor_dim(key, 0), t = tensor_dim(key, 1), width = tensor_dim(key, 2);
-    int64_t room = kv->key ? tensor_dim(kv->key, 1) : kv->fixed ? t : c->room;
-    if (kv->length + t > room)
+    int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->room;
+    if (kv->length + t > limit)
         ag_misuse(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
-                  (long long)kv->length, (long long)room);
-    if (!kv->key) kv->key = tensor_new_owned_at(at, SHAPE(b, room, width), AG_REAL);
-    if (!kv->value) kv->value = tensor_new_owned_at(at, SHAPE(b, room, width), AG_REAL);
+                  (long long)kv->length, (long long)limit);
+    make_room(at, &kv->key, kv->length, t, limit, b, width);
+    make_room(at, &kv->value, kv->length, t, limit, b, width);
+    int64_t room = tensor_dim(kv->key, 1);
     copy_positions(tensor_data(kv->key), kv->length, room, tensor_data(key), 0, t, t, b, width);
     copy_positions(tensor_data(kv->value), kv->length, room, tensor_data(value), 0, t, t, b, width);
     kv->length += t;

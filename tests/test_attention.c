@@ -463,6 +463,27 @@ START_TEST(caches_append_choose_and_forget)
 }
 END_TEST
 
+/* Room is taken as it is needed; what is there stays, for each sequence of the batch. */
+START_TEST(a_cache_grows)
+{
+    enum { ROOM = 300, B = 2, D = 3 };
+    Cache *c = nn_cache_new(1, ROOM);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *key = tensor_normal(SHAPE(B, ROOM, D), 0, 1), *value = tensor_normal(SHAPE(B, ROOM, D), 0, 1), *k, *v;
+    for (int64_t at = 0, t; at < ROOM; at += t) {
+        t = at < 100 ? 1 : at < 290 ? 95 : 5;
+        nn_cache_append(c, 0, ag_slice(key, 1, at, at + t), ag_slice(value, 1, at, at + t));
+        nn_cache_read(c, 0, &k, &v);
+        check_close("keys", k, ag_slice(key, 1, 0, at + t), 0);
+        check_close("values", v, ag_slice(value, 1, 0, at + t), 0);
+        if (at + t <= 64) ck_assert_int_eq(tensor_dim(c->layer[0].key, 1), 64);
+    }
+    ck_assert_int_eq(tensor_dim(c->layer[0].key, 1), ROOM);
+    ag_end(s);
+    nn_cache_free(c);
+}
+END_TEST
+
 /* ---- misuse ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(misuse_is_told)
@@ -515,6 +536,7 @@ Suite *attention_suite(void)
     tcase_add_test(parts, the_norm_stands_before_or_after);
     tcase_add_test(parts, sublayers_drop_in_training);
     tcase_add_test(parts, caches_append_choose_and_forget);
+    tcase_add_test(parts, a_cache_grows);
     suite_add_tcase(suite, parts);
     return suite;
 }

@@ -49,7 +49,7 @@ Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k);                 /* (..,T,Kq)
  * While a model writes token after token, the keys and values of what it has read do not change. A cache holds them for
  * each attention layer, so that a step costs one position instead of all. No gradients. */
 typedef struct {
-    Tensor *key, *value;        /* (B,room,D); owned by the cache; NULL before the first use */
+    Tensor *key, *value;        /* (B,n,D), n growing up to room; owned by the cache; NULL before the first use */
     int64_t length;             /* positions filled */
     bool fixed;                 /* filled once and then only read: the source in cross-attention */
 } KeysValues;
