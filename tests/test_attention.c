@@ -466,10 +466,10 @@ END_TEST
 /* Room is taken as it is needed; what is there stays, for each sequence of the batch. */
 START_TEST(a_cache_grows)
 {
-    enum { ROOM = 300, B = 2, D = 3 };
+    enum { ROOM = 300 };
     Cache *c = nn_cache_new(1, ROOM);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *key = tensor_normal(SHAPE(B, ROOM, D), 0, 1), *value = tensor_normal(SHAPE(B, ROOM, D), 0, 1), *k, *v;
+    Tensor *key = tensor_normal(SHAPE(2, ROOM, 3), 0, 1), *value = tensor_normal(SHAPE(2, ROOM, 3), 0, 1), *k, *v;
     for (int64_t at = 0, t; at < ROOM; at += t) {
         t = at < 100 ? 1 : at < 290 ? 95 : 5;
         nn_cache_append(c, 0, ag_slice(key, 1, at, at + t), ag_slice(value, 1, at, at + t));
