@@ -194,6 +194,15 @@ Grad grad_into(Tensor *x)
     return (Grad){ buffer_data(x->grad), true };
 }
 
+Grad grad_over(Tensor *x, Tensor *y)
+{
+    bool first = x && x->wants_grad && x->op && !x->grad && !context()->mark_unwritten;
+    if (!first || y->grad->refs > 1 || y->retained) return grad_into(x);
+    if (may_go(x)) give_back_value(x);
+    x->grad = buffer_share(y->grad);
+    return (Grad){ buffer_data(x->grad), false };
+}
+
 /* A leaf gets a copy: optimizers and callers write to its gradient, and must not write to another's. */
 void grad_pass(Tensor *x, Tensor *y)
 {

@@ -115,7 +115,7 @@ Tensor *ag_dropout_at(Site at, Tensor *x, double p)
 void dropout_backward(Tensor *y)
 {
     DropoutArgs *args = y->args;
-    Grad g = grad_into(y->in[0]);
+    Grad g = grad_over(y->in[0], y);
     k_dropout(y->numel, g.data, grad_of(y), args->p, args->random.seed, args->random.counter, g.add);
 }
 

@@ -20,7 +20,7 @@ static void unary_backward(Tensor *y, KUnary f)
     Tensor *x = y->in[0];
     UnaryArgs args = y->args ? *(UnaryArgs *)y->args : (UnaryArgs){ 0, 0 };
     const real *vx = reals_if(x, k_unary_reads(f) == K_READS_X), *vy = reals_if(y, k_unary_reads(f) == K_READS_Y);
-    Grad g = grad_into(x);
+    Grad g = grad_over(x, y);
     k_unary_backward(f, y->numel, g.data, grad_of(y), vx, vy, args.p, args.q, g.add);
 }
 

@@ -226,6 +226,9 @@ KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 /* Where x's gradient goes: data is NULL if x wants none; write over it or, if add, add to it. */
 typedef struct { real *data; bool add; } Grad;
 Grad grad_into(Tensor *x);
+/* The same for a rule of one input that may write over dy what it makes of it, item by item: where nobody else has a use
+ * for y's gradient, its memory becomes that of x's. */
+Grad grad_over(Tensor *x, Tensor *y);
 #define UNWRITTEN 4096          /* large, and exact in a float together with a gradient of common size */
 /* x's gradient is y's as it is: shared if it is the first, else added. Sizes are equal. */
 void grad_pass(Tensor *x, Tensor *y);

@@ -206,8 +206,10 @@ static void fetch_ahead(Tile *t, const Source *next, int64_t call)
     }
 }
 
-/* All tiles of m rows with n columns of B; meanwhile `next` is fetched. The pointers of the tile point to the blocks. */
-static void multiply_group(const KGemm *s, const Plan *plan, Tile t, int64_t m, int64_t n, const Source *next)
+/* All tiles of m rows with n columns of B; meanwhile `next` is fetched. The pointers of the tile point to the blocks. If
+ * they are `complete` by this, bias and activation follow while they are near. */
+static void multiply_group(const KGemm *s, const Plan *plan, Tile t, int64_t m, int64_t n, const Source *next,
+                           bool complete, const float *bias, float *pre)
 {
     const Cut cut = cut_rows(m);
     const float *b = t.b;
@@ -229,6 +231,10 @@ static void multiply_group(const KGemm *s, const Plan *plan, Tile t, int64_t m, 
             t.c = c + j;
             fetch_ahead(&t, next, call++);
             (t.last < W && !plan->pack_b ? by_rows_cut[rows - 1] : kernels[vecs - 1])(&t);
+        }
+        if (complete && has_finish(s)) {
+            finish(s, rows, n, c, bias, pre);
+            pre = shift_out(pre, rows * s->ldc);
         }
         t.a += plan->pack_a ? rows * t.k : rows * t.a_row;
         c += rows * s->ldc;
@@ -259,9 +265,8 @@ static void multiply_by(const Plan *plan, const KGemm *s, float *c, const float 
                 Tile t = { .a = plan->pack_a ? plan->panel : rows, .a_row = a_row, .a_k = a_k,
                            .b = plan->pack_b ? plan->group : columns.from,
                            .c = c + i * s->ldc + j, .ldc = s->ldc, .k = k, .add = s->add || p > 0 };
-                multiply_group(s, plan, t, m, n, &next);
-                if (p + k == s->k && has_finish(s))
-                    finish(s, m, n, t.c, shift(s->bias, j), shift_out(s->pre, i * s->ldc + j));
+                multiply_group(s, plan, t, m, n, &next, p + k == s->k, shift(s->bias, j),
+                               shift_out(s->pre, i * s->ldc + j));
             }
             p += BLOCK;
         } while (p < s->k);

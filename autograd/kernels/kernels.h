@@ -209,8 +209,8 @@ void k_philox(uint64_t seed, uint64_t counter, uint32_t out[4]);
 void k_uniform(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high);
 /* Normal by Box and Muller from word pairs of the same blocks; element i uses block counter + i/4. */
 void k_normal(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation);
-/* y = x / (1-p) where element i's uniform number (as above, in [0,1)) is >= p, else 0. Its own backward: call it with
- * dy and the same counter. p in [0, 1). */
+/* y = x / (1-p) where element i's uniform number (as above, in [0,1)) is >= p, else 0; y may be x. Its own backward: call it
+ * with dy and the same counter. p in [0, 1). */
 void k_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter, bool add);
 
 /* ---- optimizers: one pass over each parameter -------------------------------------------------------------------- */
