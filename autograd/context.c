@@ -107,8 +107,8 @@ void *ag_scratch_at(Site at, size_t n, size_t size)
     return arena_alloc(at, "ag_scratch", bytes);
 }
 
-/* Forbids what lies between two marks: the ended scope's tensors. Under ag_guard the chunks behind the first mark, which
- * are all the scope's own then, are put away as they are. */
+/* Forbids what lies between two marks: the ended scope's tensors. Under ag_guard the chunks behind the first mark,
+ * which are all the scope's own then, are put away as they are. */
 static void arena_close(Context *c, struct ArenaMark from, struct ArenaMark to)
 {
     if (c->guard) {
@@ -136,7 +136,8 @@ static void arena_close(Context *c, struct ArenaMark from, struct ArenaMark to)
 Scope ag_begin_at(Site at, AgMode mode)
 {
     Context *c = context();
-    if (c->depth == MAX_SCOPES) ag_misuse(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
+    if (c->depth == MAX_SCOPES)
+        ag_misuse(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
     ScopeState *s = &c->scope[c->depth];
     *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls };
     if (c->depth > 0) s->mark = c->scope[c->depth - 1].mark;
@@ -319,7 +320,8 @@ static size_t append_layers(Context *c, size_t n, Site inside)
     for (int i = (c->calls < MAX_CALLS ? c->calls : MAX_CALLS) - 1; i >= 0; i--) {
         Site around = c->call[i].site;
         if (same_place(inside, around)) continue;
-        n = append(c->message, sizeof c->message, n, ", in %s called at %s:%d", c->call[i].name, around.file, around.line);
+        n = append(c->message, sizeof c->message, n, ", in %s called at %s:%d", c->call[i].name, around.file,
+                   around.line);
         inside = around;
     }
     return n;

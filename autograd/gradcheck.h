@@ -4,8 +4,8 @@
 
 #include "tensor.h"
 
-/* The gradient that arrived; what small steps say, by both uses of the function together and by each alone. Of wrong ones:
- * how many entries of the result this one reaches, and what the last of these sends back, by use. */
+/* The gradient that arrived; what small steps say, by both uses of the function together and by each alone. Of wrong
+ * ones: how many entries of the result this one reaches, and what the last of these sends back, by use. */
 typedef struct { double gradient, numerical, by_use[2]; bool wrong; int64_t reaches; double last[2]; } CheckedEntry;
 typedef struct { int input; const Tensor *x; CheckedEntry *entry; int64_t wrong; double largest; } Checked;
 

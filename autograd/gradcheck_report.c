@@ -80,11 +80,12 @@ static void tell_kind(FILE *out, const Checked *c)
     else if (all(c, is_added_to_nothing))
         fputs("added to memory that nobody has written: where grad_into says add = false, a rule must write (=)", out);
     else if (all(c, is_unwritten))
-        fputs("left as memory that nobody has written: where grad_into says add = false, a rule must write every entry", out);
+        fputs("left as memory that nobody has written: where grad_into says add = false, a rule must write every entry",
+              out);
     else if (all(c, is_first_use) || all(c, is_second_use))
         fputs("of two uses one alone has arrived: a rule must add to what is there", out);
     else if (all(c, is_last_part))
-        fputs("only what the last of several entries of the result sends back has arrived: a rule must add all of it up (+=)",
+        fputs("only what the last of several entries of the result sends back has arrived: a rule must add all up (+=)",
               out);
     else if (!factors(c, &low, &high)) fputs(one ? "it should be 0" : "some of them should be 0", out);
     else if (high - low <= 0.05 * fabs(high))

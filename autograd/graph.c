@@ -64,7 +64,8 @@ _Noreturn void undeclared(const Tensor *t)
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
-    ag_misuse(y->site, y->op->name, "its backward rule reads the value of %s, made by %s at %s:%d, and does not declare "
+    ag_misuse(y->site, y->op->name,
+              "its backward rule reads the value of %s, made by %s at %s:%d, and does not declare "
               "that: backward may have given it back", what, t->made_by, t->site.file, t->site.line);
 }
 

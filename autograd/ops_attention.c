@@ -6,7 +6,7 @@
 #include "tensor.h"
 
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K) where seen)), y = W v
- * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q ------------------------------- */
+ * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */
 
 static void check_heads(Site at, const char *what, const Tensor *x, int64_t width, int heads, double p)
 {

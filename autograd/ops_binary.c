@@ -35,7 +35,8 @@ static void binary_backward(Tensor *y, KBinary f, int i)
     if (!x->wants_grad) return;
     KWalk walk = walk_over(&y->shape, &a->shape, &b->shape);
     int reads = binary_reads(f, i);
-    const real *va = reals_if(a, reads & NEEDS_X0), *vb = reals_if(b, reads & NEEDS_X1), *vy = reals_if(y, reads & NEEDS_Y);
+    const real *va = reals_if(a, reads & NEEDS_X0), *vb = reals_if(b, reads & NEEDS_X1);
+    const real *vy = reals_if(y, reads & NEEDS_Y);
     if (x->numel == y->numel) {
         Grad g = grad_into(x);
         k_binary_backward(f, i == 1, &walk, g.data, grad_of(y), va, vb, vy, g.add);
@@ -71,7 +72,7 @@ static Tensor *two_operands(Sample *s, Tensor *in(Sample *, int, Shape), Tensor 
     }
 }
 
-/* add: y = a + b                                               da = dy                     db = dy                    */
+/* add: y = a + b                                               da = dy                     db = dy                   */
 Tensor *ag_add_at(Site at, Tensor *a, Tensor *b)
 {
     return binary(at, OP_add, K_ADD, a, b);
@@ -88,7 +89,7 @@ Tensor *add_sample(Sample *s)
     return two_operands(s, sample_in, ag_add_at);
 }
 
-/* sub: y = a - b                                               da = dy                     db = -dy                   */
+/* sub: y = a - b                                               da = dy                     db = -dy                  */
 Tensor *ag_sub_at(Site at, Tensor *a, Tensor *b)
 {
     return binary(at, OP_sub, K_SUB, a, b);
@@ -105,7 +106,7 @@ Tensor *sub_sample(Sample *s)
     return two_operands(s, sample_in, ag_sub_at);
 }
 
-/* mul: y = a b                                                 da = dy b                   db = dy a                  */
+/* mul: y = a b                                                 da = dy b                   db = dy a                 */
 Tensor *ag_mul_at(Site at, Tensor *a, Tensor *b)
 {
     return binary(at, OP_mul, K_MUL, a, b);
@@ -122,7 +123,7 @@ Tensor *mul_sample(Sample *s)
     return two_operands(s, sample_in, ag_mul_at);
 }
 
-/* div: y = a / b                                               da = dy / b                 db = -dy a / b²            */
+/* div: y = a / b                                               da = dy / b                 db = -dy a / b²           */
 Tensor *ag_div_at(Site at, Tensor *a, Tensor *b)
 {
     return binary(at, OP_div, K_DIV, a, b);
@@ -139,7 +140,7 @@ Tensor *div_sample(Sample *s)
     return two_operands(s, sample_positive, ag_div_at);
 }
 
-/* pow: y = a^b                                                 da = dy b a^(b-1)           db = dy y ln a             */
+/* pow: y = a^b                                                 da = dy b a^(b-1)           db = dy y ln a            */
 Tensor *ag_pow_at(Site at, Tensor *a, Tensor *b)
 {
     return binary(at, OP_pow, K_POW, a, b);
@@ -156,7 +157,7 @@ Tensor *pow_sample(Sample *s)
     return two_operands(s, sample_positive, ag_pow_at);
 }
 
-/* maximum: y = max(a, b)                                       dy goes to the larger, half to each at a tie           */
+/* maximum: y = max(a, b)                                       dy goes to the larger, half to each at a tie          */
 Tensor *ag_maximum_at(Site at, Tensor *a, Tensor *b)
 {
     return binary(at, OP_maximum, K_MAX, a, b);
@@ -173,7 +174,7 @@ Tensor *maximum_sample(Sample *s)
     return two_operands(s, sample_apart, ag_maximum_at);
 }
 
-/* minimum: y = min(a, b)                                       dy goes to the smaller, half to each at a tie          */
+/* minimum: y = min(a, b)                                       dy goes to the smaller, half to each at a tie         */
 Tensor *ag_minimum_at(Site at, Tensor *a, Tensor *b)
 {
     return binary(at, OP_minimum, K_MIN, a, b);

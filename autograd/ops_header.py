@@ -16,8 +16,8 @@ WIDTH = 120
 TOP = """\
 /* ops.h: the differentiable operations of kaeru. Written by the build from autograd/ops.def; change that list instead.
  *
- * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were broadcast,
- * gradients are summed down to each input's own shape. The result belongs to the innermost open scope. */
+ * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were
+ * broadcast, gradients are summed down to each input's own shape. The result belongs to the innermost open scope. */
 #ifndef KAERU_OPS_H
 #define KAERU_OPS_H
 

@@ -64,7 +64,8 @@ Tensor *ag_masked_fill_at(Site at, Tensor *x, Tensor *mask, double value)
     Shape shape;
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!broadcast(&x->shape, &mask->shape, &shape) || !shape_equal(shape, x->shape))
-        ag_misuse(at, "masked_fill", "mask %s does not broadcast to x %s", shape_text(mask->shape, a), shape_text(x->shape, b));
+        ag_misuse(at, "masked_fill", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
+                  shape_text(x->shape, b));
     Tensor *y = op_new(at, OP_masked_fill, &shape, x, mask, NULL);
     KWalk walk = walk_over(&shape, &mask->shape, &shape);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);

@@ -84,7 +84,8 @@ Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b)
     Tensor *y = tensor_new(at, "compare_scalar", &a->shape, AG_BOOL);
     if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
     for (int64_t i = 0; i < y->numel; i++)
-        bools(y)[i] = holds(how, a->dtype == AG_REAL ? (double)reals(a)[i] : a->dtype == AG_INT ? ints(a)[i] : bools(a)[i], b);
+        bools(y)[i] = holds(how, a->dtype == AG_REAL ? (double)reals(a)[i] : a->dtype == AG_INT ? ints(a)[i]
+                                 : bools(a)[i], b);
     return y;
 }
 

@@ -92,12 +92,13 @@ Tensor *log_softmax_sample(Sample *s)
 }
 
 /* ---- masked_softmax: y_i = e^(scale x_i) / sum over seen j of e^(scale x_j), 0 where i is not seen
- * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 where i is not seen, since y_i is (Vaswani et al. 2017, 3.2) ---- */
+ * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 where i is not seen, since y_i is (Vaswani et al. 2017, 3.2) */
 
 Tensor *ag_masked_softmax_at(Site at, Tensor *x, Tensor *mask, double scale)
 {
     check_tensor(at, "masked_softmax", "x", x, AG_REAL);
-    if (!(fabs(scale) > 0) || isinf(scale)) ag_misuse(at, "masked_softmax", "scale is %g, expected a finite one but 0", scale);
+    if (!(fabs(scale) > 0) || isinf(scale))
+        ag_misuse(at, "masked_softmax", "scale is %g, expected a finite one but 0", scale);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (mask) {
         Shape shape;
@@ -165,7 +166,8 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
                       shape_text(p->shape, tp), shape_text(x->shape, tx));
     }
     if (kind.unbiased && n < 2)
-        ag_misuse(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0", shape_text(x->shape, tx));
+        ag_misuse(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0",
+                  shape_text(x->shape, tx));
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
@@ -182,17 +184,17 @@ void layer_norm_backward(Tensor *y)
     int64_t rows = row_count(x);
     const real *mean = buffer_data(y->saved);
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
-    k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add, grad_of(y),
-                          reals(x), mean, mean + rows, gamma ? reals(gamma) : NULL,
+    k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
+                          grad_of(y), reals(x), mean, mean + rows, gamma ? reals(gamma) : NULL,
                           (KNorm){ kind->eps, kind->eps_inside, kind->unbiased });
 }
 
 Tensor *layer_norm_sample(Sample *s)
 {
-    static const AgNorm kinds[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false }, { 0, false, false },
-                                    { 0.1, true, true }, { 0.1, false, true } };
-    static const Shape shapes[] = { { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 5 } }, { 2, { 4, 33 } }, { 2, { 0, 4 } },
-                                    { 2, { 3, 2 } } };
+    static const AgNorm kinds[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
+                                    { 0, false, false }, { 0.1, true, true }, { 0.1, false, true } };
+    static const Shape shapes[] = { { 1, { 5 } }, { 2, { 3, 4 } }, { 3, { 2, 3, 5 } }, { 2, { 4, 33 } },
+                                    { 2, { 0, 4 } }, { 2, { 3, 2 } } };
     if (s->number >= 12) return NULL;
     Shape shape = shapes[s->number % 6];
     int64_t n = shape.dim[shape.ndim - 1];

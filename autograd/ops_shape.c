@@ -32,7 +32,8 @@ static void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src
 /* The non-differentiable types travel the same way; only reals are recorded. */
 static Tensor *result(Site at, int op, const Shape *shape, Tensor *x)
 {
-    return x->dtype == AG_REAL ? op_new(at, op, shape, x, NULL, NULL) : tensor_new(at, op_table[op].name, shape, x->dtype);
+    return x->dtype == AG_REAL ? op_new(at, op, shape, x, NULL, NULL)
+                               : tensor_new(at, op_table[op].name, shape, x->dtype);
 }
 
 static Tensor *finished(Tensor *y)
@@ -213,7 +214,8 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "split", x, dim);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
-        ag_misuse(at, "split", "dimension %d of %s does not divide into %d equal parts", dim, shape_text(x->shape, text), parts);
+        ag_misuse(at, "split", "dimension %d of %s does not divide into %d equal parts", dim,
+                  shape_text(x->shape, text), parts);
     int64_t size = x->shape.dim[d] / parts;
     for (int i = 0; i < parts; i++) out[i] = ag_slice_at(at, x, d, i * size, (i + 1) * size);
     return out[0];
@@ -238,7 +240,8 @@ Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
             ag_misuse(at, "concat", "dimension %d becomes longer than can be counted", dim);
     }
-    Tensor *y = x[0]->dtype == AG_REAL ? op_new_n(at, &op_table[OP_concat], &shape, x, n) : tensor_new(at, "concat", &shape, x[0]->dtype);
+    Tensor *y = x[0]->dtype == AG_REAL ? op_new_n(at, &op_table[OP_concat], &shape, x, n)
+                                       : tensor_new(at, "concat", &shape, x[0]->dtype);
     if (y->op) *(int *)op_args(y, sizeof(int)) = d;
     int64_t stride[AG_MAX_DIMS], offset = 0;
     dense_strides(&shape, stride);

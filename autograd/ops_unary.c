@@ -36,7 +36,7 @@ static Tensor *one_operand(Sample *s, Tensor *in(Sample *, int, Shape), Tensor *
     return op(AG_HERE, in(s, 0, unary_shapes[s->number]));
 }
 
-/* neg: y = -x                                                  dx = -dy                                               */
+/* neg: y = -x                                                  dx = -dy                                              */
 Tensor *ag_neg_at(Site at, Tensor *x)
 {
     return unary(at, OP_neg, K_NEG, x, 0, 0);
@@ -52,7 +52,7 @@ Tensor *neg_sample(Sample *s)
     return one_operand(s, sample_in, ag_neg_at);
 }
 
-/* scale: y = factor x + offset                                 dx = factor dy                                         */
+/* scale: y = factor x + offset                                 dx = factor dy                                        */
 Tensor *ag_scale_at(Site at, Tensor *x, double factor, double offset)
 {
     return unary(at, OP_scale, K_SCALE, x, factor, offset);
@@ -73,7 +73,7 @@ Tensor *scale_sample(Sample *s)
     return one_operand(s, sample_in, scale_some);
 }
 
-/* power: y = x^p                                               dx = dy p x^(p-1)                                      */
+/* power: y = x^p                                               dx = dy p x^(p-1)                                     */
 Tensor *ag_power_at(Site at, Tensor *x, double exponent)
 {
     return unary(at, OP_power, K_POWER, x, exponent, 0);
@@ -92,7 +92,7 @@ Tensor *power_sample(Sample *s)
     return ag_power(s->number < 2 ? sample_in(s, 0, shape) : sample_positive(s, 0, shape), exponents[s->number]);
 }
 
-/* exp: y = e^x                                                 dx = dy y                                              */
+/* exp: y = e^x                                                 dx = dy y                                             */
 Tensor *ag_exp_at(Site at, Tensor *x)
 {
     return unary(at, OP_exp, K_EXP, x, 0, 0);
@@ -108,7 +108,7 @@ Tensor *exp_sample(Sample *s)
     return one_operand(s, sample_in, ag_exp_at);
 }
 
-/* log: y = ln x                                                dx = dy / x                                            */
+/* log: y = ln x                                                dx = dy / x                                           */
 Tensor *ag_log_at(Site at, Tensor *x)
 {
     return unary(at, OP_log, K_LOG, x, 0, 0);
@@ -124,7 +124,7 @@ Tensor *log_sample(Sample *s)
     return one_operand(s, sample_positive, ag_log_at);
 }
 
-/* sqrt: y = square root of x                                   dx = dy / (2 y)                                        */
+/* sqrt: y = square root of x                                   dx = dy / (2 y)                                       */
 Tensor *ag_sqrt_at(Site at, Tensor *x)
 {
     return unary(at, OP_sqrt, K_SQRT, x, 0, 0);
@@ -140,7 +140,7 @@ Tensor *sqrt_sample(Sample *s)
     return one_operand(s, sample_positive, ag_sqrt_at);
 }
 
-/* abs: y = |x|                                                 dx = dy sign(x), 0 at 0                                */
+/* abs: y = |x|                                                 dx = dy sign(x), 0 at 0                               */
 Tensor *ag_abs_at(Site at, Tensor *x)
 {
     return unary(at, OP_abs, K_ABS, x, 0, 0);
@@ -156,7 +156,7 @@ Tensor *abs_sample(Sample *s)
     return one_operand(s, sample_apart, ag_abs_at);
 }
 
-/* clamp: y = x held within low..high                           dx = dy where low <= x <= high, else 0                 */
+/* clamp: y = x held within low..high                           dx = dy where low <= x <= high, else 0                */
 Tensor *ag_clamp_at(Site at, Tensor *x, double low, double high)
 {
     if (!(low <= high)) ag_misuse(at, "clamp", "low %g is above high %g", low, high);
@@ -178,7 +178,7 @@ Tensor *clamp_sample(Sample *s)
     return one_operand(s, sample_apart, clamp_some);
 }
 
-/* tanh: y = tanh x                                             dx = dy (1 - y²)                                       */
+/* tanh: y = tanh x                                             dx = dy (1 - y²)                                      */
 Tensor *ag_tanh_at(Site at, Tensor *x)
 {
     return unary(at, OP_tanh, K_TANH, x, 0, 0);
@@ -194,7 +194,7 @@ Tensor *tanh_sample(Sample *s)
     return one_operand(s, sample_in, ag_tanh_at);
 }
 
-/* sigmoid: y = 1 / (1 + e^-x)                                  dx = dy y (1 - y)                                      */
+/* sigmoid: y = 1 / (1 + e^-x)                                  dx = dy y (1 - y)                                     */
 Tensor *ag_sigmoid_at(Site at, Tensor *x)
 {
     return unary(at, OP_sigmoid, K_SIGMOID, x, 0, 0);
@@ -210,7 +210,7 @@ Tensor *sigmoid_sample(Sample *s)
     return one_operand(s, sample_in, ag_sigmoid_at);
 }
 
-/* relu: y = max(0, x)                                          dx = dy where x > 0, else 0                            */
+/* relu: y = max(0, x)                                          dx = dy where x > 0, else 0                           */
 Tensor *ag_relu_at(Site at, Tensor *x)
 {
     return unary(at, OP_relu, K_RELU, x, 0, 0);
@@ -227,7 +227,7 @@ Tensor *relu_sample(Sample *s)
 }
 
 /* gelu: y = x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x³)
- *       dx = dy ((1 + tanh u)/2 + x/2 (1 - tanh² u) u'), u' = sqrt(2/pi) (1 + 3 0.044715 x²)                          */
+ *       dx = dy ((1 + tanh u)/2 + x/2 (1 - tanh² u) u'), u' = sqrt(2/pi) (1 + 3 0.044715 x²)                         */
 Tensor *ag_gelu_at(Site at, Tensor *x)
 {
     return unary(at, OP_gelu, K_GELU, x, 0, 0);
@@ -243,7 +243,7 @@ Tensor *gelu_sample(Sample *s)
     return one_operand(s, sample_in, ag_gelu_at);
 }
 
-/* gelu_erf: y = x Phi(x), Phi(x) = (1 + erf(x / sqrt 2))/2     dx = dy (Phi(x) + x e^(-x²/2) / sqrt(2 pi))            */
+/* gelu_erf: y = x Phi(x), Phi(x) = (1 + erf(x / sqrt 2))/2     dx = dy (Phi(x) + x e^(-x²/2) / sqrt(2 pi))           */
 Tensor *ag_gelu_erf_at(Site at, Tensor *x)
 {
     return unary(at, OP_gelu_erf, K_GELU_ERF, x, 0, 0);

@@ -50,7 +50,8 @@ static int64_t step_of(const Tensor *t, int dim)
 }
 
 /* Calls visit for each item that is shown. */
-static void each_shown(const Tensor *t, int dim, int64_t from, void (*visit)(const Tensor *, int64_t, void *), void *arg)
+static void each_shown(const Tensor *t, int dim, int64_t from, void (*visit)(const Tensor *, int64_t, void *),
+                       void *arg)
 {
     if (dim == t->shape.ndim) {
         visit(t, from, arg);

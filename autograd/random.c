@@ -63,7 +63,8 @@ int64_t ag_random_below_at(Site at, int64_t n)
 
 void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
 {
-    if (n < 0 || n > INT32_MAX) ag_misuse(at, "ag_random_permutation", "n is %lld, expected an int32_t of 0 or more", (long long)n);
+    if (n < 0 || n > INT32_MAX)
+        ag_misuse(at, "ag_random_permutation", "n is %lld, expected an int32_t of 0 or more", (long long)n);
     for (int64_t i = 0; i < n; i++) {                           /* Fisher and Yates, growing from the left */
         int64_t j = ag_random_below(i + 1);
         if (j < i) out[i] = out[j];

@@ -169,7 +169,8 @@ Tensor *tensor_full_at(Site at, Shape shape, double value)
 Tensor *tensor_arange_at(Site at, double start, double stop, double step)
 {
     double count = (stop - start) / step;
-    if (!(step != 0) || !(count < 1e15)) ag_misuse(at, "tensor_arange", "from %g to %g by %g has no end", start, stop, step);
+    if (!(step != 0) || !(count < 1e15))
+        ag_misuse(at, "tensor_arange", "from %g to %g by %g has no end", start, stop, step);
     int64_t n = count > 0 ? (int64_t)count : 0;
     if ((double)n < count) n++;
     Tensor *t = tensor_new(at, "tensor_arange", &SHAPE(n), AG_REAL);
@@ -245,7 +246,8 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
 
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t)
 {
-    if (t->op) ag_misuse(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
+    if (t->op)
+        ag_misuse(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
 }
 
 int check_dim(Site at, const char *what, const Tensor *x, int dim)
@@ -322,7 +324,8 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
     check_tensor(at, "tensor_copy", "src", src, dst->dtype);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(dst->shape, src->shape))
-        ag_misuse(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a), shape_text(src->shape, b));
+        ag_misuse(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a),
+                  shape_text(src->shape, b));
     check_leaf(at, "tensor_copy", "dst", dst);
     if (dst->data != src->data) memcpy(dst->data, src->data, (size_t)src->numel * dtype_size(src->dtype));
 }

@@ -252,7 +252,8 @@ int op_check(const Op *op, FILE *report);
 Tensor *sample_in(Sample *s, int i, Shape shape);                               /* standard normal */
 Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high);   /* uniform */
 Tensor *sample_positive(Sample *s, int i, Shape shape);                         /* the same, away from 0: 0.3..2 */
-Tensor *sample_apart(Sample *s, int i, Shape shape);                            /* values 0.05 apart or more, from each other, from 0 and from other inputs */
+/* Values that are 0.05 apart or more: from each other, from 0 and from other inputs. */
+Tensor *sample_apart(Sample *s, int i, Shape shape);
 double sample_apart_value(int i, int64_t j, int64_t n);                          /* entry j of n of such an input */
 Tensor *sample_ids(Shape shape, int32_t below);                                 /* AG_INT, the same each time */
 Tensor *sample_mask(Shape shape);                                               /* AG_BOOL, the same each time */

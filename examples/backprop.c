@@ -75,8 +75,8 @@ static void give(Log *log, const Node *from, Node *to, double gradient)
 {
     to->grad += gradient;
     if (log->n++ < LINES) {
-        snprintf(log->line[log->n - 1], sizeof log->line[0], "%c gives %c %g: %c has %g", from->name, to->name, gradient,
-                 to->name, to->grad);
+        snprintf(log->line[log->n - 1], sizeof log->line[0], "%c gives %c %g: %c has %g", from->name, to->name,
+                 gradient, to->name, to->grad);
     }
 }
 
@@ -126,9 +126,9 @@ int main(int argc, char **argv)
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "backprop",
-        "Teaches how gradients are found. A formula of one line, then a network of nine numbers: each operation on the\n"
-        "way back with its rule, the numbers put in and what it passes on; the same gradients by moving each number a\n"
-        "little; and what goes wrong if a gradient is passed on before all of it has arrived.\n\n"
+        "Teaches how gradients are found. A formula of one line, then a network of nine numbers: each operation on\n"
+        "the way back with its rule, the numbers put in and what it passes on; the same gradients by moving each\n"
+        "number a little; and what goes wrong if a gradient is passed on before all of it has arrived.\n\n"
         "Draws both graphs, one frame a step: backprop_formula_00.png to _09.png, backprop_network_00.png to _09.png.",
         options });
     Scope s = ag_begin(AG_NO_GRAD);

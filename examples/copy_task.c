@@ -7,7 +7,7 @@
 enum { LENGTH = 10, VOCAB = 11, PAD = 0, START = 1, SHOWN = 10 };
 static int64_t d_model = 128, layers = 2, batch = 80, epochs = 20, batches = 20, eval_batches = 5, warmup = 400;
 static int64_t average = 5;
-static double factor = 0.5, dropout = 0.1;                              /* 0.5: the notebook's base lr, times its factor 1 */
+static double factor = 0.5, dropout = 0.1;                         /* 0.5: the notebook's base lr, times its factor 1 */
 static bool full;
 
 /* Rows of 10 ids drawn from 1..10, the first one 1: source and target are the same. */
@@ -84,7 +84,8 @@ static void train(EncoderDecoder *model, Csv *csv)
     Optimizer *optimizer = nn_adam_new_with(model, adam);
     TrainState state = { 0 };
     Progress progress = progress_begin("training", epochs * batches);
-    EpochOptions training = { .criterion = { .padding_idx = PAD, .smoothing = 0 }, .optimizer = optimizer, .factor = factor, .model_size = d_model,
+    EpochOptions training = { .criterion = { .padding_idx = PAD, .smoothing = 0 }, .optimizer = optimizer,
+                              .factor = factor, .model_size = d_model,
                               .warmup = warmup, .done = show_progress, .done_arg = &progress };
     EpochOptions evaluation = { .criterion = training.criterion };
     for (int64_t epoch = 0; epoch < epochs; epoch++) {
@@ -146,16 +147,18 @@ int main(int argc, char **argv)
         option_int("batch", &batch, 1, 100000, "rows in a batch"),
         option_int("epochs", &epochs, 1, 100000, "epochs of 20 batches"),
         option_int("warmup", &warmup, 1, 1000000, "steps of rising learning rate"),
-        option_int("average", &average, 0, 1000, "epochs, the last ones, whose mean weights copy; 0: the last weights do"),
+        option_int("average", &average, 0, 1000,
+                   "epochs, the last ones, whose mean weights copy; 0: the last weights do"),
         option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
         option_real("dropout", &dropout, 0, 0.99, "probability of dropout"),
         OPTIONS_END
     };
     const Program program = { "copy_task",
-        "Teaches how a whole Transformer learns. An encoder-decoder reads rows of 10 numbers and learns to repeat them:\n"
-        "the encoder turns the row into vectors, the decoder says it again number by number, looking at those vectors.\n\n"
-        "Writes copy_task.csv (epoch,train_loss,eval_loss,learning_rate,tokens_per_second) and draws it, then lets the\n"
-        "model copy rows that it has not seen. --full is the run of the Annotated Transformer.", options };
+        "Teaches how a whole Transformer learns. An encoder-decoder reads rows of 10 numbers and learns to repeat\n"
+        "them: the encoder turns the row into vectors, the decoder says it again number by number, looking at those\n"
+        "vectors.\n\n"
+        "Writes copy_task.csv (epoch,train_loss,eval_loss,learning_rate,tokens_per_second) and draws it, then lets\n"
+        "the model copy rows that it has not seen. --full is the run of the Annotated Transformer.", options };
     example_begin(argc, argv, &program);
     if (full) {
         d_model = 512;
@@ -174,10 +177,12 @@ int main(int argc, char **argv)
     o.dropout = dropout;
     o.max_len = LENGTH;
     EncoderDecoder *model = make_model(VOCAB, VOCAB, o);
-    printf("A Transformer of %lld parameters learns to repeat rows of %d numbers.\n", (long long)nn_count(model), LENGTH);
+    printf("A Transformer of %lld parameters learns to repeat rows of %d numbers.\n", (long long)nn_count(model),
+           LENGTH);
     Csv *csv = csv_open("copy_task.csv", "epoch,train_loss,eval_loss,learning_rate,tokens_per_second");
     train(model, csv);
-    chart_print(csv, &(Chart){ "loss per token", "epoch", true, { { "train_loss", "training" }, { "eval_loss", "evaluation" } } });
+    chart_print(csv, &(Chart){ "loss per token", "epoch", true,
+                               { { "train_loss", "training" }, { "eval_loss", "evaluation" } } });
     decode_some(model);
     csv_close(csv);
     picture_draw("copy_task");

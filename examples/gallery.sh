@@ -1,8 +1,8 @@
 #!/bin/sh
 # All pictures of the lessons on one page: sh examples/run.sh gallery [--out FOLDER] [--list FILE]
 # Builds the examples, runs what examples/gallery.txt lists, each into FOLDER/PROGRAM, and writes FOLDER/index.html with
-# the pictures, the commands, what to see, and what the programs print. Ends with 1 if something failed, with 2 if it was
-# called wrongly.
+# the pictures, the commands, what to see, and what the programs print. Ends with 1 if something failed, with 2 if it
+# was called wrongly.
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh disable=SC1091

@@ -12,7 +12,8 @@ int main(int argc, char **argv)
         { "export", gpt_export, "writes a trained model's files in Hugging Face's layout" },
         COMMANDS_END
     };
-    return example_commands(argc, argv, &(Commands){ "gpt", "A decoder-only Transformer in the form of GPT-2.", commands, NULL,
+    return example_commands(argc, argv, &(Commands){ "gpt", "A decoder-only Transformer in the form of GPT-2.",
+                                                     commands, NULL,
         "  gpt train                      a minute of C\n"
         "  gpt train --data story.txt     any text in UTF-8\n"
         "  gpt train --resume             goes on where a run was stopped\n"

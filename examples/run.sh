@@ -6,9 +6,9 @@ usage() {
     cat <<'END'
 usage: sh examples/run.sh [NAME [ARGUMENT...]]
 
-Builds kaeru in build/ and runs the example NAME (skip_connection if none is given) in the current folder. What the build
-needs (a C compiler, meson, ninja, pkg-config; gnuplot for pictures) is installed if it is missing, on Debian and Ubuntu;
-elsewhere you are told how.
+Builds kaeru in build/ and runs the example NAME (skip_connection if none is given) in the current folder. What the
+build needs (a C compiler, meson, ninja, pkg-config; gnuplot for pictures) is installed if it is missing, on Debian and
+Ubuntu; elsewhere you are told how.
 
   --list        the examples
   NAME --help   what an example does, and its options

@@ -83,9 +83,11 @@ int main(int argc, char **argv)
     const Option options[] = { OPTIONS_END };
     example_begin(argc, argv, &(Program){ "write_backward",
         "An exercise. An operation that the library does not have, y[i][j] = w[j] x[i][j]^2, computes y already; how\n"
-        "the gradient of y becomes those of x and w is yours to write, in examples/write_backward/exercise.c. Run this\n"
-        "again and again: it compares your rule with what small steps of each entry of x and w do, and says which\n"
-        "entries are off, by what factor, and in which way. The status is 0 once all are right, and 1 until then.", options });
+        "the gradient of y becomes those of x and w is yours to write, in examples/write_backward/exercise.c. Run\n"
+        "this again and again: it compares your rule with what small steps of each entry of x and w do, and says\n"
+        "which entries are off, by what factor, and in which way. The status is 0 once all are right, and 1 until\n"
+        "then.",
+        options });
     ag_on_misuse(tell_misuse);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), (real[]){ 0.5f, -1, 1.5f, 1, 0.75f, -0.5f }),
@@ -94,9 +96,9 @@ int main(int argc, char **argv)
     tensor_requires_grad(tensor_name(in[1], "w"), true);
     show_forward(in);
     show_backward(in);
-    printf("\nThe gradient check uses the operation twice, with a random dy for each use. The loss is then the sum of all\n"
-           "dy[i][j] y[i][j], and what a small step of an entry of x or w does to it (\"numerical\") is compared with what\n"
-           "your rule says (\"gradient\").\n\n");
+    printf("\nThe gradient check uses the operation twice, with a random dy for each use. The loss is then the sum of\n"
+           "all dy[i][j] y[i][j], and what a small step of an entry of x or w does to it (\"numerical\") is compared\n"
+           "with what your rule says (\"gradient\").\n\n");
     bool right = ag_gradcheck(call, NULL, in, 2, stdout);
     if (right) {
         show_story(in);

@@ -63,8 +63,8 @@ static void replace(Characters *c, const char *what, uint32_t with)
 }
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------
- * Each rule of the script reads from left to right and looks at one or two characters; what a match has used, spaces put
- * in included, is not looked at again by the same rule. */
+ * Each rule of the script reads from left to right and looks at one or two characters; what a match has used, spaces
+ * put in included, is not looked at again by the same rule. */
 
 typedef enum { AROUND_SIGNS, POINT_AFTER_OTHER, POINT_BEFORE_OTHER, DASH_AFTER_DIGIT, RULES } Rule;
 
@@ -184,7 +184,8 @@ static int64_t common(const Gram *a, size_t n_a, const Gram *b, size_t n_b)
 void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
 {
     Region *r = region_new();
-    Tokens said = tokenize(r, translation, n, b->lower_case), wanted = tokenize(r, reference, reference_n, b->lower_case);
+    Tokens said = tokenize(r, translation, n, b->lower_case),
+        wanted = tokenize(r, reference, reference_n, b->lower_case);
     for (int order = 1; order <= ORDERS; order++) {
         size_t n_said, n_wanted;
         Gram *in_said = grams_of(r, &said, order, &n_said), *in_wanted = grams_of(r, &wanted, order, &n_wanted);

@@ -93,8 +93,8 @@ int32_t char_vocab_size(const CharVocab *v)
     return v->n;
 }
 
-/* The id of the character at `text`, where n >= 1 bytes are left, and its length; -1 if it is not in the vocabulary, or no
- * UTF-8. */
+/* The id of the character at `text`, where n >= 1 bytes are left, and its length; -1 if it is not in the vocabulary, or
+ * no UTF-8. */
 static int32_t id_at(const CharVocab *v, const char *text, size_t n, size_t *length)
 {
     uint32_t code;

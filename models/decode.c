@@ -24,8 +24,8 @@ Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_
     return greedy_decode_until(m, src, src_mask, max_len, start_symbol, -1);
 }
 
-/* The notebook reads all of ys again for each new token. The cache holds what would come out the same, the keys and values
- * of what was read before, so only the last token goes in; and all rows go at once. */
+/* The notebook reads all of ys again for each new token. The cache holds what would come out the same, the keys and
+ * values of what was read before, so only the last token goes in; and all rows go at once. */
 Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol)
 {

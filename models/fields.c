@@ -34,7 +34,8 @@ bool fields_check(const Field *field, int n, const void *options)
 void fields_to_settings(const Field *field, int n, const void *options, Settings *s)
 {
     for (int i = 0; i < n; i++) {
-        if (field[i].kind == FIELD_WHOLE) nn_settings_set(s, field[i].name, "%" PRId64, *place_of(&field[i], options).whole);
+        if (field[i].kind == FIELD_WHOLE)
+            nn_settings_set(s, field[i].name, "%" PRId64, *place_of(&field[i], options).whole);
         else nn_settings_set(s, field[i].name, "%.17g", value_of(&field[i], options));
     }
 }

@@ -11,7 +11,8 @@ static int32_t next_id(GPT *m, const int32_t *ids, int64_t n, Cache *cache, cons
     return id;
 }
 
-bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next, void *arg)
+bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
+                  void *arg)
 {
     if (n < 1) ag_misuse(AG_HERE, "gpt_generate", "an empty prompt, expected 1 token or more");
     int64_t context = m->options.context, half = context > 1 ? context / 2 : 1;

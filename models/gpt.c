@@ -6,8 +6,8 @@
 
 /* ---- attention: each position looks back at those before it ------------------------------------------------------ */
 
-/* softmax(q k^T / sqrt(K)) v in each head, position t seeing 0..t (nn/attention.c has the same step by step). With a cache,
- * the keys and values of the past come before those of x. */
+/* softmax(q k^T / sqrt(K)) v in each head, position t seeing 0..t (nn/attention.c has the same step by step). With a
+ * cache, the keys and values of the past come before those of x. */
 static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   /* (B,T,D) -> (B,T,D) */
 {
     double p = a->module.training ? a->dropout : 0;

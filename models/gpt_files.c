@@ -31,8 +31,8 @@ static bool fits_file(const GPTOptions *o, const char *path)
     if (!file) return false;
     double size = (double)file_size(file);
     file_close(file);
-    return gpt_size(o) * 2 <= size || ag_refuse("%s: %.0f bytes are too few for the %.0f parameters of its settings", path,
-                                                size, gpt_size(o));
+    return gpt_size(o) * 2 <= size || ag_refuse("%s: %.0f bytes are too few for the %.0f parameters of its settings",
+                                                path, size, gpt_size(o));
 }
 
 static bool checkpoint_options(const char *path, GPTOptions *o)
@@ -109,7 +109,8 @@ static bool read_config(const Config *c, GPTOptions *o)
         return ag_refuse("%s: expected an object, found %s", c->path, json_type_name(c->root));
     *o = gpt_defaults();
     return check_text(c, "model_type", "gpt2", NULL) &&
-           read_size(c, "n_layer", &o->layers) && read_size(c, "n_head", &o->heads) && read_size(c, "n_embd", &o->width) &&
+           read_size(c, "n_layer", &o->layers) && read_size(c, "n_head", &o->heads) &&
+           read_size(c, "n_embd", &o->width) &&
            read_size(c, "vocab_size", &o->vocab) && read_size(c, "n_positions", &o->context) &&
            read_number(c, "layer_norm_epsilon", &o->eps) && read_number(c, "resid_pdrop", &o->dropout) &&
            check_inner(c, o->width) && check_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&

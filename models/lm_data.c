@@ -62,7 +62,8 @@ static int64_t last_place(const LmData *d, LmPart part, int64_t n)
 
 static void count_characters(LmData *d, LmPart part)
 {
-    for (int64_t i = d->begin[part]; i < d->end[part]; i++) d->count[part] += ((unsigned char)d->text[i] & 0xC0) != 0x80;
+    for (int64_t i = d->begin[part]; i < d->end[part]; i++)
+        d->count[part] += ((unsigned char)d->text[i] & 0xC0) != 0x80;
 }
 
 /* The first nine tenths of `size` places are for training. */
@@ -149,7 +150,8 @@ bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
 {
     int64_t context = m->options.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
-        return ag_refuse("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length, context);
+        return ag_refuse("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
+                         context);
     if (tokenizer_size(d->tokenizer) > m->options.vocab)
         return ag_refuse("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
                          (int)tokenizer_size(d->tokenizer), m->options.vocab);
@@ -164,8 +166,8 @@ bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
 void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
 {
     if (batch < 1 || length < 1 || length >= d->count[LM_TRAIN])
-        ag_misuse(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch, length,
-                  d->name, d->count[LM_TRAIN]);
+        ag_misuse(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
+                  length, d->name, d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
     Scope s = ag_begin(AG_NO_GRAD);

@@ -4,8 +4,8 @@
 
 LmOptions lm_defaults(void)
 {
-    return (LmOptions){ .steps = 2000, .batch = 12, .accumulate = 1, .warmup = 100, .lr = 1e-3, .lr_min = 1e-4, .beta1 = 0.9,
-                        .beta2 = 0.99, .weight_decay = 0.1, .clip = 1, .evaluate_every = 250 };
+    return (LmOptions){ .steps = 2000, .batch = 12, .accumulate = 1, .warmup = 100, .lr = 1e-3, .lr_min = 1e-4,
+                        .beta1 = 0.9, .beta2 = 0.99, .weight_decay = 0.1, .clip = 1, .evaluate_every = 250 };
 }
 
 #define MOST 1e15

@@ -1,8 +1,8 @@
 /* lm_train.c: training a language model, so that it can be broken off at any moment and gone on with.
  *
  * Everything that the next step depends on is in a checkpoint: weights, the optimizer's state with its count of steps,
- * the random generator's, from which windows and dropout come, and the least loss so far. Means over several steps begin
- * anew at each one, so that nothing else has to be remembered. */
+ * the random generator's, from which windows and dropout come, and the least loss so far. Means over several steps
+ * begin anew at each one, so that nothing else has to be remembered. */
 #include <inttypes.h>
 #include <math.h>
 

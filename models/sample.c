@@ -90,7 +90,8 @@ static int32_t likeliest(const char *caller, const real *logits, int64_t n, cons
     int32_t best = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(logits[i])) {
-            ag_refuse("the logit of token %lld is %g: the model's weights are of no use", (long long)i, (double)logits[i]);
+            ag_refuse("the logit of token %lld is %g: the model's weights are of no use", (long long)i,
+                      (double)logits[i]);
             return -1;
         }
         if (logits[i] > logits[best]) best = (int32_t)i;

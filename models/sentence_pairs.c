@@ -24,7 +24,8 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
                                   const SentenceVocab *tgt_vocab, int64_t max_tokens)
 {
     if (src->n != tgt->n) {
-        ag_refuse("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected as many", src->n, tgt->n);
+        ag_refuse("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected as many", src->n,
+                  tgt->n);
         return NULL;
     }
     if (src->n > INT32_MAX) {

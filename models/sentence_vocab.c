@@ -1,5 +1,5 @@
-/* sentence_vocab.c: one face for words and byte pairs. The ids of byte pairs begin behind the four special tokens, and a
- * sentence is encoded with a space before it, so that its first word is the same token as anywhere else. */
+/* sentence_vocab.c: one face for words and byte pairs. The ids of byte pairs begin behind the four special tokens, and
+ * a sentence is encoded with a space before it, so that its first word is the same token as anywhere else. */
 #include "sentence_vocab.h"
 
 #include <string.h>

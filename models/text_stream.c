@@ -8,10 +8,12 @@ static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */
 /* How many bytes the character has that begins with this one; 1 for what begins none. */
 static size_t expected_length(unsigned char first)
 {
-    return first >= 0xF0 && first <= 0xF4 ? 4 : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xC2 && first < 0xE0 ? 2 : 1;
+    return first >= 0xF0 && first <= 0xF4 ? 4 : first >= 0xE0 && first < 0xF0 ? 3
+         : first >= 0xC2 && first < 0xE0 ? 2 : 1;
 }
 
-/* Whether what is held, which is no character yet, may become one: with the least bytes that can follow, or the largest. */
+/* Whether what is held, which is no character yet, may become one: with the least bytes that can follow, or the
+ * largest. */
 static bool may_become_one(const TextStream *s)
 {
     size_t length = expected_length((unsigned char)s->held[0]);

@@ -51,7 +51,8 @@ bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, T
     memcpy(&count, map->bytes + map->size - sizeof count, sizeof count);
     if (h.version != VERSION || h.zero != 0)
         return ag_refuse("%s: expected version %d of files of tokens, found %" PRIu32, path, VERSION, h.version);
-    if (h.width != 2 && h.width != 4) return ag_refuse("%s: expected ids of 2 or 4 bytes, found %" PRIu32, path, h.width);
+    if (h.width != 2 && h.width != 4)
+        return ag_refuse("%s: expected ids of 2 or 4 bytes, found %" PRIu32, path, h.width);
     uint64_t there = map->size - AROUND;
     if (there % h.width != 0 || count != there / h.width)
         return ag_refuse("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
@@ -81,7 +82,8 @@ static size_t piece_of(const Tokenizer *t, const char *text, size_t n)
     if (t->chars) {
         while (end < n && ((unsigned char)text[end] & 0xC0) == 0x80) end++;
     } else {
-        while (end + 1 < n && !((text[end] == ' ' || text[end] == '\n') && begins_word((unsigned char)text[end + 1]))) end++;
+        while (end + 1 < n && !((text[end] == ' ' || text[end] == '\n') && begins_word((unsigned char)text[end + 1])))
+            end++;
     }
     return end + 1 < n ? end : n;
 }
@@ -103,8 +105,8 @@ static bool write_ids(FileWriter *w, const Tokenizer *t, const char *text, size_
 
 static bool write_tokens(FileWriter *w, const Text *text, const Tokenizer *t, int64_t *count)
 {
-    Header h = { .version = VERSION, .width = tokenizer_size(t) <= 1 << 16 ? 2 : 4, .vocab = (uint32_t)tokenizer_size(t),
-                 .fingerprint = tokenizer_fingerprint(t) };
+    Header h = { .version = VERSION, .width = tokenizer_size(t) <= 1 << 16 ? 2 : 4,
+                 .vocab = (uint32_t)tokenizer_size(t), .fingerprint = tokenizer_fingerprint(t) };
     memcpy(h.magic, magic, sizeof magic);
     file_write(w, &h, sizeof h);
     uint64_t total = 0;

@@ -1,12 +1,12 @@
 /* transformer.c: "Attention Is All You Need" (Vaswani et al. 2017), class for class as in the Annotated Transformer, in
  * its order and with its names: read it with the notebook beside it. A class's constructor, x_new, stands before its
- * forward, which has the name of the class: encoder_layer(l, x, mask) is what layer(x, mask) is there. (EncoderDecoder is
- * put together in make_model.) What Python says otherwise:
+ * forward, which has the name of the class: encoder_layer(l, x, mask) is what layer(x, mask) is there. (EncoderDecoder
+ * is put together in make_model.) What Python says otherwise:
  *     nn_new(T)               super().__init__()
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
  *     ag_...                  functions of torch
- *     (encoder)(e, x, mask)   read it as encoder(e, x, mask): a macro of that name passes on the caller's file and line for
+ *     (encoder)(e, x, mask)   read it as encoder(e, x, mask): a macro of that name passes on the caller's place for
  *                             messages, as Site at does, and parentheses name the function itself
  *
  * Some of the notebook's classes serve other models as well and stand in nn, under these names:
@@ -17,10 +17,10 @@
  *     PositionwiseFeedForward     nn_positionwise_feed_forward        sublayer.c
  *     PositionalEncoding          nn_positional_encoding              position.c
  *
- * A sublayer is not handed to its connection as a function: the connection has an in and an out, and the sublayer stands
- * between them. Nothing is cloned: a constructor is called once for each copy, with the sizes in TransformerOptions, so
- * biases differ between layers at first. And dropout acts on attention's weights as it is given, where the notebook's
- * make_model leaves it at 0.1 there. */
+ * A sublayer is not handed to its connection as a function: the connection has an in and an out, and the sublayer
+ * stands between them. Nothing is cloned: a constructor is called once for each copy, with the sizes in
+ * TransformerOptions, so biases differ between layers at first. And dropout acts on attention's weights as it is given,
+ * where the notebook's make_model leaves it at 0.1 there. */
 #include "kaeru/transformer.h"
 
 #include <math.h>

@@ -42,8 +42,8 @@ void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const Transfo
     fields_to_settings(fields, N_FIELDS, &sizes, s);
 }
 
-/* The numbers that such a model has in its matrices: less than all, so that no good file is refused. A double, since what
- * a file says may be beyond every integer. */
+/* The numbers that such a model has in its matrices: less than all, so that no good file is refused. A double, since
+ * what a file says may be beyond every integer. */
 static double least_size(const Sizes *s)
 {
     double width = (double)s->d_model;

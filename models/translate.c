@@ -21,7 +21,8 @@ static int64_t positions_of(const Sequential *embed)
     return tensor_dim(nn_item(PositionalEncoding, embed, 1)->pe, 1);
 }
 
-static void translate_greedily(const Translator *t, const Sentence *sentence, int64_t rows, int64_t positions, Lines *out)
+static void translate_greedily(const Translator *t, const Sentence *sentence, int64_t rows, int64_t positions,
+                               Lines *out)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     int64_t longest = 0;

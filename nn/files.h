@@ -43,7 +43,8 @@ typedef struct FileWriter FileWriter;
 FileWriter *file_replace(const char *path);
 /* Failure is remembered until file_commit. */
 void file_write(FileWriter *w, const void *bytes, size_t n);
-/* Brings what was written to the disk, so that little is left that could fail: for several files that belong together. */
+/* Brings what was written to the disk, so that little is left that could fail: for several files that belong
+ * together. */
 bool file_finish(FileWriter *w);
 /* Does so, if that was not done, and ends the writer; true if the new file is in place and on the disk. */
 bool file_commit(FileWriter *w);

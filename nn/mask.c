@@ -28,7 +28,8 @@ void nn_mask_print(FILE *out, Tensor *mask)
 {
     const uint8_t *seen = tensor_bool_data(mask);
     Shape shape = tensor_shape(mask);
-    int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1, rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
+    int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
+        rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
     for (int64_t i = 0; i < tensor_numel(mask); i++) {
         if (i > 0 && i % (rows * columns) == 0) fputc('\n', out);
         fputs(seen[i] ? "#" : ".", out);

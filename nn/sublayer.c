@@ -1,4 +1,5 @@
-/* sublayer.c: the position-wise network, and the skip connection around every sublayer (Vaswani et al. 2017, 3.1, 3.3). */
+/* sublayer.c: the position-wise network, and the skip connection around every sublayer (Vaswani et al. 2017, 3.1,
+ * 3.3). */
 #include "kaeru/attention.h"
 
 static Tensor *forward(void *self, Tensor *x)

@@ -4,8 +4,8 @@ load ARG0[:strlen(ARG0) - strlen("families.gp")]."style.gp"
 
 data = "families.csv"
 stats data using 1 name "STEP" nooutput
-# A sentence leaves open one of 5 adjectives, 5 people, 4 verbs and 3 things for each verb. Who goes on has to guess them
-# all, in 7 words; who fills in has one of 6 words to say, and knows the verb by the thing.
+# A sentence leaves open one of 5 adjectives, 5 people, 4 verbs and 3 things for each verb. Who goes on has to guess
+# them all, in 7 words; who fills in has one of 6 words to say, and knows the verb by the thing.
 guess_going_on = log(5 * 5 * 4 * 3) / 7
 guess_filling = log(5 * 5 * 3) / 6
 

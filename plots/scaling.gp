@@ -43,7 +43,8 @@ do for [format in FORMATS] {
     set xrange [0.9:9]
     set yrange [0.5:1.5]
     set key bottom left
-    set object 1 rectangle from graph 0, first 0.9 to graph 1, first 1.1 back fillcolor rgb "#EEEEEE" fillstyle solid noborder
+    set object 1 rectangle from graph 0, first 0.9 to graph 1, first 1.1 back \
+        fillcolor rgb "#EEEEEE" fillstyle solid noborder
     plot for [i = 1:4] data using (of(word(dimensions, i)) ? column("factor") : NaN) \
         :(of(word(dimensions, i)) ? relative(column("factor"), column("operations"), column("seconds")) : NaN) \
         with linespoints lt i, NaN with boxes fillcolor rgb "#EEEEEE" fillstyle solid noborder title "within a tenth"

@@ -1,5 +1,6 @@
 # translate.gp: loss per token and BLEU over the epochs of learning to translate.
-# Reads translate.csv (epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second), which examples/translate writes.
+# Reads translate.csv (epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second), which examples/translate
+# writes.
 load ARG0[:strlen(ARG0) - strlen("translate.gp")]."style.gp"
 
 data = "translate.csv"

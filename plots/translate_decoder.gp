@@ -5,5 +5,6 @@ load folder."style.gp"
 kind = "decoder"
 name = "translate_decoder"
 title = "What is written looks back at what was written before"
-subtitle = "Decoder self-attention: rows are words as they are written, columns those already there; the future is masked"
+subtitle = "Decoder self-attention: rows are words as they are written, columns those already there; " . \
+    "the future is masked"
 load folder."attention_maps.gp"

@@ -1,5 +1,6 @@
-# expect.sh: what the tests of command lines have in common. They set $program, read this with `.`, and end with `summary`.
-# It makes a folder of its own, which vanishes in the end, and goes there; neither spaces nor other letters are to do harm.
+# expect.sh: what the tests of command lines have in common. They set $program, read this with `.`, and end with
+# `summary`. It makes a folder of its own, which vanishes in the end, and goes there; neither spaces nor other letters
+# are to do harm.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 [ -x "$program" ] || { echo "no program $program"; exit 1; }
@@ -12,8 +13,8 @@ cd "$folder" || exit 1
 ok() { passed=$((passed + 1)); }
 wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
 
-# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: leaves stdout and stderr. An empty text means that nothing is
-# said at all (stderr) or that it does not matter (stdout). Standard input is the file `input`.
+# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: leaves stdout and stderr. An empty text means that
+# nothing is said at all (stderr) or that it does not matter (stdout). Standard input is the file `input`.
 input=/dev/null
 expect() {
     want=$1 out=$2 err=$3

@@ -12,7 +12,7 @@ static char folder[64];
 
 void folder_make(void)
 {
-    strcpy(folder, "/tmp/kaeru t\u00e9st \u8a66\u9a13 XXXXXX");     /* neither spaces nor other letters are to do harm */
+    strcpy(folder, "/tmp/kaeru t\u00e9st \u8a66\u9a13 XXXXXX");    /* neither spaces nor other letters are to do harm */
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 

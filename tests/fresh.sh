@@ -56,7 +56,8 @@ try root tests/run.sh
 leave
 
 enter as-user
-chroot "$machine" sh -c 'apt-get update -q && apt-get install -q -y --no-install-recommends sudo && useradd -m student &&
+chroot "$machine" sh -c 'apt-get update -q && apt-get install -q -y --no-install-recommends sudo &&
+    useradd -m student &&
     echo "student ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/student && chown -R student "/home/the project"' >/dev/null
 try student tests/run.sh
 try student examples/run.sh

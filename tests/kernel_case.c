@@ -130,7 +130,8 @@ static bool same_bits(const unsigned char *a, const unsigned char *b, size_t byt
     return true;
 }
 
-static void check_close(const unsigned char *got, const unsigned char *want, size_t bytes, double tolerance, bool floats)
+static void check_close(const unsigned char *got, const unsigned char *want, size_t bytes, double tolerance,
+                        bool floats)
 {
     if (!floats) {
         ck_assert_mem_eq(got, want, bytes);

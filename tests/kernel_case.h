@@ -1,9 +1,9 @@
 /* kernel_case.h: one call of a kernel, with its arrays, and the comparison of its results.
  *
  * A test fills a Case with shapes and arrays and hands check_case a function that calls one kernel. check_case calls it
- * with the reference's table of kernels, then with k_<name> on every path and with 1, 2, 3 and 8 threads: the results must
- * lie within the tolerance of the reference, must be the same bits each time, and nothing outside the outputs may change.
- * Arrays begin at odd addresses for vectors: 4 bytes past a multiple of 64. */
+ * with the reference's table of kernels, then with k_<name> on every path and with 1, 2, 3 and 8 threads: the results
+ * must lie within the tolerance of the reference, must be the same bits each time, and nothing outside the outputs may
+ * change. Arrays begin at odd addresses for vectors: 4 bytes past a multiple of 64. */
 #ifndef KAERU_KERNEL_CASE_H
 #define KAERU_KERNEL_CASE_H
 

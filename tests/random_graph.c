@@ -308,7 +308,7 @@ static int first_difference(const Graph *g, const Result *a, const Result *b)
 static bool slope_agrees(Graph *g, double (*leaf)[LARGEST], int i, const Result *r, FILE *report)
 {
     double direction[LARGEST], before[LARGEST], slope = 0, numerical = 0;
-    const int64_t n = LARGEST;                  /* what is beyond the leaf's values has gradient 0 and is not looked at */
+    const int64_t n = LARGEST;                /* what is beyond the leaf's values has gradient 0 and is not looked at */
     g->drawn = 1000000 + (uint64_t)i * LARGEST;
     for (int64_t j = 0; j < n; j++) {
         direction[j] = uniform(g, -1, 1);

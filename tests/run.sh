@@ -5,8 +5,8 @@ usage() {
     cat <<'END'
 usage: sh tests/run.sh [OPTION...]
 
-Installs what is missing (on Debian and Ubuntu; elsewhere you are told how), builds kaeru and runs all its tests, each in
-float and in double where both make sense. Without options: as it is released, in build/, and once more under
+Installs what is missing (on Debian and Ubuntu; elsewhere you are told how), builds kaeru and runs all its tests, each
+in float and in double where both make sense. Without options: as it is released, in build/, and once more under
 AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/.
 
   --release     as it is released, in build/
@@ -54,7 +54,8 @@ total_passed=0
 total_failed=0
 
 # count: reads meson's log and prints "PASSED FAILED". Every test program ends with "NAME: N passed, N failed"; one that
-# went wrong without saying so, by a crash or at the time limit, counts as one failed. Status 77 means: not for this build.
+# went wrong without saying so, by a crash or at the time limit, counts as one failed. Status 77 means: not for this
+# build.
 count() {
     awk '
         function close_test() { if (bad && !said) failed++; bad = said = 0 }

@@ -94,7 +94,9 @@ need() {
         mac)
             have cc || ask_to_install xcode-select --install
             [ $# -eq 0 ] || ask_to_install brew install "$@" ;;
-        *)  [ -z "$_must" ] || die "Missing:$_missing. Please install them in the way of your system, then run this again." ;;
+        *)
+            [ -z "$_must" ] ||
+                die "Missing:$_missing. Please install them in the way of your system, then run this again." ;;
         esac
     fi
     _version=$(meson --version 2>/dev/null) || die "meson is installed but does not start; try: meson --version"

@@ -22,8 +22,8 @@ START_TEST(places_are_paths_in_the_project)
 }
 END_TEST
 
-/* (1 + e)^2 - 1 - 2 e is e^2 if the product is not rounded before the sum, as a fused multiply-add would do, and 0 if it
- * is, for an e whose square lies below the last digit. */
+/* (1 + e)^2 - 1 - 2 e is e^2 if the product is not rounded before the sum, as a fused multiply-add would do, and 0 if
+ * it is, for an e whose square lies below the last digit. */
 START_TEST(products_are_rounded)
 {
     volatile float e = FLT_EPSILON, one = 1.0f;

@@ -1,5 +1,5 @@
-/* test_errors.c: misuse is told in one line that names the operation, the shapes and the caller's line; a handler may leave
- * by longjmp from anywhere, and nothing is lost. */
+/* test_errors.c: misuse is told in one line that names the operation, the shapes and the caller's line; a handler may
+ * leave by longjmp from anywhere, and nothing is lost. */
 #include <math.h>
 #include <signal.h>
 #include <stddef.h>
@@ -387,7 +387,8 @@ END_TEST
 static void deep(int depth)
 {
     if (depth == 0) ag_tanh(NULL);
-    else if (depth % 2) AG_CALL("a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full", (deep(depth - 1), NULL));
+    else if (depth % 2)
+        AG_CALL("a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full", (deep(depth - 1), NULL));
     else AG_CALL("another_layer_with_quite_a_long_name", (deep(depth - 1), NULL));
 }
 
@@ -427,7 +428,8 @@ START_TEST(without_a_scope)
 {
     ag_on_misuse(leave);
     if (setjmp(escape) == 0) tensor_ones(SHAPE(2));
-    ck_assert_ptr_nonnull(strstr(caught, "tensor_ones: no scope is open to own the result: call ag_begin first (at tests/"));
+    ck_assert_ptr_nonnull(strstr(caught,
+                                 "tensor_ones: no scope is open to own the result: call ag_begin first (at tests/"));
     Tensor *x = tensor_new_owned(SHAPE(2), AG_REAL);
     caught[0] = '\0';
     if (setjmp(escape) == 0) ag_tanh(x);
@@ -538,7 +540,8 @@ START_TEST(the_default_prints_one_line_and_aborts)
 {
     Death d = death_of(by_default);
     ck_assert(WIFSIGNALED(d.status) && WTERMSIG(d.status) == SIGABRT);
-    const char *text = "kaeru: matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2 (at tests/test_errors.c:";
+    const char *text =
+        "kaeru: matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2 (at tests/test_errors.c:";
     ck_assert_msg(strncmp(d.text, text, strlen(text)) == 0, "%s", d.text);
     ck_assert_ptr_eq(strchr(d.text, '\n'), d.text + strlen(d.text) - 1);
 }
@@ -625,7 +628,7 @@ START_TEST(everything_made_inside_is_freed)
     }
     ck_assert(tensor_item(x) == 2 && strcmp(mine->name, "a thing") == 0);
     ag_end(outer);
-    ck_assert_int_eq(things, 1);                                /* it outlives its scope: there was no error around it */
+    ck_assert_int_eq(things, 1);                               /* it outlives its scope: there was no error around it */
     thing_end(mine);
     ck_assert_int_eq(things, 0);
 }
@@ -664,7 +667,7 @@ START_TEST(an_error_inside_an_error)
     Scope inner = ag_begin(AG_RECORD);
     if (setjmp(escape) == 0) fail_deep_inside();
     ag_end(inner);
-    ck_assert_int_eq(things, 4);                                /* the second error's are gone, the first one's not yet */
+    ck_assert_int_eq(things, 4);                              /* the second error's are gone, the first one's not yet */
     ag_end(outer);
     ck_assert_int_eq(things, 1);
     thing_end(between);

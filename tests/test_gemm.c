@@ -1,5 +1,5 @@
-/* test_gemm.c: the matrix product against three plain loops; see kernel_case.h. Without an activation that has to be the
- * same number to the last bit, for kernels.h lays down the order of every sum. */
+/* test_gemm.c: the matrix product against three plain loops; see kernel_case.h. Without an activation that has to be
+ * the same number to the last bit, for kernels.h lays down the order of every sum. */
 #include "kernel_case.h"
 
 #include <pthread.h>
@@ -49,8 +49,8 @@ static void check_shape(bool bias, bool pre)
 /* A dense product. */
 static void set_shape(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
 {
-    shape = (KGemm){ .ta = ta, .tb = tb, .m = m, .n = n, .k = k, .lda = ta ? m : k, .ldb = tb ? k : n, .ldc = n, .batch = 1,
-                     .step_a = m * k, .step_b = k * n, .step_c = m * n };
+    shape = (KGemm){ .ta = ta, .tb = tb, .m = m, .n = n, .k = k, .lda = ta ? m : k, .ldb = tb ? k : n, .ldc = n,
+                     .batch = 1, .step_a = m * k, .step_b = k * n, .step_c = m * n };
 }
 
 static int64_t below(int64_t n) { return (int64_t)(draw() % (uint32_t)n); }
@@ -60,7 +60,8 @@ static int64_t below(int64_t n) { return (int64_t)(draw() % (uint32_t)n); }
 /* Small and middling sizes, often ones around the sizes of tiles; rows further apart than they need be. */
 START_TEST(random_shapes)
 {
-    static const int64_t sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 17, 28, 29, 31, 32, 33, 48, 64, 65 };
+    static const int64_t sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 17, 28, 29, 31, 32, 33, 48, 64,
+                                     65 };
     for (int i = 0; i < 250; i++) {
         int64_t size[3];
         for (int d = 0; d < 3; d++)
@@ -95,10 +96,11 @@ END_TEST
 START_TEST(large_shapes)
 {
     static const struct { int64_t m, n, k; } sizes[] = {
-        { 40, 40, K_GEMM_BLOCK - 1 }, { 40, 40, K_GEMM_BLOCK }, { 40, 40, K_GEMM_BLOCK + 1 }, { 1, 300, 2 * K_GEMM_BLOCK + 5 },
+        { 40, 40, K_GEMM_BLOCK - 1 }, { 40, 40, K_GEMM_BLOCK }, { 40, 40, K_GEMM_BLOCK + 1 },
+        { 1, 300, 2 * K_GEMM_BLOCK + 5 },
         { 5, 70, 2 * K_GEMM_BLOCK + 5 }, { 31, 530, 70 }, { 530, 31, 70 }, { 1030, 20, 37 }, { 20, 1030, 37 },
-        { 40, 9, 2 * K_GEMM_BLOCK + 5 }, { 130, 140, 300 }, { 2000, 3, 5 }, { 3, 2000, 5 }, { 3, 5, 3000 }, { 600, 1, 600 },
-        { 1, 600, 600 }, { 1040, 540, 6 },
+        { 40, 9, 2 * K_GEMM_BLOCK + 5 }, { 130, 140, 300 }, { 2000, 3, 5 }, { 3, 2000, 5 }, { 3, 5, 3000 },
+        { 600, 1, 600 }, { 1, 600, 600 }, { 1040, 540, 6 },
     };
     static const int64_t distances[] = { 0, 1024, 2048 };
     for (int i = 0; i < COUNT(sizes); i++)

@@ -25,7 +25,7 @@ static GPT *opened(const char *weights, const char *config)
     return m;
 }
 
-/* ---- the same as PyTorch ------------------------------------------------------------------------------------------ */
+/* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
 
 START_TEST(logits_agree)
 {
@@ -93,7 +93,7 @@ START_TEST(greedy_continuation_agrees)
 }
 END_TEST
 
-/* ---- the cache ---------------------------------------------------------------------------------------------------- */
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_cache_changes_nothing)
 {
@@ -118,7 +118,7 @@ START_TEST(a_cache_changes_nothing)
 }
 END_TEST
 
-/* ---- a new model -------------------------------------------------------------------------------------------------- */
+/* ---- a new model ------------------------------------------------------------------------------------------------- */
 
 static GPTOptions small(void)
 {
@@ -250,7 +250,7 @@ START_TEST(misuse_is_told)
 }
 END_TEST
 
-/* ---- Hugging Face's files ------------------------------------------------------------------------------------------ */
+/* ---- Hugging Face's files ---------------------------------------------------------------------------------------- */
 
 static void check_equal(void *left, void *right)
 {
@@ -365,7 +365,8 @@ static void expect_unopened(const char *weights, const char *config, const char 
 START_TEST(wrong_weights_are_refused)
 {
     static const struct { Change change; const char *message; } cases[] = {
-        { { .skip = "transformer.h.1.mlp.c_fc.weight" }, "holds 6199 numbers, expected the 6420 of the config's model" },
+        { { .skip = "transformer.h.1.mlp.c_fc.weight" },
+          "holds 6199 numbers, expected the 6420 of the config's model" },
         { { .skip = "transformer.h.1.ln_2.bias", .extra = "transformer.h.0.ln_3.bias", .shape = { 1, { 900 } } },
           "\"h.1.ln_2.bias\" is missing" },
         { { .skip = "transformer.wte.weight", .extra = "x", .shape = { 1, { 900 } } }, "\"wte.weight\" is missing" },
@@ -426,8 +427,8 @@ static void write_place(JsonWriter *w, StTensor t, int64_t at)
     json_close(w, '}');
 }
 
-/* The fixture's weights, and before them a mask of nearly 4 GiB, so that one of them lies across that mark and most behind
- * it. False if this disk makes no files that are mostly holes. */
+/* The fixture's weights, and before them a mask of nearly 4 GiB, so that one of them lies across that mark and most
+ * behind it. False if this disk makes no files that are mostly holes. */
 static bool write_behind_mask(const char *path)
 {
     static const uint64_t most = (UINT64_C(1) << 32) - 4000;
@@ -436,8 +437,10 @@ static bool write_behind_mask(const char *path)
     size_t size, n = (size_t)(file_size(st->file) - start);
     JsonWriter *w = json_writer(st->region, 0);
     json_open(w, '{');
-    write_place(w, (StTensor){ .name = "transformer.h.7.attn.bias", .dtype = "U8", .ndim = 1, .dim = &most, .size = most }, 0);
-    for (size_t i = 0; i < st->n_tensors; i++) write_place(w, st->tensor[i], (int64_t)(most + st->tensor[i].offset - start));
+    write_place(w, (StTensor){ .name = "transformer.h.7.attn.bias", .dtype = "U8", .ndim = 1, .dim = &most,
+                               .size = most }, 0);
+    for (size_t i = 0; i < st->n_tensors; i++)
+        write_place(w, st->tensor[i], (int64_t)(most + st->tensor[i].offset - start));
     json_close(w, '}');
     const char *header = json_written(w, &size);
     unsigned char length[8] = { (unsigned char)size, (unsigned char)(size >> 8) };
@@ -486,10 +489,12 @@ START_TEST(wrong_configs_are_refused)
         { "{\"n_layer\":3,\"n_head\":3,\"n_embd\":15,\"vocab_size\":29,\"n_positions\":11}", "expected the 9" },
         { "{" SIZES ",\"model_type\":\"bert\"}", "c: \"model_type\": expected \"gpt2\", found \"bert\"" },
         { "{" SIZES ",\"model_type\":2}", "c: \"model_type\": expected \"gpt2\"" },
-        { "{" SIZES ",\"activation_function\":\"relu\"}", "\"activation_function\": expected \"gelu_new\", found \"relu\"" },
+        { "{" SIZES ",\"activation_function\":\"relu\"}",
+          "\"activation_function\": expected \"gelu_new\", found \"relu\"" },
         { "{" SIZES ",\"n_inner\":61}", "\"n_inner\": expected 4 times \"n_embd\"" },
         { "{" SIZES ",\"scale_attn_weights\":false}", "\"scale_attn_weights\": expected true" },
-        { "{" SIZES ",\"scale_attn_by_inverse_layer_idx\":true}", "\"scale_attn_by_inverse_layer_idx\": expected false" },
+        { "{" SIZES ",\"scale_attn_by_inverse_layer_idx\":true}",
+          "\"scale_attn_by_inverse_layer_idx\": expected false" },
         { "{" SIZES ",\"add_cross_attention\":0}", "\"add_cross_attention\": expected false" },
         { "{" SIZES ",\"tie_word_embeddings\":false}", "\"tie_word_embeddings\": expected true" },
         { "{" SIZES ",\"layer_norm_epsilon\":\"x\"}", "\"layer_norm_epsilon\": expected a number, found a string" },
@@ -523,7 +528,7 @@ START_TEST(writing_where_it_cannot_be_is_refused)
 }
 END_TEST
 
-/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_checkpoint_brings_its_sizes)
 {
@@ -565,7 +570,7 @@ START_TEST(a_checkpoint_brings_its_sizes)
 }
 END_TEST
 
-/* ---- files that fail, memory that cannot be had --------------------------------------------------------------------- */
+/* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
 
 /* Every call to the file system fails once (_i = 0), or from there on (1): the files that are there then open. */
 START_TEST(failing_files_lose_nothing)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# test_gpt.sh PROGRAM PLOTS FIXTURES: the commands of gpt: what they say, what they write, a run that is killed and resumed.
+# test_gpt.sh PROGRAM PLOTS FIXTURES: the commands of gpt: what they say, what they write, a run that is killed and
+# resumed.
 
 # shellcheck disable=SC2086 # lists of words
 
@@ -10,7 +11,7 @@ export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-# ---- what it says ------------------------------------------------------------------------------------------------------
+# ---- what it says ----------------------------------------------------------------------------------------------------
 
 expect 0 'usage: gpt COMMAND' '' --help
 "$program" >stdout 2>stderr
@@ -24,7 +25,7 @@ for command in train sample generate eval tokenize export; do
     expect 2 '' "gpt $command: unknown option --stepz" $command --stepz 5
 done
 
-# ---- training ----------------------------------------------------------------------------------------------------------
+# ---- training --------------------------------------------------------------------------------------------------------
 
 i=0
 while [ $i -lt 200 ]; do
@@ -57,7 +58,8 @@ if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
 ) 2>/dev/null
 lacks broken/gpt.csv
 has broken/gpt.csv.part
-expect 1 '' 'broken/gpt_last.safetensors is there from an earlier run: --resume goes on' train --data story.txt --out broken
+expect 1 '' 'broken/gpt_last.safetensors is there from an earlier run: --resume goes on' train --data story.txt \
+    --out broken
 expect 0 'goes on at step ' '' train --resume --threads 3 --out broken
 same plain/gpt_last.safetensors broken/gpt_last.safetensors
 same plain/gpt_best.safetensors broken/gpt_best.safetensors
@@ -103,7 +105,8 @@ expect 2 '' '--steps: 0 is out of range' train --steps 0 --out none
 printf 'caf\351 au lait\n' >latin.txt
 expect 1 '' 'latin.txt: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' train --data latin.txt --out none
 printf 'short' >short.txt
-expect 1 '' 'short.txt: 4 tokens to learn from and 1 held out are too few: expected 13' train --data short.txt $tiny --out none
+expect 1 '' 'short.txt: 4 tokens to learn from and 1 held out are too few: expected 13' train --data short.txt $tiny \
+    --out none
 expect 1 '' 'latin.txt: ' train --data latin.txt --out none/of/these/
 expect 1 '' 'gpt_best.safetensors: cannot be opened: No such file or directory (gpt train makes it)' sample --out none
 lacks none
@@ -116,10 +119,10 @@ head -c 5000 cut >broken/gpt_last.safetensors
 expect 1 '' 'broken/gpt_last.safetensors: ' train --resume --out broken
 cp plain/gpt_last.safetensors broken/
 echo '{"a": 0}' >broken/gpt_vocab.json
-expect 1 '' 'broken/gpt_vocab.json: is not the vocabulary that broken/gpt_last.safetensors was trained with' train --resume \
-    --out broken
+expect 1 '' 'broken/gpt_vocab.json: is not the vocabulary that broken/gpt_last.safetensors was trained with' train \
+    --resume --out broken
 
-# ---- writing -----------------------------------------------------------------------------------------------------------
+# ---- writing ---------------------------------------------------------------------------------------------------------
 
 sample="sample --checkpoint plain/gpt_best.safetensors --tokens 40"
 expect 0 'The frog' '' $sample --prompt 'The frog' --seed 5
@@ -138,7 +141,7 @@ expect 1 '' 'the prompt: "%" (U+0025) at line 1, column 6, byte 5 is not in the 
 expect 1 '' 'story.txt: ' sample --checkpoint story.txt
 expect 1 '' 'absent: cannot be opened' sample --checkpoint absent
 
-# ---- Hugging Face's files ----------------------------------------------------------------------------------------------
+# ---- Hugging Face's files --------------------------------------------------------------------------------------------
 
 expect 0 'wrote:   theirs/config.json' '' export --checkpoint plain/gpt_best.safetensors --out theirs
 lacks theirs/merges.txt
@@ -152,14 +155,14 @@ same one stdout
 expect 2 '' 'expected --weights, --config and --vocab (and --merges) together' generate --prompt x
 expect 2 '' '--checkpoint names a whole model' eval --checkpoint plain/gpt_best.safetensors --vocab theirs/vocab.json
 expect 2 '' 'expected --weights, --config and --vocab (and --merges) together' eval --weights theirs/model.safetensors
-expect 1 '' 'theirs/vocab.json: "n_layer": expected a whole number, found nothing' generate --weights theirs/model.safetensors --config theirs/vocab.json \
-    --vocab theirs/vocab.json
+expect 1 '' 'theirs/vocab.json: "n_layer": expected a whole number, found nothing' generate \
+    --weights theirs/model.safetensors --config theirs/vocab.json --vocab theirs/vocab.json
 expect 1 '' 'the vocabulary has' generate --weights "$fixtures/gpt2.safetensors" --config "$fixtures/gpt2_config.json" \
     --vocab "$fixtures/bpe/vocab.json" --merges "$fixtures/bpe/merges.txt"
-expect 0 '' '' train --data story.txt --weights theirs/model.safetensors --config theirs/config.json --vocab theirs/vocab.json \
-    --steps 2 --sample 0 --out tuned
+expect 0 '' '' train --data story.txt --weights theirs/model.safetensors --config theirs/config.json \
+    --vocab theirs/vocab.json --steps 2 --sample 0 --out tuned
 
-# ---- files of tokens ---------------------------------------------------------------------------------------------------
+# ---- files of tokens -------------------------------------------------------------------------------------------------
 
 expect 0 'tokens of 300 kinds' '' tokenize --data story.txt --size 300 --out pairs
 pairs='--vocab pairs/gpt_vocab.json --merges pairs/gpt_merges.txt'
@@ -172,7 +175,8 @@ cp stdout one
 expect 0 '' '' eval --checkpoint again/gpt_last.safetensors
 same one stdout
 expect 2 '' 'pairs/gpt.tokens is a file of tokens: expected --vocab' train --data pairs/gpt.tokens --out none
-expect 1 '' 'pairs/gpt.tokens: was made with another vocabulary' train --data pairs/gpt.tokens --vocab plain/gpt_vocab.json --out none
+expect 1 '' 'pairs/gpt.tokens: was made with another vocabulary' train --data pairs/gpt.tokens \
+    --vocab plain/gpt_vocab.json --out none
 expect 0 '' '' tokenize --data story.txt --characters --out chars
 same chars/gpt_vocab.json plain/gpt_vocab.json
 expect 0 '' '' train --data chars/gpt.tokens --vocab chars/gpt_vocab.json $run --out chars
@@ -184,10 +188,11 @@ expect 2 '' 'expected --data FILE' tokenize
 expect 2 '' '--merges needs --vocab' tokenize --data story.txt --merges pairs/gpt_merges.txt
 expect 1 '' 'latin.txt: line 1, column 4, byte 3: ' tokenize --data latin.txt --out none
 printf '1\n2%%' >percent.txt
-expect 1 '' 'percent.txt: "%" (U+0025) at line 2, column 2, byte 3 is not in the vocabulary' tokenize --data percent.txt --vocab plain/gpt_vocab.json --out none
+expect 1 '' 'percent.txt: "%" (U+0025) at line 2, column 2, byte 3 is not in the vocabulary' tokenize \
+    --data percent.txt --vocab plain/gpt_vocab.json --out none
 lacks none
 
-# ---- NUL is a character like others ------------------------------------------------------------------------------------
+# ---- NUL is a character like others ----------------------------------------------------------------------------------
 
 sed 's/frog/fr!g/' story.txt | tr '!' '\000' >nul.txt
 expect 0 '' '' train --data nul.txt $tiny --steps 2 --sample 20 --out nul
@@ -195,7 +200,7 @@ that "NUL in the vocabulary" grep -qF '"\u0000":0' nul/gpt_vocab.json
 expect 0 '' '' eval --out nul
 expect 0 '' '' train --resume --steps 3 --sample 0 --out nul
 expect 0 '' '' tokenize --data nul.txt --size 300 --out nul_pairs
-expect 0 '' '' train --data nul_pairs/gpt.tokens --vocab nul_pairs/gpt_vocab.json --merges nul_pairs/gpt_merges.txt $tiny \
-    --steps 2 --sample 20 --out nul_learned
+expect 0 '' '' train --data nul_pairs/gpt.tokens --vocab nul_pairs/gpt_vocab.json --merges nul_pairs/gpt_merges.txt \
+    $tiny --steps 2 --sample 20 --out nul_learned
 
 summary gpt

@@ -208,7 +208,7 @@ static Tensor *softmax_without_gradient(Tensor **in, void *arg)
     return y;
 }
 
-/* ---- functions of a user ------------------------------------------------------------------------------------------- */
+/* ---- functions of a user ----------------------------------------------------------------------------------------- */
 
 static Tensor *leaf(Shape shape)
 {
@@ -371,10 +371,11 @@ static Tensor *last_row_added(Tensor **in, void *arg)
     return rows_of(&op, in[0]);
 }
 
+#define UNWRITTEN_HINT ": where grad_into says add = false, a rule must write"
 #define OVERWRITTEN "of two uses one alone has arrived: a rule must add to what is there\n"
-#define ADDED       "added to memory that nobody has written: where grad_into says add = false, a rule must write (=)\n"
-#define LEFT        "left as memory that nobody has written: where grad_into says add = false, a rule must write every entry\n"
-#define LAST_PART   "only what the last of several entries of the result sends back has arrived: a rule must add all of it up (+=)\n"
+#define ADDED       "added to memory that nobody has written" UNWRITTEN_HINT " (=)\n"
+#define LEFT        "left as memory that nobody has written" UNWRITTEN_HINT " every entry\n"
+#define LAST_PART   "only what the last of several entries of the result sends back has arrived: a rule must add all up"
 
 START_TEST(the_kind_of_mistake_is_told)
 {
@@ -417,7 +418,8 @@ START_TEST(misuse_is_named)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(SHAPE(3)), *made = ag_neg(x), *none = NULL, *ids = tensor_ints(SHAPE(2), NULL);
-    EXPECT_MISUSE("ag_gradcheck: input 0 was made by neg, expected a leaf", ag_gradcheck(identity, NULL, &made, 1, NULL));
+    EXPECT_MISUSE("ag_gradcheck: input 0 was made by neg, expected a leaf",
+                  ag_gradcheck(identity, NULL, &made, 1, NULL));
     EXPECT_MISUSE("ag_gradcheck: an input is NULL", ag_gradcheck(identity, NULL, &none, 1, NULL));
     EXPECT_MISUSE("ag_gradcheck: an input is AG_INT, expected AG_REAL", ag_gradcheck(identity, NULL, &ids, 1, NULL));
     EXPECT_MISUSE("ag_gradcheck: the function's result is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));

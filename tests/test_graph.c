@@ -330,7 +330,7 @@ START_TEST(detach_cuts)
     Tensor *loss = ag_mul(h, cut);
     ag_backward(loss);
     ck_assert(slope(x) == 9 * 6);
-    ck_assert(tensor_item(cut) == 9);                           /* its memory is still there, though h gave its own back */
+    ck_assert(tensor_item(cut) == 9);                        /* its memory is still there, though h gave its own back */
     ag_end(s);
 }
 END_TEST
@@ -368,7 +368,8 @@ START_TEST(a_leaf_that_wants_none_gets_none)
     ag_backward(ag_mul(x, w));
     ck_assert(slope(w) == 3 && slope(x) == 8);
     Tensor *made = ag_neg(x);
-    EXPECT_MISUSE("tensor_requires_grad: t was made by neg; only leaves can be told", tensor_requires_grad(made, false));
+    EXPECT_MISUSE("tensor_requires_grad: t was made by neg; only leaves can be told",
+                  tensor_requires_grad(made, false));
     EXPECT_MISUSE("expected AG_REAL", tensor_requires_grad(tensor_ints(SHAPE(1), NULL), true));
     ag_end(s);
 }

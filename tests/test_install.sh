@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_install.sh SOURCE BUILD CC...: kaeru as its users have it: installed and found by pkg-config, and as a subproject of
-# meson, there as a shared library.
+# test_install.sh SOURCE BUILD CC...: kaeru as its users have it: installed and found by pkg-config, and as a subproject
+# of meson, there as a shared library.
 
 source=$1 build=$2
 shift 2
@@ -23,7 +23,7 @@ try() {
     fi
 }
 
-# ---- installed ---------------------------------------------------------------------------------------------------------
+# ---- installed -------------------------------------------------------------------------------------------------------
 
 root=$folder/root
 try "meson install" meson install -C "$build" --no-rebuild --destdir "$root"
@@ -78,7 +78,7 @@ END
 try "compile in double" compile kaeru-double "$folder/width.c" "$folder/width"
 try "run in double" "$folder/width"
 
-# ---- a subproject --------------------------------------------------------------------------------------------------------
+# ---- a subproject ----------------------------------------------------------------------------------------------------
 
 mkdir -p "$folder/user/subprojects"
 ln -s "$source" "$folder/user/subprojects/kaeru"

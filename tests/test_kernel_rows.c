@@ -1,11 +1,12 @@
-/* test_kernel_rows.c: kernels over rows and dimensions, tables, random numbers and updates, against their plain loops; see
- * kernel_case.h. */
+/* test_kernel_rows.c: kernels over rows and dimensions, tables, random numbers and updates, against their plain loops;
+ * see kernel_case.h. */
 #include "kernel_case.h"
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 static const int64_t sum_shapes[][3] = {            /* outer, n, inner */
-    { 1, 0, 1 }, { 1, 0, 5 }, { 0, 3, 4 }, { 3, 4, 0 }, { 1, 1, 1 }, { 2, 1, 3 }, { 3, 2, 1 }, { 5, 31, 1 }, { 4, 33, 1 },
+    { 1, 0, 1 }, { 1, 0, 5 }, { 0, 3, 4 }, { 3, 4, 0 }, { 1, 1, 1 }, { 2, 1, 3 }, { 3, 2, 1 }, { 5, 31, 1 },
+        { 4, 33, 1 },
     { 7, 100, 1 }, { 3, 4097, 1 }, { 2, 70001, 1 }, { 1, 300000, 1 }, { 1, 3, 2 }, { 1, 65, 10 }, { 3, 130, 17 },
     { 1, 5000, 128 }, { 1, 200, 700 }, { 6, 33, 300 }, { 2, 40, 1000 }, { 600, 40, 1 }, { 40, 30, 33 },
 };
@@ -108,7 +109,8 @@ END_TEST
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static const int64_t row_shapes[][2] = {            /* rows, n */
-    { 0, 4 }, { 1, 1 }, { 3, 2 }, { 5, 7 }, { 4, 16 }, { 3, 17 }, { 9, 31 }, { 2, 33 }, { 6, 65 }, { 300, 100 }, { 64, 768 },
+    { 0, 4 }, { 1, 1 }, { 3, 2 }, { 5, 7 }, { 4, 16 }, { 3, 17 }, { 9, 31 }, { 2, 33 }, { 6, 65 }, { 300, 100 },
+        { 64, 768 },
     { 7, 4096 }, { 3, 5000 }, { 40, 1025 },
 };
 
@@ -182,7 +184,8 @@ static void call_norm_backward(const KPath *k, Case *c)
                            c->in[4], c->in[4] + c->outer, c->in[1], c->norm);
 }
 
-static const KNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false }, { 0, false, false } };
+static const KNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
+                               { 0, false, false } };
 
 START_TEST(layer_norm_matches_reference)
 {
@@ -314,8 +317,8 @@ START_TEST(random_matches_reference)
     static const int64_t lengths[] = { 0, 1, 2, 3, 4, 5, 31, 63, 64, 65, 127, 1000, 100002 };
     for (int l = 0; l < COUNT(lengths); l++)
         for (int kind = 0; kind < 3; kind++) {
-            Case c = { .n = lengths[l], .flag = kind != 1, .p = kind == 0 ? 0 : kind == 1 ? -3 : 1, .q = kind == 2 ? 2 : 1,
-                       .tolerance = 1e-6 };
+            Case c = { .n = lengths[l], .flag = kind != 1, .p = kind == 0 ? 0 : kind == 1 ? -3 : 1,
+                       .q = kind == 2 ? 2 : 1, .tolerance = 1e-6 };
             c.out[0] = output(&c, c.n);
             c.out[1] = output(&c, c.n);
             check_case(&c, call_random);
@@ -362,8 +365,8 @@ END_TEST
 
 static void call_adam(const KPath *k, Case *c)
 {
-    KAdam how = { .lr = 0.01, .b1 = 0.9, .b2 = 0.98, .eps = 1e-8, .c1 = 0.1, .c2 = 0.02, .decay = 0.05, .grad_scale = 0.5,
-                  .decoupled = c->flag };
+    KAdam how = { .lr = 0.01, .b1 = 0.9, .b2 = 0.98, .eps = 1e-8, .c1 = 0.1, .c2 = 0.02, .decay = 0.05,
+                  .grad_scale = 0.5, .decoupled = c->flag };
     k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &how);
 }
 

@@ -23,7 +23,8 @@ START_TEST(unary_matches_reference)
 {
     for (int l = 0; l < COUNT(lengths); l++)
         for (int e = 0; e < (_i == K_POWER ? COUNT(exponents) : 1); e++) {
-            Case c = { .n = lengths[l], .f = _i, .p = _i == K_POWER ? exponents[e] : -0.75, .q = 1.25, .tolerance = 1e-6 };
+            Case c = { .n = lengths[l], .f = _i, .p = _i == K_POWER ? exponents[e] : -0.75, .q = 1.25,
+                       .tolerance = 1e-6 };
             c.in[0] = odd_input(&c, c.n);
             c.out[0] = output(&c, c.n);
             check_case(&c, call_unary);
@@ -77,8 +78,8 @@ START_TEST(unary_within_2_ulp)
                 k_unary(functions[f], N, y, x, 0, 0);
                 for (int i = 0; i < N; i++) {
                     double u = ulps(y[i], ref_unary_1(functions[f], x[i], 0, 0));
-                    ck_assert_msg(u <= 2, "%s: function %d of %a is %a: off by %.3f ulp", k_path(), functions[f], x[i], y[i],
-                                  u);
+                    ck_assert_msg(u <= 2, "%s: function %d of %a is %a: off by %.3f ulp", k_path(), functions[f], x[i],
+                                  y[i], u);
                 }
             }
     }
@@ -145,7 +146,8 @@ END_TEST
 
 /* ---- functions of two numbers, choices, copies ------------------------------------------------------------------- */
 
-/* Walks over 1 to 4 dimensions: dense, broadcast, transposed, and single elements repeated. Returns the number of items. */
+/* Walks over 1 to 4 dimensions: dense, broadcast, transposed, and single elements repeated. Returns the number of
+ * items. */
 static int64_t draw_walk(KWalk *w, bool big)
 {
     w->ndim = (int)(draw() % 5);
@@ -157,7 +159,7 @@ static int64_t draw_walk(KWalk *w, bool big)
         w->b[d] = kind_b == 0 || (kind_b == 1 && draw() % 2) ? dense : 0;
         dense *= w->dim[d];
     }
-    for (int s = 0; s < 2; s++) {                                       /* kind 2: columns first; 3: every second item */
+    for (int s = 0; s < 2; s++) {                                      /* kind 2: columns first; 3: every second item */
         int64_t *stride = s ? w->b : w->a, step = 1;
         int kind = s ? kind_b : kind_a;
         for (int d = 0; d < w->ndim && kind == 2; d++) {
@@ -284,7 +286,7 @@ START_TEST(copies_match_reference)
         KWalk *walk = &c.walk;
         draw_walk(walk, w % 10 == 0);
         int64_t n = 1, order[4] = { 0, 1, 2, 3 };
-        for (int d = walk->ndim - 1; d > 0; d--) {                      /* the destination: dense, dimensions shuffled */
+        for (int d = walk->ndim - 1; d > 0; d--) {                     /* the destination: dense, dimensions shuffled */
             int64_t other = draw() % (uint32_t)(d + 1), kept = order[d];
             order[d] = order[other];
             order[other] = kept;

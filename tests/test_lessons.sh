@@ -77,13 +77,22 @@ if command -v dot >/dev/null; then
         done
     done
 fi
-if PATH=$folder "$programs/backprop" >stdout 2>stderr && [ ! -s stderr ]; then ok; else wrong "without Graphviz"; cat stderr; fi
+if PATH=$folder "$programs/backprop" >stdout 2>stderr && [ ! -s stderr ]; then
+    ok
+else
+    wrong "without Graphviz"
+    cat stderr
+fi
 says 'pictures: out/backprop_formula_00.dot to 09.dot need Graphviz'
 mkdir bad
 printf '#!/bin/sh\nexit 3\n' >bad/dot
 chmod +x bad/dot
 PATH=$folder/bad "$programs/backprop" >stdout 2>stderr
-if [ $? -eq 1 ] && grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr; then ok; else wrong "bad dot"; fi
+if [ $? -eq 1 ] && grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr; then
+    ok
+else
+    wrong "bad dot"
+fi
 
 lesson families --steps 150
 has families.csv step,fills,goes_on,rewrites
@@ -228,7 +237,7 @@ if command -v gnuplot >/dev/null && command -v fc-list >/dev/null; then
     case $(terminal "$folder/no_fonts" 'x = 1') in 'pngcairo '* | 'png '*) ok ;; *) wrong "no terminal" ;; esac
 fi
 
-# ---- what is printed comes through a pipe as it is made ---------------------------------------------------------------
+# ---- what is printed comes through a pipe as it is made --------------------------------------------------------------
 
 name=copy_task
 mkfifo pipe

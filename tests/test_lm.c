@@ -13,7 +13,7 @@
 #include "misuse.h"
 #include "suites.h"
 
-/* ---- vocabularies -------------------------------------------------------------------------------------------------- */
+/* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
 static Tokenizer characters(const char *text)
 {
@@ -71,7 +71,7 @@ START_TEST(vocabularies_differ_by_their_fingerprint)
 }
 END_TEST
 
-/* ---- data ---------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 static LmData *opened(const char *name, const Tokenizer *t)
 {
@@ -107,7 +107,8 @@ START_TEST(windows_are_parts_of_the_text)
             const int32_t *id = tensor_int_data(x) + b * LENGTH, *next = tensor_int_data(y) + b * LENGTH;
             bool found = false;
             for (int64_t at = 0; at < starts; at++) {
-                bool same = memcmp(id, all + at, sizeof *id * LENGTH) == 0 && memcmp(next, all + at + 1, sizeof *id * LENGTH) == 0;
+                bool same = memcmp(id, all + at, sizeof *id * LENGTH) == 0 &&
+                    memcmp(next, all + at + 1, sizeof *id * LENGTH) == 0;
                 seen[at] = seen[at] || same;
                 found = found || same;
             }
@@ -128,8 +129,8 @@ END_TEST
 /* Some text in which no two windows are alike: numbers and words. */
 static char *story(size_t size)
 {
-    static const char *words[] = { "frog", "pond ", "\n", " ", "  ", "\n\n", ".", "It's", "\xE8\x9B\x99", "\xC2\xA0", "1234",
-                                   "<|endoftext|>", "\t", "\xE3\x80\x80", "\xD0\xBB\xD1\x8F" };
+    static const char *words[] = { "frog", "pond ", "\n", " ", "  ", "\n\n", ".", "It's", "\xE8\x9B\x99", "\xC2\xA0",
+                                   "1234", "<|endoftext|>", "\t", "\xE3\x80\x80", "\xD0\xBB\xD1\x8F" };
     char *text = malloc(size + 16);
     size_t n = 0;
     AgRandom before = ag_random_state();
@@ -284,7 +285,8 @@ START_TEST(texts_that_do_not_fit_are_refused)
     expect_unopened("absent", &t, "absent: cannot be opened");
     int64_t n;
     expect_refused(lm_tokenize(in_folder("latin"), &t, in_folder("tokens"), &n), "latin: line 1, column 3, byte 2: ");
-    expect_refused(lm_tokenize(in_folder("other"), &t, in_folder("tokens"), &n), "other: \"\\x0A\" (U+000A) at line 1, column 5");
+    expect_refused(lm_tokenize(in_folder("other"), &t, in_folder("tokens"), &n),
+                   "other: \"\\x0A\" (U+000A) at line 1, column 5");
     expect_refused(lm_tokenize(in_folder("absent"), &t, in_folder("tokens"), &n), "absent");
     ck_assert_int_eq(folder_count(), 2);
 
@@ -292,7 +294,8 @@ START_TEST(texts_that_do_not_fit_are_refused)
     LmData *d = opened("short", &t);
     GPTOptions o = { .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 14, .eps = 1e-5 };
     GPT *m = gpt_new(o);
-    expect_refused(lm_data_fits(d, m, 0), "14 tokens to learn from and 2 held out are too few: expected 15 (one more than");
+    expect_refused(lm_data_fits(d, m, 0),
+                   "14 tokens to learn from and 2 held out are too few: expected 15 (one more than");
     expect_refused(lm_data_fits(d, m, 15), "windows of 15 tokens are longer than the model's context of 14");
     expect_done(lm_data_fits(d, m, 13));
     nn_free(m);
@@ -348,7 +351,7 @@ START_TEST(evaluation_sees_each_held_out_token_once)
 }
 END_TEST
 
-/* ---- training ------------------------------------------------------------------------------------------------------ */
+/* ---- training ---------------------------------------------------------------------------------------------------- */
 
 static char *text;
 static Tokenizer tokenizer;
@@ -395,8 +398,8 @@ static bool train(const char *name, LmOptions o, bool resume, void (*stepped)(Lm
     char last[80], best[80];
     snprintf(last, sizeof last, "%s.last", name);
     snprintf(best, sizeof best, "%s.best", name);
-    LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new(), .last = in_folder(last),
-                     .best = in_folder(best), .stepped = stepped };
+    LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new(),
+                     .last = in_folder(last), .best = in_folder(best), .stepped = stepped };
     nn_settings_set(t.settings, "own", "%s", "kept");
     bool good = lm_train(&t, resume);
     nn_settings_free(t.settings);
@@ -476,7 +479,8 @@ START_TEST(accumulated_batches_are_one_large_batch)
     int64_t n;
     for (int i = 0; i < 2; i++) {
         ag_seed(1);
-        GPTOptions plain = { .layers = 2, .heads = 2, .width = 8, .vocab = tokenizer_size(&tokenizer), .context = 6, .eps = 1e-5 };
+        GPTOptions plain = { .layers = 2, .heads = 2, .width = 8, .vocab = tokenizer_size(&tokenizer), .context = 6,
+                             .eps = 1e-5 };
         LmTraining t = { .model = gpt_new(plain), .data = data, .options = o, .settings = nn_settings_new() };
         t.options.batch = i ? 2 : 6;
         t.options.accumulate = i ? 3 : 1;
@@ -585,9 +589,10 @@ START_TEST(what_cannot_go_on_is_refused)
     expect_refused(train("none", o, true, NULL), "none.last: cannot be opened");
     expect_refused(train("no/folder", o, false, NULL), "no/folder");
     expect_done(train("a", o, false, NULL));
-    GPT *small = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = tokenizer_size(&tokenizer), .context = 6,
-                                       .eps = 1e-5 });
-    LmTraining t = { .model = small, .data = data, .options = o, .settings = nn_settings_new(), .last = in_folder("a.last") };
+    GPT *small = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = tokenizer_size(&tokenizer),
+                                       .context = 6, .eps = 1e-5 });
+    LmTraining t = { .model = small, .data = data, .options = o, .settings = nn_settings_new(),
+                     .last = in_folder("a.last") };
     expect_refused(lm_train(&t, true), "a.last: ");
     t.last = in_folder("a.best");
     expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer's state */
@@ -632,9 +637,10 @@ START_TEST(options_are_checked_settings)
 }
 END_TEST
 
-/* ---- files that fail, memory that cannot be had --------------------------------------------------------------------- */
+/* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
 
-/* Every call to the file system fails once (_i = 0), or from there on (1): who then resumes, ends as if nothing had been. */
+/* Every call to the file system fails once (_i = 0), or from there on (1): who then resumes, ends as if nothing had
+ * been. */
 START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;
@@ -695,7 +701,8 @@ static void train_and_write(void)
     all_done = false;
     Tokenizer t = { .chars = char_vocab_new("abcdefgh", 8) };
     LmData *d = lm_data_of_text("text", "abcdefghabcdefgh", 16, &t);
-    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .dropout = 0.1, .eps = 1e-5 });
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .dropout = 0.1,
+                                   .eps = 1e-5 });
     LmTraining run = { .model = m, .data = d, .options = few_steps(2), .settings = nn_settings_new() };
     run.options.evaluate_every = 1;
     all_done = lm_train(&run, false);

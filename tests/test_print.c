@@ -1,4 +1,5 @@
-/* test_print.c: what tensors look like as text, against what PyTorch prints (fixtures/make_print.py), and as a drawing. */
+/* test_print.c: what tensors look like as text, against what PyTorch prints (fixtures/make_print.py), and as a
+ * drawing. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -179,7 +179,7 @@ START_TEST(uniform_numbers)
     for (int i = 0; i < PARTS; i++) chi += pow((double)count[i] - N / PARTS, 2) / (N / PARTS);
     ck_assert(chi < 44);                                        /* 19 degrees of freedom: 1 in 1000 is above */
     Tensor *narrow = tensor_uniform(SHAPE(1000), 1, nextafter(1, 2)), *point = tensor_uniform(SHAPE(3), 4, 4);
-    for (int i = 0; i < 1000; i++) ck_assert(tensor_data(narrow)[i] == 1);       /* never `high`, whatever the rounding */
+    for (int i = 0; i < 1000; i++) ck_assert(tensor_data(narrow)[i] == 1);     /* never `high`, whatever the rounding */
     for (int i = 0; i < 3; i++) ck_assert(tensor_data(point)[i] == 4);
     end();
 }

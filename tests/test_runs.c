@@ -21,8 +21,8 @@ static void check_same(const char *left, const char *right)
 {
     char command[700];
     const char *a = in_folder(left), *b = in_folder(right);
-    snprintf(command, sizeof command, "cmp '%s' '%s' && if test -e '%s.best'; then cmp '%s.best' '%s.best'; fi", a, b, a,
-             a, b);
+    snprintf(command, sizeof command, "cmp '%s' '%s' && if test -e '%s.best'; then cmp '%s.best' '%s.best'; fi", a, b,
+             a, a, b);
     ck_assert_int_eq(system(command), 0);
 }
 

@@ -1,4 +1,5 @@
-/* test_safetensors.c: files of the original library are read, ours come back to the bit, and a failure harms nothing. */
+/* test_safetensors.c: files of the original library are read, ours come back to the bit, and a failure harms
+ * nothing. */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -48,8 +49,8 @@ START_TEST(all_types_are_read)
         real *values = read_good(st, names[i], &n), *expected = read_good(st, name, &n_expected);
         ck_assert_uint_eq(n, n_expected);
         for (size_t k = 0; k < n; k++)
-            ck_assert_msg((float)values[k] == (float)expected[k], "%s[%zu] is %g, not %g", names[i], k, (double)values[k],
-                          (double)expected[k]);
+            ck_assert_msg((float)values[k] == (float)expected[k], "%s[%zu] is %g, not %g", names[i], k,
+                          (double)values[k], (double)expected[k]);
         free(values);
         free(expected);
     }
@@ -67,7 +68,8 @@ START_TEST(shapes_and_metadata_are_read)
     ck_assert(shape_equal(shape, SHAPE(2, 0, 3)));
     expect_done(st_shape(st, st_find(st, "scalar"), &shape));
     ck_assert(shape_equal(shape, SCALAR));
-    expect_refused(st_shape(st, st_find(st, "nine"), &shape), "tensor \"nine\": expected at most 8 dimensions, found 9");
+    expect_refused(st_shape(st, st_find(st, "nine"), &shape),
+                   "tensor \"nine\": expected at most 8 dimensions, found 9");
     ck_assert_ptr_null(st_find(st, "f1"));
     ck_assert_ptr_null(st_find(st, ""));
     ck_assert_uint_eq(st->n_metadata, 2);
@@ -216,7 +218,8 @@ START_TEST(what_could_not_be_read_is_not_written)
     StText keys[] = { { "k", "1" }, { "k", "2" } };
     folder_write("a", "old", 3);
     expect_refused(st_write(in_folder("a"), twice, 2, NULL, 0), "expected each name of an object once, found \"x\"");
-    expect_refused(st_write(in_folder("a"), bytes, 1, NULL, 0), "expected UTF-8 to be written as JSON, found byte 0xFF");
+    expect_refused(st_write(in_folder("a"), bytes, 1, NULL, 0),
+                   "expected UTF-8 to be written as JSON, found byte 0xFF");
     expect_refused(st_write(in_folder("a"), reserved, 1, NULL, 0), "__metadata__: expected strings");
     expect_refused(st_write(in_folder("a"), twice, 1, keys, 2), "expected each name of an object once, found \"k\"");
     folder_expect("a", "old");

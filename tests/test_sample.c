@@ -8,7 +8,7 @@
 #include "misuse.h"
 #include "suites.h"
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 enum { N = 7, DRAWS = 20000 };
 static const real logits[N] = { 1, (real)2.5, -3, (real)2.5, 0, 4, (real)-0.5 };
@@ -27,8 +27,8 @@ static void check_shares(Sampling how, const double probability[N])
     for (int i = 0; i < DRAWS; i++) count[sample(logits, N, how)]++;
     for (int i = 0; i < N; i++) {
         double p = probability[i], deviation = sqrt(DRAWS * p * (1 - p));
-        ck_assert_msg(fabs(count[i] - DRAWS * p) <= 5 * deviation, "id %d: %d times, expected %.0f +- %.0f", i, count[i],
-                      DRAWS * p, deviation);
+        ck_assert_msg(fabs(count[i] - DRAWS * p) <= 5 * deviation, "id %d: %d times, expected %.0f +- %.0f", i,
+                      count[i], DRAWS * p, deviation);
     }
 }
 
@@ -59,7 +59,7 @@ START_TEST(shares_are_those_of_the_softmax)
         { { .temperature = 1, .top_p = 0.947 }, { 0, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.948 }, { 1, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.9999 }, { 1, 1, 1, 1, 1, 1, 1 } },
-        { { .temperature = 1, .top_k = 3, .top_p = 0.8 }, { 0, 1, 0, 0, 0, 1, 0 } },        /* 0.6914 + 0.1543 of the three */
+        { { .temperature = 1, .top_k = 3, .top_p = 0.8 }, { 0, 1, 0, 0, 0, 1, 0 } },  /* 0.6914 + 0.1543 of the three */
         { { .temperature = 1, .top_k = 2, .top_p = 0.8 }, { 0, 0, 0, 0, 0, 1, 0 } },        /* 0.8176 of the two */
     };
     double p[N], told[N];
@@ -75,13 +75,13 @@ START_TEST(temperature_zero_is_greedy)
 {
     AgRandom before = ag_random_state();
     for (int i = 0; i < 10; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .top_k = 3, .top_p = 0.1 }), 5);
-    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (Sampling){ 0 }), 1);          /* the first of equal ones */
+    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (Sampling){ 0 }), 1);         /* the first of equal ones */
     double p[4];
     expect_done(sample_probabilities((const real[]){ 0, 3, 3, 1 }, 4, &(Sampling){ 0 }, p));
     ck_assert(p[0] == 0 && p[1] == 1 && p[2] == 0 && p[3] == 0);
     ck_assert(ag_random_state().counter == before.counter);
     for (int i = 0; i < 50; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .temperature = 1e-300 }), 5);
-    for (int i = 0; i < 50; i++) {                                                          /* the same up to any size */
+    for (int i = 0; i < 50; i++) {                                                         /* the same up to any size */
         static const real far[3] = { (real)-1e30, (real)1e30, (real)0 };
         ck_assert_int_eq(sample(far, 3, (Sampling){ .temperature = 1, .top_p = 0.9 }), 1);
     }
@@ -125,8 +125,10 @@ START_TEST(numbers_that_are_none_are_refused)
     double p[N];
     for (int i = 0; i < 3; i++) {
         expect_refused(sample_next((const real[]){ 1, (real)NAN, 2 }, 3, &hows[i]) >= 0, "the logit of token 1 is nan");
-        expect_refused(sample_next((const real[]){ 1, 2, (real)INFINITY }, 3, &hows[i]) >= 0, "the logit of token 2 is inf");
-        expect_refused(sample_probabilities((const real[]){ 1, (real)NAN }, 2, &hows[i], p), "the logit of token 1 is nan");
+        expect_refused(sample_next((const real[]){ 1, 2, (real)INFINITY }, 3, &hows[i]) >= 0,
+                       "the logit of token 2 is inf");
+        expect_refused(sample_probabilities((const real[]){ 1, (real)NAN }, 2, &hows[i], p),
+                       "the logit of token 1 is nan");
     }
     EXPECT_MISUSE("0 logits", sample_next(logits, 0, &hows[0]));
     EXPECT_MISUSE("temperature -1", sample_next(logits, N, &(Sampling){ .temperature = -1 }));
@@ -134,7 +136,7 @@ START_TEST(numbers_that_are_none_are_refused)
 }
 END_TEST
 
-/* ---- text in pieces ------------------------------------------------------------------------------------------------ */
+/* ---- text in pieces ---------------------------------------------------------------------------------------------- */
 
 static void check_stream(const char *pieces[], const char *before_end, const char *after_end)
 {
@@ -175,7 +177,7 @@ START_TEST(parts_of_characters_are_held_back)
 }
 END_TEST
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct { int32_t id[64]; int64_t n, stop; } Written;
 
@@ -222,8 +224,8 @@ START_TEST(the_window_slides_as_it_is_said)
     for (int64_t n = PROMPT; n < PROMPT + MOST; n++) {
         if (n - begin > context) begin = n - (context > 1 ? context / 2 : 1);
         all[n] = likeliest(m, all + begin, n - begin);
-        ck_assert_msg(all[n] == w.id[n - PROMPT], "context %d, token %d: %d, expected %d", (int)context, (int)(n - PROMPT),
-                      (int)w.id[n - PROMPT], (int)all[n]);
+        ck_assert_msg(all[n] == w.id[n - PROMPT], "context %d, token %d: %d, expected %d", (int)context,
+                      (int)(n - PROMPT), (int)w.id[n - PROMPT], (int)all[n]);
     }
     nn_free(m);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_scripts.sh ROOT: the command lines of the scripts: help on stdout with status 0, wrong use on stderr with status 2; and
-# that a command which failed can be copied from the message.
+# test_scripts.sh ROOT: the command lines of the scripts: help on stdout with status 0, wrong use on stderr with status
+# 2; and that a command which failed can be copied from the message.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 program=/bin/sh

@@ -192,8 +192,8 @@ static double apply(int op, double a, double b)
 
 START_TEST(shapes_broadcast_as_in_numpy)
 {
-    static Tensor *(*const ops[])(Site, Tensor *, Tensor *) = { ag_add_at, ag_sub_at, ag_mul_at, ag_div_at, ag_maximum_at,
-                                                                ag_minimum_at };
+    static Tensor *(*const ops[])(Site, Tensor *, Tensor *) = { ag_add_at, ag_sub_at, ag_mul_at, ag_div_at,
+                                                                ag_maximum_at, ag_minimum_at };
     begin();
     for (int swap = 0; swap < 2; swap++) {
         Shape sa = swap ? fits[_i].b : fits[_i].a, sb = swap ? fits[_i].a : fits[_i].b, sy = fits[_i].y;
@@ -217,7 +217,8 @@ START_TEST(shapes_broadcast_as_in_numpy)
             ck_assert_int_eq(tensor_bool_data(mask)[i], greater);
             ck_assert_int_eq(tensor_bool_data(ints)[i], 1);
         }
-        Tensor *expanded = ag_expand(a, sy), *both = ag_and(ag_compare_scalar(AG_GT, a, 0), ag_compare_scalar(AG_GT, b, 1));
+        Tensor *expanded = ag_expand(a, sy);
+        Tensor *both = ag_and(ag_compare_scalar(AG_GT, a, 0), ag_compare_scalar(AG_GT, b, 1));
         for (int64_t i = 0; i < tensor_numel(expanded); i++) {
             int64_t at[AG_MAX_DIMS];
             indices(&sy, i, at);
@@ -245,7 +246,8 @@ END_TEST
 /* 0, 1, 2, ... in a shape, as each type; item() reads any. Bools hold whether the number is odd. */
 static Tensor *numbered(Shape shape, DType dtype)
 {
-    Tensor *t = dtype == AG_REAL ? tensor_zeros(shape) : dtype == AG_INT ? tensor_ints(shape, NULL) : tensor_bools(shape, NULL);
+    Tensor *t = dtype == AG_REAL ? tensor_zeros(shape)
+              : dtype == AG_INT ? tensor_ints(shape, NULL) : tensor_bools(shape, NULL);
     for (int64_t i = 0; i < tensor_numel(t); i++) {
         if (dtype == AG_REAL) tensor_data(t)[i] = (real)i;
         else if (dtype == AG_INT) tensor_int_data(t)[i] = (int32_t)i;
@@ -264,7 +266,8 @@ static void check_items(Tensor *t, DType dtype, Shape shape, const int *values)
 {
     ck_assert(shape_equal(tensor_shape(t), shape));
     ck_assert_int_eq(tensor_dtype(t), dtype);
-    for (int64_t i = 0; i < tensor_numel(t); i++) ck_assert_int_eq(item(t, i), dtype == AG_BOOL ? values[i] % 2 : values[i]);
+    for (int64_t i = 0; i < tensor_numel(t); i++)
+        ck_assert_int_eq(item(t, i), dtype == AG_BOOL ? values[i] % 2 : values[i]);
 }
 #define ITEMS(t, shape, ...) check_items(t, (DType)_i, shape, (int[]){ __VA_ARGS__ })
 
@@ -336,12 +339,14 @@ END_TEST
 START_TEST(joining)
 {
     begin();
-    Tensor *a = numbered(SHAPE(2, 2), (DType)_i), *b = numbered(SHAPE(2, 3), (DType)_i), *none = numbered(SHAPE(2, 0), (DType)_i);
+    Tensor *a = numbered(SHAPE(2, 2), (DType)_i), *b = numbered(SHAPE(2, 3), (DType)_i),
+        *none = numbered(SHAPE(2, 0), (DType)_i);
     ITEMS(ag_concat(((Tensor *[]){ a, b, none, a }), 4, 1), SHAPE(2, 7), 0, 1, 0, 1, 2, 0, 1, 2, 3, 3, 4, 5, 2, 3);
     ITEMS(ag_concat(((Tensor *[]){ a, a }), 2, 0), SHAPE(4, 2), 0, 1, 2, 3, 0, 1, 2, 3);
     ITEMS(ag_concat(((Tensor *[]){ a, a }), 2, -2), SHAPE(4, 2), 0, 1, 2, 3, 0, 1, 2, 3);
     ITEMS(ag_concat(&b, 1, 0), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
-    ITEMS(ag_expand(numbered(SHAPE(2, 1), (DType)_i), SHAPE(2, 2, 3)), SHAPE(2, 2, 3), 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1);
+    ITEMS(ag_expand(numbered(SHAPE(2, 1), (DType)_i), SHAPE(2, 2, 3)), SHAPE(2, 2, 3), 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1,
+          1);
     ITEMS(ag_expand(numbered(SHAPE(1, 3), (DType)_i), SHAPE(0, 3)), SHAPE(0, 3), 0);
     ITEMS(ag_detach(a), SHAPE(2, 2), 0, 1, 2, 3);
     Tensor *kept = ag_keep(b);
@@ -408,7 +413,8 @@ START_TEST(sums_of_nothing)
     CHECK(ag_sum(tensor_zeros(SHAPE(0))), SCALAR, 0);
     CHECK(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(1), false), SHAPE(2), 0, 0);
     ck_assert_int_eq(tensor_numel(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(0), false)), 0);
-    Tensor *nothing[] = { ag_mean(tensor_zeros(SHAPE(0, 3))), ag_var_dims(tensor_zeros(SHAPE(0)), DIMS(0), false, false),
+    Tensor *nothing[] = { ag_mean(tensor_zeros(SHAPE(0, 3))),
+                          ag_var_dims(tensor_zeros(SHAPE(0)), DIMS(0), false, false),
                           ag_var_dims(tensor_zeros(SHAPE(0)), DIMS(0), true, false) };
     for (int i = 0; i < 3; i++) ck_assert_msg(isnan(tensor_item(nothing[i])), "%d", i);      /* 0/0, as in NumPy */
     end();
@@ -457,8 +463,8 @@ START_TEST(comparing)
     begin();
     real none = (real)NAN;
     Tensor *a = tensor_from(SHAPE(4), (real[]){ 1, 2, 3, none }), *b = tensor_from(SHAPE(4), (real[]){ 2, 2, 2, none });
-    static const uint8_t expected[6][4] = { { 0, 1, 0, 0 }, { 1, 0, 1, 1 }, { 1, 0, 0, 0 }, { 1, 1, 0, 0 }, { 0, 0, 1, 0 },
-                                            { 0, 1, 1, 0 } };
+    static const uint8_t expected[6][4] = { { 0, 1, 0, 0 }, { 1, 0, 1, 1 }, { 1, 0, 0, 0 }, { 1, 1, 0, 0 },
+                                            { 0, 0, 1, 0 }, { 0, 1, 1, 0 } };
     Tensor *i = tensor_ints(SHAPE(3), (int32_t[]){ 1, 2, 3 }), *two = tensor_ints(SCALAR, (int32_t[]){ 2 });
     for (int how = AG_EQ; how <= AG_GE; how++) {
         check_bools(ag_compare((AgCompare)how, a, b), SHAPE(4), expected[how]);

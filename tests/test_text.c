@@ -109,21 +109,28 @@ START_TEST(unknown_characters_are_refused)
 {
     CharVocab *v = char_vocab_new("abc\u00e9", 5);
     size_t n;
-    expect_refused(char_vocab_encode(v, "aabd", 4, &n) != NULL, "\"d\" (U+0064) at line 1, column 4, byte 3 is not in the vocabulary");
-    expect_refused(char_vocab_encode(v, "a\U0001f600", 5, &n) != NULL, "(U+1F600) at line 1, column 2, byte 1 is not in the vocabulary");
+    expect_refused(char_vocab_encode(v, "aabd", 4, &n) != NULL,
+                   "\"d\" (U+0064) at line 1, column 4, byte 3 is not in the vocabulary");
+    expect_refused(char_vocab_encode(v, "a\U0001f600", 5, &n) != NULL,
+                   "(U+1F600) at line 1, column 2, byte 1 is not in the vocabulary");
     expect_refused(char_vocab_encode(v, "a\nb", 3, &n) != NULL, "\"\\x0A\" (U+000A) at line 1, column 2, byte 1");
-    expect_refused(char_vocab_encode(v, "\u00e9\xc3", 3, &n) != NULL, "the text: line 1, column 2, byte 2: expected UTF-8, found byte 0xC3");
+    expect_refused(char_vocab_encode(v, "\u00e9\xc3", 3, &n) != NULL,
+                   "the text: line 1, column 2, byte 2: expected UTF-8, found byte 0xC3");
     expect_done(char_vocab_check(v, "name", "cab\u00e9", 5));
-    expect_refused(char_vocab_check(v, "name", "b\303\251a!", 5), "name: \"!\" (U+0021) at line 1, column 4, byte 4 is not");
-    expect_refused(char_vocab_check(v, "name", "b\xff", 2), "name: line 1, column 2, byte 1: expected UTF-8, found byte 0xFF");
+    expect_refused(char_vocab_check(v, "name", "b\303\251a!", 5),
+                   "name: \"!\" (U+0021) at line 1, column 4, byte 4 is not");
+    expect_refused(char_vocab_check(v, "name", "b\xff", 2),
+                   "name: line 1, column 2, byte 1: expected UTF-8, found byte 0xFF");
     int32_t too_large[] = { 0, 4 }, negative[] = { -1 };
     expect_refused(char_vocab_decode(v, too_large, 2, &n) != NULL, "id 4 at place 1 is not in the vocabulary of 4");
     expect_refused(char_vocab_decode(v, negative, 1, &n) != NULL, "id -1 at place 0");
-    expect_refused(char_vocab_new("a\xff", 2) != NULL, "the text: line 1, column 2, byte 1: expected UTF-8, found byte 0xFF");
+    expect_refused(char_vocab_new("a\xff", 2) != NULL,
+                   "the text: line 1, column 2, byte 1: expected UTF-8, found byte 0xFF");
     char_vocab_free(v);
     v = char_vocab_new("", 0);
     ck_assert_int_eq(char_vocab_size(v), 0);
-    expect_refused(char_vocab_encode(v, "\0", 1, &n) != NULL, "\"\\x00\" (U+0000) at line 1, column 1, byte 0 is not in the vocabulary");
+    expect_refused(char_vocab_encode(v, "\0", 1, &n) != NULL,
+                   "\"\\x00\" (U+0000) at line 1, column 1, byte 0 is not in the vocabulary");
     char_vocab_free(v);
 }
 END_TEST
@@ -161,7 +168,8 @@ START_TEST(words_have_ids_by_count)
     v = word_vocab_new(" \n", 2, 1);
     check_words(v, all, 4);
     word_vocab_free(v);
-    expect_refused(word_vocab_new("a \xff", 3, 1) != NULL, "the text: line 1, column 3, byte 2: expected UTF-8, found byte 0xFF");
+    expect_refused(word_vocab_new("a \xff", 3, 1) != NULL,
+                   "the text: line 1, column 3, byte 2: expected UTF-8, found byte 0xFF");
 }
 END_TEST
 

@@ -118,7 +118,7 @@ START_TEST(a_forked_child_has_its_own_threads)
 }
 END_TEST
 
-/* ---- functions of one double --------------------------------------------------------------------------------------- */
+/* ---- functions of one double ------------------------------------------------------------------------------------- */
 
 static double ulps(double got, double want)
 {

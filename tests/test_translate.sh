@@ -10,7 +10,7 @@ export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-# ---- what it says ------------------------------------------------------------------------------------------------------
+# ---- what it says ----------------------------------------------------------------------------------------------------
 
 expect 0 'usage: translate [COMMAND] [options]' '' --help
 expect 2 '' "translate: unknown command 'draw' (translate --help" draw
@@ -24,7 +24,7 @@ for option in --train-src --train-tgt --valid-src --valid-tgt --resume --beam --
 done
 expect 2 '' 'translate train: unknown option --stepz' --stepz 5
 
-# ---- the grammar -------------------------------------------------------------------------------------------------------
+# ---- the grammar -----------------------------------------------------------------------------------------------------
 
 tiny='--layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2'
 run="$tiny --sentences 200 --held-out 20 --epochs 4 --average 2"
@@ -71,7 +71,7 @@ that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv 
 expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
 differ plain/translate_epoch_03.safetensors broken/translate_last.safetensors
 
-# ---- files -------------------------------------------------------------------------------------------------------------
+# ---- files -----------------------------------------------------------------------------------------------------------
 
 words='one two three four five six seven eight'
 i=0
@@ -99,8 +99,10 @@ LC_ALL=C "$program" translate --out words <odd >stdout 2>stderr
 that "status of bad lines" [ $? -eq 1 ]
 that "as many lines as were given" [ "$(wc -l <stdout)" -eq 5 ]
 that "an empty line stays empty" [ -z "$(sed -n 2p stdout)" ]
-that "the third line is told" grep -qF 'translate translate: standard input: line 3, column 5, byte 4: expected UTF-8, found byte 0xE9' stderr
-that "the fourth line is told" grep -qF 'translate translate: line 4: 602 tokens with start and end, expected at most 512' stderr
+that "the third line is told" grep -qF \
+    'translate translate: standard input: line 3, column 5, byte 4: expected UTF-8, found byte 0xE9' stderr
+that "the fourth line is told" grep -qF \
+    'translate translate: line 4: 602 tokens with start and end, expected at most 512' stderr
 printf 'The one\n' >odd
 input=odd
 expect 0 '' '' translate --out words --beam 1
@@ -115,22 +117,24 @@ expect 0 '' 'translate translate: line 2: not in the vocabulary, read as <unk>: 
 that "both lines are translated" [ "$(wc -l <stdout)" -eq 2 ]
 expect 0 '' '' translate --out pairs
 input=/dev/null
-expect 0 'While it writes' '--sentence: not in the vocabulary, read as <unk>: "dog"' show --sentence 'The dog' --out words
+expect 0 'While it writes' '--sentence: not in the vocabulary, read as <unk>: "dog"' show --sentence 'The dog' \
+    --out words
 expect 0 'While it writes' '' show --sentence 'The one and the two' --out words
 expect 2 '' 'expected --sentence' show --out words
 
-# ---- what cannot be used -----------------------------------------------------------------------------------------------
+# ---- what cannot be used ---------------------------------------------------------------------------------------------
 
 expect 2 '' 'expected --train-src, --train-tgt, --valid-src and --valid-tgt together' --train-src train.src --out none
 expect 1 '' 'train.src has 64 lines and valid.tgt has 5: expected as many, line for line' --train-src train.src \
     --train-tgt valid.tgt --valid-src valid.src --valid-tgt valid.tgt --out none
-expect 1 '' 'absent: cannot be opened' --train-src absent --train-tgt train.tgt --valid-src valid.src --valid-tgt valid.tgt
+expect 1 '' 'absent: cannot be opened' --train-src absent --train-tgt train.tgt --valid-src valid.src \
+    --valid-tgt valid.tgt
 printf 'caf\351\n' >latin
-expect 1 '' 'latin: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' --train-src latin --train-tgt latin --valid-src valid.src \
-    --valid-tgt valid.tgt --out none
+expect 1 '' 'latin: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' --train-src latin --train-tgt latin \
+    --valid-src valid.src --valid-tgt valid.tgt --out none
 : >empty
-expect 1 '' 'empty and empty are empty: expected a sentence a line' --train-src empty --train-tgt empty --valid-src valid.src \
-    --valid-tgt valid.tgt --out none
+expect 1 '' 'empty and empty are empty: expected a sentence a line' --train-src empty --train-tgt empty \
+    --valid-src valid.src --valid-tgt valid.tgt --out none
 expect 2 '' "--vocab: 'letters' is neither words nor bpe" --vocab letters --out none
 expect 2 '' '--width 10 does not divide into --heads 4' --width 10 --out none
 expect 2 '' '--dropout: 1 is out of range' --dropout 1 --out none
@@ -141,7 +145,8 @@ expect 1 '' 'absent: cannot be opened' translate --checkpoint absent
 expect 1 '' 'train.src: ' translate --checkpoint train.src
 expect 2 '' 'expected --src and --tgt' score --out words
 cp plain/translate_src_vocab.json words/
-expect 1 '' 'words/translate.safetensors: was trained with another vocabulary than the one beside it' translate --out words
+expect 1 '' 'words/translate.safetensors: was trained with another vocabulary than the one beside it' translate \
+    --out words
 head -c 5000 pairs/translate.safetensors >cut.safetensors
 expect 1 '' 'cut.safetensors: ' translate --checkpoint cut.safetensors
 

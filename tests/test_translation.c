@@ -211,7 +211,8 @@ static void some_lines(Lines *src, Lines *tgt)
 
 /* Goes through an epoch: each pair is in one batch, none is larger than it may be. Returns a number that depends on the
  * order. */
-static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const SentenceVocab *tv, int64_t batch_tokens)
+static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const SentenceVocab *tv,
+                            int64_t batch_tokens)
 {
     bool seen[PAIRS] = { false };
     int64_t batches = 0, found = 0;
@@ -449,8 +450,8 @@ START_TEST(bleu_is_sacrebleus)
         ck_assert(json_real(json_get(c, "bleu"), &plain) && json_real(json_get(c, "lower"), &lower));
         ck_assert_msg(fabs(score_of(json_get(c, "pairs"), false) - plain) < 1e-9, "case %u: %.12g, expected %.12g", i,
                       score_of(json_get(c, "pairs"), false), plain);
-        ck_assert_msg(fabs(score_of(json_get(c, "pairs"), true) - lower) < 1e-9, "case %u, lower: %.12g, expected %.12g",
-                      i, score_of(json_get(c, "pairs"), true), lower);
+        ck_assert_msg(fabs(score_of(json_get(c, "pairs"), true) - lower) < 1e-9,
+                      "case %u, lower: %.12g, expected %.12g", i, score_of(json_get(c, "pairs"), true), lower);
     }
     region_free(region);
     ck_assert_double_eq(bleu_score(&(Bleu){ .lower_case = true }), 0);

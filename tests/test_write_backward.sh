@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_write_backward.sh PROGRAM SOLUTIONS: the exercise says that it is not done; solved, it passes; and each of the usual
-# mistakes is told for what it is. What somebody has written into exercise.c does not matter here.
+# test_write_backward.sh PROGRAM SOLUTIONS: the exercise says that it is not done; solved, it passes; and each of the
+# usual mistakes is told for what it is. What somebody has written into exercise.c does not matter here.
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 solutions=$2

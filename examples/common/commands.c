@@ -5,12 +5,14 @@
 
 static void print_usage(FILE *out, const Commands *c)
 {
-    fprintf(out, "usage: %s %s [options]\n\n%s Commands:\n", c->name, c->standard ? "[COMMAND]" : "COMMAND", c->teaches);
+    fprintf(out, "usage: %s %s [options]\n\n%s Commands:\n", c->name, c->standard ? "[COMMAND]" : "COMMAND",
+            c->teaches);
     for (const Command *command = c->command; command->name; command++) {
         fprintf(out, "  %-10s %s\n", command->name, command->does);
     }
     fprintf(out, "\n%s COMMAND --help lists its options.%s%s%s For a start:\n%s", c->name,
-            c->standard ? " Without a command it is " : "", c->standard ? c->standard : "", c->standard ? "." : "", c->start);
+            c->standard ? " Without a command it is " : "", c->standard ? c->standard : "", c->standard ? "." : "",
+            c->start);
 }
 
 static const Command *find(const Commands *c, const char *name)

@@ -54,8 +54,8 @@ _Noreturn void example_misused(const char *format, ...) AG_PRINTF(1, 2);
 void example_complain(const char *format, ...) AG_PRINTF(1, 2);
 /* The same, but the status stays as it is. */
 void example_warn(const char *format, ...) AG_PRINTF(1, 2);
-/* The values of options as settings "option.NAME" of a checkpoint, and back: false with ag_error() if one is missing or out
- * of range. Texts stay the settings'. */
+/* The values of options as settings "option.NAME" of a checkpoint, and back: false with ag_error() if one is missing or
+ * out of range. Texts stay the settings'. */
 void options_to_settings(const Option *options, Settings *s);
 bool options_from_settings(const Option *options, const Settings *s);
 int64_t example_seed(void);
@@ -67,8 +67,8 @@ char *example_path(const char *name);
 char *example_path_beside(const char *path, const char *name);
 bool example_utf8(void);                                                /* whether the locale's text is UTF-8 */
 
-/* A program of several commands, each with options of its own: its main calls this and returns the status. `standard` is
- * the one that is meant where none is named, NULL: one must be; `start`: lines that show how to begin. */
+/* A program of several commands, each with options of its own: its main calls this and returns the status. `standard`
+ * is the one that is meant where none is named, NULL: one must be; `start`: lines that show how to begin. */
 typedef struct { const char *name; int (*run)(int argc, char **argv); const char *does; } Command;
 #define COMMANDS_END { NULL, NULL, NULL }
 typedef struct { const char *name, *teaches; const Command *command; const char *standard, *start; } Commands;
@@ -80,8 +80,8 @@ int example_commands(int argc, char **argv, const Commands *commands);
  * name stays until then. */
 typedef struct Csv Csv;
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
-/* The same for a run that is gone on with: begins with the rows of the earlier file, finished or not, whose first number is
- * at most `last`. */
+/* The same for a run that is gone on with: begins with the rows of the earlier file, finished or not, whose first
+ * number is at most `last`. */
 Csv *csv_resume(const char *name, const char *header, double last);
 /* csv_row(csv, step, loss): as many numbers as the header has names; enough digits to restore a float. */
 #define csv_row(csv, ...) csv_named_row(csv, NULL, __VA_ARGS__)
@@ -117,8 +117,8 @@ void chart_print(const Csv *data, const Chart *chart);
  * where they are. Without gnuplot it says how to get it, and the command to draw the picture then. If drawing fails,
  * that is told and the program goes on. */
 void picture_draw(const char *name);
-/* The graph behind a loss as a film of its backward pass (ag_graph_frame): writes NAME_00.dot, NAME_01.dot, ... into the
- * output folder and lets Graphviz draw each as PNG and SVG, or says how to get it. */
+/* The graph behind a loss as a film of its backward pass (ag_graph_frame): writes NAME_00.dot, NAME_01.dot, ... into
+ * the output folder and lets Graphviz draw each as PNG and SVG, or says how to get it. */
 void picture_frames(const char *name, Tensor *loss);
 
 #endif

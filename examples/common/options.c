@@ -140,7 +140,7 @@ static _Noreturn void print_help(const Program *program, const Option *common)
     printf("\noptions of every example:\n");
     print_options(common);
     printf("  %-16s %s\n", "--help", "this text");
-    printf("\nThe exit status is 0 if all went well, 2 if the command line is to blame for what did not, and else 1.\n");
+    printf("\nThe exit status is 0 if all went well, 2 if the command line is to blame for what did not, else 1.\n");
     exit(example_end());
 }
 
@@ -218,7 +218,8 @@ static void read_options(int argc, char **argv, const Program *program, const Op
             set_value(o, argv[++i]);
         } else {
             char range[96];
-            example_misused("--%s needs a value: %s", o->name, o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
+            example_misused("--%s needs a value: %s", o->name,
+                            o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
         }
     }
 }

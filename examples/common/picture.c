@@ -147,7 +147,8 @@ void picture_frames(const char *name, Tensor *loss)
     int base = (int)strlen(first) - (int)strlen("00.dot");
     if (status == NO_PROGRAM) {
         printf("pictures: %.*s00.dot to %02d.dot need Graphviz: sudo apt install graphviz (Debian, Ubuntu), sudo dnf\n"
-               "          install graphviz (Fedora), brew install graphviz (macOS). Then: dot -Tsvg -O ", base, first, n - 1);
+               "          install graphviz (Fedora), brew install graphviz (macOS). Then: dot -Tsvg -O ", base, first,
+               n - 1);
         print_quoted(first);
         printf("\n");
     } else if (status == NO_START) {

@@ -41,7 +41,8 @@ void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Setting
     if (!bpe && !is_setting(s, VOCABULARY_KEY, "characters")) {
         example_fail("%s: does not say what its vocabulary is", checkpoint);
     }
-    char *vocab = example_path_beside(checkpoint, VOCAB_FILE), *merges = example_path_beside(checkpoint, MERGES_FILE), fingerprint[24];
+    char *vocab = example_path_beside(checkpoint, VOCAB_FILE), *merges = example_path_beside(checkpoint, MERGES_FILE);
+    char fingerprint[24];
     tokenizer_must_open(t, vocab, bpe ? merges : NULL);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, tokenizer_fingerprint(t));
     if (!is_setting(s, FINGERPRINT_KEY, fingerprint)) {

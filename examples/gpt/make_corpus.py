@@ -3,8 +3,8 @@
 
     make_corpus.py CORPUS_C FILE...
 
-Long rows of spaces and dashes, which only align and rule, are cut short: a small model that looks back on few characters
-would learn little else than to go on with them.
+Long rows of spaces and dashes, which only align and rule, are cut short: a small model that looks back on few
+characters would learn little else than to go on with them.
 """
 import re
 import sys

@@ -40,7 +40,8 @@ static Writer open_writer(void)
         return writer_of_checkpoint(checkpoint);
     }
     if (checkpoint) {
-        example_misused("--checkpoint names a whole model: expected it without --weights, --config, --vocab and --merges");
+        example_misused("--checkpoint names a whole model: expected it without --weights, --config, --vocab and "
+                        "--merges");
     }
     if (!weights || !config || !vocab) {
         example_misused("expected --weights, --config and --vocab (and --merges) together");
@@ -50,11 +51,11 @@ static Writer open_writer(void)
 
 int gpt_sample(int argc, char **argv)
 {
-    const Option options[] = { checkpoint_option(), prompt_option(), tokens_option(), temperature_option(), top_k_option(),
-                               top_p_option(), OPTIONS_END };
+    const Option options[] = { checkpoint_option(), prompt_option(), tokens_option(), temperature_option(),
+                               top_k_option(), top_p_option(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "gpt sample",
-        "Lets a model that gpt train has made write. The same seed gives the same text. When the context is full, the model\n"
-        "goes on from its last half.", options });
+        "Lets a model that gpt train has made write. The same seed gives the same text. When the context is full, the\n"
+        "model goes on from its last half.", options });
     Writer w = open_writer();
     write_text(&w, prompt, tokens, &how);
     writer_end(&w);
@@ -67,8 +68,8 @@ int gpt_generate_command(int argc, char **argv)
                                tokens_option(), temperature_option(), top_k_option(), top_p_option(), OPTIONS_END };
     tokens = 100;
     example_begin(argc, argv, &(Program){ "gpt generate",
-        "Lets GPT-2, or any model in its files' layout, write: needs --weights, --config, --vocab and --merges, the four files\n"
-        "of a GPT-2 as Hugging Face has them. The same seed gives the same text.", options });
+        "Lets GPT-2, or any model in its files' layout, write: needs --weights, --config, --vocab and --merges, the\n"
+        "four files of a GPT-2 as Hugging Face has them. The same seed gives the same text.", options });
     if (!weights) {
         example_misused("expected --weights, --config and --vocab (and --merges) together");
     }
@@ -88,8 +89,8 @@ int gpt_eval(int argc, char **argv)
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "gpt eval",
-        "Measures a model, from a checkpoint of gpt train or from GPT-2's files, on the last tenth of a text: the mean of\n"
-        "-log p over all its tokens, and its exponential, the perplexity.", options });
+        "Measures a model, from a checkpoint of gpt train or from GPT-2's files, on the last tenth of a text: the\n"
+        "mean of -log p over all its tokens, and its exponential, the perplexity.", options });
     Writer w = open_writer();
     const char *trained_on = nn_settings_get(w.settings, DATA_KEY);
     LmData *data = data_must_open(data_path ? data_path : trained_on, &w.tokenizer);
@@ -108,8 +109,9 @@ int gpt_export(int argc, char **argv)
 {
     const Option options[] = { checkpoint_option(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "gpt export",
-        "Writes a model that gpt train has made as model.safetensors, config.json, vocab.json and, for BPE, merges.txt into\n"
-        "the output folder: GPT-2's files as Hugging Face's library and gpt generate open them.", options });
+        "Writes a model that gpt train has made as model.safetensors, config.json, vocab.json and, for BPE,\n"
+        "merges.txt into the output folder: GPT-2's files as Hugging Face's library and gpt generate open\n"
+        "them.", options });
     Writer w = writer_of_checkpoint(checkpoint);
     char *path[4] = { example_path("model.safetensors"), example_path("config.json"), example_path("vocab.json"),
                       example_path("merges.txt") };

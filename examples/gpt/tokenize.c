@@ -35,8 +35,10 @@ int gpt_tokenize(int argc, char **argv)
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "gpt tokenize",
-        "Turns a text into a file of tokens, gpt.tokens in the output folder, for gpt train --data. The vocabulary goes beside\n"
-        "it as " VOCAB_FILE " and " MERGES_FILE ": byte pairs that are frequent in the text, in GPT-2's format.", options });
+        "Turns a text into a file of tokens, gpt.tokens in the output folder, for gpt train --data. The vocabulary\n"
+        "goes beside it as " VOCAB_FILE " and " MERGES_FILE ": byte pairs that are frequent in the text, in GPT-2's\n"
+        "format.",
+        options });
     if (!data_path) {
         example_misused("expected --data FILE");
     }

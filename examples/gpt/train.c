@@ -74,7 +74,8 @@ static bool is_token_file(const char *path)
 {
     char begin[8] = "";
     FILE *file = fopen(path, "rb");
-    bool is = file && fread(begin, 1, sizeof begin, file) == sizeof begin && memcmp(begin, "kaerutok", sizeof begin) == 0;
+    bool is = file && fread(begin, 1, sizeof begin, file) == sizeof begin &&
+        memcmp(begin, "kaerutok", sizeof begin) == 0;
     if (file) {
         fclose(file);
     }
@@ -246,7 +247,8 @@ int gpt_train(int argc, char **argv)
         option_real("beta2", &how.beta2, 0, 0.9999, "of AdamW"),
         option_real("decay", &how.weight_decay, 0, 1000, "weight decay of AdamW, on matrices"),
         option_real("clip", &how.clip, 0, 1e15, "most that the norm of all gradients may be; 0: anything"),
-        option_int("every", &how.evaluate_every, 1, INT64_C(1) << 40, "steps between evaluations, which save checkpoints"),
+        option_int("every", &how.evaluate_every, 1, INT64_C(1) << 40,
+                   "steps between evaluations, which save checkpoints"),
         option_int("held-out", &how.evaluate_tokens, 0, INT64_C(1) << 40, "tokens in an evaluation, at most; 0: all"),
         option_int("sample", &sample_tokens, 0, INT64_C(1) << 40, "tokens to write in the end"),
         option_flag("resume", &resume, "go on with the run in the output folder; options given now change it"),
@@ -254,10 +256,10 @@ int gpt_train(int argc, char **argv)
         OPTIONS_END
     };
     const Program program = { "gpt train",
-        "Trains a GPT on a text to predict each next token, tests it on the last tenth, and lets it write. The newest model\n"
-        "and the best are saved at each evaluation as " LAST_FILE " and " BEST_FILE ", the vocabulary\n"
-        "as " VOCAB_FILE ", losses as gpt.csv (step,train_loss,valid_loss,learning_rate,tokens_per_second). A run that was\n"
-        "stopped, even by a kill, goes on with --resume and ends with the same weights to the bit.", options };
+        "Trains a GPT on a text to predict each next token, tests it on the last tenth, and lets it write. The newest\n"
+        "model and the best are saved at each evaluation as " LAST_FILE " and " BEST_FILE ", the vocabulary\n"
+        "as " VOCAB_FILE ", losses as gpt.csv (step,train_loss,valid_loss,learning_rate,tokens_per_second). A run\n"
+        "that was stopped, even by a kill, goes on with --resume and ends with the same weights to the bit.", options };
     how = lm_defaults();
     how.evaluate_tokens = 1 << 17;
     example_begin(argc, argv, &program);
@@ -281,7 +283,7 @@ int gpt_train(int argc, char **argv)
         example_fail("%s", ag_error());
     }
     if (!resume) {
-        save_vocabulary(&tokenizer);                                    /* now that all there is to read has been read */
+        save_vocabulary(&tokenizer);                                   /* now that all there is to read has been read */
     }
     print_sizes(run.model, data, &tokenizer);
     train(&run);

@@ -120,7 +120,8 @@ static void check_length(const Translator *t, int64_t size)
 {
     int64_t positions = tensor_dim(nn_item(PositionalEncoding, t->model->src_embed, 1)->pe, 1);
     if (size > positions) {
-        example_fail("the sentence has %" PRId64 " tokens with start and end, expected at most %" PRId64, size, positions);
+        example_fail("the sentence has %" PRId64 " tokens with start and end, expected at most %" PRId64, size,
+                     positions);
     }
 }
 
@@ -133,7 +134,8 @@ static Reading read_sentence(const Translator *t, Line sentence)
     Reading r = { .src = tensor_ints(SHAPE(1, (int64_t)size), ids) };
     ag_free(ids);
     Tensor *mask = nn_padding_mask(r.src, WORD_BLANK);
-    int64_t most = tensor_dim(nn_item(PositionalEncoding, t->model->tgt_embed, 1)->pe, 1), room = 2 * (int64_t)size + 10;
+    int64_t most = tensor_dim(nn_item(PositionalEncoding, t->model->tgt_embed, 1)->pe, 1),
+        room = 2 * (int64_t)size + 10;
     room = room < most ? room : most;
     Tensor *said = greedy_decode_until(t->model, r.src, mask, room, WORD_START, WORD_END);
     int64_t length = 1;

@@ -11,8 +11,8 @@ Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_c
         example_fail("%s", ag_error());
     }
     if (c.src.n != c.tgt.n) {
-        example_fail("%s has %" PRId64 " lines and %s has %" PRId64 ": expected as many, line for line", src_path, c.src.n,
-                     tgt_path, c.tgt.n);
+        example_fail("%s has %" PRId64 " lines and %s has %" PRId64 ": expected as many, line for line", src_path,
+                     c.src.n, tgt_path, c.tgt.n);
     }
     if (c.src.n == 0) {
         example_fail("%s and %s are empty: expected a sentence a line", src_path, tgt_path);
@@ -72,7 +72,8 @@ void vocabularies_describe(const Vocabularies *v, Settings *s)
 
 static void open_beside(SentenceVocab *v, const char *checkpoint, const Names *names, bool bpe)
 {
-    char *vocab = example_path_beside(checkpoint, names->vocab), *merges = example_path_beside(checkpoint, names->merges);
+    char *vocab = example_path_beside(checkpoint, names->vocab),
+        *merges = example_path_beside(checkpoint, names->merges);
     if (!sentence_vocab_open(v, vocab, bpe ? merges : NULL)) {
         example_fail("%s", ag_error());
     }

@@ -1,6 +1,6 @@
-/* grammar.c: English sentences and their Japanese, made by a small grammar. Both sides are put together at once, phrase by
- * phrase, so the order of words and the particles of Japanese come out right: the verb last, the topic marked by は, the
- * object by を, the owner by の. */
+/* grammar.c: English sentences and their Japanese, made by a small grammar. Both sides are put together at once, phrase
+ * by phrase, so the order of words and the particles of Japanese come out right: the verb last, the topic marked by は,
+ * the object by を, the owner by の. */
 #include <string.h>
 
 #include "translate.h"
@@ -49,7 +49,8 @@ static const Adjective adjectives[] = { { "big", "大きい", "大きく" }, { "
     { "pretty", "美しい", "美しく" } };
 static const Word owners[] = { { "my", "私" }, { "your", "あなた" }, { "his", "彼" }, { "her", "彼女" }, { "our", "私たち" } };
 static const Word pointers[] = { { "this", "この" }, { "that", "あの" } };
-static const Word positions[] = { { "on", "上" }, { "under", "下" }, { "in", "中" }, { "behind", "後ろ" }, { "near", "近く" } };
+static const Word positions[] = { { "on", "上" }, { "under", "下" }, { "in", "中" }, { "behind", "後ろ" },
+                                  { "near", "近く" } };
 static const Person persons[] = { { "I", "私", false }, { "you", "あなた", false }, { "he", "彼", true },
     { "she", "彼女", true }, { "we", "私たち", false }, { "they", "彼ら", false }, { "the teacher", "先生", true },
     { "the student", "学生", true }, { "my mother", "私 の 母", true }, { "my friend", "私 の 友達", true },
@@ -334,7 +335,8 @@ static Corpus draw_corpus(int64_t n, const Lines *avoid)
         i++;
     }
     Corpus c;
-    if (!lines_of_text(&c.src, "grammar", src.bytes, src.size) || !lines_of_text(&c.tgt, "grammar", tgt.bytes, tgt.size)) {
+    if (!lines_of_text(&c.src, "grammar", src.bytes, src.size) ||
+        !lines_of_text(&c.tgt, "grammar", tgt.bytes, tgt.size)) {
         example_fail("%s", ag_error());
     }
     ag_free(src.bytes);

@@ -11,7 +11,8 @@ static double length_penalty = 0.6;
 
 static Option checkpoint_option(void)
 {
-    return option_text("checkpoint", "FILE", &checkpoint, "of translate train; without: " MODEL_FILE " in the output folder");
+    return option_text("checkpoint", "FILE", &checkpoint,
+                       "of translate train; without: " MODEL_FILE " in the output folder");
 }
 static Option beam_option(void)
 {
@@ -62,8 +63,8 @@ int translate_score(int argc, char **argv)
         option_text("tgt", "FILE", &tgt_path, "what they should become"), beam_option(), penalty_option(), OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "translate score",
-        "Translates a file, greedily and with a beam, and measures corpus BLEU against another file: the number that sacrebleu\n"
-        "gives for plain text (with -lc, if the model was trained with --lower-case).", options });
+        "Translates a file, greedily and with a beam, and measures corpus BLEU against another file: the number that\n"
+        "sacrebleu gives for plain text (with -lc, if the model was trained with --lower-case).", options });
     if (!src_path || !tgt_path) {
         example_misused("expected --src and --tgt");
     }
@@ -95,8 +96,8 @@ static void tell_unknown(const Translator *t, const char *name, Line line)
     ag_free(words);
 }
 
-/* One line; one that cannot be translated is told and stays empty, so that line i of the output belongs to line i of the
- * input. */
+/* One line; one that cannot be translated is told and stays empty, so that line i of the output belongs to line i of
+ * the input. */
 static void translate_line(const Translator *t, const char *text, size_t size, int64_t number, bool lower_case)
 {
     Lines line, said;
@@ -129,8 +130,8 @@ int translate_translate(int argc, char **argv)
 {
     const Option options[] = { checkpoint_option(), beam_option(), penalty_option(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "translate translate",
-        "Translates standard input, a sentence a line, with a model that translate train has made. Words that its vocabulary\n"
-        "does not know are named on stderr; the model reads <unk> in their place.", options });
+        "Translates standard input, a sentence a line, with a model that translate train has made. Words that its\n"
+        "vocabulary does not know are named on stderr; the model reads <unk> in their place.", options });
     Interpreter p = interpreter_open(checkpoint);
     Translator t = interpreter_translator(&p);
     char *line = NULL;
@@ -153,8 +154,9 @@ int translate_show(int argc, char **argv)
         checkpoint_option(), option_text("sentence", "TEXT", &sentence, "what to translate"), OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "translate show",
-        "Translates a sentence and draws, for each layer and head, where the attention of each word went: within the source,\n"
-        "within the translation, and from the translation to the source. Writes translate_attention.csv.", options });
+        "Translates a sentence and draws, for each layer and head, where the attention of each word went: within the\n"
+        "source, within the translation, and from the translation to the source. Writes\n"
+        "translate_attention.csv.", options });
     if (!sentence) {
         example_misused("expected --sentence");
     }

@@ -143,7 +143,8 @@ static void save_result(Run *run)
         path[i] = epoch_path(run->epoch - n + 1 + i);
     }
     char *result = example_path(MODEL_FILE);
-    if (!average_checkpoints(run->model, path, (int)n) || !nn_checkpoint_save(result, run->model, NULL, run->settings)) {
+    if (!average_checkpoints(run->model, path, (int)n) ||
+        !nn_checkpoint_save(result, run->model, NULL, run->settings)) {
         example_fail("%s", ag_error());
     }
     printf("model:   %s", result);
@@ -194,7 +195,7 @@ static void train(Run *run, const char *last, const Option *options)
     SentencePairs *pairs = pairs_of(run, &run->train, max_tokens, "to learn from");
     SentencePairs *valid = pairs_of(run, &run->valid, POSITIONS, "held out");
     if (run->epoch == 0) {
-        vocabularies_save(&run->vocabularies);                          /* now that all there is to read has been read */
+        vocabularies_save(&run->vocabularies);                         /* now that all there is to read has been read */
     } else if (run->epoch < epochs) {
         printf("goes on after epoch %" PRId64 " of %" PRId64 ", from %s\n", run->epoch, epochs, last);
     } else {
@@ -206,7 +207,8 @@ static void train(Run *run, const char *last, const Option *options)
     Csv *csv = run->epoch > 0 ? csv_resume(data_name, data_header, (double)run->epoch)
                               : csv_open(data_name, data_header);
     TrainState state = { .accum_step = nn_optimizer_steps(run->optimizer) };
-    EpochOptions training = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = smoothing }, .optimizer = run->optimizer, .factor = factor,
+    EpochOptions training = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = smoothing },
+                              .optimizer = run->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
                               .done = show_progress };
     EpochOptions evaluation = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = 0 } };
@@ -226,10 +228,10 @@ static void train(Run *run, const char *last, const Option *options)
         double valid_loss = run_epoch(run->model, sentence_pairs_next, valid, &evaluation, &state);
         Quality score = corpus_score(&translator, &run->valid, 1, 0, lower_case, NULL);
         run->epoch++;
-        csv_row(csv, run->epoch, train_loss, valid_loss, score.bleu, lr, speed);    /* first: resuming drops rows, makes none */
+        csv_row(csv, run->epoch, train_loss, valid_loss, score.bleu, lr, speed);    /* first: see csv_resume */
         save_epoch(run, last, options);
-        printf("epoch %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", run->epoch, epochs,
-               train_loss, valid_loss, score.bleu, speed);
+        printf("epoch %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", run->epoch,
+               epochs, train_loss, valid_loss, score.bleu, speed);
         }
     sentence_pairs_free(pairs);
     sentence_pairs_free(valid);
@@ -302,7 +304,8 @@ static void finish(Run *run)
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 /* What cannot be changed in the middle of a run. */
-static const char *const fixed[] = { "train-src", "train-tgt", "vocab", "vocab-size", "min-count", "shared", "lower-case",
+static const char *const fixed[] = { "train-src", "train-tgt", "vocab", "vocab-size", "min-count", "shared",
+                                     "lower-case",
                                      "sentences", "held-out", "layers", "width", "heads", "hidden", "dropout" };
 
 static void check_fixed(const Option *options, const Settings *before)
@@ -384,12 +387,13 @@ int translate_train(int argc, char **argv)
         OPTIONS_END
     };
     const Program program = { "translate train",
-        "Teaches how a Transformer learns to translate. Without files it makes sentences of a small grammar, English and\n"
-        "Japanese, learns from most and translates those that it has not seen; with --train-src and the other three it learns\n"
-        "from yours, and then the defaults are other ones: --vocab bpe --shared --layers 3 --width 256 --hidden 1024 --dropout 0.2\n"
-        "--epochs 20 --batch-tokens 2000 --factor 0.7 --warmup 1000 --average 5. After each epoch it saves a checkpoint and\n"
-        "measures loss and BLEU (greedily): translate.csv (epoch,train_loss,valid_loss,bleu,learning_rate,\n"
-        "tokens_per_second). The result, " MODEL_FILE ", is for translate translate, score and show.", options };
+        "Teaches how a Transformer learns to translate. Without files it makes sentences of a small grammar, English\n"
+        "and Japanese, learns from most and translates those that it has not seen; with --train-src and the other\n"
+        "three it learns from yours, and then the defaults are other ones: --vocab bpe --shared --layers 3 --width\n"
+        "256 --hidden 1024 --dropout 0.2 --epochs 20 --batch-tokens 2000 --factor 0.7 --warmup 1000 --average 5.\n"
+        "After each epoch it saves a checkpoint and measures loss and BLEU (greedily): translate.csv\n"
+        "(epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second). The result, " MODEL_FILE ", is\n"
+        "for translate translate, score and show.", options };
     example_begin(argc, argv, &program);
     char *last = example_path(LAST_FILE);
     Run run = { .settings = nn_settings_new() };

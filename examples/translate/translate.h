@@ -47,7 +47,8 @@ Translator interpreter_translator(const Interpreter *p);
 /* Translates a corpus; gives its BLEU and how many sentences are exactly right. The translations go to *out, if that is
  * not NULL. */
 typedef struct { double bleu; int64_t exact; } Quality;
-Quality corpus_score(const Translator *t, const Corpus *c, int beam, double length_penalty, bool lower_case, Lines *out);
+Quality corpus_score(const Translator *t, const Corpus *c, int beam, double length_penalty, bool lower_case,
+                     Lines *out);
 /* Translates a sentence and draws who looks at whom: translate_attention.csv and three pictures. */
 void show_attention(const Translator *t, Line sentence);
 

@@ -14,9 +14,9 @@ static void forward(const AgCustomCall *c)
     }
 }
 
-/* There is dy, of y's shape: the derivative of the loss by each y[i][j]. Wanted are dx, of x's shape, and dw, of w's, by the
- * chain rule: the derivative of each y[i][j] by x[i][j] and by w[j], times dy[i][j]. Others may use x and w, too, so add to
- * what is there: dx[...] += ... */
+/* There is dy, of y's shape: the derivative of the loss by each y[i][j]. Wanted are dx, of x's shape, and dw, of w's,
+ * by the chain rule: the derivative of each y[i][j] by x[i][j] and by w[j], times dy[i][j]. Others may use x and w,
+ * too, so add to what is there: dx[...] += ... */
 static void backward(const AgCustomCall *c)
 {
     const real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]), *dy = c->dy;
@@ -30,7 +30,8 @@ static void backward(const AgCustomCall *c)
     }
 }
 
-/* The rule reads the values of both inputs, and says so. Then come two formulas, for ag_explain to print: in them x0 stands
- * for in[0], here x, and x1 for in[1], here w. The second is the rule's, "dx0 = ..., dx1 = ...": yours, too; NULL: none. */
+/* The rule reads the values of both inputs, and says so. Then come two formulas, for ag_explain to print: in them x0
+ * stands for in[0], here x, and x1 for in[1], here w. The second is the rule's, "dx0 = ..., dx1 = ...": yours, too;
+ * NULL: none. */
 const AgCustom weighted_square = { "weighted_square", forward, backward, AG_NEEDS_X(0) + AG_NEEDS_X(1),
                                    "x1 x0^2", NULL };

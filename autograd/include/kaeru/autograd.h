@@ -50,8 +50,8 @@ const char *ag_error(void);
 
 /* A layer says whom it works for, so that a message from inside shows the line of the model, too:
  * #define nn_linear(...) AG_CALL("nn_linear", (nn_linear)(__VA_ARGS__)). The value is the call's own. An argument that
- * fails is not inside the layer: a message leaves out layers that are called at its own place, as all that the arguments
- * of a macro hold has the line of the macro. */
+ * fails is not inside the layer: a message leaves out layers that are called at its own place, as all that the
+ * arguments of a macro hold has the line of the macro. */
 #define AG_CALL(name, call) (ag_enter(AG_HERE, name), ag_leave(call))
 void ag_enter(Site at, const char *name);
 struct Tensor *ag_leave(struct Tensor *result);
@@ -175,9 +175,11 @@ typedef struct { int depth; uint64_t serial; } Scope;
 
 /* Opens a scope on this thread. Scopes nest; the innermost owns what is made. */
 Scope ag_begin_at(Site at, AgMode mode);
-/* Ends it and frees what it owns. After an error that left by longjmp, scopes that were open inside it are ended too. */
+/* Ends it and frees what it owns. After an error that left by longjmp, scopes that were open inside it are ended
+ * too. */
 void  ag_end_at(Site at, Scope scope);
-/* Ends it, but for t's value, which passes, cut from its graph, to the scope outside. Returns the tensor to use there. */
+/* Ends it, but for t's value, which passes, cut from its graph, to the scope outside. Returns the tensor to use
+ * there. */
 Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t);
 #define ag_begin(...)      ag_begin_at(AG_HERE, __VA_ARGS__)
 #define ag_end(...)        ag_end_at(AG_HERE, __VA_ARGS__)
@@ -196,7 +198,11 @@ Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype);
 
 /* For objects that are built of several allocations: until ag_disown, an error that unwinds a scope open at this call
  * calls destroy(object). The list entry lies in the object. Modules and optimizers do this by themselves. */
-typedef struct AgOwned { struct AgOwned *newer, *older; void (*destroy)(struct AgOwned *self); uint64_t serial; } AgOwned;
+typedef struct AgOwned {
+    struct AgOwned *newer, *older;
+    void (*destroy)(struct AgOwned *self);
+    uint64_t serial;
+} AgOwned;
 void ag_own(AgOwned *entry, void (*destroy)(AgOwned *self));
 void ag_disown(AgOwned *entry);
 
@@ -239,12 +245,12 @@ Tensor *ag_detach_at(Site at, Tensor *t);
  * Philox4x32-10: a pure function of (seed, counter), the same on any machine and any number of threads. Each thread has
  * one generator; every random operation moves its counter on. Saving the two integers saves the state. */
 typedef struct { uint64_t seed, counter; } AgRandom;
-void     ag_seed(uint64_t seed);                                                        /* counter 0; at start: seed 0 */
+void     ag_seed(uint64_t seed);                                                       /* counter 0; at start: seed 0 */
 AgRandom ag_random_state(void);
 void     ag_set_random_state(AgRandom state);
 uint32_t ag_random_u32(void);                                                           /* takes one block */
 double   ag_random_uniform(void);                                                       /* [0, 1), takes one block */
-int64_t  ag_random_below_at(Site at, int64_t n);                                        /* 0..n-1 without bias, n >= 1 */
+int64_t  ag_random_below_at(Site at, int64_t n);                                       /* 0..n-1 without bias, n >= 1 */
 /* A random order of 0..n-1. */
 void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
 #define ag_random_below(...)       ag_random_below_at(AG_HERE, __VA_ARGS__)
@@ -261,11 +267,11 @@ double ag_math_exp(double x), ag_math_log(double x), ag_math_sin(double x), ag_m
 
 /* Compares f's gradients with numerical ones. f must be a function of in[0..n) alone: leaves that want gradients, of
  * moderate values. Its output is weighted by random numbers, and f is used twice, so that a gradient that is zero by
- * symmetry or is overwritten where it should be added does not pass. f gets the leaves' values as the middle of a graph,
- * so that an operation which reads a value that it did not declare is told (misuse). To `report` unless NULL it says of
- * each input how many entries are wrong, in which way (none arrives, one factor for all, one of two uses alone, ...), and
- * of the first few: place, gradient, numerical gradient, their ratio. In libkaeru_double the tolerances are PyTorch's
- * (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the gradient's scale. */
+ * symmetry or is overwritten where it should be added does not pass. f gets the leaves' values as the middle of a
+ * graph, so that an operation which reads a value that it did not declare is told (misuse). To `report` unless NULL it
+ * says of each input how many entries are wrong, in which way (none arrives, one factor for all, one of two uses alone,
+ * ...), and of the first few: place, gradient, numerical gradient, their ratio. In libkaeru_double the tolerances are
+ * PyTorch's (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the gradient's scale. */
 typedef Tensor *AgFunction(Tensor **in, void *arg);
 bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
 #define ag_gradcheck(...) ag_gradcheck_at(AG_HERE, __VA_ARGS__)
@@ -300,9 +306,9 @@ void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame);
  * misuse that names the operation, its shapes and the line that made it. */
 void ag_find_nan(bool on);
 
-/* While on (per thread; from the start where the environment has KAERU_GUARD=1), memory is watched: the bytes around every
- * tensor's values, what was given back, tensors whose scope has ended. The first operation after a write out of place is
- * misuse that names the tensor and the line that made it. Nothing is used again, so all is slower. */
+/* While on (per thread; from the start where the environment has KAERU_GUARD=1), memory is watched: the bytes around
+ * every tensor's values, what was given back, tensors whose scope has ended. The first operation after a write out of
+ * place is misuse that names the tensor and the line that made it. Nothing is used again, so all is slower. */
 void ag_guard(bool on);
 
 /* ---- in place, on leaves, outside any graph: what optimizers do -------------------------------------------------- */
@@ -346,7 +352,7 @@ Tensor *ag_sum_at(Site at, Tensor *x);                                          
 Tensor *ag_mean_at(Site at, Tensor *x);
 Tensor *ag_max_at(Site at, Tensor *x);
 Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1);                        /* swaps two dimensions */
-Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out);              /* equal parts; returns out[0] */
+Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out);             /* equal parts; returns out[0] */
 Tensor *ag_squeeze_at(Site at, Tensor *x, int dim);
 Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim);
 #define ag_sum(...)       ag_sum_at(AG_HERE, __VA_ARGS__)
@@ -401,9 +407,9 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
 #define ag_custom(...) ag_custom_at(AG_HERE, __VA_ARGS__)
 
 /* Without gradients. */
-Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);                           /* -> AG_INT, the first largest */
+Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);                         /* -> AG_INT, the first largest */
 typedef enum { AG_EQ, AG_NE, AG_LT, AG_LE, AG_GT, AG_GE } AgCompare;
-Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b);                    /* -> AG_BOOL, broadcast; real or int */
+Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b);            /* -> AG_BOOL, broadcast; real or int */
 Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b);
 Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes);                           /* (..) -> (..,classes) reals */
 Tensor *ag_and_at(Site at, Tensor *a, Tensor *b);                                       /* masks, broadcast */

@@ -1,6 +1,6 @@
-/* gpt.h: a decoder-only Transformer that predicts the next token (Radford et al. 2018), in the form of GPT-2 (Radford et
- * al. 2019): norms first, learned positions, GELU, one table for input and output. Names of modules and parameters are
- * those of Hugging Face's GPT-2. Read models/gpt.c.
+/* gpt.h: a decoder-only Transformer that predicts the next token (Radford et al. 2018), in the form of GPT-2 (Radford
+ * et al. 2019): norms first, learned positions, GELU, one table for input and output. Names of modules and parameters
+ * are those of Hugging Face's GPT-2. Read models/gpt.c.
  *
  * Shapes: B batch, T time, S time with the past, D width, H heads, K = D/H, V vocabulary. Ids are AG_INT. */
 #ifndef KAERU_GPT_H
@@ -52,8 +52,8 @@ typedef struct {
     GPTOptions options;
 } GPT;
 
-/* Weights are normal(0, 0.02); of layers that end a residual branch, normal(0, 0.02 / sqrt(2 layers)); biases 0. Options
- * that gpt_check refuses are misuse. Free with nn_free. */
+/* Weights are normal(0, 0.02); of layers that end a residual branch, normal(0, 0.02 / sqrt(2 layers)); biases 0.
+ * Options that gpt_check refuses are misuse. Free with nn_free. */
 GPT *gpt_new_at(Site at, GPTOptions options);
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token that follows each */
 Tensor *(gpt)(GPT *m, Tensor *ids);
@@ -77,12 +77,12 @@ Tensor *(gpt_next)(GPT *m, Tensor *ids, Cache *cache);
 
 /* A model with sizes and weights of a checkpoint (see nn.h) whose settings have them. NULL with ag_error(). */
 GPT *gpt_load(const char *path);
-/* A model from GPT-2's files in Hugging Face's layout: config.json and model.safetensors. The matrices of its layers lie
- * there transposed, as (in, out). Names may begin with "transformer."; masks (h.0.attn.bias) are passed over, and
+/* A model from GPT-2's files in Hugging Face's layout: config.json and model.safetensors. The matrices of its layers
+ * lie there transposed, as (in, out). Names may begin with "transformer."; masks (h.0.attn.bias) are passed over, and
  * lm_head.weight must be the token table. Without ln_f.bias, the model has no biases. NULL with ag_error(). */
 GPT *gpt_open(const char *weights_path, const char *config_path);
-/* Replaces (or makes) the two files, which gpt_open and Hugging Face's library open. Biases that the model does not have
- * are written as zeros, since that library knows no GPT-2 without. */
+/* Replaces (or makes) the two files, which gpt_open and Hugging Face's library open. Biases that the model does not
+ * have are written as zeros, since that library knows no GPT-2 without. */
 bool gpt_write(GPT *m, const char *weights_path, const char *config_path);
 
 #pragma GCC visibility pop

@@ -38,27 +38,27 @@ char *tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t count, siz
 /* A text, or a file of tokens. It is seen as memory, so it may be larger than that; but nobody may shorten it. */
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
-/* A text of characters stays as it is, and each window is encoded when it is drawn; for BPE the whole is encoded, and its
- * ids are in memory: prefer a file of tokens. The tokenizer must stay. */
+/* A text of characters stays as it is, and each window is encoded when it is drawn; for BPE the whole is encoded, and
+ * its ids are in memory: prefer a file of tokens. The tokenizer must stay. */
 LmData *lm_data_open(const char *path, const Tokenizer *t);
 /* The same of a text in memory, which must stay there; `name` is for messages. */
 LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t);
 void lm_data_close(LmData *d);                                      /* NULL is fine */
 int64_t lm_data_tokens(const LmData *d, LmPart part);
-/* Whether both parts are long enough for windows of that length (0: the model's context), and the ids are within the model's
- * vocabulary. */
+/* Whether both parts are long enough for windows of that length (0: the model's context), and the ids are within the
+ * model's vocabulary. */
 bool lm_data_fits(const LmData *d, const GPT *m, int64_t length);
 /* Windows of `length` ids that begin anywhere in the part for training, from this thread's generator, and what follows
  * each id: (B,T) both. */
 void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
-/* Loss per token over the held-out part, cut into windows of `length` ids (0: the model's context), `batch` of them at a
- * time; tokens > 0: no more than about that many. *counted, if not NULL, gets how many they were. The model is in
+/* Loss per token over the held-out part, cut into windows of `length` ids (0: the model's context), `batch` of them at
+ * a time; tokens > 0: no more than about that many. *counted, if not NULL, gets how many they were. The model is in
  * evaluation mode afterwards. */
 double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
 
 /* Writes the ids of a text as a file of tokens, a piece at a time, and how many they are to *count. Its format, all
- * little-endian: "kaerutok", as uint32 the version 1, the size of an id in bytes (2 or 4), the vocabulary's size and 0, as
- * uint64 the vocabulary's fingerprint; then the ids; then as uint64 their number. */
+ * little-endian: "kaerutok", as uint32 the version 1, the size of an id in bytes (2 or 4), the vocabulary's size and 0,
+ * as uint64 the vocabulary's fingerprint; then the ids; then as uint64 their number. */
 bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count);
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
@@ -73,8 +73,8 @@ typedef struct {
     int64_t evaluate_every;     /* steps; then, and after the last one, checkpoints are saved, too */
     int64_t evaluate_tokens;    /* held-out ones, at most; 0: all */
 } LmOptions;
-/* 2000 steps of 12 windows, warmup 100, lr 1e-3 to 1e-4, beta (0.9, 0.99), decay 0.1, clip 1, evaluation each 250 steps on
- * all of the held-out part: nanoGPT's for a small machine. */
+/* 2000 steps of 12 windows, warmup 100, lr 1e-3 to 1e-4, beta (0.9, 0.99), decay 0.1, clip 1, evaluation each 250 steps
+ * on all of the held-out part: nanoGPT's for a small machine. */
 LmOptions lm_defaults(void);
 bool lm_check(const LmOptions *o);
 void lm_to_settings(const LmOptions *o, Settings *s);               /* "train.steps", ... */
@@ -87,9 +87,9 @@ struct LmTraining {
     LmOptions options;
     Settings *settings;         /* go into the checkpoints; the options and sizes above are added to them */
     const char *last, *best;    /* paths of checkpoints: the newest, and that of the least held-out loss; NULL: none */
-    /* Called, where they are not NULL: before the first step, when `step` says where the run begins or goes on; after each
-     * step; after each evaluation, before its checkpoints are saved, so that what is written down there can have rows that
-     * are later than the checkpoint, never too few. */
+    /* Called, where they are not NULL: before the first step, when `step` says where the run begins or goes on; after
+     * each step; after each evaluation, before its checkpoints are saved, so that what is written down there can have
+     * rows that are later than the checkpoint, never too few. */
     void (*started)(LmTraining *t, void *arg);
     void (*stepped)(LmTraining *t, void *arg);
     void (*evaluated)(LmTraining *t, void *arg);
@@ -101,27 +101,28 @@ struct LmTraining {
     double valid_loss, best_loss;       /* at the last evaluation, and the least of all */
 };
 int64_t lm_window(const LmTraining *t);                             /* the windows' length */
-/* Takes all steps. With `resume` it first goes back to the state that is in the checkpoint `last`; whoever was stopped, by
- * a kill too, and resumes, ends with the same bytes as one who was not. False if a checkpoint cannot be read or written,
- * if the data does not fit, or if the loss is no number any more. */
+/* Takes all steps. With `resume` it first goes back to the state that is in the checkpoint `last`; whoever was stopped,
+ * by a kill too, and resumes, ends with the same bytes as one who was not. False if a checkpoint cannot be read or
+ * written, if the data does not fit, or if the loss is no number any more. */
 bool lm_train(LmTraining *t, bool resume);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* How the next token is chosen: by softmax(logits / temperature), or the likeliest if that is 0. top_k leaves only the k
- * likeliest, of equal ones those of smaller ids; of these, top_p leaves the smallest number of likeliest ones that have a
- * share p of the probability together (Holtzman et al. 2020). 0: all are left. */
+/* How the next token is chosen: by softmax(logits / temperature), or the likeliest if that is 0. top_k leaves only the
+ * k likeliest, of equal ones those of smaller ids; of these, top_p leaves the smallest number of likeliest ones that
+ * have a share p of the probability together (Holtzman et al. 2020). 0: all are left. */
 typedef struct { double temperature; int64_t top_k; double top_p; } Sampling;
 /* An id of 0..n-1, from this thread's generator; -1 with ag_error() if a logit is NaN or infinite. */
 int32_t sample_next(const real *logits, int64_t n, const Sampling *how);
 /* The probability of each id there: p[0..n-1], which add up to 1. False with ag_error() where sample_next gives -1. */
 bool sample_probabilities(const real *logits, int64_t n, const Sampling *how, double *p);
 
-/* Writes up to `most` tokens after n >= 1 others, of which only the last `context` are read; calls next(arg, id) with each
- * until that returns false. When the context is full, writing goes on from its last half alone, read anew. The model must
- * be in evaluation mode, and ids within its vocabulary. False if sample_next fails. */
+/* Writes up to `most` tokens after n >= 1 others, of which only the last `context` are read; calls next(arg, id) with
+ * each until that returns false. When the context is full, writing goes on from its last half alone, read anew. The
+ * model must be in evaluation mode, and ids within its vocabulary. False if sample_next fails. */
 typedef bool NextToken(void *arg, int32_t id);
-bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next, void *arg);
+bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
+                  void *arg);
 
 #pragma GCC visibility pop
 

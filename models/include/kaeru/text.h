@@ -19,8 +19,8 @@
 
 /* A file of UTF-8, seen as memory: as large as the disk allows, but nobody may shorten it meanwhile. No NUL follows. */
 typedef struct { const char *bytes; size_t size; struct FileMap *map; } Text;
-/* False if it cannot be read or is not UTF-8 throughout: "story.txt: line 2, column 5, byte 17: expected UTF-8, found byte
- * 0xE9". Lines and columns count from 1, columns in characters, bytes from 0. */
+/* False if it cannot be read or is not UTF-8 throughout: "story.txt: line 2, column 5, byte 17: expected UTF-8, found
+ * byte 0xE9". Lines and columns count from 1, columns in characters, bytes from 0. */
 bool text_open(Text *text, const char *path);
 void text_close(Text *text);                                        /* once closed, or zeroed, it is fine */
 
@@ -72,11 +72,11 @@ void word_vocab_free(WordVocab *v);                                 /* NULL is f
 int32_t word_vocab_size(const WordVocab *v);
 /* WORD_UNKNOWN if the word is not there. */
 int32_t word_vocab_find(const WordVocab *v, const char *word, size_t n);
-/* The word of an id, with a NUL behind it, and in *n, if that is not NULL, its size, until the vocabulary ends; NULL if the
- * id is out of range. */
+/* The word of an id, with a NUL behind it, and in *n, if that is not NULL, its size, until the vocabulary ends; NULL if
+ * the id is out of range. */
 const char *word_vocab_word(const WordVocab *v, int32_t id, size_t *n);
-/* The words of a text that are not in the vocabulary, to be told: each once, in quotes, with commas between; NULL if there
- * are none; end with ag_free. */
+/* The words of a text that are not in the vocabulary, to be told: each once, in quotes, with commas between; NULL if
+ * there are none; end with ag_free. */
 char *word_vocab_unknown(const WordVocab *v, const char *text, size_t n);
 /* One id a word. */
 int32_t *word_vocab_encode(const WordVocab *v, const char *text, size_t n, size_t *count);

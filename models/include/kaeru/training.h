@@ -1,4 +1,5 @@
-/* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. What the notebook calls
+/* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. What the notebook
+ * calls
  *     Batch, Batch.make_std_mask          batch_new, nn_causal_padding_mask
  *     TrainState, run_epoch, data_iter    TrainState, run_epoch, NextBatch
  *     mode="eval", DummyOptimizer         no optimizer
@@ -28,8 +29,8 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
 
 /* ---- loss and learning rate -------------------------------------------------------------------------------------- */
 
-/* Summed KL divergence between log-probabilities x (..,V) and targets (..) that are smoothed: 1-s on the target, s/(V-2)
- * elsewhere, nothing at padding_idx; s = 0 is the summed negative log-likelihood. */
+/* Summed KL divergence between log-probabilities x (..,V) and targets (..) that are smoothed: 1-s on the target,
+ * s/(V-2) elsewhere, nothing at padding_idx; s = 0 is the summed negative log-likelihood. */
 typedef struct { int32_t padding_idx; double smoothing; } LabelSmoothing;
 Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target);
 #define label_smoothing(...) AG_CALL("label_smoothing", (label_smoothing)(__VA_ARGS__))
@@ -65,8 +66,8 @@ typedef struct {
 /* Runs through all batches; with an optimizer, takes a step after every accum_iter of them (and one for the rest) with
  * the sum of their gradients divided by the number of their tokens. Returns the loss per token. The model is left in
  * training mode, or without an optimizer in evaluation mode.
- * The notebook steps after batch 0, leaves the rest of an epoch without a step, divides each batch by its own tokens and
- * moves the rate by batches; with accum_iter 1 all of that is the same. */
+ * The notebook steps after batch 0, leaves the rest of an epoch without a step, divides each batch by its own tokens
+ * and moves the rate by batches; with accum_iter 1 all of that is the same. */
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options,
                     TrainState *state);
 #define run_epoch(...) run_epoch_at(AG_HERE, __VA_ARGS__)

@@ -22,7 +22,7 @@ typedef struct {
     Activation activation;
     int64_t max_len;                        /* positions: no sentence may be longer */
     bool learned_positions;
-    bool share_embeddings;                  /* one table for source, target and generator (equal vocabularies): section 3.4 */
+    bool share_embeddings;            /* one table for source, target and generator (equal vocabularies): section 3.4 */
 } TransformerOptions;
 TransformerOptions transformer_defaults(void);
 
@@ -62,7 +62,8 @@ typedef struct {
     ModuleList *sublayer;
 } DecoderLayer;
 DecoderLayer *decoder_layer_new(const TransformerOptions *o);
-/* The cache may be NULL; the layer of that number uses its entries 2 layer (self-attention) and 2 layer + 1 (source). */
+/* The cache may be NULL; the layer of that number uses its entries 2 layer (self-attention) and 2 layer + 1
+ * (source). */
 Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer);
 
@@ -98,8 +99,8 @@ void transformer_keep_weights(EncoderDecoder *m, bool keep);
 /* (1,n,n): position i sees 0..i. */
 Tensor *subsequent_mask(int64_t n);
 
-/* The sizes as texts "transformer.N", "transformer.d_model", ..., for checkpoints; and a model with sizes and weights of
- * a checkpoint (see nn.h) whose settings have them: NULL with ag_error() if that cannot be. */
+/* The sizes as texts "transformer.N", "transformer.d_model", ..., for checkpoints; and a model with sizes and weights
+ * of a checkpoint (see nn.h) whose settings have them: NULL with ag_error() if that cannot be. */
 void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
 EncoderDecoder *transformer_load(const char *path);
 

@@ -25,7 +25,7 @@
 
 /* The lines of a text in UTF-8, without "\n" or "\r\n"; the last one needs no end. No NUL follows a line. */
 typedef struct { const char *text; size_t size; } Line;
-typedef struct { int64_t n; Line *line; struct Region *region; int64_t first; } Lines;      /* first: the number of line[0] */
+typedef struct { int64_t n; Line *line; struct Region *region; int64_t first; } Lines;  /* first: number of line[0] */
 bool lines_open(Lines *l, const char *path);
 /* The same of a text in memory, which is copied; `name` is for messages. */
 bool lines_of_text(Lines *l, const char *name, const char *text, size_t size);
@@ -51,11 +51,11 @@ void sentence_vocab_close(SentenceVocab *v);                        /* once clos
 int32_t sentence_vocab_size(const SentenceVocab *v);
 /* WORD_START, the sentence, WORD_END; end with ag_free. */
 int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count);
-/* The words of a line that become WORD_UNKNOWN, as word_vocab_unknown gives them; NULL if there are none, as always with
- * byte pairs, which spell them. */
+/* The words of a line that become WORD_UNKNOWN, as word_vocab_unknown gives them; NULL if there are none, as always
+ * with byte pairs, which spell them. */
 char *sentence_unknown(const SentenceVocab *v, Line line);
-/* The sentence up to WORD_END, with a NUL behind it, in one line: line ends and NULs in it become spaces; end with ag_free.
- * Ids that are out of range are misuse. */
+/* The sentence up to WORD_END, with a NUL behind it, in one line: line ends and NULs in it become spaces; end with
+ * ag_free. Ids that are out of range are misuse. */
 char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n);
 /* What one id stands for, to look at, in one line: "<s>", "Büsche", " the"; end with ag_free. */
 char *sentence_token(const SentenceVocab *v, int32_t id);
@@ -86,7 +86,7 @@ typedef struct { EncoderDecoder *model; const SentenceVocab *src, *tgt; } Transl
 typedef struct {
     int beam;                           /* 1: greedily, many sentences at a time */
     double length_penalty;              /* see BeamOptions */
-    void (*done)(void *arg, int64_t lines);     /* called now and then with the number of lines translated; may be NULL */
+    void (*done)(void *arg, int64_t lines);   /* called now and then with the number of lines translated; may be NULL */
     void *arg;
 } TranslateOptions;
 /* Every line of src in the other language; empty ones stay empty. False if a sentence is longer than the model's table
@@ -95,8 +95,9 @@ bool translate_lines(const Translator *t, const Lines *src, const TranslateOptio
 
 /* ---- BLEU -------------------------------------------------------------------------------------------------------- */
 
-/* Corpus BLEU (Papineni et al. 2002) of plain text, the number that sacrebleu gives by default (Post 2018: mteval-v13a's
- * tokens, n-grams up to 4, exponential smoothing); with lower_case, that of its option -lc. Zeroed at first. */
+/* Corpus BLEU (Papineni et al. 2002) of plain text, the number that sacrebleu gives by default (Post 2018:
+ * mteval-v13a's tokens, n-grams up to 4, exponential smoothing); with lower_case, that of its option -lc. Zeroed at
+ * first. */
 typedef struct {
     bool lower_case;
     int64_t correct[4], total[4];       /* n-grams that are in the reference, too, and all */

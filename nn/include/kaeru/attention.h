@@ -27,7 +27,8 @@ void nn_mask_print(FILE *out, Tensor *mask);
 
 /* Scaled dot-product attention (3.2.1): softmax(q k^T / sqrt(K)) v. q (..,T,K), k and v (..,S,K), mask broadcast to
  * (..,T,S) or NULL; what is hidden gets exactly 0 weight, and a row that sees nothing gives zeros (with the notebook's
- * -1e9: the mean). dropout (may be NULL) acts on the weights. The weights (..,T,S) go to *weights unless that is NULL. -> (..,T,K) */
+ * -1e9: the mean). dropout (may be NULL) acts on the weights. The weights (..,T,S) go to *weights unless that is NULL.
+ * -> (..,T,K) */
 Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights);
 #define nn_attention(...) nn_attention_at(AG_HERE, __VA_ARGS__)
 
@@ -71,8 +72,8 @@ void nn_cache_keep_last(Cache *c, int64_t keep);
 /* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */
 
 /* Projects queries, keys and values, splits them into heads, attends in each, joins the heads and projects again. The
- * four projections are linears 0 to 3. With keep_weights set, `weights` holds (B,H,T,S) after each call, until its scope
- * ends. A score other than the scaled dot product works on the heads' K entries. */
+ * four projections are linears 0 to 3. With keep_weights set, `weights` holds (B,H,T,S) after each call, until its
+ * scope ends. A score other than the scaled dot product works on the heads' K entries. */
 typedef struct {
     Module module;
     ModuleList *linears;
@@ -86,8 +87,8 @@ typedef struct {
 MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t width, double dropout, ScoreKind score);
 /* query (B,T,D), key and value (B,S,D), mask broadcast to (B,T,S) or NULL -> (B,T,D) */
 Tensor *(nn_multi_head_attention)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask);
-/* The same with a cache (may be NULL): key and value are new positions behind what its layer holds, unless that is fixed
- * and filled. */
+/* The same with a cache (may be NULL): key and value are new positions behind what its layer holds, unless that is
+ * fixed and filled. */
 Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
                                          Cache *cache, int layer);
 #define nn_multi_head_attention_new(heads, width, dropout) \
@@ -99,10 +100,11 @@ Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, T
 
 /* ---- positions (3.5) --------------------------------------------------------------------------------------------- */
 
-/* dropout(x + pe[position]): sinusoidal, pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos of the same, or learned.
- * A buffer or parameter `pe` (1,max_len,D). */
+/* dropout(x + pe[position]): sinusoidal, pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos of the same, or
+ * learned. A buffer or parameter `pe` (1,max_len,D). */
 typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
-PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double dropout, int64_t max_len, bool learned);
+PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double dropout, int64_t max_len,
+                                                  bool learned);
 Tensor *(nn_positional_encoding)(PositionalEncoding *p, Tensor *x);                     /* (B,T,D) -> (B,T,D) */
 /* The same for positions start..start+T-1. */
 Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t start);
@@ -111,7 +113,8 @@ Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t 
 #define nn_positional_encoding_new_learned(width, dropout, max_len) \
     nn_positional_encoding_new_at(AG_HERE, width, dropout, max_len, true)
 #define nn_positional_encoding(...)      AG_CALL("nn_positional_encoding", (nn_positional_encoding)(__VA_ARGS__))
-#define nn_positional_encoding_from(...) AG_CALL("nn_positional_encoding_from", (nn_positional_encoding_from)(__VA_ARGS__))
+#define nn_positional_encoding_from(...) \
+    AG_CALL("nn_positional_encoding_from", (nn_positional_encoding_from)(__VA_ARGS__))
 
 /* ---- feed-forward (3.3) and the connection around each sublayer (3.1) -------------------------------------------- */
 
