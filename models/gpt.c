@@ -38,6 +38,14 @@ static Tensor *block(GPTBlock *b, Tensor *x, Cache *cache, int layer)           
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
+/* The same while writing, when no gradient is wanted: what a block made is not needed behind it, and its memory serves the
+ * next one. */
+static Tensor *block_in_passing(GPTBlock *b, Tensor *x, Cache *cache, int layer)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    return ag_end_return(s, block(b, x, cache, layer));
+}
+
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* Everything but the output layer, for ids that come after those in the cache (NULL: after none). */
@@ -55,7 +63,10 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */
     Tensor *x = nn_dropout(m->drop, ag_add(token, position));
-    for (int i = 0; i < m->h->n; i++) x = block(nn_item(GPTBlock, m->h, i), x, cache, i);
+    for (int i = 0; i < m->h->n; i++) {
+        GPTBlock *b = nn_item(GPTBlock, m->h, i);
+        x = cache ? block_in_passing(b, x, cache, i) : block(b, x, NULL, i);
+    }
     return nn_layer_norm(m->ln_f, x);
 }
 

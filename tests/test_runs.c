@@ -72,6 +72,14 @@ static bool reaches(const Trouble *t, int64_t n, bool all_after)
     return hit;
 }
 
+/* Under the address sanitizer a run takes ten times as long: there every third call is tried, in double others than in
+ * float. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { STRIDE = 3, FIRST = sizeof(real) == sizeof(double) };
+#else
+enum { STRIDE = 1, FIRST = 0 };
+#endif
+
 /* _i: which run, which trouble, whether all later calls fail as well. */
 START_TEST(every_call_that_can_fail_fails)
 {
@@ -82,11 +90,11 @@ START_TEST(every_call_that_can_fail_fails)
     bool all_after = _i / 4;
     CATCH_MISUSE(whole_run());                  /* the old checkpoint, and what is made once in a program */
     ck_assert_msg(succeeded, "%s", ag_error());
-    int64_t n = 0;
-    while (reaches(t, n, all_after)) n++;
+    int64_t n = FIRST;
+    while (reaches(t, n, all_after)) n += STRIDE;
     ck_assert(succeeded);
     ck_assert_int_gt(n, t->least);
-    printf("%s, %s: %lld calls, each failed %s\n", tried->name, t->name, (long long)n,
+    printf("%s, %s: %lld calls, each %sfailed %s\n", tried->name, t->name, (long long)n, STRIDE > 1 ? "third " : "",
            all_after ? "with all that followed" : "once");
     fflush(stdout);
 }
