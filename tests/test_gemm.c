@@ -207,7 +207,6 @@ Suite *gemm_suite(void)
     Suite *suite = suite_create("gemm");
     TCase *tests = tcase_create("gemm");
     tcase_add_checked_fixture(tests, setup, NULL);
-    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, random_shapes);
     tcase_add_loop_test(tests, every_tile, 0, 4);
     tcase_add_loop_test(tests, large_shapes, 0, 4);

@@ -538,7 +538,6 @@ Suite *translation_suite(void)
     tcase_add_test(sentences, pairs_that_do_not_fit);
     suite_add_tcase(s, sentences);
     TCase *translating = tcase_create("translating");
-    tcase_set_timeout(translating, 60);
     tcase_add_checked_fixture(translating, folder_make, folder_remove);
     tcase_add_test(translating, learned_sentences_are_translated);
     tcase_add_test(translating, greedy_decoding_ends);

@@ -258,7 +258,8 @@ foreign() {
         mkdir -p "$place/lists/partial"
         (cd "$place" &&
             set -- -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o Dir::State::Lists="$place/lists" &&
-            quietly apt-get "$@" update && quietly apt-get "$@" download check libsubunit0 libsubunit-dev &&
+            { apt-get "$@" update >/dev/null 2>&1 || :; } &&   # if a source that matters fails, the next one will
+            quietly apt-get "$@" download check libsubunit0 libsubunit-dev &&
             for package in *.deb; do dpkg -x "$package" . || exit; done) || return
     fi
     list=$(printf ", '%s'" "$@")
