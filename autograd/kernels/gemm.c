@@ -5,7 +5,8 @@
  * inner cache), and every tile of A meets every sliver of the group: the tile's part of A stays in the innermost cache
  * while the group streams by, and C is walked along its rows.
  *
- * Packing pays where what is packed is read several times. A product of at most MR rows reads A and B in place; with one
+ * Packing pays where what is packed is read several times, and where it lies in short pieces: what the caches do not have
+ * yet comes from far in long ones only. A product of at most MR rows reads A and B in place; with one
  * row that is a matrix-vector product at the speed of the memory.
  *
  * Threads take rectangles of C, or whole matrices of a batch; k is never cut among them, so they cannot change a bit. */
@@ -16,6 +17,7 @@
 
 enum {
     BLOCK = K_GEMM_BLOCK,
+    LINE = 16,                  /* floats in a line of the caches */
     TINY = 64, TWO_MIN = 4, TWO_MAX = 10,
     FEW_ROWS = 2 * MR,
     FEW_COLUMNS = W * 5 / 8,
@@ -28,6 +30,7 @@ enum {
     FAR = 1024,                 /* but not if its rows stand a multiple of this apart, in the same lines of the caches: */
     FAR_COLUMNS = 128,
     FAR_ROWS = 2 * MR,
+    ACROSS = 64,                /* and of both, if A is transposed: a tile then takes short pieces of many rows */
     THREAD_WORK = 1 << 18       /* multiply-adds that are worth a thread */
 };
 
@@ -196,18 +199,19 @@ typedef struct { float *panel, *group; int64_t columns; bool pack_a, pack_b; } P
 /* Has the tile ask for a part of the next block, one line of each of k / 4 rows; `call` counts the parts. */
 static void fetch_ahead(Tile *t, const Source *next, int64_t call)
 {
-    const int64_t lines = (next->floats + 15) / 16, rows = t->k / 4;
+    const int64_t lines = (next->floats + LINE - 1) / LINE, rows = t->k / 4;
     const int64_t row = lines == 0 ? 0 : call / lines * rows;
     t->ahead = t->b;
     t->ahead_step = 0;
     if (row < next->rows) {
-        t->ahead = next->from + row * next->ld + call % lines * 16;
+        t->ahead = next->from + row * next->ld + call % lines * LINE;
         t->ahead_step = next->ld;
     }
 }
 
-/* All tiles of m rows with n columns of B; meanwhile `next` is fetched. The pointers of the tile point to the blocks. If
- * they are `complete` by this, bias and activation follow while they are near. */
+/* All tiles of m rows with n columns of B; meanwhile the next rows of A are fetched, where they lie one after the other,
+ * and then `next`. The pointers of the tile point to the blocks. If they are `complete` by this, bias and activation follow
+ * while they are near. */
 static void multiply_group(const KGemm *s, const Plan *plan, Tile t, int64_t m, int64_t n, const Source *next,
                            bool complete, const float *bias, float *pre)
 {
@@ -218,8 +222,11 @@ static void multiply_group(const KGemm *s, const Plan *plan, Tile t, int64_t m, 
     for (int i = 0; i < cut.tiles; i++) {
         const int rows = rows_of(cut, i);
         TileKernel *const *kernels = by_rows[!plan->pack_a && !s->ta][rows - 1];
+        Source next_a = { 0 };
         if (plan->pack_a)
             t.a_row = 1, t.a_k = rows;
+        else if (i + 1 < cut.tiles && t.a_row == t.k)
+            next_a = (Source){ t.a + rows * t.k, rows * t.k / LINE, LINE, LINE };
         for (int64_t j = 0, columns; j < n; j += columns) {
             columns = min(NR, n - j);
             if (!plan->pack_b && columns > W)
@@ -229,7 +236,11 @@ static void multiply_group(const KGemm *s, const Plan *plan, Tile t, int64_t m, 
             t.b = b + (plan->pack_b ? j * t.k : j);
             t.ldb = plan->pack_b ? vecs * W : s->ldb;
             t.c = c + j;
-            fetch_ahead(&t, next, call++);
+            const int64_t part = j / NR;
+            if (part * (t.k / 4) < next_a.rows)
+                fetch_ahead(&t, &next_a, part);
+            else
+                fetch_ahead(&t, next, call++);
             (t.last < W && !plan->pack_b ? by_rows_cut[rows - 1] : kernels[vecs - 1])(&t);
         }
         if (complete && has_finish(s)) {
@@ -288,8 +299,8 @@ static void multiply_most_columns(const KGemm *s, float *c, const float *a, cons
         return;
     }
     Plan plan = { .columns = GROUP };
-    plan.pack_a = s->n > (s->lda % FAR == 0 ? FAR_COLUMNS : DIRECT_COLUMNS);
-    plan.pack_b = s->tb || s->m > (s->ldb % FAR == 0 ? FAR_ROWS : DIRECT_ROWS);
+    plan.pack_a = s->n > (s->ta ? ACROSS : s->lda % FAR == 0 ? FAR_COLUMNS : DIRECT_COLUMNS);
+    plan.pack_b = s->tb || s->m > (s->ta ? ACROSS : s->ldb % FAR == 0 ? FAR_ROWS : DIRECT_ROWS);
     if (plan.pack_a || plan.pack_b) {
         plan.group = k_scratch((PANEL_FLOATS + GROUP_FLOATS) * sizeof(float));
         if (!plan.group) {
