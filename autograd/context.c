@@ -296,6 +296,25 @@ Tensor *ag_leave(Tensor *result)
     return result;
 }
 
+static bool same_place(Site a, Site b)
+{
+    return a.line == b.line && strcmp(a.file, b.file) == 0;
+}
+
+Site asked_from(void)
+{
+    Context *c = context();
+    return c->calls > 0 ? c->call[0].site : (Site){ NULL, 0 };
+}
+
+const char *place_text(Site made, Site asked, char text[PLACE_TEXT])
+{
+    int n = snprintf(text, PLACE_TEXT, "%s:%d", made.file, made.line);
+    if (asked.file && !same_place(made, asked) && n >= 0 && n < PLACE_TEXT)
+        snprintf(text + n, (size_t)(PLACE_TEXT - n), ", called from %s:%d", asked.file, asked.line);
+    return text;
+}
+
 /* Adds to a text of `size` bytes that has n; what does not fit is left out. Returns the new n. */
 static size_t append(char *text, size_t size, size_t n, const char *format, ...) AG_PRINTF(4, 5);
 static size_t append(char *text, size_t size, size_t n, const char *format, ...)
@@ -306,11 +325,6 @@ static size_t append(char *text, size_t size, size_t n, const char *format, ...)
     int added = vsnprintf(text + n, size - n, format, list);
     va_end(list);
     return added < 0 ? n : n + (size_t)added < size ? n + (size_t)added : size - 1;
-}
-
-static bool same_place(Site a, Site b)
-{
-    return a.line == b.line && strcmp(a.file, b.file) == 0;
 }
 
 /* Adds the layers around a place, the innermost first. AG_CALL enters a layer before its arguments are evaluated; what
@@ -345,7 +359,10 @@ _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
     c->rule = NULL;
     scratch_end();
     if (c->handler) c->handler(c->message);
-    else fprintf(stderr, "kaeru: %s\n", c->message);
+    else {
+        fflush(stdout);                     /* abort would lose what the program has said so far */
+        fprintf(stderr, "kaeru: %s\n", c->message);
+    }
     abort();
 }
 

@@ -119,19 +119,40 @@ real *op_save(Tensor *y, int64_t n)
     return buffer_data(y->saved);
 }
 
+static int64_t first_not_finite(const real *x)
+{
+    int64_t i = 0;
+    while (k_all_finite(1, x + i)) i++;
+    return i;
+}
+
+static const char *kind_of(real x) { return x != x ? "NaN" : "infinity"; }
+
+/* Where an input, data or a parameter, has been bad before the operation met it. */
+static void tell_bad_input(const Tensor *y, char *text, size_t size)
+{
+    for (int j = 0; j < y->n_in; j++) {
+        const Tensor *x = y->in[j];
+        if (!x || x->dtype != AG_REAL || !x->data || k_all_finite(x->numel, x->data)) continue;
+        int64_t i = first_not_finite(x->data);
+        snprintf(text, size, "; input %d has %s already, at item %lld", j, kind_of(((const real *)x->data)[i]), (long long)i);
+        return;
+    }
+}
+
 /* In the mode that looks for NaN: what came out of an operation, or back from it. */
 static void check_finite(const Tensor *made_by, const char *direction, int64_t n, const real *x)
 {
     if (k_all_finite(n, x)) return;
-    int64_t i = 0;
-    while (k_all_finite(1, x + i)) i++;
-    char text[AG_SHAPE_TEXT], inputs[4 * AG_SHAPE_TEXT] = "";
+    int64_t i = first_not_finite(x);
+    char text[AG_SHAPE_TEXT], inputs[4 * AG_SHAPE_TEXT] = "", bad[96] = "";
+    tell_bad_input(made_by, bad, sizeof bad);
     for (int j = 0; j < made_by->n_in && j < 4; j++) {
         if (!made_by->in[j]) continue;
         strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape, text));
     }
-    ag_misuse(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s",
-              x[i] != x[i] ? "NaN" : "infinity", direction, (long long)i, shape_text(made_by->shape, text), inputs);
+    ag_misuse(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), direction,
+              (long long)i, shape_text(made_by->shape, text), inputs, bad);
 }
 
 Tensor *op_done(Tensor *y)
@@ -310,8 +331,9 @@ void rule_run(Tensor *y)
 
 _Noreturn void graph_is_gone(Site at, const char *what, const Tensor *y)
 {
-    ag_misuse(at, what, "an earlier backward has passed %s (made at %s:%d) and gave its values back; use "
-              "ag_backward_keep for the earlier one", y->op->name, y->site.file, y->site.line);
+    char place[PLACE_TEXT];
+    ag_misuse(at, what, "an earlier backward has passed %s (made at %s) and gave its values back; use "
+              "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->asked, place));
 }
 
 static void walk_back(Site at, Tensor *from)

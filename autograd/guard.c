@@ -14,7 +14,7 @@
 /* In front of a guarded buffer. `at` is what points here: the head of a list, or the `next` of another. */
 typedef struct Guarded {
     struct Guarded *next, **at;
-    Site site;
+    Site site, asked;           /* where it was made, see tensor.h */
     const char *what;
     size_t bytes;               /* asked for; what follows them is sentinel */
 } Guarded;
@@ -109,8 +109,9 @@ static bool damaged(Guarded *g, bool given_back, Damage *d)
 
 _Noreturn static void tell(Site at, const char *what, const Damage *d)
 {
-    ag_misuse(at, what, "the memory of %s (made at %s:%d): %s since the last check", d->about.what, d->about.site.file,
-              d->about.site.line, d->text);
+    char place[PLACE_TEXT];
+    ag_misuse(at, what, "the memory of %s (made at %s): %s since the last check", d->about.what,
+              place_text(d->about.site, d->about.asked, place), d->text);
 }
 
 /* ---- a buffer's life --------------------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ Buffer *guard_alloc(size_t size)
 void guard_begin(Site at, const char *what, Buffer *b, size_t bytes)
 {
     Guarded *g = guarded(b);
-    *g = (Guarded){ .site = at, .what = what, .bytes = bytes };
+    *g = (Guarded){ .site = at, .asked = asked_from(), .what = what, .bytes = bytes };
     set_sentinels(b);
     memset(buffer_data(b), POISON, bytes);
     pthread_mutex_lock(&lock);

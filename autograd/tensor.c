@@ -80,6 +80,7 @@ static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DTyp
     t->shape = *shape;
     t->numel = numel;
     t->site = at;
+    t->asked = asked_from();
     t->made_by = what;
     t->older = c->tape;
     c->tape = t;
@@ -224,12 +225,14 @@ Tensor *ag_detach_at(Site at, Tensor *t)
 
 void check_alive(Site at, const char *what, const char *argument, const Tensor *t)
 {
+    char place[PLACE_TEXT];
     if (!t) ag_misuse(at, what, "%s is NULL", argument);
     if (context()->guard && t->magic == TENSOR_DEAD)
-        ag_misuse(at, what, "%s is no living tensor: it was made by %s at %s:%d, and %s", argument, t->made_by,
-                  t->site.file, t->site.line, t->owned ? "freed" : "its scope has ended");
+        ag_misuse(at, what, "%s is no living tensor: it was made by %s at %s, and %s", argument, t->made_by,
+                  place_text(t->site, t->asked, place), t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
-        ag_misuse(at, what, "%s is no living tensor: its scope has ended, or it was freed", argument);
+        ag_misuse(at, what, "%s is no living tensor: its scope has ended, or it was freed; run with KAERU_GUARD=1 to "
+                  "hear which one it was", argument);
 }
 
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype)
@@ -239,9 +242,10 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
         ag_misuse(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
     const Tensor *rule = context()->rule;
     if (rule && !declares(rule, t)) undeclared(t);
+    char place[PLACE_TEXT];
     if (!t->data)
-        ag_misuse(at, what, "the value of %s (%s made at %s:%d) was given back by backward; call ag_retain on it first",
-                  argument, t->made_by, t->site.file, t->site.line);
+        ag_misuse(at, what, "the value of %s (%s made at %s) was given back by backward; call ag_retain on it first",
+                  argument, t->made_by, place_text(t->site, t->asked, place));
 }
 
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t)

@@ -72,11 +72,18 @@ struct Tensor {
     int users;                  /* recorded operations on it that backward has not finished */
 
     Site site;                  /* the caller's line that made it */
+    Site asked;                 /* if that is in a layer, the line outside of all layers that called it; else no file */
     const char *made_by;        /* the function called there, for messages */
     char *name;
     uint32_t number;            /* in a drawing of the graph; anything between drawings */
     struct Tensor *older;       /* the tape */
 };
+
+/* "FILE:LINE", and, if layers were between, the program's own line: where something was made, for messages. */
+enum { PLACE_TEXT = 400 };
+const char *place_text(Site made, Site asked, char text[PLACE_TEXT]);
+/* The line outside of all layers that are being called; no file if none is. */
+Site asked_from(void);
 
 /* The values. Only a backward rule can meet one that was given back: it reads what its NEEDS does not name, misuse. */
 _Noreturn void undeclared(const Tensor *t);

@@ -1,6 +1,7 @@
 /* test_guard.c: what ag_guard watches: writes around a tensor's values or after they were given back, tensors used too
  * late. Every write out of place here is one that nothing would notice without it. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,27 @@ START_TEST(a_write_after_the_value_was_given_back_is_found)
     old[2] = 1;
     EXPECT_MISUSE("neg: the memory of concat (made at tests/test_guard.c:", ag_neg(x));
     ck_assert_msg(strstr(misuse_message, "was written after it was given back") != NULL, "%s", misuse_message);
+    ag_end(s);
+}
+END_TEST
+
+static Tensor *layer_at(Tensor *x)
+{
+    return ag_tanh(x);
+}
+#define layer(...) AG_CALL("layer", layer_at(__VA_ARGS__))
+
+/* What a layer made is known by the line of the program that called the layer, too. */
+START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *y = layer(leaf(3)); const int line = __LINE__;
+    ag_end(s);
+    s = ag_begin(AG_RECORD);
+    char place[64];
+    snprintf(place, sizeof place, ", called from tests/test_guard.c:%d, and its scope has ended", line);
+    EXPECT_MISUSE("neg: x is no living tensor: it was made by tanh at tests/test_guard.c:", ag_neg(y));
+    ck_assert_msg(strstr(misuse_message, place) != NULL, "%s", misuse_message);
     ag_end(s);
 }
 END_TEST
@@ -255,6 +277,7 @@ Suite *guard_suite(void)
     tcase_add_test(tests, values_given_back_are_poisoned);
     tcase_add_test(tests, a_write_after_the_value_was_given_back_is_found);
     tcase_add_test(tests, a_tensor_of_an_ended_scope_is_known);
+    tcase_add_test(tests, a_tensor_made_in_a_layer_is_known_by_its_caller);
     tcase_add_test(tests, results_stay_the_same);
     tcase_add_test(tests, it_may_begin_and_end_in_the_middle_of_scopes);
     tcase_add_test(tests, a_buffer_may_end_on_another_thread);

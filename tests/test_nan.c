@@ -174,6 +174,23 @@ START_TEST(the_layer_is_named_too)
 }
 END_TEST
 
+/* Data or a parameter that was bad before: the operation is not to blame. */
+START_TEST(an_input_that_was_bad_is_named)
+{
+    ag_find_nan(true);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_ones(SHAPE(2, 3)), *w = tensor_requires_grad(tensor_ones(SHAPE(4, 3)), true);
+    tensor_data(w)[7] = (real)INFINITY;
+    EXPECT_MISUSE("shape (2, 4) of inputs (2, 3), (4, 3); input 1 has infinity already, at item 7 (at", ag_linear(x, w, NULL));
+    tensor_data(w)[7] = 1;
+    tensor_data(x)[5] = (real)NAN;
+    EXPECT_MISUSE("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 has NaN "
+                  "already, at item 5 (at", ag_linear(x, w, NULL));
+    ag_end(s);
+    ag_find_nan(false);
+}
+END_TEST
+
 START_TEST(what_is_finite_passes)
 {
     ag_seed(2);
@@ -203,6 +220,7 @@ Suite *nan_suite(void)
     tcase_add_test(named, forward);
     tcase_add_test(named, backward);
     tcase_add_test(named, the_layer_is_named_too);
+    tcase_add_test(named, an_input_that_was_bad_is_named);
     tcase_add_test(named, what_is_finite_passes);
     suite_add_tcase(suite, named);
     return suite;

@@ -13,12 +13,13 @@ usage: sh tests/trust.sh NAME [COUNT]
   hashes               SHA-256 of what is trained on 1, 2, 3, 4, 8 threads, every processor path, gcc and clang
   fuzz [50000000]      as many inputs for the readers of files and command lines, under address and undefined behavior
                        sanitizers; needs clang, and compares with Jansson where that is installed
-  planted              each hunt above on sources with a mistake planted, which it must find; needs clang
+  planted              the hunts for bad files, failures and kills on sources with a mistake planted, which they must
+                       find; needs clang (those of graphs and guard have theirs among the tests)
   portable             builds and passes without optimization and, where Debian's packages can be had, as 32-bit x86 and
                        on AArch64 under qemu-user; the hashes are the same there
   all                  all of these; hours
 
-The last line says what was reached; the exit status is 0 if the promise holds. More rows: sh tests/run.sh --all (every
+COUNT replaces the number in brackets. The last line says what was reached; the exit status is 0 if the promise holds. More rows: sh tests/run.sh --all (every
 test as released, under address, undefined behavior and thread sanitizers, under valgrind, by clang).
 END_OF_TEXT
 }
@@ -84,7 +85,7 @@ kill_program() {
         [ ! -e "$work/killed/${program}_last.safetensors" ] || going=--resume
         # shellcheck disable=SC2086 # nothing, or one word
         "$root/build/examples/$program" train "$@" --out "$work/killed" --overwrite $going >/dev/null 2>"$work/error" &
-        if [ "$died" -lt $((KAERU_KILLS / 10)) ]; then
+        if [ "$died" -lt $(((KAERU_KILLS + 9) / 10)) ]; then
             sleep "0.$(awk -v n="$died" 'BEGIN { srand(n); print int(rand() * 80) + 10 }')"
             kill -9 $! 2>/dev/null
         fi
@@ -97,7 +98,7 @@ kill_program() {
         [ "$status" -eq 0 ] || { cat "$work/error"; return 1; }
         same_as_straight "$program" "$columns" || return
         ends=$((ends + 1))
-        [ "$died" -lt $((KAERU_KILLS / 10)) ] || break
+        [ "$died" -lt $(((KAERU_KILLS + 9) / 10)) ] || break
         rm -rf "$work/killed"
     done
     echo "program $program: $died kills, $ends runs to the end, each with the weights and rows of the run without kills"
@@ -197,10 +198,13 @@ plant() {
     elif (cd "$copy" && "$@") >"$work/log" 2>&1; then
         echo "planted $planted: NOT found"
         lost=$((lost + 1))
-    else
-        word=$(grep -m 1 -E 'ERROR: |runtime error|not so:|:[FE]:| differ: ' "$work/log" | cut -c1-200)
-        echo "planted $planted: found: $word"
+    elif word=$(grep -m 1 -E 'ERROR: |runtime error|not so:|:[FE]:| differ: ' "$work/log"); then
+        echo "planted $planted: found: $(echo "$word" | cut -c1-200)"
         found=$((found + 1))
+    else
+        echo "planted $planted: the hunt failed, but did not say why:"
+        tail -n 5 "$work/log"
+        lost=$((lost + 1))
     fi
     cp -p "$root/$file" "$copy/$file"
 }
@@ -334,6 +338,11 @@ name=${1-}
 [ $# -eq 0 ] || shift
 case ${1-} in
 *[!0-9]*) say "tests/trust.sh: $1 is not a number"; exit 2 ;;
+esac
+case $name:$# in
+guard:1 | failures:1 | hashes:1 | planted:1 | portable:1 | all:1)
+    say "tests/trust.sh: $name takes no count"
+    exit 2 ;;
 esac
 case $name in
 graphs | guard | failures | kills | hashes | fuzz | planted | portable) names=$name ;;
