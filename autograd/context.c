@@ -301,9 +301,8 @@ static bool same_place(Site a, Site b)
     return a.line == b.line && strcmp(a.file, b.file) == 0;
 }
 
-Site asked_from(void)
+Site asked_from(const Context *c)
 {
-    Context *c = context();
     return c->calls > 0 ? c->call[0].site : (Site){ NULL, 0 };
 }
 

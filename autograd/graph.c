@@ -135,7 +135,8 @@ static void tell_bad_input(const Tensor *y, char *text, size_t size)
         const Tensor *x = y->in[j];
         if (!x || x->dtype != AG_REAL || !x->data || k_all_finite(x->numel, x->data)) continue;
         int64_t i = first_not_finite(x->data);
-        snprintf(text, size, "; input %d has %s already, at item %lld", j, kind_of(((const real *)x->data)[i]), (long long)i);
+        snprintf(text, size, "; input %d has %s already, at item %lld", j, kind_of(((const real *)x->data)[i]),
+                 (long long)i);
         return;
     }
 }
@@ -216,12 +217,18 @@ Grad grad_into(Tensor *x)
     return (Grad){ buffer_data(x->grad), true };
 }
 
+/* y's gradient becomes x's, whose first it is. */
+static void share_gradient(Tensor *x, Tensor *y)
+{
+    if (may_go(x)) give_back_value(x);
+    x->grad = buffer_share(y->grad);
+}
+
 Grad grad_over(Tensor *x, Tensor *y)
 {
     bool first = x && x->wants_grad && x->op && !x->grad && !context()->mark_unwritten;
     if (!first || y->grad->refs > 1 || y->retained) return grad_into(x);
-    if (may_go(x)) give_back_value(x);
-    x->grad = buffer_share(y->grad);
+    share_gradient(x, y);
     return (Grad){ buffer_data(x->grad), false };
 }
 
@@ -230,8 +237,7 @@ void grad_pass(Tensor *x, Tensor *y)
 {
     if (!x || !x->wants_grad) return;
     if (!x->grad && x->op) {
-        if (may_go(x)) give_back_value(x);
-        x->grad = buffer_share(y->grad);
+        share_gradient(x, y);
         return;
     }
     Grad g = grad_into(x);

@@ -125,7 +125,7 @@ Buffer *guard_alloc(size_t size)
 void guard_begin(Site at, const char *what, Buffer *b, size_t bytes)
 {
     Guarded *g = guarded(b);
-    *g = (Guarded){ .site = at, .asked = asked_from(), .what = what, .bytes = bytes };
+    *g = (Guarded){ .site = at, .asked = asked_from(context()), .what = what, .bytes = bytes };
     set_sentinels(b);
     memset(buffer_data(b), POISON, bytes);
     pthread_mutex_lock(&lock);

@@ -80,7 +80,7 @@ static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DTyp
     t->shape = *shape;
     t->numel = numel;
     t->site = at;
-    t->asked = asked_from();
+    t->asked = asked_from(c);
     t->made_by = what;
     t->older = c->tape;
     c->tape = t;

@@ -82,8 +82,6 @@ struct Tensor {
 /* "FILE:LINE", and, if layers were between, the program's own line: where something was made, for messages. */
 enum { PLACE_TEXT = 400 };
 const char *place_text(Site made, Site asked, char text[PLACE_TEXT]);
-/* The line outside of all layers that are being called; no file if none is. */
-Site asked_from(void);
 
 /* The values. Only a backward rule can meet one that was given back: it reads what its NEEDS does not name, misuse. */
 _Noreturn void undeclared(const Tensor *t);
@@ -152,6 +150,8 @@ typedef struct {
 
 extern _Thread_local Context *this_context;
 Context *context_make(void);
+/* The line outside of all layers that are being called; no file if none is. */
+Site asked_from(const Context *c);
 static inline Context *context(void) { return this_context ? this_context : context_make(); }
 
 /* Zeroed memory that lives as long as the innermost scope. */

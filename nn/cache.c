@@ -39,20 +39,28 @@ static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *s
                 (size_t)(count * width) * sizeof(real));
 }
 
-/* Sees to it that t positions fit behind the `length` that are there. Room doubles, up to `limit`: who writes little does
- * not pay for much. */
-static void make_room(Site at, Tensor **x, int64_t length, int64_t t, int64_t limit, int64_t b, int64_t width)
+/* Sees to it that `needed` positions have room in *x, of which `length` are there. Room doubles, up to `limit`: who
+ * writes little does not pay for much. */
+static void make_room(Site at, Tensor **x, int64_t length, int64_t needed, int64_t limit, int64_t b, int64_t width)
 {
     enum { FIRST = 64 };
     int64_t room = *x ? tensor_dim(*x, 1) : 0;
-    if (*x && length + t <= room) return;
+    if (*x && needed <= room) return;
     int64_t larger = room ? 2 * room : FIRST;
-    while (larger < length + t) larger *= 2;
+    while (larger < needed) larger *= 2;
     if (larger > limit) larger = limit;
     Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, width), AG_REAL);
     if (*x) copy_positions(tensor_data(moved), 0, larger, tensor_data(*x), 0, room, length, b, width);
     tensor_free(*x);
     *x = moved;
+}
+
+/* Puts positions (B,t,D) behind the `length` that *x has. */
+static void append(Site at, Tensor **x, int64_t length, Tensor *more, int64_t limit)
+{
+    int64_t b = tensor_dim(more, 0), t = tensor_dim(more, 1), width = tensor_dim(more, 2);
+    make_room(at, x, length, length + t, limit, b, width);
+    copy_positions(tensor_data(*x), length, tensor_dim(*x, 1), tensor_data(more), 0, t, t, b, width);
 }
 
 static KeysValues *layer_at(Site at, const char *what, const Cache *c, int layer)
@@ -77,16 +85,13 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
 {
     KeysValues *kv = layer_at(at, "nn_cache_append", c, layer);
     check_positions(at, kv, key, value);
-    int64_t b = tensor_dim(key, 0), t = tensor_dim(key, 1), width = tensor_dim(key, 2);
+    int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->room;
     if (kv->length + t > limit)
         ag_misuse(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
                   (long long)kv->length, (long long)limit);
-    make_room(at, &kv->key, kv->length, t, limit, b, width);
-    make_room(at, &kv->value, kv->length, t, limit, b, width);
-    int64_t room = tensor_dim(kv->key, 1);
-    copy_positions(tensor_data(kv->key), kv->length, room, tensor_data(key), 0, t, t, b, width);
-    copy_positions(tensor_data(kv->value), kv->length, room, tensor_data(value), 0, t, t, b, width);
+    append(at, &kv->key, kv->length, key, limit);
+    append(at, &kv->value, kv->length, value, limit);
     kv->length += t;
 }
 

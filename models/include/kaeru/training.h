@@ -1,5 +1,4 @@
-/* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. What the notebook
- * calls
+/* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. Names there and here:
  *     Batch, Batch.make_std_mask          batch_new, nn_causal_padding_mask
  *     TrainState, run_epoch, data_iter    TrainState, run_epoch, NextBatch
  *     mode="eval", DummyOptimizer         no optimizer
