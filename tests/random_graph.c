@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- random choices: a function of the graph's number ------------------------------------------------------------ */
+/* ---- random choices: a function of the graph's number --------------------------------------------------------------
+ * One draw to an expression: compilers differ in the order in which they evaluate arguments. */
 
 enum { MAX_LEAVES = 4, MAX_NODES = 16, MAX_CASES = 16, LARGEST = 400 };
 
@@ -72,17 +73,21 @@ static Tensor *fitted(Graph *g, Tensor *x, Shape shape)
 }
 
 /* What an operation's sample asks for: random numbers of the range that it names, moved a little by some value. */
-typedef struct { Sample sample; Graph *graph; } Asking;
+typedef struct { Sample sample; Graph *graph; uint64_t start; } Asking;
 
 static Tensor *give(Sample *s, int i, Shape shape, SampleRange range)
 {
-    Graph *g = ((Asking *)s)->graph;
+    Asking *asking = (Asking *)s;
+    Graph *g = asking->graph;
+    uint64_t outside = g->drawn;
+    g->drawn = (asking->start << 32) + ((uint64_t)i << 20);   /* the same numbers whichever argument is asked for first */
     Tensor *x = ag_tanh(fitted(g, any(g), shape));
     bool bounded = range.low > -INFINITY;
     double middle = bounded ? (range.low + range.high) / 2 : 0, reach = bounded ? (range.high - range.low) / 2 : 1.5;
     Tensor *around = constant(g, shape, middle - 0.6 * reach, middle + 0.6 * reach);
     for (int64_t j = 0; range.apart && j < around->numel; j++)
         reals(around)[j] = (real)sample_apart_value(i, j, around->numel);
+    g->drawn = outside;
     return ag_add(around, ag_scale(x, range.apart ? 0.01 : 0.4 * reach, 0));
 }
 
@@ -94,7 +99,7 @@ static const int *cases_of(int op, int *n)
     for (int i = 0; !known[op] && i < MAX_CASES; i++) {
         Scope s = ag_begin(AG_NO_GRAD);
         Graph g = { .seed = 1, .n = 1, .value = { tensor_ones(SHAPE(3)) } };
-        Asking asking = { { .number = i, .give = give }, &g };
+        Asking asking = { { .number = i, .give = give }, &g, 1 };
         const Tensor *y = op_table[op].sample(&asking.sample);
         bool good = y && k_all_finite(y->numel, reals(y));
         known[op] = !y;
@@ -112,7 +117,8 @@ static Tensor *sampled(Graph *g)
 {
     int op = below(g, OP_COUNT), n;
     const int *usable = cases_of(op, &n);
-    Asking asking = { { .number = usable[below(g, n)], .give = give }, g };
+    int number = usable[below(g, n)];
+    Asking asking = { { .number = number, .give = give }, g, g->drawn };
     taken_part[op]++;
     return op_table[op].sample(&asking.sample);
 }
@@ -133,7 +139,9 @@ static Shape narrower(Graph *g, Shape shape)
 
 static Tensor *broadcast_pair(Graph *g)
 {
-    Tensor *a = any(g), *b = below(g, 3) == 0 ? a : fitted(g, any(g), narrower(g, a->shape));
+    Tensor *a = any(g), *b = any(g);
+    Shape shape = narrower(g, a->shape);
+    b = below(g, 3) == 0 ? a : fitted(g, b, shape);
     if (below(g, 2) == 0) {
         Tensor *swap = a;
         a = b;
@@ -149,8 +157,9 @@ static Tensor *broadcast_pair(Graph *g)
 static Tensor *product(Graph *g)
 {
     int64_t n = 1 + below(g, 4), k = 1 + below(g, 4), m = 1 + below(g, 4), batch = 1 + below(g, 3);
-    Tensor *b = ag_tanh(fitted(g, any(g), SHAPE(k, m)));
-    return ag_matmul(fitted(g, any(g), below(g, 2) ? SHAPE(n, k) : SHAPE(batch, n, k)), b);
+    Tensor *a = any(g), *b = ag_tanh(fitted(g, any(g), SHAPE(k, m)));
+    Shape shape = below(g, 2) ? SHAPE(n, k) : SHAPE(batch, n, k);
+    return ag_matmul(fitted(g, a, shape), b);
 }
 
 static Tensor *moved(Graph *g)
@@ -179,10 +188,12 @@ static Tensor *reduced(Graph *g)
     }
 }
 
-/* A sum of two functions of one value, as a residual block has it: both get the sum's gradient. */
+/* A sum of two functions of one value, as a residual block has it: both get the sum's gradient. The second reads the
+ * value beside the first, or one that nobody else reads. */
 static Tensor *two_paths(Graph *g)
 {
-    Tensor *x = any(g), *left = ag_sigmoid(x), *right = g->extra ? g->extra(x) : ag_gelu(x);
+    Tensor *x = any(g), *left = ag_sigmoid(x), *own = below(g, 2) ? ag_neg(x) : x;
+    Tensor *right = g->extra ? g->extra(own) : ag_gelu(own);
     return ag_add(left, below(g, 2) ? ag_tanh(right) : right);
 }
 

@@ -457,6 +457,7 @@ END_TEST
 /* Saves without end, each time a model full of one number, and tells through the pipe what is safely there. */
 _Noreturn static void save_forever(int out)
 {
+    ag_set_threads(1);                      /* the files are what is tested, and qemu-user has no threads after fork */
     Net *net = net_new(200);
     for (int round = 0; ; round++) {
         Parameters *p = nn_parameters(net);

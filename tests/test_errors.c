@@ -543,7 +543,8 @@ START_TEST(the_default_prints_one_line_and_aborts)
     const char *text =
         "kaeru: matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2 (at tests/test_errors.c:";
     ck_assert_msg(strncmp(d.text, text, strlen(text)) == 0, "%s", d.text);
-    ck_assert_ptr_eq(strchr(d.text, '\n'), d.text + strlen(d.text) - 1);
+    const char *end = strchr(d.text, '\n');
+    ck_assert_msg(end && (!end[1] || strncmp(end + 1, "qemu: ", 6) == 0), "%s", d.text);  /* an emulator adds a word */
 }
 END_TEST
 

@@ -292,8 +292,8 @@ elsewhere() {
     [ ! -f "$root/$folder/build.ninja" ] || set --         # a cross file is for the first time alone
     configure "$root/$folder" "$@"
     quietly meson compile -C "$root/$folder"
-    if meson test -C "$root/$folder" --no-rebuild --print-errorlogs --suite float --suite double -t 20 \
-        >"$work/log" 2>&1
+    if KAERU_EMULATED=$runner meson test -C "$root/$folder" --no-rebuild --print-errorlogs \
+        --suite float --suite double -t 20 >"$work/log" 2>&1
     then
         echo "$label: $(sed -n 's/^Ok: *\([0-9]*\).*/\1/p' "$work/log") suites passed"
     else
