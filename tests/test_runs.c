@@ -10,6 +10,7 @@
 
 #include "faults.h"
 #include "folder.h"
+#include "forks.h"
 #include "io_faults.h"
 #include "kaeru/nn.h"
 #include "misuse.h"
@@ -190,20 +191,9 @@ START_TEST(two_threads_have_a_model_each)
 }
 END_TEST
 
-#if defined(__SANITIZE_THREAD__)
-#define FORKS false                 /* ThreadSanitizer starts no threads in a child of a threaded process */
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define FORKS false
-#endif
-#endif
-#ifndef FORKS
-#define FORKS true
-#endif
-
 START_TEST(a_fork_after_use_trains_as_its_parent)
 {
-    if (!FORKS) return;
+    if (!forks_start_threads()) return;
     ag_set_threads(3);
     train(&runs[_i], middle_size, "before", false);
     pid_t child = fork();

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "forks.h"
 #include "kernels.h"
 #include "suites.h"
 
@@ -87,25 +87,12 @@ START_TEST(two_threads_may_call_at_once)
 }
 END_TEST
 
-#if defined(__SANITIZE_THREAD__)
-#define FORKS 0                     /* ThreadSanitizer starts no threads in a child of a threaded process */
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define FORKS 0
-#endif
-#endif
-#ifndef FORKS
-#define FORKS 5
-#endif
-
 START_TEST(a_forked_child_has_its_own_threads)
 {
     k_set_threads(3);
     bool wrong = false;
     many_calls(&wrong);
-    const char *emulator = getenv("KAERU_EMULATED");
-    int forks = emulator && *emulator ? 0 : FORKS;         /* qemu-user 7.2 starts no threads there either */
-    for (int i = 0; i < forks; i++) {
+    for (int i = 0; i < 5 && forks_start_threads(); i++) {
         pid_t child = fork();
         ck_assert_int_ge(child, 0);
         if (child == 0) {
