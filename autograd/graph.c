@@ -108,6 +108,20 @@ Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x)
     return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
 }
 
+static void give_back_value(Tensor *t)
+{
+    buffer_release(t->buffer);
+    t->buffer = NULL;
+    t->data = NULL;
+}
+
+Tensor *op_new_over(Site at, int op, Tensor *x)
+{
+    Tensor *y = op_new_alias(at, op, &x->shape, x);
+    give_back_value(x);
+    return y;
+}
+
 void *op_args(Tensor *y, size_t size)
 {
     return y->args = arena_alloc(y->site, "graph", size);
@@ -170,13 +184,6 @@ void ag_find_nan(bool on)
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
-
-static void give_back_value(Tensor *t)
-{
-    buffer_release(t->buffer);
-    t->buffer = NULL;
-    t->data = NULL;
-}
 
 /* May backward give back this value? Leaves and what was retained, the loss among them, stay. */
 static bool may_go(const Tensor *t)

@@ -99,7 +99,8 @@ void cross_entropy_backward(Tensor *y)
     const real *log_sum = scale + c->rows;
     k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);
     Grad g = grad_into(logits);
-    k_cross_entropy_backward(c->rows, c->n, g.data, reals(logits), log_sum, ints(target), c->ignore, c->smoothing, scale, g.add);
+    k_cross_entropy_backward(c->rows, c->n, g.data, reals(logits), log_sum, ints(target), c->ignore, c->smoothing, scale,
+                             g.add);
 }
 
 Tensor *cross_entropy_sample(Sample *s)

@@ -163,7 +163,7 @@ Tensor *matmul_sample(Sample *s)
 
 /* ---- linear: y = x W^T + b                                   dx = dy W, dW = dy^T x, db = sum of dy's rows ------- */
 
-Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 {
     check_tensor(at, "linear", "x", x, AG_REAL);
     check_tensor(at, "linear", "weight", weight, AG_REAL);
@@ -173,26 +173,72 @@ Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
     if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
         ag_misuse(at, "linear", "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
                   shape_text(x->shape, tx), shape_text(weight->shape, tw));
-    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
+    int64_t out = weight->shape.dim[0];
     if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != out))
         ag_misuse(at, "linear", "bias %s does not fit weight %s: expected (out)", shape_text(bias->shape, tb),
                   shape_text(weight->shape, tw));
     Shape shape = x->shape;
     shape.dim[ndim - 1] = out;
+    return op_new(at, OP_linear, &shape, x, weight, bias);
+}
+
+/* All but the last dimension. */
+static int64_t rows_of(const Tensor *x)
+{
     int64_t rows = 1;
-    for (int i = 0; i < ndim - 1; i++) rows *= x->shape.dim[i];
-    Tensor *y = op_new(at, OP_linear, &shape, x, weight, bias);
-    KGemm g = { .tb = true, .m = rows, .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .batch = 1,
-                .bias = bias ? reals(bias) : NULL };
-    k_gemm(&g, reals(y), reals(x), reals(weight));
+    for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
+    return rows;
+}
+
+/* y = act(x W^T + b); `before`, unless NULL, receives the values before act. */
+static void linear_forward(real *y, real *before, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
+{
+    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
+    KGemm g = { .tb = true, .m = rows_of(x), .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .batch = 1,
+                .bias = bias ? reals(bias) : NULL, .pre = before, .act = act };
+    k_gemm(&g, y, reals(x), reals(weight));
+}
+
+Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+{
+    Tensor *y = linear_new(at, x, weight, bias);
+    linear_forward(reals(y), NULL, x, weight, bias, K_ACT_NONE);
     return op_done(y);
+}
+
+/* linear and the operation `op` as the two nodes that they are, computed in one pass. What is between them is written only
+ * if op's rule reads it; else it has no memory of its own. */
+static Tensor *linear_then(Site at, int op, KActivation act, Tensor *x, Tensor *weight, Tensor *bias)
+{
+    Tensor *between = linear_new(at, x, weight, bias);
+    bool read = between->op && (op_table[op].needs & NEEDS_X0);
+    Tensor *y = read ? op_new(at, op, &between->shape, between, NULL, NULL) : op_new_over(at, op, between);
+    linear_forward(reals(y), read ? reals(between) : NULL, x, weight, bias, act);
+    return op_done(y);
+}
+
+Tensor *ag_linear_relu_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+{
+    if (context()->find_nan) return ag_relu_at(at, ag_linear_at(at, x, weight, bias));
+    return linear_then(at, OP_relu, K_ACT_RELU, x, weight, bias);
+}
+
+Tensor *ag_linear_gelu_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+{
+    if (context()->find_nan) return ag_gelu_at(at, ag_linear_at(at, x, weight, bias));
+    return linear_then(at, OP_gelu, K_ACT_GELU, x, weight, bias);
+}
+
+Tensor *ag_linear_gelu_erf_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+{
+    if (context()->find_nan) return ag_gelu_erf_at(at, ag_linear_at(at, x, weight, bias));
+    return linear_then(at, OP_gelu_erf, K_ACT_GELU_ERF, x, weight, bias);
 }
 
 void linear_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *weight = y->in[1], *bias = y->n_in > 2 ? y->in[2] : NULL;
-    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1], rows = 1;
-    for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
+    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1], rows = rows_of(x);
     Grad g = grad_into(bias);
     if (g.data) k_sum(1, rows, out, g.data, grad_of(y), 1, g.add);
     g = grad_into(weight);

@@ -198,6 +198,8 @@ Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor
 Tensor *op_new_n(Site at, const Op *op, const Shape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
 Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x);
+/* y takes over the memory of x, whose value is then never there: for two operations computed in one pass. */
+Tensor *op_new_over(Site at, int op, Tensor *x);
 Tensor *op_done(Tensor *y);
 /* Numbers and memory that backward will want; only worth filling if y is recorded. y->args is set. */
 void *op_args(Tensor *y, size_t size);

@@ -25,7 +25,7 @@ static FFN *ffn_new(void)
 /* f(x) = ReLU(x W1 + b1) W2 + b2: (N,D) -> (N,D) */
 static Tensor *ffn(FFN *f, Tensor *x)
 {
-    return nn_linear(f->fc2, ag_relu(nn_linear(f->fc1, x)));
+    return nn_linear(f->fc2, nn_linear_activate(f->fc1, x, NN_RELU));
 }
 
 typedef struct { Module module; ModuleList *blocks; bool skip; } Stack;

@@ -28,7 +28,7 @@ static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   
 
 static Tensor *mlp(GPTMlp *m, Tensor *x)                                    /* (B,T,D) -> (B,T,D) */
 {
-    x = ag_gelu(nn_linear(m->c_fc, x));                                     /* (B,T,4D) */
+    x = nn_linear_activate(m->c_fc, x, NN_GELU);                            /* (B,T,4D) */
     return nn_dropout(m->dropout, nn_linear(m->c_proj, x));
 }
 

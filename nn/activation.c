@@ -14,6 +14,16 @@ Tensor *nn_activate(Activation kind, Tensor *x)
     ag_misuse(AG_HERE, "nn_activate", "there is no activation number %d", (int)kind);
 }
 
+Tensor *(nn_linear_activate)(Linear *l, Tensor *x, Activation kind)
+{
+    switch (kind) {
+    case NN_RELU:     return ag_linear_relu(x, l->weight, l->bias);
+    case NN_GELU:     return ag_linear_gelu(x, l->weight, l->bias);
+    case NN_GELU_ERF: return ag_linear_gelu_erf(x, l->weight, l->bias);
+    default:          return nn_activate(kind, nn_linear(l, x));
+    }
+}
+
 const char *nn_activation_name(Activation kind)
 {
     switch (kind) {

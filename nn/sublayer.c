@@ -21,7 +21,7 @@ PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t wi
 
 Tensor *(nn_positionwise_feed_forward)(PositionwiseFeedForward *f, Tensor *x)
 {
-    Tensor *hidden = nn_activate(f->activation, nn_linear(f->w_1, x));
+    Tensor *hidden = nn_linear_activate(f->w_1, x, f->activation);
     return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
 }
 

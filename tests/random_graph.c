@@ -159,7 +159,12 @@ static Tensor *product(Graph *g)
     int64_t n = 1 + below(g, 4), k = 1 + below(g, 4), m = 1 + below(g, 4), batch = 1 + below(g, 3);
     Tensor *a = any(g), *b = ag_tanh(fitted(g, any(g), SHAPE(k, m)));
     Shape shape = below(g, 2) ? SHAPE(n, k) : SHAPE(batch, n, k);
-    return ag_matmul(fitted(g, a, shape), b);
+    a = fitted(g, a, shape);
+    switch (below(g, 6)) {
+    case 0: return ag_linear_relu(a, ag_transpose(b, 0, 1), NULL);
+    case 1: return ag_linear_gelu(a, ag_transpose(b, 0, 1), NULL);
+    default: return ag_matmul(a, b);
+    }
 }
 
 static Tensor *moved(Graph *g)

@@ -272,6 +272,20 @@ START_TEST(a_loss_that_is_a_leaf_and_values_given_back)
 }
 END_TEST
 
+START_TEST(what_is_computed_in_one_pass_has_no_sums_to_show)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
+    Tensor *y = tensor_name(ag_linear_relu(tensor_name(tensor_ones(SHAPE(1, 2)), "x"), tensor_name(w, "w"), NULL), "y");
+    char *text = explained(ag_sum(y));
+    ck_assert_ptr_nonnull(strstr(text, " = linear(x, w) = (given back)"));
+    ck_assert_ptr_nonnull(strstr(text, "  y      = relu("));
+    ck_assert_ptr_nonnull(strstr(text, "  dw     = [[1, 1]]"));
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(misuse_is_named)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -361,6 +375,7 @@ Suite *explain_suite(void)
     tcase_add_test(story, names_shapes_and_numbers);
     tcase_add_test(story, it_changes_nothing);
     tcase_add_test(story, a_loss_that_is_a_leaf_and_values_given_back);
+    tcase_add_test(story, what_is_computed_in_one_pass_has_no_sums_to_show);
     tcase_add_test(story, misuse_is_named);
     suite_add_tcase(suite, story);
     TCase *frames = tcase_create("frames");

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "faults.h"
 #include "kaeru/nn.h"
@@ -651,6 +652,54 @@ START_TEST(activations_by_hand)
 }
 END_TEST
 
+/* What a layer with an activation gives, and the gradients of its input, weight and bias; returns how many numbers. */
+static int64_t both_ways(Linear *l, const Tensor *data, Activation kind, bool at_once, AgMode mode, real *out)
+{
+    Scope s = ag_begin(mode);
+    Tensor *x = tensor_requires_grad(ag_keep(data), mode == AG_RECORD);
+    Tensor *in = ag_scale(x, 2, 0);                         /* no leaf: its memory is given back on the way */
+    Tensor *y = at_once ? nn_linear_activate(l, in, kind) : nn_activate(kind, nn_linear(l, in));
+    real *end = out;
+    memcpy(end, tensor_data(y), (size_t)tensor_numel(y) * sizeof *end);
+    end += tensor_numel(y);
+    if (mode == AG_RECORD) {
+        ag_backward(ag_sum(ag_mul(y, ag_tanh(y))));
+        const Tensor *wanted[] = { x, l->weight, l->bias };
+        for (int i = 0; i < 3; i++) {
+            if (!wanted[i]) continue;
+            memcpy(end, tensor_grad_data((Tensor *)wanted[i]), (size_t)tensor_numel(wanted[i]) * sizeof *end);
+            end += tensor_numel(wanted[i]);
+        }
+    }
+    nn_zero_grad(l);
+    tensor_free(x);
+    ag_end(s);
+    return end - out;
+}
+
+START_TEST(a_layer_and_its_activation_in_one_pass_are_the_same_numbers)
+{
+    static const int64_t sizes[][3] = { { 1, 1, 1 }, { 3, 4, 5 }, { 0, 3, 2 }, { 33, 70, 130 }, { 600, 24, 40 } };
+    static real expected[100000], found[100000];
+    for (int i = 0; i < 5 * 2 * 6 * 3; i++) {
+        const int64_t *size = sizes[i % 5];
+        Activation kind = (Activation)(i / 10 % 6);
+        AgMode mode = i / 60 == 0 ? AG_NO_GRAD : AG_RECORD;
+        Scope s = ag_begin(AG_NO_GRAD);
+        Linear *l = nn_linear_new_at(AG_HERE, size[1], size[2], i / 5 % 2);
+        const Tensor *x = tensor_normal(SHAPE(size[0], size[1]), 0, 1);
+        int64_t n = both_ways(l, x, kind, false, mode, expected);
+        ag_find_nan(i / 60 == 2);
+        ck_assert_int_eq(both_ways(l, x, kind, true, mode, found), n);
+        ag_find_nan(false);
+        ck_assert_int_ge(n, size[0] * size[2]);
+        ck_assert_msg(memcmp(expected, found, (size_t)n * sizeof *found) == 0, "%s, case %d", nn_activation_name(kind), i);
+        nn_free(l);
+        ag_end(s);
+    }
+}
+END_TEST
+
 typedef struct { Module module; } Double;
 
 static Tensor *double_forward(void *self, Tensor *x)
@@ -723,6 +772,7 @@ Suite *nn_suite(void)
     tcase_add_test(layers, layer_norm_has_four_conventions);
     tcase_add_test(layers, dropout_only_in_training);
     tcase_add_test(layers, activations_by_hand);
+    tcase_add_test(layers, a_layer_and_its_activation_in_one_pass_are_the_same_numbers);
     tcase_add_test(layers, sequential_is_its_layers_in_a_row);
     suite_add_tcase(suite, layers);
     return suite;

@@ -19,8 +19,9 @@ usage: sh tests/trust.sh NAME [COUNT]
                        on AArch64 under qemu-user; the hashes are the same there
   all                  all of these; hours
 
-COUNT replaces the number in brackets. The last line says what was reached; the exit status is 0 if the promise holds. More rows: sh tests/run.sh --all (every
-test as released, under address, undefined behavior and thread sanitizers, under valgrind, by clang).
+COUNT replaces the number in brackets. The last line says what was reached; the exit status is 0 if the promise holds.
+More rows: sh tests/run.sh --all (every test as released, under address, undefined behavior and thread sanitizers, under
+valgrind, by clang).
 END_OF_TEXT
 }
 

@@ -34,7 +34,7 @@ void skip_step(void *state)
     Skip *s = state;
     for (int i = 0; i < 2; i++) {
         Scope step = ag_begin(AG_RECORD);
-        Tensor *y = nn_linear(s->f[i]->fc2, ag_relu(nn_linear(s->f[i]->fc1, s->x)));
+        Tensor *y = nn_linear(s->f[i]->fc2, nn_linear_activate(s->f[i]->fc1, s->x, NN_RELU));
         if (i == 1) y = ag_add(s->x, y);
         ag_backward(nn_mse_loss(y, s->x));
         nn_optimizer_step(s->adam[i], 1e-3);

@@ -355,6 +355,11 @@ Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1);                
 Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out);             /* equal parts; returns out[0] */
 Tensor *ag_squeeze_at(Site at, Tensor *x, int dim);
 Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim);
+/* ag_relu(ag_linear(x, weight, bias)), and so on: the same nodes and numbers, computed in one pass. The sums before relu
+ * are nowhere: neither ag_explain nor a drawing can show them. */
+Tensor *ag_linear_relu_at(Site at, Tensor *x, Tensor *weight, Tensor *bias);
+Tensor *ag_linear_gelu_at(Site at, Tensor *x, Tensor *weight, Tensor *bias);
+Tensor *ag_linear_gelu_erf_at(Site at, Tensor *x, Tensor *weight, Tensor *bias);
 #define ag_sum(...)       ag_sum_at(AG_HERE, __VA_ARGS__)
 #define ag_mean(...)      ag_mean_at(AG_HERE, __VA_ARGS__)
 #define ag_max(...)       ag_max_at(AG_HERE, __VA_ARGS__)
@@ -362,6 +367,9 @@ Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim);
 #define ag_split(...)     ag_split_at(AG_HERE, __VA_ARGS__)
 #define ag_squeeze(...)   ag_squeeze_at(AG_HERE, __VA_ARGS__)
 #define ag_unsqueeze(...) ag_unsqueeze_at(AG_HERE, __VA_ARGS__)
+#define ag_linear_relu(...)     ag_linear_relu_at(AG_HERE, __VA_ARGS__)
+#define ag_linear_gelu(...)     ag_linear_gelu_at(AG_HERE, __VA_ARGS__)
+#define ag_linear_gelu_erf(...) ag_linear_gelu_erf_at(AG_HERE, __VA_ARGS__)
 
 /* An operation of your own, for what cannot be composed of these: plain loops forward and back. Say, y = x^3:
  *

@@ -156,6 +156,10 @@ Tensor *(nn_dropout)(Dropout *d, Tensor *x);
 typedef enum { NN_IDENTITY, NN_RELU, NN_GELU, NN_GELU_ERF, NN_TANH, NN_SIGMOID } Activation;
 Tensor *nn_activate(Activation kind, Tensor *x);
 const char *nn_activation_name(Activation kind);
+/* nn_activate(kind, nn_linear(l, x)), number for number. ReLU and the GELUs are computed in the same pass, which takes less
+ * time and memory. */
+Tensor *(nn_linear_activate)(Linear *l, Tensor *x, Activation kind);
+#define nn_linear_activate(...) AG_CALL("nn_linear_activate", (nn_linear_activate)(__VA_ARGS__))
 
 /* Modules in a row, each fed with the one before: Linear, Embedding, LayerNorm, Dropout, activations, another
  * Sequential, or a layer of your own whose constructor sets module.forward. It is a list: nn_item and n work on it, and
