@@ -207,9 +207,11 @@ Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 }
 
 /* linear and the operation `op` as the two nodes that they are, computed in one pass. What is between them is written only
- * if op's rule reads it; else it has no memory of its own. */
-static Tensor *linear_then(Site at, int op, KActivation act, Tensor *x, Tensor *weight, Tensor *bias)
+ * if op's rule reads it; else it has no memory of its own. The search for NaN wants to see it. */
+static Tensor *linear_then(Site at, int op, Tensor *apart(Site, Tensor *), KActivation act, Tensor *x, Tensor *weight,
+                           Tensor *bias)
 {
+    if (context()->find_nan) return apart(at, ag_linear_at(at, x, weight, bias));
     Tensor *between = linear_new(at, x, weight, bias);
     bool read = between->op && (op_table[op].needs & NEEDS_X0);
     Tensor *y = read ? op_new(at, op, &between->shape, between, NULL, NULL) : op_new_over(at, op, between);
@@ -219,20 +221,17 @@ static Tensor *linear_then(Site at, int op, KActivation act, Tensor *x, Tensor *
 
 Tensor *ag_linear_relu_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 {
-    if (context()->find_nan) return ag_relu_at(at, ag_linear_at(at, x, weight, bias));
-    return linear_then(at, OP_relu, K_ACT_RELU, x, weight, bias);
+    return linear_then(at, OP_relu, ag_relu_at, K_ACT_RELU, x, weight, bias);
 }
 
 Tensor *ag_linear_gelu_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 {
-    if (context()->find_nan) return ag_gelu_at(at, ag_linear_at(at, x, weight, bias));
-    return linear_then(at, OP_gelu, K_ACT_GELU, x, weight, bias);
+    return linear_then(at, OP_gelu, ag_gelu_at, K_ACT_GELU, x, weight, bias);
 }
 
 Tensor *ag_linear_gelu_erf_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 {
-    if (context()->find_nan) return ag_gelu_erf_at(at, ag_linear_at(at, x, weight, bias));
-    return linear_then(at, OP_gelu_erf, K_ACT_GELU_ERF, x, weight, bias);
+    return linear_then(at, OP_gelu_erf, ag_gelu_erf_at, K_ACT_GELU_ERF, x, weight, bias);
 }
 
 void linear_backward(Tensor *y)
