@@ -64,9 +64,10 @@ _Noreturn void undeclared(const Tensor *t)
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
+    char place[PLACE_TEXT];
     ag_misuse(y->site, y->op->name,
-              "its backward rule reads the value of %s, made by %s at %s:%d, and does not declare "
-              "that: backward may have given it back", what, t->made_by, t->site.file, t->site.line);
+              "its backward rule reads the value of %s, made by %s at %s, and does not declare that: backward may have "
+              "given it back", what, t->made_by, place_text(t->site, t->asked, place));
 }
 
 /* Notes y's operation and inputs if a gradient can flow. Everything is allocated before anything is counted. The search
