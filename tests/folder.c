@@ -1,3 +1,4 @@
+/* folder.c: a folder for the files of one test, in TMPDIR if that is short. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -8,11 +9,14 @@
 
 #include "kaeru/autograd.h"
 
-static char folder[64];
+static char folder[80];
 
 void folder_make(void)
 {
-    strcpy(folder, "/tmp/kaeru t\u00e9st \u8a66\u9a13 XXXXXX");    /* neither spaces nor other letters are to do harm */
+    const char *place = getenv("TMPDIR");
+    bool fits = place && *place == '/' && strlen(place) < 40;
+    snprintf(folder, sizeof folder, "%s/kaeru t\u00e9st \u8a66\u9a13 XXXXXX",      /* neither spaces nor other letters */
+             fits ? place : "/tmp");                                                /* are to do harm */
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
@@ -25,7 +29,7 @@ void folder_remove(void)
 
 const char *in_folder(const char *name)
 {
-    static char path[8][128];
+    static char path[8][144];
     static int next;
     next = (next + 1) % 8;
     snprintf(path[next], sizeof path[next], "%s/%s", folder, name);

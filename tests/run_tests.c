@@ -21,6 +21,7 @@ static int run(int i)
     int failed = srunner_ntests_failed(runner), passed = srunner_ntests_run(runner) - failed;
     srunner_free(runner);
     printf("%s: %d passed, %d failed\n", suites[i].name, passed, failed);
+    fflush(stdout);
     return failed;
 }
 

@@ -135,7 +135,7 @@ START_TEST(kills_at_any_moment_change_nothing)
     }
     train(r, size, "killed", begun);
     check_same("straight", "killed");
-    printf("%s: %ld kills, %ld runs to the end, each with the weights of the run without kills\n", r->name, died,
+    printf("%s: %ld killed, %ld run to the end, each with the weights of the run without kills\n", r->name, died,
            finished + 1);
     fflush(stdout);
 }

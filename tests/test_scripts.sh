@@ -26,6 +26,11 @@ for script in examples/run.sh tests/run.sh tests/trust.sh; do
     that "usage after the complaint: $script" grep -qF "usage: sh $script" stderr
 done
 ends 2 stderr 'usage: sh tests/trust.sh' "$root/tests/trust.sh"
+for count in 0 08 x 9999999999; do
+    ends 2 stderr "tests/trust.sh: '$count' is not a count" "$root/tests/trust.sh" kills $count
+done
+ends 2 stderr "tests/trust.sh: unexpected argument '6'" "$root/tests/trust.sh" graphs 5 6
+ends 2 stderr 'tests/trust.sh: guard takes no count' "$root/tests/trust.sh" guard 3 4
 ends 2 stderr 'There is no example nonsense.' "$root/examples/run.sh" nonsense
 ends 0 stdout 'All pictures of the lessons' "$root/examples/run.sh" gallery --help
 ends 2 stderr "gallery: unexpected argument '--nonsense'" "$root/examples/run.sh" gallery --nonsense

@@ -9,19 +9,21 @@ usage: sh tests/trust.sh NAME [COUNT]
   graphs [100000]      random graphs: gradients against numerical ones, in double, and without any memory used twice
   guard                every test with sentinels around each buffer and poison in what was given back (KAERU_GUARD=1)
   failures             each request for memory and each call to a file fails, in whole runs of a Transformer and a GPT
-  kills [500]          as many kills of training at random moments, then resumed; also of the programs gpt and translate
-  hashes               SHA-256 of what is trained on 1, 2, 3, 4, 8 threads, every processor path, gcc and clang
+  kills [500]          as many kills of a Transformer's and of a GPT's training at random moments, and of saving; a tenth
+                       as many of the programs gpt and of translate, their rows compared, too
+  hashes               SHA-256 of what is trained on 1, 2, 3, 4, 8 threads, every processor path, by cc and clang
   fuzz [50000000]      as many inputs for the readers of files and command lines, under address and undefined behavior
                        sanitizers; needs clang, and compares with Jansson where that is installed
   planted              the hunts for bad files, failures and kills on sources with a mistake planted, which they must
-                       find; needs clang (those of graphs and guard have theirs among the tests)
+                       find, and without it, which they must pass; needs clang (graphs and guard have theirs among the
+                       tests)
   portable             builds and passes without optimization and, where Debian's packages can be had, as 32-bit x86 and
                        on AArch64 under qemu-user; the hashes are the same there
   all                  all of these; hours
 
-COUNT replaces the number in brackets. The last line says what was reached; the exit status is 0 if the promise holds.
-More rows: sh tests/run.sh --all (every test as released, under address, undefined behavior and thread sanitizers, under
-valgrind, by clang).
+COUNT, 1 or more, replaces the number in brackets. The last line says what was reached; the exit status is 0 if the promise
+holds, 1 if not, 2 if the command line is to blame. More rows: sh tests/run.sh --all (every test as released, under address,
+undefined behavior and thread sanitizers, under valgrind, by clang).
 END_OF_TEXT
 }
 
@@ -42,30 +44,45 @@ build() {
 
 sha256() { if have sha256sum; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d' ' -f1; }
 
-scratch() { mktemp -d || die "no room for a temporary folder in ${TMPDIR:-/tmp}"; }
+# shown COMMAND...: runs it; what it says is shown, and is in $work/log afterwards.
+shown() {
+    { "$@" 2>&1; echo $? >"$work/status"; } | tee "$work/log"
+    return "$(cat "$work/status")"
+}
+
+# sum_before WORD: of the numbers before that word in the log.
+sum_before() {
+    awk -v word="^$1" '{ for (i = 2; i <= NF; i++) if ($i ~ word) n += $(i - 1) } END { print n + 0 }' "$work/log"
+}
 
 # ---- the hunts -----------------------------------------------------------------------------------------------------
+#
+# Each sets `reached`, the figure.
 
 graphs() {
     build build run_tests_double run_tests_float
-    KAERU_GRAPHS=${1:-100000} "$root/build/tests/run_tests_double" property &&
-        KAERU_GRAPHS=$((${1:-100000} / 10)) "$root/build/tests/run_tests_float" property
+    double=${1:-100000} float=$(((${1:-100000} + 9) / 10))
+    shown env KAERU_GRAPHS="$double" "$root/build/tests/run_tests_double" property &&
+        shown env KAERU_GRAPHS="$float" "$root/build/tests/run_tests_float" property || return
+    reached="$double random graphs in double and $float in float, 0 wrong"
 }
 
 guard() {
     build build run_tests_double run_tests_float
+    passed=0
     for precision in float double; do
-        KAERU_GUARD=1 "$root/build/tests/run_tests_$precision" >"$work/log" 2>&1
-        status=$?
-        grep -E '^[a-z_0-9]+: [0-9]+ passed' "$work/log" |
-            awk -v p="$precision" '{ a += $2; b += $4 } END { print "guard, " p ": " a " passed, " b " failed" }'
-        [ "$status" -eq 0 ] || { cat "$work/log"; return 1; }
+        { KAERU_GUARD=1 "$root/build/tests/run_tests_$precision" 2>&1; echo $? >"$work/status"; } | tee "$work/log" |
+            awk -v p="$precision" '/^[a-z_0-9]+: [0-9]+ passed/ { print p ", " $0; fflush() }'
+        [ "$(cat "$work/status")" -eq 0 ] || { cat "$work/log"; return 1; }
+        passed=$((passed + $(sum_before passed,)))
     done
+    reached="$passed tests passed with sentinels and poison, 0 failed"
 }
 
 failures() {
     build build run_tests_float
-    CK_RUN_CASE=failures "$root/build/tests/run_tests_float" runs
+    shown env CK_RUN_CASE=failures "$root/build/tests/run_tests_float" runs || return
+    reached="$(sum_before calls,) times one request or call failed, alone or with all that followed; nothing lost or leaked"
 }
 
 # same_as_straight PROGRAM COLUMNS: the killed run has the same files, and the same rows, their first columns at least.
@@ -102,17 +119,22 @@ kill_program() {
         [ "$died" -lt $(((KAERU_KILLS + 9) / 10)) ] || break
         rm -rf "$work/killed"
     done
-    echo "program $program: $died kills, $ends runs to the end, each with the weights and rows of the run without kills"
+    echo "program $program: $died killed, $ends run to the end, each with the weights and rows of the run without kills"
+    all=$((all + died))
 }
 
 kills() {
     build build run_tests_float gpt translate
     export KAERU_KILLS="${1:-500}"
-    CK_RUN_CASE=kills "$root/build/tests/run_tests_float" runs || return
-    CK_RUN_CASE=kills "$root/build/tests/run_tests_float" checkpoint || return
+    all=0
+    for suite in runs checkpoint; do
+        shown env CK_RUN_CASE=kills "$root/build/tests/run_tests_float" "$suite" || return
+        all=$((all + $(sum_before killed,)))
+    done
     kill_program gpt 4 --layers 2 --heads 2 --width 16 --context 16 --steps 150 --every 10 --held-out 200 --sample 0 &&
         kill_program translate 5 --layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2 --sentences 200 \
-            --held-out 20 --epochs 8 --average 2
+            --held-out 20 --epochs 8 --average 2 || return
+    reached="$all kills; nothing lost, nothing changed"
 }
 
 # hash_with LABEL PATH THREADS COMMAND...: trains both models and notes their hashes.
@@ -137,17 +159,23 @@ paths_here() {
 count_hashes() {
     for model in transformer gpt; do
         n=$(grep "^$model " "$work/hashes" | awk '{ print $NF }' | sort -u | wc -l)
-        echo "$model: $(grep -c "^$model " "$work/hashes") trainings, $((n)) hash$([ "$n" -eq 1 ] || echo es)"
+        echo "$model: trainings $(grep -c "^$model " "$work/hashes"), hashes $((n))"
         [ "$n" -eq 1 ] || return
     done
 }
 
+# Which compiler is COMMAND? Clang answers to gcc's names, too.
+compiler_is() {
+    echo "$(if echo __clang__ | "$@" -E - | tail -n 1 | grep -q 1; then echo clang; else echo gcc; fi) $("$@" -dumpversion)"
+}
+
 hashes() {
-    echo "cc is $(${CC:-cc} --version | head -n 1)"
+    need clang
+    # shellcheck disable=SC2086 # a command and its first words
+    compilers="$(compiler_is ${CC:-cc}) and $(compiler_is clang)"
     for compiler in cc clang; do
         folder=build
         if [ "$compiler" = clang ]; then
-            have clang || { say "no clang here"; continue; }
             folder=build-clang
             export CC=clang
         fi
@@ -159,7 +187,8 @@ hashes() {
         done
     done
     unset CC
-    count_hashes
+    count_hashes || return
+    reached="the same weights from $compilers, on 1, 2, 3, 4 and 8 threads, by $(paths_here | xargs)"
 }
 
 # In a thousand inputs, as many for each reader; the fast ones get more. 50 million take an hour of one processor.
@@ -181,22 +210,22 @@ fuzz() {
         sed -n 's/ inputs$/& tried/p' "$work/log"
         tried=$((tried + $(sed -n 's/^.*: \([0-9]*\) inputs$/\1/p' "$work/log")))
     done
-    echo "fuzz: $tried inputs, $failed findings"
+    reached="$tried inputs, $failed findings"
     [ "$failed" -eq 0 ]
 }
 
 # ---- are they able to find something? ------------------------------------------------------------------------------
 
-# plant NAME FILE SED_EXPRESSION COMMAND...: changes one place in a copy of the sources; the command must fail there.
+# plant NAME FILE SED_EXPRESSION COMMAND...: changes one place in a copy of the sources. The command must fail there, and
+# pass once the place is as it was.
 plant() {
     planted=$1 file=$2 change=$3
     shift 3
-    cp "$root/$file" "$copy/$file"
     sed "$change" "$root/$file" >"$copy/$file"
     if cmp -s "$root/$file" "$copy/$file"; then
         echo "planted $planted: its place in $file is no longer there"
         lost=$((lost + 1))
-    elif (cd "$copy" && "$@") >"$work/log" 2>&1; then
+    elif export KAERU_FUZZ_SECONDS=60; (cd "$copy" && "$@") >"$work/log" 2>&1; then
         echo "planted $planted: NOT found"
         lost=$((lost + 1))
     elif word=$(grep -m 1 -E 'ERROR: |runtime error|not so:|:[FE]:| differ: ' "$work/log"); then
@@ -207,21 +236,27 @@ plant() {
         tail -n 5 "$work/log"
         lost=$((lost + 1))
     fi
-    cp -p "$root/$file" "$copy/$file"
+    cat "$root/$file" >"$copy/$file"                       # newer than what was built from the mistake
+    export KAERU_FUZZ_SECONDS=5
+    if ! (cd "$copy" && "$@") >"$work/log" 2>&1; then
+        echo "planted $planted: the hunt fails without it, too:"
+        tail -n 5 "$work/log"
+        lost=$((lost + 1))
+    fi
 }
 
 planted_fuzz() {
-    meson compile -C build-fuzz "fuzz_$1" >/dev/null 2>&1 || { echo "build failed"; return 0; }
+    meson compile -C build-fuzz "fuzz_$1" >/dev/null 2>&1 || { echo "build failed"; return 1; }
     sh tests/fuzz/fuzz.sh "build-fuzz/tests/fuzz/fuzz_$1" build-fuzz/tests/fuzz/seeds/"$1" "$work/found"
 }
 
 planted_test() {
-    meson compile -C build run_tests_float >/dev/null 2>&1 || { echo "build failed"; return 0; }
+    meson compile -C build run_tests_float >/dev/null 2>&1 || { echo "build failed"; return 1; }
     CK_RUN_CASE=$2 build/tests/run_tests_float "$1"
 }
 
 planted_kills() {
-    meson compile -C build run_tests_float gpt translate >/dev/null 2>&1 || { echo "build failed"; return 0; }
+    meson compile -C build run_tests_float gpt translate >/dev/null 2>&1 || { echo "build failed"; return 1; }
     sh tests/trust.sh kills "$KAERU_KILLS"
 }
 
@@ -234,7 +269,7 @@ planted() {
     CC=clang quietly meson setup "$copy/build-fuzz" "$copy" $fuzz_options
     quietly meson setup "$copy/build" "$copy"
     quietly meson compile -C "$copy/build-fuzz"
-    export KAERU_FUZZ_SECONDS=60 KAERU_KILLS=100
+    export KAERU_KILLS=100
     plant 'a size not held against the shape' nn/safetensors.c 's/if (t->size == bits \/ 8) return true;/return true;/' \
         planted_fuzz safetensors
     plant 'a product that may overflow' nn/safetensors.c 's/if (b && a > UINT64_MAX \/ b) return false;//' \
@@ -247,7 +282,7 @@ planted() {
     plant 'a random state not saved' nn/checkpoint.c 's/ag_set_random_state(.*);//' planted_test runs kills
     plant 'rows that a kill loses' examples/common/csv_resume.c 's/ = part_is_old ? &whole : &part;/ = \&whole;/' \
         planted_kills
-    echo "planted: $found found, $lost not"
+    reached="$found found, $lost not"
     [ "$lost" -eq 0 ]
 }
 
@@ -297,6 +332,7 @@ elsewhere() {
         --suite float --suite double -t 20 >"$work/log" 2>&1
     then
         echo "$label: $(sed -n 's/^Ok: *\([0-9]*\).*/\1/p' "$work/log") suites passed"
+        places="$places, $label"
     else
         cat "$work/log"
         return 1
@@ -306,7 +342,7 @@ elsewhere() {
 }
 
 portable() {
-    result=0
+    result=0 places=''
     build build final_weights
     hash_with here "$(paths_here | head -n 1)" 2 "$root/build/tests/final_weights" || return
     elsewhere build-O0 -O0 '' -Doptimization=0 -Db_ndebug=false || result=1
@@ -323,6 +359,7 @@ portable() {
                 --cross-file "$root/build-foreign/arm64.ini" || result=1
     fi
     count_hashes || result=1
+    reached="the same here and as ${places#, }"
     return "$result"
 }
 
@@ -337,14 +374,6 @@ have_package() {
 
 name=${1-}
 [ $# -eq 0 ] || shift
-case ${1-} in
-*[!0-9]*) say "tests/trust.sh: $1 is not a number"; exit 2 ;;
-esac
-case $name:$# in
-guard:1 | failures:1 | hashes:1 | planted:1 | portable:1 | all:1)
-    say "tests/trust.sh: $name takes no count"
-    exit 2 ;;
-esac
 case $name in
 graphs | guard | failures | kills | hashes | fuzz | planted | portable) names=$name ;;
 all) names='graphs guard failures kills hashes planted portable fuzz' ;;
@@ -352,14 +381,32 @@ all) names='graphs guard failures kills hashes planted portable fuzz' ;;
 '') usage >&2; exit 2 ;;
 *) say "tests/trust.sh: there is no $name"; usage >&2; exit 2 ;;
 esac
-[ "$(echo "$names" | wc -w)" -eq 1 ] || set --
+case $name:${1-} in
+*:) ;;
+graphs:* | kills:* | fuzz:*)
+    case $1 in
+    0* | *[!0-9]* | ??????????*) say "tests/trust.sh: '$1' is not a count, expected 1 to 999999999"; exit 2 ;;
+    esac ;;
+*) say "tests/trust.sh: $name takes no count"; exit 2 ;;
+esac
+[ $# -le 1 ] || { say "tests/trust.sh: unexpected argument '$2'"; exit 2; }
 
 need cc meson ninja pkg-config check
 result=0
-for name in $names; do
-    work=$(scratch) || exit 1
-    trap 'rm -rf "$work"' EXIT
-    $name "$@" || { say "$name: the promise does not hold"; result=1; }
-    rm -rf "$work"
+work=$(mktemp -d) || die "no room for a temporary folder in ${TMPDIR:-/tmp}"
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+for row in $names; do
+    mkdir "$work/tmp"
+    export TMPDIR="$work/tmp"                               # for what a killed program leaves behind
+    if $row "$@"; then
+        echo "$row: $reached"
+    else
+        say "$row: ${reached:+$reached; }the promise does not hold"
+        result=1
+    fi
+    reached=''
+    rm -rf "${work:?}"/*
 done
 exit $result
