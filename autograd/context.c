@@ -205,7 +205,7 @@ void ag_end_at(Site at, Scope scope)
     for (ScopeState *inner = s; inner <= innermost; inner++)
         if (inner->failed > failed) failed = inner->failed;
     if (innermost != s && innermost->serial > failed)
-        ag_misuse(at, "ag_end", "%d scopes that were begun inside this one are still open", c->depth - scope.depth);
+        ag_misuse(at, "ag_end", "scopes begun inside this one and still open: %d", c->depth - scope.depth);
     if (c->guard && !failed) guard_check(at, "ag_end");
     guard_trim();
     struct ArenaMark end = innermost->mark;

@@ -445,7 +445,7 @@ START_TEST(scopes_end_once_and_in_order)
 {
     Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
     Tensor *x = ones(1, 1);
-    EXPECT_MISUSE("ag_end: 2 scopes that were begun inside this one are still open", ag_end(outer));
+    EXPECT_MISUSE("ag_end: scopes begun inside this one and still open: 2", ag_end(outer));
     EXPECT_MISUSE("ag_end_return: the scope must be the innermost and have another around it", ag_end_return(inner, x));
     ag_end(inner);
     SAYS("ag_end: this scope has ended already", ag_end(inner));
@@ -466,7 +466,7 @@ START_TEST(too_many_scopes)
     CATCH_MISUSE(ag_begin(AG_RECORD));
     ck_assert_ptr_nonnull(strstr(misuse_message, "ag_begin: 256 scopes are open already: is an ag_end missing?"));
     CATCH_MISUSE(ag_end(first));
-    ck_assert_ptr_nonnull(strstr(misuse_message, "scopes that were begun inside this one are still open"));
+    ck_assert_ptr_nonnull(strstr(misuse_message, "scopes begun inside this one and still open"));
 }
 END_TEST
 
@@ -684,7 +684,7 @@ START_TEST(a_scope_left_open_after_an_error_is_told)
     if (setjmp(escape) == 0) fail_deep_inside();
     ag_begin(AG_RECORD);
     if (setjmp(escape) == 0) ag_end(outer);
-    ck_assert_ptr_nonnull(strstr(caught, "scopes that were begun inside this one are still open"));
+    ck_assert_ptr_nonnull(strstr(caught, "scopes begun inside this one and still open"));
     ag_end(outer);
     ck_assert_uint_eq(ag_memory().in_use, 0);
     ck_assert_int_eq(things, 0);

@@ -35,10 +35,16 @@ done >story.txt
 tiny='--layers 2 --heads 2 --width 16 --context 12 --batch 3 --warmup 5 --held-out 300'
 
 run="$tiny --steps 300 --every 100 --dropout 0.1 --accumulate 2"
+: >empty.txt
+expect 1 '' 'empty.txt: is empty, expected a text to learn from' train --data empty.txt $run --out plain
+if [ -c /dev/full ]; then
+    "$program" --help >/dev/full 2>stderr
+    if [ $? -eq 1 ] && grep -qF 'gpt: cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
+fi
 expect 0 'model:   plain/gpt_last.safetensors' '' train --data story.txt $run --out plain
 # (V + context) D + layers (12 D^2 + 2 D) + D
 kinds=$(sed -n '1s/.* held out, \([0-9]*\) kinds of them$/\1/p' stdout)
-that "parameters" grep -q ": $(((kinds + 12) * 16 + 2 * (12 * 256 + 32) + 16)) parameters\$" stdout
+that "parameters" grep -q ", parameters $(((kinds + 12) * 16 + 2 * (12 * 256 + 32) + 16))\$" stdout
 has plain/gpt_best.safetensors
 has plain/gpt_vocab.json
 lacks plain/gpt_merges.txt
@@ -74,6 +80,7 @@ expect 0 'data:    broken/gpt.csv' '' train --resume --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
 same one two
 cp broken/gpt_last.safetensors checkpoint_300
+expect 2 '' '--width: the run in this folder was begun with ' train --resume --width 24 --sample 0 --out broken
 expect 0 'step 310 of 310' '' train --resume --steps 310 --sample 0 --out broken
 that "where it goes on" grep -qxF 'goes on at step 300 of 310, from broken/gpt_last.safetensors' stdout
 rows='step 100 200 300 310 '

@@ -28,6 +28,7 @@ static const Command *find(const Commands *c, const char *name)
 int example_commands(int argc, char **argv, const Commands *c)
 {
     const char *name = argc > 1 ? argv[1] : c->standard;
+    example_called(c->name);
     if (!name) {
         print_usage(stderr, c);
         return 2;

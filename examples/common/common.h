@@ -46,6 +46,8 @@ typedef struct { const char *name, *teaches; const Option *options; } Program;
 void example_begin(int argc, char **argv, const Program *program);
 /* The status for main to return: 1 after a complaint, or if something printed could not be written, else 0. */
 int example_end(void);
+/* What messages call the program until example_begin says it. */
+void example_called(const char *name);
 /* Ends the program with status 1: "name: message". */
 _Noreturn void example_fail(const char *format, ...) AG_PRINTF(1, 2);
 /* The same with status 2: the command line is to blame. */

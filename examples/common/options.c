@@ -67,6 +67,11 @@ static _Noreturn void end_with(int status, const char *format, va_list args)
     _Exit(status);
 }
 
+void example_called(const char *name)
+{
+    program_name = name;
+}
+
 _Noreturn void example_fail(const char *format, ...)
 {
     va_list args;

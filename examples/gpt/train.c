@@ -92,7 +92,11 @@ static CharVocab *characters(void)
     if (is_token_file(data_path)) {
         example_misused("%s is a file of tokens: expected --vocab (and --merges)", data_path);
     }
-    CharVocab *found = text_open(&text, data_path) ? char_vocab_new(text.bytes, text.size) : NULL;
+    bool opened = text_open(&text, data_path);
+    if (opened && text.size == 0) {
+        example_fail("%s: is empty, expected a text to learn from", data_path);
+    }
+    CharVocab *found = opened ? char_vocab_new(text.bytes, text.size) : NULL;
     text_close(&text);
     return found;
 }
@@ -161,11 +165,29 @@ static void save_vocabulary(const Tokenizer *t)
 static void take_settings(Settings *s)
 {
     char *last = example_path(LAST_FILE);
-    if (!nn_checkpoint_settings(last, s) || !lm_from_settings(&how, s)) {
+    if (!nn_checkpoint_settings(last, s) || !lm_from_settings(&how, s) || !gpt_from_settings(&size, s)) {
         example_fail("%s", ag_error());
     }
     data_path = nn_settings_get(s, DATA_KEY);
     ag_free(last);
+}
+
+/* A model keeps its shape. */
+static void check_shape(const GPTOptions *before)
+{
+    const struct { const char *option; double given, before; } all[] = {
+        { "layers", (double)size.layers, (double)before->layers },
+        { "heads", (double)size.heads, (double)before->heads },
+        { "width", (double)size.width, (double)before->width },
+        { "context", (double)size.context, (double)before->context },
+        { "dropout", size.dropout, before->dropout },
+        { "bias", size.bias, before->bias },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].given != all[i].before) {
+            example_misused("--%s: the run in this folder was begun with %g", all[i].option, all[i].before);
+        }
+    }
 }
 
 static void continue_run(LmTraining *run, Tokenizer *t)
@@ -175,6 +197,7 @@ static void continue_run(LmTraining *run, Tokenizer *t)
     if (!run->model) {
         example_fail("%s", ag_error());
     }
+    check_shape(&run->model->options);
     const char *before = nn_settings_get(run->settings, DATA_KEY);
     if (data_path && (!before || strcmp(before, data_path) != 0)) {
         nn_settings_set(run->settings, DATA_KEY, "%s", data_path);
@@ -188,7 +211,7 @@ static void print_sizes(const GPT *m, const LmData *data, const Tokenizer *t)
     const GPTOptions *o = &m->options;
     printf("%" PRId64 " tokens to learn from, %" PRId64 " held out, %d kinds of them\n", lm_data_tokens(data, LM_TRAIN),
            lm_data_tokens(data, LM_HELD_OUT), (int)tokenizer_size(t));
-    printf("GPT with %" PRId64 " layers, %" PRId64 " heads, width %" PRId64 ", context %" PRId64 ": %.0f parameters\n",
+    printf("GPT: layers %" PRId64 ", heads %" PRId64 ", width %" PRId64 ", context %" PRId64 ", parameters %.0f\n",
            o->layers, o->heads, o->width, o->context, gpt_size(o));
 }
 
@@ -251,7 +274,7 @@ int gpt_train(int argc, char **argv)
                    "steps between evaluations, which save checkpoints"),
         option_int("held-out", &how.evaluate_tokens, 0, INT64_C(1) << 40, "tokens in an evaluation, at most; 0: all"),
         option_int("sample", &sample_tokens, 0, INT64_C(1) << 40, "tokens to write in the end"),
-        option_flag("resume", &resume, "go on with the run in the output folder; options given now change it"),
+        option_flag("resume", &resume, "go on with the run in the output folder; options given now change how, not the model"),
         option_flag("overwrite", &overwrite, "start anew where there is a run already"),
         OPTIONS_END
     };
