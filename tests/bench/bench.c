@@ -154,9 +154,14 @@ int main(int argc, char **argv)
         } else if (w && n < WORKLOADS) {
             chosen[n++] = w;
         } else {
-            fprintf(stderr, "bench: there is no workload %s (bench --help lists them)\n", argv[i]);
+            fprintf(stderr, "bench: there is no %s %s (bench --help lists them)\n",
+                    argv[i][0] == '-' ? "option" : "workload", argv[i]);
             return 2;
         }
+    }
+    if (scaling && n) {
+        fprintf(stderr, "bench: --scaling measures GPTs of its own: expected no workload, not %s\n", chosen[0]->name);
+        return 2;
     }
     if (scaling) {
         print_scaling(seconds);
