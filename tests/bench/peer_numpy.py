@@ -14,8 +14,7 @@ SIZES = {"gemm": (1024, 1024, 1024, "AB"), "gemm_128": (128, 128, 128, "AB"), "g
          "gemm_atb": (1024, 1024, 1024, "AtB")}
 
 
-def rate(name, seconds):
-    import numpy as np                                  # not before the number of threads is set
+def rate(np, name, seconds):
     m, n, k, kind = SIZES[name]
     random = np.random.default_rng(0)
     a = random.standard_normal((k, m), np.float32).T if kind == "AtB" else random.standard_normal((m, k), np.float32)
@@ -38,10 +37,11 @@ def main():
     parser.add_argument("workload", nargs="*", default=list(SIZES))
     options = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    import numpy as np                                  # not before the number of threads is set
     for name in options.workload:
         if name in SIZES:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            print(f"{name} {rate(name, options.seconds):.4g} GFLOPS")
+            print(f"{name} {rate(np, name, options.seconds):.4g} GFLOPS")
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             print(f"{name}.peak {grown:.1f} MiB")
             print(f"{name}.threads {options.threads} threads")
