@@ -3,6 +3,11 @@
 load ARG0[:strlen(ARG0) - strlen("scaling.gp")]."style.gp"
 
 data = "scaling.csv"
+header = "dimension,factor,operations,seconds"
+if (system(sprintf("sed -n '1{/^%s/!q;}; 2p' %s 2>/dev/null", header, data)) eq "") {
+    print sprintf("scaling.gp: no results in %s: expected lines below %s, as bench --scaling prints them", data, header)
+    exit status 1
+}
 dimensions = "batch length width layers"
 
 # What is proportional: the time of each size by its operations, against that of the smallest of the same row.
@@ -15,8 +20,8 @@ set logscale x
 do for [format in FORMATS] {
     eval open_picture(format, "scaling", 1600, 800)
     set multiplot
-    eval heading("Twice the work takes twice the time", \
-        "A training step of a GPT, one of its sizes doubled again and again")
+    eval heading("Time of a training step as a GPT grows", \
+        "One of its sizes doubled again and again, the others as in the smallest")
 
     set title "time"
     set lmargin at screen 0.1
@@ -33,7 +38,7 @@ do for [format in FORMATS] {
     unset logscale y
     set format
 
-    set title "time by operations, the smallest: 1"
+    set title "time ratio / operations ratio"
     set lmargin at screen 0.6
     set rmargin at screen 0.96
     unset label
@@ -41,7 +46,7 @@ do for [format in FORMATS] {
     unset ylabel
     set xtics (1, 2, 4, 8)
     set xrange [0.9:9]
-    set yrange [0.5:1.5]
+    set yrange [*<0.5:1.5<*]
     set key bottom left
     set object 1 rectangle from graph 0, first 0.9 to graph 1, first 1.1 back \
         fillcolor rgb "#EEEEEE" fillstyle solid noborder
