@@ -11,11 +11,15 @@ runs once, and the ratio of two runs of the same round is taken: what slows the 
 during which other programs took a share of the processors is repeated. Writes bench.csv, which plots/bench.gp draws.
 """
 import argparse
+import contextlib
 import csv
+import math
 import os
 import platform
 import resource
 import shlex
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,6 +28,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+BENCH = ROOT / "build/tests/bench/bench"
 WORKLOADS = ["gemm_128", "gemm_512", "gemm", "gemm_2048", "gemm_deep", "gemm_abt", "gemm_atb", "overhead", "skip_small",
              "skip", "copy", "translate", "shakespeare", "gpt2", "gpt2_long", "decode"]
 
@@ -37,7 +42,7 @@ def environment(threads):
     return clean | {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
 
 
-# ---- one run ---------------------------------------------------------------------------------------------------------
+# ---- what else the machine does --------------------------------------------------------------------------------------
 
 def busy_seconds():
     """Processor time that all programs have taken; None where the system does not say."""
@@ -53,25 +58,33 @@ def children_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def parse(text):
-    figures = {}
-    for line in text.splitlines():
-        name, value, unit = line.split()
-        figures[name] = (float(value), unit)
-    return figures
+def program_seconds():
+    """Name and processor time of each program but this one, by process."""
+    programs = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        if path.parent.name == str(os.getpid()):
+            continue
+        try:
+            start, _, rest = path.read_text(errors="replace").rpartition(")")           # PID (NAME) STATE PPID ...
+        except OSError:                                                                 # it has ended meanwhile
+            continue
+        ticks = sum(int(x) for x in rest.split()[11:13])
+        programs[path.parent.name] = start.partition("(")[2], ticks / os.sysconf("SC_CLK_TCK")
+    return programs
 
 
-def run_once(command, workload, options):
-    """Its figures, and the share of a processor that others took meanwhile."""
-    arguments = ["--threads", str(options.threads), "--seconds", str(options.seconds)]
-    arguments += (["--cpu"] if options.cpu else []) + [workload]
-    before, own, start = busy_seconds(), children_seconds(), time.monotonic()
-    done = subprocess.run(command + arguments, env=environment(options.threads), stdout=subprocess.PIPE, text=True)
-    elapsed = time.monotonic() - start
-    if done.returncode != 0:
-        sys.exit(f"compare.py: {shlex.join(command + arguments)} ended with status {done.returncode}")
-    others = 0.0 if before is None else (busy_seconds() - before - (children_seconds() - own)) / elapsed
-    return parse(done.stdout), others
+def tell_of_others(options):
+    """Looks for half a second who takes the processors, and says what is waited for."""
+    programs, busy, start = program_seconds(), busy_seconds(), time.monotonic()
+    time.sleep(0.5)
+    elapsed, shares = time.monotonic() - start, {}
+    for process, (name, seconds) in program_seconds().items():
+        shares[name] = shares.get(name, 0) + (seconds - programs.get(process, (name, 0))[1]) / elapsed
+    most = sorted(((share, name) for name, share in shares.items() if share >= 0.01), reverse=True)[:3]
+    print(f"compare.py: waits for a quiet machine, up to {options.patience:g} s each time: others take "
+          f"{(busy_seconds() - busy) / elapsed:.2f} of a processor" + (": " if most else "")
+          + ", ".join(f"{name} {share:.2f}" for share, name in most)
+          + f"; --others (now {options.others:g}) and --patience change that", file=sys.stderr)
 
 
 def wait_for_quiet(options):
@@ -84,6 +97,54 @@ def wait_for_quiet(options):
         time.sleep(0.5)
         if busy_seconds() - before <= 0.5 * options.others:
             return
+        if not options.told:
+            options.told = True
+            tell_of_others(options)
+
+
+# ---- one run ---------------------------------------------------------------------------------------------------------
+
+def output_of(command, **how):
+    """Status and output. The command has a session of its own: Ctrl-C comes here alone, and ends all that it started."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True, **how) as process:
+        try:
+            out, _ = process.communicate()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return process.returncode, out
+
+
+def parse(text, workload, command):
+    """Figures by name; none from a peer that does not know the workload."""
+    figures = {}
+    for line in text.splitlines():
+        try:
+            name, value, unit = line.split()
+            figures[name] = (float(value), unit)
+        except ValueError:
+            sys.exit(f"compare.py: {shlex.join(command)} printed '{line}': expected NAME VALUE UNIT")
+    for name in (workload, f"{workload}.peak", f"{workload}.threads"):
+        if figures and name not in figures:
+            sys.exit(f"compare.py: {shlex.join(command)} printed no {name}")
+    if figures and not figures[workload][0] > 0:
+        sys.exit(f"compare.py: {shlex.join(command)} printed {workload} {figures[workload][0]:g}: expected more than 0")
+    return figures
+
+
+def run_once(command, workload, options):
+    """Its figures, and the share of a processor that others took meanwhile."""
+    arguments = ["--threads", str(options.threads), "--seconds", str(options.seconds)]
+    command = command + arguments + (["--cpu"] if options.cpu else []) + [workload]
+    before, own, start = busy_seconds(), children_seconds(), time.monotonic()
+    status, out = output_of(command, env=environment(options.threads))
+    elapsed = time.monotonic() - start
+    if status != 0:
+        how = f"ended with status {status}" if status > 0 else f"was ended by signal {-status}"
+        sys.exit(f"compare.py: {shlex.join(command)} {how}")
+    others = 0.0 if before is None else (busy_seconds() - before - (children_seconds() - own)) / elapsed
+    return parse(out, workload, command), others
 
 
 def run(command, workload, options):
@@ -109,7 +170,10 @@ def check_same(workload, ours, theirs, name, options):
     for what in ("threads", "parameters"):
         key = f"{workload}.{what}"
         if ours.get(key) != theirs.get(key):
-            sys.exit(f"compare.py: {key} is {ours.get(key)} in kaeru and {theirs.get(key)} in {name}")
+            a, b = (f"{figures[key][0]:g}" if key in figures else "missing" for figures in (ours, theirs))
+            sys.exit(f"compare.py: {key} is {a} in kaeru and {b} in {name}")
+    if ours[workload][1] != theirs[workload][1]:
+        sys.exit(f"compare.py: {workload} is in {ours[workload][1]} in kaeru and in {theirs[workload][1]} in {name}")
     if ours[f"{workload}.threads"][0] != options.threads:
         sys.exit(f"compare.py: {workload} ran on {ours[f'{workload}.threads'][0]:.0f} threads, not {options.threads}")
 
@@ -157,36 +221,23 @@ def find_peers(options):
     peers = {}
     for how in [[]] + ([["--compile"]] if options.compile else []):
         command = [options.python, str(HERE / "peer_torch.py")] + how
-        version = subprocess.run(command + ["--version"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 env=environment(options.threads))
-        if version.returncode == 0:
-            peers[version.stdout.strip()] = command
+        status, version = output_of(command + ["--version"], stderr=subprocess.DEVNULL, env=environment(options.threads))
+        if status == 0 and version:
+            peers[version.strip()] = command
         else:
             print(f"compare.py: {options.python} has no PyTorch: left out", file=sys.stderr)
-    for peer in options.peer:
-        name, _, command = peer.partition("=")
-        peers[name] = shlex.split(command)
-    return peers
+    return peers | dict(options.peer)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="Workloads: " + ", ".join(WORKLOADS))
-    parser.add_argument("--bench", default=str(ROOT / "build/tests/bench/bench"), help="kaeru's program")
-    parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
-    parser.add_argument("--compile", action="store_true", help="with torch.compile, too")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND", help="one more to compare with")
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each; 5 if not given")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
-                        else os.cpu_count(), help="for each; one per processor if not given")
-    parser.add_argument("--seconds", type=float, default=1, help="how long a run is measured; 1 if not given")
-    parser.add_argument("--cpu", action="store_true",
-                        help="compare processor time, with --threads 1: for a machine that is never quiet")
-    parser.add_argument("--others", type=float, default=0.1, help="share of a processor that others may take; 0.1")
-    parser.add_argument("--tries", type=int, default=4, help="for a run without more than that; 4")
-    parser.add_argument("--patience", type=float, default=60, help="seconds to wait for a quiet moment, each time; 60")
-    parser.add_argument("--out", default="bench.csv", help="the file to write; bench.csv")
-    parser.add_argument("workload", nargs="*", help="all if not given")
-    options = parser.parse_args()
+def write(path, rows):
+    with open(path, "w", newline="") as out:
+        writer = csv.DictWriter(out, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def compare_all(options, rows):
+    """Adds to the rows, and writes them as they come."""
     peers = find_peers(options)
     if not peers:
         sys.exit("compare.py: nobody to compare with")
@@ -194,17 +245,113 @@ def main():
     machine += ": processor time" if options.cpu else ""
     print(f"{machine}; times faster than the peer: median of {options.rounds}, least and most of them")
     print(f"{'workload':12} {'peer':24} {'kaeru':>9} {'peer':>9} {'':9} {'ratio':>6} {'least':>6} {'most':>6} "
-          f"{'MiB':>6} {'peer':>6}  others")
-    rows = []
-    for workload in options.workload or WORKLOADS:
+          f"{'MiB':>6} {'peer':>6}  others", flush=True)
+    for workload in dict.fromkeys(options.workload or WORKLOADS):
         for row in compare(workload, [options.bench], peers, options):
             rows.append(row | {"machine": machine})
             print("{workload:12} {peer:24} {kaeru:9.4g} {other:9.4g} {unit:9} {ratio:6.2f} {low:6.2f} {high:6.2f} "
                   "{kaeru_mib:6.0f} {other_mib:6.0f} {others:7.2f}".format(**row), flush=True)
-            with open(options.out, "w", newline="") as out:
-                writer = csv.DictWriter(out, rows[0].keys())
-                writer.writeheader()
-                writer.writerows(rows)
+            write(options.out, rows)
+    if not rows:
+        sys.exit("compare.py: no peer knows any of these workloads: nothing is written")
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"compare.py: {message}\n")
+
+
+def refuse(text, why):
+    raise argparse.ArgumentTypeError(f"{text}: {why}")
+
+
+def number(least, most, kind=float):
+    def parse_number(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            refuse(text, f"expected a {'whole ' if kind is int else ''}number from {least:g} to {most:g}")
+        return value
+    return parse_number
+
+
+def workload_name(text):
+    return text if text in WORKLOADS else refuse(text, f"expected one of {', '.join(WORKLOADS)}")
+
+
+def program(text):
+    return text if shutil.which(text) else refuse(text, "there is no such program")
+
+
+def built_program(text):
+    how = f"not built: meson setup build && meson compile -C build (in {ROOT}) makes {BENCH.relative_to(ROOT)}"
+    return text if shutil.which(text) else refuse(text, how)
+
+
+def peer(text):
+    """Name and command."""
+    name, _, command = text.partition("=")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:                                                         # a quote without its end
+        refuse(text, str(error))
+    if not name or not words:
+        refuse(text, "expected NAME=COMMAND")
+    return name, [program(words[0])] + words[1:]
+
+
+def writable_file(text):
+    """Before anything is measured. What is there stays until there is something to write."""
+    there = os.path.lexists(text)
+    try:
+        open(text, "a").close()
+    except OSError as error:
+        refuse(text, f"cannot be written: {error.strerror}")
+    if not there:
+        os.remove(text)
+    return text
+
+
+def parse_command_line():
+    parser = Parser(description=__doc__.split("\n\n")[0], epilog="Workloads: " + ", ".join(WORKLOADS))
+    parser.add_argument("--bench", type=built_program, default=str(BENCH), help="kaeru's program")
+    parser.add_argument("--python", type=program, default=sys.executable, help="a Python that has PyTorch")
+    parser.add_argument("--compile", action="store_true", help="with torch.compile, too")
+    parser.add_argument("--peer", type=peer, action="append", default=[], metavar="NAME=COMMAND",
+                        help="one more to compare with")
+    parser.add_argument("--rounds", type=number(1, 10000, int), default=5, help="runs of each; 5 if not given")
+    parser.add_argument("--threads", type=number(0, 256, int), default=0, help="for each; 0, the default: one per processor")
+    parser.add_argument("--seconds", type=number(0.001, 3600), default=1, help="how long a run is measured; 1 if not given")
+    parser.add_argument("--cpu", action="store_true",
+                        help="compare processor time, with --threads 1: for a machine that is never quiet")
+    parser.add_argument("--others", type=number(0, 10000), default=0.1, help="share of a processor that others may take; 0.1")
+    parser.add_argument("--tries", type=number(1, 10000, int), default=4, help="for a run without more than that; 4")
+    parser.add_argument("--patience", type=number(0, 86400), default=60,
+                        help="seconds to wait for a quiet moment, each time; 60")
+    parser.add_argument("--out", type=writable_file, default="bench.csv", help="the file to write; bench.csv")
+    parser.add_argument("workload", type=workload_name, nargs="*", help="all if not given")
+    options = parser.parse_args()
+    if options.threads == 0:
+        options.threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    options.told = False                                                # of what is waited for: once is enough
+    return options
+
+
+def main():
+    rows = []
+    try:
+        options = parse_command_line()
+        compare_all(options, rows)
+    except KeyboardInterrupt:
+        kept = f"what was measured before is in {options.out}" if rows else "nothing is written"
+        print(f"compare.py: interrupted: {kept}", file=sys.stderr)
+        sys.exit(130)
+    except OSError as error:
+        sys.exit(f"compare.py: {error}")
 
 
 if __name__ == "__main__":
