@@ -111,23 +111,26 @@ if [ -n "$3" ]; then
         that 'what changes it' grep -qF '; --others (now 0.1) and --patience change that' stderr
     fi
 
-    # Ctrl-C while the second workload is measured: what the peer started ends as well, and the first one is kept.
+    # Ctrl-C or kill while the second workload is measured: what the peer started ends as well, and the first one is kept.
     peer slow "$figures; [ \$workload = skip ] || { sleep 100 & echo \$! >sleeper; wait; }"
     cat >interrupt.py <<'EOF'
 import pathlib, signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-with subprocess.Popen([sys.executable] + sys.argv[1:]) as process:
+with subprocess.Popen([sys.executable] + sys.argv[2:]) as process:
     while process.poll() is None and not (pathlib.Path("sleeper").exists() and pathlib.Path("sleeper").read_text()):
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.Signals[sys.argv[1]])
 sys.exit(process.returncode)
 EOF
-    expect 130 '' 'compare.py: interrupted: what was measured before is in kept.csv' interrupt.py \
-        "$root/tests/bench/compare.py" --bench ./kaeru --python ./slow --patience 0 --tries 1 --out kept.csv skip copy
-    that 'the workload before' grep -q '^skip,PyTorch' kept.csv
-    tries=0
-    while kill -0 "$(cat sleeper)" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-    that 'what the peer started goes on' [ $tries -lt 100 ]
+    for name in SIGINT SIGTERM; do
+        rm -f sleeper kept.csv
+        expect 130 '' 'compare.py: interrupted: what was measured before is in kept.csv' interrupt.py $name \
+            "$root/tests/bench/compare.py" --bench ./kaeru --python ./slow --patience 0 --tries 1 --out kept.csv skip copy
+        that 'the workload before' grep -q '^skip,PyTorch' kept.csv
+        tries=0
+        while kill -0 "$(cat sleeper)" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+        that 'what the peer started goes on' [ $tries -lt 100 ]
+    done
 else
     echo "python3 is not here: compare.py not tried"
 fi

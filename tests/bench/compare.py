@@ -343,6 +343,7 @@ def parse_command_line():
 
 def main():
     rows = []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)           # `timeout` ends it as Ctrl-C does
     try:
         options = parse_command_line()
         compare_all(options, rows)
