@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 compiled = False
 clock = time.perf_counter
+before_2 = not hasattr(F, "scaled_dot_product_attention")       # where fused optimizers are for GPUs alone, too
 
 
 def maybe_compile(f):
@@ -24,11 +25,25 @@ def maybe_compile(f):
 
 
 def adam(model, kind=torch.optim.Adam, **how):
-    return kind(model.parameters(), lr=1e-4, fused=True, **how)
+    return kind(model.parameters(), lr=1e-4, **({} if before_2 else {"fused": True}), **how)
+
+
+def attend(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False):
+    """What F.scaled_dot_product_attention is, for a PyTorch that has none."""
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    if is_causal:
+        attn_mask = torch.ones(q.size(-2), k.size(-2), dtype=torch.bool).tril()
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -math.inf)
+    return F.dropout(scores.softmax(-1), dropout_p) @ v
 
 
 def parameter_count(*models):
     return sum(p.numel() for m in models for p in m.parameters())
+
+
+if not before_2:
+    attend = F.scaled_dot_product_attention
 
 
 # ---- the matrix product, and operations on almost nothing ------------------------------------------------------------
@@ -95,7 +110,7 @@ class Attention(nn.Module):
         def split(linear, x):
             return linear(x).view(x.size(0), x.size(1), self.heads, -1).transpose(1, 2)
         q, k, v = (split(linear, x) for linear, x in zip(self.linears, (query, memory, memory)))
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=self.p)
+        y = attend(q, k, v, attn_mask=mask, dropout_p=self.p)
         return self.linears[3](y.transpose(1, 2).flatten(2))
 
 
@@ -189,7 +204,7 @@ class Block(nn.Module):
             past, keys, values = cache
             keys[:, :, past:past + t], values[:, :, past:past + t] = k, v
             k, v, causal = keys[:, :, :past + t], values[:, :, :past + t], past == 0
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        y = attend(q, k, v, is_causal=causal)
         x = x + self.c_proj(y.transpose(1, 2).reshape(b, t, width))
         return x + self.c_out(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
 
@@ -320,7 +335,7 @@ def load_all():
     @maybe_compile
     def loss():
         y = linear(x).view(1, 2, 2, 4)
-        return F.scaled_dot_product_attention(y, y, y).sum()
+        return attend(y, y, y).sum()
 
     loss().backward()
     optimizer.step()
