@@ -157,7 +157,10 @@ START_TEST(a_stop_changes_nothing)
     int status;
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
-    if (child == 0) _exit(runs[_i].train(&middle_size, in_folder("stopped"), false, leave_after_five) ? 0 : 1);
+    if (child == 0) {
+        if (!forks_start_threads()) ag_set_threads(1);
+        _exit(runs[_i].train(&middle_size, in_folder("stopped"), false, leave_after_five) ? 0 : 1);
+    }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(WEXITSTATUS(status), 7);
     train(&runs[_i], middle_size, "stopped", true);
