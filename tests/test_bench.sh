@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_bench.sh ROOT BENCH [PYTHON]: the command lines of bench and compare.py, and what compare.py does with peers that
+# test_bench.sh ROOT BENCH PYTHON: the command lines of bench and compare.py, and what compare.py does with peers that
 # fail, with a machine that is not quiet and with Ctrl-C; then the pictures of what the two write. Measures nothing.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
@@ -45,75 +45,74 @@ refused() {
     compare 2 '' "compare.py: argument $text" "$@"
 }
 
-if [ -n "$3" ]; then
-    program=$3
-    # shellcheck disable=SC2016
-    figures='printf "%s\n" "$workload 2 ms/step" "$workload.peak 3 MiB" "$workload.threads $threads threads"'
-    peer kaeru "$figures"
-    peer torch "$(echo "$figures" | sed 's/ 2 ms/ 3 ms/')"
+program=$3
+# shellcheck disable=SC2016
+figures='printf "%s\n" "$workload 2 ms/step" "$workload.peak 3 MiB" "$workload.threads $threads threads"'
+peer kaeru "$figures"
+peer torch "$(echo "$figures" | sed 's/ 2 ms/ 3 ms/')"
 
-    refused '--bench: /nonexistent: not built: meson setup build && meson compile -C build' --bench /nonexistent
-    refused '--python: /nonexistent: there is no such program' --python /nonexistent
-    refused '--rounds: 0: expected a whole number from 1' --rounds 0
-    refused '--rounds: -1: expected a whole number from 1' --rounds -1
-    refused '--seconds: 0: expected a number from 0.001 to 3600' --seconds 0
-    refused '--seconds: nan: expected a number from 0.001 to 3600' --seconds nan
-    refused '--threads: -1: expected a whole number from 0 to 256' --threads -1
-    refused '--threads: 1.5: expected a whole number from 0 to 256' --threads 1.5
-    refused '--tries: 0: expected a whole number from 1' --tries 0
-    refused '--patience: -1: expected a number from 0' --patience -1
-    refused '--others: -1: expected a number from 0' --others -1
-    refused '--peer: foo: expected NAME=COMMAND' --peer foo
-    refused "--peer: foo='x: No closing quotation" --peer "foo='x"
-    refused '--peer: /nonexistent: there is no such program' --peer foo=/nonexistent
-    refused '--out: /nonexistent/x.csv: cannot be written' --out /nonexistent/x.csv
-    refused 'workload: dispatch: expected one of gemm_128, gemm_512,' skip dispatch
-    compare 2 '' 'compare.py: unrecognized arguments: --bogus' --bogus
-    lacks bench.csv
+refused '--bench: /nonexistent: not built: meson setup build && meson compile -C build' --bench /nonexistent
+refused '--python: /nonexistent: there is no such program' --python /nonexistent
+refused '--rounds: 0: expected a whole number from 1' --rounds 0
+refused '--rounds: -1: expected a whole number from 1' --rounds -1
+refused '--seconds: 0: expected a number from 0.001 to 3600' --seconds 0
+refused '--seconds: nan: expected a number from 0.001 to 3600' --seconds nan
+refused '--threads: -1: expected a whole number from 0 to 256' --threads -1
+refused '--threads: 1.5: expected a whole number from 0 to 256' --threads 1.5
+refused '--tries: 0: expected a whole number from 1' --tries 0
+refused '--patience: -1: expected a number from 0' --patience -1
+refused '--others: -1: expected a number from 0' --others -1
+refused '--peer: foo: expected NAME=COMMAND' --peer foo
+refused "--peer: foo='x: No closing quotation" --peer "foo='x"
+refused '--peer: /nonexistent: there is no such program' --peer foo=/nonexistent
+refused '--out: /nonexistent/x.csv: cannot be written' --out /nonexistent/x.csv
+refused 'workload: dispatch: expected one of gemm_128, gemm_512,' skip dispatch
+compare 2 '' 'compare.py: unrecognized arguments: --bogus' --bogus
+lacks bench.csv
 
-    compare 0 'with 3 threads; times faster' '' --threads 3 skip copy
-    that 'two rows' [ "$(grep -c 'PyTorch 0.0 eager,ms/step,2.0,3.0,1.5,1.5,1.5,3.0,3.0' bench.csv)" -eq 2 ]
-    cp bench.csv before.csv
-    compare 0 'threads' '' --threads 0 --out other.csv skip
-    processors=$("$program" -c 'import os; print(len(os.sched_getaffinity(0)))' 2>/dev/null || getconf _NPROCESSORS_ONLN)
-    that 'as many threads as processors' grep -q "with $processors thread" stdout
+compare 0 'with 3 threads; times faster' '' --threads 3 skip copy
+that 'two rows' [ "$(grep -c 'PyTorch 0.0 eager,ms/step,2.0,3.0,1.5,1.5,1.5,3.0,3.0' bench.csv)" -eq 2 ]
+cp bench.csv before.csv
+compare 0 'threads' '' --threads 0 --out other.csv skip
+processors=$("$program" -c 'import os; print(len(os.sched_getaffinity(0)))' 2>/dev/null || getconf _NPROCESSORS_ONLN)
+that 'as many threads as processors' grep -q "with $processors thread" stdout
 
-    peer bad 'exit 3'
-    compare 1 '' 'skip ended with status 3' --peer bad=./bad skip
-    peer bad 'kill -9 $$'
-    compare 1 '' 'skip was ended by signal 9' --peer bad=./bad skip
-    peer bad 'echo Loading'
-    compare 1 '' "skip printed 'Loading': expected NAME VALUE UNIT" --peer bad=./bad skip
-    # shellcheck disable=SC2016
-    peer bad 'echo "$workload 2 ms/step"'
-    compare 1 '' 'printed no skip.peak' --peer bad=./bad skip
-    peer bad "$(echo "$figures" | sed 's/ 2 ms/ 0 ms/')"
-    compare 1 '' 'printed skip 0: expected more than 0' --peer bad=./bad skip
-    peer bad "$(echo "$figures" | sed 's/ms/us/')"
-    compare 1 '' 'skip is in ms/step in kaeru and in us/step in bad' --peer bad=./bad skip
-    peer bad "$figures; echo \"\$workload.parameters 7 parameters\""
-    compare 1 '' 'skip.parameters is missing in kaeru and 7 in bad' --peer bad=./bad skip
-    peer bad :
-    compare 1 '' 'no peer knows any of these workloads' --python ./bad skip
-    "$program" "$root/tests/bench/compare.py" --bench ./kaeru --python false skip >stdout 2>stderr
-    that 'status with nobody to compare with' [ $? -eq 1 ]
-    that 'without PyTorch' grep -qxF 'compare.py: false has no PyTorch: left out' stderr
-    that 'nobody' grep -qxF 'compare.py: nobody to compare with' stderr
-    same bench.csv before.csv
+peer bad 'exit 3'
+compare 1 '' 'skip ended with status 3' --peer bad=./bad skip
+peer bad 'kill -9 $$'
+compare 1 '' 'skip was ended by signal 9' --peer bad=./bad skip
+peer bad 'echo Loading'
+compare 1 '' "skip printed 'Loading': expected NAME VALUE UNIT" --peer bad=./bad skip
+# shellcheck disable=SC2016
+peer bad 'echo "$workload 2 ms/step"'
+compare 1 '' 'printed no skip.peak' --peer bad=./bad skip
+peer bad "$(echo "$figures" | sed 's/ 2 ms/ 0 ms/')"
+compare 1 '' 'printed skip 0: expected more than 0' --peer bad=./bad skip
+peer bad "$(echo "$figures" | sed 's/ms/us/')"
+compare 1 '' 'skip is in ms/step in kaeru and in us/step in bad' --peer bad=./bad skip
+peer bad "$figures; echo \"\$workload.parameters 7 parameters\""
+compare 1 '' 'skip.parameters is missing in kaeru and 7 in bad' --peer bad=./bad skip
+peer bad :
+compare 1 '' 'no peer knows any of these workloads' --python ./bad skip
+"$program" "$root/tests/bench/compare.py" --bench ./kaeru --python false skip >stdout 2>stderr
+that 'status with nobody to compare with' [ $? -eq 1 ]
+that 'without PyTorch' grep -qxF 'compare.py: false has no PyTorch: left out' stderr
+that 'nobody' grep -qxF 'compare.py: nobody to compare with' stderr
+same bench.csv before.csv
 
-    # A machine that is never quiet: told once, with who takes how much.
-    if [ -r /proc/stat ]; then
-        (while :; do :; done) &
-        busy=$!
-        compare 0 '' 'compare.py: waits for a quiet machine, up to 0.6 s each time: others take ' --patience 0.6 skip copy
-        kill $busy
-        that 'what changes it' grep -qF 'of a processor: ' stderr
-        that 'what changes it' grep -qF '; --others (now 0.1) and --patience change that' stderr
-    fi
+# A machine that is never quiet: told once, with who takes how much.
+if [ -r /proc/stat ]; then
+    (while :; do :; done) &
+    busy=$!
+    compare 0 '' 'compare.py: waits for a quiet machine, up to 0.6 s each time: others take ' --patience 0.6 skip copy
+    kill $busy
+    that 'what changes it' grep -qF 'of a processor: ' stderr
+    that 'what changes it' grep -qF '; --others (now 0.1) and --patience change that' stderr
+fi
 
-    # Ctrl-C or kill while the second workload is measured: what the peer started ends as well, and the first one is kept.
-    peer slow "$figures; [ \$workload = skip ] || { sleep 100 & echo \$! >sleeper; wait; }"
-    cat >interrupt.py <<'EOF'
+# Ctrl-C or kill while the second workload is measured: what the peer started ends as well, and the first one is kept.
+peer slow "$figures; [ \$workload = skip ] || { sleep 100 & echo \$! >sleeper; wait; }"
+cat >interrupt.py <<'EOF'
 import pathlib, signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 with subprocess.Popen([sys.executable] + sys.argv[2:]) as process:
@@ -122,18 +121,15 @@ with subprocess.Popen([sys.executable] + sys.argv[2:]) as process:
     process.send_signal(signal.Signals[sys.argv[1]])
 sys.exit(process.returncode)
 EOF
-    for name in SIGINT SIGTERM; do
-        rm -f sleeper kept.csv
-        expect 130 '' 'compare.py: interrupted: what was measured before is in kept.csv' interrupt.py $name \
-            "$root/tests/bench/compare.py" --bench ./kaeru --python ./slow --patience 0 --tries 1 --out kept.csv skip copy
-        that 'the workload before' grep -q '^skip,PyTorch' kept.csv
-        tries=0
-        while kill -0 "$(cat sleeper)" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-        that 'what the peer started goes on' [ $tries -lt 100 ]
-    done
-else
-    echo "python3 is not here: compare.py not tried"
-fi
+for name in SIGINT SIGTERM; do
+    rm -f sleeper kept.csv
+    expect 130 '' 'compare.py: interrupted: what was measured before is in kept.csv' interrupt.py $name \
+        "$root/tests/bench/compare.py" --bench ./kaeru --python ./slow --patience 0 --tries 1 --out kept.csv skip copy
+    that 'the workload before' grep -q '^skip,PyTorch' kept.csv
+    tries=0
+    while kill -0 "$(cat sleeper)" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+    that 'what the peer started goes on' [ $tries -lt 100 ]
+done
 
 # draws STATUS "WORDS ON STDERR" NAME
 draws() {
