@@ -1,7 +1,8 @@
 #include "expected.h"
 
-#include <check.h>
 #include <math.h>
+
+#include "suites.h"
 
 SafeTensors *expectations(const char *path)
 {
