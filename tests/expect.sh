@@ -52,6 +52,25 @@ differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi
 has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
 lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
 
+# killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the row FIRST is in the file. A run that has reached
+# the row LAST by then, since the machine was busy, says nothing: its folder is removed and it is started again.
+killed() {
+    file=$1 first=$2 last=$3
+    shift 3
+    for attempt in 1 2 3 4 5 6 7 8 9 10; do
+        rm -rf "$(dirname "$file")"
+        (
+            LC_ALL=C "$program" "$@" >/dev/null 2>&1 &
+            child=$!
+            while ! grep -q "^$first," "$file" && kill -0 $child; do sleep 0.01; done
+            kill -9 $child
+            wait $child
+        ) 2>/dev/null
+        if [ $? -eq 137 ] && [ -e "$file" ] && ! grep -q "^$last," "$file"; then ok; return; fi
+    done
+    wrong "each of $attempt runs ended before it was killed: $*"
+}
+
 # summary NAME: the numbers, and as status whether all is well.
 summary() {
     echo "$1: $passed passed, $failed failed"

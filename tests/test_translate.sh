@@ -48,13 +48,7 @@ if command -v gnuplot >/dev/null; then
 fi
 
 # Killed after the first epochs, and resumed with another number of threads: the same bytes.
-(
-    LC_ALL=C "$program" train $run --threads 1 --out broken >/dev/null 2>&1 &
-    child=$!
-    while ! grep -q '^2,' broken/translate.csv.part && kill -0 $child; do sleep 0.01; done
-    kill -9 $child
-    wait $child
-) 2>/dev/null
+killed broken/translate.csv.part 2 4 train $run --threads 1 --out broken
 lacks broken/translate.safetensors
 expect 1 '' 'broken/translate_last.safetensors is there from an earlier run: --resume goes on' $run --out broken
 expect 2 '' '--width: the run in this folder was begun with 16' --resume --width 32 --out broken
