@@ -88,9 +88,11 @@ project('user', 'c')
 executable('spiral', 'spiral.c', dependencies: dependency('kaeru', fallback: 'kaeru'))
 END
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+# Without optimization: it compiles in a third of the time. An optimization that the user asks for reaches a subproject
+# in some versions of meson only; c_args does in all.
 try "set up with a subproject" meson setup "$folder/user/build" "$folder/user" --wrap-mode=forcefallback \
-    -Doptimization=1 -Ddebug=false -Dkaeru:default_library=shared
-try "compile with a subproject" meson compile -C "$folder/user/build"
+    -Dc_args=-O0 -Ddebug=false -Dkaeru:default_library=shared
+try "compile with a subproject" meson compile -C "$folder/user/build" spiral
 try "run with a subproject" run_there "$folder/user/build/spiral"
 
 # What the shared library exports is what the headers declare.
