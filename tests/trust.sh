@@ -80,9 +80,13 @@ guard() {
 }
 
 failures() {
-    build build run_tests_float
-    shown env CK_RUN_CASE=failures "$root/build/tests/run_tests_float" runs || return
-    reached="$(sum_before calls,) times one request or call failed, alone or with all that followed; nothing lost or leaked"
+    build build run_tests_double run_tests_float
+    calls=0
+    for precision in float double; do
+        shown env CK_RUN_CASE=failures KAERU_EVERY_CALL=1 "$root/build/tests/run_tests_$precision" runs || return
+        calls=$((calls + $(sum_before calls,)))
+    done
+    reached="$calls times one request or call failed, alone or with all that followed; nothing lost or leaked"
 }
 
 # same_as_straight PROGRAM COLUMNS: the killed run has the same files, and the same rows, their first columns at least.
