@@ -1,66 +1,131 @@
 #!/bin/sh
-# Tries the two commands on machines that have nothing: sh tests/fresh.sh FOLDER, as root, with debootstrap installed.
-# Puts a bare Debian 12 into FOLDER and in copies of it, with this project in a folder with a space in its name, runs
-# examples/run.sh and tests/run.sh: as root, and in the other order as a user with sudo.
+# Tries the README on machines that have nothing: sh tests/fresh.sh [--short] [FOLDER]
 
-if [ "${1-}" = --help ] || [ "${1-}" = -h ]; then
-    sed -n 's/^# //p' "$0" | head -n 3
-    exit 0
-fi
-if [ $# -ne 1 ] || [ "$(id -u)" -ne 0 ]; then
-    sed -n 's/^# //p' "$0" | head -n 3 >&2
-    exit 2
-fi
-mkdir -p "$1" || exit 1
-folder=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
+usage() {
+    cat <<'END'
+usage: sh tests/fresh.sh [--short] [FOLDER]
+
+Makes bare Debian systems in FOLDER, or in a temporary folder that is removed at the end, and tries this project in
+them, in a folder with a space in its name. On Debian 12 it runs the README's two commands as they stand there: as root,
+and in the other order as a user with sudo. On Debian 13 it configures and builds everything by gcc and by clang.
+Needs root and a network; debootstrap is installed if it is missing.
+
+  --short   each of the two commands once: the first as root, the second as a user with sudo
+  --help    this text
+
+The last line says how many attempts passed and failed. The exit status is 0 if none failed, 1 if one did, 2 if the
+command line is to blame, and 77 if nothing could be tried; with CI=true in the environment, 1 for that, too.
+END
+}
+
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
+# shellcheck source=tests/setup.sh
+. "$root/tests/setup.sh"
+
+short=no
+case ${1-} in
+--help | -h) usage; exit 0 ;;
+--short) short=yes; shift ;;
+-*) say "tests/fresh.sh: there is no option $1"; usage >&2; exit 2 ;;
+esac
+[ $# -le 1 ] || { say "tests/fresh.sh: unexpected argument '$2'"; usage >&2; exit 2; }
+
+not_tried() {
+    say "tests/fresh.sh: no bare machine was tried: $*"
+    [ "${CI-}" != true ] || exit 1
+    exit 77
+}
+[ "$(id -u)" -eq 0 ] || not_tried "it takes root to make one"
+have debootstrap || [ "$(system_kind)" = debian ] || not_tried "there is no debootstrap"
+need debootstrap
+
+# The README's two commands: the first block below their heading.
+commands=$(awk '
+    /^## Two commands$/ { found = 1 }
+    found && /^```/     { if (fence++) exit; next }
+    fence               { sub(/ *#.*/, ""); print }' "$root/README.md")
+[ "$(echo "$commands" | wc -l)" -eq 2 ] || die "tests/fresh.sh: expected two commands in README.md, found:" "$commands"
+first=$(echo "$commands" | sed -n 1p)
+second=$(echo "$commands" | sed -n 2p)
 
 machine=''
 leave() {
-    [ -z "$machine" ] || umount "$machine/dev" "$machine/proc" 2>/dev/null
-}
-trap leave EXIT
-trap 'exit 1' INT TERM
-
-[ -e "$folder/bare/bin/sh" ] || debootstrap --variant=minbase bookworm "$folder/bare" || exit 1
-
-# enter NAME: makes a copy of the bare machine and the project in it, and goes on there.
-enter() {
-    machine=$folder/$1
+    [ -n "$machine" ] || return 0
+    umount "$machine/proc" "$machine/dev" 2>/dev/null
     rm -rf --one-file-system "$machine"
-    cp -a "$folder/bare" "$machine" || exit 1
+    machine=''
+}
+made=''
+# shellcheck disable=SC2154 # set when the script ends
+trap 'status=$?; leave; [ -z "$made" ] || rm -rf --one-file-system "$made"; exit $status' EXIT
+trap 'exit 1' HUP INT TERM
+if [ $# -eq 1 ]; then
+    mkdir -p "$1" || exit 1
+    folder=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
+else
+    folder=$(mktemp -d) || die "no room for a temporary folder in ${TMPDIR:-/tmp}"
+    made=$folder
+fi
+
+# enter SYSTEM: a new bare machine with the project in it.
+enter() {
+    system=$1
+    if [ ! -e "$folder/$system/usr/bin/apt-get" ]; then
+        say "Making a bare Debian system, $system ..."
+        quietly debootstrap --variant=minbase "$system" "$folder/$system"
+    fi
+    machine=$folder/machine
+    rm -rf --one-file-system "$machine"
+    cp -a "$folder/$system" "$machine" || exit 1
     rm -rf "$machine"/var/lib/apt/lists/*
     cp /etc/resolv.conf "$machine/etc/"
-    mount --bind /dev "$machine/dev" && mount -t proc proc "$machine/proc" || exit 1
+    { mount --bind /dev "$machine/dev" && mount -t proc proc "$machine/proc"; } || not_tried "mount does not work here"
     mkdir "$machine/home/the project"
     (cd "$root" && tar --exclude='./build*' --exclude=./.git -cf - .) | tar -xf - -C "$machine/home/the project"
 }
 
+# there USER COMMAND: in the project's folder on the machine.
+there() { chroot "$machine" su - "$1" -c "cd '/home/the project' && $2" </dev/null; }
+
+passed=0
 failed=0
-# try USER COMMAND...
+# try USER COMMAND
 try() {
-    user=$1
-    shift
-    echo "==== $user: $*"
-    if chroot "$machine" su - "$user" -c "sh '/home/the project/'$*" </dev/null; then
-        echo "==== good"
+    echo "==== $system, $1: $2"
+    begin=$(date +%s)
+    if there "$1" "$2"; then
+        passed=$((passed + 1))
+        echo "==== good, $(($(date +%s) - begin)) s"
     else
-        echo "==== FAILED"
         failed=$((failed + 1))
+        echo "==== FAILED"
     fi
 }
 
-enter as-root
-try root examples/run.sh
-try root tests/run.sh
+add_student() {
+    there root 'apt-get update -q && apt-get install -q -y --no-install-recommends sudo && useradd -m student &&
+        echo "student ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/student && chown -R student .'
+}
+
+enter bookworm
+try root "$first"
+[ $short = yes ] || try root "$second"
 leave
 
-enter as-user
-chroot "$machine" sh -c 'apt-get update -q && apt-get install -q -y --no-install-recommends sudo &&
-    useradd -m student &&
-    echo "student ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/student && chown -R student "/home/the project"' >/dev/null
-try student tests/run.sh
-try student examples/run.sh
+enter bookworm
+quietly add_student
+try student "$second"
+[ $short = yes ] || try student "$first"
 leave
 
+enter trixie
+quietly there root 'apt-get update -q &&
+    apt-get install -q -y --no-install-recommends gcc clang libc6-dev meson pkg-config check'
+for compiler in gcc clang; do
+    try root "export CC=$compiler; (meson setup build-$compiler -Dtests=enabled && meson compile -C build-$compiler) >log ||
+        { cat log; exit 1; }"
+done
+leave
+
+echo "fresh: $passed passed, $failed failed"
 [ $failed -eq 0 ]

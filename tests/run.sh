@@ -6,20 +6,20 @@ usage() {
 usage: sh tests/run.sh [OPTION...]
 
 Installs what is missing (on Debian and Ubuntu; elsewhere you are told how), builds kaeru and runs all its tests, each
-in float and in double where both make sense. Without options: as it is released, in build/, and once more under
-AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/.
+in float and in double where both make sense. Each option is a way to build and run them; several can be given.
 
-  --release     as it is released, in build/
+  --release     as it is released, in build/: the default
   --asan        with address and undefined behavior sanitizers, in build-asan/
   --tsan        with the thread sanitizer, in build-tsan/
   --valgrind    under valgrind, in build-valgrind/
   --clang       compiled by clang, in build-clang/
   --fuzz        a minute of random input for the readers of files and command lines, by clang, in build-fuzz/
+  --oldest      configures by the oldest meson that meson.build admits, which pip installs, in build-oldest/
   --all         all of these
   --help        this text
 
-With CI=true in the environment, warnings are errors. The last line of the output says how many tests passed and failed;
-the exit status is 0 if none failed, 1 if some did, 2 if an option is unknown.
+With CI=true in the environment, warnings of the compiler and of meson are errors. The last line of the output says how
+many tests passed and failed; the exit status is 0 if none failed, 1 if some did, 2 if an option is unknown.
 END
 }
 
@@ -30,26 +30,27 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 runs=''
 for argument in "$@"; do
     case $argument in
-    --release | --asan | --tsan | --valgrind | --clang | --fuzz) runs="$runs ${argument#--}" ;;
-    --all) runs="release asan tsan valgrind clang fuzz" ;;
+    --release | --asan | --tsan | --valgrind | --clang | --fuzz | --oldest) runs="$runs ${argument#--}" ;;
+    --all) runs="release asan tsan valgrind clang fuzz oldest" ;;
     --help | -h) usage; exit 0 ;;
     *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
     esac
 done
-: "${runs:=release asan}"
+: "${runs:=release}"
 
 tools="cc meson ninja pkg-config check gnuplot?"
 for run in $runs; do
     case $run in
     valgrind | clang) tools="$tools $run" ;;
     fuzz) tools="$tools clang" ;;
+    oldest) tools="$tools venv" ;;
     esac
 done
 # shellcheck disable=SC2086 # a list of words
 need $tools
 
-werror=false
-[ "${CI-}" != true ] || werror=true
+strict='-Dwerror=false'
+[ "${CI-}" != true ] || strict='-Dwerror=true --fatal-meson-warnings'
 total_passed=0
 total_failed=0
 
@@ -68,6 +69,13 @@ count() {
 # A word on the terminal about what takes so long; it is written over.
 progress() { [ ! -t 2 ] || printf '%-40s\r' "$1" >&2; }
 
+# sum_up: adds to the totals what passed and failed, and says so.
+sum_up() {
+    total_passed=$((total_passed + passed))
+    total_failed=$((total_failed + failed))
+    echo "$run: $passed passed, $failed failed, $(($(date +%s) - begin)) s"
+}
+
 # run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds there, runs the tests and adds to the totals.
 run_tests() {
     folder=$root/$1
@@ -75,7 +83,8 @@ run_tests() {
     shift 2
     begin=$(date +%s)
     progress "$run: building ..."
-    configure "$folder" -Dtests=enabled -Dwerror=$werror "$@"
+    # shellcheck disable=SC2086 # a list of words
+    configure "$folder" -Dtests=enabled $strict "$@"
     quietly meson compile -C "$folder"
     rm -f "$folder"/meson-logs/testlog*
     progress "$run: testing ..."
@@ -91,9 +100,25 @@ run_tests() {
     progress ""
     [ "$failed" -eq 0 ] || cat "$output"
     rm -f "$output"
-    total_passed=$((total_passed + passed))
-    total_failed=$((total_failed + failed))
-    echo "$run: $passed passed, $failed failed, $(($(date +%s) - begin)) s"
+    sum_up
+}
+
+# The oldest meson, in a virtual environment of its own. It needs distutils, which Python 3.12 and later leave to
+# setuptools.
+configure_by_oldest() {
+    folder=$root/build-oldest
+    begin=$(date +%s)
+    progress "$run: configuring ..."
+    rm -rf "$folder"
+    quietly python3 -m venv "$folder/python"
+    quietly "$folder/python/bin/pip" install "meson==$meson_needed" setuptools
+    # shellcheck disable=SC2086 # a list of words
+    if (PATH=$folder/python/bin:$PATH; quietly meson setup "$folder/build" "$root" -Dtests=enabled $strict); then
+        passed=1 failed=0
+    else
+        passed=0 failed=1
+    fi
+    sum_up
 }
 
 checked="-Dbuildtype=debugoptimized -Db_lundef=false"
@@ -112,6 +137,7 @@ for run in $runs; do
         export CC=clang
         run_tests build-fuzz "--suite fuzz" $fuzz_options
         unset CC ;;
+    oldest) configure_by_oldest ;;
     esac
 done
 

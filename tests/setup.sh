@@ -3,7 +3,9 @@
 # shellcheck shell=sh
 : "${root:?is set by the script that reads this one}"
 
-MESON_NEEDED=0.61
+# The oldest meson that will do.
+meson_needed=$(sed -n "s/^ *meson_version: '>=\([0-9.]*\)',\$/\1/p" "$root/meson.build")
+: "${meson_needed:?is not found in meson.build}"
 
 say() { printf '%s\n' "$@" >&2; }
 die() { say "$@"; exit 1; }
@@ -21,6 +23,7 @@ have() {
     ninja) command -v ninja >/dev/null 2>&1 || command -v ninja-build >/dev/null 2>&1 ;;
     pkg-config) command -v pkg-config >/dev/null 2>&1 || command -v pkgconf >/dev/null 2>&1 ;;
     check) pkg-config --exists check 2>/dev/null ;;
+    venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
     esac
 }
@@ -33,6 +36,9 @@ packages() {
     debian:gnuplot) echo gnuplot-nox fonts-vlgothic ;;         # the figures have Japanese labels
     *:dot) echo graphviz ;;
     debian:valgrind) echo valgrind libc6-dbg ;;
+    debian:venv) echo python3-venv ;;
+    *:venv) echo python3 ;;
+    debian:debootstrap) echo debootstrap debian-archive-keyring ;;
     fedora:cc) echo gcc ;;
     fedora:ninja) echo ninja-build ;;
     fedora:pkg-config) echo pkgconf-pkg-config ;;
@@ -70,6 +76,7 @@ system_kind() {
 # need TOOL...: makes sure that all of these are here; installs what is missing where we know how and may, and otherwise
 # prints the line that does and exits. A tool written as gnuplot? is wanted, but not needed.
 need() {
+    _tools=$*
     _missing=''
     _must=''
     for _tool in "$@"; do
@@ -99,9 +106,10 @@ need() {
                 die "Missing:$_missing. Please install them in the way of your system, then run this again." ;;
         esac
     fi
+    case " $_tools " in *" meson "*) ;; *) return 0 ;; esac
     _version=$(meson --version 2>/dev/null) || die "meson is installed but does not start; try: meson --version"
-    older "$_version" "$MESON_NEEDED" &&
-        die "meson $_version is too old, $MESON_NEEDED or newer is needed; one way: python3 -m pip install --user meson"
+    older "$_version" "$meson_needed" &&
+        die "meson $_version is too old, $meson_needed or newer is needed; one way: python3 -m pip install --user meson"
     return 0
 }
 

@@ -19,7 +19,7 @@ ends() {
     that "words on $other: $*" [ ! -s "$other" ]
 }
 
-for script in examples/run.sh tests/run.sh tests/trust.sh; do
+for script in examples/run.sh tests/run.sh tests/trust.sh tests/fresh.sh; do
     ends 0 stdout "usage: sh $script" "$root/$script" --help
     ends 0 stdout "usage: sh $script" "$root/$script" -h
     ends 2 stderr "$script: there is no " "$root/$script" --nonsense
@@ -34,8 +34,16 @@ ends 2 stderr 'tests/trust.sh: guard takes no count' "$root/tests/trust.sh" guar
 ends 2 stderr 'There is no example nonsense.' "$root/examples/run.sh" nonsense
 ends 0 stdout 'All pictures of the lessons' "$root/examples/run.sh" gallery --help
 ends 2 stderr "gallery: unexpected argument '--nonsense'" "$root/examples/run.sh" gallery --nonsense
-ends 0 stdout 'Tries the two commands' "$root/tests/fresh.sh" --help
-ends 2 stderr 'Tries the two commands' "$root/tests/fresh.sh"
+ends 2 stderr "tests/fresh.sh: unexpected argument 'b'" "$root/tests/fresh.sh" a b
+# A user who is not root, by a program `id` of our own. What was not tried is a failure where CI=true only.
+mkdir not_root
+printf '#!/bin/sh\necho 1000\n' >not_root/id
+chmod +x not_root/id
+for status_and_ci in '77 false' '1 true'; do
+    # shellcheck disable=SC2016
+    ends "${status_and_ci% *}" stderr 'tests/fresh.sh: no bare machine was tried: it takes root to make one' \
+        -c 'PATH=$PWD/not_root:$PATH CI=$2 exec sh "$1" --short' sh "$root/tests/fresh.sh" "${status_and_ci#* }"
+done
 
 # A command that failed is shown so that it can be copied: the words come out again as they were.
 # shellcheck source=tests/setup.sh disable=SC2016
