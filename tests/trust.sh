@@ -108,7 +108,7 @@ kill_program() {
         # shellcheck disable=SC2086 # nothing, or one word
         "$root/build/examples/$program" train "$@" --out "$work/killed" --overwrite $going >/dev/null 2>"$work/error" &
         if [ "$died" -lt $(((KAERU_KILLS + 9) / 10)) ]; then
-            sleep "0.$(awk -v n="$died" 'BEGIN { srand(n); print int(rand() * 80) + 10 }')"
+            sleep "$(awk -v n="$((died + ends))" 'BEGIN { srand(n); print rand() * 0.9 }')"
             kill -9 $! 2>/dev/null
         fi
         wait $! 2>/dev/null
