@@ -70,9 +70,11 @@ fi
 # enter SYSTEM: a new bare machine with the project in it.
 enter() {
     system=$1
-    if [ ! -e "$folder/$system/usr/bin/apt-get" ]; then
+    if [ ! -d "$folder/$system" ]; then
         say "Making a bare Debian system, $system ..."
-        quietly debootstrap --variant=minbase "$system" "$folder/$system"
+        rm -rf --one-file-system "$folder/part"
+        quietly debootstrap --variant=minbase "$system" "$folder/part"
+        mv "$folder/part" "$folder/$system" || exit 1
     fi
     machine=$folder/machine
     rm -rf --one-file-system "$machine"

@@ -103,15 +103,14 @@ run_tests() {
     sum_up
 }
 
-# The oldest meson, in a virtual environment of its own. It needs distutils, which Python 3.12 and later leave to
-# setuptools.
+# The oldest meson, in a virtual environment of its own.
 configure_by_oldest() {
     folder=$root/build-oldest
     begin=$(date +%s)
     progress "$run: configuring ..."
     rm -rf "$folder"
     quietly python3 -m venv "$folder/python"
-    quietly "$folder/python/bin/pip" install "meson==$meson_needed" setuptools
+    quietly "$folder/python/bin/pip" install "meson==$meson_needed"
     # shellcheck disable=SC2086 # a list of words
     if (PATH=$folder/python/bin:$PATH; quietly meson setup "$folder/build" "$root" -Dtests=enabled $strict); then
         passed=1 failed=0
