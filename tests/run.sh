@@ -117,6 +117,7 @@ configure_by_oldest() {
     else
         passed=0 failed=1
     fi
+    progress ""
     sum_up
 }
 
