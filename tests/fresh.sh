@@ -7,8 +7,8 @@ usage: sh tests/fresh.sh [--short] [FOLDER]
 
 Makes bare Debian systems in FOLDER, or in a temporary folder that is removed at the end, and tries this project in
 them, in a folder with a space in its name. On Debian 12 it runs the README's two commands as they stand there: as root,
-and in the other order as a user with sudo. On Debian 13 it configures and builds everything by gcc and by clang.
-Needs root and a network; debootstrap is installed if it is missing.
+and in the other order as a user with sudo, who then installs kaeru and builds a program with it. On Debian 13 it
+configures and builds everything by gcc and by clang. Needs root and a network; debootstrap is installed if it is missing.
 
   --short   each of the two commands once: the first as root, the second as a user with sudo
   --help    this text
@@ -117,6 +117,9 @@ leave
 enter bookworm
 quietly add_student
 try student "$second"
+# shellcheck disable=SC2016 # for the shell on the machine
+try student 'sudo meson install -C build >log && cd && cc "$OLDPWD"/examples/spiral.c $(pkg-config --cflags --libs kaeru) &&
+    ./a.out'
 [ $short = yes ] || try student "$first"
 leave
 

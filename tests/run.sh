@@ -69,11 +69,12 @@ count() {
 # A word on the terminal about what takes so long; it is written over.
 progress() { [ ! -t 2 ] || printf '%-40s\r' "$1" >&2; }
 
-# sum_up: adds to the totals what passed and failed, and says so.
+# sum_up PASSED FAILED: adds to the totals, and says what it adds.
 sum_up() {
-    total_passed=$((total_passed + passed))
-    total_failed=$((total_failed + failed))
-    echo "$run: $passed passed, $failed failed, $(($(date +%s) - begin)) s"
+    total_passed=$((total_passed + $1))
+    total_failed=$((total_failed + $2))
+    progress ""
+    echo "$run: $1 passed, $2 failed, $(($(date +%s) - begin)) s"
 }
 
 # run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds there, runs the tests and adds to the totals.
@@ -84,8 +85,7 @@ run_tests() {
     begin=$(date +%s)
     progress "$run: building ..."
     # shellcheck disable=SC2086 # a list of words
-    configure "$folder" -Dtests=enabled $strict "$@"
-    quietly meson compile -C "$folder"
+    (configure "$folder" -Dtests=enabled $strict "$@"; quietly meson compile -C "$folder") || { sum_up 0 1; return; }
     rm -f "$folder"/meson-logs/testlog*
     progress "$run: testing ..."
     output=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
@@ -100,7 +100,7 @@ run_tests() {
     progress ""
     [ "$failed" -eq 0 ] || cat "$output"
     rm -f "$output"
-    sum_up
+    sum_up "$passed" "$failed"
 }
 
 # The oldest meson, in a virtual environment of its own.
@@ -109,16 +109,13 @@ configure_by_oldest() {
     begin=$(date +%s)
     progress "$run: configuring ..."
     rm -rf "$folder"
-    quietly python3 -m venv "$folder/python"
-    quietly "$folder/python/bin/pip" install "meson==$meson_needed"
     # shellcheck disable=SC2086 # a list of words
-    if (PATH=$folder/python/bin:$PATH; quietly meson setup "$folder/build" "$root" -Dtests=enabled $strict); then
-        passed=1 failed=0
-    else
-        passed=0 failed=1
-    fi
-    progress ""
-    sum_up
+    if (
+        quietly python3 -m venv "$folder/python"
+        quietly "$folder/python/bin/pip" install "meson==$meson_needed"
+        PATH=$folder/python/bin:$PATH
+        quietly meson setup "$folder/build" "$root" -Dtests=enabled $strict
+    ); then sum_up 1 0; else sum_up 0 1; fi
 }
 
 checked="-Dbuildtype=debugoptimized -Db_lundef=false"
