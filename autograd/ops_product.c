@@ -182,19 +182,11 @@ static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
     return op_new(at, OP_linear, &shape, x, weight, bias);
 }
 
-/* All but the last dimension. */
-static int64_t rows_of(const Tensor *x)
-{
-    int64_t rows = 1;
-    for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
-    return rows;
-}
-
 /* y = act(x W^T + b); `before`, unless NULL, receives the values before act. */
 static void linear_forward(real *y, real *before, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
 {
     int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
-    KGemm g = { .tb = true, .m = rows_of(x), .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .batch = 1,
+    KGemm g = { .tb = true, .m = row_count(x), .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .batch = 1,
                 .bias = bias ? reals(bias) : NULL, .pre = before, .act = act };
     k_gemm(&g, y, reals(x), reals(weight));
 }
@@ -237,7 +229,7 @@ Tensor *ag_linear_gelu_erf_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 void linear_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *weight = y->in[1], *bias = y->n_in > 2 ? y->in[2] : NULL;
-    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1], rows = rows_of(x);
+    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1], rows = row_count(x);
     Grad g = grad_into(bias);
     if (g.data) k_sum(1, rows, out, g.data, grad_of(y), 1, g.add);
     g = grad_into(weight);

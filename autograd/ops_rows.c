@@ -4,17 +4,10 @@
 
 #include "tensor.h"
 
-/* Size of the last dimension (1 for a scalar) and how many rows of it there are. */
+/* Size of the last dimension (1 for a scalar). */
 static int64_t row_size(const Tensor *x)
 {
     return x->shape.ndim ? x->shape.dim[x->shape.ndim - 1] : 1;
-}
-
-static int64_t row_count(const Tensor *x)
-{
-    int64_t rows = 1;
-    for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
-    return rows;
 }
 
 typedef Tensor *AlongLast(Site at, Tensor *x, int dim);

@@ -227,6 +227,13 @@ bool  broadcast(const Shape *a, const Shape *b, Shape *y);
 Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b);
 /* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
 void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS]);
+/* How many rows of the last dimension there are. */
+static inline int64_t row_count(const Tensor *x)
+{
+    int64_t rows = 1;
+    for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
+    return rows;
+}
 /* A walk over `shape`, with a's and b's strides in it. */
 KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 

@@ -71,7 +71,7 @@ guard() {
     build build run_tests_double run_tests_float
     passed=0
     for precision in float double; do
-        { KAERU_GUARD=1 "$root/build/tests/run_tests_$precision" 2>&1; echo $? >"$work/status"; } | tee "$work/log" |
+        shown env KAERU_GUARD=1 "$root/build/tests/run_tests_$precision" |
             awk -v p="$precision" '/^[a-z_0-9]+: [0-9]+ passed/ { print p ", " $0; fflush() }'
         [ "$(cat "$work/status")" -eq 0 ] || { cat "$work/log"; return 1; }
         passed=$((passed + $(sum_before passed,)))
@@ -98,7 +98,7 @@ same_as_straight() {
 
 # kill_program PROGRAM COLUMNS OPTION...: a tenth as many kills of the program, each at a random moment.
 kill_program() {
-    program=$1 columns=$2 died=0 ends=0
+    program=$1 columns=$2 wanted=$(((KAERU_KILLS + 9) / 10)) died=0 ends=0
     shift 2
     rm -rf "$work/straight" "$work/killed"
     "$root/build/examples/$program" train "$@" --out "$work/straight" >/dev/null || return
@@ -107,7 +107,7 @@ kill_program() {
         [ ! -e "$work/killed/${program}_last.safetensors" ] || going=--resume
         # shellcheck disable=SC2086 # nothing, or one word
         "$root/build/examples/$program" train "$@" --out "$work/killed" --overwrite $going >/dev/null 2>"$work/error" &
-        if [ "$died" -lt $(((KAERU_KILLS + 9) / 10)) ]; then
+        if [ "$died" -lt "$wanted" ]; then
             sleep "$(awk -v n="$((died + ends))" 'BEGIN { srand(n); print rand() * 0.9 }')"
             kill -9 $! 2>/dev/null
         fi
@@ -120,7 +120,7 @@ kill_program() {
         [ "$status" -eq 0 ] || { cat "$work/error"; return 1; }
         same_as_straight "$program" "$columns" || return
         ends=$((ends + 1))
-        [ "$died" -lt $(((KAERU_KILLS + 9) / 10)) ] || break
+        [ "$died" -lt "$wanted" ] || break
         rm -rf "$work/killed"
     done
     echo "program $program: $died killed, $ends run to the end, each with the weights and rows of the run without kills"
@@ -220,6 +220,13 @@ fuzz() {
 
 # ---- are they able to find something? ------------------------------------------------------------------------------
 
+# hunt SECONDS COMMAND...: there, for so long if it is a search without an end.
+hunt() {
+    export KAERU_FUZZ_SECONDS="$1"
+    shift
+    (cd "$copy" && "$@") >"$work/log" 2>&1
+}
+
 # plant NAME FILE SED_EXPRESSION COMMAND...: changes one place in a copy of the sources. The command must fail there, and
 # pass once the place is as it was.
 plant() {
@@ -229,7 +236,7 @@ plant() {
     if cmp -s "$root/$file" "$copy/$file"; then
         echo "planted $planted: its place in $file is no longer there"
         lost=$((lost + 1))
-    elif export KAERU_FUZZ_SECONDS=60; (cd "$copy" && "$@") >"$work/log" 2>&1; then
+    elif hunt 60 "$@"; then
         echo "planted $planted: NOT found"
         lost=$((lost + 1))
     elif word=$(grep -m 1 -E 'ERROR: |runtime error|not so:|:[FE]:| differ: ' "$work/log"); then
@@ -241,8 +248,7 @@ plant() {
         lost=$((lost + 1))
     fi
     cat "$root/$file" >"$copy/$file"                       # newer than what was built from the mistake
-    export KAERU_FUZZ_SECONDS=5
-    if ! (cd "$copy" && "$@") >"$work/log" 2>&1; then
+    if ! hunt 5 "$@"; then
         echo "planted $planted: the hunt fails without it, too:"
         tail -n 5 "$work/log"
         lost=$((lost + 1))
@@ -346,25 +352,25 @@ elsewhere() {
 }
 
 portable() {
-    result=0 places=''
+    differs=0 places=''
     build build final_weights
     hash_with here "$(paths_here | head -n 1)" 2 "$root/build/tests/final_weights" || return
-    elsewhere build-O0 -O0 '' -Doptimization=0 -Db_ndebug=false || result=1
+    elsewhere build-O0 -O0 '' -Doptimization=0 -Db_ndebug=false || differs=1
     if [ "$(system_kind)" != debian ] || [ "$(uname -m)" != x86_64 ]; then
         say "32-bit x86 and AArch64 are tried on Debian and Ubuntu on x86-64 only"
     else
         have_package gcc-multilib
         have_package gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
         foreign i386 i386-linux-gnu x86 '' gcc -m32 -idirafter /usr/include/x86_64-linux-gnu &&
-            elsewhere build-m32 32-bit '' --cross-file "$root/build-foreign/i386.ini" || result=1
+            elsewhere build-m32 32-bit '' --cross-file "$root/build-foreign/i386.ini" || differs=1
         foreign arm64 aarch64-linux-gnu aarch64 "'qemu-aarch64', '-L', '/usr/aarch64-linux-gnu'" \
             aarch64-linux-gnu-gcc &&
             elsewhere build-aarch64 AArch64 "qemu-aarch64 -L /usr/aarch64-linux-gnu" \
-                --cross-file "$root/build-foreign/arm64.ini" || result=1
+                --cross-file "$root/build-foreign/arm64.ini" || differs=1
     fi
-    count_hashes || result=1
+    count_hashes || differs=1
     reached="the same here and as ${places#, }"
-    return "$result"
+    return "$differs"
 }
 
 # have_package NAME...: installs those Debian packages that are not there.

@@ -60,6 +60,9 @@ void example_warn(const char *format, ...) AG_PRINTF(1, 2);
  * out of range. Texts stay the settings'. */
 void options_to_settings(const Option *options, Settings *s);
 bool options_from_settings(const Option *options, const Settings *s);
+/* Ends the program, for the command line is to blame, if one of the `n` options that a run cannot change in its middle is
+ * not what it was; option NAME is the setting PREFIX.NAME. */
+void options_must_stay(const char *prefix, const char *const *name, int n, const Settings *before, const Settings *now);
 int64_t example_seed(void);
 const char *example_out(void);                                          /* the output folder */
 /* The path of a file in the output folder, which is made if missing (and goes again if the program fails before it has

@@ -66,3 +66,16 @@ bool options_from_settings(const Option *o, const Settings *s)
     }
     return true;
 }
+
+void options_must_stay(const char *prefix, const char *const *name, int n, const Settings *before, const Settings *now)
+{
+    for (int i = 0; i < n; i++) {
+        char key[80];
+        snprintf(key, sizeof key, "%s.%s", prefix, name[i]);
+        const char *was = nn_settings_get(before, key), *is = nn_settings_get(now, key);
+        if (strcmp(was ? was : "", is ? is : "") != 0) {
+            example_misused("--%s: the run in this folder was begun with %s, and goes on only with that", name[i],
+                            was ? was : "none");
+        }
+    }
+}

@@ -173,31 +173,23 @@ static void take_settings(Settings *s)
 }
 
 /* A model keeps its shape. */
-static void check_shape(const GPTOptions *before)
+static void check_shape(const Settings *before)
 {
-    const struct { const char *option; double given, before; } all[] = {
-        { "layers", (double)size.layers, (double)before->layers },
-        { "heads", (double)size.heads, (double)before->heads },
-        { "width", (double)size.width, (double)before->width },
-        { "context", (double)size.context, (double)before->context },
-        { "dropout", size.dropout, before->dropout },
-        { "bias", size.bias, before->bias },
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].given != all[i].before) {
-            example_misused("--%s: the run in this folder was begun with %g", all[i].option, all[i].before);
-        }
-    }
+    static const char *const fixed[] = { "layers", "heads", "width", "context", "dropout", "bias" };
+    Settings *now = nn_settings_new();
+    gpt_to_settings(&size, now);
+    options_must_stay("gpt", fixed, sizeof fixed / sizeof *fixed, before, now);
+    nn_settings_free(now);
 }
 
 static void continue_run(LmTraining *run, Tokenizer *t)
 {
+    check_shape(run->settings);
     tokenizer_of_checkpoint(t, run->last, run->settings);
     run->model = gpt_load(run->last);
     if (!run->model) {
         example_fail("%s", ag_error());
     }
-    check_shape(&run->model->options);
     const char *before = nn_settings_get(run->settings, DATA_KEY);
     if (data_path && (!before || strcmp(before, data_path) != 0)) {
         nn_settings_set(run->settings, DATA_KEY, "%s", data_path);

@@ -312,15 +312,7 @@ static void check_fixed(const Option *options, const Settings *before)
 {
     Settings *now = nn_settings_new();
     options_to_settings(options, now);
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        char key[80];
-        snprintf(key, sizeof key, "option.%s", fixed[i]);
-        const char *was = nn_settings_get(before, key), *is = nn_settings_get(now, key);
-        if (strcmp(was ? was : "", is ? is : "") != 0) {
-            example_misused("--%s: the run in this folder was begun with %s, and goes on only with that", fixed[i],
-                         was ? was : "none");
-        }
-    }
+    options_must_stay("option", fixed, sizeof fixed / sizeof *fixed, before, now);
     nn_settings_free(now);
 }
 

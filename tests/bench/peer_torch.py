@@ -28,7 +28,7 @@ def adam(model, kind=torch.optim.Adam, **how):
     return kind(model.parameters(), lr=1e-4, **({} if before_2 else {"fused": True}), **how)
 
 
-def attend(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False):
+def plain_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False):
     """What F.scaled_dot_product_attention is, for a PyTorch that has none."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
     if is_causal:
@@ -42,8 +42,7 @@ def parameter_count(*models):
     return sum(p.numel() for m in models for p in m.parameters())
 
 
-if not before_2:
-    attend = F.scaled_dot_product_attention
+attend = plain_attention if before_2 else F.scaled_dot_product_attention
 
 
 # ---- the matrix product, and operations on almost nothing ------------------------------------------------------------
