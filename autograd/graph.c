@@ -14,7 +14,7 @@
 const Op op_table[] = {
 #define OP(name, params, needs, forward, backward) \
     { #name, name##_backward, name##_sample, needs, forward, backward, #params },
-#include "ops.def"
+#include "ops/ops.def"
 #undef OP
 };
 

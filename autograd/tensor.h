@@ -7,7 +7,7 @@
 #define KAERU_TENSOR_H
 
 #include "kaeru/autograd.h"
-#include "kernels/kernels.h"
+#include "kernels.h"
 
 /* ---- buffers (memory.c): reference-counted arrays from a cache --------------------------------------------------- */
 
@@ -182,14 +182,14 @@ bool reads_input(const Op *op, int i);
 
 #define OP(name, params, needs, forward, backward) OP_##name,
 enum {
-#include "ops.def"
+#include "ops/ops.def"
     OP_COUNT
 };
 #undef OP
 #define OP(name, params, needs, forward, backward) \
     void name##_backward(Tensor *y);               \
     Tensor *name##_sample(Sample *s);
-#include "ops.def"
+#include "ops/ops.def"
 #undef OP
 
 /* Starts the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a new tensor of that shape,

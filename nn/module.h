@@ -29,7 +29,7 @@ void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor);
 /* Puts another tensor into a filled slot and its field; the former one is not freed. */
 void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied);
 
-/* ---- walk.c ------------------------------------------------------------------------------------------------------ */
+/* ---- parameters.c ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
     Module *root;               /* where it began */

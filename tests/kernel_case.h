@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "paths.h"
+#include "dispatch.h"
 #include "philox.h"
 #include "reference.h"
 #include "suites.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "kaeru/kaeru.h"
-#include "paths.h"
+#include "dispatch.h"
 #include "suites.h"
 
 enum { STEPS = 50 };

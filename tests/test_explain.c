@@ -6,7 +6,7 @@
 
 #include "kaeru/autograd.h"
 #include "misuse.h"
-#include "story.h"
+#include "trace.h"
 #include "suites.h"
 
 enum { MAX_INPUTS = 4, FEW = 12 };

@@ -7,7 +7,7 @@
 #include "folder.h"
 #include "kaeru/training.h"
 #include "misuse.h"
-#include "paths.h"
+#include "dispatch.h"
 #include "suites.h"
 
 #define WEIGHTS TEST_FIXTURES "/transformer.safetensors"

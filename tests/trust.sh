@@ -280,16 +280,16 @@ planted() {
     quietly meson setup "$copy/build" "$copy"
     quietly meson compile -C "$copy/build-fuzz"
     export KAERU_KILLS=100
-    plant 'a size not held against the shape' nn/safetensors.c 's/if (t->size == bits \/ 8) return true;/return true;/' \
+    plant 'a size not held against the shape' nn/files/safetensors.c 's/if (t->size == bits \/ 8) return true;/return true;/' \
         planted_fuzz safetensors
-    plant 'a product that may overflow' nn/safetensors.c 's/if (b && a > UINT64_MAX \/ b) return false;//' \
+    plant 'a product that may overflow' nn/files/safetensors.c 's/if (b && a > UINT64_MAX \/ b) return false;//' \
         planted_fuzz safetensors
-    plant 'a string one byte short' nn/json.c 's/end - p->at + 1, 1)/end - p->at, 1)/' planted_fuzz json
-    plant 'an escape of JSON misread' nn/json.c 's/\\b\\f\\n\\r\\t"/\\b\\f\\r\\n\\t"/' planted_fuzz json_peer
+    plant 'a string one byte short' nn/files/json.c 's/end - p->at + 1, 1)/end - p->at, 1)/' planted_fuzz json
+    plant 'an escape of JSON misread' nn/files/json.c 's/\\b\\f\\n\\r\\t"/\\b\\f\\r\\n\\t"/' planted_fuzz json_peer
     plant 'a range unchecked in options' examples/common/options.c 's/ || value > o->high//' planted_fuzz options
-    plant 'a file written in place' nn/files.c 's/"%s\.tmp", w->target/"%s", w->target/' planted_test checkpoint kills
-    plant 'a file left open' nn/files.c 's/if (w->folder >= 0) close(w->folder);//' planted_test runs failures
-    plant 'a random state not saved' nn/checkpoint.c 's/ag_set_random_state(.*);//' planted_test runs kills
+    plant 'a file written in place' nn/files/files.c 's/"%s\.tmp", w->target/"%s", w->target/' planted_test checkpoint kills
+    plant 'a file left open' nn/files/files.c 's/if (w->folder >= 0) close(w->folder);//' planted_test runs failures
+    plant 'a random state not saved' nn/files/checkpoint.c 's/ag_set_random_state(.*);//' planted_test runs kills
     plant 'rows that a kill loses' examples/common/csv_resume.c 's/ = part_is_old ? &whole : &part;/ = \&whole;/' \
         planted_kills
     reached="$found found, $lost not"

@@ -1,10 +1,10 @@
 /* binary.c: functions of two numbers with broadcasting, and their derivatives; comparisons and choices by a mask.
  *
- * The result is dense and in the order of the walk, each element on its own: threads cut it anywhere, and walk.c brings
+ * The result is dense and in the order of the walk, each element on its own: threads cut it anywhere, and strided.c brings
  * both operands into a form that vectors can read. */
 #include "vmath.h"
 #include "vpow.h"
-#include "walk.h"
+#include "strided.h"
 
 enum { GRAIN_CHEAP = 16384, GRAIN_DEAR = 4096 };
 

@@ -25,7 +25,7 @@ extern const size_t corpus_size;
 #define VOCAB_FILE  "gpt_vocab.json"
 #define MERGES_FILE "gpt_merges.txt"
 
-/* Settings of our checkpoints beside those of models/lm_train.c: "characters" or "bpe", the vocabulary's fingerprint,
+/* Settings of our checkpoints beside those of models/train/lm_train.c: "characters" or "bpe", the vocabulary's fingerprint,
  * and the path of the data ("": the bundled sources). */
 #define VOCABULARY_KEY  "vocabulary"
 #define FINGERPRINT_KEY "vocabulary.fingerprint"

@@ -6,7 +6,7 @@
 #define JSON_ARRAY  OURS_ARRAY
 #define JSON_OBJECT OURS_OBJECT
 #define json_real   ours_real
-#include "../../nn/json.c"
+#include "../../nn/files/json.c"
 #undef JSON_NULL
 #undef JSON_STRING
 #undef JSON_ARRAY

@@ -7,7 +7,7 @@
  *     ag_end(step);
  *
  * Read this file from top to bottom; the operations themselves are listed in ops.h, which the build writes from the one
- * list autograd/ops.def. */
+ * list autograd/ops/ops.def. */
 #ifndef KAERU_AUTOGRAD_H
 #define KAERU_AUTOGRAD_H
 
@@ -276,7 +276,7 @@ typedef Tensor *AgFunction(Tensor **in, void *arg);
 bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
 #define ag_gradcheck(...) ag_gradcheck_at(AG_HERE, __VA_ARGS__)
 
-/* Checks a registered operation ("matmul") on its own samples; see autograd/ops.def. Returns the number of cases that
+/* Checks a registered operation ("matmul") on its own samples; see autograd/ops/ops.def. Returns the number of cases that
  * passed, or -1 - (the first that failed); 0 if there is no such operation. */
 int ag_check_op(const char *name, FILE *report);
 int ag_op_count(void);

@@ -1,7 +1,7 @@
-/* paths.c: which processor path is in use, and the functions k_<name> that call it.
+/* dispatch.c: which processor path is in use, and the functions k_<name> that call it.
  *
  * A call costs one load and one jump. The choice is made when the library is loaded, before any thread can exist. */
-#include "paths.h"
+#include "dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>

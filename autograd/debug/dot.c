@@ -1,7 +1,7 @@
 /* dot.c: the graph behind a tensor as a Graphviz drawing: `dot -Tsvg graph.dot > graph.svg`.
  *
  * Boxes are operations with the shape of their result, ellipses are leaves: named ones by name, scalars with value. */
-#include "story.h"
+#include "trace.h"
 
 /* Names come from programs: a quote or backslash must not end the label. */
 static void escaped(FILE *out, const char *s)

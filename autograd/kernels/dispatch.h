@@ -1,4 +1,4 @@
-/* paths.h: a processor path is a table of kernels compiled for one kind of processor. */
+/* dispatch.h: a processor path is a table of kernels compiled for one kind of processor. */
 #ifndef KAERU_PATHS_H
 #define KAERU_PATHS_H
 

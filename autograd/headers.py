@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes ops.h, the prototypes of all differentiable operations, from the list in ops.def.
 
-    ops_header.py OPS_DEF OPS_H
+    headers.py OPS_DEF OPS_H
 
 A line OP(name, (parameters), NEEDS, "forward", "backward") becomes a comment with the two formulas, the prototype of
 ag_<name>_at and the macro ag_<name> that passes the caller's line along. Comments of the list, but for the one at its
@@ -14,7 +14,7 @@ import textwrap
 WIDTH = 120
 
 TOP = """\
-/* ops.h: the differentiable operations of kaeru. Written by the build from autograd/ops.def; change that list instead.
+/* ops.h: the differentiable operations of kaeru. Written by the build from autograd/ops/ops.def; change that list instead.
  *
  * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were
  * broadcast, gradients are summed down to each input's own shape. The result belongs to the innermost open scope. */

@@ -1,7 +1,7 @@
 /* ops_binary.c: operations that treat two numbers alone, entry by entry, with broadcasting.
  *
  * Each section gives the rule, the forward call, the backward rule and sample calls for the gradient check. The loops
- * themselves are k_binary (kernels/reference.c has them in plain form). */
+ * themselves are k_binary (kernels/reference/reference.c has them in plain form). */
 #include "tensor.h"
 
 static Tensor *binary(Site at, int op, KBinary f, Tensor *a, Tensor *b)

@@ -1,7 +1,7 @@
 /* ops_unary.c: operations that treat every entry alone.
  *
  * Each section gives the rule, the forward call, the backward rule and sample calls for the gradient check. The loops
- * themselves are k_unary (kernels/reference.c has them in plain form). */
+ * themselves are k_unary (kernels/reference/reference.c has them in plain form). */
 #include "tensor.h"
 
 typedef struct { double p, q; } UnaryArgs;

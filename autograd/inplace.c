@@ -1,4 +1,4 @@
-/* update.c: what optimizers do to leaves, in place and outside any graph; and the small functions that other floors get
+/* inplace.c: what optimizers do to leaves, in place and outside any graph; and the small functions that other floors get
  * from the kernels. */
 #include "tensor.h"
 

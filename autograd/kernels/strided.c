@@ -1,5 +1,5 @@
-/* walk.c: cuts a walk into pieces that vectors can go through. See walk.h. */
-#include "walk.h"
+/* strided.c: cuts a walk into pieces that vectors can go through. See strided.h. */
+#include "strided.h"
 
 enum {
     BUFFER = 1024,              /* items */

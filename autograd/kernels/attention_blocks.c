@@ -1,4 +1,4 @@
-/* attention.c: softmax(scale Q K^T) V for every head of every sentence, and its backward, without ever holding the weights
+/* attention_blocks.c: softmax(scale Q K^T) V for every head of every sentence, and its backward, without ever holding the weights
  * (T x S) of more than a few rows.
  *
  * The queries of a head are taken in blocks of rows. A block's scores are one matrix product, its weights a softmax of

@@ -1,5 +1,5 @@
-/* story_words.c: tensors, formulas and values as words. */
-#include "story.h"
+/* trace_text.c: tensors, formulas and values as words. */
+#include "trace.h"
 
 #include <math.h>
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* walk.c: what is the same for every model: the walk over its tensors, and names, modes and counts by it. */
+/* parameters.c: what is the same for every model: the walk over its tensors, and names, modes and counts by it. */
 #include "module.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 """Writes unicode_table.h, the classes of all characters that GPT-2's splitting rule asks for, or lower_table.h, their
 small letters.
 
-    python3 models/make_unicode.py > models/unicode_table.h
-    python3 models/make_unicode.py lower > models/lower_table.h
+    python3 models/text/make_unicode.py > models/text/unicode_table.h
+    python3 models/text/make_unicode.py lower > models/text/lower_table.h
 
 The classes must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
 Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself, which

@@ -1,10 +1,10 @@
-/* walk.h: KWalks as the kernels go through them: as rows, whose innermost dimension is worked on a vector at a time.
+/* strided.h: KWalks as the kernels go through them: as rows, whose innermost dimension is worked on a vector at a time.
  *
  * Neighboring dimensions that are one for both arrays are merged first, so that most walks are a single row. An array is
  * read along a row in one of three ways: where it lies (stride 1), as one repeated value (stride 0), or copied to a
  * buffer. Rows too short for vectors are gathered into buffers, several together. */
-#ifndef KAERU_WALK_H
-#define KAERU_WALK_H
+#ifndef KAERU_STRIDED_H
+#define KAERU_STRIDED_H
 
 #include "simd.h"
 

@@ -1,4 +1,4 @@
-/* random.c: arrays of random numbers, and dropout.
+/* distributions.c: arrays of random numbers, and dropout.
  *
  * Each vector lane computes one Philox block, four words, for four neighboring elements; vinterleave brings the words into
  * the elements' order. Element i depends on i alone, so that threads cut between blocks wherever they like. */

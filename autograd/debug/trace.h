@@ -1,10 +1,10 @@
-/* story.h: a backward pass taken step by step, on the side: what ag_explain tells and ag_graph_frame draws.
+/* trace.h: a backward pass taken step by step, on the side: what ag_explain tells and ag_graph_frame draws.
  *
  * Every tensor behind the loss gets a twin, which shares its value and what its rule needs and has a gradient of its
  * own. The rules run on the twins, in backward's order, so that the numbers are those of backward, and the graph itself
  * stays as it is. */
-#ifndef KAERU_STORY_H
-#define KAERU_STORY_H
+#ifndef KAERU_TRACE_H
+#define KAERU_TRACE_H
 
 #include "tensor.h"
 

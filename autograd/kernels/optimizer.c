@@ -1,4 +1,4 @@
-/* update.c: the optimizers' steps, each one pass over the parameter, its state and its gradient. What bounds them is the
+/* optimizer.c: the optimizers' steps, each one pass over the parameter, its state and its gradient. What bounds them is the
  * memory's speed, so the arithmetic is written for clarity. */
 #include "simd.h"
 

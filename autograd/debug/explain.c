@@ -1,5 +1,5 @@
 /* explain.c: a backward pass told as a story. */
-#include "story.h"
+#include "trace.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* story.c: the nodes behind a tensor, and a backward pass on twins of them, one step at a time. */
-#include "story.h"
+/* trace.c: the nodes behind a tensor, and a backward pass on twins of them, one step at a time. */
+#include "trace.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* ops_attention.c: scaled dot-product attention in several heads as one operation (Vaswani et al. 2017, 3.2), for when
  * nobody wants to see the weights. The heads are parts of the last dimension, so nothing is transposed, and the weights
- * of no more than a few rows exist at a time (kernels/attention.c). nn/attention.c has the same, step by step. */
+ * of no more than a few rows exist at a time (kernels/attention_blocks.c). nn/attention.c has the same, step by step. */
 #include <math.h>
 
 #include "tensor.h"
