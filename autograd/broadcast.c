@@ -29,7 +29,7 @@ Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *
     Shape y;
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!broadcast(&a->shape, &b->shape, &y))
-        ag_misuse(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
+        ag_usage_error(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
                   shape_text(a->shape, ta), shape_text(b->shape, tb));
     return y;
 }

@@ -35,7 +35,7 @@ static void context_end(void *p)
     ag_memory_trim();
     while (c->first) {
         Chunk *next = c->first->next;
-        memory_permit((char *)c->first + CHUNK_HEADER, c->first->size);
+        memory_unpoison((char *)c->first + CHUNK_HEADER, c->first->size);
         system_free(c->first);
         c->first = next;
     }
@@ -74,7 +74,7 @@ Context *context_make(void)
 void *arena_alloc(Site at, const char *what, size_t bytes)
 {
     Context *c = context();
-    if (bytes > SIZE_MAX / 4) ag_misuse(at, what, "no memory for %zu bytes", bytes);
+    if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
     bytes = (bytes + 15) & ~(size_t)15;
     struct ArenaMark *mark = &c->scope[c->depth - 1].mark;      /* mark of the innermost: where it writes next */
     while (!mark->chunk || mark->used + bytes > mark->chunk->size) {
@@ -82,12 +82,12 @@ void *arena_alloc(Site at, const char *what, size_t bytes)
         if (!next || next->size < bytes) {
             size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
             Chunk *fresh = system_alloc(CHUNK_HEADER + size);
-            if (!fresh) ag_misuse(at, what, "no memory for the graph (%zu bytes)", size);
+            if (!fresh) ag_usage_error(at, what, "no memory for the graph (%zu bytes)", size);
             fresh->size = size;
             fresh->next = next;
             if (mark->chunk) mark->chunk->next = fresh;
             else c->first = fresh;
-            memory_forbid((char *)fresh + CHUNK_HEADER, size);
+            memory_poison((char *)fresh + CHUNK_HEADER, size);
             next = fresh;
         }
         mark->chunk = next;
@@ -95,13 +95,13 @@ void *arena_alloc(Site at, const char *what, size_t bytes)
     }
     void *p = (char *)mark->chunk + CHUNK_HEADER + mark->used;
     mark->used += bytes;
-    memory_permit(p, bytes);
+    memory_unpoison(p, bytes);
     return memset(p, 0, bytes);
 }
 
 void *ag_scratch_at(Site at, size_t n, size_t size)
 {
-    if (context()->depth == 0) ag_misuse(at, "ag_scratch", "no scope is open to own the memory: call ag_begin first");
+    if (context()->depth == 0) ag_usage_error(at, "ag_scratch", "no scope is open to own the memory: call ag_begin first");
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
     return arena_alloc(at, "ag_scratch", bytes);
@@ -116,15 +116,15 @@ static void arena_close(Context *c, struct ArenaMark from, struct ArenaMark to)
         while (*next) {
             Chunk *dead = *next;
             *next = dead->next;
-            memory_permit((char *)dead + CHUNK_HEADER, dead->size);
-            guard_bury(dead);
+            memory_unpoison((char *)dead + CHUNK_HEADER, dead->size);
+            guard_quarantine(dead);
         }
         return;
     }
     Chunk *chunk = from.chunk ? from.chunk : c->first;
     size_t used = from.chunk ? from.used : 0;
     while (chunk) {
-        memory_forbid((char *)chunk + CHUNK_HEADER + used, chunk->size - used);
+        memory_poison((char *)chunk + CHUNK_HEADER + used, chunk->size - used);
         if (chunk == to.chunk) break;
         chunk = chunk->next;
         used = 0;
@@ -137,7 +137,7 @@ Scope ag_begin_at(Site at, AgMode mode)
 {
     Context *c = context();
     if (c->depth == MAX_SCOPES)
-        ag_misuse(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
+        ag_usage_error(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
     ScopeState *s = &c->scope[c->depth];
     *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls };
     if (c->depth > 0) s->mark = c->scope[c->depth - 1].mark;
@@ -181,7 +181,7 @@ static void drop_owned(Context *c, uint64_t begun, uint64_t failed)
 }
 
 /* An error in the middle of backward leaves gradients on their way; none may meet those of a later pass. */
-static void drop_gradients_on_their_way(Context *c)
+static void drop_pending_gradients(Context *c)
 {
     for (Tensor *t = c->tape; t; t = t->older) {
         if (!t->op) continue;
@@ -193,7 +193,7 @@ static void drop_gradients_on_their_way(Context *c)
 static void check_open(Site at, const char *what, const Context *c, Scope scope)
 {
     if (scope.depth < 1 || scope.depth > c->depth || c->scope[scope.depth - 1].serial != scope.serial)
-        ag_misuse(at, what, "this scope has ended already");
+        ag_usage_error(at, what, "this scope has ended already");
 }
 
 void ag_end_at(Site at, Scope scope)
@@ -205,7 +205,7 @@ void ag_end_at(Site at, Scope scope)
     for (ScopeState *inner = s; inner <= innermost; inner++)
         if (inner->failed > failed) failed = inner->failed;
     if (innermost != s && innermost->serial > failed)
-        ag_misuse(at, "ag_end", "scopes begun inside this one and still open: %d", c->depth - scope.depth);
+        ag_usage_error(at, "ag_end", "scopes begun inside this one and still open: %d", c->depth - scope.depth);
     if (c->guard && !failed) guard_check(at, "ag_end");
     guard_trim();
     struct ArenaMark end = innermost->mark;
@@ -214,7 +214,7 @@ void ag_end_at(Site at, Scope scope)
         c->calls = s->calls;
     }
     drop_tensors(c, s->tape);
-    if (failed) drop_gradients_on_their_way(c);
+    if (failed) drop_pending_gradients(c);
     c->depth = scope.depth - 1;
     struct ArenaMark start = c->depth > 0 ? c->scope[c->depth - 1].mark : (struct ArenaMark){ NULL, 0 };
     arena_close(c, start, end);
@@ -230,7 +230,7 @@ Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
     Context *c = context();
     check_open(at, "ag_end_return", c, scope);
     if (scope.depth < 2 || scope.depth != c->depth)
-        ag_misuse(at, "ag_end_return", "the scope must be the innermost and have another around it");
+        ag_usage_error(at, "ag_end_return", "the scope must be the innermost and have another around it");
     Shape shape = t->shape;
     DType dtype = t->dtype;
     Buffer *value = t->buffer;
@@ -271,10 +271,10 @@ void ag_disown(AgOwned *entry)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-AgHandler *ag_on_misuse(AgHandler *handler)
+AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
 {
     Context *c = context();
-    AgHandler *former = c->handler;
+    AgErrorHandler *former = c->handler;
     c->handler = handler;
     return former;
 }
@@ -301,16 +301,16 @@ static bool same_place(Site a, Site b)
     return a.line == b.line && strcmp(a.file, b.file) == 0;
 }
 
-Site asked_from(const Context *c)
+Site user_site_now(const Context *c)
 {
     return c->calls > 0 ? c->call[0].site : (Site){ NULL, 0 };
 }
 
-const char *place_text(Site made, Site asked, char text[PLACE_TEXT])
+const char *place_text(Site made, Site user_site, char text[PLACE_TEXT])
 {
     int n = snprintf(text, PLACE_TEXT, "%s:%d", made.file, made.line);
-    if (asked.file && !same_place(made, asked) && n >= 0 && n < PLACE_TEXT)
-        snprintf(text + n, (size_t)(PLACE_TEXT - n), ", called from %s:%d", asked.file, asked.line);
+    if (user_site.file && !same_place(made, user_site) && n >= 0 && n < PLACE_TEXT)
+        snprintf(text + n, (size_t)(PLACE_TEXT - n), ", called from %s:%d", user_site.file, user_site.line);
     return text;
 }
 
@@ -340,7 +340,7 @@ static size_t append_layers(Context *c, size_t n, Site inside)
     return n;
 }
 
-_Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
+_Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...)
 {
     Context *c = context();
     char details[sizeof c->message];
@@ -365,18 +365,18 @@ _Noreturn void ag_misuse(Site at, const char *what, const char *format, ...)
     abort();
 }
 
-bool ag_refuse(const char *format, ...)
+bool ag_set_error(const char *format, ...)
 {
-    char refusal[sizeof context()->refusal];        /* apart, since the message may quote ag_error() */
+    char error[sizeof context()->error];        /* apart, since the message may quote ag_error() */
     va_list list;
     va_start(list, format);
-    vsnprintf(refusal, sizeof refusal, format, list);
+    vsnprintf(error, sizeof error, format, list);
     va_end(list);
-    memcpy(context()->refusal, refusal, strlen(refusal) + 1);
+    memcpy(context()->error, error, strlen(error) + 1);
     return false;
 }
 
 const char *ag_error(void)
 {
-    return context()->refusal;
+    return context()->error;
 }

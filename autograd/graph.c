@@ -57,17 +57,17 @@ bool declares(const Tensor *y, const Tensor *t)
     return !related;
 }
 
-_Noreturn void undeclared(const Tensor *t)
+_Noreturn void error_undeclared_read(const Tensor *t)
 {
     const Tensor *y = context()->rule;
-    if (!y) ag_misuse(t->site, t->made_by, "its value was given back by backward");
+    if (!y) ag_usage_error(t->site, t->made_by, "its value was given back by backward");
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
     char place[PLACE_TEXT];
-    ag_misuse(y->site, y->op->name,
+    ag_usage_error(y->site, y->op->name,
               "its backward rule reads the value of %s, made by %s at %s, and does not declare that: backward may have "
-              "given it back", what, t->made_by, place_text(t->site, t->asked, place));
+              "given it back", what, t->made_by, place_text(t->site, t->user_site, place));
 }
 
 /* Notes y's operation and inputs if a gradient can flow. Everything is allocated before anything is counted. The search
@@ -76,14 +76,14 @@ static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n
 {
     Context *c = context();
     bool wanted = false;
-    for (int i = 0; c->recording && i < n; i++) wanted = wanted || (in[i] && in[i]->wants_grad);
+    for (int i = 0; c->recording && i < n; i++) wanted = wanted || (in[i] && in[i]->requires_grad);
     if (!wanted && !c->find_nan) return y;
     y->in = arena_alloc(at, op->name, (size_t)n * sizeof *in);
     memcpy(y->in, in, (size_t)n * sizeof *in);
     y->n_in = n;
     if (!wanted) return y;
     y->op = op;
-    y->wants_grad = true;
+    y->requires_grad = true;
     for (int i = 0; i < n; i++) {
         if (!in[i] || !in[i]->op) continue;             /* leaves are never given back */
         in[i]->users++;
@@ -109,7 +109,7 @@ Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x)
     return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
 }
 
-static void give_back_value(Tensor *t)
+static void release_value(Tensor *t)
 {
     buffer_release(t->buffer);
     t->buffer = NULL;
@@ -119,7 +119,7 @@ static void give_back_value(Tensor *t)
 Tensor *op_new_over(Site at, int op, Tensor *x)
 {
     Tensor *y = op_new_alias(at, op, &x->shape, x);
-    give_back_value(x);
+    release_value(x);
     return y;
 }
 
@@ -167,7 +167,7 @@ static void check_finite(const Tensor *made_by, const char *direction, int64_t n
         if (!made_by->in[j]) continue;
         strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape, text));
     }
-    ag_misuse(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), direction,
+    ag_usage_error(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), direction,
               (long long)i, shape_text(made_by->shape, text), inputs, bad);
 }
 
@@ -187,16 +187,16 @@ void ag_find_nan(bool on)
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* May backward give back this value? Leaves and what was retained, the loss among them, stay. */
-static bool may_go(const Tensor *t)
+static bool can_release(const Tensor *t)
 {
     return t->op && !t->retained && t->readers == 0 && t->buffer && !context()->keep_graph;
 }
 
 /* An array for x's first gradient. A value that no rule will read has done its work: its memory serves. */
-static Buffer *first_gradient(Tensor *x)
+static Buffer *new_gradient(Tensor *x)
 {
     size_t bytes = (size_t)x->numel * sizeof(real);
-    if (may_go(x)) {
+    if (can_release(x)) {
         Buffer *b = x->buffer;
         bool alone = b->refs == 1;
         x->buffer = NULL;
@@ -209,9 +209,9 @@ static Buffer *first_gradient(Tensor *x)
 
 Grad grad_into(Tensor *x)
 {
-    if (!x || !x->wants_grad) return (Grad){ NULL, false };
+    if (!x || !x->requires_grad) return (Grad){ NULL, false };
     if (!x->grad) {
-        x->grad = first_gradient(x);
+        x->grad = new_gradient(x);
         if (context()->mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
         return (Grad){ buffer_data(x->grad), false };
     }
@@ -228,13 +228,13 @@ Grad grad_into(Tensor *x)
 /* y's gradient becomes x's, whose first it is. */
 static void share_gradient(Tensor *x, Tensor *y)
 {
-    if (may_go(x)) give_back_value(x);
+    if (can_release(x)) release_value(x);
     x->grad = buffer_share(y->grad);
 }
 
-Grad grad_over(Tensor *x, Tensor *y)
+Grad grad_in_place(Tensor *x, Tensor *y)
 {
-    bool first = x && x->wants_grad && x->op && !x->grad && !context()->mark_unwritten;
+    bool first = x && x->requires_grad && x->op && !x->grad && !context()->mark_unwritten;
     if (!first || y->grad->refs > 1 || y->retained) return grad_into(x);
     share_gradient(x, y);
     return (Grad){ buffer_data(x->grad), false };
@@ -243,7 +243,7 @@ Grad grad_over(Tensor *x, Tensor *y)
 /* A leaf gets a copy: optimizers and callers write to its gradient, and must not write to another's. */
 void grad_pass(Tensor *x, Tensor *y)
 {
-    if (!x || !x->wants_grad) return;
+    if (!x || !x->requires_grad) return;
     if (!x->grad && x->op) {
         share_gradient(x, y);
         return;
@@ -261,7 +261,7 @@ void tensor_zero_grad_at(Site at, Tensor *t)
     t->grad = t->kept_grad = NULL;
 }
 
-static Buffer *arrived(const Tensor *t)
+static Buffer *leaf_or_kept_gradient(const Tensor *t)
 {
     return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
 }
@@ -269,30 +269,30 @@ static Buffer *arrived(const Tensor *t)
 real *tensor_grad_data_at(Site at, Tensor *t)
 {
     check_alive(at, "tensor_grad_data", "t", t);
-    Buffer *g = arrived(t);
+    Buffer *g = leaf_or_kept_gradient(t);
     return g ? buffer_data(g) : NULL;
 }
 
 Tensor *tensor_grad_at(Site at, Tensor *t)
 {
     check_alive(at, "tensor_grad", "t", t);
-    Buffer *g = arrived(t);
+    Buffer *g = leaf_or_kept_gradient(t);
     return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
 }
 
-Tensor *tensor_requires_grad_at(Site at, Tensor *t, bool wants)
+Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool wants)
 {
-    check_tensor(at, "tensor_requires_grad", "t", t, AG_REAL);
+    check_tensor(at, "tensor_set_requires_grad", "t", t, AG_REAL);
     if (t->op)
-        ag_misuse(at, "tensor_requires_grad", "t was made by %s; only leaves can be told (see ag_detach)", t->op->name);
-    t->wants_grad = wants;
+        ag_usage_error(at, "tensor_set_requires_grad", "t was made by %s; only leaves can be told (see ag_detach)", t->op->name);
+    t->requires_grad = wants;
     return t;
 }
 
-bool tensor_wants_grad_at(Site at, const Tensor *t)
+bool tensor_requires_grad_at(Site at, const Tensor *t)
 {
-    check_alive(at, "tensor_wants_grad", "t", t);
-    return t->wants_grad;
+    check_alive(at, "tensor_requires_grad", "t", t);
+    return t->requires_grad;
 }
 
 Tensor *ag_retain_at(Site at, Tensor *t)
@@ -312,17 +312,17 @@ static void finish(Tensor *y)
         if (!x || !x->op) continue;
         x->users--;
         if (reads_input(y->op, i)) x->readers--;
-        if (x->grad && may_go(x)) give_back_value(x);
+        if (x->grad && can_release(x)) release_value(x);
     }
     if (y->op->needs & NEEDS_Y) y->readers--;
-    if (may_go(y)) give_back_value(y);
+    if (can_release(y)) release_value(y);
     buffer_release(y->saved);
     y->saved = NULL;
-    y->graph_gone = true;
+    y->graph_released = true;
 }
 
 /* A retained tensor collects the gradients of all passes, as a leaf does; others have passed theirs on. */
-static void put_away_gradient(Tensor *y)
+static void keep_retained_gradient(Tensor *y)
 {
     if (y->retained && y->kept_grad) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
     if (y->retained && !y->kept_grad) {
@@ -343,24 +343,24 @@ void rule_run(Tensor *y)
     scratch_end();
 }
 
-_Noreturn void graph_is_gone(Site at, const char *what, const Tensor *y)
+_Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
 {
     char place[PLACE_TEXT];
-    ag_misuse(at, what, "an earlier backward has passed %s (made at %s) and gave its values back; use "
-              "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->asked, place));
+    ag_usage_error(at, what, "an earlier backward has passed %s (made at %s) and gave its values back; use "
+              "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
 }
 
-static void walk_back(Site at, Tensor *from)
+static void run_backward_rules(Site at, Tensor *from)
 {
     Context *c = context();
     for (Tensor *y = from; y; y = y->older) {
         if (!y->op || !y->grad) continue;
-        if (y->graph_gone) graph_is_gone(at, "ag_backward", y);
+        if (y->graph_released) error_graph_released(at, "ag_backward", y);
         rule_run(y);
         for (int i = 0; c->find_nan && i < y->n_in; i++)
             if (y->in[i] && y->in[i]->grad)
                 check_finite(y, "the gradient it passed back", y->in[i]->numel, grad_of(y->in[i]));
-        put_away_gradient(y);
+        keep_retained_gradient(y);
         if (!c->keep_graph && y->users == 0) finish(y);
     }
 }
@@ -370,10 +370,10 @@ void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
     char text[AG_SHAPE_TEXT];
     check_tensor(at, what, "the loss", loss, AG_REAL);
     if (!any_shape && loss->numel != 1)
-        ag_misuse(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
+        ag_usage_error(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
                   shape_text(loss->shape, text));
-    if (!loss->wants_grad)
-        ag_misuse(at, what, "nothing behind the loss wants a gradient: no parameter was used, or the scope is "
+    if (!loss->requires_grad)
+        ag_usage_error(at, what, "nothing behind the loss wants a gradient: no parameter was used, or the scope is "
                   "AG_NO_GRAD");
 }
 
@@ -385,7 +385,7 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
     if (dy) {
         check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
         if (!shape_equal(y->shape, dy->shape))
-            ag_misuse(at, "ag_backward_from", "y %s and dy %s differ in shape", shape_text(y->shape, a),
+            ag_usage_error(at, "ag_backward_from", "y %s and dy %s differ in shape", shape_text(y->shape, a),
                       shape_text(dy->shape, b));
     }
     y->retained = true;                     /* the loss stays readable */
@@ -394,7 +394,7 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
     else if (g.add) k_axpy(y->numel, g.data, 1, reals(dy));
     else memcpy(g.data, dy->data, (size_t)y->numel * sizeof(real));
     c->keep_graph = keep;
-    walk_back(at, y);
+    run_backward_rules(at, y);
     c->keep_graph = false;
 }
 

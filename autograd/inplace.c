@@ -14,7 +14,7 @@ static real *state_of(Site at, const char *what, const char *argument, const Ten
     check_tensor(at, what, argument, state, AG_REAL);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(w->shape, state->shape))
-        ag_misuse(at, what, "%s %s does not fit w %s", argument, shape_text(state->shape, a), shape_text(w->shape, b));
+        ag_usage_error(at, what, "%s %s does not fit w %s", argument, shape_text(state->shape, a), shape_text(w->shape, b));
     return reals(state);
 }
 
@@ -32,7 +32,7 @@ void ag_adam_update_at(Site at, Tensor *w, Tensor *m, Tensor *v, const AgAdam *h
     const char *what = "ag_adam_update";
     real *grad = gradient(at, what, w);
     real *first = state_of(at, what, "m", w, m), *second = state_of(at, what, "v", w, v);
-    if (how->step < 1) ag_misuse(at, what, "step is %lld, expected 1 or more", (long long)how->step);
+    if (how->step < 1) ag_usage_error(at, what, "step is %lld, expected 1 or more", (long long)how->step);
     if (!grad) return;
     KAdam k = { .lr = how->lr, .b1 = how->beta1, .b2 = how->beta2, .eps = how->eps,
                 .c1 = 1 - whole_power(how->beta1, how->step), .c2 = 1 - whole_power(how->beta2, how->step),

@@ -23,7 +23,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-void memory_forbid(void *p, size_t bytes)
+void memory_poison(void *p, size_t bytes)
 {
 #ifdef HAVE_ASAN
     ASAN_POISON_MEMORY_REGION(p, bytes);
@@ -32,7 +32,7 @@ void memory_forbid(void *p, size_t bytes)
 #endif
 }
 
-void memory_permit(void *p, size_t bytes)
+void memory_unpoison(void *p, size_t bytes)
 {
 #ifdef HAVE_ASAN
     ASAN_UNPOISON_MEMORY_REGION(p, bytes);
@@ -61,7 +61,7 @@ void *ag_alloc_at(Site at, size_t n, size_t size)
     size_t bytes;
     bool countable = !__builtin_mul_overflow(n ? n : 1, size ? size : 1, &bytes) && bytes <= PTRDIFF_MAX;
     void *p = countable ? calloc(1, bytes) : NULL;
-    if (!p) ag_misuse(at, "memory", "no memory for %zu items of %zu bytes", n, size);
+    if (!p) ag_usage_error(at, "memory", "no memory for %zu items of %zu bytes", n, size);
     return p;
 }
 
@@ -135,7 +135,7 @@ static Buffer *from_system(Context *c, size_t size)
 Buffer *buffer_new(Site at, const char *what, size_t bytes)
 {
     Context *c = context();
-    if (bytes > SIZE_MAX / 4) ag_misuse(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
+    if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
     size_t rounded;
     int bin = bin_of(bytes, &rounded);
     Buffer *b = c->guard ? NULL : from_cache(c, bin);
@@ -145,7 +145,7 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
             ag_memory_trim();
             b = from_system(c, rounded);
         }
-        if (!b) ag_misuse(at, what, "no memory for %zu bytes", bytes);
+        if (!b) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
         b->bin = c->guard ? GUARDED : bin;
         b->size = rounded;
     }
@@ -153,9 +153,9 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
     b->next = NULL;
     if (b->bin == GUARDED) guard_begin(at, what, b, bytes);
     else {
-        memory_permit(buffer_data(b), b->size);
+        memory_unpoison(buffer_data(b), b->size);
         spoil(b);
-        memory_forbid((char *)buffer_data(b) + bytes, b->size - bytes);
+        memory_poison((char *)buffer_data(b) + bytes, b->size - bytes);
     }
     c->memory.in_use += b->size;
     if (c->memory.in_use > c->memory.peak) c->memory.peak = c->memory.in_use;
@@ -166,7 +166,7 @@ Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size)
 {
     size_t bytes;
     if (n < 0 || (uint64_t)n > SIZE_MAX || __builtin_mul_overflow((size_t)n, size, &bytes))
-        ag_misuse(at, what, "%lld items of %zu bytes are too many for this machine", (long long)n, size);
+        ag_usage_error(at, what, "%lld items of %zu bytes are too many for this machine", (long long)n, size);
     return buffer_new(at, what, bytes);
 }
 
@@ -180,9 +180,9 @@ void buffer_release(Buffer *b)
         guard_end(b);
         return;
     }
-    memory_permit(buffer_data(b), b->size);
+    memory_unpoison(buffer_data(b), b->size);
     spoil(b);
-    memory_forbid(buffer_data(b), b->size);
+    memory_poison(buffer_data(b), b->size);
     b->next = c->bin[b->bin];
     c->bin[b->bin] = b;
     c->memory.cached += b->size;
@@ -230,11 +230,11 @@ void ag_memory_trim(void)
         while (c->bin[i]) {
             Buffer *b = c->bin[i];
             c->bin[i] = b->next;
-            memory_permit(buffer_data(b), b->size);
+            memory_unpoison(buffer_data(b), b->size);
             system_free(b);
         }
     }
     c->memory.cached = 0;
     guard_trim();
-    guard_forget();
+    guard_empty_quarantine();
 }

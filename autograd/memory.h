@@ -9,7 +9,7 @@ void *system_alloc(size_t bytes);
 void  system_free(void *p);
 
 /* Marks memory that nobody may touch, so that AddressSanitizer reports a use; nothing in other builds. */
-void memory_forbid(void *p, size_t bytes);
-void memory_permit(void *p, size_t bytes);
+void memory_poison(void *p, size_t bytes);
+void memory_unpoison(void *p, size_t bytes);
 
 #endif

@@ -53,7 +53,7 @@ double ag_random_uniform(void)
 
 int64_t ag_random_below_at(Site at, int64_t n)
 {
-    if (n < 1) ag_misuse(at, "ag_random_below", "n is %lld, expected 1 or more", (long long)n);
+    if (n < 1) ag_usage_error(at, "ag_random_below", "n is %lld, expected 1 or more", (long long)n);
     uint64_t range = (uint64_t)n, limit = UINT64_MAX - UINT64_MAX % range;     /* a multiple of n: no bias below it */
     uint64_t x;
     do x = random_u64();
@@ -64,7 +64,7 @@ int64_t ag_random_below_at(Site at, int64_t n)
 void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
 {
     if (n < 0 || n > INT32_MAX)
-        ag_misuse(at, "ag_random_permutation", "n is %lld, expected an int32_t of 0 or more", (long long)n);
+        ag_usage_error(at, "ag_random_permutation", "n is %lld, expected an int32_t of 0 or more", (long long)n);
     for (int64_t i = 0; i < n; i++) {                           /* Fisher and Yates, growing from the left */
         int64_t j = ag_random_below(i + 1);
         if (j < i) out[i] = out[j];
@@ -74,14 +74,14 @@ void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
 
 static void fill_uniform(Site at, const char *what, Tensor *t, double low, double high)
 {
-    if (!(low <= high)) ag_misuse(at, what, "low %g is above high %g", low, high);
+    if (!(low <= high)) ag_usage_error(at, what, "low %g is above high %g", low, high);
     AgRandom r = take(t->numel);
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
 }
 
 static void fill_normal(Site at, const char *what, Tensor *t, double mean, double deviation)
 {
-    if (!(deviation >= 0)) ag_misuse(at, what, "deviation is %g, expected 0 or more", deviation);
+    if (!(deviation >= 0)) ag_usage_error(at, what, "deviation is %g, expected 0 or more", deviation);
     AgRandom r = take(t->numel);
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
 }
@@ -102,7 +102,7 @@ Tensor *tensor_normal_at(Site at, Shape shape, double mean, double deviation)
 
 Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high)
 {
-    if (low >= high) ag_misuse(at, "tensor_randint", "low %d is not below high %d", low, high);
+    if (low >= high) ag_usage_error(at, "tensor_randint", "low %d is not below high %d", low, high);
     Tensor *t = tensor_new(at, "tensor_randint", &shape, AG_INT);
     for (int64_t i = 0; i < t->numel; i++) ints(t)[i] = (int32_t)(low + ag_random_below((int64_t)high - low));
     return t;

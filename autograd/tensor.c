@@ -41,11 +41,11 @@ int64_t check_shape(Site at, const char *what, const Shape *shape)
 {
     char text[AG_SHAPE_TEXT];
     if (shape->ndim < 0 || shape->ndim > AG_MAX_DIMS)
-        ag_misuse(at, what, "%d dimensions; a tensor has 0 to %d", shape->ndim, AG_MAX_DIMS);
+        ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", shape->ndim, AG_MAX_DIMS);
     for (int i = 0; i < shape->ndim; i++)
-        if (shape->dim[i] < 0) ag_misuse(at, what, "negative size in shape %s", shape_text(*shape, text));
+        if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", shape_text(*shape, text));
     int64_t n = shape_numel(*shape);
-    if (n < 0) ag_misuse(at, what, "shape %s has more items than can be counted", shape_text(*shape, text));
+    if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", shape_text(*shape, text));
     return n;
 }
 
@@ -64,7 +64,7 @@ const char *dtype_name(DType dtype)
 static size_t checked_bytes(Site at, const char *what, int64_t numel, DType dtype)
 {
     if ((uint64_t)numel > SIZE_MAX / 8)
-        ag_misuse(at, what, "a tensor of %lld items is too large for this machine", (long long)numel);
+        ag_usage_error(at, what, "a tensor of %lld items is too large for this machine", (long long)numel);
     return (size_t)numel * dtype_size(dtype);
 }
 
@@ -72,7 +72,7 @@ static size_t checked_bytes(Site at, const char *what, int64_t numel, DType dtyp
 static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DType dtype)
 {
     Context *c = context();
-    if (c->depth == 0) ag_misuse(at, what, "no scope is open to own the result: call ag_begin first");
+    if (c->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
     int64_t numel = check_shape(at, what, shape);
     Tensor *t = arena_alloc(at, what, sizeof *t);
     t->magic = TENSOR_ALIVE;
@@ -80,7 +80,7 @@ static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DTyp
     t->shape = *shape;
     t->numel = numel;
     t->site = at;
-    t->asked = asked_from(c);
+    t->user_site = user_site_now(c);
     t->made_by = what;
     t->older = c->tape;
     c->tape = t;
@@ -120,7 +120,7 @@ Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
     OwnedTensor *owned = system_alloc(sizeof *owned);
     if (!owned) {
         buffer_release(buffer);
-        ag_misuse(at, "tensor_new_owned", "no memory for a tensor");
+        ag_usage_error(at, "tensor_new_owned", "no memory for a tensor");
     }
     owned->owned = (AgOwned){ 0 };
     Tensor *t = &owned->tensor;
@@ -134,14 +134,14 @@ void tensor_free_at(Site at, Tensor *t)
 {
     if (!t) return;
     if (t->magic != TENSOR_ALIVE || !t->owned)
-        ag_misuse(at, "tensor_free", "this tensor belongs to a scope, or was freed already");
+        ag_usage_error(at, "tensor_free", "this tensor belongs to a scope, or was freed already");
     buffer_release(t->buffer);
     buffer_release(t->grad);
     buffer_release(t->kept_grad);
     free(t->name);
     t->magic = TENSOR_DEAD;
     ag_disown(&((OwnedTensor *)t)->owned);
-    if (context()->guard) guard_bury(t);
+    if (context()->guard) guard_quarantine(t);
     else system_free(t);
 }
 
@@ -171,7 +171,7 @@ Tensor *tensor_arange_at(Site at, double start, double stop, double step)
 {
     double count = (stop - start) / step;
     if (!(step != 0) || !(count < 1e15))
-        ag_misuse(at, "tensor_arange", "from %g to %g by %g has no end", start, stop, step);
+        ag_usage_error(at, "tensor_arange", "from %g to %g by %g has no end", start, stop, step);
     int64_t n = count > 0 ? (int64_t)count : 0;
     if ((double)n < count) n++;
     Tensor *t = tensor_new(at, "tensor_arange", &SHAPE(n), AG_REAL);
@@ -190,7 +190,7 @@ static Tensor *tensor_filled(Site at, const char *what, const Shape *shape, DTyp
 
 Tensor *tensor_from_at(Site at, Shape shape, const real *values)
 {
-    if (!values) ag_misuse(at, "tensor_from", "values is NULL; tensor_zeros makes zeros");
+    if (!values) ag_usage_error(at, "tensor_from", "values is NULL; tensor_zeros makes zeros");
     return tensor_filled(at, "tensor_from", &shape, AG_REAL, values);
 }
 
@@ -226,12 +226,12 @@ Tensor *ag_detach_at(Site at, Tensor *t)
 void check_alive(Site at, const char *what, const char *argument, const Tensor *t)
 {
     char place[PLACE_TEXT];
-    if (!t) ag_misuse(at, what, "%s is NULL", argument);
+    if (!t) ag_usage_error(at, what, "%s is NULL", argument);
     if (context()->guard && t->magic == TENSOR_DEAD)
-        ag_misuse(at, what, "%s is no living tensor: it was made by %s at %s, and %s", argument, t->made_by,
-                  place_text(t->site, t->asked, place), t->owned ? "freed" : "its scope has ended");
+        ag_usage_error(at, what, "%s is no living tensor: it was made by %s at %s, and %s", argument, t->made_by,
+                  place_text(t->site, t->user_site, place), t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
-        ag_misuse(at, what, "%s is no living tensor: its scope has ended, or it was freed; run with KAERU_GUARD=1 to "
+        ag_usage_error(at, what, "%s is no living tensor: its scope has ended, or it was freed; run with KAERU_GUARD=1 to "
                   "hear which one it was", argument);
 }
 
@@ -239,19 +239,19 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
 {
     check_alive(at, what, argument, t);
     if (t->dtype != dtype)
-        ag_misuse(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
+        ag_usage_error(at, what, "%s is %s, expected %s", argument, dtype_name(t->dtype), dtype_name(dtype));
     const Tensor *rule = context()->rule;
-    if (rule && !declares(rule, t)) undeclared(t);
+    if (rule && !declares(rule, t)) error_undeclared_read(t);
     char place[PLACE_TEXT];
     if (!t->data)
-        ag_misuse(at, what, "the value of %s (%s made at %s) was given back by backward; call ag_retain on it first",
-                  argument, t->made_by, place_text(t->site, t->asked, place));
+        ag_usage_error(at, what, "the value of %s (%s made at %s) was given back by backward; call ag_retain on it first",
+                  argument, t->made_by, place_text(t->site, t->user_site, place));
 }
 
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t)
 {
     if (t->op)
-        ag_misuse(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
+        ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
 }
 
 int check_dim(Site at, const char *what, const Tensor *x, int dim)
@@ -260,7 +260,7 @@ int check_dim(Site at, const char *what, const Tensor *x, int dim)
     int d = dim < 0 ? dim + ndim : dim;
     char text[AG_SHAPE_TEXT];
     if (d < 0 || d >= ndim)
-        ag_misuse(at, what, "there is no dimension %d in shape %s", dim, shape_text(x->shape, text));
+        ag_usage_error(at, what, "there is no dimension %d in shape %s", dim, shape_text(x->shape, text));
     return d;
 }
 
@@ -318,7 +318,7 @@ double tensor_item_at(Site at, const Tensor *t)
 {
     check_tensor(at, "tensor_item", "t", t, t ? t->dtype : AG_REAL);
     char text[AG_SHAPE_TEXT];
-    if (t->numel != 1) ag_misuse(at, "tensor_item", "shape %s has not one item", shape_text(t->shape, text));
+    if (t->numel != 1) ag_usage_error(at, "tensor_item", "shape %s has not one item", shape_text(t->shape, text));
     return t->dtype == AG_REAL ? (double)*reals(t) : t->dtype == AG_INT ? (double)*ints(t) : (double)*bools(t);
 }
 
@@ -328,7 +328,7 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
     check_tensor(at, "tensor_copy", "src", src, dst->dtype);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(dst->shape, src->shape))
-        ag_misuse(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a),
+        ag_usage_error(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a),
                   shape_text(src->shape, b));
     check_leaf(at, "tensor_copy", "dst", dst);
     if (dst->data != src->data) memcpy(dst->data, src->data, (size_t)src->numel * dtype_size(src->dtype));
@@ -337,7 +337,7 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
 Tensor *tensor_name_at(Site at, Tensor *t, const char *name)
 {
     check_alive(at, "tensor_name", "t", t);
-    if (!name) ag_misuse(at, "tensor_name", "the name is NULL");
+    if (!name) ag_usage_error(at, "tensor_name", "the name is NULL");
     char *copy = ag_strdup_at(at, name);
     free(t->name);
     t->name = copy;

@@ -39,8 +39,8 @@ void guard_end(Buffer *b);
 /* Misuse if memory around any buffer of this thread, or one given back, was written to. */
 void guard_check(Site at, const char *what);
 void guard_trim(void);                                              /* frees what was given back */
-void guard_bury(void *block);                                       /* memory of the system, freed some time later */
-void guard_forget(void);                                            /* frees what was buried */
+void guard_quarantine(void *block);                                       /* memory of the system, freed some time later */
+void guard_empty_quarantine(void);                                            /* frees what was n_quarantined */
 void guard_thread_ends(void);
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
@@ -50,10 +50,10 @@ enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164 };
 struct Tensor {
     uint32_t magic;
     uint8_t dtype;
-    bool wants_grad;            /* a gradient is to reach it */
+    bool requires_grad;            /* a gradient is to reach it */
     bool owned;                 /* on the heap, by ag_keep or tensor_new_owned; else in the arena of a scope */
     bool retained;              /* ag_retain: value and gradient outlive backward */
-    bool graph_gone;            /* backward has passed and given back what its rule reads */
+    bool graph_released;            /* backward has passed and given back what its rule reads */
     Shape shape;
     int64_t numel;
 
@@ -72,7 +72,7 @@ struct Tensor {
     int users;                  /* recorded operations on it that backward has not finished */
 
     Site site;                  /* the caller's line that made it */
-    Site asked;                 /* if that is in a layer, the line outside of all layers that called it; else no file */
+    Site user_site;                 /* if that is in a layer, the line outside of all layers that called it; else no file */
     const char *made_by;        /* the function called there, for messages */
     char *name;
     uint32_t number;            /* in a drawing of the graph; anything between drawings */
@@ -81,13 +81,13 @@ struct Tensor {
 
 /* "FILE:LINE", and, if layers were between, the program's own line: where something was made, for messages. */
 enum { PLACE_TEXT = 400 };
-const char *place_text(Site made, Site asked, char text[PLACE_TEXT]);
+const char *place_text(Site made, Site user_site, char text[PLACE_TEXT]);
 
 /* The values. Only a backward rule can meet one that was given back: it reads what its NEEDS does not name, misuse. */
-_Noreturn void undeclared(const Tensor *t);
+_Noreturn void error_undeclared_read(const Tensor *t);
 static inline void *values(const Tensor *t)
 {
-    if (!t->data) undeclared(t);
+    if (!t->data) error_undeclared_read(t);
     return t->data;
 }
 static inline real *reals(const Tensor *t) { return values(t); }
@@ -120,7 +120,7 @@ typedef struct {
 #define MAX_SCOPES 256
 #define MAX_CALLS 64
 #define BINS 512
-#define GRAVES 256
+#define QUARANTINE 256
 
 typedef struct {
     ScopeState scope[MAX_SCOPES];
@@ -138,20 +138,20 @@ typedef struct {
     Buffer *scratch;
     bool guard;                 /* ag_guard is on */
     struct Guarded *guarded, *given_back;
-    void *grave[GRAVES];        /* where tensors of ended scopes lay */
-    unsigned buried;
+    void *quarantine[QUARANTINE];        /* where tensors of ended scopes lay */
+    unsigned n_quarantined;
     AgMemory memory;
     AgRandom random;
-    AgHandler *handler;
+    AgErrorHandler *handler;
     struct { Site site; const char *name; } call[MAX_CALLS];
     int calls;
-    char message[1024], refusal[1024];
+    char message[1024], error[1024];
 } Context;
 
 extern _Thread_local Context *this_context;
 Context *context_make(void);
 /* The line outside of all layers that are being called; no file if none is. */
-Site asked_from(const Context *c);
+Site user_site_now(const Context *c);
 static inline Context *context(void) { return this_context ? this_context : context_make(); }
 
 /* Zeroed memory that lives as long as the innermost scope. */
@@ -210,7 +210,7 @@ real *op_save(Tensor *y, int64_t n);
 void rule_run(Tensor *y);
 /* Can a gradient be sent back from here? One item (unless `any_shape`), and a way back. */
 void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape);
-_Noreturn void graph_is_gone(Site at, const char *what, const Tensor *y);
+_Noreturn void error_graph_released(Site at, const char *what, const Tensor *y);
 
 /* Input checks; `argument` is the parameter's name in messages. Alive: made here, and its scope is open still. */
 void check_alive(Site at, const char *what, const char *argument, const Tensor *t);
@@ -244,7 +244,7 @@ typedef struct { real *data; bool add; } Grad;
 Grad grad_into(Tensor *x);
 /* The same for a rule of one input that may write over dy what it makes of it, item by item: where nobody else has a use
  * for y's gradient, its memory becomes that of x's. */
-Grad grad_over(Tensor *x, Tensor *y);
+Grad grad_in_place(Tensor *x, Tensor *y);
 #define UNWRITTEN 4096          /* large, and exact in a float together with a gradient of common size */
 /* x's gradient is y's as it is: shared if it is the first, else added. Sizes are equal. */
 void grad_pass(Tensor *x, Tensor *y);

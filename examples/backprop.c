@@ -116,7 +116,7 @@ static void why_order_matters(void)
 
 static Tensor *wants(const char *name, Tensor *t)
 {
-    return tensor_requires_grad(tensor_name(t, name), true);
+    return tensor_set_requires_grad(tensor_name(t, name), true);
 }
 
 int main(int argc, char **argv)

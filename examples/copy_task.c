@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     }
     average = average < epochs ? average : epochs;
     if (d_model % 64 != 0) {
-        example_misused("--width %lld: expected a multiple of 64", (long long)d_model);
+        example_usage_error("--width %lld: expected a multiple of 64", (long long)d_model);
     }
     TransformerOptions o = transformer_defaults();
     o.N = (int)layers;

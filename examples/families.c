@@ -87,7 +87,7 @@ int main(int argc, char **argv)
         "those before and goes on, both together read a sentence and say another (\"the piano is played by ...\").\n\n"
         "Writes families.csv (step,fills,goes_on,rewrites: the losses per word) and draws it.", options });
     if (width % 4 != 0) {
-        example_misused("--width %lld: expected a multiple of 4, one part for each head", (long long)width);
+        example_usage_error("--width %lld: expected a multiple of 4, one part for each head", (long long)width);
     }
     Scope s = ag_begin(AG_NO_GRAD);
     WordVocab *vocab = make_sentences();

@@ -7,8 +7,8 @@
 static const struct { const char *name, *formula; AgNorm kind; } norms[] = {
     { "PyTorch", "(x - mean) / sqrt(variance + 1e-5)", AG_NORM_PYTORCH },
     { "annotated", "(x - mean) / (deviation + 1e-6), the variance divided by n - 1", AG_NORM_ANNOTATED },
-    { "book", "(x - mean) / (deviation + 1e-6)", AG_NORM_BOOK },
-    { "seminar", "(x - mean) / deviation", AG_NORM_SEMINAR },
+    { "book", "(x - mean) / (deviation + 1e-6)", AG_NORM_STD_EPS },
+    { "seminar", "(x - mean) / deviation", AG_NORM_STD },
 };
 enum { N_NORMS = sizeof norms / sizeof *norms, WIDTH = 4 };
 

@@ -86,7 +86,7 @@ int main(int argc, char **argv)
         "Writes positions.csv (position,dimension,value), positions_products.csv (i,j,product: PE_i . PE_j) and\n"
         "positions_theory.csv (distance,theory,measured), and draws them.", options });
     if (width % 2 != 0) {
-        example_misused("--width %lld: expected an even number", (long long)width);
+        example_usage_error("--width %lld: expected an even number", (long long)width);
     }
     Scope scope = ag_begin(AG_NO_GRAD);
     PositionalEncoding *positions = nn_positional_encoding_new(width, 0, length);

@@ -69,7 +69,7 @@ static double train_step(Stack *s, Optimizer *adam, Tensor *x)
 static void gradient_norms(Stack *s, Tensor *x, double norm[MAX_DEPTH + 1])
 {
     Scope look = ag_begin(AG_RECORD);
-    Tensor *at[MAX_DEPTH + 1] = { tensor_requires_grad(ag_detach(x), true) };
+    Tensor *at[MAX_DEPTH + 1] = { tensor_set_requires_grad(ag_detach(x), true) };
     ag_backward(nn_mse_loss(stack(s, at[0], at + 1), x));
     for (int i = 0; i <= s->blocks->n; i++) {
         norm[i] = sqrt(ag_grad_sum_squares(at[i]));

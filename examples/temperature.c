@@ -43,7 +43,7 @@ typedef struct { double variance, entropy, gradient; } Effect;
 static Effect effect(Tensor *scores, Tensor *arriving)
 {
     Scope scope = ag_begin(AG_RECORD);
-    Tensor *s = tensor_requires_grad(ag_detach(scores), true);
+    Tensor *s = tensor_set_requires_grad(ag_detach(scores), true);
     Effect e = { tensor_item(ag_mean(ag_var_dims(s, DIMS(-1), true, false))), mean_entropy(s), 0 };
     ag_backward_from(ag_softmax(s, -1), arriving);
     Tensor *ds = tensor_grad(s);

@@ -88,12 +88,12 @@ int main(int argc, char **argv)
         "which entries are off, by what factor, and in which way. The status is 0 once all are right, and 1 until\n"
         "then.",
         options });
-    ag_on_misuse(tell_misuse);
+    ag_on_usage_error(tell_misuse);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *in[] = { tensor_from(SHAPE(ROWS, COLUMNS), (real[]){ 0.5f, -1, 1.5f, 1, 0.75f, -0.5f }),
                      tensor_from(SHAPE(COLUMNS), (real[]){ 1, -2, 0.5f }) };
-    tensor_requires_grad(tensor_name(in[0], "x"), true);
-    tensor_requires_grad(tensor_name(in[1], "w"), true);
+    tensor_set_requires_grad(tensor_name(in[0], "x"), true);
+    tensor_set_requires_grad(tensor_name(in[1], "w"), true);
     show_forward(in);
     show_backward(in);
     printf("\nThe gradient check uses the operation twice, with a random dy for each use. The loss is then the sum of\n"

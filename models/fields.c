@@ -20,8 +20,8 @@ static bool check(const Field *field, double value)
     if (value >= field->low && (field->open ? value < field->high : value <= field->high)) return true;
     const char *below = field->open ? "below " : "";
     if (field->kind == FIELD_REAL)
-        return ag_refuse("%s is %g, expected %g to %s%g", field->name, value, field->low, below, field->high);
-    return ag_refuse("%s is %.0f, expected %.0f to %s%.0f", field->name, value, field->low, below, field->high);
+        return ag_set_error("%s is %g, expected %g to %s%g", field->name, value, field->low, below, field->high);
+    return ag_set_error("%s is %.0f, expected %.0f to %s%.0f", field->name, value, field->low, below, field->high);
 }
 
 bool fields_check(const Field *field, int n, const void *options)

@@ -40,7 +40,7 @@ static Tensor *block(GPTBlock *b, Tensor *x, Cache *cache, int layer)           
 
 /* The same while writing, when no gradient is wanted: what a block made is not needed behind it, and its memory serves the
  * next one. */
-static Tensor *block_in_passing(GPTBlock *b, Tensor *x, Cache *cache, int layer)
+static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 {
     Scope s = ag_begin(AG_NO_GRAD);
     return ag_end_return(s, block(b, x, cache, layer));
@@ -54,10 +54,10 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     char text[AG_SHAPE_TEXT];
     int64_t past = cache ? cache->layer[0].length : 0;
     if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
-        ag_misuse(AG_HERE, "gpt", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
+        ag_usage_error(AG_HERE, "gpt", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
     int64_t n = tensor_dim(ids, 1);
     if (n > m->options.context - past)
-        ag_misuse(AG_HERE, "gpt", "%lld ids behind %lld: the context has room for %lld", (long long)n, (long long)past,
+        ag_usage_error(AG_HERE, "gpt", "%lld ids behind %lld: the context has room for %lld", (long long)n, (long long)past,
                   (long long)m->options.context);
 
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
@@ -65,7 +65,7 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     Tensor *x = nn_dropout(m->drop, ag_add(token, position));
     for (int i = 0; i < m->h->n; i++) {
         GPTBlock *b = nn_item(GPTBlock, m->h, i);
-        x = cache ? block_in_passing(b, x, cache, i) : block(b, x, NULL, i);
+        x = cache ? block_no_grad(b, x, cache, i) : block(b, x, NULL, i);
     }
     return nn_layer_norm(m->ln_f, x);
 }
@@ -156,7 +156,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 
 GPT *gpt_new_at(Site at, GPTOptions options)
 {
-    if (!gpt_check(&options)) ag_misuse(at, "gpt_new", "%s", ag_error());
+    if (!gpt_check(&options)) ag_usage_error(at, "gpt_new", "%s", ag_error());
     GPT *m = (GPT *)nn_new_at(at, sizeof *m, "GPT");
     m->options = options;
     nn_child(m, wte, table_new(options.vocab, &options));

@@ -19,7 +19,7 @@ enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
 /* Puts the file's name before the last message. */
 static bool refuse_in(const char *path)
 {
-    return ag_refuse("%s: %s", path, ag_error());
+    return ag_set_error("%s: %s", path, ag_error());
 }
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static bool fits_file(const GPTOptions *o, const char *path)
     if (!file) return false;
     double size = (double)file_size(file);
     file_close(file);
-    return gpt_size(o) * 2 <= size || ag_refuse("%s: %.0f bytes are too few for the %.0f parameters of its settings",
+    return gpt_size(o) * 2 <= size || ag_set_error("%s: %.0f bytes are too few for the %.0f parameters of its settings",
                                                 path, size, gpt_size(o));
 }
 
@@ -59,7 +59,7 @@ typedef struct { const char *path; const Json *root; } Config;
 
 static bool refuse_key(const Config *c, const char *key, const char *expected, const Json *found)
 {
-    return ag_refuse("%s: \"%s\": expected %s, found %s", c->path, key, expected,
+    return ag_set_error("%s: \"%s\": expected %s, found %s", c->path, key, expected,
                      found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
 }
 
@@ -81,7 +81,7 @@ static bool check_flag(const Config *c, const char *key, bool expected)
 {
     const Json *value = json_get(c->root, key);
     return !value || (value->type == JSON_BOOL && value->as.truth == expected) ||
-           ag_refuse("%s: \"%s\": expected %s", c->path, key, expected ? "true" : "false");
+           ag_set_error("%s: \"%s\": expected %s", c->path, key, expected ? "true" : "false");
 }
 
 /* The same of a text, with two that are equally good. */
@@ -90,8 +90,8 @@ static bool check_text(const Config *c, const char *key, const char *expected, c
     const Json *value = json_get(c->root, key);
     char found[UTF8_QUOTE];
     if (!value || json_is(value, expected) || (other && json_is(value, other))) return true;
-    if (value->type != JSON_STRING) return ag_refuse("%s: \"%s\": expected \"%s\"", c->path, key, expected);
-    return ag_refuse("%s: \"%s\": expected \"%s\", found %s", c->path, key, expected,
+    if (value->type != JSON_STRING) return ag_set_error("%s: \"%s\": expected \"%s\"", c->path, key, expected);
+    return ag_set_error("%s: \"%s\": expected \"%s\", found %s", c->path, key, expected,
                      utf8_quote(value->as.text, value->count, found));
 }
 
@@ -100,13 +100,13 @@ static bool check_inner(const Config *c, int64_t width)
     const Json *value = json_get(c->root, "n_inner");
     int64_t n;
     if (!value || value->type == JSON_NULL || (json_int(value, &n) && n / 4 == width && n % 4 == 0)) return true;
-    return ag_refuse("%s: \"n_inner\": expected 4 times \"n_embd\"", c->path);
+    return ag_set_error("%s: \"n_inner\": expected 4 times \"n_embd\"", c->path);
 }
 
 static bool read_config(const Config *c, GPTOptions *o)
 {
     if (c->root->type != JSON_OBJECT)
-        return ag_refuse("%s: expected an object, found %s", c->path, json_type_name(c->root));
+        return ag_set_error("%s: expected an object, found %s", c->path, json_type_name(c->root));
     *o = gpt_defaults();
     return check_text(c, "model_type", "gpt2", NULL) &&
            read_size(c, "n_layer", &o->layers) && read_size(c, "n_head", &o->heads) &&
@@ -149,7 +149,7 @@ static const StTensor *find(Source *s, const char *prefix, const char *name)
 static bool refuse_tensor(const Source *s, const char *name, const char *what)
 {
     char quoted[UTF8_QUOTE];
-    return ag_refuse("%s: %s %s", file_name(s->st->file), utf8_quote(name, strlen(name), quoted), what);
+    return ag_set_error("%s: %s %s", file_name(s->st->file), utf8_quote(name, strlen(name), quoted), what);
 }
 
 static bool check_shape(const Source *s, const StTensor *t, Shape expected)
@@ -231,7 +231,7 @@ static bool fits_weights(const SafeTensors *st, const GPTOptions *o)
 {
     double numbers = 0;
     for (size_t i = 0; i < st->n_tensors; i++) numbers += (double)st->tensor[i].numel;
-    return gpt_size(o) <= numbers || ag_refuse("%s: holds %.0f numbers, expected the %.0f of the config's model",
+    return gpt_size(o) <= numbers || ag_set_error("%s: holds %.0f numbers, expected the %.0f of the config's model",
                                                file_name(st->file), numbers, gpt_size(o));
 }
 

@@ -27,7 +27,7 @@ bool gpt_check(const GPTOptions *o)
 {
     if (!fields_check(fields, N_FIELDS, o)) return false;
     return o->width % o->heads == 0 ||
-           ag_refuse("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width, o->heads);
+           ag_set_error("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width, o->heads);
 }
 
 double gpt_size(const GPTOptions *o)

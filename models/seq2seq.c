@@ -22,10 +22,10 @@ Seq2SeqOptions seq2seq_defaults(void)
 Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
 {
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
-        ag_misuse(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
+        ag_usage_error(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
                   "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
     if (!(o.dropout >= 0 && o.dropout < 1))
-        ag_misuse(at, "seq2seq_new", "dropout is %g, expected 0 to below 1", o.dropout);
+        ag_usage_error(at, "seq2seq_new", "dropout is %g, expected 0 to below 1", o.dropout);
     Seq2Seq *m = nn_new(Seq2Seq);
     nn_child(m, src_embed, nn_embedding_new(src_vocab, o.width));
     nn_child(m, tgt_embed, nn_embedding_new(tgt_vocab, o.width));
@@ -43,9 +43,9 @@ static void check_ids(const char *what, Tensor *src, Tensor *tgt)
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     bool good = tensor_ndim(src) == 2 && tensor_dim(src, 1) > 0;
     if (!tgt && !good)
-        ag_misuse(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", shape_text(tensor_shape(src), a));
+        ag_usage_error(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", shape_text(tensor_shape(src), a));
     if (tgt && !(good && tensor_ndim(tgt) == 2 && tensor_dim(tgt, 0) == tensor_dim(src, 0) && tensor_dim(tgt, 1) > 0))
-        ag_misuse(AG_HERE, what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
+        ag_usage_error(AG_HERE, what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
                   shape_text(tensor_shape(src), a), shape_text(tensor_shape(tgt), b));
 }
 
@@ -101,7 +101,7 @@ Tensor *(seq2seq_greedy_decode)(Seq2Seq *m, Tensor *src, Tensor *src_mask, int64
                                 int32_t end_symbol)
 {
     if (max_len < 1)
-        ag_misuse(AG_HERE, "seq2seq_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
+        ag_usage_error(AG_HERE, "seq2seq_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     check_ids("seq2seq_greedy_decode", src, NULL);
     int64_t rows = tensor_dim(src, 0), going = rows;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);

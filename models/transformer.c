@@ -195,11 +195,11 @@ TransformerOptions transformer_defaults(void)
 static void check_options(Site at, const char *what, int64_t vocab, const TransformerOptions *o)
 {
     if (vocab < 1 || o->N < 1 || o->d_model < 1 || o->d_ff < 1 || o->max_len < 1)
-        ag_misuse(at, what, "vocabulary %lld, N %d, d_model %lld, d_ff %lld, max_len %lld: each must be 1 or more",
+        ag_usage_error(at, what, "vocabulary %lld, N %d, d_model %lld, d_ff %lld, max_len %lld: each must be 1 or more",
                   (long long)vocab, o->N, (long long)o->d_model, (long long)o->d_ff, (long long)o->max_len);
     if (o->h < 1 || o->d_model % o->h != 0)
-        ag_misuse(at, what, "a d_model of %lld does not divide into %d heads", (long long)o->d_model, o->h);
-    if (!(o->dropout >= 0 && o->dropout < 1)) ag_misuse(at, what, "dropout is %g, expected 0 to below 1", o->dropout);
+        ag_usage_error(at, what, "a d_model of %lld does not divide into %d heads", (long long)o->d_model, o->h);
+    if (!(o->dropout >= 0 && o->dropout < 1)) ag_usage_error(at, what, "dropout is %g, expected 0 to below 1", o->dropout);
 }
 
 static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o)
@@ -232,7 +232,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
 {
     check_options(at, "make_model", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
-        ag_misuse(at, "make_model", "shared embeddings for vocabularies of %lld and %lld words, expected one",
+        ag_usage_error(at, "make_model", "shared embeddings for vocabularies of %lld and %lld words, expected one",
                   (long long)src_vocab, (long long)tgt_vocab);
     EncoderDecoder *m = nn_new(EncoderDecoder);
     nn_child(m, encoder, encoder_new(&o));

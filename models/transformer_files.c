@@ -56,9 +56,9 @@ static bool read_sizes(Sizes *sizes, const Settings *s)
 {
     if (!fields_from_settings(fields, N_FIELDS, sizes, s)) return false;
     if (sizes->d_model % sizes->h != 0)
-        return ag_refuse("a d_model of %" PRId64 " does not divide into %" PRId64 " heads", sizes->d_model, sizes->h);
+        return ag_set_error("a d_model of %" PRId64 " does not divide into %" PRId64 " heads", sizes->d_model, sizes->h);
     if (sizes->share_embeddings && sizes->src_vocab != sizes->tgt_vocab)
-        return ag_refuse("shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one",
+        return ag_set_error("shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one",
                          sizes->src_vocab, sizes->tgt_vocab);
     return true;
 }
@@ -71,14 +71,14 @@ static bool fits_file(const Sizes *s, const char *path)
     double size = (double)file_size(file);
     file_close(file);
     return least_size(s) * 2 <= size ||
-           ag_refuse("%s: %.0f bytes are too few for the sizes in its settings", path, size);
+           ag_set_error("%s: %.0f bytes are too few for the sizes in its settings", path, size);
 }
 
 static bool checkpoint_sizes(const char *path, Sizes *sizes)
 {
     Settings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) &&
-                (read_sizes(sizes, s) || ag_refuse("%s: %s", path, ag_error())) && fits_file(sizes, path);
+                (read_sizes(sizes, s) || ag_set_error("%s: %s", path, ag_error())) && fits_file(sizes, path);
     nn_settings_free(s);
     return good;
 }

@@ -11,7 +11,7 @@ Tensor *nn_activate(Activation kind, Tensor *x)
     case NN_TANH:     return ag_tanh(x);
     case NN_SIGMOID:  return ag_sigmoid(x);
     }
-    ag_misuse(AG_HERE, "nn_activate", "there is no activation number %d", (int)kind);
+    ag_usage_error(AG_HERE, "nn_activate", "there is no activation number %d", (int)kind);
 }
 
 Tensor *(nn_linear_activate)(Linear *l, Tensor *x, Activation kind)
@@ -34,5 +34,5 @@ const char *nn_activation_name(Activation kind)
     case NN_TANH:     return "tanh";
     case NN_SIGMOID:  return "sigmoid";
     }
-    ag_misuse(AG_HERE, "nn_activation_name", "there is no activation number %d", (int)kind);
+    ag_usage_error(AG_HERE, "nn_activation_name", "there is no activation number %d", (int)kind);
 }

@@ -26,7 +26,7 @@ Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
 Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
     if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
-        ag_misuse(at, "nn_score_new", "a dot product of widths %lld and %lld", (long long)query, (long long)key);
+        ag_usage_error(at, "nn_score_new", "a dot product of widths %lld and %lld", (long long)query, (long long)key);
     Score *s = (Score *)nn_new_at(at, sizeof *s, "Score");
     s->kind = kind;
     if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_at(at, query, key, false));
@@ -57,7 +57,7 @@ Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k)
 MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
 {
     if (heads < 1 || width % heads != 0)
-        ag_misuse(at, "nn_multi_head_attention_new", "a width of %lld does not divide into %d heads",
+        ag_usage_error(at, "nn_multi_head_attention_new", "a width of %lld does not divide into %d heads",
                   (long long)width, heads);
     MultiHeadAttention *a = (MultiHeadAttention *)nn_new_at(at, sizeof *a, "MultiHeadAttention");
     a->heads = heads;
@@ -74,7 +74,7 @@ MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t w
 static bool is_filled(const Cache *cache, int layer)
 {
     if (cache && (layer < 0 || layer >= cache->n))
-        ag_misuse(AG_HERE, "attention", "layer %d of a cache for %d", layer, cache->n);
+        ag_usage_error(AG_HERE, "attention", "layer %d of a cache for %d", layer, cache->n);
     return cache && cache->layer[layer].fixed && cache->layer[layer].key;
 }
 

@@ -65,7 +65,7 @@ static void append(Site at, Tensor **x, int64_t length, Tensor *more, int64_t li
 
 static KeysValues *layer_at(Site at, const char *what, const Cache *c, int layer)
 {
-    if (layer < 0 || layer >= c->n) ag_misuse(at, what, "layer %d of a cache for %d", layer, c->n);
+    if (layer < 0 || layer >= c->n) ag_usage_error(at, what, "layer %d of a cache for %d", layer, c->n);
     return &c->layer[layer];
 }
 
@@ -74,10 +74,10 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
 {
     char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
     if (tensor_ndim(key) != 3 || !shape_equal(tensor_shape(key), tensor_shape(value)))
-        ag_misuse(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
+        ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
                   shape_text(tensor_shape(key), k), shape_text(tensor_shape(value), v));
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != tensor_dim(kv->key, 2)))
-        ag_misuse(at, "nn_cache_append", "keys %s behind %s: another batch or width", shape_text(tensor_shape(key), k),
+        ag_usage_error(at, "nn_cache_append", "keys %s behind %s: another batch or width", shape_text(tensor_shape(key), k),
                   shape_text(tensor_shape(kv->key), v));
 }
 
@@ -88,7 +88,7 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->room;
     if (kv->length + t > limit)
-        ag_misuse(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
+        ag_usage_error(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
                   (long long)kv->length, (long long)limit);
     append(at, &kv->key, kv->length, key, limit);
     append(at, &kv->value, kv->length, value, limit);
@@ -98,7 +98,7 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value)
 {
     KeysValues *kv = layer_at(at, "nn_cache_read", c, layer);
-    if (!kv->key) ag_misuse(at, "nn_cache_read", "layer %d of the cache is empty", layer);
+    if (!kv->key) ag_usage_error(at, "nn_cache_read", "layer %d of the cache is empty", layer);
     *key = ag_slice_at(at, kv->key, 1, 0, kv->length);
     *value = ag_slice_at(at, kv->value, 1, 0, kv->length);
 }

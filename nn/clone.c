@@ -8,7 +8,7 @@
 
 static Module *copy_tree(Site at, const Module *original)
 {
-    Module *copy = module_twin(at, original);
+    Module *copy = module_new_like(at, original);
     for (int i = 0; i < original->n_slots; i++) {
         const ModuleSlot *from = &original->slots[i];
         ModuleSlot *to = &copy->slots[i];
@@ -43,7 +43,7 @@ void *nn_clone_at(Site at, const void *module)
         Tensor *t = tensor_new_owned_at(at, tensor_shape(slot->tensor), tensor_dtype(slot->tensor));
         slot_set_tensor(to.holder, twin, t, false);
         tensor_copy_at(at, t, slot->tensor);
-        tensor_requires_grad_at(at, t, tensor_wants_grad(slot->tensor));
+        tensor_set_requires_grad_at(at, t, tensor_requires_grad(slot->tensor));
     }
     name_tensors(at, copy);
     return copy;

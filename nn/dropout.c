@@ -8,7 +8,7 @@ static Tensor *forward(void *self, Tensor *x)
 
 Dropout *nn_dropout_new_at(Site at, double p)
 {
-    if (!(p >= 0 && p < 1)) ag_misuse(at, "nn_dropout_new", "probability %g, must be in [0, 1)", p);
+    if (!(p >= 0 && p < 1)) ag_usage_error(at, "nn_dropout_new", "probability %g, must be in [0, 1)", p);
     Dropout *d = (Dropout *)nn_new_at(at, sizeof *d, "Dropout");
     d->module.forward = forward;
     d->p = p;

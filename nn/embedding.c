@@ -9,7 +9,7 @@ static Tensor *forward(void *self, Tensor *ids)
 Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width)
 {
     if (count < 0 || width < 0) {
-        ag_misuse(at, "nn_embedding_new", "%lld rows of width %lld", (long long)count, (long long)width);
+        ag_usage_error(at, "nn_embedding_new", "%lld rows of width %lld", (long long)count, (long long)width);
     }
     Embedding *e = (Embedding *)nn_new_at(at, sizeof *e, "Embedding");
     e->module.forward = forward;

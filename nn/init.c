@@ -7,8 +7,8 @@
 
 static void check_real(Site at, const char *what, const Tensor *w)
 {
-    if (!w) ag_misuse(at, what, "the tensor is NULL");
-    if (tensor_dtype(w) != AG_REAL) ag_misuse(at, what, "the tensor must hold reals");
+    if (!w) ag_usage_error(at, what, "the tensor is NULL");
+    if (tensor_dtype(w) != AG_REAL) ag_usage_error(at, what, "the tensor must hold reals");
 }
 
 typedef struct { double in, out; } Fans;
@@ -19,7 +19,7 @@ static Fans fans(Site at, const char *what, const Tensor *w)
     Shape shape = tensor_shape(w);
     char text[AG_SHAPE_TEXT];
     if (shape.ndim < 2) {
-        ag_misuse(at, what, "needs a tensor of two dimensions or more, this one is %s", shape_text(shape, text));
+        ag_usage_error(at, what, "needs a tensor of two dimensions or more, this one is %s", shape_text(shape, text));
     }
     double inner = 1;
     for (int i = 2; i < shape.ndim; i++) inner *= (double)shape.dim[i];

@@ -15,7 +15,7 @@ static bool is_annotated(AgNorm kind)
 
 LayerNorm *nn_layer_norm_new_at(Site at, int64_t width, AgNorm kind, bool bias)
 {
-    if (width < 1) ag_misuse(at, "nn_layer_norm_new", "width %lld, must be 1 or more", (long long)width);
+    if (width < 1) ag_usage_error(at, "nn_layer_norm_new", "width %lld, must be 1 or more", (long long)width);
     LayerNorm *l = (LayerNorm *)nn_new_at(at, sizeof *l, "LayerNorm");
     l->module.forward = forward;
     l->kind = kind;

@@ -10,7 +10,7 @@ static Tensor *forward(void *self, Tensor *x)
 
 Linear *nn_linear_new_at(Site at, int64_t in, int64_t out, bool bias)
 {
-    if (in < 0 || out < 0) ag_misuse(at, "nn_linear_new", "sizes %lld -> %lld", (long long)in, (long long)out);
+    if (in < 0 || out < 0) ag_usage_error(at, "nn_linear_new", "sizes %lld -> %lld", (long long)in, (long long)out);
     Linear *l = (Linear *)nn_new_at(at, sizeof *l, "Linear");
     l->module.forward = forward;
     nn_add_tensor_at(at, &l->module, "weight", &l->weight, SHAPE(out, in), true);

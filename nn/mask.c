@@ -14,7 +14,7 @@ Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding)
 {
     char text[AG_SHAPE_TEXT];
     if (tensor_ndim(ids) != 2)
-        ag_misuse(at, "nn_padding_mask", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
+        ag_usage_error(at, "nn_padding_mask", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
     return ag_unsqueeze_at(at, ag_compare_scalar_at(at, AG_NE, ids, padding), 1);
 }
 

@@ -28,7 +28,7 @@ static void destroy(AgOwned *owned)
 
 Module *nn_new_at(Site at, size_t size, const char *type)
 {
-    if (size < sizeof(Module)) ag_misuse(at, "nn_new", "%s is smaller than a Module, its first member", type);
+    if (size < sizeof(Module)) ag_usage_error(at, "nn_new", "%s is smaller than a Module, its first member", type);
     Module *m = ag_alloc_at(at, 1, size);
     m->type = type;
     m->size = size;
@@ -42,13 +42,13 @@ void nn_free(void *module)
     Module *m = module;
     if (!m) return;
     if (m->parent) {
-        ag_misuse(AG_HERE, "nn_free", "this %s belongs to a %s: free that instead", m->type, parent_name(m));
+        ag_usage_error(AG_HERE, "nn_free", "this %s belongs to a %s: free that instead", m->type, parent_name(m));
     }
     ag_disown(&m->owned);
     destroy(&m->owned);
 }
 
-Module *module_twin(Site at, const Module *original)
+Module *module_new_like(Site at, const Module *original)
 {
     Module *m = ag_alloc_at(at, 1, original->size);
     memcpy(m, original, original->size);
@@ -67,14 +67,14 @@ ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name,
 {
     size_t length = strlen(name);
     if (length == 0 || length >= SLOT_NAME || strchr(name, '.')) {
-        ag_misuse(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
+        ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
     }
     for (int i = 0; i < m->n_slots; i++) {
-        if (strcmp(m->slots[i].name, name) == 0) ag_misuse(at, what, "%s has a \"%s\" already", m->type, name);
+        if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s has a \"%s\" already", m->type, name);
     }
     size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
     if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *))) {
-        ag_misuse(at, what, "the field for \"%s\" does not lie in the struct %s", name, m->type);
+        ag_usage_error(at, what, "the field for \"%s\" does not lie in the struct %s", name, m->type);
     }
     if (m->n_slots == m->room) {
         int room = m->room ? 2 * m->room : 4;
@@ -114,13 +114,13 @@ void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied)
 
 static void add_child(Site at, const char *what, Module *parent, const char *name, void **field, Module *child)
 {
-    if (!child) ag_misuse(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
+    if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
     if (child->parent) {
-        ag_misuse(at, what, "this %s is in a %s already; to share weights, use nn_tie", child->type,
+        ag_usage_error(at, what, "this %s is in a %s already; to share weights, use nn_tie", child->type,
                   parent_name(child));
     }
     if (module_root(parent) == child) {
-        ag_misuse(at, what, "a %s cannot hold the %s that it is in itself", parent->type, child->type);
+        ag_usage_error(at, what, "a %s cannot hold the %s that it is in itself", parent->type, child->type);
     }
     slot_fill(parent, slot_reserve(at, what, parent, name, field), child, NULL);
     name_tensors(at, child);
@@ -137,7 +137,7 @@ Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **fie
     ModuleSlot *slot = slot_reserve(at, what, parent, name, field);
     Tensor *t = tensor_new_owned_at(at, shape, AG_REAL);
     slot_fill(parent, slot, NULL, t);
-    tensor_requires_grad_at(at, t, trained);
+    tensor_set_requires_grad_at(at, t, trained);
     if (parent->parent) name_tensors(at, parent);
     else tensor_name_at(at, t, name);
     return t;
@@ -168,10 +168,10 @@ static void tie_all(Module *root, const Tensor *old, Tensor *t)
 
 void nn_tie_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
 {
-    if (!tensor) ag_misuse(at, "nn_tie", "the tensor for \"%s\" of %s is NULL", name, parent->type);
+    if (!tensor) ag_usage_error(at, "nn_tie", "the tensor for \"%s\" of %s is NULL", name, parent->type);
     Module *root = module_root(parent);
     if (!first_slot(root, tensor)) {
-        ag_misuse(at, "nn_tie", "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
+        ag_usage_error(at, "nn_tie", "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
                   "children of one module first", name, parent->type);
     }
     ModuleSlot *slot = field_slot(parent, field);
@@ -185,7 +185,7 @@ void nn_tie_at(Site at, Module *parent, const char *name, Tensor **field, Tensor
     Shape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
     if (!shape_equal(old_shape, shape)) {
         char text[2][AG_SHAPE_TEXT];
-        ag_misuse(at, "nn_tie", "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
+        ag_usage_error(at, "nn_tie", "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
                   shape_text(old_shape, text[0]), shape_text(shape, text[1]));
     }
     tie_all(root, old, tensor);
@@ -209,6 +209,6 @@ void nn_list_add_at(Site at, ModuleList *list, void *child)
 
 void *nn_list_item_at(Site at, const ModuleList *list, int i)
 {
-    if (i < 0 || i >= list->n) ag_misuse(at, "nn_item", "item %d of a list of %d", i, list->n);
+    if (i < 0 || i >= list->n) ag_usage_error(at, "nn_item", "item %d of a list of %d", i, list->n);
     return list->module.slots[i].child;
 }

@@ -21,7 +21,7 @@ typedef struct ModuleSlot {
 /* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
 /* A module of the same type, mode and plain members as the original, with room for as many slots, and none yet. */
-Module *module_twin(Site at, const Module *original);
+Module *module_new_like(Site at, const Module *original);
 /* The next slot of a module, named and empty; the module counts it only once slot_fill has been called. Misuse, in the
  * name of `what`, if the name is taken or impossible. */
 ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field);

@@ -23,7 +23,7 @@ static void destroy(AgOwned *owned)
 /* An optimizer in one group, with `moments` zeroed tensors (0 to 2) for each trained parameter. */
 static Optimizer *optimizer_new(Site at, const char *what, void *module, double weight_decay, int moments)
 {
-    if (nn_count(module) == 0) ag_misuse(at, what, "this %s has no trained parameters", ((Module *)module)->type);
+    if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
     ag_own(&o->owned, destroy);
     o->parameters = nn_parameters_at(at, module);
@@ -43,7 +43,7 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, double 
 
 static void check(Site at, const char *what, const char *name, double value, bool good, const char *expected)
 {
-    if (!good) ag_misuse(at, what, "%s is %g, must be %s", name, value, expected);
+    if (!good) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
 }
 
 AdamOptions nn_adam_options(double lr)

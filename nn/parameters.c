@@ -107,7 +107,7 @@ static Parameters *parameters_below(Site at, const Module *root, Module *m, bool
         p->item[p->n] = (NamedTensor){
             .name = slot_path(at, root, walk.holder, slot->name),
             .tensor = slot->tensor,
-            .trained = tensor_wants_grad(slot->tensor),
+            .trained = tensor_requires_grad(slot->tensor),
             .owner = walk.holder,
         };
     }
@@ -187,7 +187,7 @@ int64_t nn_count(void *module)
     int64_t count = 0;
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
-        if (tensor_wants_grad(slot->tensor)) count += tensor_numel(slot->tensor);
+        if (tensor_requires_grad(slot->tensor)) count += tensor_numel(slot->tensor);
     }
     return count;
 }

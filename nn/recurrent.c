@@ -11,7 +11,7 @@ static int gates_of(RecurrentKind kind)
 Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t hidden)
 {
     if (in < 1 || hidden < 1)
-        ag_misuse(at, "nn_recurrent_new", "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
+        ag_usage_error(at, "nn_recurrent_new", "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
     int gates = gates_of(kind);
     Recurrent *r = (Recurrent *)nn_new_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
     r->kind = kind;
@@ -70,10 +70,10 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
     char text[AG_SHAPE_TEXT], expected[AG_SHAPE_TEXT];
     if (!s.h) s.h = tensor_zeros(shape);
     if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
-    if (s.c && r->kind != NN_LSTM) ag_misuse(AG_HERE, what, "a state with c, which only an LSTM has");
+    if (s.c && r->kind != NN_LSTM) ag_usage_error(AG_HERE, what, "a state with c, which only an LSTM has");
     for (int i = 0; i < (s.c ? 2 : 1); i++)
         if (!shape_equal(tensor_shape(i ? s.c : s.h), shape))
-            ag_misuse(AG_HERE, what, "the state's %c is %s, expected (B,H), here %s", i ? 'c' : 'h',
+            ag_usage_error(AG_HERE, what, "the state's %c is %s, expected (B,H), here %s", i ? 'c' : 'h',
                       shape_text(tensor_shape(i ? s.c : s.h), text), shape_text(shape, expected));
     return s;
 }
@@ -83,13 +83,13 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
     char text[AG_SHAPE_TEXT];
     int64_t in = tensor_dim(r->weight_ih_l0, 1);
     if (tensor_ndim(x) != ndim || tensor_dim(x, -1) != in)
-        ag_misuse(AG_HERE, what, "x is %s, expected %s with %lld for in", shape_text(tensor_shape(x), text), expected,
+        ag_usage_error(AG_HERE, what, "x is %s, expected %s with %lld for in", shape_text(tensor_shape(x), text), expected,
                   (long long)in);
 }
 
 Tensor *(nn_recurrent_step)(Recurrent *r, Tensor *x, RecurrentState *state)
 {
-    if (!state) ag_misuse(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one to begin with and to replace");
+    if (!state) ag_usage_error(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one to begin with and to replace");
     check_input(r, "nn_recurrent_step", x, 2, "(B,in)");
     RecurrentState old = begin(r, "nn_recurrent_step", tensor_dim(x, 0), state);
     *state = step(r, ag_linear(x, r->weight_ih_l0, r->bias_ih_l0), old);
@@ -112,9 +112,9 @@ Tensor *(nn_recurrent)(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *st
     char text[AG_SHAPE_TEXT];
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
     if (time < 1)
-        ag_misuse(AG_HERE, "nn_recurrent", "x is %s, expected one step or more", shape_text(tensor_shape(x), text));
+        ag_usage_error(AG_HERE, "nn_recurrent", "x is %s, expected one step or more", shape_text(tensor_shape(x), text));
     if (mask && !shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
-        ag_misuse(AG_HERE, "nn_recurrent", "the mask is %s, expected (%lld, 1, %lld)",
+        ag_usage_error(AG_HERE, "nn_recurrent", "the mask is %s, expected (%lld, 1, %lld)",
                   shape_text(tensor_shape(mask), text), (long long)batch, (long long)time);
     RecurrentState s = begin(r, "nn_recurrent", batch, state);
     Tensor *inputs = ag_linear(x, r->weight_ih_l0, r->bias_ih_l0);          /* one product for all steps */

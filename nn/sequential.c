@@ -24,7 +24,7 @@ Sequential *nn_sequential_new_at(Site at)
 void nn_sequential_add_at(Site at, Sequential *s, void *layer)
 {
     const Module *m = layer;
-    if (m && !m->forward) ag_misuse(at, "nn_sequential_add", "a %s has no forward with one input", m->type);
+    if (m && !m->forward) ag_usage_error(at, "nn_sequential_add", "a %s has no forward with one input", m->type);
     nn_list_add_at(at, s, layer);
 }
 

@@ -53,7 +53,7 @@ static int64_t count_below(Module *root, Module *m, bool trained)
     int64_t count = 0;
     Walk walk = walk_below(m);
     for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) {
-        if (tensor_wants_grad(slot->tensor) == trained && counts(root, slot)) count += tensor_numel(slot->tensor);
+        if (tensor_requires_grad(slot->tensor) == trained && counts(root, slot)) count += tensor_numel(slot->tensor);
     }
     return count;
 }
@@ -63,7 +63,7 @@ static void tensor_row(Table *t, int depth, const ModuleSlot *slot)
     char shape[AG_SHAPE_TEXT], count[GROUPED_TEXT];
     const char *says = grouped(tensor_numel(slot->tensor), count);
     if (!counts(t->root, slot)) says = "tied";
-    else if (!tensor_wants_grad(slot->tensor)) says = "not trained";
+    else if (!tensor_requires_grad(slot->tensor)) says = "not trained";
     row(t, depth, slot->name, shape_text(tensor_shape(slot->tensor), shape), says);
 }
 

@@ -1,12 +1,12 @@
 /* kernel_case.c: see kernel_case.h. */
 #include "kernel_case.h"
 
-static const KPath reference = {
+static const KernelTable reference = {
     .name = "reference",
 #define KERNEL(result, name, parameters, arguments, ret) .name = ref_##name,
 #include "kernels.def"
 };
-static const KPath tested = {
+static const KernelTable tested = {
     .name = "tested",
 #define KERNEL(result, name, parameters, arguments, ret) .name = k_##name,
 #include "kernels.def"
@@ -145,7 +145,7 @@ static void check_close(const unsigned char *got, const unsigned char *want, siz
             continue;
         double room = tolerance * (fabs(y) > 1 ? fabs(y) : 1);
         bool overflow = (isinf(x) && fabs(y) > 3.4e38) || (isinf(y) && fabs(x) > 3.4e38);
-        ck_assert_msg(overflow || fabs((double)x - y) <= room, "%s: item %zu is %.9g, expected %.9g", k_path(),
+        ck_assert_msg(overflow || fabs((double)x - y) <= room, "%s: item %zu is %.9g, expected %.9g", k_isa(),
                       i / sizeof(float), x, y);
     }
 }
@@ -169,7 +169,7 @@ void check_case(Case *c, Call *call)
         want[o] = copy_of(&c->outputs[o]);
     bool any = false;
     for (int p = 0; p < COUNT(path_names); p++) {
-        if (!k_use_path(path_names[p]))
+        if (!k_use_isa(path_names[p]))
             continue;
         for (int t = 0; t < COUNT(thread_counts); t++, any = true) {
             k_set_threads(thread_counts[t]);
@@ -184,7 +184,7 @@ void check_case(Case *c, Call *call)
                     check_close(got, want[o], a->bytes, c->tolerance, floats);
                     first[o] = copy_of(a);
                 } else
-                    ck_assert_msg(same_bits(got, first[o], a->bytes), "%s with %d threads gives other bits", k_path(),
+                    ck_assert_msg(same_bits(got, first[o], a->bytes), "%s with %d threads gives other bits", k_isa(),
                                   k_threads());
             }
             if (!any) {

@@ -37,7 +37,7 @@ typedef struct {
     int n_inputs, n_outputs;
 } Case;
 
-typedef void Call(const KPath *k, Case *c);
+typedef void Call(const KernelTable *k, Case *c);
 
 /* Compares and frees the arrays. */
 void check_case(Case *c, Call *call);

@@ -4,7 +4,7 @@
 
 jmp_buf misuse_escape;
 char misuse_message[1024];
-static AgHandler *former;
+static AgErrorHandler *former;
 static Scope scope;
 
 static void leave(const char *message)
@@ -16,12 +16,12 @@ static void leave(const char *message)
 void misuse_begin(void)
 {
     misuse_message[0] = '\0';
-    former = ag_on_misuse(leave);
+    former = ag_on_usage_error(leave);
     scope = ag_begin(AG_RECORD);
 }
 
 void misuse_end(void)
 {
-    ag_on_misuse(former);
+    ag_on_usage_error(former);
     ag_end(scope);
 }

@@ -1,4 +1,4 @@
-/* misuse.h: catches what ag_misuse reports, so that a test can read the message and go on. */
+/* misuse.h: catches what ag_usage_error reports, so that a test can read the message and go on. */
 #ifndef KAERU_TESTS_MISUSE_H
 #define KAERU_TESTS_MISUSE_H
 

@@ -234,7 +234,7 @@ static void build(Graph *g, double (*leaf)[LARGEST])
     g->n = g->n_leaves = 1 + below(g, MAX_LEAVES);
     for (int i = 0; i < g->n; i++) {
         Shape shape = random_shape(g, below(g, 4), 4);
-        g->value[i] = tensor_requires_grad(tensor_zeros(shape), true);
+        g->value[i] = tensor_set_requires_grad(tensor_zeros(shape), true);
         for (int64_t j = 0; j < g->value[i]->numel; j++) reals(g->value[i])[j] = (real)leaf[i][j];
     }
     for (int left = 2 + below(g, MAX_NODES - 1); left > 0; left--) {
@@ -265,13 +265,13 @@ static void go_back(Graph *g, How how)
     bool keep = how == NOTHING_USED_TWICE;
     if (way == 0) {
         Tensor *both = ag_add(g->loss[0], g->loss[1]);
-        if (both->wants_grad && keep) ag_backward_keep(both);
-        else if (both->wants_grad) ag_backward(both);
+        if (both->requires_grad && keep) ag_backward_keep(both);
+        else if (both->requires_grad) ag_backward(both);
         return;
     }
     for (int i = 0; i < 2; i++) {
         Tensor *loss = g->loss[i ^ first];
-        if (!loss->wants_grad) continue;
+        if (!loss->requires_grad) continue;
         if (keep || (i == 0 && way == 1)) ag_backward_keep(loss);
         else ag_backward(loss);
     }

@@ -46,8 +46,8 @@ typedef struct { Tensor *y, *query, *key; } Result;
 /* Attention of a query to a key (to itself if key is NULL) and its gradients, with the layer's weights kept or not. */
 static Result attend(MultiHeadAttention *a, const Tensor *query, const Tensor *key, Tensor *mask, bool keep)
 {
-    Result r = { .query = tensor_requires_grad(tensor_from(tensor_shape(query), tensor_data(query)), true) };
-    r.key = key ? tensor_requires_grad(tensor_from(tensor_shape(key), tensor_data(key)), true) : r.query;
+    Result r = { .query = tensor_set_requires_grad(tensor_from(tensor_shape(query), tensor_data(query)), true) };
+    r.key = key ? tensor_set_requires_grad(tensor_from(tensor_shape(key), tensor_data(key)), true) : r.query;
     nn_zero_grad(a);
     a->keep_weights = keep;
     r.y = ag_retain(nn_multi_head_attention(a, r.query, r.key, r.key, mask));
@@ -239,7 +239,7 @@ START_TEST(scores_are_their_formulas)
                                         score_of(score, tensor_data(in[0]) + (b * T + t) * nq, nq,
                                                  tensor_data(in[1]) + (b * S + j) * nk, nk), 1e-5);
     int n = 2;
-    for (int i = 0; i < 2; i++) tensor_requires_grad(in[i], true);
+    for (int i = 0; i < 2; i++) tensor_set_requires_grad(in[i], true);
     Parameters *p = nn_parameters(score);
     static const int expected[] = { 0, 0, 1, 3 };
     ck_assert_int_eq(p->n, expected[_i]);
@@ -347,7 +347,7 @@ START_TEST(positions_are_added)
     PositionalEncoding *learned = nn_positional_encoding_new_learned(D, 0, 9);
     ck_assert(nn_count(learned) == 9 * D && largest(learned->pe) < 0.2);
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(tensor_normal(SHAPE(B, T, D), 0, 1), true);
+    Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(B, T, D), 0, 1), true);
     PositionalEncoding *both[] = { fixed, learned };
     for (int i = 0; i < 2; i++) {
         Tensor *rows = ag_slice(both[i]->pe, 1, 3, 3 + T);

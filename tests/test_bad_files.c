@@ -103,7 +103,7 @@ static void check_line(char *line)
     expand(field[n - 1], path[n - 3], path[0], expected, sizeof expected);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, field[0]) != 0) continue;
-        ag_refuse("nothing");
+        ag_set_error("nothing");
         ck_assert_msg(!kinds[i].take(path[0], n > 3 ? path[1] : NULL), "%s was taken", path[n - 3]);
         ck_assert_str_eq(ag_error(), expected);
         return;

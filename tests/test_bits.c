@@ -127,10 +127,10 @@ static uint64_t run(int model, int threads)
 
 START_TEST(fifty_steps_end_with_the_same_bits)
 {
-    const char *const paths[] = { k_path(), "avx512", "avx2", "portable" };
+    const char *const paths[] = { k_isa(), "avx512", "avx2", "portable" };
     uint64_t first = run(_i, 1);
     for (int p = 0; p < 4; p++) {
-        if (!k_use_path(paths[p])) continue;
+        if (!k_use_isa(paths[p])) continue;
         static const int threads[] = { 2, 3, 8, 1 };
         for (int t = 0; t < (p == 0 ? 4 : 1); t++) {
             uint64_t hash = run(_i, threads[t]);
@@ -138,7 +138,7 @@ START_TEST(fifty_steps_end_with_the_same_bits)
                           threads[t]);
         }
     }
-    k_use_path(paths[0]);
+    k_use_isa(paths[0]);
     ag_set_threads(0);
 }
 END_TEST

@@ -52,7 +52,7 @@ static Tensor *call_at(Site at, const AgCustom *op, Tensor *x)
 
 static Tensor *leaf(Shape shape)
 {
-    return tensor_requires_grad(tensor_uniform(shape, 0.5, 1.5), true);
+    return tensor_set_requires_grad(tensor_uniform(shape, 0.5, 1.5), true);
 }
 
 static Tensor *call_of(Tensor **in, void *op)
@@ -72,17 +72,17 @@ static bool passes(const AgCustom *op, FILE *report)
 START_TEST(values_and_gradients)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(tensor_from(SHAPE(3), ((real[]){ 1, 2, -3 })), true);
+    Tensor *x = tensor_set_requires_grad(tensor_from(SHAPE(3), ((real[]){ 1, 2, -3 })), true);
     Tensor *y = call(&cube, x);
     ck_assert_mem_eq(tensor_data(y), ((real[]){ 1, 8, -27 }), 3 * sizeof(real));
-    ck_assert(tensor_wants_grad(y));
+    ck_assert(tensor_requires_grad(y));
     ag_backward(ag_sum(y));
     ck_assert_mem_eq(tensor_grad_data(x), ((real[]){ 3, 12, 27 }), 3 * sizeof(real));
     ag_backward(ag_sum(ag_add(call(&cube, x), call(&cube, x))));    /* adds to what is there */
     ck_assert_mem_eq(tensor_grad_data(x), ((real[]){ 9, 36, 81 }), 3 * sizeof(real));
     ag_end(s);
     s = ag_begin(AG_NO_GRAD);
-    ck_assert(!tensor_wants_grad(call(&cube, leaf(SHAPE(2)))));
+    ck_assert(!tensor_requires_grad(call(&cube, leaf(SHAPE(2)))));
     ag_end(s);
 }
 END_TEST
@@ -163,7 +163,7 @@ START_TEST(inputs_of_all_kinds)
     in[1] = in[0];                                                  /* one tensor for several inputs */
     in[2] = in[0];
     ck_assert(ag_gradcheck(mixed_of, in, in, 3, stderr));
-    tensor_requires_grad(in[0], false);
+    tensor_set_requires_grad(in[0], false);
     in[1] = leaf(SHAPE(2));
     ck_assert(ag_gradcheck(mixed_of, in, in, 3, stderr));
     ag_end(s);
@@ -237,7 +237,7 @@ static void check_written(void write(FILE *, Tensor *), Tensor *t, const char *p
 START_TEST(it_is_explained_and_drawn)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_name(tensor_requires_grad(tensor_full(SCALAR, 2), true), "w");
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(SCALAR, 2), true), "w");
     Tensor *y = tensor_name(call(&cube, w), "y");
     check_written(explain, y, "  y      = cube(w) = 8    w^3\n");
     check_written(explain, y, "       rule    dw = dy 3 w^2\n       with    dy = 1, w = 2\n       gives   dw = 12\n");

@@ -97,7 +97,7 @@ END_TEST
 START_TEST(reading)
 {
     begin();
-    Tensor *x = ones(2, 3), *ids = tensor_ints(SHAPE(2), NULL), *made = ag_neg(tensor_requires_grad(ones(2, 3), true));
+    Tensor *x = ones(2, 3), *ids = tensor_ints(SHAPE(2), NULL), *made = ag_neg(tensor_set_requires_grad(ones(2, 3), true));
     SAYS("tensor_dim: there is no dimension 2 in shape (2, 3)", tensor_dim(x, 2));
     SAYS("tensor_dim: there is no dimension -3 in shape (2, 3)", tensor_dim(x, -3));
     SAYS("tensor_item: shape (2, 3) has not one item", tensor_item(x));
@@ -135,8 +135,8 @@ START_TEST(nothing_where_a_tensor_should_be)
     SAYS("tensor_grad: t is NULL", tensor_grad(none));
     SAYS("tensor_grad_data: t is NULL", tensor_grad_data(none));
     SAYS("tensor_zero_grad: t is NULL", tensor_zero_grad(none));
-    SAYS("tensor_wants_grad: t is NULL", tensor_wants_grad(none));
-    SAYS("tensor_requires_grad: t is NULL", tensor_requires_grad(none, true));
+    SAYS("tensor_requires_grad: t is NULL", tensor_requires_grad(none));
+    SAYS("tensor_set_requires_grad: t is NULL", tensor_set_requires_grad(none, true));
     SAYS("ag_keep: t is NULL", ag_keep(none));
     SAYS("ag_detach: t is NULL", ag_detach(none));
     SAYS("ag_retain: t is NULL", ag_retain(none));
@@ -215,9 +215,9 @@ START_TEST(dimensions)
     SAYS("masked_softmax: scale is 0, expected a finite one but 0", ag_masked_softmax(x, NULL, 0));
     SAYS("masked_softmax: mask (2,) does not broadcast to x (2, 3)",
          ag_masked_softmax(x, tensor_bools(SHAPE(2), NULL), 1));
-    SAYS("layer_norm: x is a scalar, expected (..,D)", ag_layer_norm(tensor_ones(SCALAR), NULL, NULL, AG_NORM_BOOK));
+    SAYS("layer_norm: x is a scalar, expected (..,D)", ag_layer_norm(tensor_ones(SCALAR), NULL, NULL, AG_NORM_STD_EPS));
     SAYS("layer_norm: beta (2,) does not fit x (2, 3): expected (D) and (..,D)",
-         ag_layer_norm(x, NULL, tensor_ones(SHAPE(2)), AG_NORM_BOOK));
+         ag_layer_norm(x, NULL, tensor_ones(SHAPE(2)), AG_NORM_STD_EPS));
     SAYS("layer_norm: the unbiased variance of rows of one item (x (2, 1)) is 0/0",
          ag_layer_norm(ones(2, 1), NULL, NULL, AG_NORM_ANNOTATED));
     end();
@@ -233,8 +233,8 @@ START_TEST(rows_by_number)
          ag_embedding(table, tensor_ints(SHAPE(1), (int32_t[]){ -1 })));
     SAYS("embedding: table (5,) and ids (2,): expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(5)), ids));
     SAYS("embedding: ids is AG_REAL, expected AG_INT", ag_embedding(table, table));
-    SAYS("pick: ids (2,) do not fit x (5, 2) without dimension 1", ag_pick(table, 1, ids));
-    SAYS("pick: id 5 at item 1 is out of range: expected 0..4", ag_pick(table, 0, ids));
+    SAYS("gather: ids (2,) do not fit x (5, 2) without dimension 1", ag_gather(table, 1, ids));
+    SAYS("gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, ids));
     SAYS("one_hot: id 5 at item 1 is out of range: expected 0..4", ag_one_hot(ids, 5));
     SAYS("one_hot: -1 classes for ids (2,)", ag_one_hot(ids, -1));
     end();
@@ -314,7 +314,7 @@ END_TEST
 START_TEST(updates)
 {
     begin();
-    Tensor *w = tensor_requires_grad(ones(2, 3), true), *m = ones(3, 2);
+    Tensor *w = tensor_set_requires_grad(ones(2, 3), true), *m = ones(3, 2);
     AgAdam adam = { 1e-3, 0.9, 0.999, 1e-8, 0, 1, false, 0 };
     SAYS("ag_adam_update: m (3, 2) does not fit w (2, 3)", ag_adam_update(w, m, m, &adam));
     SAYS("ag_adam_update: step is 0, expected 1 or more", ag_adam_update(w, w, w, &adam));
@@ -399,7 +399,7 @@ START_TEST(a_long_way_is_cut_not_spilled)
     char what[3000];
     memset(what, 'x', sizeof what - 1);
     what[sizeof what - 1] = '\0';
-    CATCH_MISUSE(ag_misuse(AG_HERE, what, "%s", what));
+    CATCH_MISUSE(ag_usage_error(AG_HERE, what, "%s", what));
     ck_assert_uint_eq(strlen(misuse_message), sizeof misuse_message - 1);
     SAYS("tanh: x is NULL", ag_tanh(NULL));
 }
@@ -408,7 +408,7 @@ END_TEST
 START_TEST(the_outside_world_is_told_apart)
 {
     ck_assert_str_eq(ag_error(), "");
-    ck_assert(!ag_refuse("%s: line %d is bad", "file.txt", 3));
+    ck_assert(!ag_set_error("%s: line %d is bad", "file.txt", 3));
     ck_assert_str_eq(ag_error(), "file.txt: line 3 is bad");
 }
 END_TEST
@@ -426,7 +426,7 @@ static void leave(const char *message)
 
 START_TEST(without_a_scope)
 {
-    ag_on_misuse(leave);
+    ag_on_usage_error(leave);
     if (setjmp(escape) == 0) tensor_ones(SHAPE(2));
     ck_assert_ptr_nonnull(strstr(caught,
                                  "tensor_ones: no scope is open to own the result: call ag_begin first (at tests/"));
@@ -532,7 +532,7 @@ static void says_and_returns(const char *message)
 
 static void with_a_handler_that_returns(void)
 {
-    ag_on_misuse(says_and_returns);
+    ag_on_usage_error(says_and_returns);
     by_default();
 }
 
@@ -558,9 +558,9 @@ END_TEST
 
 START_TEST(handlers_are_per_thread_and_given_back)
 {
-    ck_assert_ptr_null(ag_on_misuse(leave));
-    ck_assert_ptr_eq(ag_on_misuse(NULL), leave);
-    ck_assert_ptr_null(ag_on_misuse(NULL));
+    ck_assert_ptr_null(ag_on_usage_error(leave));
+    ck_assert_ptr_eq(ag_on_usage_error(NULL), leave);
+    ck_assert_ptr_null(ag_on_usage_error(NULL));
 }
 END_TEST
 
@@ -592,7 +592,7 @@ static Thing *thing_new(bool fails)
     ag_own(&t->owned, thing_destroy);
     t->a = tensor_new_owned(SHAPE(10), AG_REAL);
     t->name = ag_strdup("a thing");
-    if (fails) ag_misuse(AG_HERE, "thing", "broken");
+    if (fails) ag_usage_error(AG_HERE, "thing", "broken");
     t->b = tensor_new_owned(SHAPE(20), AG_REAL);
     return t;
 }
@@ -601,7 +601,7 @@ static void fail_deep_inside(void)
 {
     thing_new(false);
     Scope s = ag_begin(AG_RECORD);
-    tensor_name(tensor_requires_grad(ones(50, 50), true), "weights");
+    tensor_name(tensor_set_requires_grad(ones(50, 50), true), "weights");
     ag_keep(ones(3, 3));
     thing_new(false);
     Scope t = ag_begin(AG_NO_GRAD);
@@ -637,7 +637,7 @@ END_TEST
 
 START_TEST(what_is_built_after_an_error_is_the_programs)
 {
-    ag_on_misuse(leave);
+    ag_on_usage_error(leave);
     Scope outer = ag_begin(AG_RECORD);
     Thing *volatile later = NULL;
     if (setjmp(escape) == 0) fail_deep_inside();
@@ -654,13 +654,13 @@ START_TEST(what_is_built_after_an_error_is_the_programs)
     ck_assert_int_eq(things, 1);
     ck_assert_str_eq(later->name, "a thing");
     thing_end(later);
-    ag_on_misuse(NULL);
+    ag_on_usage_error(NULL);
 }
 END_TEST
 
 START_TEST(an_error_inside_an_error)
 {
-    ag_on_misuse(leave);
+    ag_on_usage_error(leave);
     Scope outer = ag_begin(AG_RECORD);
     Thing *volatile between = NULL;
     if (setjmp(escape) == 0) fail_deep_inside();
@@ -673,13 +673,13 @@ START_TEST(an_error_inside_an_error)
     ck_assert_int_eq(things, 1);
     thing_end(between);
     ck_assert_uint_eq(ag_memory().in_use, 0);
-    ag_on_misuse(NULL);
+    ag_on_usage_error(NULL);
 }
 END_TEST
 
 START_TEST(a_scope_left_open_after_an_error_is_told)
 {
-    ag_on_misuse(leave);
+    ag_on_usage_error(leave);
     Scope outer = ag_begin(AG_RECORD);
     if (setjmp(escape) == 0) fail_deep_inside();
     ag_begin(AG_RECORD);
@@ -688,7 +688,7 @@ START_TEST(a_scope_left_open_after_an_error_is_told)
     ag_end(outer);
     ck_assert_uint_eq(ag_memory().in_use, 0);
     ck_assert_int_eq(things, 0);
-    ag_on_misuse(NULL);
+    ag_on_usage_error(NULL);
 }
 END_TEST
 
@@ -697,7 +697,7 @@ END_TEST
 static void stop(Tensor *y)
 {
     scratch_new(y->site, "stop", 1000, sizeof(real));
-    ag_misuse(y->site, "stop", "in the middle of backward");
+    ag_usage_error(y->site, "stop", "in the middle of backward");
 }
 
 static Tensor *stopping(Tensor *x)
@@ -711,7 +711,7 @@ static Tensor *stopping(Tensor *x)
 START_TEST(an_error_in_the_middle_of_backward)
 {
     Scope outer = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(tensor_full(SHAPE(100), 3), true), *h = ag_mul(x, x), *trunk = ag_scale(h, 1, 0);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(100), 3), true), *h = ag_mul(x, x), *trunk = ag_scale(h, 1, 0);
     Tensor *other = ag_sum(trunk);
     size_t in_use = ag_memory().in_use;
     EXPECT_MISUSE("stop: in the middle of backward", {
@@ -765,7 +765,7 @@ static FILE *drawing;
 static void extras(void)
 {
     Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(tensor_name(tensor_arange(0, 12, 1), "x"), true);
+    Tensor *x = tensor_set_requires_grad(tensor_name(tensor_arange(0, 12, 1), "x"), true);
     x = ag_reshape(x, SHAPE(3, 4));
     Tensor *kept = ag_keep(x), *y = ag_max(ag_softmax(x, 0));
     ag_compare(AG_LT, tensor_ints(SHAPE(3, 1), NULL), tensor_ints(SHAPE(4), NULL));

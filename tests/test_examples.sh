@@ -125,7 +125,7 @@ for threads in 0 2 3 4 8; do
     agrees --threads $threads
 done
 for path in portable avx2 avx512; do
-    with=KAERU_PATH=$path
+    with=KAERU_ISA=$path
     agrees
 done
 for locale in C C.UTF-8 de_DE.UTF-8; do

@@ -23,7 +23,7 @@ static char *explained(Tensor *loss)
 
 static Tensor *scalar(const char *name, double value)
 {
-    return tensor_name(tensor_requires_grad(tensor_full(SCALAR, value), true), name);
+    return tensor_name(tensor_set_requires_grad(tensor_full(SCALAR, value), true), name);
 }
 
 /* ---- every operation --------------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static const char *after_last_sign(const char *line)
 static void check_node(const char *story, const Op *op, Tensor *t)
 {
     char what[128], leaf[32];
-    Tensor *grad = t->wants_grad ? tensor_grad(t) : NULL;
+    Tensor *grad = t->requires_grad ? tensor_grad(t) : NULL;
     if (!grad) return;
     snprintf(what, sizeof what, "%s: gradient of %s", op->name, t->name);
     snprintf(leaf, sizeof leaf, "%-5s", t->name);
@@ -200,13 +200,13 @@ END_TEST
 START_TEST(names_shapes_and_numbers)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_requires_grad(tensor_name(tensor_ones(SHAPE(4, 5)), "layer.0.weight"), true);
-    Tensor *x = tensor_name(tensor_requires_grad(tensor_arange(0, 6, 1), true), "x");
+    Tensor *w = tensor_set_requires_grad(tensor_name(tensor_ones(SHAPE(4, 5)), "layer.0.weight"), true);
+    Tensor *x = tensor_name(tensor_set_requires_grad(tensor_arange(0, 6, 1), true), "x");
     Tensor *other = tensor_name(tensor_ones(SHAPE(6)), "x");
     Tensor *ids = tensor_ints(SHAPE(2), ((int32_t[]){ 3, 0 }));
-    Tensor *table = tensor_name(tensor_requires_grad(tensor_ones(SHAPE(4, 2)), true), "E");
+    Tensor *table = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(4, 2)), true), "E");
     Tensor *rows = ag_sum(ag_embedding(table, ids)), *total = ag_clamp(ag_sum(w), -1.5, 30);
-    Tensor *y = ag_power(ag_add(rows, total), 3);
+    Tensor *y = ag_pow_scalar(ag_add(rows, total), 3);
     y = ag_mul(y, ag_mean(ag_reshape(ag_mul(x, other), SHAPE(1, 3, 2))));
     char *text = explained(y);
     const char *parts[] = {
@@ -231,7 +231,7 @@ START_TEST(it_changes_nothing)
 {
     ag_seed(2);
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_requires_grad(tensor_normal(SHAPE(7, 5), 0, 1), true), *x = tensor_normal(SHAPE(9, 5), 0, 1);
+    Tensor *w = tensor_set_requires_grad(tensor_normal(SHAPE(7, 5), 0, 1), true), *x = tensor_normal(SHAPE(9, 5), 0, 1);
     Tensor *h = ag_dropout(ag_gelu(ag_linear(x, w, NULL)), 0.3), *loss = ag_mean(ag_mul(h, ag_tanh(h)));
     AgRandom random = ag_random_state();
     size_t in_use = ag_memory().in_use;
@@ -275,7 +275,7 @@ END_TEST
 START_TEST(what_is_computed_in_one_pass_has_no_sums_to_show)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
+    Tensor *w = tensor_set_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
     Tensor *y = tensor_name(ag_linear_relu(tensor_name(tensor_ones(SHAPE(1, 2)), "x"), tensor_name(w, "w"), NULL), "y");
     char *text = explained(ag_sum(y));
     ck_assert_ptr_nonnull(strstr(text, " = linear(x, w) = (given back)"));
@@ -289,7 +289,7 @@ END_TEST
 START_TEST(misuse_is_named)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *a = scalar("a", 2), *two = tensor_requires_grad(tensor_ones(SHAPE(2)), true), *none = NULL;
+    Tensor *a = scalar("a", 2), *two = tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), *none = NULL;
     EXPECT_MISUSE("ag_explain: the loss is NULL", ag_explain(stderr, none));
     EXPECT_MISUSE("ag_explain: the file is NULL", ag_explain(NULL, a));
     EXPECT_MISUSE("ag_explain: the loss has shape (2,), expected one item", ag_explain(stderr, ag_neg(two)));
@@ -352,7 +352,7 @@ START_TEST(graphviz_can_read_every_frame)
 {
     if (system("dot -V >/dev/null 2>&1") != 0) return;              /* not installed */
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_name(tensor_requires_grad(tensor_ones(SHAPE(3, 4)), true), "a \"name\"\nof two lines \\");
+    Tensor *x = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(3, 4)), true), "a \"name\"\nof two lines \\");
     Tensor *y = ag_cross_entropy(ag_linear(x, x, NULL), tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0);
     for (int i = 0; i < ag_graph_frames(y); i++) {
         FILE *f = popen("dot -Tsvg >/dev/null", "w");

@@ -289,7 +289,7 @@ START_TEST(each_failing_call_is_told)
     for (int64_t n = 0;; n++) {
         expect_done(replace(in_folder("a"), "old"));
         int open = io_faults_open();
-        ag_refuse("none");
+        ag_set_error("none");
         io_faults_at(n, _i);
         bool done = use_files(), hit = io_faults_hit();
         io_faults_at(-1, false);

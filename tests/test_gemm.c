@@ -8,7 +8,7 @@
 
 static KGemm shape;             /* of the case in hand */
 
-static void call_gemm(const KPath *k, Case *c)
+static void call_gemm(const KernelTable *k, Case *c)
 {
     KGemm s = shape;
     s.bias = c->in[2];

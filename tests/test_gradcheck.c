@@ -212,7 +212,7 @@ static Tensor *softmax_without_gradient(Tensor **in, void *arg)
 
 static Tensor *leaf(Shape shape)
 {
-    return tensor_requires_grad(tensor_normal(shape, 0, 1), true);
+    return tensor_set_requires_grad(tensor_normal(shape, 0, 1), true);
 }
 
 static Tensor *network(Tensor **in, void *arg)                  /* x (5,3), W (4,3), b (4), V (2,4) -> scalar */

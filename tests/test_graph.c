@@ -9,12 +9,12 @@
 
 static Tensor *leaf(Shape shape, const real *values)
 {
-    return tensor_requires_grad(tensor_from(shape, values), true);
+    return tensor_set_requires_grad(tensor_from(shape, values), true);
 }
 
 static Tensor *number(double x)
 {
-    return tensor_requires_grad(tensor_full(SCALAR, x), true);
+    return tensor_set_requires_grad(tensor_full(SCALAR, x), true);
 }
 
 static double slope(Tensor *t)
@@ -121,7 +121,7 @@ static Net net_new(void)
     Net n = { tensor_new_owned(SHAPE(ROWS, WIDTH), AG_REAL), tensor_new_owned(SHAPE(WIDTH, WIDTH), AG_REAL),
               tensor_new_owned(SHAPE(WIDTH, 1), AG_REAL) };
     Tensor *each[] = { n.x, n.w, n.v };
-    for (int i = 0; i < 3; i++) ag_fill_normal(tensor_requires_grad(each[i], true), 0, 1);
+    for (int i = 0; i < 3; i++) ag_fill_normal(tensor_set_requires_grad(each[i], true), 0, 1);
     return n;
 }
 
@@ -326,7 +326,7 @@ START_TEST(detach_cuts)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(3), *h = ag_mul(x, x), *cut = ag_detach(h);
-    ck_assert(!tensor_wants_grad(cut) && tensor_wants_grad(h));
+    ck_assert(!tensor_requires_grad(cut) && tensor_requires_grad(h));
     Tensor *loss = ag_mul(h, cut);
     ag_backward(loss);
     ck_assert(slope(x) == 9 * 6);
@@ -340,13 +340,13 @@ START_TEST(nothing_is_recorded_without_need)
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(3), *constant = tensor_full(SCALAR, 2);
     ck_assert(ag_recording());
-    ck_assert(!tensor_wants_grad(ag_mul(constant, constant)));
+    ck_assert(!tensor_requires_grad(ag_mul(constant, constant)));
     Scope inner = ag_begin(AG_NO_GRAD);
     ck_assert(!ag_recording());
     Tensor *y = ag_mul(x, x);
-    ck_assert(!tensor_wants_grad(y) && tensor_item(y) == 9);
+    ck_assert(!tensor_requires_grad(y) && tensor_item(y) == 9);
     Scope again = ag_begin(AG_RECORD);
-    ck_assert(tensor_wants_grad(ag_mul(x, x)));
+    ck_assert(tensor_requires_grad(ag_mul(x, x)));
     ag_end(again);
     ck_assert(!ag_recording());
     ag_end(inner);
@@ -364,13 +364,13 @@ START_TEST(a_leaf_that_wants_none_gets_none)
     ag_backward(ag_mul(x, w));
     ck_assert(slope(x) == 4);
     ck_assert_ptr_null(tensor_grad(w));
-    tensor_requires_grad(w, true);
+    tensor_set_requires_grad(w, true);
     ag_backward(ag_mul(x, w));
     ck_assert(slope(w) == 3 && slope(x) == 8);
     Tensor *made = ag_neg(x);
-    EXPECT_MISUSE("tensor_requires_grad: t was made by neg; only leaves can be told",
-                  tensor_requires_grad(made, false));
-    EXPECT_MISUSE("expected AG_REAL", tensor_requires_grad(tensor_ints(SHAPE(1), NULL), true));
+    EXPECT_MISUSE("tensor_set_requires_grad: t was made by neg; only leaves can be told",
+                  tensor_set_requires_grad(made, false));
+    EXPECT_MISUSE("expected AG_REAL", tensor_set_requires_grad(tensor_ints(SHAPE(1), NULL), true));
     ag_end(s);
 }
 END_TEST
@@ -399,7 +399,7 @@ START_TEST(a_result_can_outlive_its_scope)
     Scope inner = ag_begin(AG_RECORD);
     Tensor *y = ag_mul(ag_mul(x, x), x);
     y = ag_end_return(inner, y);
-    ck_assert(tensor_item(y) == 8 && !tensor_wants_grad(y));
+    ck_assert(tensor_item(y) == 8 && !tensor_requires_grad(y));
     ag_backward(ag_mul(y, x));
     ck_assert(slope(x) == 8);
     Scope ints = ag_begin(AG_NO_GRAD);
@@ -414,8 +414,8 @@ START_TEST(a_kept_copy_outlives_every_scope)
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(2), *kept = ag_keep(ag_mul(x, x));
     ag_end(s);
-    ck_assert(tensor_item(kept) == 4 && !tensor_wants_grad(kept));
-    tensor_requires_grad(kept, true);
+    ck_assert(tensor_item(kept) == 4 && !tensor_requires_grad(kept));
+    tensor_set_requires_grad(kept, true);
     s = ag_begin(AG_RECORD);
     ag_backward(ag_mul(kept, kept));
     ag_end(s);

@@ -22,7 +22,7 @@ static void off(void)
 
 static Tensor *leaf(int64_t n)
 {
-    return tensor_requires_grad(tensor_full(SHAPE(n), 0.5), true);
+    return tensor_set_requires_grad(tensor_full(SHAPE(n), 0.5), true);
 }
 
 /* ---- writes around the values ------------------------------------------------------------------------------------ */
@@ -178,9 +178,9 @@ static double loss_of_a_net(real gradient[12])
 {
     ag_seed(3);
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_requires_grad(tensor_normal(SHAPE(4, 3), 0, 1), true);
+    Tensor *w = tensor_set_requires_grad(tensor_normal(SHAPE(4, 3), 0, 1), true);
     Tensor *h = ag_dropout(ag_gelu(ag_linear(tensor_normal(SHAPE(9, 3), 0, 1), w, NULL)), 0.3);
-    h = ag_layer_norm(ag_add(h, ag_softmax(h, -1)), NULL, NULL, AG_NORM_BOOK);
+    h = ag_layer_norm(ag_add(h, ag_softmax(h, -1)), NULL, NULL, AG_NORM_STD_EPS);
     Tensor *loss = ag_mean(ag_mul(h, ag_slice(h, 0, 0, 9)));
     ag_backward(loss);
     memcpy(gradient, tensor_grad_data(w), 12 * sizeof(real));

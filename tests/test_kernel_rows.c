@@ -11,17 +11,17 @@ static const int64_t sum_shapes[][3] = {            /* outer, n, inner */
     { 1, 5000, 128 }, { 1, 200, 700 }, { 6, 33, 300 }, { 2, 40, 1000 }, { 600, 40, 1 }, { 40, 30, 33 },
 };
 
-static void call_sum(const KPath *k, Case *c)
+static void call_sum(const KernelTable *k, Case *c)
 {
     k->sum(c->outer, c->n, c->inner, c->out[0], c->in[0], 0.7f, c->add);
 }
 
-static void call_var(const KPath *k, Case *c)
+static void call_var(const KernelTable *k, Case *c)
 {
     k->var(c->outer, c->n, c->inner, c->out[0], c->out[1], c->in[0], (float)(1 / (double)c->n));
 }
 
-static void call_max(const KPath *k, Case *c)
+static void call_max(const KernelTable *k, Case *c)
 {
     k->max(c->outer, c->n, c->inner, c->out[0], c->flag ? NULL : c->places, c->in[0], c->add);
 }
@@ -63,17 +63,17 @@ START_TEST(extremes_match_reference)
 }
 END_TEST
 
-static void call_squares(const KPath *k, Case *c)
+static void call_squares(const KernelTable *k, Case *c)
 {
     c->value = c->flag ? k->squared_distance(c->n, c->in[0], c->in[1]) : k->sum_squares(c->n, c->in[0]);
 }
 
-static void call_finite(const KPath *k, Case *c)
+static void call_finite(const KernelTable *k, Case *c)
 {
     c->value = k->all_finite(c->n, c->in[0]);
 }
 
-static void call_array(const KPath *k, Case *c)
+static void call_array(const KernelTable *k, Case *c)
 {
     k->fill(c->n, c->out[0], 2.5f);
     k->difference(c->n, c->out[1], c->in[0], c->in[1], 0.3f, c->add);
@@ -114,13 +114,13 @@ static const int64_t row_shapes[][2] = {            /* rows, n */
     { 7, 4096 }, { 3, 5000 }, { 40, 1025 },
 };
 
-static void call_softmax(const KPath *k, Case *c)
+static void call_softmax(const KernelTable *k, Case *c)
 {
     k->softmax(c->outer, c->n, c->out[0], c->in[0]);
     k->log_softmax(c->outer, c->n, c->out[1], c->in[0]);
 }
 
-static void call_softmax_backward(const KPath *k, Case *c)
+static void call_softmax_backward(const KernelTable *k, Case *c)
 {
     k->softmax_backward(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->add);
     k->log_softmax_backward(c->outer, c->n, c->out[1], c->in[0], c->in[2], c->add);
@@ -171,12 +171,12 @@ START_TEST(softmax_of_nothing)
 }
 END_TEST
 
-static void call_norm(const KPath *k, Case *c)
+static void call_norm(const KernelTable *k, Case *c)
 {
     k->layer_norm(c->outer, c->n, c->out[0], c->out[1], c->out[2], c->in[0], c->in[1], c->in[2], c->norm);
 }
 
-static void call_norm_backward(const KPath *k, Case *c)
+static void call_norm_backward(const KernelTable *k, Case *c)
 {
     int64_t n = c->n;
     float *dgamma = c->flag ? NULL : c->out[1], *dbeta = c->flag ? NULL : c->out[1] + n;
@@ -218,12 +218,12 @@ START_TEST(layer_norm_matches_reference)
 }
 END_TEST
 
-static void call_loss(const KPath *k, Case *c)
+static void call_loss(const KernelTable *k, Case *c)
 {
     k->cross_entropy(c->outer, c->n, c->out[0], c->out[1], c->in[0], c->ids, 1, c->p);
 }
 
-static void call_loss_backward(const KPath *k, Case *c)
+static void call_loss_backward(const KernelTable *k, Case *c)
 {
     k->cross_entropy_backward(c->outer, c->n, c->out[0], c->in[0], c->in[1], c->ids, 1, c->p, c->in[2], c->add);
 }
@@ -256,7 +256,7 @@ START_TEST(cross_entropy_matches_reference)
 }
 END_TEST
 
-static void call_table(const KPath *k, Case *c)
+static void call_table(const KernelTable *k, Case *c)
 {
     k->gather_rows(c->outer, c->n, c->out[0], c->in[0], c->ids);
     k->scatter_add_rows(c->outer, c->n, c->out[1], c->in[1], c->ids);
@@ -300,14 +300,14 @@ START_TEST(philox_known_answers)
 }
 END_TEST
 
-static void call_random(const KPath *k, Case *c)
+static void call_random(const KernelTable *k, Case *c)
 {
     uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the low word overflows on the way */
     k->uniform(c->n, c->out[0], 0x123456789abcdef, counter, c->p, c->q);
     k->normal(c->n, c->out[1], 42, counter, c->p, c->q);
 }
 
-static void call_dropout(const KPath *k, Case *c)
+static void call_dropout(const KernelTable *k, Case *c)
 {
     k->dropout(c->n, c->out[0], c->in[0], c->p, 7, 0xfffffffe, c->add);
 }
@@ -363,14 +363,14 @@ END_TEST
 
 /* ---- updates ----------------------------------------------------------------------------------------------------- */
 
-static void call_adam(const KPath *k, Case *c)
+static void call_adam(const KernelTable *k, Case *c)
 {
     KAdam how = { .lr = 0.01, .b1 = 0.9, .b2 = 0.98, .eps = 1e-8, .c1 = 0.1, .c2 = 0.02, .decay = 0.05,
                   .grad_scale = 0.5, .decoupled = c->flag };
     k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &how);
 }
 
-static void call_sgd(const KPath *k, Case *c)
+static void call_sgd(const KernelTable *k, Case *c)
 {
     KSgd how = { .lr = 0.1, .momentum = 0.9, .decay = 0.01, .grad_scale = 2, .nesterov = c->flag, .first = c->f == 1 };
     k->sgd(c->n, c->out[0], c->f == 2 ? NULL : c->out[1], c->in[0], &how);

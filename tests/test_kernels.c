@@ -5,12 +5,12 @@
 
 static const int64_t lengths[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 100, 1000, 100003 };
 
-static void call_unary(const KPath *k, Case *c)
+static void call_unary(const KernelTable *k, Case *c)
 {
     k->unary((KUnary)c->f, c->n, c->out[0], c->in[0], c->p, c->q);
 }
 
-static void call_unary_backward(const KPath *k, Case *c)
+static void call_unary_backward(const KernelTable *k, Case *c)
 {
     bool from_y = k_unary_reads((KUnary)c->f) == K_READS_Y;
     k->unary_backward((KUnary)c->f, c->n, c->out[0], c->in[1], from_y ? NULL : c->in[0], from_y ? c->in[2] : NULL, c->p,
@@ -22,8 +22,8 @@ static const double exponents[] = { 2, 0, 1, 3, -1, 0.5, -0.5, 4, 7, -3, 2.25 };
 START_TEST(unary_matches_reference)
 {
     for (int l = 0; l < COUNT(lengths); l++)
-        for (int e = 0; e < (_i == K_POWER ? COUNT(exponents) : 1); e++) {
-            Case c = { .n = lengths[l], .f = _i, .p = _i == K_POWER ? exponents[e] : -0.75, .q = 1.25,
+        for (int e = 0; e < (_i == K_POW_SCALAR ? COUNT(exponents) : 1); e++) {
+            Case c = { .n = lengths[l], .f = _i, .p = _i == K_POW_SCALAR ? exponents[e] : -0.75, .q = 1.25,
                        .tolerance = 1e-6 };
             c.in[0] = odd_input(&c, c.n);
             c.out[0] = output(&c, c.n);
@@ -35,9 +35,9 @@ END_TEST
 START_TEST(unary_backward_matches_reference)
 {
     for (int l = 0; l < COUNT(lengths); l++)
-        for (int e = 0; e < (_i == K_POWER ? COUNT(exponents) : 1); e++)
+        for (int e = 0; e < (_i == K_POW_SCALAR ? COUNT(exponents) : 1); e++)
             for (int add = 0; add < 2; add++) {
-                Case c = { .n = lengths[l], .f = _i, .p = _i == K_POWER ? exponents[e] : -0.75, .q = 1.25, .add = add,
+                Case c = { .n = lengths[l], .f = _i, .p = _i == K_POW_SCALAR ? exponents[e] : -0.75, .q = 1.25, .add = add,
                            .tolerance = 2e-6 };
                 c.in[0] = _i >= K_GELU ? input(&c, c.n, -9, 9) : odd_input(&c, c.n);
                 for (int64_t i = 0; i < c.n; i += 5)
@@ -67,7 +67,7 @@ START_TEST(unary_within_2_ulp)
     enum { N = 4096 };
     float x[N], y[N];
     for (int p = 0; p < COUNT(path_names); p++) {
-        if (!k_use_path(path_names[p]))
+        if (!k_use_isa(path_names[p]))
             continue;
         for (uint64_t start = 0; start < 4294967296; start += (uint64_t)N * 9973)     /* floats of every exponent */
             for (int f = 0; f < COUNT(functions); f++) {
@@ -78,7 +78,7 @@ START_TEST(unary_within_2_ulp)
                 k_unary(functions[f], N, y, x, 0, 0);
                 for (int i = 0; i < N; i++) {
                     double u = ulps(y[i], ref_unary_1(functions[f], x[i], 0, 0));
-                    ck_assert_msg(u <= 2, "%s: function %d of %a is %a: off by %.3f ulp", k_path(), functions[f], x[i],
+                    ck_assert_msg(u <= 2, "%s: function %d of %a is %a: off by %.3f ulp", k_isa(), functions[f], x[i],
                                   y[i], u);
                 }
             }
@@ -133,12 +133,12 @@ START_TEST(products_are_added_with_one_rounding)
         }
         float want = fmaf(s, x[0], y[0]);
         for (int p = 0; p < COUNT(path_names); p++) {
-            if (!k_use_path(path_names[p]))
+            if (!k_use_isa(path_names[p]))
                 continue;
             memcpy(got, y, sizeof y);
             k_axpy(N, got, s, x);
             for (int i = 0; i < N; i++)
-                ck_assert_msg(got[i] == want, "%s: %a * %a + %a is %a, not %a", k_path(), s, x[0], y[0], got[i], want);
+                ck_assert_msg(got[i] == want, "%s: %a * %a + %a is %a, not %a", k_isa(), s, x[0], y[0], got[i], want);
         }
     }
 }
@@ -186,12 +186,12 @@ static int64_t extent(const KWalk *w, const int64_t *stride)
     return last + 1;
 }
 
-static void call_binary(const KPath *k, Case *c)
+static void call_binary(const KernelTable *k, Case *c)
 {
     k->binary((KBinary)c->f, &c->walk, c->out[0], c->in[0], c->in[1]);
 }
 
-static void call_binary_backward(const KPath *k, Case *c)
+static void call_binary_backward(const KernelTable *k, Case *c)
 {
     bool none = c->f == K_ADD || c->f == K_SUB;
     k->binary_backward((KBinary)c->f, c->flag, &c->walk, c->out[0], c->in[2], none ? NULL : c->in[0],
@@ -230,12 +230,12 @@ START_TEST(binary_backward_matches_reference)
 }
 END_TEST
 
-static void call_compare(const KPath *k, Case *c)
+static void call_compare(const KernelTable *k, Case *c)
 {
     k->compare((KCompare)c->f, &c->walk, c->bytes, c->in[0], c->in[1]);
 }
 
-static void call_select(const KPath *k, Case *c)
+static void call_select(const KernelTable *k, Case *c)
 {
     k->select(&c->walk, c->out[0], c->mask, c->in[0], c->flag, c->add);
     k->masked_fill(&c->walk, c->out[1], c->mask, c->in[0], -1e9f);
@@ -269,12 +269,12 @@ static int64_t to_multiple(const Case *c)
     return c->f == 8 ? 4 : 0;
 }
 
-static void call_copy(const KPath *k, Case *c)
+static void call_copy(const KernelTable *k, Case *c)
 {
     k->copy(&c->walk, c->bytes + to_multiple(c), (char *)c->in[0] + to_multiple(c), (size_t)c->f);
 }
 
-static void call_copy_add(const KPath *k, Case *c)
+static void call_copy_add(const KernelTable *k, Case *c)
 {
     k->copy_add(&c->walk, c->out[0], c->in[0]);
 }
@@ -317,8 +317,8 @@ Suite *kernels_suite(void)
     Suite *suite = suite_create("kernels");
     TCase *tests = tcase_create("elementwise");
     tcase_add_checked_fixture(tests, setup, NULL);
-    tcase_add_loop_test(tests, unary_matches_reference, K_NEG, K_POWER + 1);
-    tcase_add_loop_test(tests, unary_backward_matches_reference, K_NEG, K_POWER + 1);
+    tcase_add_loop_test(tests, unary_matches_reference, K_NEG, K_POW_SCALAR + 1);
+    tcase_add_loop_test(tests, unary_backward_matches_reference, K_NEG, K_POW_SCALAR + 1);
     tcase_add_test(tests, unary_within_2_ulp);
     tcase_add_test(tests, products_are_added_with_one_rounding);
     tcase_add_loop_test(tests, binary_matches_reference, K_ADD, K_MIN + 1);

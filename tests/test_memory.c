@@ -21,7 +21,7 @@ static void net_new(Net *n, int rows, int in, int hidden)
     Shape shapes[] = { SHAPE(hidden, in), SHAPE(hidden), SHAPE(3, hidden) };
     Tensor **weights[] = { &n->w1, &n->b1, &n->w2 };
     for (int i = 0; i < 3; i++) {
-        *weights[i] = tensor_requires_grad(tensor_new_owned(shapes[i], AG_REAL), true);
+        *weights[i] = tensor_set_requires_grad(tensor_new_owned(shapes[i], AG_REAL), true);
         n->m[i] = tensor_new_owned(shapes[i], AG_REAL);
         n->v[i] = tensor_new_owned(shapes[i], AG_REAL);
         ag_fill_normal(*weights[i], 0, 0.3);
@@ -142,7 +142,7 @@ START_TEST(changing_shapes_share_buffers)
         for (int i = 0; i < 64; i++) {
             int length = i * 37 % 64 + 1;
             Scope s = ag_begin(AG_RECORD);
-            Tensor *x = tensor_requires_grad(tensor_ones(SHAPE(length, 100)), true);
+            Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(length, 100)), true);
             for (int k = 0; k < 10; k++) x = ag_tanh(x);
             ag_backward(ag_sum(x));
             ag_end(s);
@@ -179,7 +179,7 @@ START_TEST(the_peak_of_a_deep_chain_is_its_activations)
     enum { LAYERS = 60, ITEMS = 20000 };
     size_t one = ITEMS * sizeof(real);
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *y = x;
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *y = x;
     ag_memory_reset_peak();
     size_t before = ag_memory().in_use;
     for (int i = 0; i < LAYERS; i++) y = ag_tanh(y);
@@ -199,7 +199,7 @@ START_TEST(the_peak_of_residual_blocks_is_their_activations)
 {
     enum { BLOCKS = 30, ITEMS = 20000 };
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *y = x;
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *y = x;
     ag_memory_reset_peak();
     size_t before = ag_memory().in_use;
     for (int i = 0; i < BLOCKS; i++) y = ag_add(y, ag_mul(ag_tanh(y), ag_sigmoid(y)));
@@ -215,7 +215,7 @@ START_TEST(memory_falls_during_backward)
 {
     enum { ITEMS = 10000 };
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *part[4] = { ag_exp(x) };
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true), *part[4] = { ag_exp(x) };
     for (int i = 1; i < 4; i++) part[i] = ag_exp(ag_neg(part[i - 1]));
     Tensor *loss = ag_mean(part[3]);
     size_t full = ag_memory().in_use;
@@ -232,10 +232,10 @@ END_TEST
 START_TEST(a_scope_gives_everything_back)
 {
     Scope outer = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(tensor_ones(SHAPE(50, 3)), true);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(50, 3)), true);
     size_t before = ag_memory().in_use;
     Scope s = ag_begin(AG_RECORD);
-    Tensor *h = ag_retain(ag_layer_norm(ag_tanh(x), NULL, NULL, AG_NORM_BOOK));
+    Tensor *h = ag_retain(ag_layer_norm(ag_tanh(x), NULL, NULL, AG_NORM_STD_EPS));
     tensor_name(h, "hidden");
     ag_backward_keep(ag_mean(ag_max_dim(h, 0, false)));
     tensor_grad(h);

@@ -89,7 +89,7 @@ START_TEST(parameters_have_dotted_names_in_order)
     ck_assert(!p->item[4].trained && p->item[4].owner == &net->module);
     nn_parameters_free(p);
 
-    tensor_requires_grad(net->fc1->weight, false);
+    tensor_set_requires_grad(net->fc1->weight, false);
     ck_assert_int_eq(nn_count(net), 3 + 3 * 2 + 2);
     nn_free(net);
     nn_free(NULL);
@@ -234,7 +234,7 @@ START_TEST(a_clone_is_equal_and_independent)
 {
     Tied *m = tied_new(3);
     nn_eval(m->blocks);
-    tensor_requires_grad(nn_item(Linear, m->blocks, 2)->bias, false);
+    tensor_set_requires_grad(nn_item(Linear, m->blocks, 2)->bias, false);
     Tied *copy = nn_clone(m);
     ck_assert(copy->module.training && !nn_item(Linear, copy->blocks, 1)->module.training);
     ck_assert_int_eq(nn_count(copy), nn_count(m));
@@ -582,8 +582,8 @@ START_TEST(layer_norm_has_four_conventions)
     struct { AgNorm kind; double deviation; const char *weight, *bias; } conventions[] = {
         { AG_NORM_PYTORCH, sqrt(1.25 + 1e-5), "weight", "bias" },
         { AG_NORM_ANNOTATED, sqrt(5.0 / 3) + 1e-6, "a_2", "b_2" },
-        { AG_NORM_BOOK, sqrt(1.25) + 1e-6, "weight", "bias" },
-        { AG_NORM_SEMINAR, sqrt(1.25), "weight", "bias" },
+        { AG_NORM_STD_EPS, sqrt(1.25) + 1e-6, "weight", "bias" },
+        { AG_NORM_STD, sqrt(1.25), "weight", "bias" },
     };
     for (int i = 0; i < 4; i++) {
         double d = conventions[i].deviation;
@@ -656,7 +656,7 @@ END_TEST
 static int64_t both_ways(Linear *l, const Tensor *data, Activation kind, bool at_once, AgMode mode, real *out)
 {
     Scope s = ag_begin(mode);
-    Tensor *x = tensor_requires_grad(ag_keep(data), mode == AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(ag_keep(data), mode == AG_RECORD);
     Tensor *in = ag_scale(x, 2, 0);                         /* no leaf: its memory is given back on the way */
     Tensor *y = at_once ? nn_linear_activate(l, in, kind) : nn_activate(kind, nn_linear(l, in));
     real *end = out;

@@ -154,7 +154,7 @@ END_TEST
 START_TEST(a_frozen_parameter_is_left_out)
 {
     Point *p = point_new(1, 1);
-    tensor_requires_grad(p->vector, false);
+    tensor_set_requires_grad(p->vector, false);
     Optimizer *o = nn_adamw_new(p, 0.1);
     ck_assert_int_eq(nn_optimizer_group(o, nn_is_not_matrix, NULL, 0, 1), 0);
     give_gradient(p->matrix, 1);
@@ -162,7 +162,7 @@ START_TEST(a_frozen_parameter_is_left_out)
     ck_assert_double_eq(value(p->vector, 0), 1);
     ck_assert_double_lt(value(p->matrix, 0), 0);
     nn_optimizer_free(o);
-    tensor_requires_grad(p->matrix, false);
+    tensor_set_requires_grad(p->matrix, false);
     EXPECT_MISUSE("nn_sgd_new: this Point has no trained parameters", nn_sgd_new(p, 0.1));
     nn_free(p);
 }

@@ -44,12 +44,12 @@ static void send(Tensor *y, const real *x, real factor)
 
 static void right(Tensor *y)
 {
-    if (y->in[0]->wants_grad) send(y, reals(y->in[0]), 2);
+    if (y->in[0]->requires_grad) send(y, reals(y->in[0]), 2);
 }
 
 static void wrong_factor(Tensor *y)
 {
-    if (y->in[0]->wants_grad) send(y, reals(y->in[0]), (real)2.001);
+    if (y->in[0]->requires_grad) send(y, reals(y->in[0]), (real)2.001);
 }
 
 static void overwrites(Tensor *y)
@@ -61,14 +61,14 @@ static void overwrites(Tensor *y)
 /* Others may share that gradient. */
 static void changes_its_gradient(Tensor *y)
 {
-    if (y->in[0]->wants_grad) send(y, reals(y->in[0]), 2);
+    if (y->in[0]->requires_grad) send(y, reals(y->in[0]), 2);
     for (int64_t i = 0; i < y->numel; i++) grad_of(y)[i] = 0;
 }
 
 /* The values where they lay, which serve as other memory by now. */
 static void reads_what_it_does_not_declare(Tensor *y)
 {
-    if (y->in[0]->wants_grad) send(y, *(real **)y->args, 2);
+    if (y->in[0]->requires_grad) send(y, *(real **)y->args, 2);
 }
 
 static void writes_too_far(Tensor *y)

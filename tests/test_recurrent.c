@@ -63,8 +63,8 @@ START_TEST(results_and_gradients_agree)
     SafeTensors *st = expectations(TEST_FIXTURES "/recurrent.safetensors");
     Recurrent *r = opened(st, kind);
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_requires_grad(reals_of(st, "x"), true), *h = tensor_requires_grad(reals_of(st, "h"), true);
-    Tensor *c = kind == NN_LSTM ? tensor_requires_grad(reals_of(st, "c"), true) : NULL;
+    Tensor *x = tensor_set_requires_grad(reals_of(st, "x"), true), *h = tensor_set_requires_grad(reals_of(st, "h"), true);
+    Tensor *c = kind == NN_LSTM ? tensor_set_requires_grad(reals_of(st, "c"), true) : NULL;
     Tensor *mask = _i / 2 ? mask_of_lengths(ids_of(st, "length")) : NULL;
     RecurrentState state = { h, c };
     Tensor *y = nn_recurrent(r, x, mask, &state);
@@ -191,7 +191,7 @@ START_TEST(gradients_are_right)
     in[n++] = tensor_normal(SHAPE(2, 4, 3), 0, 1);
     in[n++] = tensor_normal(SHAPE(2, 2), 0, 1);
     if (kind == NN_LSTM) in[n++] = tensor_normal(SHAPE(2, 2), 0, 1);
-    for (int i = 0; i < n; i++) tensor_requires_grad(in[i], true);
+    for (int i = 0; i < n; i++) tensor_set_requires_grad(in[i], true);
     Parameters *p = nn_parameters(l.r);
     for (int i = 0; i < p->n; i++) in[n++] = p->item[i].tensor;
     ck_assert(ag_gradcheck(everything, &l, in, n, stderr));

@@ -57,7 +57,7 @@ static bool reaches(const Trouble *t, int64_t n, bool all_after)
     ag_memory_trim();
     int64_t live = faults_live();
     int open = io_faults_open();
-    ag_refuse("%s", "");
+    ag_set_error("%s", "");
     t->at(n, all_after);
     CATCH_MISUSE(whole_run());
     bool hit = t->hit();

@@ -507,7 +507,7 @@ START_TEST(one_hot)
     CHECK(ag_one_hot(ids, 4), SHAPE(1, 3, 4), 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1);
     CHECK(ag_one_hot(tensor_ints(SCALAR, NULL), 2), SHAPE(2), 1, 0);
     ck_assert_int_eq(tensor_numel(ag_one_hot(tensor_ints(SHAPE(0), NULL), 0)), 0);
-    ck_assert(!tensor_wants_grad(ag_one_hot(ids, 4)));
+    ck_assert(!tensor_requires_grad(ag_one_hot(ids, 4)));
     end();
 }
 END_TEST

@@ -421,11 +421,11 @@ static EncoderDecoder *five_steps(int threads)
 
 START_TEST(threads_and_paths_change_nothing)
 {
-    const char *const paths[] = { k_path(), "portable", "avx2", "avx512" };
+    const char *const paths[] = { k_isa(), "portable", "avx2", "avx512" };
     EncoderDecoder *first = NULL;
     int runs = 0;
     for (int i = 0; i < 4; i++) {
-        if (!k_use_path(paths[i])) continue;
+        if (!k_use_isa(paths[i])) continue;
         for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
             EncoderDecoder *m = five_steps(threads);
             if (first) check_same_bits(first, m);

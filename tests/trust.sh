@@ -146,7 +146,7 @@ hash_with() {
     _label=$1 _path=$2 _threads=$3
     shift 3
     for model in transformer gpt; do
-        KAERU_PATH=$_path "$@" "$model" "$_threads" "$work/weights" || return
+        KAERU_ISA=$_path "$@" "$model" "$_threads" "$work/weights" || return
         printf '%-12s %-10s %-9s %d threads  %s\n' "$model" "$_label" "$_path" "$_threads" "$(sha256 "$work/weights")" |
             tee -a "$work/hashes"
     done

@@ -35,13 +35,13 @@ static void node(FILE *out, const Tensor *t)
         story_values(out, t, t->data, 1, "");
     }
     if (t->op) fputs("\", shape=box];\n", out);
-    else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->wants_grad ? "#cfe8ff" : "#eeeeee");
+    else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? "#cfe8ff" : "#eeeeee");
 }
 
 void ag_graph_dot_at(Site at, FILE *out, Tensor *y)
 {
     check_tensor(at, "ag_graph_dot", "y", y, y ? y->dtype : AG_REAL);
-    if (!out) ag_misuse(at, "ag_graph_dot", "the file is NULL");
+    if (!out) ag_usage_error(at, "ag_graph_dot", "the file is NULL");
     Scope s = ag_begin_at(at, AG_NO_GRAD);
     uint32_t n;
     Tensor **nodes = nodes_behind(at, "ag_graph_dot", y, &n);
@@ -99,7 +99,7 @@ static void frame_node(FILE *out, const Story *s, View view, uint32_t i)
         if (waits(s, i)) fputs(" so far", out);
     }
     fprintf(out, "\", width=1.7, shape=%s", t->op ? "box" : "ellipse");
-    const char *fill = i == view.now ? NOW : t->op ? NULL : t->wants_grad ? WANTS : GIVEN;
+    const char *fill = i == view.now ? NOW : t->op ? NULL : t->requires_grad ? WANTS : GIVEN;
     if (fill) fprintf(out, ", style=filled, fillcolor=\"%s\"", fill);
     if (!known) fputs(", style=dashed, color=\"" NOT_YET "\", fontcolor=\"" NOT_YET "\"", out);
     fputs("];\n", out);
@@ -165,11 +165,11 @@ int ag_graph_frames_at(Site at, Tensor *loss)
 
 void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame)
 {
-    if (!out) ag_misuse(at, "ag_graph_frame", "the file is NULL");
+    if (!out) ag_usage_error(at, "ag_graph_frame", "the file is NULL");
     Story s = story_begin(at, "ag_graph_frame", loss);
     int forward = (int)s.ops + 1, step = frame % forward;
     if (frame < 0 || frame >= 2 * forward)
-        ag_misuse(at, "ag_graph_frame", "there is no frame %d; this graph has %d", frame, 2 * forward);
+        ag_usage_error(at, "ag_graph_frame", "there is no frame %d; this graph has %d", frame, 2 * forward);
     View view = { .computed = s.n, .now = s.n, .back = frame >= forward };
     if (!view.back) view.computed = node_of_op(&s, step);
     if (!view.back && step > 0) view.now = view.computed;

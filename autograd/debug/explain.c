@@ -27,7 +27,7 @@ static void tell_forward(FILE *out, const Story *s)
             fputs("    ", out);
             story_formula(out, s, i, t->op->forward_text, ':');
         } else if (!t->op) {
-            fputs(t->wants_grad ? "    wants a gradient" : "    a constant", out);
+            fputs(t->requires_grad ? "    wants a gradient" : "    a constant", out);
         }
         if (t->name && strcmp(t->name, symbol) != 0) fprintf(out, ", \"%s\"", t->name);
         fputc('\n', out);
@@ -101,7 +101,7 @@ static void tell_step(FILE *out, const Story *s, int number)
 
 void ag_explain_at(Site at, FILE *out, Tensor *loss)
 {
-    if (!out) ag_misuse(at, "ag_explain", "the file is NULL");
+    if (!out) ag_usage_error(at, "ag_explain", "the file is NULL");
     Story s = story_begin(at, "ag_explain", loss);
     tell_forward(out, &s);
     Symbol text;

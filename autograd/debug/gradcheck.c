@@ -60,7 +60,7 @@ static void send_back(Site at, Tensor *first, Tensor *second)
     Tensor *dy = tensor_new(at, "ag_gradcheck", &both->shape, AG_REAL);
     for (int64_t i = 0; i < both->numel; i++)
         reals(dy)[i] = (real)(i < first->numel ? weight(0, i) : weight(1, i - first->numel));
-    if (both->wants_grad) ag_backward_from_at(at, both, dy);
+    if (both->requires_grad) ag_backward_from_at(at, both, dy);
 }
 
 /* What steps of entry j of an input to either side do to each result. */
@@ -143,7 +143,7 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
     AgRandom random = ag_random_state();
     for (int i = 0; i < n; i++) {
         check_tensor(at, "ag_gradcheck", "an input", in[i], AG_REAL);
-        if (in[i]->op) ag_misuse(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
+        if (in[i]->op) ag_usage_error(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
     Tensor **middle = arena_alloc(at, "ag_gradcheck", (size_t)n * sizeof *middle);
@@ -157,7 +157,7 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
     ag_set_random_state(random);
     bool right = true;
     for (int i = 0; i < n; i++)
-        if (in[i]->wants_grad && !check_input(at, f, arg, in, i, report)) right = false;
+        if (in[i]->requires_grad && !check_input(at, f, arg, in, i, report)) right = false;
     ag_set_random_state(random);
     ag_end_at(at, s);
     return right;
@@ -173,10 +173,10 @@ static Tensor *input(Sample *s, int i, Shape shape, SampleRange range, bool *fre
 {
     *fresh = false;
     if (s->give) return s->give(s, i, shape, range);
-    if (i >= MAX_INPUTS) ag_misuse(AG_HERE, "sample", "input %d; a sample has at most %d", i, MAX_INPUTS);
+    if (i >= MAX_INPUTS) ag_usage_error(AG_HERE, "sample", "input %d; a sample has at most %d", i, MAX_INPUTS);
     if (s->alias && i > 0 && s->in[0] && shape_equal(s->in[0]->shape, shape)) return s->in[0];
     if (!s->in[i]) {
-        s->in[i] = tensor_requires_grad(ag_keep(tensor_zeros(shape)), true);
+        s->in[i] = tensor_set_requires_grad(ag_keep(tensor_zeros(shape)), true);
         *fresh = true;
     }
     return s->in[i];

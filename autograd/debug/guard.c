@@ -14,7 +14,7 @@
 /* In front of a guarded buffer. `at` is what points here: the head of a list, or the `next` of another. */
 typedef struct Guarded {
     struct Guarded *next, **at;
-    Site site, asked;           /* where it was made, see tensor.h */
+    Site site, user_site;           /* where it was made, see tensor.h */
     const char *what;
     size_t bytes;               /* asked for; what follows them is sentinel */
 } Guarded;
@@ -110,8 +110,8 @@ static bool damaged(Guarded *g, bool given_back, Damage *d)
 _Noreturn static void tell(Site at, const char *what, const Damage *d)
 {
     char place[PLACE_TEXT];
-    ag_misuse(at, what, "the memory of %s (made at %s): %s since the last check", d->about.what,
-              place_text(d->about.site, d->about.asked, place), d->text);
+    ag_usage_error(at, what, "the memory of %s (made at %s): %s since the last check", d->about.what,
+              place_text(d->about.site, d->about.user_site, place), d->text);
 }
 
 /* ---- a buffer's life --------------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ Buffer *guard_alloc(size_t size)
 void guard_begin(Site at, const char *what, Buffer *b, size_t bytes)
 {
     Guarded *g = guarded(b);
-    *g = (Guarded){ .site = at, .asked = asked_from(context()), .what = what, .bytes = bytes };
+    *g = (Guarded){ .site = at, .user_site = user_site_now(context()), .what = what, .bytes = bytes };
     set_sentinels(b);
     memset(buffer_data(b), POISON, bytes);
     pthread_mutex_lock(&lock);
@@ -168,20 +168,20 @@ void guard_trim(void)
     }
 }
 
-void guard_bury(void *block)
+void guard_quarantine(void *block)
 {
     Context *c = context();
-    void **grave = &c->grave[c->buried++ % GRAVES];
-    system_free(*grave);
-    *grave = block;
+    void **quarantine = &c->quarantine[c->n_quarantined++ % QUARANTINE];
+    system_free(*quarantine);
+    *quarantine = block;
 }
 
-void guard_forget(void)
+void guard_empty_quarantine(void)
 {
     Context *c = context();
-    for (int i = 0; i < GRAVES; i++) {
-        system_free(c->grave[i]);
-        c->grave[i] = NULL;
+    for (int i = 0; i < QUARANTINE; i++) {
+        system_free(c->quarantine[i]);
+        c->quarantine[i] = NULL;
     }
 }
 

@@ -155,7 +155,7 @@ static void remark(Writer *w, int indent, const char *what, const char *value)
 void tensor_fprint_at(Site at, FILE *out, const Tensor *t)
 {
     check_tensor(at, "tensor_print", "t", t, t ? t->dtype : AG_REAL);
-    if (!out) ag_misuse(at, "tensor_print", "the file is NULL");
+    if (!out) ag_usage_error(at, "tensor_print", "the file is NULL");
     Writer w = { out, 0 };
     const char *start = "tensor(";
     int indent = (int)strlen(start);
@@ -165,7 +165,7 @@ void tensor_fprint_at(Site at, FILE *out, const Tensor *t)
     else write_dim(&w, t, 0, 0, indent, choose(t));
     if (t->numel == 0 && t->shape.ndim != 1) remark(&w, indent, "size=", shape_text(t->shape, text));
     if (t->op) remark(&w, indent, "op=", t->op->name);
-    else if (t->wants_grad) remark(&w, indent, "requires_grad=", "True");
+    else if (t->requires_grad) remark(&w, indent, "requires_grad=", "True");
     put(&w, ")\n");
 }
 

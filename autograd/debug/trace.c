@@ -73,7 +73,7 @@ Tensor **nodes_behind(Site at, const char *what, Tensor *y, uint32_t *n)
 static Tensor *twin_of(const Tensor *t)
 {
     Tensor *twin = tensor_alias(t->site, t->made_by, &t->shape, (DType)t->dtype, t->buffer);
-    twin->wants_grad = t->wants_grad;
+    twin->requires_grad = t->requires_grad;
     twin->retained = true;
     twin->number = t->number;
     return twin;
@@ -99,7 +99,7 @@ Story story_begin(Site at, const char *what, Tensor *loss)
     s.uses = arena_alloc(at, what, s.n * sizeof *s.uses);
     for (uint32_t i = 0; i < s.n; i++) {
         const Tensor *t = s.node[i];
-        if (t->graph_gone) graph_is_gone(at, what, t);
+        if (t->graph_released) error_graph_released(at, what, t);
         s.twin[i] = twin_of(t);
         if (!t->op) continue;
         s.ops++;

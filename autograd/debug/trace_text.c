@@ -80,7 +80,7 @@ static const double *numbers_of(const Tensor *y)
 {
     static const double zeros[2] = { 0, 0 };
     const Op *o = y->op;
-    bool kept = o == &op_table[OP_scale] || o == &op_table[OP_power] || o == &op_table[OP_clamp] ||
+    bool kept = o == &op_table[OP_scale] || o == &op_table[OP_pow_scalar] || o == &op_table[OP_clamp] ||
                 o == &op_table[OP_masked_softmax];
     return !kept ? NULL : y->args ? y->args : zeros;
 }

@@ -13,7 +13,7 @@ static void fill_range(void *arg, int64_t begin, int64_t end)
     EACH(j->y, vset(j->s));
 }
 
-void PATH(fill)(int64_t n, real *y, real value)
+void ISA(fill)(int64_t n, real *y, real value)
 {
     k_parallel(n, GRAIN, fill_range, &(Job){ .y = y, .s = value });
 }
@@ -24,7 +24,7 @@ static void axpy_range(void *arg, int64_t begin, int64_t end)
     EACH(j->y, vfma(vset(j->s), LOAD(j->x), LOAD(j->y)));
 }
 
-void PATH(axpy)(int64_t n, real *y, real s, const real *x)
+void ISA(axpy)(int64_t n, real *y, real s, const real *x)
 {
     k_parallel(n, GRAIN, axpy_range, &(Job){ .y = y, .x = x, .s = s });
 }
@@ -39,7 +39,7 @@ static void difference_range(void *arg, int64_t begin, int64_t end)
         EACH(j->y, s * (LOAD(j->x) - LOAD(j->x2)));
 }
 
-void PATH(difference)(int64_t n, real *y, const real *a, const real *b, real s, bool add)
+void ISA(difference)(int64_t n, real *y, const real *a, const real *b, real s, bool add)
 {
     k_parallel(n, GRAIN, difference_range, &(Job){ .y = y, .x = a, .x2 = b, .s = s, .add = add });
 }
@@ -57,7 +57,7 @@ static void finite_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-bool PATH(all_finite)(int64_t n, const real *x)
+bool ISA(all_finite)(int64_t n, const real *x)
 {
     atomic_bool bad = false;
     k_parallel(n, GRAIN, finite_range, &(Job){ .x = x, .bad = &bad });
@@ -114,12 +114,12 @@ static double sum_of_squares(int64_t n, const float *x, const float *y)
     return total;
 }
 
-double PATH(sum_squares)(int64_t n, const real *x)
+double ISA(sum_squares)(int64_t n, const real *x)
 {
     return sum_of_squares(n, x, NULL);
 }
 
-double PATH(squared_distance)(int64_t n, const real *a, const real *b)
+double ISA(squared_distance)(int64_t n, const real *a, const real *b)
 {
     return sum_of_squares(n, a, b);
 }

@@ -26,7 +26,7 @@ static void job_rows(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
     Rows rows = walk_rows(j->walk);
-    PATH(walk_pieces)(&rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
+    ISA(walk_pieces)(&rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
 }
 
 /* An array that is read from item `begin` on as it lies; its first item alone, if `single`. */
@@ -84,7 +84,7 @@ static void binary_piece(const void *job, int64_t first, int64_t end, Operand a,
     }
 }
 
-void PATH(binary)(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
+void ISA(binary)(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
 {
     Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = binary_piece };
     job_run(&j, walk, f == K_POW ? GRAIN_DEAR : GRAIN_CHEAP);
@@ -162,7 +162,7 @@ static void backward_piece(const void *job, int64_t first, int64_t end, Operand 
     }
 }
 
-void PATH(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, const real *dy, const real *a,
+void ISA(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, const real *dy, const real *a,
                            const real *b, const real *y, bool add)
 {
     Job j = { .f = f, .second = second, .add = add, .out = da, .dy = dy, .y = f == K_POW ? y : dy, .a = a, .b = b,
@@ -202,7 +202,7 @@ static void compare_piece(const void *job, int64_t first, int64_t n, Operand a, 
     }
 }
 
-void PATH(compare)(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
+void ISA(compare)(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
 {
     Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = compare_piece };
     job_run(&j, walk, GRAIN_CHEAP);
@@ -238,7 +238,7 @@ static void select_piece(const void *job, int64_t first, int64_t end, Operand a,
         EACH(y, vselect(MASK, B, vset(0)));
 }
 
-void PATH(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
+void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
 {
     Job j = { .negate = negate, .add = add, .out = y, .a = mask, .b = chosen, .size_a = 1, .size_b = sizeof(float),
               .piece = select_piece };
@@ -253,7 +253,7 @@ static void fill_piece(const void *job, int64_t first, int64_t end, Operand a, O
     EACH(y, vselect(MASK, vset(j->value), B));
 }
 
-void PATH(masked_fill)(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
+void ISA(masked_fill)(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
 {
     Job j = { .value = value, .out = y, .a = mask, .b = x, .size_a = 1, .size_b = sizeof(float), .piece = fill_piece };
     job_run(&j, walk, GRAIN_CHEAP);

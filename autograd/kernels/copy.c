@@ -85,7 +85,7 @@ static int dimension_across(const Rows *r)
     return -1;
 }
 
-void PATH(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
+void ISA(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
 {
     Copy c = { dst, src, size, walk_rows(walk), -1 };
     c.across = dimension_across(&c.rows);
@@ -150,7 +150,7 @@ static void add_columns(void *arg, int64_t begin, int64_t end)
         add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, end - begin);
 }
 
-void PATH(copy_add)(const KWalk *walk, real *dst, const real *src)
+void ISA(copy_add)(const KWalk *walk, real *dst, const real *src)
 {
     Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk), -1 };
     const Rows *r = &c.rows;

@@ -10,14 +10,14 @@
 
 #include "reference.h"
 
-static const KPath reference_path = {
+static const KernelTable reference_path = {
     .name = "reference",
 #define KERNEL(result, name, parameters, arguments, ret) .name = ref_##name,
 #include "kernels.def"
 };
-static const KPath *const all_paths[] = { &reference_path };
+static const KernelTable *const all_paths[] = { &reference_path };
 
-static bool processor_has(const KPath *path)
+static bool processor_has(const KernelTable *path)
 {
     (void)path;
     return true;
@@ -25,23 +25,23 @@ static bool processor_has(const KPath *path)
 
 #else
 
-extern const KPath k_portable_path;
+extern const KernelTable k_portable_table;
 #if defined(__x86_64__)
-extern const KPath k_avx512_path, k_avx2_path;
-static const KPath *const all_paths[] = { &k_avx512_path, &k_avx2_path, &k_portable_path };    /* the best first */
+extern const KernelTable k_avx512_table, k_avx2_table;
+static const KernelTable *const all_paths[] = { &k_avx512_table, &k_avx2_table, &k_portable_table };    /* the best first */
 
-static bool processor_has(const KPath *path)
+static bool processor_has(const KernelTable *path)
 {
     __builtin_cpu_init();
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    return path == &k_avx512_path ? avx512 : path == &k_avx2_path ? avx2 : true;
+    return path == &k_avx512_table ? avx512 : path == &k_avx2_table ? avx2 : true;
 }
 #else
-static const KPath *const all_paths[] = { &k_portable_path };
+static const KernelTable *const all_paths[] = { &k_portable_table };
 
-static bool processor_has(const KPath *path)
+static bool processor_has(const KernelTable *path)
 {
     (void)path;
     return true;
@@ -51,13 +51,13 @@ static bool processor_has(const KPath *path)
 
 enum { N_PATHS = sizeof all_paths / sizeof all_paths[0] };
 
-static const KPath *path_in_use;
+static const KernelTable *table_in_use;
 
-bool k_use_path(const char *name)
+bool k_use_isa(const char *name)
 {
     for (int i = 0; i < N_PATHS; i++)
         if (strcmp(all_paths[i]->name, name) == 0 && processor_has(all_paths[i])) {
-            path_in_use = all_paths[i];
+            table_in_use = all_paths[i];
             return true;
         }
     return false;
@@ -65,23 +65,23 @@ bool k_use_path(const char *name)
 
 __attribute__((constructor)) static void choose_path(void)
 {
-    const char *wanted = getenv("KAERU_PATH");
-    if (wanted && k_use_path(wanted))
+    const char *wanted = getenv("KAERU_ISA");
+    if (wanted && k_use_isa(wanted))
         return;
     int i = 0;
     while (!processor_has(all_paths[i]))
         i++;
-    path_in_use = all_paths[i];
+    table_in_use = all_paths[i];
 }
 
-const char *k_path(void)
+const char *k_isa(void)
 {
-    return path_in_use->name;
+    return table_in_use->name;
 }
 
 #define KERNEL(result, name, parameters, arguments, ret) \
     result k_##name parameters                           \
     {                                                    \
-        ret path_in_use->name arguments;                 \
+        ret table_in_use->name arguments;                 \
     }
 #include "kernels.def"

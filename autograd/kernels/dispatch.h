@@ -1,6 +1,6 @@
 /* dispatch.h: a processor path is a table of kernels compiled for one kind of processor. */
-#ifndef KAERU_PATHS_H
-#define KAERU_PATHS_H
+#ifndef KAERU_DISPATCH_H
+#define KAERU_DISPATCH_H
 
 #include "kernels.h"
 
@@ -8,10 +8,10 @@ typedef struct {
     const char *name;
 #define KERNEL(result, name, parameters, arguments, ret) result (*name) parameters;
 #include "kernels.def"
-} KPath;
+} KernelTable;
 
 /* Makes k_<name> use the path of this name from now on; false, and nothing changed, if there is none or the processor
  * cannot run it. For tests; no kernel may be running. */
-bool k_use_path(const char *name);
+bool k_use_isa(const char *name);
 
 #endif

@@ -81,7 +81,7 @@ static float just_below(double low, double high)
     return end;
 }
 
-void PATH(uniform)(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high)
+void ISA(uniform)(int64_t n, real *y, uint64_t seed, uint64_t counter, double low, double high)
 {
     k_parallel((n + 3) / 4, GRAIN_BLOCKS, uniform_blocks,
                &(Job){ .n = n, .y = y, .seed = seed, .counter = counter, .low = (float)low, .range = (float)(high - low),
@@ -108,7 +108,7 @@ static void normal_blocks(void *arg, int64_t begin, int64_t end)
                  vfrom_bits(bits))
 }
 
-void PATH(normal)(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation)
+void ISA(normal)(int64_t n, real *y, uint64_t seed, uint64_t counter, double mean, double deviation)
 {
     k_parallel((n + 3) / 4, GRAIN_BLOCKS / 2, normal_blocks,
                &(Job){ .n = n, .y = y, .seed = seed, .counter = counter, .mean = (float)mean,
@@ -129,7 +129,7 @@ static void dropout_blocks(void *arg, int64_t begin, int64_t end)
         EACH_ELEMENT((void)0, vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale))
 }
 
-void PATH(dropout)(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter, bool add)
+void ISA(dropout)(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter, bool add)
 {
     double drop = p * 0x1p24;
     int32_t threshold = (int32_t)drop;

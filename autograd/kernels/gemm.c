@@ -403,7 +403,7 @@ static bool is_tiny(const KGemm *s)
     return s->batch == 1 && s->m > 0 && s->m < W && s->n > 0 && s->n <= TINY && s->k > 0 && s->k <= TINY;
 }
 
-void PATH(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
+void ISA(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
 {
     if (is_tiny(shape)) {
         multiply_few_rows(shape, c, a, b);

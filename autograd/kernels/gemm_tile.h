@@ -28,10 +28,10 @@ enum { NR = NV * W, MAX_VECS = 16, SHORT = 256 };
 
 /* The sums become registers only where every loop over them is written out. */
 #if defined(__clang__)
-#define WRITE_OUT _Pragma("clang loop unroll(full)")
+#define UNROLL _Pragma("clang loop unroll(full)")
 #define UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #else
-#define WRITE_OUT _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 16")
 #define UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
@@ -69,7 +69,7 @@ INLINE void put(float *p, vf x, int64_t n)
 INLINE void load_4_columns(vf out[4], const float *from, int64_t ld, int64_t rows)
 {
     const float *group[W / 4];
-    WRITE_OUT
+    UNROLL
     for (int g = 0; g < W / 4; g++) {
         group[g] = from + 4 * g * ld;
         HIDE(group[g]);
@@ -77,7 +77,7 @@ INLINE void load_4_columns(vf out[4], const float *from, int64_t ld, int64_t row
 #define QUAD(i) (rows >= W ? group[(i) / 4] + (i) % 4 * ld : from + ((i) < rows ? (i) : rows - 1) * ld)
 #if defined(__SSE__)
     vf in[4];
-    WRITE_OUT
+    UNROLL
     for (int i = 0; i < 4; i++) {
         __m128 quad = _mm_loadu_ps(QUAD(i));
 #if defined(__AVX512F__)
@@ -120,10 +120,10 @@ INLINE vf load_column(const float *from, int64_t ld, int64_t rows)
 /* One step along k. */
 INLINE void multiply_step(vf *sum, int rows, int vecs, const float *a, int64_t a_row, const vf *b)
 {
-    WRITE_OUT
+    UNROLL
     for (int i = 0; i < rows; i++) {
         vf x = vset(a[i * a_row]);
-        WRITE_OUT
+        UNROLL
         for (int j = 0; j < vecs; j++)
             sum[i * vecs + j] = vfma(x, b[j], sum[i * vecs + j]);
     }
@@ -138,7 +138,7 @@ INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_
 #define STEP()                                                                                                      \
     do {                                                                                                            \
         vf row[MAX_VECS];                                                                                           \
-        WRITE_OUT                                                                                                   \
+        UNROLL                                                                                                   \
         for (int j = 0; j < vecs; j++) {                                                                            \
             row[j] = form_b == B_ROWS_CUT && j == vecs - 1 ? vload_n(b + j * W, last) : vload(b + j * W);           \
             if (form_b == B_ROWS_ONCE && j * W % 16 == 0)                                                           \
@@ -152,7 +152,7 @@ INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_
         if (form_b == B_ROWS)
             __builtin_prefetch(ahead, 0, 2);
         ahead += ahead_step;
-        WRITE_OUT
+        UNROLL
         for (int u = 0; u < 4; u++)
             STEP();
     }
@@ -171,17 +171,17 @@ INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t
     int64_t p = 0;
     for (; p + 4 <= k; p += 4) {
         const float *ahead = b + vecs * (W + p % 16 * W / 16) * ldb + p;
-        WRITE_OUT
+        UNROLL
         for (int j = 0; j < vecs * W / 4; j++, ahead += ldb)
             if (k <= SHORT)
                 __builtin_prefetch(ahead, 0, 3);
             else
                 __builtin_prefetch(ahead, 0, 2);
         vf column[2][4];
-        WRITE_OUT
+        UNROLL
         for (int j = 0; j < vecs; j++)
             load_4_columns(column[j], b + j * W * ldb + p, ldb, j < vecs - 1 ? W : last);
-        WRITE_OUT
+        UNROLL
         for (int q = 0; q < 4; q++, a += a_k) {
             vf row[2] = { column[0][q], column[vecs - 1][q] };
             multiply_step(sum, rows, vecs, a, a_row, row);
@@ -189,7 +189,7 @@ INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t
     }
     for (; p < k; p++, a += a_k) {
         vf row[2];
-        WRITE_OUT
+        UNROLL
         for (int j = 0; j < vecs; j++)
             row[j] = load_column(b + j * W * ldb + p, ldb, j < vecs - 1 ? W : last);
         multiply_step(sum, rows, vecs, a, a_row, row);
@@ -198,9 +198,9 @@ INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t
 
 INLINE void store_tile(float *c, int64_t ldc, const vf *sum, int rows, int vecs, int64_t last, bool add)
 {
-    WRITE_OUT
+    UNROLL
     for (int i = 0; i < rows; i++, c += ldc) {
-        WRITE_OUT
+        UNROLL
         for (int j = 0; j < vecs; j++) {
             const int64_t columns = j < vecs - 1 ? W : last;
             vf x = sum[i * vecs + j];
@@ -218,9 +218,9 @@ INLINE void tile(const Tile *t, int rows, int vecs, FormA form_a, FormB form_b)
     const bool add = t->add;
     float *c = t->c;
     vf sum[MR * NV];
-    WRITE_OUT
+    UNROLL
     for (int i = 0; i < rows; i++)
-        WRITE_OUT
+        UNROLL
         for (int j = 0; j < vecs; j++) {
             sum[i * vecs + j] = vset(0);
             if (add)

@@ -4,11 +4,11 @@
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
-#define TABLE PATH(path)
+#define TABLE ISA(table)
 
-extern const KPath TABLE;
-const KPath TABLE = {
-    .name = TEXT(KERNEL_PATH),
-#define KERNEL(result, name, parameters, arguments, ret) .name = PATH(name),
+extern const KernelTable TABLE;
+const KernelTable TABLE = {
+    .name = TEXT(KERNEL_ISA),
+#define KERNEL(result, name, parameters, arguments, ret) .name = ISA(name),
 #include "kernels.def"
 };

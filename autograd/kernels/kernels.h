@@ -36,8 +36,8 @@ typedef void KBody(void *arg, int64_t begin, int64_t end);
 void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg);
 
 /* The path in use: "avx512", "avx2", "portable" or, in the double build, "reference". The environment variable
- * KAERU_PATH names one to use instead of the best; an unknown one, or one that the processor lacks, is ignored. */
-const char *k_path(void);
+ * KAERU_ISA names one to use instead of the best; an unknown one, or one that the processor lacks, is ignored. */
+const char *k_isa(void);
 
 /* ---- functions of one number ------------------------------------------------------------------------------------ */
 
@@ -55,7 +55,7 @@ typedef enum {
     K_GELU_ERF,  /* x/2 (1 + erf(x / sqrt 2))                              */
     K_CLAMP,     /* x held within p..q            f' = 1 where p <= x <= q */
     K_SCALE,     /* p x + q                                                */
-    K_POWER      /* x^p, the last                 f' = p x^(p-1)           */
+    K_POW_SCALAR      /* x^p, the last                 f' = p x^(p-1)           */
 } KUnary;
 /* What f' is made from. */
 typedef enum { K_READS_X, K_READS_Y, K_READS_NONE } KReads;

@@ -76,7 +76,7 @@ static void max_strips(void *arg, int64_t begin, int64_t end)
     }
 }
 
-void PATH(max)(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x, bool least)
+void ISA(max)(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x, bool least)
 {
     Job j = { n, inner, y, index, x, least };
     if (inner == 1)

@@ -46,7 +46,7 @@ static void norm_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
+void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
                       const real *beta, KNorm kind)
 {
     k_parallel(rows, 1 + GRAIN / (n + 1), norm_rows,
@@ -89,7 +89,7 @@ static void norm_backward_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
+void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
                                bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
                                const real *gamma, KNorm kind)
 {
@@ -98,7 +98,7 @@ void PATH(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, re
                    &(Job){ .n = n, .y = dx, .mean = (float *)mean, .rstd = (float *)rstd, .dy = dy, .x = x, .gamma = gamma,
                            .eps = kind.eps, .divisor = divisor_of(n, kind), .eps_inside = kind.eps_inside, .add = add_x });
     if (dgamma)
-        PATH(sum_normalized)(rows, n, dgamma, dy, x, mean, rstd, add_gamma);
+        ISA(sum_normalized)(rows, n, dgamma, dy, x, mean, rstd, add_gamma);
     if (dbeta)
-        PATH(sum)(1, rows, n, dbeta, dy, 1, add_beta);
+        ISA(sum)(1, rows, n, dbeta, dy, 1, add_beta);
 }

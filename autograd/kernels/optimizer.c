@@ -28,7 +28,7 @@ static void adam_range(void *arg, int64_t begin, int64_t end)
 }
 
 /* lr (m/c1) / (sqrt(v/c2) + eps) as (lr/c1) m / (sqrt(v) / sqrt(c2) + eps). */
-void PATH(adam)(int64_t n, real *w, real *m, real *v, const real *grad, const KAdam *k)
+void ISA(adam)(int64_t n, real *w, real *m, real *v, const real *grad, const KAdam *k)
 {
     Adam j = {
         w, m, v, grad, (float)k->grad_scale, k->decoupled ? 0 : (float)k->decay,
@@ -64,7 +64,7 @@ static void sgd_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-void PATH(sgd)(int64_t n, real *w, real *buf, const real *grad, const KSgd *k)
+void ISA(sgd)(int64_t n, real *w, real *buf, const real *grad, const KSgd *k)
 {
     Sgd j = { w, buf, grad, (float)k->grad_scale, (float)k->decay, (float)k->momentum, (float)k->lr, k->nesterov, k->first };
     k_parallel(n, GRAIN, sgd_range, &j);

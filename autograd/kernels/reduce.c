@@ -211,12 +211,12 @@ static void sum_terms(Job j)
         sum_across(&j);
 }
 
-void PATH(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
+void ISA(sum)(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
 {
     sum_terms((Job){ .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = scale, .add = add, .y = y });
 }
 
-void PATH(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
+void ISA(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
                           const float *rstd, bool add)
 {
     sum_terms((Job){ .term = NORMALIZED, .outer = 1, .n = rows, .inner = n, .x = x, .mean = mean, .dy = dy, .rstd = rstd,
@@ -225,7 +225,7 @@ void PATH(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, co
 
 /* The first mean is off by rounding; the mean of the deviations from it corrects it, so that equal numbers have exactly
  * variance 0. */
-void PATH(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
+void ISA(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
 {
     Job j = { .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = (float)(1 / (double)n), .y = mean };
     sum_terms(j);
@@ -233,7 +233,7 @@ void PATH(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, con
     j.term = DEVIATION;
     j.y = y;
     sum_terms(j);
-    PATH(axpy)(outer * inner, mean, 1, y);
+    ISA(axpy)(outer * inner, mean, 1, y);
     j.term = SQUARE;
     j.scale = scale;
     sum_terms(j);

@@ -5,7 +5,7 @@
 #include "simd.h"
 
 /* y[j] = (or +=) the sum over rows of dy (x - mean) rstd: layer norm's dgamma. dy, x: (rows, n); mean, rstd: (rows). */
-void PATH(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
+void ISA(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
                           const float *rstd, bool add);
 
 #endif

@@ -61,7 +61,7 @@ static void softmax_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(softmax)(int64_t rows, int64_t n, real *y, const real *x)
+void ISA(softmax)(int64_t rows, int64_t n, real *y, const real *x)
 {
     k_parallel(rows, rows_grain(n), softmax_rows, &(Rows){ .n = n, .out = y, .x = x });
 }
@@ -83,7 +83,7 @@ static void softmax_backward_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
+void ISA(softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
 {
     k_parallel(rows, rows_grain(n), softmax_backward_rows, &(Rows){ n, dx, dy, y, add });
 }
@@ -118,7 +118,7 @@ static void log_softmax_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(log_softmax)(int64_t rows, int64_t n, real *y, const real *x)
+void ISA(log_softmax)(int64_t rows, int64_t n, real *y, const real *x)
 {
     k_parallel(rows, rows_grain(n), log_softmax_rows, &(Rows){ .n = n, .out = y, .x = x });
 }
@@ -140,7 +140,7 @@ static void log_softmax_backward_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(log_softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
+void ISA(log_softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
 {
     k_parallel(rows, rows_grain(n), log_softmax_backward_rows, &(Rows){ n, dx, dy, y, add });
 }
@@ -181,7 +181,7 @@ static void loss_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(cross_entropy)(int64_t rows, int64_t n, real *loss, real *log_sum, const real *logits, const int32_t *target,
+void ISA(cross_entropy)(int64_t rows, int64_t n, real *loss, real *log_sum, const real *logits, const int32_t *target,
                          int32_t ignore, double smoothing)
 {
     k_parallel(rows, rows_grain(n), loss_rows,
@@ -213,7 +213,7 @@ static void loss_backward_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(cross_entropy_backward)(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *log_sum,
+void ISA(cross_entropy_backward)(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *log_sum,
                                   const int32_t *target, int32_t ignore, double smoothing, const real *scale, bool add)
 {
     k_parallel(rows, rows_grain(n), loss_backward_rows,

@@ -73,7 +73,7 @@ static Operand side_rows(Side *s, const Rows *r, RowPlace place, bool second, in
     return (Operand){ s->buffer, -1 };
 }
 
-void PATH(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, size_t size_a, const void *b,
+void ISA(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, size_t size_a, const void *b,
                        size_t size_b, Piece *piece, const void *job)
 {
     Side sa, sb;

@@ -106,7 +106,7 @@ typedef struct { const void *p; int64_t mask; } Operand;
 typedef void Piece(const void *job, int64_t first, int64_t n, Operand a, Operand b);
 
 /* Calls piece() for the items begin..end-1. size_a, size_b: bytes of an item, 1 or 4; a NULL array gives a NULL operand. */
-void PATH(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, size_t size_a, const void *b,
+void ISA(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, size_t size_a, const void *b,
                        size_t size_b, Piece *piece, const void *job);
 
 #define LOAD_OPERAND(o) vload_left((const float *)(o).p + (i & (o).mask), left)

@@ -12,7 +12,7 @@ static void gather_range(void *arg, int64_t begin, int64_t end)
         memcpy(j->to + r * j->width, j->from + j->ids[r] * j->width, (size_t)j->width * sizeof(float));
 }
 
-void PATH(gather_rows)(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids)
+void ISA(gather_rows)(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids)
 {
     k_parallel(rows, 1 + GRAIN / (width + 1), gather_range, &(Job){ rows, width, y, table, ids });
 }
@@ -29,7 +29,7 @@ static void scatter_range(void *arg, int64_t first, int64_t last)
     }
 }
 
-void PATH(scatter_add_rows)(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids)
+void ISA(scatter_add_rows)(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids)
 {
     k_parallel((width + COLUMNS - 1) / COLUMNS, 1 + GRAIN / (COLUMNS * (rows + 1)), scatter_range,
                &(Job){ rows, width, table_grad, dy, ids });

@@ -67,7 +67,7 @@ static void forward(void *arg, int64_t begin, int64_t end)
     case K_GELU_ERF: EACH(y, vgelu_erf(LOAD(x))); break;
     case K_CLAMP:    EACH(y, vclamp(LOAD(x), p, q)); break;
     case K_SCALE:    EACH(y, vfma(vset(p), LOAD(x), vset(q))); break;
-    case K_POWER: {
+    case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p);
         EACH(y, power_of(LOAD(x), e));
         break;
@@ -75,7 +75,7 @@ static void forward(void *arg, int64_t begin, int64_t end)
     }
 }
 
-void PATH(unary)(KUnary f, int64_t n, real *y, const real *x, double p, double q)
+void ISA(unary)(KUnary f, int64_t n, real *y, const real *x, double p, double q)
 {
     k_parallel(n, grain_of(f), forward, &(Forward){ f, y, x, p, q });
 }
@@ -124,7 +124,7 @@ static void backward(void *arg, int64_t begin, int64_t end)
     case K_GELU_ERF: GIVE(LOAD(dy) * vgelu_erf_slope(LOAD(x))); break;
     case K_CLAMP:    GIVE(within(LOAD(x), p, q, LOAD(dy))); break;
     case K_SCALE:    GIVE(vset(p) * LOAD(dy)); break;
-    case K_POWER: {
+    case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p - 1);
         if (job->p == 0)
             GIVE(vset(0) * LOAD(dy));
@@ -135,7 +135,7 @@ static void backward(void *arg, int64_t begin, int64_t end)
     }
 }
 
-void PATH(unary_backward)(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
+void ISA(unary_backward)(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                           bool add)
 {
     k_parallel(n, grain_of(f), backward, &(Backward){ f, dx, dy, x, y, p, q, add });

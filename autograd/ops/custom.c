@@ -22,11 +22,11 @@ static void custom_backward(Tensor *y)
 static void check_custom(Site at, const AgCustom *op, Tensor *const *in, int n)
 {
     if (!op || !op->name || !op->forward || !op->backward)
-        ag_misuse(at, "ag_custom", "an operation needs a name, a forward and a backward");
+        ag_usage_error(at, "ag_custom", "an operation needs a name, a forward and a backward");
     if (n < 0 || n > AG_CUSTOM_INPUTS || (n > 0 && !in))
-        ag_misuse(at, op->name, "%d inputs%s; an operation has 0 to %d", n, in ? "" : " at NULL", AG_CUSTOM_INPUTS);
+        ag_usage_error(at, op->name, "%d inputs%s; an operation has 0 to %d", n, in ? "" : " at NULL", AG_CUSTOM_INPUTS);
     if (op->needs & ~(AG_NEEDS_Y | (AG_NEEDS_Y - 1)))
-        ag_misuse(at, op->name, "needs is %#x, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", (unsigned)op->needs);
+        ag_usage_error(at, op->name, "needs is %#x, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", (unsigned)op->needs);
     for (int i = 0; i < n; i++) {
         char argument[32];
         snprintf(argument, sizeof argument, "input %d", i);
@@ -39,7 +39,7 @@ static void check_custom(Site at, const AgCustom *op, Tensor *const *in, int n)
 Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in, int n, const void *args, size_t size)
 {
     check_custom(at, op, in, n);
-    if (size && !args) ag_misuse(at, op->name, "args is NULL, expected %zu bytes", size);
+    if (size && !args) ag_usage_error(at, op->name, "args is NULL, expected %zu bytes", size);
     CustomArgs *c = ag_scratch_at(at, 1, sizeof *c);
     c->op = (Op){ op->name, custom_backward, NULL, op->needs, op->forward_text, op->backward_text, NULL };
     c->custom = op;

@@ -12,8 +12,8 @@ static void check_heads(Site at, const char *what, const Tensor *x, int64_t widt
 {
     char text[AG_SHAPE_TEXT];
     if (heads < 1 || width % heads != 0 || width == 0)
-        ag_misuse(at, what, "%s does not divide into %d heads", shape_text(x->shape, text), heads);
-    if (!(p >= 0 && p < 1)) ag_misuse(at, what, "dropout p is %g, expected 0 <= p < 1", p);
+        ag_usage_error(at, what, "%s does not divide into %d heads", shape_text(x->shape, text), heads);
+    if (!(p >= 0 && p < 1)) ag_usage_error(at, what, "dropout p is %g, expected 0 <= p < 1", p);
 }
 
 /* The mask's part of the plan. */
@@ -24,7 +24,7 @@ static void plan_mask(Site at, const char *what, KAttention *a, const Tensor *ma
     char m[AG_SHAPE_TEXT], s[AG_SHAPE_TEXT];
     Shape scores = SHAPE(a->b, a->h, a->t, a->s), both;
     if (!broadcast(&mask->shape, &scores, &both) || !shape_equal(both, scores))
-        ag_misuse(at, what, "mask %s does not broadcast to (B,heads,T,S) = %s", shape_text(mask->shape, m),
+        ag_usage_error(at, what, "mask %s does not broadcast to (B,heads,T,S) = %s", shape_text(mask->shape, m),
                   shape_text(scores, s));
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
@@ -68,7 +68,7 @@ Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
     char tq[AG_SHAPE_TEXT], tk[AG_SHAPE_TEXT], tv[AG_SHAPE_TEXT];
     if (q->shape.ndim != 3 || k->shape.ndim != 3 || !shape_equal(k->shape, v->shape) ||
         q->shape.dim[0] != k->shape.dim[0] || q->shape.dim[2] != k->shape.dim[2])
-        ag_misuse(at, "attention", "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
+        ag_usage_error(at, "attention", "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
                   shape_text(q->shape, tq), shape_text(k->shape, tk), shape_text(v->shape, tv));
     int64_t t = q->shape.dim[1], s = k->shape.dim[1], width = q->shape.dim[2], part = heads > 0 ? width / heads : 0;
     check_heads(at, "attention", q, width, heads, p);
@@ -130,7 +130,7 @@ Tensor *ag_self_attention_at(Site at, Tensor *qkv, Tensor *mask, int heads, bool
     check_tensor(at, "self_attention", "qkv", qkv, AG_REAL);
     char text[AG_SHAPE_TEXT];
     if (qkv->shape.ndim != 3 || qkv->shape.dim[2] % 3 != 0)
-        ag_misuse(at, "self_attention", "qkv %s, expected (B,T,3D)", shape_text(qkv->shape, text));
+        ag_usage_error(at, "self_attention", "qkv %s, expected (B,T,3D)", shape_text(qkv->shape, text));
     Shape shape = qkv->shape;
     int64_t t = shape.dim[1], width = shape.dim[2] /= 3, part = heads > 0 ? width / heads : 0;
     check_heads(at, "self_attention", qkv, width, heads, p);

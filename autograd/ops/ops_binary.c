@@ -32,7 +32,7 @@ static int binary_reads(KBinary f, int i)
 static void binary_backward(Tensor *y, KBinary f, int i)
 {
     Tensor *a = y->in[0], *b = y->in[1], *x = y->in[i];
-    if (!x->wants_grad) return;
+    if (!x->requires_grad) return;
     KWalk walk = walk_over(&y->shape, &a->shape, &b->shape);
     int reads = binary_reads(f, i);
     const real *va = reals_if(a, reads & NEEDS_X0), *vb = reals_if(b, reads & NEEDS_X1);

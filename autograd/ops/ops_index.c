@@ -5,7 +5,7 @@ static void check_ids(Site at, const char *what, const Tensor *ids, int64_t belo
 {
     for (int64_t i = 0; i < ids->numel; i++)
         if (ints(ids)[i] < 0 || ints(ids)[i] >= below)
-            ag_misuse(at, what, "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
+            ag_usage_error(at, what, "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
                       (long long)below - 1);
 }
 
@@ -17,7 +17,7 @@ Tensor *ag_embedding_at(Site at, Tensor *table, Tensor *ids)
     check_tensor(at, "embedding", "ids", ids, AG_INT);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (table->shape.ndim != 2 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_misuse(at, "embedding", "table %s and ids %s: expected a table (V,D)", shape_text(table->shape, a),
+        ag_usage_error(at, "embedding", "table %s and ids %s: expected a table (V,D)", shape_text(table->shape, a),
                   shape_text(ids->shape, b));
     check_ids(at, "embedding", ids, table->shape.dim[0]);
     Shape shape = ids->shape;
@@ -51,7 +51,7 @@ Tensor *embedding_sample(Sample *s)
     }
 }
 
-/* ---- pick: y[o,i] = x[o, ids[o,i], i]                        dx = dy at the picked entry, else 0 ----------------- */
+/* ---- gather: y[o,i] = x[o, ids[o,i], i]                        dx = dy at the picked entry, else 0 ----------------- */
 
 /* x seen as (outer, n, inner) around dim. */
 typedef struct { int64_t outer, n, inner; } Around;
@@ -64,20 +64,20 @@ static Around around(const Shape *x, int d)
     return a;
 }
 
-Tensor *ag_pick_at(Site at, Tensor *x, int dim, Tensor *ids)
+Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)
 {
-    check_tensor(at, "pick", "x", x, AG_REAL);
-    check_tensor(at, "pick", "ids", ids, AG_INT);
-    int d = check_dim(at, "pick", x, dim);
+    check_tensor(at, "gather", "x", x, AG_REAL);
+    check_tensor(at, "gather", "ids", ids, AG_INT);
+    int d = check_dim(at, "gather", x, dim);
     Shape shape = { x->shape.ndim - 1, { 0 } };
     for (int i = 0, j = 0; i < x->shape.ndim; i++)
         if (i != d) shape.dim[j++] = x->shape.dim[i];
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(shape, ids->shape))
-        ag_misuse(at, "pick", "ids %s do not fit x %s without dimension %d", shape_text(ids->shape, a),
+        ag_usage_error(at, "gather", "ids %s do not fit x %s without dimension %d", shape_text(ids->shape, a),
                   shape_text(x->shape, b), dim);
-    check_ids(at, "pick", ids, x->shape.dim[d]);
-    Tensor *y = op_new(at, OP_pick, &shape, x, ids, NULL);
+    check_ids(at, "gather", ids, x->shape.dim[d]);
+    Tensor *y = op_new(at, OP_gather, &shape, x, ids, NULL);
     Around v = around(&x->shape, d);
     if (y->op) *(Around *)op_args(y, sizeof v) = v;
     for (int64_t i = 0; i < y->numel; i++)
@@ -85,7 +85,7 @@ Tensor *ag_pick_at(Site at, Tensor *x, int dim, Tensor *ids)
     return op_done(y);
 }
 
-void pick_backward(Tensor *y)
+void gather_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *ids = y->in[1];
     Around v = *(Around *)y->args;
@@ -95,17 +95,17 @@ void pick_backward(Tensor *y)
         g.data[(i / v.inner * v.n + ints(ids)[i]) * v.inner + i % v.inner] += grad_of(y)[i];
 }
 
-Tensor *pick_sample(Sample *s)
+Tensor *gather_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_pick(sample_in(s, 0, SHAPE(1)), 0, sample_ids(SCALAR, 1));
-    case 1: return ag_pick(sample_in(s, 0, SHAPE(7)), 0, sample_ids(SCALAR, 7));
-    case 2: return ag_pick(sample_in(s, 0, SHAPE(3, 5)), 1, sample_ids(SHAPE(3), 5));
-    case 3: return ag_pick(sample_in(s, 0, SHAPE(3, 5)), 0, sample_ids(SHAPE(5), 3));
-    case 4: return ag_pick(sample_in(s, 0, SHAPE(2, 3, 4)), 1, sample_ids(SHAPE(2, 4), 3));
-    case 5: return ag_pick(sample_in(s, 0, SHAPE(2, 3, 4)), -1, sample_ids(SHAPE(2, 3), 4));
-    case 6: return ag_pick(sample_in(s, 0, SHAPE(0, 3)), 1, sample_ids(SHAPE(0), 3));
-    case 7: return ag_pick(sample_in(s, 0, SHAPE(2, 1, 3)), 1, sample_ids(SHAPE(2, 3), 1));
+    case 0: return ag_gather(sample_in(s, 0, SHAPE(1)), 0, sample_ids(SCALAR, 1));
+    case 1: return ag_gather(sample_in(s, 0, SHAPE(7)), 0, sample_ids(SCALAR, 7));
+    case 2: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 1, sample_ids(SHAPE(3), 5));
+    case 3: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 0, sample_ids(SHAPE(5), 3));
+    case 4: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), 1, sample_ids(SHAPE(2, 4), 3));
+    case 5: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), -1, sample_ids(SHAPE(2, 3), 4));
+    case 6: return ag_gather(sample_in(s, 0, SHAPE(0, 3)), 1, sample_ids(SHAPE(0), 3));
+    case 7: return ag_gather(sample_in(s, 0, SHAPE(2, 1, 3)), 1, sample_ids(SHAPE(2, 3), 1));
     default: return NULL;
     }
 }

@@ -9,7 +9,7 @@ static void check_same(Site at, const char *what, const char *first, const Tenso
 {
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!shape_equal(a->shape, b->shape))
-        ag_misuse(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape, ta), shape_text(b->shape, tb));
+        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape, ta), shape_text(b->shape, tb));
 }
 
 /* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ----------- */
@@ -56,7 +56,7 @@ static ClassArgs classes(Site at, const char *what, const char *first, const Ten
     Shape expected = x->shape;
     if (expected.ndim > 0) expected.ndim--;
     if (x->shape.ndim < 1 || !shape_equal(expected, target->shape))
-        ag_misuse(at, what, "%s %s and target %s do not fit: expected (..,V) and (..)", first, shape_text(x->shape, a),
+        ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,V) and (..)", first, shape_text(x->shape, a),
                   shape_text(target->shape, b));
     ClassArgs c = { .ignore = ignore, .rows = target->numel, .n = x->shape.dim[x->shape.ndim - 1] };
     int64_t counted = 0;
@@ -64,7 +64,7 @@ static ClassArgs classes(Site at, const char *what, const char *first, const Ten
         int32_t t = ints(target)[i];
         if (t == ignore) continue;
         if (t < 0 || t >= c.n)
-            ag_misuse(at, what, "target %d at item %lld is out of range: expected 0..%lld, or %d to ignore it", t,
+            ag_usage_error(at, what, "target %d at item %lld is out of range: expected 0..%lld, or %d to ignore it", t,
                       (long long)i, (long long)c.n - 1, ignore);
         counted++;
     }
@@ -79,7 +79,7 @@ static ClassArgs classes(Site at, const char *what, const char *first, const Ten
 Tensor *ag_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
 {
     ClassArgs c = classes(at, "cross_entropy", "logits", logits, target, ignore, reduce);
-    if (!(smoothing >= 0 && smoothing <= 1)) ag_misuse(at, "cross_entropy", "smoothing %g is not in 0..1", smoothing);
+    if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, "cross_entropy", "smoothing %g is not in 0..1", smoothing);
     c.smoothing = smoothing;
     Tensor *y = op_new(at, OP_cross_entropy, &scalar, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
@@ -216,9 +216,9 @@ static double sum_others(int64_t n, const real *row, int32_t target, int padding
 Tensor *ag_label_smoothing_at(Site at, Tensor *log_p, Tensor *target, int padding, double smoothing)
 {
     ClassArgs c = classes(at, "label_smoothing", "log_p", log_p, target, padding, AG_SUM);
-    if (!(smoothing >= 0 && smoothing <= 1)) ag_misuse(at, "label_smoothing", "smoothing %g is not in 0..1", smoothing);
+    if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, "label_smoothing", "smoothing %g is not in 0..1", smoothing);
     if (padding < 0 || padding >= c.n || c.n < 3)
-        ag_misuse(at, "label_smoothing", "padding id %d and %lld classes: expected an id of 3 classes or more", padding,
+        ag_usage_error(at, "label_smoothing", "padding id %d and %lld classes: expected an id of 3 classes or more", padding,
                   (long long)c.n);
     Tensor *y = op_new(at, OP_label_smoothing, &scalar, log_p, target, NULL);
     if (y->op) *(SmoothingArgs *)op_args(y, sizeof(SmoothingArgs)) = (SmoothingArgs){ padding, smoothing, c.rows, c.n };

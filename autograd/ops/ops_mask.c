@@ -13,7 +13,7 @@ Tensor *ag_where_at(Site at, Tensor *mask, Tensor *a, Tensor *b)
     Shape operands = broadcast_shape(at, "where", a, b), shape;
     char tm[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     if (!broadcast(&mask->shape, &operands, &shape))
-        ag_misuse(at, "where", "mask %s does not fit a and b, which are %s", shape_text(mask->shape, tm),
+        ag_usage_error(at, "where", "mask %s does not fit a and b, which are %s", shape_text(mask->shape, tm),
                   shape_text(operands, to));
     Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
     KWalk walk_a = walk_over(&shape, &mask->shape, &a->shape), walk_b = walk_over(&shape, &mask->shape, &b->shape);
@@ -28,7 +28,7 @@ void where_backward(Tensor *y)
     KWalk walk = walk_over(&y->shape, &mask->shape, &y->shape);
     for (int i = 1; i <= 2; i++) {
         Tensor *x = y->in[i];
-        if (!x->wants_grad) continue;
+        if (!x->requires_grad) continue;
         if (x->numel == y->numel) {
             Grad g = grad_into(x);
             k_select(&walk, g.data, bools(mask), grad_of(y), i == 2, g.add);
@@ -64,7 +64,7 @@ Tensor *ag_masked_fill_at(Site at, Tensor *x, Tensor *mask, double value)
     Shape shape;
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!broadcast(&x->shape, &mask->shape, &shape) || !shape_equal(shape, x->shape))
-        ag_misuse(at, "masked_fill", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
+        ag_usage_error(at, "masked_fill", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
                   shape_text(x->shape, b));
     Tensor *y = op_new(at, OP_masked_fill, &shape, x, mask, NULL);
     KWalk walk = walk_over(&shape, &mask->shape, &shape);
@@ -104,7 +104,7 @@ typedef struct { double p; AgRandom random; } DropoutArgs;
 Tensor *ag_dropout_at(Site at, Tensor *x, double p)
 {
     check_tensor(at, "dropout", "x", x, AG_REAL);
-    if (!(p >= 0 && p < 1)) ag_misuse(at, "dropout", "p is %g, expected 0 <= p < 1", p);
+    if (!(p >= 0 && p < 1)) ag_usage_error(at, "dropout", "p is %g, expected 0 <= p < 1", p);
     Tensor *y = op_new(at, OP_dropout, &x->shape, x, NULL, NULL);
     AgRandom *random = &context()->random;
     if (y->op) *(DropoutArgs *)op_args(y, sizeof(DropoutArgs)) = (DropoutArgs){ p, *random };
@@ -116,7 +116,7 @@ Tensor *ag_dropout_at(Site at, Tensor *x, double p)
 void dropout_backward(Tensor *y)
 {
     DropoutArgs *args = y->args;
-    Grad g = grad_over(y->in[0], y);
+    Grad g = grad_in_place(y->in[0], y);
     k_dropout(y->numel, g.data, grad_of(y), args->p, args->random.seed, args->random.counter, g.add);
 }
 

@@ -9,9 +9,9 @@ Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
     int d = check_dim(at, "argmax", x, dim);
     char text[AG_SHAPE_TEXT];
     if (x->shape.dim[d] == 0)
-        ag_misuse(at, "argmax", "there is nothing to choose from in shape %s", shape_text(x->shape, text));
+        ag_usage_error(at, "argmax", "there is nothing to choose from in shape %s", shape_text(x->shape, text));
     if (x->shape.dim[d] > INT32_MAX)
-        ag_misuse(at, "argmax", "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
+        ag_usage_error(at, "argmax", "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
     Shape shape = { 0, { 0 } };
     int64_t outer = 1, inner = 1;
     for (int i = 0; i < x->shape.ndim; i++) {
@@ -53,7 +53,7 @@ static const void *spread(Site at, const char *what, const Tensor *t, const Shap
 
 static void check_comparison(Site at, const char *what, AgCompare how)
 {
-    if ((int)how < AG_EQ || how > AG_GE) ag_misuse(at, what, "%d is no comparison; see AgCompare", (int)how);
+    if ((int)how < AG_EQ || how > AG_GE) ag_usage_error(at, what, "%d is no comparison; see AgCompare", (int)how);
 }
 
 Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b)
@@ -114,14 +114,14 @@ Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes)
     check_tensor(at, "one_hot", "ids", ids, AG_INT);
     char text[AG_SHAPE_TEXT];
     if (classes < 0 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_misuse(at, "one_hot", "%lld classes for ids %s", (long long)classes, shape_text(ids->shape, text));
+        ag_usage_error(at, "one_hot", "%lld classes for ids %s", (long long)classes, shape_text(ids->shape, text));
     Shape shape = ids->shape;
     shape.dim[shape.ndim++] = classes;
     Tensor *y = tensor_new(at, "one_hot", &shape, AG_REAL);
     if (y->numel) memset(y->data, 0, (size_t)y->numel * sizeof(real));
     for (int64_t i = 0; i < ids->numel; i++) {
         if (ints(ids)[i] < 0 || ints(ids)[i] >= classes)
-            ag_misuse(at, "one_hot", "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
+            ag_usage_error(at, "one_hot", "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
                       (long long)classes - 1);
         reals(y)[i * classes + ints(ids)[i]] = 1;
     }

@@ -11,16 +11,16 @@ static Reduction plan(Site at, const char *what, const Tensor *x, Dims dims, boo
     Reduction r = { .kept = x->shape, .count = 1 };
     char text[AG_SHAPE_TEXT];
     if (dims.n < 0 || dims.n > x->shape.ndim)
-        ag_misuse(at, what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape, text));
+        ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape, text));
     for (int i = 0; i < dims.n; i++) {
         int d = check_dim(at, what, x, dims.dim[i]);
-        if (r.gone[d]) ag_misuse(at, what, "dimension %d is named twice", dims.dim[i]);
+        if (r.gone[d]) ag_usage_error(at, what, "dimension %d is named twice", dims.dim[i]);
         r.gone[d] = true;
         r.count *= x->shape.dim[d];
         r.kept.dim[d] = 1;
     }
     if (r.count == 0 && empty_is_misuse)
-        ag_misuse(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape, text));
+        ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape, text));
     for (int i = 0; i < x->shape.ndim; i++)
         if (!r.gone[i]) r.dropped.dim[r.dropped.ndim++] = x->shape.dim[i];
     return r;
@@ -209,7 +209,7 @@ static Tensor *extreme(Site at, int op, Tensor *x, int dim, bool keep, bool leas
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     char text[AG_SHAPE_TEXT];
     if (r.count > INT32_MAX)
-        ag_misuse(at, name, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
+        ag_usage_error(at, name, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
     AlongArgs along;
     as_one(&r, &x->shape, &along.outer, &along.n, &along.inner);
     int32_t *index = NULL;

@@ -91,13 +91,13 @@ Tensor *ag_masked_softmax_at(Site at, Tensor *x, Tensor *mask, double scale)
 {
     check_tensor(at, "masked_softmax", "x", x, AG_REAL);
     if (!(fabs(scale) > 0) || isinf(scale))
-        ag_misuse(at, "masked_softmax", "scale is %g, expected a finite one but 0", scale);
+        ag_usage_error(at, "masked_softmax", "scale is %g, expected a finite one but 0", scale);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (mask) {
         Shape shape;
         check_tensor(at, "masked_softmax", "mask", mask, AG_BOOL);
         if (!broadcast(&x->shape, &mask->shape, &shape) || !shape_equal(shape, x->shape))
-            ag_misuse(at, "masked_softmax", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
+            ag_usage_error(at, "masked_softmax", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
                       shape_text(x->shape, b));
     }
     Tensor *y = op_new(at, OP_masked_softmax, &x->shape, x, mask, NULL);
@@ -149,17 +149,17 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
     check_tensor(at, "layer_norm", "x", x, AG_REAL);
     char tx[AG_SHAPE_TEXT], tp[AG_SHAPE_TEXT];
     int64_t n = row_size(x), rows = row_count(x);
-    if (x->shape.ndim < 1) ag_misuse(at, "layer_norm", "x is a scalar, expected (..,D)");
+    if (x->shape.ndim < 1) ag_usage_error(at, "layer_norm", "x is a scalar, expected (..,D)");
     for (int i = 0; i < 2; i++) {
         Tensor *p = i ? beta : gamma;
         if (!p) continue;
         check_tensor(at, "layer_norm", i ? "beta" : "gamma", p, AG_REAL);
         if (p->shape.ndim != 1 || p->shape.dim[0] != n)
-            ag_misuse(at, "layer_norm", "%s %s does not fit x %s: expected (D) and (..,D)", i ? "beta" : "gamma",
+            ag_usage_error(at, "layer_norm", "%s %s does not fit x %s: expected (D) and (..,D)", i ? "beta" : "gamma",
                       shape_text(p->shape, tp), shape_text(x->shape, tx));
     }
     if (kind.unbiased && n < 2)
-        ag_misuse(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0",
+        ag_usage_error(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0",
                   shape_text(x->shape, tx));
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);

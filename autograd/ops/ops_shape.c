@@ -59,11 +59,11 @@ Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
     if (open >= 0) {
         shape.dim[open] = 1;
         int64_t known = check_shape(at, "reshape", &shape);
-        if (known == 0) ag_misuse(at, "reshape", "in %s the size -1 could be anything", shape_text(asked, b));
+        if (known == 0) ag_usage_error(at, "reshape", "in %s the size -1 could be anything", shape_text(asked, b));
         shape.dim[open] = x->numel / known;
     }
     if (check_shape(at, "reshape", &shape) != x->numel)
-        ag_misuse(at, "reshape", "shape %s with %lld items does not fit %s", shape_text(x->shape, a),
+        ag_usage_error(at, "reshape", "shape %s with %lld items does not fit %s", shape_text(x->shape, a),
                   (long long)x->numel, shape_text(asked, b));
     if (x->dtype != AG_REAL) return tensor_alias(at, "reshape", &shape, x->dtype, x->buffer);
     return op_done(op_new_alias(at, OP_reshape, &shape, x));
@@ -98,14 +98,14 @@ Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
     int ndim = x->shape.ndim;
     bool seen[AG_MAX_DIMS] = { false };
     if (order.n != ndim)
-        ag_misuse(at, "permute", "an order of %d dimensions for shape %s", order.n, shape_text(x->shape, text));
+        ag_usage_error(at, "permute", "an order of %d dimensions for shape %s", order.n, shape_text(x->shape, text));
     int64_t stride[AG_MAX_DIMS];
     dense_strides(&x->shape, stride);
     Shape shape = { ndim, { 0 } };
     KWalk walk = { .ndim = ndim };
     for (int i = 0; i < ndim; i++) {
         int d = check_dim(at, "permute", x, order.dim[i]);
-        if (seen[d]) ag_misuse(at, "permute", "dimension %d is named twice", order.dim[i]);
+        if (seen[d]) ag_usage_error(at, "permute", "dimension %d is named twice", order.dim[i]);
         seen[d] = true;
         shape.dim[i] = walk.dim[i] = x->shape.dim[d];
         walk.b[i] = stride[d];
@@ -168,7 +168,7 @@ Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
     int d = check_dim(at, "slice", x, dim);
     int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
     if (from < 0 || to < from || to > n)
-        ag_misuse(at, "slice", "%lld..%lld is no part of dimension %d of %s", (long long)start, (long long)stop, dim,
+        ag_usage_error(at, "slice", "%lld..%lld is no part of dimension %d of %s", (long long)start, (long long)stop, dim,
                   shape_text(x->shape, text));
     Shape shape = x->shape;
     shape.dim[d] = to - from;
@@ -214,7 +214,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "split", x, dim);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
-        ag_misuse(at, "split", "dimension %d of %s does not divide into %d equal parts", dim,
+        ag_usage_error(at, "split", "dimension %d of %s does not divide into %d equal parts", dim,
                   shape_text(x->shape, text), parts);
     int64_t size = x->shape.dim[d] / parts;
     for (int i = 0; i < parts; i++) out[i] = ag_slice_at(at, x, d, i * size, (i + 1) * size);
@@ -225,7 +225,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
 
 Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
 {
-    if (n < 1) ag_misuse(at, "concat", "no tensors to join");
+    if (n < 1) ag_usage_error(at, "concat", "no tensors to join");
     check_any(at, "concat", x[0]);
     int d = check_dim(at, "concat", x[0], dim);
     Shape shape = x[0]->shape;
@@ -235,10 +235,10 @@ Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
         Shape other = x[i]->shape;
         if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
         if (!shape_equal(other, shape))
-            ag_misuse(at, "concat", "shapes %s and %s differ beside dimension %d", shape_text(x[0]->shape, a),
+            ag_usage_error(at, "concat", "shapes %s and %s differ beside dimension %d", shape_text(x[0]->shape, a),
                       shape_text(x[i]->shape, b), dim);
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
-            ag_misuse(at, "concat", "dimension %d becomes longer than can be counted", dim);
+            ag_usage_error(at, "concat", "dimension %d becomes longer than can be counted", dim);
     }
     Tensor *y = x[0]->dtype == AG_REAL ? op_new_n(at, &op_table[OP_concat], &shape, x, n)
                                        : tensor_new(at, "concat", &shape, x[0]->dtype);
@@ -262,7 +262,7 @@ void concat_backward(Tensor *y)
     dense_strides(&y->shape, stride);
     for (int i = 0; i < y->n_in; i++) {
         Tensor *x = y->in[i];
-        if (x->wants_grad) {
+        if (x->requires_grad) {
             KWalk walk = dense_walk(&x->shape);
             memcpy(walk.b, stride, sizeof stride);
             copy_into(grad_into(x), 0, &walk, grad_of(y) + offset);
@@ -297,7 +297,7 @@ Tensor *ag_expand_at(Site at, Tensor *x, Shape shape)
     Shape both;
     check_shape(at, "expand", &shape);
     if (!broadcast(&x->shape, &shape, &both) || !shape_equal(both, shape))
-        ag_misuse(at, "expand", "%s does not broadcast to %s", shape_text(x->shape, a), shape_text(shape, b));
+        ag_usage_error(at, "expand", "%s does not broadcast to %s", shape_text(x->shape, a), shape_text(shape, b));
     Tensor *y = result(at, OP_expand, &shape, x);
     KWalk walk = walk_over(&shape, &shape, &x->shape);
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
@@ -332,7 +332,7 @@ Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
     check_any(at, "squeeze", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "squeeze", x, dim);
-    if (x->shape.dim[d] != 1) ag_misuse(at, "squeeze", "dimension %d of %s is not 1", dim, shape_text(x->shape, text));
+    if (x->shape.dim[d] != 1) ag_usage_error(at, "squeeze", "dimension %d of %s is not 1", dim, shape_text(x->shape, text));
     Shape shape = { x->shape.ndim - 1, { 0 } };
     for (int i = 0, j = 0; i < x->shape.ndim; i++)
         if (i != d) shape.dim[j++] = x->shape.dim[i];
@@ -345,7 +345,7 @@ Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim)
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_misuse(at, "unsqueeze", "no place %d for a new dimension in %s", dim, shape_text(x->shape, text));
+        ag_usage_error(at, "unsqueeze", "no place %d for a new dimension in %s", dim, shape_text(x->shape, text));
     Shape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);

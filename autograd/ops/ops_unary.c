@@ -20,7 +20,7 @@ static void unary_backward(Tensor *y, KUnary f)
     Tensor *x = y->in[0];
     UnaryArgs args = y->args ? *(UnaryArgs *)y->args : (UnaryArgs){ 0, 0 };
     const real *vx = reals_if(x, k_unary_reads(f) == K_READS_X), *vy = reals_if(y, k_unary_reads(f) == K_READS_Y);
-    Grad g = grad_over(x, y);
+    Grad g = grad_in_place(x, y);
     k_unary_backward(f, y->numel, g.data, grad_of(y), vx, vy, args.p, args.q, g.add);
 }
 
@@ -74,22 +74,22 @@ Tensor *scale_sample(Sample *s)
 }
 
 /* power: y = x^p                                               dx = dy p x^(p-1)                                     */
-Tensor *ag_power_at(Site at, Tensor *x, double exponent)
+Tensor *ag_pow_scalar_at(Site at, Tensor *x, double exponent)
 {
-    return unary(at, OP_power, K_POWER, x, exponent, 0);
+    return unary(at, OP_pow_scalar, K_POW_SCALAR, x, exponent, 0);
 }
 
-void power_backward(Tensor *y)
+void pow_scalar_backward(Tensor *y)
 {
-    unary_backward(y, K_POWER);
+    unary_backward(y, K_POW_SCALAR);
 }
 
-Tensor *power_sample(Sample *s)
+Tensor *pow_scalar_sample(Sample *s)
 {
     static const double exponents[] = { 2, 3, 0.5, -1, -0.5, 1, 1.7, -2 };
     if (s->number >= 8) return NULL;
     Shape shape = unary_shapes[s->number];
-    return ag_power(s->number < 2 ? sample_in(s, 0, shape) : sample_positive(s, 0, shape), exponents[s->number]);
+    return ag_pow_scalar(s->number < 2 ? sample_in(s, 0, shape) : sample_positive(s, 0, shape), exponents[s->number]);
 }
 
 /* exp: y = e^x                                                 dx = dy y                                             */
@@ -159,7 +159,7 @@ Tensor *abs_sample(Sample *s)
 /* clamp: y = x held within low..high                           dx = dy where low <= x <= high, else 0                */
 Tensor *ag_clamp_at(Site at, Tensor *x, double low, double high)
 {
-    if (!(low <= high)) ag_misuse(at, "clamp", "low %g is above high %g", low, high);
+    if (!(low <= high)) ag_usage_error(at, "clamp", "low %g is above high %g", low, high);
     return unary(at, OP_clamp, K_CLAMP, x, low, high);
 }
 

@@ -51,7 +51,7 @@ void example_called(const char *name);
 /* Ends the program with status 1: "name: message". */
 _Noreturn void example_fail(const char *format, ...) AG_PRINTF(1, 2);
 /* The same with status 2: the command line is to blame. */
-_Noreturn void example_misused(const char *format, ...) AG_PRINTF(1, 2);
+_Noreturn void example_usage_error(const char *format, ...) AG_PRINTF(1, 2);
 /* As example_fail, but goes on; the status will be 1. */
 void example_complain(const char *format, ...) AG_PRINTF(1, 2);
 /* The same, but the status stays as it is. */

@@ -71,7 +71,7 @@ void csv_numbers(Csv *csv, const char *name, int n, const double *value)
 {
     int names = name ? 1 : 0;
     if (names + n != csv->columns) {
-        ag_misuse(AG_HERE, "csv_row", "%d cells for %d columns of %s", names + n, csv->columns, csv->path);
+        ag_usage_error(AG_HERE, "csv_row", "%d cells for %d columns of %s", names + n, csv->columns, csv->path);
     }
     if (name) {
         remember(csv, NAN);
@@ -105,7 +105,7 @@ int csv_column(const Csv *csv, const char *name)
         }
         at += length + 1;
     }
-    ag_misuse(AG_HERE, "csv_column", "%s has no column \"%s\" among \"%s\"", csv->path, name, csv->header);
+    ag_usage_error(AG_HERE, "csv_column", "%s has no column \"%s\" among \"%s\"", csv->path, name, csv->header);
 }
 
 double csv_get(const Csv *csv, int64_t row, int column)

@@ -55,7 +55,7 @@ Csv *csv_resume(const char *name, const char *header, double last)
         columns += *p == ',';
     }
     if (columns > MAX_COLUMNS) {
-        ag_misuse(AG_HERE, "csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);
+        ag_usage_error(AG_HERE, "csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);
     }
     Rows part = read_rows(part_path, columns, last), whole = read_rows(whole_path, columns, last);
     bool part_is_old = begins_with(&whole, &part);      /* else it has more of the same rows, or those of a later run */

@@ -47,7 +47,7 @@ static bool restore(const Option *o, const Settings *s)
         value = (double)whole;
     }
     if (o->kind != OPTION_FLAG && !(value >= o->low && value <= o->high)) {
-        return ag_refuse("%s is %g, expected %g to %g", key, value, o->low, o->high);
+        return ag_set_error("%s is %g, expected %g to %g", key, value, o->low, o->high);
     }
     switch (o->kind) {
     case OPTION_INT:  *(int64_t *)o->value = whole; break;
@@ -74,7 +74,7 @@ void options_must_stay(const char *prefix, const char *const *name, int n, const
         snprintf(key, sizeof key, "%s.%s", prefix, name[i]);
         const char *was = nn_settings_get(before, key), *is = nn_settings_get(now, key);
         if (strcmp(was ? was : "", is ? is : "") != 0) {
-            example_misused("--%s: the run in this folder was begun with %s, and goes on only with that", name[i],
+            example_usage_error("--%s: the run in this folder was begun with %s, and goes on only with that", name[i],
                             was ? was : "none");
         }
     }

@@ -79,7 +79,7 @@ _Noreturn void example_fail(const char *format, ...)
     end_with(1, format, args);
 }
 
-_Noreturn void example_misused(const char *format, ...)
+_Noreturn void example_usage_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -173,11 +173,11 @@ static void set_number(const Option *o, const char *text)
     long long whole = o->kind == OPTION_INT ? strtoll(text, &end, 10) : 0;
     double value = o->kind == OPTION_INT ? (double)whole : strtod(text, &end);
     if (!plain || *end != '\0') {
-        example_misused("--%s: '%s' is not %s", o->name, text, expectation(o, range));
+        example_usage_error("--%s: '%s' is not %s", o->name, text, expectation(o, range));
     }
     bool too_large = errno == ERANGE && (o->kind == OPTION_INT || fabs(value) > 1);
     if (too_large || value < o->low || value > o->high) {
-        example_misused("--%s: %s is out of range: expected %s", o->name, text, expectation(o, range));
+        example_usage_error("--%s: %s is out of range: expected %s", o->name, text, expectation(o, range));
     }
     if (o->kind == OPTION_INT) {
         *(int64_t *)o->value = whole;
@@ -190,7 +190,7 @@ static void set_value(const Option *o, const char *text)
 {
     if (o->kind == OPTION_TEXT) {
         if (text[0] == '\0') {
-            example_misused("--%s: expected %s, not an empty text", o->name, o->unit);
+            example_usage_error("--%s: expected %s, not an empty text", o->name, o->unit);
         }
         *(const char **)o->value = text;
     } else {
@@ -206,18 +206,18 @@ static void read_options(int argc, char **argv, const Program *program, const Op
             print_help(program, common);
         }
         if (strncmp(arg, "--", 2) != 0 || arg[2] == '\0') {
-            example_misused("unexpected argument '%s' (--help lists the options)", arg);
+            example_usage_error("unexpected argument '%s' (--help lists the options)", arg);
         }
         const char *name = arg + 2, *equals = strchr(name, '=');
         size_t length = equals ? (size_t)(equals - name) : strlen(name);
         const Option *o = find(program->options, name, length);
         o = o ? o : find(common, name, length);
         if (!o) {
-            example_misused("unknown option --%.*s (--help lists the options)", (int)length, name);
+            example_usage_error("unknown option --%.*s (--help lists the options)", (int)length, name);
         }
         if (o->kind == OPTION_FLAG) {
             if (equals) {
-                example_misused("--%s takes no value", o->name);
+                example_usage_error("--%s takes no value", o->name);
             }
             *(bool *)o->value = true;
         } else if (equals) {
@@ -226,7 +226,7 @@ static void read_options(int argc, char **argv, const Program *program, const Op
             set_value(o, argv[++i]);
         } else {
             char range[96];
-            example_misused("--%s needs a value: %s", o->name,
+            example_usage_error("--%s needs a value: %s", o->name,
                             o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
         }
     }

@@ -40,11 +40,11 @@ static Writer open_writer(void)
         return writer_of_checkpoint(checkpoint);
     }
     if (checkpoint) {
-        example_misused("--checkpoint names a whole model: expected it without --weights, --config, --vocab and "
+        example_usage_error("--checkpoint names a whole model: expected it without --weights, --config, --vocab and "
                         "--merges");
     }
     if (!weights || !config || !vocab) {
-        example_misused("expected --weights, --config and --vocab (and --merges) together");
+        example_usage_error("expected --weights, --config and --vocab (and --merges) together");
     }
     return writer_of_files(weights, config, vocab, merges);
 }
@@ -71,7 +71,7 @@ int gpt_generate_command(int argc, char **argv)
         "Lets GPT-2, or any model in its files' layout, write: needs --weights, --config, --vocab and --merges, the\n"
         "four files of a GPT-2 as Hugging Face has them. The same seed gives the same text.", options });
     if (!weights) {
-        example_misused("expected --weights, --config and --vocab (and --merges) together");
+        example_usage_error("expected --weights, --config and --vocab (and --merges) together");
     }
     Writer w = open_writer();
     write_text(&w, prompt, tokens, &how);

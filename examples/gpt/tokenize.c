@@ -40,10 +40,10 @@ int gpt_tokenize(int argc, char **argv)
         "format.",
         options });
     if (!data_path) {
-        example_misused("expected --data FILE");
+        example_usage_error("expected --data FILE");
     }
     if (merges && !vocab) {
-        example_misused("--merges needs --vocab");
+        example_usage_error("--merges needs --vocab");
     }
     Text text;
     if (!text_open(&text, data_path)) {

@@ -90,7 +90,7 @@ static CharVocab *characters(void)
         return char_vocab_new(corpus, corpus_size);
     }
     if (is_token_file(data_path)) {
-        example_misused("%s is a file of tokens: expected --vocab (and --merges)", data_path);
+        example_usage_error("%s is a file of tokens: expected --vocab (and --merges)", data_path);
     }
     bool opened = text_open(&text, data_path);
     if (opened && text.size == 0) {
@@ -134,7 +134,7 @@ static GPT *first_model(const Tokenizer *t)
     }
     size.vocab = tokenizer_size(t);
     if (!gpt_check(&size)) {
-        example_misused("%s", ag_error());
+        example_usage_error("%s", ag_error());
     }
     return gpt_new(size);
 }
@@ -142,7 +142,7 @@ static GPT *first_model(const Tokenizer *t)
 static void begin_run(LmTraining *run, Tokenizer *t)
 {
     if (weights && (!config || !vocab)) {
-        example_misused("--weights needs --config and --vocab (and --merges)");
+        example_usage_error("--weights needs --config and --vocab (and --merges)");
     }
     check_free(run->last);
     *t = first_tokenizer();

@@ -58,14 +58,14 @@ ScoreKind score_named(const char *name)
             return known[i].score;
         }
     }
-    example_misused("--score %s: expected dot, general or additive", name);
+    example_usage_error("--score %s: expected dot, general or additive", name);
 }
 
 void check_word(const char *text)
 {
     size_t n = strlen(text);
     if (n < 1 || n > LONGEST || strspn(text, "abcdefghijklmnopqrstuvwxyz") != n) {
-        example_misused("--word %s: expected 1 to %d letters from a to z", text, LONGEST);
+        example_usage_error("--word %s: expected 1 to %d letters from a to z", text, LONGEST);
     }
 }
 

@@ -66,7 +66,7 @@ int translate_score(int argc, char **argv)
         "Translates a file, greedily and with a beam, and measures corpus BLEU against another file: the number that\n"
         "sacrebleu gives for plain text (with -lc, if the model was trained with --lower-case).", options });
     if (!src_path || !tgt_path) {
-        example_misused("expected --src and --tgt");
+        example_usage_error("expected --src and --tgt");
     }
     int64_t width = beam;
     Interpreter p = interpreter_open(checkpoint);
@@ -158,7 +158,7 @@ int translate_show(int argc, char **argv)
         "source, within the translation, and from the translation to the source. Writes\n"
         "translate_attention.csv.", options });
     if (!sentence) {
-        example_misused("expected --sentence");
+        example_usage_error("expected --sentence");
     }
     Interpreter p = interpreter_open(checkpoint);
     Lines line;

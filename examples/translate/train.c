@@ -319,13 +319,13 @@ static void check_fixed(const Option *options, const Settings *before)
 static void check_options(void)
 {
     if ((train_src || train_tgt || valid_src || valid_tgt) && !(train_src && train_tgt && valid_src && valid_tgt)) {
-        example_misused("expected --train-src, --train-tgt, --valid-src and --valid-tgt together");
+        example_usage_error("expected --train-src, --train-tgt, --valid-src and --valid-tgt together");
     }
     if (strcmp(vocab, "words") != 0 && strcmp(vocab, "bpe") != 0) {
-        example_misused("--vocab: '%s' is neither words nor bpe", vocab);
+        example_usage_error("--vocab: '%s' is neither words nor bpe", vocab);
     }
     if (width % heads != 0) {
-        example_misused("--width %" PRId64 " does not divide into --heads %" PRId64, width, heads);
+        example_usage_error("--width %" PRId64 " does not divide into --heads %" PRId64, width, heads);
     }
     if (average > epochs) {
         average = epochs;

@@ -100,7 +100,7 @@ static size_t consider(Bpe *b, size_t n, int32_t place)
  * is taken each time: n log n steps. One whose symbols have changed since it was noted is passed over. */
 static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
-    if (n > INT32_MAX) ag_misuse(AG_HERE, "bpe_encode", "a word of %zu bytes is too long", n);
+    if (n > INT32_MAX) ag_usage_error(AG_HERE, "bpe_encode", "a word of %zu bytes is too long", n);
     if (n > b->room) {
         b->symbol = region_resize(b->region, b->symbol, b->room, 2 * n, sizeof *b->symbol);
         b->chance = region_resize(b->region, b->chance, 3 * b->room, 6 * n, sizeof *b->chance);
@@ -189,10 +189,10 @@ char *bpe_decode(const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
     size_t size = 0, part;
     for (size_t i = 0; i < count; i++) {
         if (!bpe_token(bpe, ids[i], &part)) {
-            ag_refuse("id %d at place %zu is not in the vocabulary of %d tokens", (int)ids[i], i, (int)bpe->n_tokens);
+            ag_set_error("id %d at place %zu is not in the vocabulary of %d tokens", (int)ids[i], i, (int)bpe->n_tokens);
             return NULL;
         }
-        if (part > SIZE_MAX - 1 - size) ag_misuse(AG_HERE, "bpe_decode", "the text is too long");
+        if (part > SIZE_MAX - 1 - size) ag_usage_error(AG_HERE, "bpe_decode", "the text is too long");
         size += part;
     }
     char *text = ag_alloc(size + 1, 1), *p = text;

@@ -85,13 +85,13 @@ static bool read_tokens(Region *region, const Alphabet *a, const char *path, con
         char *bytes = region_alloc(region, text[id].size + 1, 1);
         size_t size;
         if (!to_bytes(a, text[id].text, text[id].size, bytes, &size) || size == 0)
-            return ag_refuse("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
+            return ag_set_error("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
                              utf8_quote(text[id].text, text[id].size, quoted));
         token[id] = (Word){ bytes, size };
         if (size == 1) seen[(unsigned char)bytes[0]] = true;
     }
     for (int i = 0; i < 256; i++)
-        if (!seen[i]) return ag_refuse("%s: expected a token for each byte, found none for byte 0x%02X", path, i);
+        if (!seen[i]) return ag_set_error("%s: expected a token for each byte, found none for byte 0x%02X", path, i);
     return true;
 }
 
@@ -107,7 +107,7 @@ static bool find_token(const MergeReader *r, const char *text, size_t size, char
 {
     char quoted[UTF8_QUOTE];
     *id = to_bytes(r->alphabet, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
-    return *id >= 0 || ag_refuse("%s: line %zu: token %s is not in %s", r->path, r->line,
+    return *id >= 0 || ag_set_error("%s: line %zu: token %s is not in %s", r->path, r->line,
                                  utf8_quote(text, size, quoted), r->vocab_path);
 }
 
@@ -117,12 +117,12 @@ static bool read_merge(const MergeReader *r, const char *text, size_t size, char
     const char *space = memchr(text, ' ', size);
     size_t left = space ? (size_t)(space - text) : size, n, more;
     if (left == 0 || left + 1 >= size || memchr(space + 1, ' ', size - left - 1))
-        return ag_refuse("%s: line %zu: expected two tokens and one space between them, found %s", r->path, r->line,
+        return ag_set_error("%s: line %zu: expected two tokens and one space between them, found %s", r->path, r->line,
                          utf8_quote(text, size, quoted));
     if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
     if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
     merge->result = word_table_find(r->tokens, bytes, n + more);
-    return merge->result >= 0 || ag_refuse("%s: line %zu: merging %s makes a token that is not in %s", r->path, r->line,
+    return merge->result >= 0 || ag_set_error("%s: line %zu: merging %s makes a token that is not in %s", r->path, r->line,
                                            utf8_quote(text, size, quoted), r->vocab_path);
 }
 
@@ -140,7 +140,7 @@ static bool read_merges(MergeReader *r, Region *region, const char *text, size_t
         if (r->line == 1 && kept >= 8 && memcmp(text + at, "#version", 8) == 0) continue;
         if (!read_merge(r, text + at, kept, bytes, &merge[*n])) return false;
         if (word_table_add(pairs, (const char *)&merge[*n], 2 * sizeof(int32_t)) != *n)
-            return ag_refuse("%s: line %zu: expected each merge once, found %s again", r->path, r->line,
+            return ag_set_error("%s: line %zu: expected each merge once, found %s again", r->path, r->line,
                              utf8_quote(text + at, kept, quoted));
         ++*n;
     }

@@ -237,7 +237,7 @@ static bool lay_out(Trainer *t, const WordTable *words, const int32_t of_byte[25
     size_t n = 0;
     for (int32_t w = 0; w < words->n; w++) n += words->word[w].size;
     if (n > INT32_MAX / 4)
-        return ag_refuse("expected at most %d bytes of different words, found %zu", INT32_MAX / 4, n);
+        return ag_set_error("expected at most %d bytes of different words, found %zu", INT32_MAX / 4, n);
     t->place = region_alloc(t->region, n, sizeof *t->place);
     int32_t at = 0;
     for (int32_t w = 0; w < words->n; w++) {
@@ -290,7 +290,7 @@ static Bpe *learn(Trainer *t, Region *region, const char *text, size_t n, int32_
 Bpe *bpe_train(const char *text, size_t n, int32_t size)
 {
     if (size < 257) {
-        ag_refuse("expected a vocabulary of at least 257 tokens, bytes and %s, found %d", BPE_END_OF_TEXT, (int)size);
+        ag_set_error("expected a vocabulary of at least 257 tokens, bytes and %s, found %d", BPE_END_OF_TEXT, (int)size);
         return NULL;
     }
     Trainer t = { .region = region_new(), .free_entry = -1 };

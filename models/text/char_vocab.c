@@ -70,7 +70,7 @@ CharVocab *char_vocab_open(const char *path)
         uint32_t code;
         char quoted[UTF8_QUOTE];
         if (token[i].size && (size_t)utf8_decode(token[i].text, token[i].size, &code) == token[i].size) continue;
-        good = ag_refuse("%s: expected single characters, found %s", path,
+        good = ag_set_error("%s: expected single characters, found %s", path,
                          utf8_quote(token[i].text, token[i].size, quoted));
     }
     if (good) return make(region, token, n);
@@ -109,7 +109,7 @@ static bool refuse(const char *name, const char *text, size_t n, size_t at)
     char quoted[UTF8_QUOTE], place[TEXT_PLACE];
     size_t length = (size_t)utf8_decode(text + at, n - at, &code);
     if (!length) return text_check(name ? name : "the text", text, n);
-    return ag_refuse("%s%s%s (U+%04X) at %s is not in the vocabulary", name ? name : "", name ? ": " : "",
+    return ag_set_error("%s%s%s (U+%04X) at %s is not in the vocabulary", name ? name : "", name ? ": " : "",
                      utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
 }
 
@@ -144,7 +144,7 @@ char *char_vocab_decode(const CharVocab *v, const int32_t *ids, size_t count, si
     *n = 0;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] < 0 || ids[i] >= v->n) {
-            ag_refuse("id %d at place %zu is not in the vocabulary of %d characters", (int)ids[i], i, (int)v->n);
+            ag_set_error("id %d at place %zu is not in the vocabulary of %d characters", (int)ids[i], i, (int)v->n);
             ag_free(text);
             return NULL;
         }

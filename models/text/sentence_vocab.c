@@ -40,7 +40,7 @@ SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_cou
 
 SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
 {
-    if (size < 300) ag_misuse(AG_HERE, "sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
+    if (size < 300) ag_usage_error(AG_HERE, "sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
     Region *r = region_new();
     size_t bytes;
     const char *all = join(r, texts, n, &bytes);
@@ -127,7 +127,7 @@ static const char *must_be_token(const SentenceVocab *v, int32_t id, size_t *n)
 {
     const char *bytes = bytes_of(v, id, n);
     if (!bytes)
-        ag_misuse(AG_HERE, "sentence_decode", "id %d of a vocabulary of %d", (int)id, (int)sentence_vocab_size(v));
+        ag_usage_error(AG_HERE, "sentence_decode", "id %d of a vocabulary of %d", (int)id, (int)sentence_vocab_size(v));
     return bytes;
 }
 

@@ -33,7 +33,7 @@ static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint
 /* Twice as many slots, and room for half as many words. */
 static void grow(WordTable *t)
 {
-    if (t->n > INT32_MAX / 2) ag_misuse(AG_HERE, "word table", "%d different words are too many", (int)t->n);
+    if (t->n > INT32_MAX / 2) ag_usage_error(AG_HERE, "word table", "%d different words are too many", (int)t->n);
     int32_t room = t->room ? 2 * t->room : FIRST_ROOM;
     t->word = region_resize(t->region, t->word, (size_t)t->room, (size_t)room, sizeof *t->word);
     t->room = room;

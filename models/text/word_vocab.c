@@ -91,7 +91,7 @@ WordVocab *word_vocab_open(const char *path)
         if (i < n && token[i].size == strlen(specials[i]) && strcmp(token[i].text, specials[i]) == 0) continue;
         char quoted[UTF8_QUOTE] = "nothing";
         if (i < n) utf8_quote(token[i].text, token[i].size, quoted);
-        good = ag_refuse("%s: expected \"%s\" as token %d, found %s", path, specials[i], (int)i, quoted);
+        good = ag_set_error("%s: expected \"%s\" as token %d, found %s", path, specials[i], (int)i, quoted);
     }
     if (good) {
         WordVocab *v = make(region);
@@ -161,7 +161,7 @@ char *word_vocab_decode(const WordVocab *v, const int32_t *ids, size_t count, si
     for (size_t i = 0; i < count; i++) {
         size_t length;
         if (!word_vocab_word(v, ids[i], &length)) {
-            ag_refuse("id %d at place %zu is not in the vocabulary of %d words", (int)ids[i], i, (int)v->table->n);
+            ag_set_error("id %d at place %zu is not in the vocabulary of %d words", (int)ids[i], i, (int)v->table->n);
             return NULL;
         }
         size += length + (i > 0);

@@ -29,7 +29,7 @@ Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_
 Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol)
 {
-    if (max_len < 1) ag_misuse(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
+    if (max_len < 1) ag_usage_error(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0), ended = 0;
     Tensor *ys = tensor_full_ints(rows, max_len, end_symbol < 0 ? 0 : end_symbol);
     int32_t *id = tensor_int_data(ys);
@@ -140,7 +140,7 @@ static Beam beam_new(const BeamOptions *o)
 Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
 {
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
-        ag_misuse(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
+        ag_usage_error(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
                   o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
     bool training = m->module.training;
     nn_eval(m);

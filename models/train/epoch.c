@@ -69,7 +69,7 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
 
 bool average_checkpoints(void *model, const char *const *paths, int n)
 {
-    if (n < 1) return ag_refuse("there are no checkpoints to average");
+    if (n < 1) return ag_set_error("there are no checkpoints to average");
     void *one = nn_clone(model);
     void *average = nn_clone(model);
     Parameters *mean = nn_parameters(average), *part = nn_parameters(one);

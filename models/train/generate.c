@@ -14,7 +14,7 @@ static int32_t next_id(GPT *m, const int32_t *ids, int64_t n, Cache *cache, cons
 bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
                   void *arg)
 {
-    if (n < 1) ag_misuse(AG_HERE, "gpt_generate", "an empty prompt, expected 1 token or more");
+    if (n < 1) ag_usage_error(AG_HERE, "gpt_generate", "an empty prompt, expected 1 token or more");
     int64_t context = m->options.context, half = context > 1 ? context / 2 : 1;
     Scope s = ag_begin(AG_NO_GRAD);
     int32_t *ids = ag_scratch((size_t)context, sizeof *ids);                    /* what the model looks back on */

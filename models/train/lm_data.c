@@ -36,7 +36,7 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *place, int64_t n,
     }
     size_t count;
     int32_t *ids = char_vocab_encode(d->tokenizer->chars, d->text + begin, (size_t)(end - begin), &count);
-    if (!ids) ag_misuse(AG_HERE, "lm_data", "%s has changed: %s", d->name, ag_error());
+    if (!ids) ag_usage_error(AG_HERE, "lm_data", "%s has changed: %s", d->name, ag_error());
     memcpy(out, ids, count * sizeof *out);
     ag_free(ids);
     return k;
@@ -150,13 +150,13 @@ bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
 {
     int64_t context = m->options.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
-        return ag_refuse("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
+        return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
                          context);
     if (tokenizer_size(d->tokenizer) > m->options.vocab)
-        return ag_refuse("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
+        return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
                          (int)tokenizer_size(d->tokenizer), m->options.vocab);
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
-        return ag_refuse("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
+        return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
                          " (one more than a window) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
     return true;
 }
@@ -166,7 +166,7 @@ bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
 void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
 {
     if (batch < 1 || length < 1 || length >= d->count[LM_TRAIN])
-        ag_misuse(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
+        ag_usage_error(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
                   length, d->name, d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);

@@ -48,7 +48,7 @@ static bool take_step(LmTraining *t, Optimizer *optimizer)
     for (int64_t i = 0; i < o->accumulate; i++) t->loss += learn_batch(t);
     if (!isfinite(t->loss)) {
         nn_zero_grad(t->model);
-        return ag_refuse("step %" PRId64 ": the loss is %g: a smaller learning rate may help", t->step + 1, t->loss);
+        return ag_set_error("step %" PRId64 ": the loss is %g: a smaller learning rate may help", t->step + 1, t->loss);
     }
     if (o->clip > 0) nn_clip_grad_norm(t->model, o->clip);
     t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, o->steps);
@@ -118,7 +118,7 @@ static bool run(LmTraining *t, Optimizer *optimizer)
 bool lm_train(LmTraining *t, bool resume)
 {
     if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
-    if (resume && !t->last) ag_misuse(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
+    if (resume && !t->last) ag_usage_error(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
     Optimizer *optimizer = optimizer_new(t);
     t->step = 0;
     t->best_loss = INFINITY;

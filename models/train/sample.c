@@ -85,12 +85,12 @@ static int32_t draw(const real *logits, Choice among, Scale s)
 static int32_t likeliest(const char *caller, const real *logits, int64_t n, const Sampling *how)
 {
     if (n < 1 || how->temperature < 0)
-        ag_misuse(AG_HERE, caller, "%lld logits, temperature %g: expected 1 or more, 0 or more", (long long)n,
+        ag_usage_error(AG_HERE, caller, "%lld logits, temperature %g: expected 1 or more, 0 or more", (long long)n,
                   how->temperature);
     int32_t best = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(logits[i])) {
-            ag_refuse("the logit of token %lld is %g: the model's weights are of no use", (long long)i,
+            ag_set_error("the logit of token %lld is %g: the model's weights are of no use", (long long)i,
                       (double)logits[i]);
             return -1;
         }

@@ -24,12 +24,12 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
                                   const SentenceVocab *tgt_vocab, int64_t max_tokens)
 {
     if (src->n != tgt->n) {
-        ag_refuse("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected as many", src->n,
+        ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected as many", src->n,
                   tgt->n);
         return NULL;
     }
     if (src->n > INT32_MAX) {
-        ag_refuse("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
+        ag_set_error("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
         return NULL;
     }
     Region *region = region_new();
@@ -46,7 +46,7 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
         else p->pair[p->n++] = pair;
     }
     if (p->n == 0) {
-        ag_refuse("none of %" PRId64 " pairs of sentences can be used: each has an empty side or more than %" PRId64
+        ag_set_error("none of %" PRId64 " pairs of sentences can be used: each has an empty side or more than %" PRId64
                   " tokens", src->n, max_tokens);
         region_free(region);
         return NULL;
@@ -117,7 +117,7 @@ static void cut_into_batches(SentencePairs *p, int64_t batch_tokens)
 
 static void check_tokens(const char *what, int64_t batch_tokens)
 {
-    if (batch_tokens < 1) ag_misuse(AG_HERE, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
+    if (batch_tokens < 1) ag_usage_error(AG_HERE, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
 }
 
 void sentence_pairs_shuffle(SentencePairs *p, int64_t batch_tokens)

@@ -35,7 +35,7 @@ static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
         tokens_copy(tokens, at, n, id);
         for (int64_t i = 0; i < n; i++)
             if (id[i] < 0 || id[i] >= size)
-                return ag_refuse("%s: token %" PRId64 " has id %" PRIu32 ", expected ids below %d", path, at + i,
+                return ag_set_error("%s: token %" PRId64 " has id %" PRIu32 ", expected ids below %d", path, at + i,
                                  (uint32_t)id[i], (int)size);
     }
     return true;
@@ -46,19 +46,19 @@ bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, T
     Header h;
     uint64_t count;
     if (map->size < AROUND)
-        return ag_refuse("%s: expected a file of tokens of at least %d bytes, found %zu", path, (int)AROUND, map->size);
+        return ag_set_error("%s: expected a file of tokens of at least %d bytes, found %zu", path, (int)AROUND, map->size);
     memcpy(&h, map->bytes, sizeof h);
     memcpy(&count, map->bytes + map->size - sizeof count, sizeof count);
     if (h.version != VERSION || h.zero != 0)
-        return ag_refuse("%s: expected version %d of files of tokens, found %" PRIu32, path, VERSION, h.version);
+        return ag_set_error("%s: expected version %d of files of tokens, found %" PRIu32, path, VERSION, h.version);
     if (h.width != 2 && h.width != 4)
-        return ag_refuse("%s: expected ids of 2 or 4 bytes, found %" PRIu32, path, h.width);
+        return ag_set_error("%s: expected ids of 2 or 4 bytes, found %" PRIu32, path, h.width);
     uint64_t there = map->size - AROUND;
     if (there % h.width != 0 || count != there / h.width)
-        return ag_refuse("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
+        return ag_set_error("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
                          h.width, there);
     if (h.vocab != (uint32_t)tokenizer_size(t) || h.fingerprint != tokenizer_fingerprint(t))
-        return ag_refuse("%s: was made with another vocabulary, of %" PRIu32 " tokens", path, h.vocab);
+        return ag_set_error("%s: was made with another vocabulary, of %" PRIu32 " tokens", path, h.vocab);
     *tokens = (Tokens){ map->bytes + sizeof h, (int64_t)count, (int)h.width };
     return check_ids(tokens, path, tokenizer_size(t));
 }

@@ -68,7 +68,7 @@ static int64_t encode_lines(Region *r, const Translator *t, const Lines *src, in
         s->line = i;
         s->ids = sentence_encode_in(r, t->src, src->line[i], &s->size);
         if (s->size > positions) {
-            ag_refuse("line %" PRId64 ": %" PRId64 " tokens with start and end, expected at most %" PRId64
+            ag_set_error("line %" PRId64 ": %" PRId64 " tokens with start and end, expected at most %" PRId64
                       ", the positions that the model has", src->first + i, s->size, positions);
             return -1;
         }
@@ -79,7 +79,7 @@ static int64_t encode_lines(Region *r, const Translator *t, const Lines *src, in
 
 bool translate_lines(const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out)
 {
-    if (how->beam < 1) ag_misuse(AG_HERE, "translate_lines", "a beam of %d, expected 1 or more", how->beam);
+    if (how->beam < 1) ag_usage_error(AG_HERE, "translate_lines", "a beam of %d, expected 1 or more", how->beam);
     *out = (Lines){ 0 };
     int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);
     Region *work = region_new(), *result = region_new();

@@ -242,7 +242,7 @@ static bool check_plan(Loading *l, bool with_optimizer)
     append(message, sizeof message, "missing", &l->missing);
     append(message, sizeof message, "unexpected", &l->unexpected);
     append(message, sizeof message, "of another shape", &l->wrong);
-    return !*message || ag_refuse("%s: %s", file_name(l->st->file), message);
+    return !*message || ag_set_error("%s: %s", file_name(l->st->file), message);
 }
 
 /* Reads all values aside. What the file has under two names of one tensor must be equal. */
@@ -257,7 +257,7 @@ static bool read_values(Loading *l)
             const Transfer *other = &l->transfer[k];
             if (other->to != t->to || memcmp(other->values, t->values, numel * sizeof(real)) == 0) continue;
             char quoted[2][UTF8_QUOTE];
-            return ag_refuse("%s: %s and %s are one tensor in the model, and differ here", file_name(l->st->file),
+            return ag_set_error("%s: %s and %s are one tensor in the model, and differ here", file_name(l->st->file),
                              utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
                              utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
         }
@@ -271,11 +271,11 @@ static bool read_number(const SafeTensors *st, const char *key, uint64_t most, u
     const char *text = st_metadata(st, key);
     char quoted[2][UTF8_QUOTE];
     utf8_quote(key, strlen(key), quoted[0]);
-    if (!text) return ag_refuse("%s: this is no checkpoint of a run: it has no %s", file_name(st->file), quoted[0]);
+    if (!text) return ag_set_error("%s: this is no checkpoint of a run: it has no %s", file_name(st->file), quoted[0]);
     errno = 0;
     *value = strtoull(text, NULL, 10);
     if (*text && strspn(text, "0123456789") == strlen(text) && errno == 0 && *value <= most) return true;
-    return ag_refuse("%s: %s is %s, expected a whole number of 0 to %" PRIu64, file_name(st->file), quoted[0],
+    return ag_set_error("%s: %s is %s, expected a whole number of 0 to %" PRIu64, file_name(st->file), quoted[0],
                      utf8_quote(text, strlen(text), quoted[1]), most);
 }
 
@@ -292,10 +292,10 @@ static bool read_optimizer(Loading *l, const Optimizer *o)
     const char *kind = st_metadata(l->st, "optimizer"), *expected = optimizer_kind(o);
     char quoted[UTF8_QUOTE];
     if (!kind) {
-        return ag_refuse("%s: holds no optimizer's state, expected that of \"%s\"", file_name(l->st->file), expected);
+        return ag_set_error("%s: holds no optimizer's state, expected that of \"%s\"", file_name(l->st->file), expected);
     }
     if (strcmp(kind, expected) != 0) {
-        return ag_refuse("%s: holds the state of an optimizer %s, expected \"%s\"", file_name(l->st->file),
+        return ag_set_error("%s: holds the state of an optimizer %s, expected \"%s\"", file_name(l->st->file),
                          utf8_quote(kind, strlen(kind), quoted), expected);
     }
     if (!read_step(l->st, "step", &l->step)) return false;

@@ -21,7 +21,7 @@ enum { MOST_AT_ONCE = 1 << 30 };            /* bytes that every system takes in 
 /* Refuses with the system's reason. */
 static bool fail(const char *path, const char *what, int error)
 {
-    return ag_refuse("%s: %s: %s", path, what, strerror(error));
+    return ag_set_error("%s: %s: %s", path, what, strerror(error));
 }
 
 /* As read or, with offset >= 0, pread: between 1 and n bytes, 0 at the end, -1 on failure. */
@@ -104,7 +104,7 @@ char *file_read(Region *region, const char *path, size_t limit, size_t *size)
         n += (size_t)got;
     }
     if (got < 0) fail(path, "cannot be read", errno);
-    else if (n > limit) ag_refuse("%s: expected at most %zu bytes, found more", path, limit);
+    else if (n > limit) ag_set_error("%s: expected at most %zu bytes, found more", path, limit);
     file_close(f);
     if (got < 0 || n > limit) return NULL;
     text[n] = '\0';
@@ -127,8 +127,8 @@ FileMap *file_map(const char *path)
     ag_own(&map->owned, unmap);
     File *f = open_any(path);
     bool done = f != NULL;
-    if (f && !f->regular) done = ag_refuse("%s: expected a file, found something else", path);
-    else if (f && f->size > SIZE_MAX) done = ag_refuse("%s: is too large to be mapped on this machine", path);
+    if (f && !f->regular) done = ag_set_error("%s: expected a file, found something else", path);
+    else if (f && f->size > SIZE_MAX) done = ag_set_error("%s: is too large to be mapped on this machine", path);
     else if (f && f->size) {
         void *bytes = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
         if (bytes == MAP_FAILED) done = fail(path, "cannot be mapped", errno);
@@ -156,7 +156,7 @@ File *file_open(const char *path)
 {
     File *f = open_any(path);
     if (!f || f->regular) return f;
-    ag_refuse("%s: expected a file, found something else", path);
+    ag_set_error("%s: expected a file, found something else", path);
     file_close(f);
     return NULL;
 }
@@ -182,7 +182,7 @@ uint64_t file_size(const File *f)
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 {
     if (offset > f->size || n > f->size - offset)
-        return ag_refuse("%s: expected %zu bytes at offset %" PRIu64 ", found the end at %" PRIu64, f->name, n, offset,
+        return ag_set_error("%s: expected %zu bytes at offset %" PRIu64 ", found the end at %" PRIu64, f->name, n, offset,
                          f->size);
     if (f->bytes) {
         if (n) memcpy(out, f->bytes + offset, n);
@@ -191,7 +191,7 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
     for (char *p = out; n > 0;) {
         ssize_t got = read_some(f->fd, p, n, (off_t)offset);
         if (got < 0) return fail(f->name, "cannot be read", errno);
-        if (got == 0) return ag_refuse("%s: has become shorter while it was read", f->name);
+        if (got == 0) return ag_set_error("%s: has become shorter while it was read", f->name);
         p += got;
         offset += (uint64_t)got;
         n -= (size_t)got;
@@ -248,7 +248,7 @@ static bool open_temporary(FileWriter *w)
             return (w->lock >= 0 && ftruncate(fd, 0) == 0) || fail(w->path, "cannot be written", errno);
         }
         close(fd);
-        if (busy) return ag_refuse("%s: another program is writing this file", w->path);
+        if (busy) return ag_set_error("%s: another program is writing this file", w->path);
         if (error != ENOENT) return fail(w->path, "cannot be written", error);
         /* it was renamed before we had the lock: the name is free again */
     }
@@ -273,7 +273,7 @@ FileWriter *file_replace(const char *path)
     struct stat status;
     bool exists = stat(path, &status) == 0;
     if (exists && !S_ISREG(status.st_mode)) {
-        ag_refuse("%s: expected a file to replace, found something else", path);
+        ag_set_error("%s: expected a file to replace, found something else", path);
         return NULL;
     }
     FileWriter *w = ag_alloc(1, sizeof *w);

@@ -35,7 +35,7 @@ static bool refuse(const Parser *p, const char *what, const char *found)
         start = i + 1;
     }
     for (size_t i = start; i < p->at; i++) column += ((unsigned char)p->text[i] & 0xc0) != 0x80;
-    return ag_refuse("%s: line %zu, column %zu: expected %s, found %s", p->name, line, column, what, found);
+    return ag_set_error("%s: line %zu, column %zu: expected %s, found %s", p->name, line, column, what, found);
 }
 
 /* The same where the next character is what was found. */
@@ -306,7 +306,7 @@ static bool parse_value(Parser *p, Json *out)
 const Json *json_parse(Region *region, const char *name, const char *text, size_t size)
 {
     if (size > UINT32_MAX / 2) {
-        ag_refuse("%s: expected at most %u bytes of JSON, found %zu", name, (unsigned)(UINT32_MAX / 2), size);
+        ag_set_error("%s: expected at most %u bytes of JSON, found %zu", name, (unsigned)(UINT32_MAX / 2), size);
         return NULL;
     }
     Parser p = { .region = region, .name = name, .text = text, .size = size };

@@ -49,7 +49,7 @@ static void put_separator(JsonWriter *w)
 static void put_quoted(JsonWriter *w, const char *text, size_t n)
 {
     if (utf8_valid(text, n) < n && !w->failed) {
-        ag_refuse("expected UTF-8 to be written as JSON, found byte 0x%02X", (unsigned char)text[utf8_valid(text, n)]);
+        ag_set_error("expected UTF-8 to be written as JSON, found byte 0x%02X", (unsigned char)text[utf8_valid(text, n)]);
         w->failed = true;
     }
     put(w, "\"", 1);
@@ -126,7 +126,7 @@ void json_write_real(JsonWriter *w, double value)
 {
     char text[NUMBER_TEXT];
     if (!isfinite(value) && !w->failed) {
-        ag_refuse("expected a finite number to be written as JSON, found %s", isnan(value) ? "NaN" : "infinity");
+        ag_set_error("expected a finite number to be written as JSON, found %s", isnan(value) ? "NaN" : "infinity");
         w->failed = true;
     }
     put_plain(w, isfinite(value) ? number_text(value, text) : "null");

@@ -76,7 +76,7 @@ static char *new_block(Region *r, size_t size)
 static size_t bytes_of(size_t n, size_t size)
 {
     if (size && n > (SIZE_MAX - HEADER - ALIGNMENT) / size)
-        ag_misuse(AG_HERE, "memory", "no memory for %zu items of %zu bytes", n, size);
+        ag_usage_error(AG_HERE, "memory", "no memory for %zu items of %zu bytes", n, size);
     size_t bytes = (n * size + ROUND_TO - 1) / ROUND_TO * ROUND_TO;
     return bytes ? bytes : ROUND_TO;
 }

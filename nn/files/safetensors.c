@@ -106,7 +106,7 @@ static bool refuse_tensor(const SafeTensors *st, const char *name, const char *f
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    return ag_refuse("%s: tensor %s: %s", file_name(st->file), utf8_quote(name, strlen(name), quoted), message);
+    return ag_set_error("%s: tensor %s: %s", file_name(st->file), utf8_quote(name, strlen(name), quoted), message);
 }
 
 static bool is_text(const Json *value)
@@ -165,12 +165,12 @@ static bool read_metadata(SafeTensors *st, const Json *value)
 {
     char quoted[UTF8_QUOTE];
     if (value->type != JSON_OBJECT)
-        return ag_refuse("%s: %s: expected an object, found %s", file_name(st->file), METADATA, json_type_name(value));
+        return ag_set_error("%s: %s: expected an object, found %s", file_name(st->file), METADATA, json_type_name(value));
     StText *text = region_alloc(st->region, value->count, sizeof *text);
     for (uint32_t i = 0; i < value->count; i++) {
         const Json *key = &value->as.item[2 * i], *item = key + 1;
         if (!is_text(key) || !is_text(item))
-            return ag_refuse("%s: %s: expected strings without NUL characters, found another value at %s",
+            return ag_set_error("%s: %s: expected strings without NUL characters, found another value at %s",
                              file_name(st->file), METADATA, utf8_quote(key->as.text, key->count, quoted));
         text[i] = (StText){ key->as.text, item->as.text };
     }
@@ -197,7 +197,7 @@ static int compare_names(const void *left, const void *right)
 /* Fills st from the header's `size` bytes of text, which `data_size` bytes of values follow. */
 static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t data_size)
 {
-    if (size == 0 || text[0] != '{') return ag_refuse("%s: expected '{' as the header's start", file_name(st->file));
+    if (size == 0 || text[0] != '{') return ag_set_error("%s: expected '{' as the header's start", file_name(st->file));
     size_t n = strlen(file_name(st->file)) + sizeof " (header)";
     char *label = region_alloc(st->region, n, 1);
     snprintf(label, n, "%s (header)", file_name(st->file));
@@ -224,7 +224,7 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
         tensor[i].offset += 8 + size;
     }
     if (end != data_size)
-        return ag_refuse("%s: expected %" PRIu64 " bytes of values, found %" PRIu64, file_name(st->file), end,
+        return ag_set_error("%s: expected %" PRIu64 " bytes of values, found %" PRIu64, file_name(st->file), end,
                          data_size);
     st->by_name = region_alloc(st->region, st->n_tensors, sizeof *st->by_name);
     for (size_t i = 0; i < st->n_tensors; i++) st->by_name[i] = &tensor[i];
@@ -238,14 +238,14 @@ static bool read_file(SafeTensors *st)
 {
     unsigned char length[8];
     uint64_t size = 0, total = file_size(st->file);
-    if (total < 8) return ag_refuse("%s: expected at least 8 bytes, found %" PRIu64, file_name(st->file), total);
+    if (total < 8) return ag_set_error("%s: expected at least 8 bytes, found %" PRIu64, file_name(st->file), total);
     if (!file_read_at(st->file, 0, length, sizeof length)) return false;
     for (int i = 7; i >= 0; i--) size = size << 8 | length[i];
     if (size > MAX_HEADER)
-        return ag_refuse("%s: expected a header of at most %d bytes, found %" PRIu64 ": is this a safetensors file?",
+        return ag_set_error("%s: expected a header of at most %d bytes, found %" PRIu64 ": is this a safetensors file?",
                          file_name(st->file), MAX_HEADER, size);
     if (size > total - 8)
-        return ag_refuse("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64,
+        return ag_set_error("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64,
                          file_name(st->file), size, total - 8);
     char *text = region_alloc(st->region, (size_t)size, 1);
     return file_read_at(st->file, 8, text, (size_t)size) && read_header(st, text, (size_t)size, total - 8 - size);

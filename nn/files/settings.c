@@ -44,7 +44,7 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
     va_start(list, format);
     int length = vsnprintf(NULL, 0, format, list);
     va_end(list);
-    if (length < 0) ag_misuse(AG_HERE, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
+    if (length < 0) ag_usage_error(AG_HERE, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
 
     Setting *setting = find(s, key);
     if (!setting && s->n == s->room) {
@@ -75,7 +75,7 @@ const char *nn_settings_get(const Settings *s, const char *key)
 static bool refuse(const char *key, const char *text, const char *wrong)
 {
     char quoted[2][UTF8_QUOTE];
-    return ag_refuse("the setting %s is %s, %s", utf8_quote(key, strlen(key), quoted[0]),
+    return ag_set_error("the setting %s is %s, %s", utf8_quote(key, strlen(key), quoted[0]),
                      utf8_quote(text, strlen(text), quoted[1]), wrong);
 }
 
@@ -84,7 +84,7 @@ static bool number_of(const Settings *s, const char *key, const char *expected, 
     char quoted[UTF8_QUOTE];
     size_t wrong;
     *text = nn_settings_get(s, key);
-    if (!*text) return ag_refuse("the setting %s is missing", utf8_quote(key, strlen(key), quoted));
+    if (!*text) return ag_set_error("the setting %s is missing", utf8_quote(key, strlen(key), quoted));
     size_t length = strlen(*text);
     return (length > 0 && number_scan(*text, length, number, &wrong) == length) || refuse(key, *text, expected);
 }

@@ -80,8 +80,8 @@ void *overhead_begin(const Workload *w, int64_t *parameters)
     (void)w;
     Chain *c = ag_alloc(1, sizeof *c);
     c->scope = ag_begin(AG_NO_GRAD);
-    c->w = tensor_requires_grad(tensor_normal(SHAPE(16, 16), 0, 0.25), true);
-    c->b = tensor_requires_grad(tensor_normal(SHAPE(16), 0, 1), true);
+    c->w = tensor_set_requires_grad(tensor_normal(SHAPE(16, 16), 0, 0.25), true);
+    c->b = tensor_set_requires_grad(tensor_normal(SHAPE(16), 0, 1), true);
     c->start = tensor_normal(SHAPE(1, 16), 0, 1);
     *parameters = tensor_numel(c->w) + tensor_numel(c->b);
     return c;

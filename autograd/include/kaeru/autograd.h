@@ -29,11 +29,11 @@
 typedef struct { const char *file; int line; } Site;
 #define AG_HERE ((Site){ __FILE__, __LINE__ })
 
-typedef void AgHandler(const char *message);
+typedef void AgErrorHandler(const char *message);
 /* Installs a handler for misuse, for this thread; NULL: print to stderr and abort, the default. A handler may leave by
  * longjmp: ag_end on a scope that was open at the setjmp then frees everything made inside it, modules included. A
  * handler that returns is followed by abort(). Returns the former one. */
-AgHandler *ag_on_misuse(AgHandler *handler);
+AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)
 #define AG_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
@@ -41,11 +41,11 @@ AgHandler *ag_on_misuse(AgHandler *handler);
 #define AG_PRINTF(text, first)
 #endif
 /* Misuse: reports "what: message" with the place to the handler; does not return. */
-_Noreturn void ag_misuse(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
+_Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
 
-/* The outside world: ag_refuse notes a message (one line) and returns false, so that a loader can end with
- * `return ag_refuse(...)`; ag_error gives this thread's last one ("" if none). */
-bool ag_refuse(const char *format, ...) AG_PRINTF(1, 2);
+/* The outside world: ag_set_error notes a message (one line) and returns false, so that a loader can end with
+ * `return ag_set_error(...)`; ag_error gives this thread's last one ("" if none). */
+bool ag_set_error(const char *format, ...) AG_PRINTF(1, 2);
 const char *ag_error(void);
 
 /* A layer says whom it works for, so that a message from inside shows the line of the model, too:
@@ -209,10 +209,10 @@ void ag_disown(AgOwned *entry);
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* Makes a leaf (a tensor that no operation made) want a gradient, or not. Returns t. */
-Tensor *tensor_requires_grad_at(Site at, Tensor *t, bool wants);
+Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool wants);
+#define tensor_set_requires_grad(...) tensor_set_requires_grad_at(AG_HERE, __VA_ARGS__)
+bool tensor_requires_grad_at(Site at, const Tensor *t);
 #define tensor_requires_grad(...) tensor_requires_grad_at(AG_HERE, __VA_ARGS__)
-bool tensor_wants_grad_at(Site at, const Tensor *t);
-#define tensor_wants_grad(...) tensor_wants_grad_at(AG_HERE, __VA_ARGS__)
 /* t's gradient as a tensor of this scope that shares its memory, or NULL if none has arrived. */
 Tensor *tensor_grad_at(Site at, Tensor *t);
 #define tensor_grad(...) tensor_grad_at(AG_HERE, __VA_ARGS__)
@@ -342,8 +342,8 @@ typedef enum { AG_MEAN, AG_SUM } AgReduce;
 typedef struct { double eps; bool eps_inside, unbiased; } AgNorm;
 #define AG_NORM_PYTORCH   ((AgNorm){ 1e-5, true, false })       /* sqrt(var + eps): PyTorch, GPT */
 #define AG_NORM_ANNOTATED ((AgNorm){ 1e-6, false, true })       /* sqrt(var, n-1) + eps: the Annotated Transformer */
-#define AG_NORM_BOOK      ((AgNorm){ 1e-6, false, false })      /* sqrt(var) + eps: textbooks */
-#define AG_NORM_SEMINAR   ((AgNorm){ 0.0,  false, false })      /* sqrt(var): on a blackboard */
+#define AG_NORM_STD_EPS      ((AgNorm){ 1e-6, false, false })      /* sqrt(var) + eps: textbooks */
+#define AG_NORM_STD   ((AgNorm){ 0.0,  false, false })      /* sqrt(var): on a blackboard */
 
 #include "kaeru/ops.h"
 

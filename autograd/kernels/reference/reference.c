@@ -35,7 +35,7 @@ double ref_unary_1(KUnary f, double x, double p, double q)
     case K_GELU_ERF: return x < -GELU_FAR ? -0.0 : x / 2 * erfc(-x / sqrt(2));
     case K_CLAMP:    return x < p ? p : x > q ? q : x;
     case K_SCALE:    return fma(p, x, q);
-    case K_POWER:    return pow(x, p);
+    case K_POW_SCALAR:    return pow(x, p);
     }
     return 0;
 }
@@ -63,7 +63,7 @@ static double unary_slope(KUnary f, double x, double y, double p, double q)
         return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
     case K_CLAMP:    return p <= x && x <= q;
     case K_SCALE:    return p;
-    case K_POWER:    return p == 0 ? 0 : p * pow(x, p - 1);
+    case K_POW_SCALAR:    return p == 0 ? 0 : p * pow(x, p - 1);
     }
     return 0;
 }

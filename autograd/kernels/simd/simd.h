@@ -1,7 +1,7 @@
 /* simd.h: the vectors that kernels are written on, W floats wide: 16 (AVX-512), 8 (AVX2) or 4 (portable: SSE2, NEON, or
  * whatever the compiler makes of a vector of 4).
  *
- * A file that includes this is compiled once per path, with KERNEL_PATH defined, and names its kernels PATH(name).
+ * A file that includes this is compiled once per path, with KERNEL_ISA defined, and names its kernels ISA(name).
  * The same source must give the same bits on every path:
  *   - each operation here is exactly rounded, lane by lane, and means the same for NaN, infinity, -0 and subnormals;
  *   - vfma rounds once. Where the processor has no such instruction it is emulated, exactly;
@@ -17,11 +17,11 @@
 
 #include "kernels.h"
 
-#define PATH_JOIN_(path, name) k_##path##_##name
-#define PATH_JOIN(path, name) PATH_JOIN_(path, name)
-#define PATH(name) PATH_JOIN(KERNEL_PATH, name)
+#define ISA_JOIN_(path, name) k_##path##_##name
+#define ISA_JOIN(path, name) ISA_JOIN_(path, name)
+#define ISA(name) ISA_JOIN(KERNEL_ISA, name)
 
-#define KERNEL(result, name, parameters, arguments, ret) result PATH(name) parameters;
+#define KERNEL(result, name, parameters, arguments, ret) result ISA(name) parameters;
 #include "kernels.def"
 
 #define INLINE static inline __attribute__((always_inline, unused))

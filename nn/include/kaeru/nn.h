@@ -87,7 +87,7 @@ void nn_eval(void *module);
 void nn_zero_grad(void *module);
 
 /* The parameters and buffers below a module, by dotted name, in order of registration; tied ones once, under their
- * first name. `trained` is whether it wants a gradient: tensor_requires_grad(t, false) freezes a parameter. Valid until
+ * first name. `trained` is whether it wants a gradient: tensor_set_requires_grad(t, false) freezes a parameter. Valid until
  * the module changes; free with nn_parameters_free. */
 typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NamedTensor;
 typedef struct { AgOwned owned; NamedTensor *item; int n; } Parameters;
@@ -136,7 +136,7 @@ Tensor *(nn_embedding)(Embedding *e, Tensor *ids);
 #define nn_embedding(...)     AG_CALL("nn_embedding", (nn_embedding)(__VA_ARGS__))
 
 /* Normalizes the last dimension; gamma (width) starts at 1, beta at 0. The four conventions are AG_NORM_PYTORCH (GPT),
- * AG_NORM_ANNOTATED, AG_NORM_BOOK and AG_NORM_SEMINAR of autograd.h. The parameters are called weight and bias in
+ * AG_NORM_ANNOTATED, AG_NORM_STD_EPS and AG_NORM_STD of autograd.h. The parameters are called weight and bias in
  * files, a_2 and b_2 with AG_NORM_ANNOTATED. */
 typedef struct { Module module; Tensor *gamma, *beta; AgNorm kind; } LayerNorm;
 LayerNorm *nn_layer_norm_new_at(Site at, int64_t width, AgNorm kind, bool bias);
