@@ -7,7 +7,7 @@
  * Memory is given back on the way. Each tensor counts its `readers`, the rules that will read its value, and its
  * `users`, the recorded operations on it that are not finished. A node is finished when its rule has run and it has no
  * users left: another loss that still needs a part of the graph keeps that part alive by being an unfinished user. */
-#include "tensor.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -78,7 +78,7 @@ static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n
     bool wanted = false;
     for (int i = 0; c->recording && i < n; i++) wanted = wanted || (in[i] && in[i]->requires_grad);
     if (!wanted && !c->find_nan) return y;
-    y->in = arena_alloc(at, op->name, (size_t)n * sizeof *in);
+    y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in);
     memcpy(y->in, in, (size_t)n * sizeof *in);
     y->n_in = n;
     if (!wanted) return y;
@@ -125,7 +125,7 @@ Tensor *op_new_over(Site at, int op, Tensor *x)
 
 void *op_args(Tensor *y, size_t size)
 {
-    return y->args = arena_alloc(y->site, "graph", size);
+    return y->args = scope_alloc(y->site, "graph", size);
 }
 
 real *op_save(Tensor *y, int64_t n)

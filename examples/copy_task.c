@@ -105,7 +105,7 @@ static void train(EncoderDecoder *model, Csv *csv)
         printf("mean of the last %lld epochs' weights: evaluation loss %.4f\n", (long long)average,
                run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state));
     }
-    nn_optimizer_free(optimizer);
+    ag_free(optimizer);
 }
 
 static void print_row(const char *label, const int32_t *ids)

@@ -43,7 +43,8 @@ static Tensor *loss_of_rewriting(Tensor *from, Tensor *to)
 static double learn(Optimizer *o, Tensor *loss)
 {
     ag_backward(loss);
-    nn_optimizer_step(o, lr);
+    nn_optimizer_set_lr(o, lr);
+    nn_optimizer_step(o);
     return tensor_item(loss);
 }
 
@@ -68,7 +69,7 @@ static void train(void)
     csv_close(csv);
     picture_draw("families");
     for (int k = 0; k < 3; k++) {
-        nn_optimizer_free(o[k]);
+        ag_free(o[k]);
     }
 }
 

@@ -52,7 +52,8 @@ static double train_step(Deep *d, Optimizer *adam, Tensor *x, Tensor *same)
     Tensor *loss = nn_cross_entropy(deep(d, x, NULL), same);
     double value = tensor_item(loss);
     ag_backward(loss);
-    nn_optimizer_step(adam, lr);
+    nn_optimizer_set_lr(adam, lr);
+    nn_optimizer_step(adam);
     ag_end(scope);
     return value;
 }
@@ -115,7 +116,7 @@ static void run(int64_t number, Csv *losses, Csv *layers)
     }
     printf("%5lld %8lld %10lld\n", (long long)number, (long long)learned[0], (long long)learned[1]);
     for (int k = 0; k < 2; k++) {
-        nn_optimizer_free(adam[k]);
+        ag_free(adam[k]);
         nn_free(d[k]);
     }
     ag_end(scope);

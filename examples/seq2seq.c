@@ -18,12 +18,13 @@ static void train(const Rung *r)
         Tensor *loss = rung_loss(r, &batch);
         ag_backward(loss);
         nn_clip_grad_norm(r->model, 1);
-        nn_optimizer_step(optimizer, nn_schedule_cosine(step, 0.005, 0.0005, steps / 10, steps));
+        nn_optimizer_set_lr(optimizer, nn_schedule_cosine(step, 0.005, 0.0005, steps / 10, steps));
+        nn_optimizer_step(optimizer);
         progress_show(&progress, step + 1, "loss %.2f", tensor_item(loss));
         ag_end(scope);
     }
     progress_end(&progress);
-    nn_optimizer_free(optimizer);
+    ag_free(optimizer);
 }
 
 /* The share of letters in the right place, over words of n letters. */

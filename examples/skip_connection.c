@@ -25,7 +25,7 @@ static FFN *ffn_new(void)
 /* f(x) = ReLU(x W1 + b1) W2 + b2: (N,D) -> (N,D) */
 static Tensor *ffn(FFN *f, Tensor *x)
 {
-    return nn_linear(f->fc2, nn_linear_activate(f->fc1, x, NN_RELU));
+    return nn_linear(f->fc2, nn_linear_activate(f->fc1, x, AG_RELU));
 }
 
 typedef struct { Module module; ModuleList *blocks; bool skip; } Stack;
@@ -60,7 +60,8 @@ static double train_step(Stack *s, Optimizer *adam, Tensor *x)
     Tensor *loss = nn_mse_loss(stack(s, x, NULL), x);
     double value = tensor_item(loss);
     ag_backward(loss);
-    nn_optimizer_step(adam, lr);
+    nn_optimizer_set_lr(adam, lr);
+    nn_optimizer_step(adam);
     ag_end(step);
     return value;
 }
@@ -119,7 +120,7 @@ static void compare(int64_t n, Tensor *x, Csv *losses, Csv *norms)
     }
     csv_close(losses);
     for (int k = 0; k < 2; k++) {
-        nn_optimizer_free(adam[k]);
+        ag_free(adam[k]);
         nn_free(s[k]);
     }
 }

@@ -40,7 +40,7 @@ int main(void)
         if (step % 100 == 0)
             printf("step %3d: loss %.4f\n", step, tensor_item(loss));
         ag_backward(loss);
-        nn_optimizer_step(adam, nn_optimizer_lr(adam));
+        nn_optimizer_step(adam);
         ag_end(scope);
     }
     if (!nn_save("spiral.safetensors", model) || !nn_load("spiral.safetensors", copy)) {
@@ -51,7 +51,7 @@ int main(void)
     Tensor *right = ag_compare(AG_EQ, ag_argmax(net(copy, x), -1, false), arm);
     Tensor *share = ag_mean(ag_where(right, tensor_ones(SCALAR), tensor_zeros(SCALAR)));
     printf("loaded from spiral.safetensors: %.1f %% of new points right\n", 100 * tensor_item(share));
-    nn_optimizer_free(adam);
+    ag_free(adam);
     nn_free(model);
     nn_free(copy);
     ag_end(data);

@@ -30,7 +30,7 @@ static bool fits_file(const GPTOptions *o, const char *path)
     File *file = file_open(path);
     if (!file) return false;
     double size = (double)file_size(file);
-    file_close(file);
+    ag_free(file);
     return gpt_size(o) * 2 <= size || ag_set_error("%s: %.0f bytes are too few for the %.0f parameters of its settings",
                                                 path, size, gpt_size(o));
 }
@@ -39,7 +39,7 @@ static bool checkpoint_options(const char *path, GPTOptions *o)
 {
     Settings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || refuse_in(path)) && fits_file(o, path);
-    nn_settings_free(s);
+    ag_free(s);
     return good;
 }
 
@@ -218,7 +218,7 @@ static bool read_weights(Source *s, GPT *m)
     Parameters *p = nn_parameters(m);
     bool good = true;
     for (int i = 0; good && i < p->n; i++) good = read_parameter(s, &p->item[i]);
-    nn_parameters_free(p);
+    ag_free(p);
     good = good && check_head(s, m);
     for (size_t i = 0; good && i < s->st->n_tensors; i++)
         if (!s->used[i] && !is_mask(s, s->st->tensor[i].name))
@@ -331,7 +331,7 @@ static bool write_weights(Region *region, GPT *m, const char *path)
         if (!m->options.bias && !is_table) entry[n++] = zero_bias(region, &p->item[i]);
     }
     bool done = st_write(path, entry, n, &(StText){ "format", "pt" }, 1);
-    nn_parameters_free(p);
+    ag_free(p);
     ag_end(scope);
     return done;
 }
@@ -347,7 +347,7 @@ bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
         file_write(config, text, size);
         done = file_finish(config) && write_weights(region, m, weights_path);
         if (done) done = file_commit(config);
-        else file_abandon(config);
+        else ag_free(config);
     }
     region_free(region);
     return done;

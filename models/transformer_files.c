@@ -21,7 +21,7 @@ static const Field fields[] = {
     SIZE(d_ff, FIELD_WHOLE, 1, 1 << 24, false),
     SIZE(h, FIELD_WHOLE, 1, 1 << 24, false),
     SIZE(max_len, FIELD_WHOLE, 1, 1 << 30, false),
-    SIZE(activation, FIELD_WHOLE, NN_IDENTITY, NN_SIGMOID, false),
+    SIZE(activation, FIELD_WHOLE, AG_IDENTITY, AG_SIGMOID, false),
     SIZE(dropout, FIELD_REAL, 0, 1, true),
     SIZE(eps, FIELD_REAL, 0, 1, true),
     SIZE(post_norm, FIELD_FLAG, 0, 1, false),
@@ -69,7 +69,7 @@ static bool fits_file(const Sizes *s, const char *path)
     File *file = file_open(path);
     if (!file) return false;
     double size = (double)file_size(file);
-    file_close(file);
+    ag_free(file);
     return least_size(s) * 2 <= size ||
            ag_set_error("%s: %.0f bytes are too few for the sizes in its settings", path, size);
 }
@@ -79,7 +79,7 @@ static bool checkpoint_sizes(const char *path, Sizes *sizes)
     Settings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) &&
                 (read_sizes(sizes, s) || ag_set_error("%s: %s", path, ag_error())) && fits_file(sizes, path);
-    nn_settings_free(s);
+    ag_free(s);
     return good;
 }
 
@@ -91,7 +91,7 @@ EncoderDecoder *transformer_load(const char *path)
         .N = (int)s.N, .d_model = s.d_model, .d_ff = s.d_ff, .h = (int)s.h, .dropout = s.dropout,
         .norm_place = s.post_norm ? NN_POST_NORM : NN_PRE_NORM,
         .norm = { .eps = s.eps, .eps_inside = s.eps_inside, .unbiased = s.unbiased },
-        .activation = (Activation)s.activation, .max_len = s.max_len, .learned_positions = s.learned_positions,
+        .activation = (AgActivation)s.activation, .max_len = s.max_len, .learned_positions = s.learned_positions,
         .share_embeddings = s.share_embeddings };
     EncoderDecoder *m = make_model(s.src_vocab, s.tgt_vocab, o);
     if (nn_load(path, m)) return m;

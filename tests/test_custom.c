@@ -298,7 +298,7 @@ START_TEST(misuse_is_named)
     s = ag_begin(AG_RECORD);
     in[0] = leaf(SHAPE(2));
     ag_end(s);
-    EXPECT_MISUSE("cube: input 0 is no living tensor: it was made by tensor_uniform",
+    EXPECT_MISUSE("cube: input 0 is not a live tensor: it was made by tensor_uniform",
                   ag_custom(&cube, SHAPE(2), in, 1, NULL, 0));
     ag_guard(false);
 }

@@ -276,7 +276,7 @@ START_TEST(what_is_computed_in_one_pass_has_no_sums_to_show)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_set_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
-    Tensor *y = tensor_name(ag_linear_relu(tensor_name(tensor_ones(SHAPE(1, 2)), "x"), tensor_name(w, "w"), NULL), "y");
+    Tensor *y = tensor_name(ag_linear_activate(tensor_name(tensor_ones(SHAPE(1, 2)), "x"), tensor_name(w, "w"), NULL, AG_RELU), "y");
     char *text = explained(ag_sum(y));
     ck_assert_ptr_nonnull(strstr(text, " = linear(x, w) = (given back)"));
     ck_assert_ptr_nonnull(strstr(text, "  y      = relu("));

@@ -201,8 +201,8 @@ START_TEST(a_shared_part_stays_until_the_last_loss_has_passed)
     ck_assert_int_eq(tensor_numel(h), ROWS * WIDTH);
     ck_assert(tensor_data(h)[0] >= -1 && tensor_data(only_two) != NULL);
     ag_backward(two);
-    EXPECT_MISUSE("given back by backward", tensor_data(h));
-    EXPECT_MISUSE("given back by backward", tensor_data(only_two));
+    EXPECT_MISUSE("released by backward", tensor_data(h));
+    EXPECT_MISUSE("released by backward", tensor_data(only_two));
     ck_assert(tensor_item(one) > 0 && tensor_item(two) > 0);    /* losses stay */
     ag_end(s);
     net_free(n);
@@ -250,8 +250,8 @@ START_TEST(retained_values_and_gradients_stay)
     ck_assert(tensor_grad_data(x)[0] == 14 && tensor_grad_data(x)[1] == 52);
     ck_assert_ptr_null(tensor_grad(g));
     EXPECT_MISUSE("tensor_data: the value of t (scale made at tests/test_graph.c:", tensor_data(g));
-    EXPECT_MISUSE("was given back by backward; call ag_retain on it first", ag_neg(g));
-    EXPECT_MISUSE("given back by backward", ag_retain(g));
+    EXPECT_MISUSE("was released by backward; call ag_retain on it first", ag_neg(g));
+    EXPECT_MISUSE("released by backward", ag_retain(g));
     ck_assert_int_eq(tensor_dim(g, 0), 2);                      /* the shape is no value */
     ag_end(s);
 }

@@ -402,7 +402,7 @@ static bool train(const char *name, LmOptions o, bool resume, void (*stepped)(Lm
                      .last = in_folder(last), .best = in_folder(best), .stepped = stepped };
     nn_settings_set(t.settings, "own", "%s", "kept");
     bool good = lm_train(&t, resume);
-    nn_settings_free(t.settings);
+    ag_free(t.settings);
     nn_free(t.model);
     return good;
 }
@@ -441,7 +441,7 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
     expect_done(nn_checkpoint_settings(in_folder("broken.last"), s));
     ck_assert_str_eq(nn_settings_get(s, "own"), "kept");
     ck_assert_ptr_nonnull(nn_settings_get(s, "train.best_loss"));
-    nn_settings_free(s);
+    ag_free(s);
     expect_done(train("broken", o, true, NULL));
     check_same("straight.last", "broken.last");
     check_same("straight.best", "broken.best");
@@ -464,8 +464,8 @@ static real *weights_after(LmOptions o, int64_t *n)
         memcpy(all + *n, tensor_data(p->item[i].tensor), (size_t)size * sizeof *all);
         *n += size;
     }
-    nn_parameters_free(p);
-    nn_settings_free(t.settings);
+    ag_free(p);
+    ag_free(t.settings);
     nn_free(t.model);
     return all;
 }
@@ -490,7 +490,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
         n = tensor_numel(c_fc);
         w[i] = malloc((size_t)n * sizeof **w);
         memcpy(w[i], tensor_data(c_fc), (size_t)n * sizeof **w);
-        nn_settings_free(t.settings);
+        ag_free(t.settings);
         nn_free(t.model);
     }
     ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* after the only step, the schedule is at its end */
@@ -517,7 +517,7 @@ START_TEST(only_matrices_decay)
         ck_assert_msg(same == (tensor_ndim(p->item[i].tensor) < 2), "%s", p->item[i].name);
         at += size;
     }
-    nn_parameters_free(p);
+    ag_free(p);
     nn_free(m);
     free(with);
     free(without);
@@ -547,7 +547,7 @@ static void note_evaluation(LmTraining *t, void *arg)
     expect_done(nn_checkpoint_settings(t->last, saved));
     ck_assert_int_eq(nn_settings_real(saved, "train.best_loss", &best), seen->evaluations > 0);
     ck_assert(best == seen->best_loss);
-    nn_settings_free(saved);
+    ag_free(saved);
     seen->evaluations++;
     seen->train_loss = t->train_loss;
     seen->valid_loss = t->valid_loss;
@@ -576,7 +576,7 @@ START_TEST(a_model_learns_what_repeats)
     ck_assert_int_eq(seen.started, 2);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
-    nn_settings_free(run.settings);
+    ag_free(run.settings);
     nn_free(run.model);
     lm_data_close(d);
     tokenizer_close(&t);
@@ -600,7 +600,7 @@ START_TEST(what_cannot_go_on_is_refused)
     EXPECT_MISUSE("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;
     expect_refused(lm_train(&t, false), "train.batch is 0, expected 1 to 16777216");
-    nn_settings_free(t.settings);
+    ag_free(t.settings);
     nn_free(small);
 
     o.lr = 1000;
@@ -633,7 +633,7 @@ START_TEST(options_are_checked_settings)
         expect_refused(lm_from_settings(&found, s), cases[i].message);
         ck_assert_int_eq(memcmp(&o, &found, sizeof o), 0);
     }
-    nn_settings_free(s);
+    ag_free(s);
 }
 END_TEST
 
@@ -709,7 +709,7 @@ static void train_and_write(void)
     nn_eval(m);
     const int32_t prompt[1] = { 0 };
     all_done = gpt_generate(m, prompt, 1, 6, &(Sampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
-    nn_settings_free(run.settings);
+    ag_free(run.settings);
     nn_free(m);
     lm_data_close(d);
     tokenizer_close(&t);

@@ -7,7 +7,7 @@
 #include "kaeru/autograd.h"
 #include "misuse.h"
 #include "suites.h"
-#include "tensor.h"
+#include "internal.h"
 
 enum { MAX_INPUTS = 4 };
 
@@ -160,11 +160,12 @@ START_TEST(backward)
 }
 END_TEST
 
-static Tensor *layer_at(Tensor *x)
+static Tensor *layer_at(Site at, Tensor *x)
 {
+    AG_LAYER(at);
     return ag_exp(x);
 }
-#define layer(...) AG_CALL("layer", layer_at(__VA_ARGS__))
+#define layer(...) layer_at(AG_HERE, __VA_ARGS__)
 
 START_TEST(the_layer_is_named_too)
 {

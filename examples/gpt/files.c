@@ -95,6 +95,6 @@ Writer writer_of_files(const char *weights, const char *config, const char *voca
 void writer_end(Writer *w)
 {
     tokenizer_close(&w->tokenizer);
-    nn_settings_free(w->settings);
+    ag_free(w->settings);
     nn_free(w->model);
 }

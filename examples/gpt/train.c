@@ -179,7 +179,7 @@ static void check_shape(const Settings *before)
     Settings *now = nn_settings_new();
     gpt_to_settings(&size, now);
     options_must_stay("gpt", fixed, sizeof fixed / sizeof *fixed, before, now);
-    nn_settings_free(now);
+    ag_free(now);
 }
 
 static void continue_run(LmTraining *run, Tokenizer *t)
@@ -306,7 +306,7 @@ int gpt_train(int argc, char **argv)
     lm_data_close(data);
     tokenizer_close(&tokenizer);
     nn_free(run.model);
-    nn_settings_free(run.settings);
+    ag_free(run.settings);
     ag_free(last);
     ag_free(best);
     return example_end();

@@ -137,7 +137,7 @@ Interpreter interpreter_open(const char *checkpoint)
 void interpreter_close(Interpreter *p)
 {
     vocabularies_close(&p->vocabularies);
-    nn_settings_free(p->settings);
+    ag_free(p->settings);
     nn_free(p->model);
 }
 

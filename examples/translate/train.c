@@ -313,7 +313,7 @@ static void check_fixed(const Option *options, const Settings *before)
     Settings *now = nn_settings_new();
     options_to_settings(options, now);
     options_must_stay("option", fixed, sizeof fixed / sizeof *fixed, before, now);
-    nn_settings_free(now);
+    ag_free(now);
 }
 
 static void check_options(void)
@@ -420,10 +420,10 @@ int translate_train(int argc, char **argv)
     corpus_close(&run.train);
     corpus_close(&run.valid);
     vocabularies_close(&run.vocabularies);
-    nn_optimizer_free(run.optimizer);
+    ag_free(run.optimizer);
     nn_free(run.model);
-    nn_settings_free(run.settings);
-    nn_settings_free(before);
+    ag_free(run.settings);
+    ag_free(before);
     ag_free(last);
     return example_end();
 }

@@ -27,7 +27,8 @@ static void take_step(Epoch *e)
 {
     const EpochOptions *o = e->options;
     e->lr = rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
-    nn_optimizer_step_scaled(o->optimizer, e->lr, e->waiting_tokens > 0 ? 1 / (double)e->waiting_tokens : 1);
+    nn_optimizer_set_lr(o->optimizer, e->lr);
+    nn_optimizer_step_scaled(o->optimizer, e->waiting_tokens > 0 ? 1 / (double)e->waiting_tokens : 1);
     e->state->accum_step++;
     e->waiting = 0;
     e->waiting_tokens = 0;
@@ -51,7 +52,7 @@ static void run_batch(Epoch *e, const Batch *batch)
 
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *o, TrainState *state)
 {
-    ag_enter(at, "run_epoch");
+    AG_LAYER(at);
     Epoch epoch = { .model = m, .options = o, .state = state };
     if (o->optimizer) nn_train(m);
     else nn_eval(m);
@@ -63,7 +64,6 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
         ag_end(scope);
     }
     if (epoch.waiting > 0) take_step(&epoch);
-    ag_leave(NULL);
     return epoch.tokens ? epoch.loss / (double)epoch.tokens : 0;
 }
 
@@ -87,10 +87,10 @@ bool average_checkpoints(void *model, const char *const *paths, int n)
     if (good) {
         Parameters *own = nn_parameters(model);
         for (int j = 0; j < own->n; j++) tensor_copy(own->item[j].tensor, mean->item[j].tensor);
-        nn_parameters_free(own);
+        ag_free(own);
     }
-    nn_parameters_free(part);
-    nn_parameters_free(mean);
+    ag_free(part);
+    ag_free(mean);
     nn_free(one);
     nn_free(average);
     return good;

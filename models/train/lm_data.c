@@ -137,7 +137,7 @@ LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Toke
 void lm_data_close(LmData *d)
 {
     if (!d) return;
-    file_unmap(d->map);
+    ag_free(d->map);
     region_free(d->region);
 }
 

@@ -52,7 +52,8 @@ static bool take_step(LmTraining *t, Optimizer *optimizer)
     }
     if (o->clip > 0) nn_clip_grad_norm(t->model, o->clip);
     t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, o->steps);
-    nn_optimizer_step(optimizer, t->lr);
+    nn_optimizer_set_lr(optimizer, t->lr);
+    nn_optimizer_step(optimizer);
     t->step++;
     return true;
 }
@@ -91,7 +92,7 @@ static bool resume_from(LmTraining *t, Optimizer *optimizer)
     Settings *found = nn_settings_new();
     bool good = nn_checkpoint_load(t->last, t->model, optimizer, found);
     if (good && nn_settings_get(found, best_key)) good = nn_settings_real(found, best_key, &t->best_loss);
-    nn_settings_free(found);
+    ag_free(found);
     t->step = nn_optimizer_steps(optimizer);
     return good;
 }
@@ -126,6 +127,6 @@ bool lm_train(LmTraining *t, bool resume)
     /* a first checkpoint, before any work: what cannot be written shows at once */
     bool good = resume ? resume_from(t, optimizer) : save(t, optimizer, false);
     good = good && run(t, optimizer);
-    nn_optimizer_free(optimizer);
+    ag_free(optimizer);
     return good;
 }

@@ -128,7 +128,7 @@ bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_p
     FileWriter *w = known ? file_replace(tokens_path) : NULL;
     bool good = w && write_tokens(w, &text, t, count);
     if (good) good = file_commit(w);
-    else file_abandon(w);
+    else ag_free(w);
     text_close(&text);
     return good;
 }

@@ -18,9 +18,8 @@
 char *file_read(Region *region, const char *path, size_t limit, size_t *size);
 
 /* A file seen as memory. Who shortens it meanwhile ends this program: use it for files that are too large to read. */
-typedef struct FileMap { AgOwned owned; const char *bytes; size_t size; } FileMap;
+typedef struct FileMap { const char *bytes; size_t size; } FileMap;
 FileMap *file_map(const char *path);
-void file_unmap(FileMap *map);                                      /* NULL is fine */
 
 /* A file of which parts are read. */
 typedef struct File File;
@@ -31,7 +30,6 @@ const char *file_name(const File *f);
 uint64_t file_size(const File *f);
 /* n bytes from that offset; false if they cannot be had. */
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
-void file_close(File *f);                                           /* NULL is fine */
 
 /* ---- replacing ------------------------------------------------------------------------------------------------------
  * The new content goes to PATH.tmp, is brought to the disk, and takes the old file's name in one step: whoever looks,
@@ -49,6 +47,5 @@ bool file_finish(FileWriter *w);
 /* Does so, if that was not done, and ends the writer; true if the new file is in place and on the disk. */
 bool file_commit(FileWriter *w);
 /* Ends the writer and leaves the old file; NULL is fine. */
-void file_abandon(FileWriter *w);
 
 #endif

@@ -56,22 +56,17 @@ typedef struct {
  * Options that gpt_check refuses are misuse. Free with nn_free. */
 GPT *gpt_new_at(Site at, GPTOptions options);
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token that follows each */
-Tensor *(gpt)(GPT *m, Tensor *ids);
+Tensor *gpt_at(Site at, GPT *m, Tensor *ids);
 /* The mean of -log p(target): ids and targets (B,T); target -100 counts for nothing -> scalar */
-Tensor *(gpt_loss)(GPT *m, Tensor *ids, Tensor *targets);
-#define gpt_new(...)  gpt_new_at(AG_HERE, __VA_ARGS__)
-#define gpt(...)      AG_CALL("gpt", (gpt)(__VA_ARGS__))
-#define gpt_loss(...) AG_CALL("gpt_loss", (gpt_loss)(__VA_ARGS__))
+Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets);
 
 /* ---- one token after another ------------------------------------------------------------------------------------- */
 
-/* Room for the keys and values of all layers and `context` positions. Free with nn_cache_free. */
+/* Room for the keys and values of all layers and `context` positions. Free with ag_free. */
 Cache *gpt_cache_new_at(Site at, const GPT *m);
 /* ids (B,T) behind those that the cache has -> (B,V) logits of what follows the last of them; the cache has them, too,
  * then. No gradients. */
-Tensor *(gpt_next)(GPT *m, Tensor *ids, Cache *cache);
-#define gpt_cache_new(m) gpt_cache_new_at(AG_HERE, m)
-#define gpt_next(...)    AG_CALL("gpt_next", (gpt_next)(__VA_ARGS__))
+Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
@@ -84,6 +79,8 @@ GPT *gpt_open(const char *weights_path, const char *config_path);
 /* Replaces (or makes) the two files, which gpt_open and Hugging Face's library open. Biases that the model does not
  * have are written as zeros, since that library knows no GPT-2 without. */
 bool gpt_write(GPT *m, const char *weights_path, const char *config_path);
+
+#include "kaeru/models_at.h"
 
 #pragma GCC visibility pop
 

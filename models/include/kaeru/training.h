@@ -24,18 +24,15 @@ typedef struct {
 } Batch;
 /* src (B,S), tgt (B,T+1), both AG_INT. The notebook's pad is 2 by default and 0 in the copy task. */
 Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
-#define batch_new(...) batch_new_at(AG_HERE, __VA_ARGS__)
 
 /* ---- loss and learning rate -------------------------------------------------------------------------------------- */
 
 /* Summed KL divergence between log-probabilities x (..,V) and targets (..) that are smoothed: 1-s on the target,
  * s/(V-2) elsewhere, nothing at padding_idx; s = 0 is the summed negative log-likelihood. */
 typedef struct { int32_t padding_idx; double smoothing; } LabelSmoothing;
-Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target);
-#define label_smoothing(...) AG_CALL("label_smoothing", (label_smoothing)(__VA_ARGS__))
+Tensor *label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor *target);
 /* The targets themselves, for looking at: (N) -> (N,V). */
 Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab);
-#define label_smoothing_targets(...) label_smoothing_targets_at(AG_HERE, __VA_ARGS__)
 
 /* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (section 5.3 of the paper). */
 double rate(int64_t step, int64_t model_size, double factor, int64_t warmup);
@@ -69,7 +66,6 @@ typedef struct {
  * and moves the rate by batches; with accum_iter 1 all of that is the same. */
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options,
                     TrainState *state);
-#define run_epoch(...) run_epoch_at(AG_HERE, __VA_ARGS__)
 
 /* model's weights become the mean of those in the files. False with ag_error() on a bad file. */
 bool average_checkpoints(void *model, const char *const *paths, int n);
@@ -78,12 +74,10 @@ bool average_checkpoints(void *model, const char *const *paths, int n);
 
 /* The likeliest token each time: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol. This and
  * the next two put the model into evaluation mode and back. */
-Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
+Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
 /* The same until every row has said end_symbol; what comes after it is end_symbol, too. */
-Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol);
-#define greedy_decode(...)       AG_CALL("greedy_decode", (greedy_decode)(__VA_ARGS__))
-#define greedy_decode_until(...) AG_CALL("greedy_decode_until", (greedy_decode_until)(__VA_ARGS__))
 
 typedef struct {
     int beam;
@@ -93,8 +87,9 @@ typedef struct {
 } BeamOptions;
 /* The best sequence found with `beam` hypotheses in parallel: src (1,S) -> (n) ids, start and end included. Its score
  * goes to *score unless that is NULL. */
-Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
-#define beam_search(...) AG_CALL("beam_search", (beam_search)(__VA_ARGS__))
+Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
+
+#include "kaeru/models_at.h"
 
 #pragma GCC visibility pop
 
