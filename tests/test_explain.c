@@ -293,10 +293,10 @@ START_TEST(misuse_is_named)
     EXPECT_MISUSE("ag_explain: the loss is NULL", ag_explain(stderr, none));
     EXPECT_MISUSE("ag_explain: the file is NULL", ag_explain(NULL, a));
     EXPECT_MISUSE("ag_explain: the loss has shape (2,), expected one item", ag_explain(stderr, ag_neg(two)));
-    EXPECT_MISUSE("ag_explain: nothing behind the loss wants a gradient", ag_explain(stderr, tensor_ones(SCALAR)));
+    EXPECT_MISUSE("ag_explain: the loss does not require a gradient", ag_explain(stderr, tensor_ones(SCALAR)));
     Tensor *loss = ag_neg(a);
     ag_backward(loss);
-    EXPECT_MISUSE("ag_explain: an earlier backward has passed neg (made at tests/", ag_explain(stderr, loss));
+    EXPECT_MISUSE("ag_explain: an earlier backward has run through neg (made at tests/", ag_explain(stderr, loss));
     EXPECT_MISUSE("ag_graph_frame: the file is NULL", ag_graph_frame(NULL, ag_neg(a), 0));
     EXPECT_MISUSE("ag_graph_frame: there is no frame 4; this graph has 4", ag_graph_frame(stderr, ag_neg(a), 4));
     EXPECT_MISUSE("ag_graph_frame: there is no frame -1", ag_graph_frame(stderr, ag_neg(a), -1));
