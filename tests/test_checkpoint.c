@@ -1,4 +1,5 @@
 /* test_checkpoint.c: what is saved comes back to the bit, what does not fit is refused whole, a kill loses nothing. */
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -452,6 +453,24 @@ START_TEST(settings_are_checked_texts)
 }
 END_TEST
 
+/* Checkpoints have a decimal point where the locale has a comma. */
+START_TEST(settings_do_not_depend_on_the_locale)
+{
+    static const char *const names[] = { "C", "de_DE.UTF-8", "fr_FR.UTF-8" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!setlocale(LC_ALL, names[i])) continue;
+        Settings *s = nn_settings_new();
+        double number = 0;
+        nn_settings_set(s, "lr", "%.17g", 0.5);
+        ck_assert_str_eq(nn_settings_get(s, "lr"), "0.5");
+        expect_done(nn_settings_real(s, "lr", &number));
+        ck_assert(number == 0.5);
+        nn_settings_free(s);
+    }
+    setlocale(LC_ALL, "C");
+}
+END_TEST
+
 /* ---- a kill, and memory that cannot be had ----------------------------------------------------------------------- */
 
 /* Saves without end, each time a model full of one number, and tells through the pipe what is safely there. */
@@ -600,6 +619,7 @@ Suite *checkpoint_suite(void)
     tcase_add_test(runs, a_run_that_does_not_fit_is_refused_whole);
     tcase_add_test(runs, saving_where_it_cannot_be_is_refused);
     tcase_add_test(runs, settings_are_checked_texts);
+    tcase_add_test(runs, settings_do_not_depend_on_the_locale);
     suite_add_tcase(suite, runs);
     TCase *trouble = tcase_create("trouble");
     tcase_add_checked_fixture(trouble, folder_make, folder_remove);

@@ -11,8 +11,6 @@
 #include <xlocale.h>
 #endif
 
-#include "kaeru/autograd.h"
-
 typedef struct { locale_t c, before; } LocaleChange;
 
 static LocaleChange use_c_locale(void)
@@ -92,4 +90,12 @@ char *number_text(double value, char text[NUMBER_TEXT])
     }
     restore_locale(change);
     return text;
+}
+
+int number_vsnprintf(char *text, size_t size, const char *format, va_list list)
+{
+    LocaleChange change = use_c_locale();
+    int length = vsnprintf(text, size, format, list);
+    restore_locale(change);
+    return length;
 }

@@ -2,9 +2,12 @@
 #ifndef KAERU_NUMBER_H
 #define KAERU_NUMBER_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "kaeru/autograd.h"
 
 typedef struct {
     double value;               /* the nearest double, ties to even; infinite if the number is too large */
@@ -20,5 +23,8 @@ size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong);
 #define NUMBER_TEXT 32
 /* Writes a finite double with the fewest of 15, 16 or 17 digits that read back as the same double. Returns text. */
 char *number_text(double value, char text[NUMBER_TEXT]);
+
+/* As vsnprintf, with a decimal point in every locale. */
+int number_vsnprintf(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
 
 #endif

@@ -42,7 +42,7 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    int length = vsnprintf(NULL, 0, format, list);
+    int length = number_vsnprintf(NULL, 0, format, list);
     va_end(list);
     if (length < 0) ag_usage_error(AG_HERE, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
 
@@ -57,7 +57,7 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
     fresh.value = fresh.key + key_size;
     memcpy(fresh.key, key, key_size);
     va_start(list, format);
-    vsnprintf(fresh.value, value_size, format, list);
+    number_vsnprintf(fresh.value, value_size, format, list);
     va_end(list);
 
     if (setting) ag_free(setting->key);
