@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "files.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/gpt.h"
 #include "safetensors.h"

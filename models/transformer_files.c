@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "fields.h"
-#include "files.h"
+#include "file.h"
 #include "kaeru/transformer.h"
 
 /* TransformerOptions and the vocabularies, with every number as settings know it. */

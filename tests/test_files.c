@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "files.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "misuse.h"

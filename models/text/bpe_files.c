@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bpe_parts.h"
-#include "files.h"
+#include "file.h"
 #include "utf8.h"
 #include "vocab_file.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "files.h"
+#include "file.h"
 #include "utf8.h"
 
 bool text_open(Text *text, const char *path)

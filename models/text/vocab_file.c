@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "files.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/autograd.h"
 #include "utf8.h"

@@ -2,7 +2,7 @@
 #ifndef KAERU_TOKEN_FILE_H
 #define KAERU_TOKEN_FILE_H
 
-#include "files.h"
+#include "file.h"
 #include "kaeru/lm.h"
 
 typedef struct { const char *bytes; int64_t count; int width; } Tokens;     /* ids of `width` bytes, in a map */

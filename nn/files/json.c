@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
+#include "file.h"
 #include "kaeru/autograd.h"
 #include "number.h"
 #include "utf8.h"

@@ -3,7 +3,7 @@
 #ifndef KAERU_SAFETENSORS_H
 #define KAERU_SAFETENSORS_H
 
-#include "files.h"
+#include "file.h"
 #include "kaeru/autograd.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
-/* files.h: every call to the file system by which a file is read or replaced.
+/* file.h: every call to the file system by which a file is read or replaced.
  *
  * What goes wrong is one line in ag_error() that names the file. Offsets are 64 bits on every machine. */
-#ifndef KAERU_FILES_H
-#define KAERU_FILES_H
+#ifndef KAERU_FILE_H
+#define KAERU_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

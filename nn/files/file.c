@@ -2,7 +2,7 @@
 #define _DEFAULT_SOURCE                     /* flock, and what POSIX adds to C11 */
 #endif
 #define _FILE_OFFSET_BITS 64
-#include "files.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* sample.c: the next token, from the logits of all. */
+/* sampling.c: the next token, from the logits of all. */
 #include <math.h>
 
 #include "kaeru/lm.h"

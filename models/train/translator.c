@@ -1,4 +1,4 @@
-/* translate.c: sentences from one language to the other. */
+/* translator.c: sentences from one language to the other. */
 #include <inttypes.h>
 #include <stdlib.h>
 
