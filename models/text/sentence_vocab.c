@@ -33,7 +33,7 @@ SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_cou
     Region *r = region_new();
     size_t size;
     const char *all = join(r, texts, n, &size);
-    SentenceVocab v = { .words = word_vocab_new(all, size, min_count) };
+    SentenceVocab v = { .kind = SENTENCE_WORDS, .words = word_vocab_new(all, size, min_count) };
     region_free(r);
     return v;
 }
@@ -44,34 +44,37 @@ SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
     Region *r = region_new();
     size_t bytes;
     const char *all = join(r, texts, n, &bytes);
-    SentenceVocab v = { .bpe = bpe_train(all, bytes, size - SPECIALS) };
+    SentenceVocab v = { .kind = SENTENCE_BPE, .bpe = bpe_train(all, bytes, size - SPECIALS) };
     region_free(r);
     return v;
 }
 
 bool sentence_vocab_open(SentenceVocab *v, const char *vocab_path, const char *merges_path)
 {
-    *v = (SentenceVocab){ NULL, NULL };
-    if (merges_path) v->bpe = bpe_open(vocab_path, merges_path);
-    else v->words = word_vocab_open(vocab_path);
-    return v->words || v->bpe;
+    if (merges_path) {
+        *v = (SentenceVocab){ .kind = SENTENCE_BPE, .bpe = bpe_open(vocab_path, merges_path) };
+        return v->bpe != NULL;
+    }
+    *v = (SentenceVocab){ .kind = SENTENCE_WORDS, .words = word_vocab_open(vocab_path) };
+    return v->words != NULL;
 }
 
 bool sentence_vocab_save(const SentenceVocab *v, const char *vocab_path, const char *merges_path)
 {
-    return v->bpe ? bpe_save(v->bpe, vocab_path, merges_path) : word_vocab_save(v->words, vocab_path);
+    if (v->kind == SENTENCE_BPE) return bpe_save(v->bpe, vocab_path, merges_path);
+    return word_vocab_save(v->words, vocab_path);
 }
 
 void sentence_vocab_close(SentenceVocab *v)
 {
-    bpe_free(v->bpe);
-    word_vocab_free(v->words);
-    *v = (SentenceVocab){ NULL, NULL };
+    if (v->kind == SENTENCE_BPE) bpe_free(v->bpe);
+    else word_vocab_free(v->words);
+    *v = (SentenceVocab){ 0 };
 }
 
 int32_t sentence_vocab_size(const SentenceVocab *v)
 {
-    return v->bpe ? SPECIALS + bpe_size(v->bpe) : word_vocab_size(v->words);
+    return v->kind == SENTENCE_BPE ? SPECIALS + bpe_size(v->bpe) : word_vocab_size(v->words);
 }
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
@@ -84,10 +87,11 @@ int32_t *sentence_encode_in(Region *r, const SentenceVocab *v, Line line, int64_
     spaced[0] = ' ';
     if (line.size > 0) memcpy(spaced + 1, line.text, line.size);
     size_t n;
-    int32_t *ids = v->bpe ? bpe_encode(v->bpe, spaced, line.size + 1, BPE_TEXT, &n)
+    bool is_bpe = v->kind == SENTENCE_BPE;
+    int32_t *ids = is_bpe ? bpe_encode(v->bpe, spaced, line.size + 1, BPE_TEXT, &n)
                           : word_vocab_encode(v->words, line.text, line.size, &n);
     all[0] = WORD_START;
-    for (size_t i = 0; i < n; i++) all[i + 1] = v->bpe ? SPECIALS + ids[i] : ids[i];
+    for (size_t i = 0; i < n; i++) all[i + 1] = is_bpe ? SPECIALS + ids[i] : ids[i];
     all[n + 1] = WORD_END;
     ag_free(ids);
     *count = (int64_t)n + 2;
@@ -108,7 +112,7 @@ int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, siz
 
 char *sentence_unknown(const SentenceVocab *v, Line line)
 {
-    return v->words ? word_vocab_unknown(v->words, line.text, line.size) : NULL;
+    return v->kind == SENTENCE_WORDS ? word_vocab_unknown(v->words, line.text, line.size) : NULL;
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
@@ -116,7 +120,7 @@ char *sentence_unknown(const SentenceVocab *v, Line line)
 /* The bytes of an id of either kind. */
 static const char *bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
 {
-    if (v->words) return word_vocab_word(v->words, id, n);
+    if (v->kind == SENTENCE_WORDS) return word_vocab_word(v->words, id, n);
     if (id >= SPECIALS) return bpe_token(v->bpe, id - SPECIALS, n);
     const char *special = id < 0 ? NULL : special_name[id];
     *n = special ? strlen(special) : 0;
@@ -149,13 +153,14 @@ Line sentence_decode_in(Region *r, const SentenceVocab *v, const int32_t *ids, i
     for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
         const char *bytes = must_be_token(v, ids[i], &length);
         if (ids[i] == WORD_START || ids[i] == WORD_BLANK) continue;
-        if (at > text && (v->words || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
+        if (at > text && (v->kind == SENTENCE_WORDS || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
         memcpy(at, bytes, length);
         at += length;
     }
     size_t n = (size_t)(at - text);
     put_in_one_line(text, n);
-    return v->bpe && n > 0 && text[0] == ' ' ? (Line){ text + 1, n - 1 } : (Line){ text, n };
+    bool begins_with_space = v->kind == SENTENCE_BPE && n > 0 && text[0] == ' ';
+    return begins_with_space ? (Line){ text + 1, n - 1 } : (Line){ text, n };
 }
 
 char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)

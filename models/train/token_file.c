@@ -16,6 +16,14 @@ bool is_token_file(const FileMap *map)
     return map->size >= sizeof magic && memcmp(map->bytes, magic, sizeof magic) == 0;
 }
 
+bool lm_is_token_file(const char *path)
+{
+    FileMap *map = file_map(path);
+    bool is = map && is_token_file(map);
+    file_unmap(map);
+    return is;
+}
+
 void tokens_copy(const Tokens *tokens, int64_t at, int64_t n, int32_t *out)
 {
     const char *from = tokens->bytes + at * tokens->width;
@@ -79,7 +87,7 @@ static bool begins_word(unsigned char c)
 static size_t piece_of(const Tokenizer *t, const char *text, size_t n)
 {
     size_t end = PIECE;
-    if (t->chars) {
+    if (t->kind == TOKENIZER_CHARS) {
         while (end < n && ((unsigned char)text[end] & 0xC0) == 0x80) end++;
     } else {
         while (end + 1 < n && !((text[end] == ' ' || text[end] == '\n') && begins_word((unsigned char)text[end + 1])))
@@ -124,7 +132,7 @@ bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_p
 {
     Text text;
     if (!text_open(&text, text_path)) return false;
-    bool known = t->bpe || char_vocab_check(t->chars, text_path, text.bytes, text.size);
+    bool known = t->kind == TOKENIZER_BPE || char_vocab_check(t->chars, text_path, text.bytes, text.size);
     FileWriter *w = known ? file_replace(tokens_path) : NULL;
     bool good = w && write_tokens(w, &text, t, count);
     if (good) good = file_commit(w);

@@ -20,8 +20,12 @@
 
 /* ---- text and ids ------------------------------------------------------------------------------------------------ */
 
-/* A vocabulary of either kind: the one that is not NULL. It owns it. For one thread at a time. */
-typedef struct { CharVocab *chars; Bpe *bpe; } Tokenizer;
+/* Owns a vocabulary of characters or one of byte pairs. For one thread at a time. */
+typedef enum { TOKENIZER_CHARS, TOKENIZER_BPE } TokenizerKind;
+typedef struct {
+    TokenizerKind kind;
+    union { CharVocab *chars; Bpe *bpe; };
+} Tokenizer;
 /* merges_path NULL: a vocabulary of characters. */
 bool tokenizer_open(Tokenizer *t, const char *vocab_path, const char *merges_path);
 bool tokenizer_save(const Tokenizer *t, const char *vocab_path, const char *merges_path);
@@ -60,6 +64,8 @@ double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64
  * little-endian: "kaerutok", as uint32 the version 1, the size of an id in bytes (2 or 4), the vocabulary's size and 0,
  * as uint64 the vocabulary's fingerprint; then the ids; then as uint64 their number. */
 bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count);
+/* Whether a file begins as a file of tokens. False, too, if it cannot be read. */
+bool lm_is_token_file(const char *path);
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 

@@ -37,9 +37,13 @@ void lines_close(Lines *l);                                         /* once clos
 
 /* ---- sentences and ids ------------------------------------------------------------------------------------------- */
 
-/* A vocabulary of words between spaces, or of byte pairs: the one that is not NULL. In both, the first four ids are
- * WORD_START, WORD_END, WORD_BLANK (padding) and WORD_UNKNOWN. For one thread at a time. */
-typedef struct { WordVocab *words; Bpe *bpe; } SentenceVocab;
+/* Owns a vocabulary of words between spaces or one of byte pairs. In both, the first four ids are WORD_START, WORD_END,
+ * WORD_BLANK (padding) and WORD_UNKNOWN. For one thread at a time. */
+typedef enum { SENTENCE_WORDS, SENTENCE_BPE } SentenceVocabKind;
+typedef struct {
+    SentenceVocabKind kind;
+    union { WordVocab *words; Bpe *bpe; };
+} SentenceVocab;
 /* The words that occur at least min_count times in n texts. */
 SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count);
 /* At most `size` tokens (300 or more) learned from n texts. */
