@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fields.h"
 #include "file.h"
 #include "json.h"
 #include "kaeru/gpt.h"
@@ -24,21 +25,11 @@ static bool refuse_in(const char *path)
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-/* A file can hold a model of that size only if it has at least two bytes for each number. */
-static bool fits_file(const GPTOptions *o, const char *path)
-{
-    File *file = file_open(path);
-    if (!file) return false;
-    double size = (double)file_size(file);
-    file_close(file);
-    return gpt_size(o) * 2 <= size || ag_set_error("%s: %.0f bytes are too few for the %.0f parameters of its settings",
-                                                path, size, gpt_size(o));
-}
-
 static bool checkpoint_options(const char *path, GPTOptions *o)
 {
     Settings *s = nn_settings_new();
-    bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || refuse_in(path)) && fits_file(o, path);
+    bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || refuse_in(path)) &&
+                checkpoint_may_hold(path, gpt_size(o));
     nn_settings_free(s);
     return good;
 }

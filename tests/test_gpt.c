@@ -548,7 +548,7 @@ START_TEST(a_checkpoint_brings_its_sizes)
     static const struct { const char *key, *value, *message; } cases[] = {
         { "gpt.layers", "3", "missing: \"h.2." },
         { "gpt.layers", "99999", "a: " },
-        { "gpt.vocab", "2147483647", "are too few for the 17179870" },
+        { "gpt.vocab", "2147483647", "are too few for the model that its settings describe, of 17179870" },
         { "gpt.heads", "0", "a: gpt.heads is 0" },
         { "gpt.width", "x", "a: the setting \"gpt.width\" is \"x\"" },
         { "gpt.bias", "2", "a: gpt.bias is 2, expected 0 to 1" },
