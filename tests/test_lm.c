@@ -597,7 +597,7 @@ START_TEST(what_cannot_go_on_is_refused)
                      .last = in_folder("a.last") };
     expect_refused(lm_train(&t, true), "a.last: ");
     t.last = in_folder("a.best");
-    expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer's state */
+    expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer state */
     t.last = NULL;
     EXPECT_MISUSE("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;

@@ -1,4 +1,4 @@
-/* settings.c: what a run or a model was made with, as texts by name. */
+/* settings.c: the settings of a run or a model: a text for each key, and its conversion to numbers. */
 #include "settings.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ const char *nn_settings_get(const Settings *s, const char *key)
     return setting ? setting->value : NULL;
 }
 
-/* The setting "KEY" is "TEXT", and what is wrong with that. */
+/* Sets the error 'the setting "KEY" is "TEXT", ' and what is wrong with it. */
 static bool refuse(const char *key, const char *text, const char *wrong)
 {
     char quoted[2][UTF8_QUOTE];
