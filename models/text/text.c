@@ -1,3 +1,4 @@
+/* text.c: opens text files and checks that they are UTF-8. */
 #include "kaeru/text.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* tokenizer.c: one face for both kinds of vocabulary. */
+/* tokenizer.c: one interface to vocabularies of characters and of byte pairs. */
 #include "kaeru/lm.h"
 
 bool tokenizer_open(Tokenizer *t, const char *vocab_path, const char *merges_path)
@@ -41,7 +41,7 @@ char *tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t count, siz
     return char_vocab_decode(t->chars, ids, count, n);
 }
 
-/* FNV-1a (Fowler, Noll and Vo) of all tokens, each with a byte behind it that no text has. */
+/* The hash FNV-1a (Fowler, Noll and Vo) of all tokens, each followed by the byte 0xFF, which UTF-8 does not have. */
 uint64_t tokenizer_fingerprint(const Tokenizer *t)
 {
     uint64_t hash = 0xcbf29ce484222325;

@@ -1,3 +1,4 @@
+/* vocab_file.c: reads and writes a vocabulary as a JSON object of tokens and ids. */
 #include "vocab_file.h"
 
 #include <inttypes.h>
