@@ -248,7 +248,7 @@ START_TEST(broken_token_files_are_refused)
     expect_unopened("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
 
     static const struct { size_t at; unsigned char value; const char *message; } cases[] = {
-        { 8, 2, "expected version 1 of files of tokens, found 2" },
+        { 8, 2, "expected version 1 of token files, found 2" },
         { 12, 3, "expected ids of 2 or 4 bytes, found 3" },
         { 12, 4, "expected 8 tokens of 4 bytes, found 16 bytes" },
         { 16, 9, "was made with another vocabulary, of 9 tokens" },

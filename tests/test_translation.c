@@ -298,7 +298,7 @@ START_TEST(pairs_that_do_not_fit)
     ck_assert_int_eq(sentence_pairs_left_out(pairs), 3);
     sentence_pairs_free(pairs);
     expect_refused(sentence_pairs_new(&src, &v, &fewer, &v, 5),
-                   "4 sentences in one language and 1 in the other, expected as many");
+                   "4 sentences in one language and 1 in the other, expected the same number");
     expect_refused(sentence_pairs_new(&src, &v, &tgt, &v, 4), "none of 4 pairs of sentences can be used");
     Lines none = lines_from("");
     expect_refused(sentence_pairs_new(&none, &v, &none, &v, 4), "none of 0 pairs of sentences can be used");
