@@ -1,17 +1,18 @@
 /* seq2seq.c: recurrent encoder and decoder, with a fixed vector between them or with attention.
  *
- *     x_1    x_2           x_N          y_0           y_(M-1)       words read
+ *     x_1    x_2           x_N          y_0           y_(M-1)       words of input
  *      |      |             |            |               |
  *      v      v             v            v               v
  *     s_1 -> s_2 -> ... -> s_N = h_0 -> h_1 -> ... ---> h_M         states of the encoder, states of the decoder
  *                                        |               |
  *                                        v               v
- *                                       y_1             y_M         words said
+ *                                       y_1             y_M         words of output
  *
- * Without attention, s_N is all that the decoder gets. With it, the step from h_i to h_(i+1) also gets the context
+ * Without attention, the decoder knows the source only by s_N. With attention, the step from h_i to h_(i+1) also reads the
+ * context vector
  *     a_i(j) = exp(score(s_j, h_i)) / sum over j' of exp(score(s_j', h_i))
  *     c_i    = sum over j of a_i(j) s_j
- * beside the word y_i; then y_(i+1) is predicted from h_(i+1). */
+ * next to the word y_i. The word y_(i+1) is predicted from h_(i+1). */
 #include "kaeru/seq2seq.h"
 
 Seq2SeqOptions seq2seq_defaults(void)
@@ -37,7 +38,7 @@ Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOp
     return m;
 }
 
-/* tgt NULL: there is none yet. */
+/* Checks the shapes of src and, unless it is NULL, tgt. */
 static void check_ids(const char *what, Tensor *src, Tensor *tgt)
 {
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -51,7 +52,7 @@ static void check_ids(const char *what, Tensor *src, Tensor *tgt)
 
 /* ---- the encoder ------------------------------------------------------------------------------------------------- */
 
-/* What the encoder leaves to the decoder: all states s_j (B,S,H), and the last one of each sentence. */
+/* The encoder's output: all states s_j (B,S,H), and the last state of each sentence. */
 typedef struct { Tensor *states, *mask; RecurrentState last; } Source;
 
 static Source read_source(Seq2Seq *m, Tensor *src, Tensor *src_mask)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/bpe.h"
 #include "kaeru/text.h"

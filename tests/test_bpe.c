@@ -5,7 +5,7 @@
 
 #include "bpe_words.h"
 #include "faults.h"
-#include "files.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "json.h"

@@ -1,4 +1,5 @@
 /* test_checkpoint.c: what is saved comes back to the bit, what does not fit is refused whole, a kill loses nothing. */
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     write_file(in_folder("differ"), net, NULL, "head.weight", different);
     nn_init_constant(net->table, 5);
     expect_refused(nn_load(in_folder("differ"), other),
-                  "/differ: \"embed.weight\" and \"head.weight\" are one tensor in the model, and differ here");
+                  "/differ: \"embed.weight\" and \"head.weight\" are one tensor in the model, but differ in the file");
     check_equal(before, other);
     ag_end(s);
     nn_free(before);
@@ -148,7 +149,7 @@ START_TEST(what_does_not_fit_is_refused_whole)
     write_file(in_folder("extra"), net, NULL, "fc2.bias", small);
     expect_refused(nn_load(in_folder("extra"), other), "/extra: unexpected: \"fc2.bias\"");
     write_file(in_folder("shape"), net, "fc.bias", "fc.bias", small);
-    expect_refused(nn_load(in_folder("shape"), other), "/shape: of another shape: \"fc.bias\" is (2,), expected (3,)");
+    expect_refused(nn_load(in_folder("shape"), other), "/shape: wrong shape: \"fc.bias\" is (2,), expected (3,)");
     write_file(in_folder("dims"), net, "table", "table", deep);
     expect_refused(nn_load(in_folder("dims"), other), "\"table\" is (1, 1, 1, 1, 1, 1, 1, 3), expected (3,)");
     write_file(in_folder("two"), net, "embed.weight", "line\nbreak", small);
@@ -163,7 +164,7 @@ START_TEST(what_does_not_fit_is_refused_whole)
     nn_free(row);
 
     expect_refused(nn_load(in_folder("absent"), other), "/absent: cannot be opened");
-    expect_refused(nn_load(in_folder("."), other), "expected a file");
+    expect_refused(nn_load(in_folder("."), other), "expected a regular file");
     check_equal(before, other);
     ag_end(s);
     nn_free(net);
@@ -353,11 +354,11 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
     tensor_copy(net->table, before->table);
 
     expect_refused(nn_checkpoint_load(in_folder("weights"), net, o, NULL),
-                  "/weights: this is no checkpoint of a run: it has no \"random.seed\"");
+                  "/weights: is not a checkpoint of a run: it has no \"random.seed\"");
     expect_refused(nn_checkpoint_load(in_folder("bare"), net, o, NULL),
-                  "/bare: holds no optimizer's state, expected that of \"adam\"");
+                  "/bare: has no optimizer state, expected that of \"adam\"");
     expect_refused(nn_checkpoint_load(in_folder("run"), net, other, NULL),
-                  "/run: holds the state of an optimizer \"adam\", expected \"sgd\"");
+                  "/run: has the state of an optimizer \"adam\", expected \"sgd\"");
     const struct { const char *key, *value, *message; } changes[] = {
         { "random.seed", "-1", "\"random.seed\" is \"-1\", expected a whole number of 0 to 18446744073709551615" },
         { "random.counter", "18446744073709551616", "\"random.counter\" is \"18446744073709551616\", expected" },
@@ -366,7 +367,7 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
         { "step", "9223372036854775808", "\"step\" is" },
         { "step", NULL, "it has no \"step\"" },
         { "step.fc.bias", "x", "\"step.fc.bias\" is \"x\"" },
-        { "optimizer", "sgd", "holds the state of an optimizer \"sgd\", expected \"adam\"" },
+        { "optimizer", "sgd", "has the state of an optimizer \"sgd\", expected \"adam\"" },
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         change_text(in_folder("run"), in_folder("changed"), changes[i].key, changes[i].value);
@@ -450,6 +451,24 @@ START_TEST(settings_are_checked_texts)
     ag_free(t);
     ag_free(s);
     ag_free(NULL);
+}
+END_TEST
+
+/* Checkpoints have a decimal point where the locale has a comma. */
+START_TEST(settings_do_not_depend_on_the_locale)
+{
+    static const char *const names[] = { "C", "de_DE.UTF-8", "fr_FR.UTF-8" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!setlocale(LC_ALL, names[i])) continue;
+        Settings *s = nn_settings_new();
+        double number = 0;
+        nn_settings_set(s, "lr", "%.17g", 0.5);
+        ck_assert_str_eq(nn_settings_get(s, "lr"), "0.5");
+        expect_done(nn_settings_real(s, "lr", &number));
+        ck_assert(number == 0.5);
+        ag_free(s);
+    }
+    setlocale(LC_ALL, "C");
 }
 END_TEST
 
@@ -601,6 +620,7 @@ Suite *checkpoint_suite(void)
     tcase_add_test(runs, a_run_that_does_not_fit_is_refused_whole);
     tcase_add_test(runs, saving_where_it_cannot_be_is_refused);
     tcase_add_test(runs, settings_are_checked_texts);
+    tcase_add_test(runs, settings_do_not_depend_on_the_locale);
     suite_add_tcase(suite, runs);
     TCase *trouble = tcase_create("trouble");
     tcase_add_checked_fixture(trouble, folder_make, folder_remove);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "files.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "misuse.h"
@@ -90,7 +90,7 @@ START_TEST(parts_are_read)
     expect_refused(file_read_at(f, 991, out, 10), "a: expected 10 bytes at offset 991, found the end at 1000");
     expect_refused(file_read_at(f, UINT64_MAX, out, 2), "found the end at 1000");
     ck_assert_int_eq(truncate(in_folder("a"), 500), 0);
-    expect_refused(file_read_at(f, 400, out, 200), "a: has become shorter while it was read");
+    expect_refused(file_read_at(f, 400, out, 200), "a: became shorter while it was read");
     ag_free(f);
     f = file_of_bytes("memory", "abc", 3);
     expect_done(file_read_at(f, 1, out, 2));
@@ -107,9 +107,9 @@ START_TEST(what_is_no_file_is_refused)
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
     expect_refused(file_read(region, in_folder("d"), 100, &size) != NULL, "d: cannot be read: Is a directory");
     expect_refused(file_read(region, in_folder("x"), 100, &size) != NULL, "x: cannot be opened: No such file");
-    expect_refused(file_open(in_folder("d")) != NULL, "d: expected a file, found something else");
+    expect_refused(file_open(in_folder("d")) != NULL, "d: expected a regular file");
     expect_refused(file_open(in_folder("x")) != NULL, "x: cannot be opened: No such file");
-    expect_refused(file_map(in_folder("d")) != NULL, "d: expected a file, found something else");
+    expect_refused(file_map(in_folder("d")) != NULL, "d: expected a regular file");
     expect_refused(file_map(in_folder("x")) != NULL, "x: cannot be opened: No such file");
     region_free(region);
 }
@@ -186,8 +186,8 @@ START_TEST(what_cannot_be_replaced_is_refused)
 {
     expect_refused(replace(in_folder("none/a"), "x"), "none/a: cannot be written: its folder: No such file");
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
-    expect_refused(replace(in_folder("d"), "x"), "d: expected a file to replace, found something else");
-    expect_refused(replace("/dev/null", "x"), "/dev/null: expected a file to replace, found something else");
+    expect_refused(replace(in_folder("d"), "x"), "d: expected a regular file to replace");
+    expect_refused(replace("/dev/null", "x"), "/dev/null: expected a regular file to replace");
     ck_assert_int_eq(mkdir(in_folder("a.tmp"), 0700), 0);
     expect_refused(replace(in_folder("a"), "x"), "a: cannot be written: Is a directory");
     ck_assert_int_eq(symlink("elsewhere", in_folder("b.tmp")), 0);

@@ -110,7 +110,7 @@ START_TEST(a_cache_changes_nothing)
         check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_MISUSE("1 ids behind 11: the context has room for 11", gpt_next(m, one, cache));
+    EXPECT_MISUSE("1 ids after 11: the context has room for 11", gpt_next(m, one, cache));
     ag_free(cache);
     ag_end(s);
     st_close(st);
@@ -240,7 +240,7 @@ START_TEST(misuse_is_told)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *long_ids = tensor_ints(SHAPE(1, 7), NULL), *flat = tensor_ints(SHAPE(6), NULL);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *high = tensor_ints(SHAPE(1, 1), (int32_t[]){ 13 });
-    EXPECT_MISUSE("7 ids behind 0: the context has room for 6", gpt(m, long_ids));
+    EXPECT_MISUSE("7 ids after 0: the context has room for 6", gpt(m, long_ids));
     EXPECT_MISUSE("ids (6,), expected (B,T)", gpt(m, flat));
     EXPECT_MISUSE("ids (1, 0), expected (B,T)", gpt(m, none));
     EXPECT_MISUSE("13", gpt(m, high));
@@ -366,15 +366,15 @@ START_TEST(wrong_weights_are_refused)
 {
     static const struct { Change change; const char *message; } cases[] = {
         { { .skip = "transformer.h.1.mlp.c_fc.weight" },
-          "holds 6199 numbers, expected the 6420 of the config's model" },
+          "has 6199 numbers, expected the 6420 of the config's model" },
         { { .skip = "transformer.h.1.ln_2.bias", .extra = "transformer.h.0.ln_3.bias", .shape = { 1, { 900 } } },
           "\"h.1.ln_2.bias\" is missing" },
         { { .skip = "transformer.wte.weight", .extra = "x", .shape = { 1, { 900 } } }, "\"wte.weight\" is missing" },
         { { .extra = "transformer.h.2.ln_1.weight", .shape = { 1, { 15 } } },
-          "\"transformer.h.2.ln_1.weight\" is no part of a GPT-2 of the config's size" },
-        { { .extra = "wte.weight", .shape = { 2, { 29, 15 } } }, "\"wte.weight\" is no part" },
-        { { .extra = "h.0.attn.bias", .shape = { 1, { 1 } } }, "\"h.0.attn.bias\" is no part" },
-        { { .extra = "transformer.h..attn.bias", .shape = { 1, { 1 } } }, "is no part" },
+          "\"transformer.h.2.ln_1.weight\" does not belong to a GPT-2 of the sizes in the config" },
+        { { .extra = "wte.weight", .shape = { 2, { 29, 15 } } }, "\"wte.weight\" does not belong" },
+        { { .extra = "h.0.attn.bias", .shape = { 1, { 1 } } }, "\"h.0.attn.bias\" does not belong" },
+        { { .extra = "transformer.h..attn.bias", .shape = { 1, { 1 } } }, "does not belong" },
         { { .skip = "transformer.h.0.attn.c_attn.weight", .extra = "transformer.h.0.attn.c_attn.weight",
             .shape = { 2, { 45, 15 } } }, "\"transformer.h.0.attn.c_attn.weight\" is (45, 15), expected (15, 45)" },
         { { .skip = "transformer.ln_f.weight", .extra = "transformer.ln_f.weight", .shape = { 2, { 15, 1 } } },
@@ -383,7 +383,7 @@ START_TEST(wrong_weights_are_refused)
           "\"lm_head.weight\" differs from \"wte.weight\": expected one table" },
         { { .skip = "lm_head.weight", .extra = "lm_head.weight", .shape = { 2, { 15, 29 } } },
           "\"lm_head.weight\" is (15, 29), expected (29, 15)" },
-        { { .skip = "transformer.ln_f.bias" }, "is no part" },          /* one bias missing is not "without biases" */
+        { { .skip = "transformer.ln_f.bias" }, "does not belong" },          /* one bias missing is not "without biases" */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_changed(cases[i].change);
@@ -548,7 +548,7 @@ START_TEST(a_checkpoint_brings_its_sizes)
     static const struct { const char *key, *value, *message; } cases[] = {
         { "gpt.layers", "3", "missing: \"h.2." },
         { "gpt.layers", "99999", "a: " },
-        { "gpt.vocab", "2147483647", "are too few for the 17179870" },
+        { "gpt.vocab", "2147483647", "are too few for the model that its settings describe, of 17179870" },
         { "gpt.heads", "0", "a: gpt.heads is 0" },
         { "gpt.width", "x", "a: the setting \"gpt.width\" is \"x\"" },
         { "gpt.bias", "2", "a: gpt.bias is 2, expected 0 to 1" },

@@ -203,11 +203,11 @@ static const struct { const char *text, *message; size_t size; } refused[] = {
     { "\"\\u12g4\"", "line 1, column 6: expected four hexadecimal digits after \\u, found 'g'", 0 },
     { "\"\\u12", "line 1, column 6: expected four hexadecimal digits after \\u, found the end", 0 },
     { "\"\\ud800x\"",
-      "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair, found 'x'", 0 },
-    { "\"\\ud800\\n\"", "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair", 0 },
+      "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found 'x'", 0 },
+    { "\"\\ud800\\n\"", "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one", 0 },
     { "\"\\ud800\\u0041\"",
-      "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair", 0 },
-    { "\"\\udc00\"", "line 1, column 8: expected no second half of a surrogate pair without its first, found '\"'", 0 },
+      "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one", 0 },
+    { "\"\\udc00\"", "line 1, column 8: expected a high surrogate before a low one, found '\"'", 0 },
     { "\"a\nb\"", "line 1, column 3: expected no control character inside a string, found U+000A", 0 },
     { "\"\xff\"", "line 1, column 2: expected UTF-8, found byte 0xFF", 0 },
     { "\"\xc0\x80\"", "line 1, column 2: expected UTF-8, found byte 0xC0", 0 },
@@ -353,6 +353,7 @@ START_TEST(numbers_do_not_depend_on_the_locale)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!setlocale(LC_ALL, names[i])) continue;
         check_number("1.5", 1.5);
+        ck_assert_str_eq(localeconv()->decimal_point, ",");
         ck_assert_str_eq(number_text(-1.5, text), "-1.5");
         ck_assert_str_eq(number_text(1.25e-30, text), "1.25e-30");
     }

@@ -17,14 +17,14 @@
 
 static Tokenizer characters(const char *text)
 {
-    Tokenizer t = { .chars = char_vocab_new(text, strlen(text)) };
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, strlen(text)) };
     ck_assert_msg(t.chars != NULL, "%s", ag_error());
     return t;
 }
 
 static Tokenizer pairs(const char *text, int32_t size)
 {
-    Tokenizer t = { .bpe = bpe_train(text, strlen(text), size) };
+    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_train(text, strlen(text), size) };
     ck_assert_msg(t.bpe != NULL, "%s", ag_error());
     return t;
 }
@@ -150,6 +150,8 @@ static void check_token_file(const char *text, const Tokenizer *t)
     int64_t written;
     folder_write("text", text, n);
     expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &written));
+    ck_assert(lm_is_token_file(in_folder("tokens")) && !lm_is_token_file(in_folder("text")));
+    ck_assert(!lm_is_token_file(in_folder("missing")));
     int32_t *ids = tokenizer_encode(t, text, n, &count);
     ck_assert_int_eq(written, (int64_t)count);
     LmData *d = opened("tokens", t);
@@ -246,7 +248,7 @@ START_TEST(broken_token_files_are_refused)
     expect_unopened("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
 
     static const struct { size_t at; unsigned char value; const char *message; } cases[] = {
-        { 8, 2, "expected version 1 of files of tokens, found 2" },
+        { 8, 2, "expected version 1 of token files, found 2" },
         { 12, 3, "expected ids of 2 or 4 bytes, found 3" },
         { 12, 4, "expected 8 tokens of 4 bytes, found 16 bytes" },
         { 16, 9, "was made with another vocabulary, of 9 tokens" },
@@ -595,7 +597,7 @@ START_TEST(what_cannot_go_on_is_refused)
                      .last = in_folder("a.last") };
     expect_refused(lm_train(&t, true), "a.last: ");
     t.last = in_folder("a.best");
-    expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer's state */
+    expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer state */
     t.last = NULL;
     EXPECT_MISUSE("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;
@@ -699,7 +701,7 @@ static bool ignore(void *arg, int32_t id)
 static void train_and_write(void)
 {
     all_done = false;
-    Tokenizer t = { .chars = char_vocab_new("abcdefgh", 8) };
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new("abcdefgh", 8) };
     LmData *d = lm_data_of_text("text", "abcdefghabcdefgh", 16, &t);
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .dropout = 0.1,
                                    .eps = 1e-5 });

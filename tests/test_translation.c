@@ -298,7 +298,7 @@ START_TEST(pairs_that_do_not_fit)
     ck_assert_int_eq(sentence_pairs_left_out(pairs), 3);
     sentence_pairs_free(pairs);
     expect_refused(sentence_pairs_new(&src, &v, &fewer, &v, 5),
-                   "4 sentences in one language and 1 in the other, expected as many");
+                   "4 sentences in one language and 1 in the other, expected the same number");
     expect_refused(sentence_pairs_new(&src, &v, &tgt, &v, 4), "none of 4 pairs of sentences can be used");
     Lines none = lines_from("");
     expect_refused(sentence_pairs_new(&none, &v, &none, &v, 4), "none of 0 pairs of sentences can be used");
@@ -505,9 +505,9 @@ START_TEST(settings_that_make_no_model)
 {
     static const char *const bad[][3] = {
         { "transformer.N", "0", "transformer.N is 0, expected 1 to 100000" },
-        { "transformer.N", "100000", "are too few for the sizes in its settings" },
-        { "transformer.max_len", "1073741824", "are too few for the sizes in its settings" },
-        { "transformer.src_vocab", "2147483647", "are too few for the sizes in its settings" },
+        { "transformer.N", "100000", "bytes are too few for the model that its settings describe" },
+        { "transformer.max_len", "1073741824", "bytes are too few for the model that its settings describe" },
+        { "transformer.src_vocab", "2147483647", "bytes are too few for the model that its settings describe" },
         { "transformer.h", "3", "a d_model of 32 does not divide into 3 heads" },
         { "transformer.dropout", "1", "transformer.dropout is 1, expected 0 to below 1" },
         { "transformer.activation", "6", "transformer.activation is 6, expected 0 to 5" },

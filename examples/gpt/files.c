@@ -25,7 +25,7 @@ LmData *data_must_open(const char *path, const Tokenizer *t)
 
 void describe_tokenizer(const Tokenizer *t, Settings *s)
 {
-    nn_settings_set(s, VOCABULARY_KEY, "%s", t->bpe ? "bpe" : "characters");
+    nn_settings_set(s, VOCABULARY_KEY, "%s", t->kind == TOKENIZER_BPE ? "bpe" : "characters");
     nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, tokenizer_fingerprint(t));
 }
 

@@ -119,7 +119,7 @@ int gpt_export(int argc, char **argv)
         example_fail("%s", ag_error());
     }
     for (int i = 0; i < 4; i++) {
-        if (i < 3 || w.tokenizer.bpe) {
+        if (i < 3 || w.tokenizer.kind == TOKENIZER_BPE) {
             printf("wrote:   %s\n", path[i]);
         }
         ag_free(path[i]);

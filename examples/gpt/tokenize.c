@@ -10,15 +10,17 @@ static bool characters;
 /* The vocabulary that is named, or a new one of the text. */
 static Tokenizer tokenizer_for(const Text *text)
 {
-    Tokenizer t = { NULL, NULL };
+    Tokenizer t = { .kind = characters ? TOKENIZER_CHARS : TOKENIZER_BPE };
     if (vocab) {
         tokenizer_must_open(&t, vocab, merges);
-    } else if (characters) {
+        return t;
+    }
+    if (characters) {
         t.chars = char_vocab_new(text->bytes, text->size);
     } else {
         t.bpe = bpe_train(text->bytes, text->size, (int32_t)size);
     }
-    if (!t.chars && !t.bpe) {
+    if (characters ? !t.chars : !t.bpe) {
         example_fail("%s", ag_error());
     }
     return t;
@@ -57,7 +59,9 @@ int gpt_tokenize(int argc, char **argv)
         example_fail("%s", ag_error());
     }
     printf("%zu bytes are %" PRId64 " tokens of %d kinds\n", text.size, count, (int)tokenizer_size(&t));
-    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, t.bpe ? ", " : "", t.bpe ? merges_path : "");
+    bool has_merges = t.kind == TOKENIZER_BPE;
+    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, has_merges ? ", " : "",
+           has_merges ? merges_path : "");
     ag_free(merges_path);
     ag_free(vocab_path);
     ag_free(tokens_path);

@@ -70,18 +70,6 @@ static void show_losses(Watch *w)
 
 /* ---- what it begins with ----------------------------------------------------------------------------------------- */
 
-static bool is_token_file(const char *path)
-{
-    char begin[8] = "";
-    FILE *file = fopen(path, "rb");
-    bool is = file && fread(begin, 1, sizeof begin, file) == sizeof begin &&
-        memcmp(begin, "kaerutok", sizeof begin) == 0;
-    if (file) {
-        fclose(file);
-    }
-    return is;
-}
-
 /* The characters of the text. */
 static CharVocab *characters(void)
 {
@@ -89,7 +77,7 @@ static CharVocab *characters(void)
     if (!data_path) {
         return char_vocab_new(corpus, corpus_size);
     }
-    if (is_token_file(data_path)) {
+    if (lm_is_token_file(data_path)) {
         example_usage_error("%s is a file of tokens: expected --vocab (and --merges)", data_path);
     }
     bool opened = text_open(&text, data_path);
@@ -103,13 +91,13 @@ static CharVocab *characters(void)
 
 static Tokenizer first_tokenizer(void)
 {
-    Tokenizer t = { NULL, NULL };
+    Tokenizer t = { .kind = TOKENIZER_CHARS };
     if (vocab) {
         tokenizer_must_open(&t, vocab, merges);
-    } else {
-        t.chars = characters();
+        return t;
     }
-    if (!t.bpe && !t.chars) {
+    t.chars = characters();
+    if (!t.chars) {
         example_fail("%s", ag_error());
     }
     return t;

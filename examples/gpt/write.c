@@ -7,7 +7,7 @@ typedef struct { const Writer *writer; TextStream stream; int32_t end; } Printin
 
 static int32_t end_of_text(const Tokenizer *t)
 {
-    return t->bpe ? bpe_end_of_text(t->bpe) : -1;
+    return t->kind == TOKENIZER_BPE ? bpe_end_of_text(t->bpe) : -1;
 }
 
 static void print_ids(Printing *p, const int32_t *ids, size_t count)

@@ -66,7 +66,7 @@ void vocabularies_save(const Vocabularies *v)
 
 void vocabularies_describe(const Vocabularies *v, Settings *s)
 {
-    nn_settings_set(s, KIND_KEY, "%s", v->src.bpe ? "bpe" : "words");
+    nn_settings_set(s, KIND_KEY, "%s", v->src.kind == SENTENCE_BPE ? "bpe" : "words");
     nn_settings_set(s, SHARED_KEY, "%d", v->shared);
 }
 

@@ -1,8 +1,9 @@
+/* vocab_file.c: reads and writes a vocabulary as a JSON object of tokens and ids. */
 #include "vocab_file.h"
 
 #include <inttypes.h>
 
-#include "files.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/autograd.h"
 #include "utf8.h"

@@ -86,7 +86,7 @@ static bool take_ids(LmData *d)
 static bool take_text(LmData *d, const char *text, size_t n)
 {
     if (!text_check(d->name, text, n)) return false;
-    if (d->tokenizer->bpe) {
+    if (d->tokenizer->kind == TOKENIZER_BPE) {
         size_t count;
         int32_t *ids = tokenizer_encode(d->tokenizer, text, n, &count);
         char *own = region_alloc(d->region, count, sizeof *ids);

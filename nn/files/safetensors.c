@@ -1,4 +1,5 @@
-/* safetensors.c: nothing in a header is believed before it is checked against the file's size. */
+/* safetensors.c: reads, checks and writes safetensors files. The header is checked completely, against the size of the
+ * file, before anything uses it. */
 #include "safetensors.h"
 
 #include <inttypes.h>
@@ -11,10 +12,10 @@
 #include "utf8.h"
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the format is little-endian, and this code copies values as they are"
+#error "the format is little-endian, and this code copies values without a change of byte order"
 #endif
 
-#define MAX_HEADER 100000000                /* the limit of the original library */
+#define MAX_HEADER 100000000                /* bytes, the limit of the original library */
 static const char METADATA[] = "__metadata__";
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ static float float_of_half(uint16_t h)
     return sign ? -small : small;
 }
 
-/* Each converts n values at `from` (of any alignment) to reals. */
+/* Defines a function that converts n values at `from`, which need not be aligned, to reals. */
 #define CONVERTER(name, type, expression)                           \
     static void name(real *to, const char *from, size_t n)          \
     {                                                               \
@@ -57,7 +58,7 @@ CONVERTER(from_u8, uint8_t, x)
 typedef struct {
     const char *name;
     uint64_t bits;
-    void (*convert)(real *to, const char *from, size_t n);          /* NULL: can lie in a file, but not be read here */
+    void (*convert)(real *to, const char *from, size_t n);          /* NULL: not supported */
 } StType;
 static const StType types[] = {
     { "F16", 16, from_f16 }, { "BF16", 16, from_bf16 }, { "F32", 32, from_f32 }, { "F64", 64, from_f64 },
@@ -74,7 +75,7 @@ static const StType *find_type(const char *name)
     return NULL;
 }
 
-/* a * b in *product; false if it does not fit. */
+/* Sets *product to a * b; false on overflow. */
 static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
 {
     if (b && a > UINT64_MAX / b) return false;
@@ -82,8 +83,9 @@ static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
     return true;
 }
 
-/* The product of the sizes; false if that of those that are not 0 does not fit: no Shape can have them. */
-static bool count(const uint64_t *dim, size_t ndim, uint64_t *numel)
+/* Sets *numel to the product of the sizes. False if the product of those that are not 0 exceeds INT64_MAX, because then no
+ * Shape can have them. */
+static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
 {
     bool empty = false;
     *numel = 1;
@@ -97,7 +99,7 @@ static bool count(const uint64_t *dim, size_t ndim, uint64_t *numel)
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
-/* PATH: tensor "a.b": and the message. */
+/* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
 AG_PRINTF(3, 4)
 static bool refuse_tensor(const SafeTensors *st, const char *name, const char *format, ...)
 {
@@ -114,7 +116,7 @@ static bool is_text(const Json *value)
     return value && value->type == JSON_STRING && strlen(value->as.text) == value->count;
 }
 
-/* Whole numbers of 0 or more from an array. */
+/* Reads the items of an array, which must be whole numbers of 0 or more. */
 static bool read_sizes(const SafeTensors *st, const char *name, const char *what, const Json *value, uint64_t *out)
 {
     for (uint32_t i = 0; i < value->count; i++) {
@@ -147,7 +149,7 @@ static bool read_tensor(const SafeTensors *st, const Json *key, const Json *valu
     uint64_t *dim = region_alloc(st->region, shape->count, sizeof *dim), range[2], bits = 0;
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
     *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
-    if (!count(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
+    if (!multiply_sizes(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
         return refuse_tensor(st, name, "the product of its shape is too large");
     if (bits % 8) return refuse_tensor(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
     if (range[0] > range[1] || range[1] > data_size) {
@@ -179,8 +181,8 @@ static bool read_metadata(SafeTensors *st, const Json *value)
     return true;
 }
 
-/* Empty tensors share their place with the next one and go before it. */
-static int compare_places(const void *left, const void *right)
+/* An empty tensor has the same offset as the next one and comes before it. */
+static int compare_offsets(const void *left, const void *right)
 {
     const StTensor *a = left, *b = right;
     if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
@@ -194,7 +196,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Fills st from the header's `size` bytes of text, which `data_size` bytes of values follow. */
+/* Fills st from the header, `size` bytes of text, which data_size bytes of values follow. */
 static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t data_size)
 {
     if (size == 0 || text[0] != '{') return ag_set_error("%s: expected '{' as the header's start", file_name(st->file));
@@ -213,12 +215,12 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
         }
     }
     st->tensor = tensor;
-    if (st->n_tensors) qsort(tensor, st->n_tensors, sizeof *tensor, compare_places);
+    if (st->n_tensors) qsort(tensor, st->n_tensors, sizeof *tensor, compare_offsets);
     uint64_t end = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
         if (tensor[i].offset != end) {
-            return refuse_tensor(st, tensor[i].name, "expected its values at offset %" PRIu64 ", where those before"
-                                 " end, found %" PRIu64, end, tensor[i].offset);
+            return refuse_tensor(st, tensor[i].name, "expected its values at offset %" PRIu64 ", without a gap or an "
+                                 "overlap, found %" PRIu64, end, tensor[i].offset);
         }
         end += tensor[i].size;
         tensor[i].offset += 8 + size;
@@ -370,7 +372,7 @@ static bool write_file(Region *region, const char *path, const StEntry *entry, s
     ag_free(check.file);
     FileWriter *w = readable ? file_replace(path) : NULL;
     if (!w) return false;
-    size_t padding = (8 - size % 8) % 8;                    /* so that values start at a multiple of 8 */
+    size_t padding = (8 - size % 8) % 8;                    /* the offset of the values is a multiple of 8 */
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)(size + padding) >> 8 * i);
     file_write(w, length, sizeof length);

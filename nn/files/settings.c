@@ -1,4 +1,4 @@
-/* settings.c: what a run or a model was made with, as texts by name. */
+/* settings.c: the settings of a run or a model: a text for each key, and its conversion to numbers. */
 #include "settings.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    int length = vsnprintf(NULL, 0, format, list);
+    int length = number_vsnprintf(NULL, 0, format, list);
     va_end(list);
     if (length < 0) ag_usage_error(AG_HERE, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
 
@@ -40,7 +40,7 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
     fresh.value = fresh.key + key_size;
     memcpy(fresh.key, key, key_size);
     va_start(list, format);
-    vsnprintf(fresh.value, value_size, format, list);
+    number_vsnprintf(fresh.value, value_size, format, list);
     va_end(list);
 
     if (setting) ag_free(setting->key);
@@ -54,7 +54,7 @@ const char *nn_settings_get(const Settings *s, const char *key)
     return setting ? setting->value : NULL;
 }
 
-/* The setting "KEY" is "TEXT", and what is wrong with that. */
+/* Sets the error 'the setting "KEY" is "TEXT", ' and what is wrong with it. */
 static bool refuse(const char *key, const char *text, const char *wrong)
 {
     char quoted[2][UTF8_QUOTE];
