@@ -1,5 +1,5 @@
 /* gpt.c: a GPT that trains on your text, writes, and opens GPT-2's weights. */
-#include "gpt/gpt.h"
+#include "gpt/gpt_commands.h"
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* translate.c: learns to translate, from two files of sentences or from its own English and Japanese. */
-#include "translate/translate.h"
+#include "translate/translate_commands.h"
 
 int main(int argc, char **argv)
 {

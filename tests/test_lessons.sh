@@ -179,7 +179,7 @@ if awk "BEGIN { exit !(${hull:-1} < 1e-5) }"; then ok; else wrong "outputs lie $
 draws attention_geometry
 
 lesson seq2seq --steps 150 --length 10 --word abcab --timed 16
-says 'attention     says '
+says 'attention     output: '
 has seq2seq.csv length,fixed,attention,transformer
 shows 'on the longest words, attention is far above the fixed vector' \
     '{ gap = $3 - $2 } END { exit gap < 0.2 || NR != 10 }'

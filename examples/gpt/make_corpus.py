@@ -31,7 +31,7 @@ def main():
     out, files = sys.argv[1], sys.argv[2:]
     lines = [shortened(line) for name in files for line in open(name, "rb").readlines()]
     with open(out, "w", encoding="ascii", newline="\n") as f:
-        f.write('/* Written by the build from the project\'s own sources. */\n#include "gpt.h"\n\n')
+        f.write('/* Written by the build from the project\'s own sources. */\n#include "gpt_commands.h"\n\n')
         f.write(f"const size_t corpus_size = {sum(map(len, lines))};\nconst char corpus[] =\n")
         f.write("\n".join(literal(line) for line in lines) + ";\n")
 

@@ -3,7 +3,7 @@
  * the object by を, the owner by の. */
 #include <string.h>
 
-#include "translate.h"
+#include "translate_commands.h"
 
 typedef struct { char en[320], ja[320]; } Pair;
 

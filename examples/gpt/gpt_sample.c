@@ -1,7 +1,7 @@
-/* sample.c: the commands sample and generate, which let a model write, and eval, which measures it. */
+/* gpt_sample.c: the commands sample and generate, which let a model write, and eval, which measures it. */
 #include <inttypes.h>
 
-#include "gpt.h"
+#include "gpt_commands.h"
 
 static const char *prompt, *checkpoint, *weights, *config, *vocab, *merges, *data_path;
 static int64_t tokens = 500, batch = 12, window = 0;

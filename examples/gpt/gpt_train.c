@@ -1,9 +1,9 @@
-/* train.c: the command train. */
+/* gpt_train.c: the command train. */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "gpt.h"
+#include "gpt_commands.h"
 
 static const char *data_path, *vocab, *merges, *weights, *config;
 static GPTOptions size = { .layers = 4, .heads = 4, .width = 128, .context = 64, .eps = 1e-5 };

@@ -1,9 +1,9 @@
-/* attention.c: where the attention went while a sentence was translated. */
+/* translate_attention.c: where the attention went while a sentence was translated. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "translate.h"
+#include "translate_commands.h"
 
 /* A sentence and its translation; the decoder has read `tgt` and written `said`, one after each of them. */
 typedef struct { Tensor *src, *tgt, *said; } Reading;

@@ -1,7 +1,7 @@
-/* write.c: a model's text on the screen, token by token. */
+/* gpt_write.c: a model's text on the screen, token by token. */
 #include <string.h>
 
-#include "gpt.h"
+#include "gpt_commands.h"
 
 typedef struct { const Writer *writer; TextStream stream; int32_t end; } Printing;
 

@@ -1,8 +1,8 @@
-/* files.c: sentences, vocabularies and models from files, or an end of the program with the reason. */
+/* translate_inputs.c: sentences, vocabularies and models from files, or an end of the program with the reason. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "translate.h"
+#include "translate_commands.h"
 
 Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_case)
 {

@@ -1,9 +1,9 @@
-/* score.c: the commands translate, score and show, which use a trained model. */
+/* translate_score.c: the commands translate, score and show, which use a trained model. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "translate.h"
+#include "translate_commands.h"
 
 static const char *checkpoint, *src_path, *tgt_path, *sentence;
 static int64_t beam = 4;

@@ -1,7 +1,7 @@
-/* tokenize.c: the command tokenize: a vocabulary, learned or given, and a file of tokens. */
+/* gpt_tokenize.c: the command tokenize: a vocabulary, learned or given, and a file of tokens. */
 #include <inttypes.h>
 
-#include "gpt.h"
+#include "gpt_commands.h"
 
 static const char *data_path, *vocab, *merges;
 static int64_t size = 4096;

@@ -1,6 +1,6 @@
-/* translate.h: what the commands of translate share. */
-#ifndef KAERU_EXAMPLES_TRANSLATE_H
-#define KAERU_EXAMPLES_TRANSLATE_H
+/* translate_commands.h: what the commands of translate share. */
+#ifndef KAERU_EXAMPLES_TRANSLATE_COMMANDS_H
+#define KAERU_EXAMPLES_TRANSLATE_COMMANDS_H
 
 #include "common/common.h"
 #include "kaeru/translation.h"

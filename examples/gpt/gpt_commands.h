@@ -1,6 +1,6 @@
-/* gpt.h: what the commands of gpt share. */
-#ifndef KAERU_EXAMPLES_GPT_H
-#define KAERU_EXAMPLES_GPT_H
+/* gpt_commands.h: what the commands of gpt share. */
+#ifndef KAERU_EXAMPLES_GPT_COMMANDS_H
+#define KAERU_EXAMPLES_GPT_COMMANDS_H
 
 #include "common/common.h"
 #include "kaeru/lm.h"

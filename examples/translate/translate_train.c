@@ -1,9 +1,9 @@
-/* train.c: the command train. */
+/* translate_train.c: the command train. */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "translate.h"
+#include "translate_commands.h"
 
 enum { POSITIONS = 512, SHOWN = 8 };
 #define EPOCH_KEY "translate.epochs"

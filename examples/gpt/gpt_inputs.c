@@ -1,8 +1,8 @@
-/* files.c: models, vocabularies and texts from files, or an end of the program with the reason. */
+/* gpt_inputs.c: models, vocabularies and texts from files, or an end of the program with the reason. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "gpt.h"
+#include "gpt_commands.h"
 
 void tokenizer_must_open(Tokenizer *t, const char *vocab, const char *merges)
 {
