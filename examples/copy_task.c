@@ -60,18 +60,12 @@ static void save_epoch(EncoderDecoder *model, int64_t epoch)
 
 static void take_mean(EncoderDecoder *model)
 {
-    const char **path = ag_alloc((size_t)average, sizeof *path);
-    for (int64_t i = 0; i < average; i++) {
-        path[i] = epoch_path(epochs - average + i);
+    average_epochs(model, epoch_path, epochs - average, average);
+    for (int64_t epoch = epochs - average; epoch < epochs; epoch++) {
+        char *path = epoch_path(epoch);
+        unlink(path);
+        ag_free(path);
     }
-    if (!average_checkpoints(model, path, (int)average)) {
-        example_fail("%s", ag_error());
-    }
-    for (int64_t i = 0; i < average; i++) {
-        unlink(path[i]);
-        ag_free((char *)path[i]);
-    }
-    ag_free(path);
 }
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */

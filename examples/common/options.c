@@ -20,22 +20,22 @@ static size_t found_length;                     /* so many of its first bytes na
 
 Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help)
 {
-    return (Option){ OPTION_INT, name, "N", value, (double)low, (double)high, help };
+    return (Option){ OPTION_INT, name, "N", value, (double)low, (double)high, help, false };
 }
 
 Option option_real(const char *name, double *value, double low, double high, const char *help)
 {
-    return (Option){ OPTION_REAL, name, "X", value, low, high, help };
+    return (Option){ OPTION_REAL, name, "X", value, low, high, help, false };
 }
 
 Option option_text(const char *name, const char *unit, const char **value, const char *help)
 {
-    return (Option){ OPTION_TEXT, name, unit, (void *)value, 0, 0, help };
+    return (Option){ OPTION_TEXT, name, unit, (void *)value, 0, 0, help, false };
 }
 
 Option option_flag(const char *name, bool *value, const char *help)
 {
-    return (Option){ OPTION_FLAG, name, NULL, value, 0, 0, help };
+    return (Option){ OPTION_FLAG, name, NULL, value, 0, 0, help, false };
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* gpt_sample.c: the commands sample and generate, which let a model write, and eval, which measures it. */
+/* gpt_sample.c: the commands that use a trained model: sample, generate, eval, export. */
 #include <inttypes.h>
 
 #include "gpt_commands.h"
@@ -7,19 +7,19 @@ static const char *prompt, *checkpoint, *weights, *config, *vocab, *merges, *dat
 static int64_t tokens = 500, batch = 12, window = 0;
 static Sampling how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 };
 
-static Option prompt_option(void) { return option_text("prompt", "TEXT", &prompt, "what to go on from"); }
-static Option tokens_option(void) { return option_int("tokens", &tokens, 0, INT64_C(1) << 40, "how many to write"); }
+static Option prompt_option(void) { return option_text("prompt", "TEXT", &prompt, "beginning of the text"); }
+static Option tokens_option(void) { return option_int("tokens", &tokens, 0, INT64_C(1) << 40, "tokens to write"); }
 static Option temperature_option(void)
 {
-    return option_real("temperature", &how.temperature, 0, 1000, "0: always the likeliest token; higher: bolder");
+    return option_real("temperature", &how.temperature, 0, 1000, "0: always the most probable token; higher: more random");
 }
 static Option top_k_option(void)
 {
-    return option_int("top-k", &how.top_k, 0, INT32_MAX, "choose among the k likeliest; 0: all");
+    return option_int("top-k", &how.top_k, 0, INT32_MAX, "sample from the k most probable tokens; 0: all");
 }
 static Option top_p_option(void)
 {
-    return option_real("top-p", &how.top_p, 0, 1, "choose among the likeliest that have this share together; 0: all");
+    return option_real("top-p", &how.top_p, 0, 1, "sample from the top tokens that have this probability together; 0: all");
 }
 static Option checkpoint_option(void)
 {
@@ -30,23 +30,22 @@ static Option config_option(void)  { return option_text("config", "FILE", &confi
 static Option vocab_option(void)   { return option_text("vocab", "FILE", &vocab, "vocab.json"); }
 static Option merges_option(void)
 {
-    return option_text("merges", "FILE", &merges, "merges.txt; without: the vocabulary is one of characters");
+    return option_text("merges", "FILE", &merges, "merges.txt; without: a vocabulary of characters");
 }
 
-/* The model from either kind of files. */
-static Writer open_writer(void)
+/* The model of a checkpoint, or of files in Hugging Face's layout. */
+static TrainedModel open_model(void)
 {
     if (!weights && !config && !vocab && !merges) {
-        return writer_of_checkpoint(checkpoint);
+        return trained_model_of_checkpoint(checkpoint);
     }
     if (checkpoint) {
-        example_usage_error("--checkpoint names a whole model: expected it without --weights, --config, --vocab and "
-                        "--merges");
+        example_usage_error("--checkpoint is a complete model: expected no --weights, --config, --vocab or --merges");
     }
     if (!weights || !config || !vocab) {
         example_usage_error("expected --weights, --config and --vocab (and --merges) together");
     }
-    return writer_of_files(weights, config, vocab, merges);
+    return trained_model_of_files(weights, config, vocab, merges);
 }
 
 int gpt_sample(int argc, char **argv)
@@ -54,11 +53,11 @@ int gpt_sample(int argc, char **argv)
     const Option options[] = { checkpoint_option(), prompt_option(), tokens_option(), temperature_option(),
                                top_k_option(), top_p_option(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "gpt sample",
-        "Lets a model that gpt train has made write. The same seed gives the same text. When the context is full, the\n"
-        "model goes on from its last half.", options });
-    Writer w = open_writer();
-    write_text(&w, prompt, tokens, &how);
-    writer_end(&w);
+        "Shows what a model of gpt train writes. The same seed gives the same text. When the context is full, the model\n"
+        "continues from the last half of it.", options });
+    TrainedModel m = open_model();
+    write_text(&m, prompt, tokens, &how);
+    trained_model_close(&m);
     return example_end();
 }
 
@@ -68,14 +67,14 @@ int gpt_generate_command(int argc, char **argv)
                                tokens_option(), temperature_option(), top_k_option(), top_p_option(), OPTIONS_END };
     tokens = 100;
     example_begin(argc, argv, &(Program){ "gpt generate",
-        "Lets GPT-2, or any model in its files' layout, write: needs --weights, --config, --vocab and --merges, the\n"
-        "four files of a GPT-2 as Hugging Face has them. The same seed gives the same text.", options });
+        "Shows what GPT-2 writes, or any model in the same format. Needs --weights, --config, --vocab and --merges, the\n"
+        "four files of GPT-2 in Hugging Face's layout. The same seed gives the same text.", options });
     if (!weights) {
         example_usage_error("expected --weights, --config and --vocab (and --merges) together");
     }
-    Writer w = open_writer();
-    write_text(&w, prompt, tokens, &how);
-    writer_end(&w);
+    TrainedModel m = open_model();
+    write_text(&m, prompt, tokens, &how);
+    trained_model_close(&m);
     return example_end();
 }
 
@@ -83,25 +82,25 @@ int gpt_eval(int argc, char **argv)
 {
     const Option options[] = {
         checkpoint_option(), weights_option(), config_option(), vocab_option(), merges_option(),
-        option_text("data", "FILE", &data_path, "text or file of tokens; without: what the checkpoint was trained on"),
-        option_int("window", &window, 0, 1 << 24, "tokens that are looked at together; 0: the model's context"),
-        option_int("batch", &batch, 1, 1 << 20, "windows at a time; the result does not depend on it"),
+        option_text("data", "FILE", &data_path, "text or file of tokens; without: the data that the checkpoint was trained on"),
+        option_int("window", &window, 0, 1 << 24, "tokens of a window; 0: the model's context"),
+        option_int("batch", &batch, 1, 1 << 20, "windows in a batch; the result does not depend on it"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "gpt eval",
-        "Measures a model, from a checkpoint of gpt train or from GPT-2's files, on the last tenth of a text: the\n"
-        "mean of -log p over all its tokens, and its exponential, the perplexity.", options });
-    Writer w = open_writer();
-    const char *trained_on = nn_settings_get(w.settings, DATA_KEY);
-    LmData *data = data_must_open(data_path ? data_path : trained_on, &w.tokenizer);
-    if (!lm_data_fits(data, w.model, window)) {
+        "Shows how well a model predicts a text: a checkpoint of gpt train, or GPT-2's files, on the last tenth of the\n"
+        "text. The loss is the mean of -log p over all tokens there; the perplexity is exp(loss).", options });
+    TrainedModel m = open_model();
+    const char *trained_on = nn_settings_get(m.settings, DATA_KEY);
+    LmData *data = data_must_open(data_path ? data_path : trained_on, &m.tokenizer);
+    if (!lm_data_fits(data, m.model, window)) {
         example_fail("%s", ag_error());
     }
     int64_t counted;
-    double loss = lm_evaluate(w.model, data, batch, window, 0, &counted);
-    printf("loss %.4f, perplexity %.3f, over %" PRId64 " tokens held out\n", loss, ag_math_exp(loss), counted);
+    double loss = lm_evaluate(m.model, data, batch, window, 0, &counted);
+    printf("loss %.4f, perplexity %.3f, over %" PRId64 " held-out tokens\n", loss, ag_math_exp(loss), counted);
     lm_data_close(data);
-    writer_end(&w);
+    trained_model_close(&m);
     return example_end();
 }
 
@@ -109,21 +108,20 @@ int gpt_export(int argc, char **argv)
 {
     const Option options[] = { checkpoint_option(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "gpt export",
-        "Writes a model that gpt train has made as model.safetensors, config.json, vocab.json and, for BPE,\n"
-        "merges.txt into the output folder: GPT-2's files as Hugging Face's library and gpt generate open\n"
-        "them.", options });
-    Writer w = writer_of_checkpoint(checkpoint);
+        "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, vocab.json and, for BPE,\n"
+        "merges.txt, in the output folder. Hugging Face's library and gpt generate open them.", options });
+    TrainedModel m = trained_model_of_checkpoint(checkpoint);
     char *path[4] = { example_path("model.safetensors"), example_path("config.json"), example_path("vocab.json"),
                       example_path("merges.txt") };
-    if (!gpt_write(w.model, path[0], path[1]) || !tokenizer_save(&w.tokenizer, path[2], path[3])) {
+    if (!gpt_write(m.model, path[0], path[1]) || !tokenizer_save(&m.tokenizer, path[2], path[3])) {
         example_fail("%s", ag_error());
     }
     for (int i = 0; i < 4; i++) {
-        if (i < 3 || w.tokenizer.bpe) {
+        if (i < 3 || m.tokenizer.bpe) {
             printf("wrote:   %s\n", path[i]);
         }
         ag_free(path[i]);
     }
-    writer_end(&w);
+    trained_model_close(&m);
     return example_end();
 }

@@ -1,4 +1,4 @@
-/* translate_score.c: the commands translate, score and show, which use a trained model. */
+/* translate_score.c: the commands that use a trained model: translate, score, show. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,78 +16,89 @@ static Option checkpoint_option(void)
 }
 static Option beam_option(void)
 {
-    return option_int("beam", &beam, 1, 1000, "translations that are held in parallel; 1: greedily");
+    return option_int("beam", &beam, 1, 1000, "hypotheses of beam search; 1: greedy decoding");
 }
 static Option penalty_option(void)
 {
     return option_real("length-penalty", &length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a");
 }
 
-/* ---- measuring --------------------------------------------------------------------------------------------------- */
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
+
+typedef struct { Progress progress; int64_t beam; } Watch;
 
 static void show_progress(void *arg, int64_t lines)
 {
-    progress_show(arg, lines, "beam %" PRId64, beam);
+    Watch *w = arg;
+    progress_show(&w->progress, lines, "beam %" PRId64, w->beam);
 }
 
-Quality corpus_score(const Translator *t, const Corpus *c, int width, double penalty, bool lower_case, Lines *out)
+Quality corpus_score(const Translator *t, const Corpus *c, int64_t width, double penalty, bool lower_case, Lines *out)
 {
-    Progress progress = progress_begin("translating", c->src.n);
-    beam = width;
-    TranslateOptions how = { .beam = width, .length_penalty = penalty, .done = show_progress, .arg = &progress };
-    Lines said;
-    if (!translate_lines(t, &c->src, &how, &said)) {
+    Watch watch = { progress_begin("translating", c->src.n), width };
+    TranslateOptions how = { .beam = (int)width, .length_penalty = penalty, .done = show_progress, .arg = &watch };
+    Lines translations;
+    if (!translate_lines(t, &c->src, &how, &translations)) {
         example_fail("%s", ag_error());
     }
-    progress_end(&progress);
+    progress_end(&watch.progress);
     Bleu bleu = { .lower_case = lower_case };
     Quality score = { 0, 0 };
-    for (int64_t i = 0; i < said.n; i++) {
-        Line a = said.line[i], b = c->tgt.line[i];
+    for (int64_t i = 0; i < translations.n; i++) {
+        Line a = translations.line[i], b = c->tgt.line[i];
         bleu_add(&bleu, a.text, a.size, b.text, b.size);
         score.exact += a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
     }
     score.bleu = bleu_score(&bleu);
     if (out) {
-        *out = said;
+        *out = translations;
     } else {
-        lines_close(&said);
+        lines_close(&translations);
     }
     return score;
+}
+
+static void print_score(const char *method, Quality q, int64_t n)
+{
+    printf("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", method, q.bleu, q.exact, n,
+           100 * (double)q.exact / (double)n);
+}
+
+void print_scores(const Translator *t, const Corpus *c, int64_t width, double penalty, bool lower_case, Lines *out)
+{
+    print_score("greedy", corpus_score(t, c, 1, penalty, lower_case, width > 1 ? NULL : out), c->src.n);
+    if (width > 1) {
+        char method[32];
+        snprintf(method, sizeof method, "beam %" PRId64, width);
+        print_score(method, corpus_score(t, c, width, penalty, lower_case, out), c->src.n);
+    }
 }
 
 int translate_score(int argc, char **argv)
 {
     const Option options[] = {
-        checkpoint_option(), option_text("src", "FILE", &src_path, "sentences to translate, one a line"),
-        option_text("tgt", "FILE", &tgt_path, "what they should become"), beam_option(), penalty_option(), OPTIONS_END
+        checkpoint_option(), option_text("src", "FILE", &src_path, "sentences to translate, one in each line"),
+        option_text("tgt", "FILE", &tgt_path, "their reference translations"), beam_option(), penalty_option(), OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "translate score",
-        "Translates a file, greedily and with a beam, and measures corpus BLEU against another file: the number that\n"
-        "sacrebleu gives for plain text (with -lc, if the model was trained with --lower-case).", options });
+        "Shows how good the translations of a model are: translates a file by greedy decoding and by beam search, and\n"
+        "measures corpus BLEU against another file. BLEU is that of sacrebleu for plain text (with -lc if the model was\n"
+        "trained with --lower-case).", options });
     if (!src_path || !tgt_path) {
         example_usage_error("expected --src and --tgt");
     }
-    int64_t width = beam;
-    Interpreter p = interpreter_open(checkpoint);
-    Corpus corpus = corpus_must_open(src_path, tgt_path, p.lower_case);
-    Translator t = interpreter_translator(&p);
-    Quality greedy = corpus_score(&t, &corpus, 1, length_penalty, p.lower_case, NULL);
-    printf("greedy: BLEU %.2f, %" PRId64 " of %" PRId64 " exactly right\n", greedy.bleu, greedy.exact, corpus.src.n);
-    if (width > 1) {
-        Quality best = corpus_score(&t, &corpus, (int)width, length_penalty, p.lower_case, NULL);
-        printf("beam %" PRId64 ": BLEU %.2f, %" PRId64 " of %" PRId64 " exactly right\n", width, best.bleu, best.exact,
-               corpus.src.n);
-    }
+    TrainedModel m = trained_model_of_checkpoint(checkpoint);
+    Corpus corpus = corpus_must_open(src_path, tgt_path, m.lower_case);
+    Translator t = translator_of(m.model, &m.vocabularies);
+    print_scores(&t, &corpus, beam, length_penalty, m.lower_case, NULL);
     corpus_close(&corpus);
-    interpreter_close(&p);
+    trained_model_close(&m);
     return example_end();
 }
 
-/* ---- translating ------------------------------------------------------------------------------------------------- */
+/* ---- translations ------------------------------------------------------------------------------------------------ */
 
-/* Words that the model has never seen. */
-static void tell_unknown(const Translator *t, const char *name, Line line)
+static void warn_of_unknown_words(const Translator *t, const char *name, Line line)
 {
     char *words = sentence_unknown(t->src, line);
     if (words) {
@@ -96,11 +107,11 @@ static void tell_unknown(const Translator *t, const char *name, Line line)
     ag_free(words);
 }
 
-/* One line; one that cannot be translated is told and stays empty, so that line i of the output belongs to line i of
- * the input. */
+/* Translates one line. If that fails, prints the error and an empty line, so that line i of the output is the translation of
+ * line i of the input. */
 static void translate_line(const Translator *t, const char *text, size_t size, int64_t number, bool lower_case)
 {
-    Lines line, said;
+    Lines line, translation;
     char name[48];
     snprintf(name, sizeof name, "line %" PRId64, number);
     TranslateOptions how = { .beam = (int)beam, .length_penalty = length_penalty };
@@ -108,21 +119,21 @@ static void translate_line(const Translator *t, const char *text, size_t size, i
     if (good && lower_case) {
         lines_lower(&line);
     }
-    if (good && translate_lines(t, &line, &how, &said)) {
-        tell_unknown(t, name, line.line[0]);
+    if (good && translate_lines(t, &line, &how, &translation)) {
+        warn_of_unknown_words(t, name, line.line[0]);
     } else {
         example_complain("%s", ag_error());
         good = false;
     }
     lines_close(&line);
     TextStream stream = { .out = stdout };
-    for (int64_t i = 0; good && i < said.n; i++) {
-        text_stream_put(&stream, said.line[i].text, said.line[i].size);
+    for (int64_t i = 0; good && i < translation.n; i++) {
+        text_stream_put(&stream, translation.line[i].text, translation.line[i].size);
     }
     text_stream_end(&stream);
     putchar('\n');
     if (good) {
-        lines_close(&said);
+        lines_close(&translation);
     }
 }
 
@@ -130,48 +141,48 @@ int translate_translate(int argc, char **argv)
 {
     const Option options[] = { checkpoint_option(), beam_option(), penalty_option(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "translate translate",
-        "Translates standard input, a sentence a line, with a model that translate train has made. Words that its\n"
-        "vocabulary does not know are named on stderr; the model reads <unk> in their place.", options });
-    Interpreter p = interpreter_open(checkpoint);
-    Translator t = interpreter_translator(&p);
+        "Translates standard input, one sentence in each line, with a model of translate train. Words outside the\n"
+        "vocabulary are listed on stderr; the model reads <unk> in their place.", options });
+    TrainedModel m = trained_model_of_checkpoint(checkpoint);
+    Translator t = translator_of(m.model, &m.vocabularies);
     char *line = NULL;
     size_t room = 0;
     int64_t number = 0;
     for (ssize_t size; (size = getline(&line, &room, stdin)) > 0;) {
-        translate_line(&t, line, (size_t)size, ++number, p.lower_case);
+        translate_line(&t, line, (size_t)size, ++number, m.lower_case);
     }
     if (ferror(stdin)) {
         example_complain("cannot read standard input");
     }
     free(line);
-    interpreter_close(&p);
+    trained_model_close(&m);
     return example_end();
 }
 
 int translate_show(int argc, char **argv)
 {
     const Option options[] = {
-        checkpoint_option(), option_text("sentence", "TEXT", &sentence, "what to translate"), OPTIONS_END
+        checkpoint_option(), option_text("sentence", "TEXT", &sentence, "the sentence to translate"), OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "translate show",
-        "Translates a sentence and draws, for each layer and head, where the attention of each word went: within the\n"
-        "source, within the translation, and from the translation to the source. Writes\n"
-        "translate_attention.csv.", options });
+        "Shows the attention of a trained model. Translates a sentence and draws, for each layer and head, the attention\n"
+        "weights of each word: within the source, within the translation, and from the translation to the source.\n"
+        "Writes translate_attention.csv.", options });
     if (!sentence) {
         example_usage_error("expected --sentence");
     }
-    Interpreter p = interpreter_open(checkpoint);
+    TrainedModel m = trained_model_of_checkpoint(checkpoint);
     Lines line;
     if (!lines_of_text(&line, "--sentence", sentence, strlen(sentence))) {
         example_fail("%s", ag_error());
     }
-    if (p.lower_case) {
+    if (m.lower_case) {
         lines_lower(&line);
     }
-    Translator t = interpreter_translator(&p);
-    tell_unknown(&t, "--sentence", line.line[0]);
+    Translator t = translator_of(m.model, &m.vocabularies);
+    warn_of_unknown_words(&t, "--sentence", line.line[0]);
     show_attention(&t, line.line[0]);
     lines_close(&line);
-    interpreter_close(&p);
+    trained_model_close(&m);
     return example_end();
 }

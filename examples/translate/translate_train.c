@@ -10,13 +10,13 @@ enum { POSITIONS = 512, SHOWN = 8 };
 static const char data_name[] = "translate.csv";
 static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
 
-/* What the options say. The defaults are for the grammar; those for files stand in defaults_for_files. */
+/* The options. These defaults are for the grammar; defaults_for_files sets those for files. */
 static const char *train_src, *train_tgt, *valid_src, *valid_tgt, *vocab = "words";
 static int64_t vocab_size = 8000, min_count = 2, max_tokens = 100, sentences = 4000, held_out = 300;
 static int64_t layers = 2, width = 128, heads = 4, hidden = 512, epochs = 15, warmup = 400, batch_tokens = 800;
 static int64_t accumulate = 1, average = 1, beam = 4;
 static double dropout = 0.1, factor = 1, smoothing = 0.1, length_penalty = 0.6;
-static bool shared, lower_case, resume, overwrite;
+static bool shared, lower_case;
 
 static void defaults_for_files(void)
 {
@@ -33,16 +33,16 @@ static void defaults_for_files(void)
     shared = true;
 }
 
-/* ---- what a run consists of -------------------------------------------------------------------------------------- */
+/* ---- vocabularies, model and optimizer --------------------------------------------------------------------------- */
 
 typedef struct {
+    TrainingRun run;
     Corpus train, valid;
     Vocabularies vocabularies;
     EncoderDecoder *model;
     Optimizer *optimizer;
-    Settings *settings;
-    int64_t epoch;                      /* how many have been done */
-} Run;
+    int64_t epoch;                      /* number of epochs done */
+} Training;
 
 static SentenceVocab learn_vocab(const Lines *texts, int n)
 {
@@ -50,28 +50,32 @@ static SentenceVocab learn_vocab(const Lines *texts, int n)
                                      : sentence_vocab_of_words(texts, n, min_count);
 }
 
-static void learn_vocabularies(Run *run)
+static void learn_vocabularies(Training *t)
 {
-    const Lines both[] = { run->train.src, run->train.tgt };
-    run->vocabularies.shared = shared;
-    run->vocabularies.src = learn_vocab(both, shared ? 2 : 1);
+    const Lines both[] = { t->train.src, t->train.tgt };
+    t->vocabularies.shared = shared;
+    t->vocabularies.src = learn_vocab(both, shared ? 2 : 1);
     if (!shared) {
-        run->vocabularies.tgt = learn_vocab(both + 1, 1);
-    }
-    vocabularies_describe(&run->vocabularies, run->settings);
-}
-
-/* An earlier run in the output folder is not lost by a slip. */
-static void check_free(const char *last)
-{
-    if (access(last, F_OK) == 0 && !overwrite) {
-        example_fail("%s is there from an earlier run: --resume goes on with it, --overwrite starts anew", last);
+        t->vocabularies.tgt = learn_vocab(both + 1, 1);
     }
 }
 
-static void begin_run(Run *run)
+static void set_epoch(Training *t, int64_t epoch)
 {
-    learn_vocabularies(run);
+    t->epoch = epoch;
+    nn_settings_set(t->run.settings, EPOCH_KEY, "%" PRId64, epoch);
+}
+
+/* Makes or loads the vocabularies, the model and the optimizer, and sets the settings that describe them. */
+static void make_all(Training *t)
+{
+    const TrainingRun *run = &t->run;
+    if (run->resumed) {
+        vocabularies_open(&t->vocabularies, run->last, run->saved);
+    } else {
+        learn_vocabularies(t);
+    }
+    vocabularies_describe(&t->vocabularies, run->settings);
     TransformerOptions o = transformer_defaults();
     o.N = (int)layers;
     o.d_model = width;
@@ -80,37 +84,27 @@ static void begin_run(Run *run)
     o.dropout = dropout;
     o.max_len = POSITIONS;
     o.share_embeddings = shared;
-    int64_t src_vocab = sentence_vocab_size(&run->vocabularies.src);
-    int64_t tgt_vocab = sentence_vocab_size(target_vocab(&run->vocabularies));
-    run->model = make_model(src_vocab, tgt_vocab, o);
+    int64_t src_vocab = sentence_vocab_size(&t->vocabularies.src);
+    int64_t tgt_vocab = sentence_vocab_size(target_vocab(&t->vocabularies));
     transformer_to_settings(src_vocab, tgt_vocab, &o, run->settings);
-}
-
-static void new_optimizer(Run *run)
-{
-    AdamOptions adam = nn_adam_options(0);
+    t->model = run->resumed ? transformer_load(run->last) : make_model(src_vocab, tgt_vocab, o);
+    if (!t->model) {
+        example_fail("%s", ag_error());
+    }
+    AdamOptions adam = nn_adam_options(0);                              /* run_epoch sets the learning rate of each step */
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
-    run->optimizer = nn_adam_new_with(run->model, adam);
-}
-
-static void continue_run(Run *run, const char *last)
-{
-    run->model = transformer_load(last);
-    if (!run->model) {
+    t->optimizer = nn_adam_new_with(t->model, adam);
+    if (run->resumed && (!nn_checkpoint_load(run->last, t->model, t->optimizer, NULL) ||
+                         !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch))) {
         example_fail("%s", ag_error());
     }
-    new_optimizer(run);
-    if (!nn_checkpoint_load(last, run->model, run->optimizer, run->settings) ||
-        !nn_settings_int(run->settings, EPOCH_KEY, &run->epoch)) {
-        example_fail("%s", ag_error());
-    }
-    vocabularies_open(&run->vocabularies, last, run->settings);
+    set_epoch(t, t->epoch);
 }
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-/* The weights after an epoch, for the mean of the last ones. */
+/* The weights after an epoch, to compute the mean of the last epochs. */
 static char *epoch_path(int64_t epoch)
 {
     char name[64];
@@ -118,33 +112,27 @@ static char *epoch_path(int64_t epoch)
     return example_path(name);
 }
 
-static void save_epoch(Run *run, const char *last, const Option *options)
+static void save_epoch(const Training *t)
 {
-    options_to_settings(options, run->settings);
-    nn_settings_set(run->settings, EPOCH_KEY, "%" PRId64, run->epoch);
-    char *path = epoch_path(run->epoch), *old = epoch_path(run->epoch - average);
-    if (!nn_checkpoint_save(path, run->model, NULL, run->settings) ||
-        !nn_checkpoint_save(last, run->model, run->optimizer, run->settings)) {
+    char *path = epoch_path(t->epoch), *old = epoch_path(t->epoch - average);
+    if (!nn_checkpoint_save(path, t->model, NULL, t->run.settings) ||
+        !nn_checkpoint_save(t->run.last, t->model, t->optimizer, t->run.settings)) {
         example_fail("%s", ag_error());
     }
-    if (run->epoch > average) {
+    if (t->epoch > average) {
         unlink(old);
     }
     ag_free(path);
     ag_free(old);
 }
 
-/* The mean of the last epochs' weights becomes the result. */
-static void save_result(Run *run)
+/* Makes the mean of the last epochs' weights the model's weights and saves it as the result. */
+static void save_result(const Training *t)
 {
-    int64_t n = run->epoch < average ? run->epoch : average;
-    const char **path = ag_alloc((size_t)n, sizeof *path);
-    for (int64_t i = 0; i < n; i++) {
-        path[i] = epoch_path(run->epoch - n + 1 + i);
-    }
+    int64_t n = t->epoch < average ? t->epoch : average;
+    average_epochs(t->model, epoch_path, t->epoch - n + 1, n);
     char *result = example_path(MODEL_FILE);
-    if (!average_checkpoints(run->model, path, (int)n) ||
-        !nn_checkpoint_save(result, run->model, NULL, run->settings)) {
+    if (!nn_checkpoint_save(result, t->model, NULL, t->run.settings)) {
         example_fail("%s", ag_error());
     }
     printf("model:   %s", result);
@@ -152,10 +140,6 @@ static void save_result(Run *run)
         printf(", the mean of the last %" PRId64 " epochs", n);
     }
     putchar('\n');
-    for (int64_t i = 0; i < n; i++) {
-        ag_free((char *)path[i]);
-    }
-    ag_free(path);
     ag_free(result);
 }
 
@@ -170,14 +154,9 @@ static void show_progress(void *arg, const TrainState *state, double loss, doubl
     progress_show(&w->progress, state->step - w->before, "loss %.3f", loss);
 }
 
-static Translator translator_of(const Run *run)
+static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most, const char *what)
 {
-    return (Translator){ run->model, &run->vocabularies.src, target_vocab(&run->vocabularies) };
-}
-
-static SentencePairs *pairs_of(const Run *run, const Corpus *c, int64_t most, const char *what)
-{
-    const Vocabularies *v = &run->vocabularies;
+    const Vocabularies *v = &t->vocabularies;
     SentencePairs *pairs = sentence_pairs_new(&c->src, &v->src, &c->tgt, target_vocab(v), most);
     if (!pairs) {
         example_fail("%s", ag_error());
@@ -190,49 +169,52 @@ static SentencePairs *pairs_of(const Run *run, const Corpus *c, int64_t most, co
     return pairs;
 }
 
-static void train(Run *run, const char *last, const Option *options)
+static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid, Csv *csv)
 {
-    SentencePairs *pairs = pairs_of(run, &run->train, max_tokens, "to learn from");
-    SentencePairs *valid = pairs_of(run, &run->valid, POSITIONS, "held out");
-    if (run->epoch == 0) {
-        vocabularies_save(&run->vocabularies);                         /* now that all there is to read has been read */
-    } else if (run->epoch < epochs) {
-        printf("goes on after epoch %" PRId64 " of %" PRId64 ", from %s\n", run->epoch, epochs, last);
-    } else {
-        printf("all %" PRId64 " epochs have been done, says %s\n", epochs, last);
-    }
-    printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
-           (int)sentence_vocab_size(&run->vocabularies.src), (int)sentence_vocab_size(target_vocab(&run->vocabularies)),
-           nn_count(run->model));
-    Csv *csv = run->epoch > 0 ? csv_resume(data_name, data_header, (double)run->epoch)
-                              : csv_open(data_name, data_header);
-    TrainState state = { .accum_step = nn_optimizer_steps(run->optimizer) };
+    TrainState state = { .accum_step = nn_optimizer_steps(t->optimizer) };
     EpochOptions training = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = smoothing },
-                              .optimizer = run->optimizer, .factor = factor,
+                              .optimizer = t->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
                               .done = show_progress };
     EpochOptions evaluation = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = 0 } };
-    Translator translator = translator_of(run);
-    while (run->epoch < epochs) {
+    Translator translator = translator_of(t->model, &t->vocabularies);
+    while (t->epoch < epochs) {
         char name[64];
-        snprintf(name, sizeof name, "epoch %" PRId64 " of %" PRId64, run->epoch + 1, epochs);
+        snprintf(name, sizeof name, "epoch %" PRId64 " of %" PRId64, t->epoch + 1, epochs);
         sentence_pairs_shuffle(pairs, batch_tokens);
         Watch watch = { progress_begin(name, sentence_pairs_batches(pairs)), state.step };
         training.done_arg = &watch;
         double start = example_seconds(), lr = rate(state.accum_step, width, factor, warmup);
         int64_t tokens = state.tokens;
-        double train_loss = run_epoch(run->model, sentence_pairs_next, pairs, &training, &state);
+        double train_loss = run_epoch(t->model, sentence_pairs_next, pairs, &training, &state);
         double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
         progress_end(&watch.progress);
         sentence_pairs_sort(valid, batch_tokens);
-        double valid_loss = run_epoch(run->model, sentence_pairs_next, valid, &evaluation, &state);
-        Quality score = corpus_score(&translator, &run->valid, 1, 0, lower_case, NULL);
-        run->epoch++;
-        csv_row(csv, run->epoch, train_loss, valid_loss, score.bleu, lr, speed);    /* first: see csv_resume */
-        save_epoch(run, last, options);
-        printf("epoch %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", run->epoch,
-               epochs, train_loss, valid_loss, score.bleu, speed);
-        }
+        double valid_loss = run_epoch(t->model, sentence_pairs_next, valid, &evaluation, &state);
+        Quality score = corpus_score(&translator, &t->valid, 1, 0, lower_case, NULL);
+        set_epoch(t, t->epoch + 1);
+        csv_row(csv, t->epoch, train_loss, valid_loss, score.bleu, lr, speed);      /* before the checkpoint: see csv_resume */
+        save_epoch(t);
+        printf("%s: loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", name, train_loss, valid_loss, score.bleu, speed);
+    }
+}
+
+static void train(Training *t)
+{
+    SentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
+    SentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
+    if (!t->run.resumed) {
+        vocabularies_save(&t->vocabularies);                            /* only after all input was read without error */
+    } else if (t->epoch < epochs) {
+        printf("resumes after epoch %" PRId64 " of %" PRId64 ", from %s\n", t->epoch, epochs, t->run.last);
+    } else {
+        printf("all %" PRId64 " epochs are done, from %s\n", epochs, t->run.last);
+    }
+    printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
+           (int)sentence_vocab_size(&t->vocabularies.src), (int)sentence_vocab_size(target_vocab(&t->vocabularies)),
+           nn_count(t->model));
+    Csv *csv = t->run.resumed ? csv_resume(data_name, data_header, (double)t->epoch) : csv_open(data_name, data_header);
+    train_epochs(t, pairs, valid, csv);
     sentence_pairs_free(pairs);
     sentence_pairs_free(valid);
     if (csv_rows(csv) > 1) {
@@ -243,36 +225,30 @@ static void train(Run *run, const char *last, const Option *options)
     picture_draw("translate");
 }
 
-/* ---- what it has learned ----------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
-static void print_some(const Corpus *c, const Lines *said)
+static void print_some(const Corpus *c, const Lines *translations)
 {
-    printf("\nSentences that it has not seen:\n");
+    printf("\nTranslations of held-out sentences:\n");
     for (int64_t i = 0; i < SHOWN && i < c->src.n; i++) {
-        Line src = c->src.line[i], wanted = c->tgt.line[i], got = said->line[i];
-        bool right = got.size == wanted.size && memcmp(got.text, wanted.text, got.size) == 0;
+        Line src = c->src.line[i], expected = c->tgt.line[i], got = translations->line[i];
+        bool right = got.size == expected.size && memcmp(got.text, expected.text, got.size) == 0;
         printf("  %.*s\n  %.*s%s\n", (int)src.size, src.text, (int)got.size, got.text, right ? "   (right)" : "");
         if (!right) {
-            printf("  %.*s   (expected)\n", (int)wanted.size, wanted.text);
+            printf("  %.*s   (expected)\n", (int)expected.size, expected.text);
         }
         putchar('\n');
     }
 }
 
-static void print_score(const char *how, Quality s, int64_t n)
-{
-    printf("%s: BLEU %.2f, %" PRId64 " of %" PRId64 " sentences exactly right (%.1f %%)\n", how, s.bleu, s.exact, n,
-           100 * (double)s.exact / (double)n);
-}
-
-/* The translations of the held-out sentences, for other tools to measure. */
-static void write_translations(const Lines *said)
+/* The translations of the held-out sentences, for other tools to score. */
+static void write_translations(const Lines *translations)
 {
     char *path = example_path("translate_valid.txt");
     FILE *file = fopen(path, "w");
     TextStream stream = { .out = file };
-    for (int64_t i = 0; file && i < said->n; i++) {
-        text_stream_put(&stream, said->line[i].text, said->line[i].size);
+    for (int64_t i = 0; file && i < translations->n; i++) {
+        text_stream_put(&stream, translations->line[i].text, translations->line[i].size);
         text_stream_end(&stream);
         fputc('\n', file);
     }
@@ -284,37 +260,19 @@ static void write_translations(const Lines *said)
     ag_free(path);
 }
 
-static void finish(Run *run)
+static void finish(Training *t)
 {
-    save_result(run);
-    Translator t = translator_of(run);
-    Lines said;
-    Quality greedy = corpus_score(&t, &run->valid, 1, length_penalty, lower_case, NULL);
-    print_score("greedy", greedy, run->valid.src.n);
-    char label[32];
-    snprintf(label, sizeof label, "beam %" PRId64, beam);
-    int64_t held = beam;
-    print_score(label, corpus_score(&t, &run->valid, (int)held, length_penalty, lower_case, &said), run->valid.src.n);
-    write_translations(&said);
-    print_some(&run->valid, &said);
-    lines_close(&said);
-    show_attention(&t, run->valid.src.line[0]);
+    save_result(t);
+    Translator translator = translator_of(t->model, &t->vocabularies);
+    Lines translations;
+    print_scores(&translator, &t->valid, beam, length_penalty, lower_case, &translations);
+    write_translations(&translations);
+    print_some(&t->valid, &translations);
+    lines_close(&translations);
+    show_attention(&translator, t->valid.src.line[0]);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
-
-/* What cannot be changed in the middle of a run. */
-static const char *const fixed[] = { "train-src", "train-tgt", "vocab", "vocab-size", "min-count", "shared",
-                                     "lower-case",
-                                     "sentences", "held-out", "layers", "width", "heads", "hidden", "dropout" };
-
-static void check_fixed(const Option *options, const Settings *before)
-{
-    Settings *now = nn_settings_new();
-    options_to_settings(options, now);
-    options_must_stay("option", fixed, sizeof fixed / sizeof *fixed, before, now);
-    nn_settings_free(now);
-}
 
 static void check_options(void)
 {
@@ -322,7 +280,7 @@ static void check_options(void)
         example_usage_error("expected --train-src, --train-tgt, --valid-src and --valid-tgt together");
     }
     if (strcmp(vocab, "words") != 0 && strcmp(vocab, "bpe") != 0) {
-        example_usage_error("--vocab: '%s' is neither words nor bpe", vocab);
+        example_usage_error("--vocab %s: expected words or bpe", vocab);
     }
     if (width % heads != 0) {
         example_usage_error("--width %" PRId64 " does not divide into --heads %" PRId64, width, heads);
@@ -332,15 +290,15 @@ static void check_options(void)
     }
 }
 
-static void open_corpora(Run *run)
+static void open_corpora(Training *t)
 {
     if (train_src) {
-        run->train = corpus_must_open(train_src, train_tgt, lower_case);
-        run->valid = corpus_must_open(valid_src, valid_tgt, lower_case);
+        t->train = corpus_must_open(train_src, train_tgt, lower_case);
+        t->valid = corpus_must_open(valid_src, valid_tgt, lower_case);
     } else {
-        AgRandom state = ag_random_state();             /* a run that is gone on with has the same sentences */
+        AgRandom state = ag_random_state();             /* a resumed run has the same sentences */
         ag_seed((uint64_t)sentences);
-        corpus_of_grammar(&run->train, sentences, &run->valid, held_out);
+        corpus_of_grammar(&t->train, sentences, &t->valid, held_out);
         ag_set_random_state(state);
     }
 }
@@ -348,82 +306,59 @@ static void open_corpora(Run *run)
 int translate_train(int argc, char **argv)
 {
     const Option options[] = {
-        option_text("train-src", "FILE", &train_src, "sentences to learn from, one a line; without: kaeru's own"),
-        option_text("train-tgt", "FILE", &train_tgt, "their translations, line for line"),
-        option_text("valid-src", "FILE", &valid_src, "sentences to test with"),
-        option_text("valid-tgt", "FILE", &valid_tgt, "their translations"),
-        option_flag("lower-case", &lower_case, "make capital letters small, and measure BLEU so"),
-        option_text("vocab", "KIND", &vocab, "words, what spaces separate, or bpe, byte pairs"),
-        option_int("vocab-size", &vocab_size, 300, 1000000, "tokens of byte pairs, at most"),
-        option_int("min-count", &min_count, 1, 1000000, "words that are rarer become <unk>"),
-        option_flag("shared", &shared, "one vocabulary and table for both languages and the output"),
-        option_int("max-tokens", &max_tokens, 3, POSITIONS, "longer sentences are not learned from"),
-        option_int("sentences", &sentences, 1, 10000000, "of the grammar to learn from"),
-        option_int("held-out", &held_out, 1, 1000000, "of the grammar to test with"),
-        option_int("layers", &layers, 1, 1000, "of encoder and decoder"),
-        option_int("width", &width, 1, 1 << 20, "d_model"),
-        option_int("heads", &heads, 1, 1 << 20, "of attention"),
-        option_int("hidden", &hidden, 1, 1 << 20, "d_ff, between the two layers of a feed-forward"),
-        option_real("dropout", &dropout, 0, 0.99, "probability of dropout"),
-        option_real("smoothing", &smoothing, 0, 0.99, "of labels"),
-        option_int("epochs", &epochs, 1, 1000000, "times through all sentences"),
-        option_int("batch-tokens", &batch_tokens, 1, 1 << 24, "in a batch on a side, padding included"),
-        option_int("accumulate", &accumulate, 1, 1 << 20, "batches a step"),
-        option_real("factor", &factor, 0, 1000, "of the learning rate"),
-        option_int("warmup", &warmup, 1, INT64_C(1) << 40, "steps of rising learning rate"),
-        option_int("average", &average, 1, 1000, "epochs, the last ones, whose mean weights are the result"),
-        option_int("beam", &beam, 2, 1000, "translations that are held in parallel in the last test"),
+        option_fixed(option_text("train-src", "FILE", &train_src, "sentences to learn from, one in each line; without: "
+                                 "a small grammar")),
+        option_fixed(option_text("train-tgt", "FILE", &train_tgt, "translation of each line")),
+        option_text("valid-src", "FILE", &valid_src, "held-out sentences"),
+        option_text("valid-tgt", "FILE", &valid_tgt, "translation of each line"),
+        option_fixed(option_flag("lower-case", &lower_case, "make all letters lower case, also for BLEU")),
+        option_fixed(option_text("vocab", "KIND", &vocab, "words (separated by spaces) or bpe (byte pairs)")),
+        option_fixed(option_int("vocab-size", &vocab_size, 300, 1000000, "most tokens of a vocabulary of byte pairs")),
+        option_fixed(option_int("min-count", &min_count, 1, 1000000, "words that occur less often become <unk>")),
+        option_fixed(option_flag("shared", &shared, "one vocabulary and embedding for both languages and the output")),
+        option_int("max-tokens", &max_tokens, 3, POSITIONS, "longer sentences are not used for training"),
+        option_fixed(option_int("sentences", &sentences, 1, 10000000, "sentences of the grammar to learn from")),
+        option_fixed(option_int("held-out", &held_out, 1, 1000000, "held-out sentences of the grammar")),
+        option_fixed(option_int("layers", &layers, 1, 1000, "layers of the encoder and of the decoder")),
+        option_fixed(option_int("width", &width, 1, 1 << 20, "d_model")),
+        option_fixed(option_int("heads", &heads, 1, 1 << 20, "heads of attention")),
+        option_fixed(option_int("hidden", &hidden, 1, 1 << 20, "d_ff, hidden width of the feed-forward layers")),
+        option_fixed(option_real("dropout", &dropout, 0, 0.99, "probability of dropout")),
+        option_real("smoothing", &smoothing, 0, 0.99, "label smoothing"),
+        option_int("epochs", &epochs, 1, 1000000, "passes over all sentences"),
+        option_int("batch-tokens", &batch_tokens, 1, 1 << 24, "most tokens of each side of a batch, with padding"),
+        option_int("accumulate", &accumulate, 1, 1 << 20, "batches in a step"),
+        option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
+        option_int("warmup", &warmup, 1, INT64_C(1) << 40, "steps until the learning rate is highest"),
+        option_int("average", &average, 1, 1000, "last epochs; the result is the mean of their weights"),
+        option_int("beam", &beam, 2, 1000, "hypotheses of beam search in the last test"),
         option_real("length-penalty", &length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a"),
-        option_flag("resume", &resume, "go on with the run in the output folder; options given now change it"),
-        option_flag("overwrite", &overwrite, "start anew where there is a run already"),
-        OPTIONS_END
+        option_resume(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "translate train",
-        "Teaches how a Transformer learns to translate. Without files it makes sentences of a small grammar, English\n"
-        "and Japanese, learns from most and translates those that it has not seen; with --train-src and the other\n"
-        "three it learns from yours, and then the defaults are other ones: --vocab bpe --shared --layers 3 --width\n"
-        "256 --hidden 1024 --dropout 0.2 --epochs 20 --batch-tokens 2000 --factor 0.7 --warmup 1000 --average 5.\n"
-        "After each epoch it saves a checkpoint and measures loss and BLEU (greedily): translate.csv\n"
-        "(epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second). The result, " MODEL_FILE ", is\n"
-        "for translate translate, score and show.", options };
+        "Shows how a Transformer learns to translate. Without files it uses English and Japanese sentences of a small\n"
+        "grammar: it learns most of them and translates the held-out ones. With --train-src, --train-tgt, --valid-src\n"
+        "and --valid-tgt it learns your sentences, with other defaults: --vocab bpe --shared --layers 3 --width 256\n"
+        "--hidden 1024 --dropout 0.2 --epochs 20 --batch-tokens 2000 --factor 0.7 --warmup 1000 --average 5.\n"
+        "After each epoch it saves a checkpoint and measures loss and BLEU (by greedy decoding): translate.csv\n"
+        "(epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second). The result is " MODEL_FILE ",\n"
+        "for translate translate, score and show. A run that was stopped, even by a kill, resumes with --resume.",
+        options };
     example_begin(argc, argv, &program);
-    char *last = example_path(LAST_FILE);
-    Run run = { .settings = nn_settings_new() };
-    Settings *before = nn_settings_new();               /* the texts of options may be its */
-    bool goes_on = resume;
-    if (goes_on) {
-        if (!nn_checkpoint_settings(last, before) || !options_from_settings(options, before)) {
-            example_fail("%s", ag_error());
-        }
-        example_begin(argc, argv, &program);
-    } else if (train_src) {
-        defaults_for_files();
-        example_begin(argc, argv, &program);
+    if (train_src) {
+        defaults_for_files();                                           /* training_run_begin reads the options again */
     }
+    Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE) };
     check_options();
-    if (!goes_on) {
-        check_free(last);
-    }
-    resume = overwrite = false;                         /* they belong to this call, not to the run */
-    if (goes_on) {
-        check_fixed(options, before);
-    }
-    open_corpora(&run);
-    if (goes_on) {
-        continue_run(&run, last);
-    } else {
-        begin_run(&run);
-        new_optimizer(&run);
-    }
-    train(&run, last, options);
-    finish(&run);
-    corpus_close(&run.train);
-    corpus_close(&run.valid);
-    vocabularies_close(&run.vocabularies);
-    nn_optimizer_free(run.optimizer);
-    nn_free(run.model);
-    nn_settings_free(run.settings);
-    nn_settings_free(before);
-    ag_free(last);
+    open_corpora(&t);
+    make_all(&t);
+    train(&t);
+    finish(&t);
+    corpus_close(&t.train);
+    corpus_close(&t.valid);
+    vocabularies_close(&t.vocabularies);
+    nn_optimizer_free(t.optimizer);
+    nn_free(t.model);
+    training_run_end(&t.run);
     return example_end();
 }
