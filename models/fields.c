@@ -1,3 +1,4 @@
+/* fields.c: checks the numbers of an options struct and converts them to settings and back, by a table of fields. */
 #include "fields.h"
 
 #include <inttypes.h>
@@ -40,8 +41,8 @@ void fields_to_settings(const Field *field, int n, const void *options, Settings
     }
 }
 
-/* A whole number stays within 2^53, so that its value as a double is itself. */
-static bool read(const Field *field, const Settings *s, int64_t *whole, double *number)
+/* The ranges are within 2^53, so a whole number is exact as a double. */
+static bool read_field(const Field *field, const Settings *s, int64_t *whole, double *number)
 {
     if (field->kind == FIELD_REAL) return nn_settings_real(s, field->name, number) && check(field, *number);
     if (!nn_settings_int(s, field->name, whole)) return false;
@@ -51,11 +52,11 @@ static bool read(const Field *field, const Settings *s, int64_t *whole, double *
 
 bool fields_from_settings(const Field *field, int n, void *options, const Settings *s)
 {
-    for (int pass = 0; pass < 2; pass++) {                          /* first all are checked, then all are taken */
+    for (int pass = 0; pass < 2; pass++) {                          /* first checks all fields, then sets them */
         for (int i = 0; i < n; i++) {
             int64_t whole = 0;
             double number = 0;
-            if (!read(&field[i], s, &whole, &number)) return false;
+            if (!read_field(&field[i], s, &whole, &number)) return false;
             char *to = (char *)options + field[i].offset;
             if (pass == 0) continue;
             if (field[i].kind == FIELD_WHOLE) *(int64_t *)(void *)to = whole;

@@ -1,4 +1,4 @@
-/* gpt_options.c: the sizes of a GPT, checked, counted, and as settings of a checkpoint. */
+/* gpt_options.c: the options of a GPT: defaults, ranges, number of parameters, settings of a checkpoint. */
 #include <inttypes.h>
 
 #include "fields.h"
@@ -10,7 +10,7 @@ GPTOptions gpt_defaults(void)
                          .bias = true, .eps = 1e-5 };
 }
 
-/* The largest sizes are beyond use, but no product of two of them beyond an int64_t. */
+/* Larger than any real model, but the product of two of them still fits into an int64_t. */
 static const Field fields[] = {
     { "gpt.layers",  FIELD_WHOLE, offsetof(GPTOptions, layers), 1, 100000, false },
     { "gpt.heads",   FIELD_WHOLE, offsetof(GPTOptions, heads), 1, 1 << 24, false },
