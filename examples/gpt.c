@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     };
     return example_commands(argc, argv, &(Commands){ "gpt", "A decoder-only Transformer like GPT-2.",
                                                      commands, NULL,
-        "  gpt train                      takes a minute, writes C\n"
+        "  gpt train                      learns C code, in a minute\n"
         "  gpt train --data story.txt     any text in UTF-8\n"
         "  gpt train --resume             resumes a run that was stopped\n"
         "  gpt sample --prompt 'static'\n" });

@@ -145,7 +145,7 @@ expect 0 '' '' --rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
 # ---- files that cannot be written ------------------------------------------------------------------------------------
 
 : >file
-expect 1 '' '--out file: cannot make the folder file: there is something else of that name' $small --out file
+expect 1 '' '--out file: cannot make the folder file: a file of that name exists' $small --out file
 expect 1 '' '--out file/deep: cannot make the folder file' $small --out file/deep
 expect 1 '' '--out /dev/null/deep: cannot make the folder /dev/null' $small --out /dev/null/deep
 if [ -c /dev/full ]; then

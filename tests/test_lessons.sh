@@ -96,13 +96,13 @@ fi
 
 lesson families --steps 150
 has families.csv step,fills,goes_on,rewrites
-shows 'all three learn; the decoder cannot know what comes' \
+shows 'all three learn; the decoder cannot know the next word' \
     'NR <= 5 { first += $4 / 5 } NR > 145 { fills += $2 / 5; goes_on += $3 / 5; rewrites += $4 / 5 }
      END { exit bad || NR != 150 || rewrites > first / 50 || fills > 1.5 || goes_on > 1.2 || goes_on < 0.6 }'
 numbers() { sed -n "s/$1/\\1 \\2/p" stdout; }
-if [ "$(numbers '.*verbs right in 60 unseen sentences: encoder \([0-9]*\), decoder \([0-9]*\)' |
+if [ "$(numbers '.*right verbs in 60 held-out sentences: encoder \([0-9]*\), decoder \([0-9]*\)' |
     awk '$1 >= 55 && $2 <= 30' | wc -l)" -eq 1 ]; then ok; else wrong "verbs"; fi
-if [ "$(numbers '  \([0-9]*\) of \(60\) unseen sentences right' | awk '$1 >= 55' | wc -l)" -eq 1 ]; then ok
+if [ "$(numbers '  \([0-9]*\) of \(60\) held-out sentences right' | awk '$1 >= 55' | wc -l)" -eq 1 ]; then ok
 else wrong "passive voice"; fi
 says '-> the '
 draws families
@@ -276,7 +276,7 @@ fi
 printf '$ missing\n' >list
 gallery 1 'these failed: missing'
 printf 'nonsense\n' >list
-gallery 1 'not understood: nonsense'
+gallery 1 'cannot read the line: nonsense'
 for option in --out --list --nonsense; do
     sh "$examples/gallery.sh" $option >stdout 2>stderr
     if [ $? -eq 2 ] && [ "$(wc -l <stderr)" -eq 1 ]; then ok; else wrong "wrong use: $option"; cat stderr; fi

@@ -1,4 +1,4 @@
-/* sentences.c: three hundred sentences, in active and passive voice. */
+/* sentences.c: 300 sentences in active and passive voice. */
 #include "families.h"
 
 #include <stdio.h>
