@@ -1,6 +1,5 @@
 #!/bin/sh
-# test_gpt.sh PROGRAM PLOTS FIXTURES: the commands of gpt: what they say, what they write, a run that is killed and
-# resumed.
+# test_gpt.sh PROGRAM PLOTS FIXTURES: the commands of gpt: messages, files, a run that is killed and resumed.
 
 # shellcheck disable=SC2086 # lists of words
 
@@ -11,7 +10,7 @@ export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-# ---- what it says ----------------------------------------------------------------------------------------------------
+# ---- messages --------------------------------------------------------------------------------------------------------
 
 expect 0 'usage: gpt COMMAND' '' --help
 "$program" >stdout 2>stderr
@@ -54,7 +53,7 @@ same header got
 that "steps of gpt.csv" [ "$(cut -d, -f1 plain/gpt.csv | tr '\n' ' ')" = 'step 100 200 300 ' ]
 if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
 
-# Killed after the first checkpoints, and resumed with another number of threads: the same bytes.
+# A run that is killed after the first checkpoints and resumed with another number of threads ends with the same bytes.
 killed broken/gpt.csv.part 100 300 train --data story.txt $run --threads 1 --out broken
 lacks broken/gpt.csv
 has broken/gpt.csv.part
@@ -68,7 +67,7 @@ cut -d, -f1-4 broken/gpt.csv >two
 same one two
 expect 0 'all 300 steps are done' '' train --resume --out broken
 same plain/gpt_last.safetensors broken/gpt_last.safetensors
-# Killed when the last checkpoint was saved, and gpt.csv not closed: nothing is left to do but that.
+# Killed after the last checkpoint was saved, but before gpt.csv was closed: resuming closes it.
 mv broken/gpt.csv broken/gpt.csv.part
 expect 0 'data:    broken/gpt.csv' '' train --resume --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
@@ -81,14 +80,14 @@ expect 0 'step 310 of 310' '' train --resume --steps 310 --sample 0 --out broken
 that "where it resumes" grep -qxF 'resumes at step 300 of 310, from broken/gpt_last.safetensors' stdout
 rows='step 100 200 300 310 '
 that "steps of the longer gpt.csv" [ "$(cut -d, -f1 broken/gpt.csv | tr '\n' ' ')" = "$rows" ]
-# Killed between the row of step 310 and its checkpoint: the row is made once more, not twice.
+# Killed between the row of step 310 and its checkpoint: resuming replaces the row.
 cut -d, -f1-4 broken/gpt.csv >one
 mv broken/gpt.csv broken/gpt.csv.part
 mv checkpoint_300 broken/gpt_last.safetensors
 expect 0 'resumes at step 300 of 310' '' train --resume --steps 310 --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
 same one two
-# A run begun anew and killed: the rows of the run before it, though there are more of them, are not its own.
+# A new run in the same folder, killed: the file of the earlier run has more rows, but they are not used.
 expect 0 '' '' train --data story.txt $tiny --steps 60 --every 10 --sample 0 --overwrite --out broken
 expect 0 '' '' train --data story.txt $tiny --steps 40 --every 20 --sample 0 --out later
 mv later/gpt_last.safetensors broken
@@ -203,7 +202,7 @@ expect 1 '' 'percent.txt: "%" (U+0025) at line 2, column 2, byte 3 is not in the
     --data percent.txt --vocab plain/gpt_vocab.json --out none
 lacks none
 
-# ---- NUL is a character like others ----------------------------------------------------------------------------------
+# ---- NUL as a character of the text ----------------------------------------------------------------------------------
 
 sed 's/frog/fr!g/' story.txt | tr '!' '\000' >nul.txt
 expect 0 '' '' train --data nul.txt $tiny --steps 2 --sample 20 --out nul

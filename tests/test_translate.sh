@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_translate.sh PROGRAM PLOTS: the commands of translate: what they say, what they write, a run that is killed and
-# resumed, and input that cannot be used.
+# test_translate.sh PROGRAM PLOTS: the commands of translate: messages, files, a run that is killed and resumed, and input that
+# cannot be used.
 
 # shellcheck disable=SC2086 # lists of words
 
@@ -10,7 +10,7 @@ export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-# ---- what it says ----------------------------------------------------------------------------------------------------
+# ---- messages --------------------------------------------------------------------------------------------------------
 
 expect 0 'usage: translate [COMMAND] [options]' '' --help
 expect 2 '' "translate: unknown command 'draw' (translate --help" draw
@@ -47,7 +47,7 @@ if command -v gnuplot >/dev/null; then
     for picture in translate translate_source translate_encoder translate_decoder; do has plain/$picture.png; done
 fi
 
-# Killed after the first epochs, and resumed with another number of threads: the same bytes.
+# A run that is killed after the first epochs and resumed with another number of threads ends with the same bytes.
 killed broken/translate.csv.part 2 4 train $run --threads 1 --out broken
 lacks broken/translate.safetensors
 expect 1 '' 'broken/translate_last.safetensors exists from an earlier run: --resume resumes' $run --out broken
@@ -92,11 +92,11 @@ lacks words/translate_src_merges.txt
 printf 'The one\n\nand \351t\xc3\xa9\n%s\nThe two' "$(yes two | head -n 600 | tr '\n' ' ')" >odd
 LC_ALL=C "$program" translate --out words <odd >stdout 2>stderr
 that "status of bad lines" [ $? -eq 1 ]
-that "as many lines as were given" [ "$(wc -l <stdout)" -eq 5 ]
+that "one output line for each input line" [ "$(wc -l <stdout)" -eq 5 ]
 that "an empty line stays empty" [ -z "$(sed -n 2p stdout)" ]
-that "the third line is told" grep -qF \
+that "the third line is reported" grep -qF \
     'translate translate: standard input: line 3, column 5, byte 4: expected UTF-8, found byte 0xE9' stderr
-that "the fourth line is told" grep -qF \
+that "the fourth line is reported" grep -qF \
     'translate translate: line 4: 602 tokens with start and end, expected at most 512' stderr
 printf 'The one\n' >odd
 input=odd
@@ -117,7 +117,7 @@ expect 0 'Output word <- source word' '--sentence: not in the vocabulary, read a
 expect 0 'Output word <- source word' '' show --sentence 'The one and the two' --out words
 expect 2 '' 'expected --sentence' show --out words
 
-# ---- what cannot be used ---------------------------------------------------------------------------------------------
+# ---- input that cannot be used ---------------------------------------------------------------------------------------
 
 expect 2 '' 'expected --train-src, --train-tgt, --valid-src and --valid-tgt together' --train-src train.src --out none
 expect 1 '' 'train.src has 64 lines and valid.tgt has 5: expected the same number' --train-src train.src \
