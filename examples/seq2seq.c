@@ -31,10 +31,10 @@ static double share_right(const LetterModel *m, int64_t n)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Batch batch = random_words(TESTED, n, n);
-    const int32_t *said = tensor_int_data(letter_model_decode(m, &batch)), *wanted = tensor_int_data(batch.tgt_y);
+    const int32_t *output = tensor_int_data(letter_model_decode(m, &batch)), *expected = tensor_int_data(batch.tgt_y);
     int64_t right = 0;
     for (int64_t i = 0; i < TESTED * n; i++) {
-        right += said[i / n * (n + 2) + 1 + i % n] == wanted[i / n * (n + 1) + i % n];
+        right += output[i / n * (n + 2) + 1 + i % n] == expected[i / n * (n + 1) + i % n];
     }
     ag_end(scope);
     return (double)right / (double)(TESTED * n);
@@ -77,8 +77,8 @@ static void show_alignment(const LetterModel *m)
     Scope scope = ag_begin(AG_NO_GRAD);
     Batch batch = one_word(word);
     int64_t n = tensor_dim(batch.src, 1);
-    Tensor *said = letter_model_decode(m, &batch);
-    batch.tgt = ag_slice(said, 1, 0, n + 1);                            /* the decoder reads its own output */
+    Tensor *output = letter_model_decode(m, &batch);
+    batch.tgt = ag_slice(output, 1, 0, n + 1);                            /* the decoder reads its own output */
     Tensor *weights = letter_model_attention(m, &batch);
     char header[2 * LONGEST + 8] = "said";
     for (int64_t j = 0; j < n; j++) {
@@ -86,12 +86,12 @@ static void show_alignment(const LetterModel *m)
     }
     printf("%-13s output: ", m->name);
     for (int64_t i = 1; i < n + 2; i++) {
-        putchar(letter(tensor_int_data(said)[i]));
+        putchar(letter(tensor_int_data(output)[i]));
     }
     Csv *csv = weights ? csv_open(m->transformer ? "seq2seq_transformer.csv" : "seq2seq_attention.csv", header) : NULL;
     printf(csv ? "\n\n  %s\n" : "\n", word);
     for (int64_t i = 0; csv && i <= n; i++) {
-        char name[2] = { letter(tensor_int_data(said)[i + 1]), '\0' };
+        char name[2] = { letter(tensor_int_data(output)[i + 1]), '\0' };
         double weight[LONGEST];
         printf("%s ", name);
         for (int64_t j = 0; j < n; j++) {

@@ -3,16 +3,16 @@
 
 #include <inttypes.h>
 
-typedef union { const void *of; const int64_t *whole; const double *number; const bool *flag; } Place;
+typedef union { const void *of; const int64_t *whole; const double *number; const bool *flag; } FieldPointer;
 
-static Place place_of(const Field *field, const void *options)
+static FieldPointer pointer_to(const Field *field, const void *options)
 {
-    return (Place){ (const char *)options + field->offset };
+    return (FieldPointer){ (const char *)options + field->offset };
 }
 
 static double value_of(const Field *field, const void *options)
 {
-    Place at = place_of(field, options);
+    FieldPointer at = pointer_to(field, options);
     return field->kind == FIELD_WHOLE ? (double)*at.whole : field->kind == FIELD_REAL ? *at.number : *at.flag;
 }
 
@@ -36,7 +36,7 @@ void fields_to_settings(const Field *field, int n, const void *options, Settings
 {
     for (int i = 0; i < n; i++) {
         if (field[i].kind == FIELD_WHOLE)
-            nn_settings_set(s, field[i].name, "%" PRId64, *place_of(&field[i], options).whole);
+            nn_settings_set(s, field[i].name, "%" PRId64, *pointer_to(&field[i], options).whole);
         else nn_settings_set(s, field[i].name, "%.17g", value_of(&field[i], options));
     }
 }

@@ -281,7 +281,7 @@ static void make_folder(const char *path)
 void example_begin(int argc, char **argv, const Program *program)
 {
     const Option common[] = {
-        option_int("seed", &seed, 0, INT64_C(1) << 53, "seed of the random generator: the same seed gives the same numbers"),
+        option_int("seed", &seed, 0, INT64_C(1) << 53, "of the random generator: the same seed gives the same numbers"),
         option_int("threads", &threads, 0, 1024, "number of threads; 0: one per processor; the results do not depend on it"),
         option_text("out", "DIR", &out_dir, "folder for data and pictures"),
         OPTIONS_END

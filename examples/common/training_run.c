@@ -11,7 +11,8 @@ static bool resume, overwrite;
 
 Option option_resume(void)
 {
-    return option_flag("resume", &resume, "resume the run in the output folder, with its options unless they are given");
+    return option_flag("resume", &resume,
+                       "resume the run in the output folder; options given now replace its own, where possible");
 }
 
 Option option_overwrite(void)

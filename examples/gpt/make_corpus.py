@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Writes corpus.c, the text of source files as a C string, which gpt learns from when it is given nothing else.
+"""Writes corpus.c, the text of source files as a C string, which gpt train learns without --data.
 
     make_corpus.py CORPUS_C FILE...
 
-Long rows of spaces and dashes, which only align and rule, are cut short: a small model that looks back on few
-characters would learn little else than to go on with them.
+Long rows of spaces and dashes are shortened: a small model with a short context would mostly learn to continue them.
 """
 import re
 import sys
 
 
 def literal(line):
-    """A line as a C string literal: what is not plain ASCII in octal, and no two question marks that C would read."""
+    """A line as a C string literal: other characters than printable ASCII in octal, and question marks, to avoid trigraphs."""
     text = ""
     for byte in line:
         if byte == ord("\n"):
