@@ -1,4 +1,4 @@
-/* test_lm.c: data for language models, and training that can be broken off at any moment. */
+/* test_lm.c: data for language models, and training that can be stopped at any moment and resumed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ START_TEST(windows_are_parts_of_the_text)
         }
         ag_end(s);
     }
-    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window began at %d", (int)at);
+    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window begins at %d", (int)at);
     Tensor *x, *y;
     EXPECT_MISUSE("windows of", lm_data_draw(d, 1, learned, &x, &y));
     ag_free(all);
@@ -126,7 +126,7 @@ START_TEST(windows_are_parts_of_the_text)
 }
 END_TEST
 
-/* Some text in which no two windows are alike: numbers and words. */
+/* A text of words and numbers in which no two windows are equal. */
 static char *story(size_t size)
 {
     static const char *words[] = { "frog", "pond ", "\n", " ", "  ", "\n\n", ".", "It's", "\xE8\x9B\x99", "\xC2\xA0",
@@ -157,7 +157,7 @@ static void check_token_file(const char *text, const Tokenizer *t)
     LmData *d = opened("tokens", t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), written);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), written * 9 / 10);
-    /* the longest window, over and over, is the whole part for training */
+    /* the longest window is the whole part for training */
     int64_t length = lm_data_tokens(d, LM_TRAIN) - 1;
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x, *y;
@@ -205,7 +205,7 @@ END_TEST
 START_TEST(a_text_and_its_tokens_are_the_same_data)
 {
     char *text = story(2000);
-    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a place is an id */
+    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a position is an id */
     Tokenizer t = characters(text);
     int64_t n;
     folder_write("text", text, strlen(text));
@@ -422,7 +422,7 @@ static void leave_at_13(LmTraining *t, void *arg)
     if (t->step == 13) _exit(7);
 }
 
-/* Runs in a process of its own, which the callback ends; returns how. */
+/* Trains in a child process, which the callback ends; returns its wait status. */
 static int train_apart(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
 {
     int status;
@@ -447,7 +447,7 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
     expect_done(train("broken", o, true, NULL));
     check_same("straight.last", "broken.last");
     check_same("straight.best", "broken.best");
-    expect_done(train("broken", o, true, NULL));                /* all steps are taken: nothing changes */
+    expect_done(train("broken", o, true, NULL));                /* all steps are done: nothing changes */
     check_same("straight.last", "broken.last");
 }
 END_TEST
@@ -495,7 +495,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
         ag_free(t.settings);
         nn_free(t.model);
     }
-    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* after the only step, the schedule is at its end */
+    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the schedule ends with the only step */
     for (int64_t i = 0; i < n; i++) ck_assert_double_eq_tol((double)w[0][i], (double)w[1][i], 2e-6);
     free(w[0]);
     free(w[1]);
@@ -540,7 +540,7 @@ static void note_step(LmTraining *t, void *arg)
     ck_assert_int_eq(t->step, ++seen->steps);
     seen->lr[t->step] = t->lr;
 }
-/* The checkpoint on the disk is still that of the evaluation before. */
+/* The checkpoint on the disk is still that of the previous evaluation. */
 static void note_evaluation(LmTraining *t, void *arg)
 {
     Seen *seen = arg;
@@ -574,7 +574,7 @@ START_TEST(a_model_learns_what_repeats)
     ck_assert_int_eq(seen.steps, 60);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert_msg(seen.valid_loss < 0.1 && seen.train_loss < 0.1, "losses %g, %g", seen.train_loss, seen.valid_loss);
-    expect_done(lm_train(&run, true));                                   /* nothing is left to do */
+    expect_done(lm_train(&run, true));                                   /* all steps are done */
     ck_assert_int_eq(seen.started, 2);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
@@ -585,7 +585,7 @@ START_TEST(a_model_learns_what_repeats)
 }
 END_TEST
 
-START_TEST(what_cannot_go_on_is_refused)
+START_TEST(what_cannot_be_trained_is_refused)
 {
     LmOptions o = few_steps(8);
     expect_refused(train("none", o, true, NULL), "none.last: cannot be opened");
@@ -639,10 +639,10 @@ START_TEST(options_are_checked_settings)
 }
 END_TEST
 
-/* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
+/* ---- files and memory that fail ---------------------------------------------------------------------------------- */
 
-/* Every call to the file system fails once (_i = 0), or from there on (1): who then resumes, ends as if nothing had
- * been. */
+/* Every call to the file system fails once (_i = 0), or it and all later ones fail (1). The resumed run ends with the same
+ * bytes as a run without failures. */
 START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;
@@ -747,7 +747,7 @@ Suite *lm_suite(void)
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
     tcase_add_test(training, a_model_learns_what_repeats);
-    tcase_add_test(training, what_cannot_go_on_is_refused);
+    tcase_add_test(training, what_cannot_be_trained_is_refused);
     tcase_add_loop_test(training, failing_files_lose_nothing, 0, 2);
     tcase_add_loop_test(training, failing_files_leave_the_old_tokens, 0, 2);
     suite_add_tcase(suite, training);
