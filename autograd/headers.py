@@ -1,17 +1,25 @@
 #!/usr/bin/env python3
-"""Writes ops.h, the prototypes of all differentiable operations, from the list in ops.def.
+"""Writes the headers that follow from lists and from prototypes.
 
-    headers.py OPS_DEF OPS_H
+    headers.py ops OPS_DEF OPS_H
 
-A line OP(name, (parameters), NEEDS, "forward", "backward") becomes a comment with the two formulas, the prototype of
-ag_<name>_at and the macro ag_<name> that passes the caller's line along. Comments of the list, but for the one at its
-top, are carried over as headings.
+OPS_H, the prototypes of all differentiable operations, from the list OPS_DEF: a line OP(name, (parameters), NEEDS,
+"forward", "backward") gives a comment with the two formulas, the prototype of ag_<name>_at and the macro ag_<name> that
+passes the caller's line along. The comments of the list, except the first, become headings.
+
+    headers.py kernels FOLDER HEADER...
+
+For each HEADER of kernels, FOLDER/<its name>.def with one line KERNEL(...) for each prototype, and FOLDER/kernels.def with
+the lines of all. See kernels.h.
 """
+import os
 import re
 import sys
 import textwrap
 
 WIDTH = 120
+
+# ---- operations --------------------------------------------------------------------------------------------------------
 
 TOP = """\
 /* ops.h: the differentiable operations of kaeru. Written by the build from autograd/ops/ops.def; change that list instead.
@@ -46,7 +54,7 @@ def tokens(path, text):
         at = found.end()
 
 
-def arguments(path, text, stream):
+def parts_of(path, text, stream):
     """Splits what stands between an OP's parentheses at its outer commas; each part is a list of tokens."""
     parts, depth = [[]], 0
     for kind, value, at in stream:
@@ -127,7 +135,7 @@ def header(path, text):
             if not first:
                 pages.append(heading(value))
         elif (kind, value) == ("word", "OP"):
-            name, page = operation(path, text, at, arguments(path, text, stream))
+            name, page = operation(path, text, at, parts_of(path, text, stream))
             if name in names:
                 refuse(path, text, at, f"{name} is listed twice")
             names.add(name)
@@ -139,13 +147,61 @@ def header(path, text):
     return "\n".join(pages)
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    with open(sys.argv[1], encoding="utf-8") as source:
-        page = header(sys.argv[1], source.read())
-    with open(sys.argv[2], "w", encoding="utf-8") as out:
+# ---- kernels -----------------------------------------------------------------------------------------------------------
+
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+PROTOTYPE = re.compile(r"^(?P<result>\w+) k_(?P<name>\w+)\((?P<parameters>[^()]*)\);", re.M)
+
+
+def kernel(found):
+    """KERNEL(result, name, (parameters), (arguments), RETURN) from a prototype."""
+    parameters = " ".join(found["parameters"].split())
+    arguments = ", ".join(re.search(r"\w+$", parameter)[0] for parameter in parameters.split(", "))
+    after = "" if found["result"] == "void" else "return"
+    return f"KERNEL({found['result']}, {found['name']}, ({parameters}), ({arguments}), {after})\n"
+
+
+def kernels(path, text):
+    """A line for each prototype of a header. A function with a body (static inline) is no kernel."""
+    text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    found = list(PROTOTYPE.finditer(text))
+    starts = {prototype.start() for prototype in found}
+    for line in re.finditer(r"^(?!static|typedef|#).*\bk_\w+\(", text, re.M):
+        if line.start() not in starts:
+            refuse(path, text, line.start(), "expected `result k_name(parameters);` with a plain type as result")
+    return "".join(map(kernel, found))
+
+
+def write_kernels(folder, paths):
+    pages = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as source:
+            pages[os.path.splitext(os.path.basename(path))[0]] = kernels(path, source.read())
+    pages["kernels"] = "".join(pages.values()) + "#undef KERNEL\n"
+    for name, page in pages.items():
+        write(os.path.join(folder, name + ".def"), page)
+
+
+# ---- the command line --------------------------------------------------------------------------------------------------
+
+def write(path, page):
+    """A file that would not change keeps its time, so that nothing is compiled again because of it."""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as old:
+            if old.read() == page:
+                return
+    with open(path, "w", encoding="utf-8") as out:
         out.write(page)
 
 
-main()
+def main(what="", *arguments):
+    if what == "ops" and len(arguments) == 2:
+        with open(arguments[0], encoding="utf-8") as source:
+            write(arguments[1], header(arguments[0], source.read()))
+    elif what == "kernels" and len(arguments) > 1:
+        write_kernels(arguments[0], arguments[1:])
+    else:
+        sys.exit(__doc__)
+
+
+main(*sys.argv[1:])

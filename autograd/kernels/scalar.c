@@ -4,9 +4,11 @@
  * All follow one plan: cut the argument down to a small range by exact steps, sum a series there whose first term is
  * exact, put the pieces together smallest first. k_pow carries its logarithm as an unevaluated sum of two doubles,
  * since e^t magnifies the error of t by t. */
-#include "kernels.h"
+#include "scalar.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 static const double LN2_HI = 0x1.62e42feep-1, LN2_LO = 0x1.a39ef35793c76p-33;       /* k * LN2_HI is exact */

@@ -2,9 +2,11 @@
  *
  * The argument is brought to [-pi/4, pi/4] in whole numbers (Payne and Hanek 1983): x = M 2^e, and x 2/pi = M (2^e 2/pi)
  * needs only those bits of 2/pi that do not make multiples of 4 turns and that reach the result's precision: eight words. */
-#include "kernels.h"
+#include "scalar.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* 2/pi after the point, 32 bits a word. */
