@@ -7,11 +7,17 @@ OPS_H, the prototypes of all differentiable operations, from the list OPS_DEF: a
 "forward", "backward") gives a comment with the two formulas, the prototype of ag_<name>_at and the macro ag_<name> that
 passes the caller's line along. The comments of the list, except the first, become headings.
 
+    headers.py parameters OPS_DEF OP_PARAMETERS_H
+
+OP_PARAMETERS_H, for the table of operations in graph.c: of each operation <name>_inputs, the names of its parameters that
+are tensors, and <name>_numbers, the names of those that are doubles; both end with NULL.
+
     headers.py kernels FOLDER HEADER...
 
 For each HEADER of kernels, FOLDER/<its name>.def with one line KERNEL(...) for each prototype, and FOLDER/kernels.def with
 the lines of all. See kernels.h.
 """
+import collections
 import os
 import re
 import sys
@@ -97,6 +103,23 @@ def comment(lines):
     return "/* " + "\n * ".join(wrapped) + " */\n"
 
 
+# A line of the list. parameters: C source; inputs, numbers: names of those that are Tensor * and double.
+Operation = collections.namedtuple("Operation", "name parameters inputs numbers forward backward")
+
+
+def names_of_type(parameters, *of_type):
+    """The names of the parameters of one type, from the tokens between the parentheses."""
+    names, parameter = [], []
+    for _, value in parameters + [("mark", ",")]:
+        if value != ",":
+            parameter.append(value)
+            continue
+        if parameter[:-1] == list(of_type):
+            names.append(parameter[-1])
+        parameter = []
+    return names
+
+
 def operation(path, text, at, parts):
     if len(parts) != 5:
         refuse(path, text, at, f"OP takes 5 parts, this one has {len(parts)}")
@@ -109,13 +132,32 @@ def operation(path, text, at, parts):
     for part, what in ((forward, "fourth"), (backward, "fifth")):
         if not part or any(kind != "text" for kind, _ in part):
             refuse(path, text, at, f"{name}: the {what} part of an OP is a string")
-    parameters = c_text(parameters)
-    if not (parameters.startswith("(") and parameters.endswith(")")):
+    if parameters[:1] != [("mark", "(")] or parameters[-1:] != [("mark", ")")]:
         refuse(path, text, at, f"{name}: the second part of an OP is its parameters in parentheses")
-    formulas = ["y = " + "".join(value for _, value in forward), "".join(value for _, value in backward)]
-    return name, (comment(formulas) +
-                  f"Tensor *ag_{name}_at(Site at, {parameters[1:-1]});\n"
-                  f"#define ag_{name}(...) ag_{name}_at(AG_HERE, __VA_ARGS__)\n")
+    parameters = parameters[1:-1]
+    return Operation(name, c_text(parameters), names_of_type(parameters, "Tensor", "*"),
+                     names_of_type(parameters, "double"),
+                     *("".join(value for _, value in part) for part in (forward, backward)))
+
+
+def entries(path, text):
+    """The list: its comments, except the first, as strings, and its operations."""
+    names = set()
+    stream = tokens(path, text)
+    first = True
+    for kind, value, at in stream:
+        if kind == "comment":
+            if not first:
+                yield value
+        elif (kind, value) == ("word", "OP"):
+            entry = operation(path, text, at, parts_of(path, text, stream))
+            if entry.name in names:
+                refuse(path, text, at, f"{entry.name} is listed twice")
+            names.add(entry.name)
+            yield entry
+        else:
+            refuse(path, text, at, f"expected OP(...) or a comment, found {value!r}")
+        first = False
 
 
 def heading(value):
@@ -126,25 +168,25 @@ def heading(value):
     return start + "-" * (WIDTH - len(start) - 3) + " */\n"
 
 
-def header(path, text):
-    pages, names = [TOP], set()
-    stream = tokens(path, text)
-    first = True
-    for kind, value, at in stream:
-        if kind == "comment":
-            if not first:
-                pages.append(heading(value))
-        elif (kind, value) == ("word", "OP"):
-            name, page = operation(path, text, at, parts_of(path, text, stream))
-            if name in names:
-                refuse(path, text, at, f"{name} is listed twice")
-            names.add(name)
-            pages.append(page)
-        else:
-            refuse(path, text, at, f"expected OP(...) or a comment, found {value!r}")
-        first = False
-    pages.append("#endif\n")
-    return "\n".join(pages)
+def prototype(op):
+    return (comment(["y = " + op.forward, op.backward]) +
+            f"Tensor *ag_{op.name}_at(Site at, {op.parameters});\n"
+            f"#define ag_{op.name}(...) ag_{op.name}_at(AG_HERE, __VA_ARGS__)\n")
+
+
+def ops(path, text):
+    pages = [heading(entry) if isinstance(entry, str) else prototype(entry) for entry in entries(path, text)]
+    return "\n".join([TOP, *pages, "#endif\n"])
+
+
+def parameters_page(path, text):
+    page = "/* op_parameters.h: the names of each operation's parameters. Written by the build from ops.def. */\n"
+    for op in entries(path, text):
+        if isinstance(op, Operation):
+            for what, names in (("inputs", op.inputs), ("numbers", op.numbers)):
+                items = ", ".join([f'"{name}"' for name in names] + ["NULL"])
+                page += f"static const char *const {op.name}_{what}[] = {{ {items} }};\n"
+    return page
 
 
 # ---- kernels -----------------------------------------------------------------------------------------------------------
@@ -195,9 +237,10 @@ def write(path, page):
 
 
 def main(what="", *arguments):
-    if what == "ops" and len(arguments) == 2:
+    lists = {"ops": ops, "parameters": parameters_page}
+    if what in lists and len(arguments) == 2:
         with open(arguments[0], encoding="utf-8") as source:
-            write(arguments[1], header(arguments[0], source.read()))
+            write(arguments[1], lists[what](arguments[0], source.read()))
     elif what == "kernels" and len(arguments) > 1:
         write_kernels(arguments[0], arguments[1:])
     else:

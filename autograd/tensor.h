@@ -172,7 +172,8 @@ typedef struct Op {
     Tensor *(*sample)(Sample *s);
     int needs;
     const char *forward_text, *backward_text;
-    const char *params;         /* "(Tensor *x, int dim)"; NULL for an operation of the program's own */
+    const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
+                                                       doubles; NULL for an operation of the program's own */
 } Op;
 extern const Op op_table[];
 /* Does the rule of y declare that it reads t's value? True for what is neither its input nor y itself. */

@@ -702,7 +702,7 @@ static void stop(Tensor *y)
 
 static Tensor *stopping(Tensor *x)
 {
-    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "", NULL };
+    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "", NULL, NULL };
     Tensor *y = ag_tanh(x);
     y->op = &op;
     return y;
