@@ -235,6 +235,9 @@ static inline int64_t row_count(const Tensor *x)
     for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
     return rows;
 }
+/* An array seen as (outer, n, inner): the dimensions before first..last, these, and those behind. */
+typedef struct { int64_t outer, n, inner; } Along;
+Along shape_along(const Shape *shape, int first, int last);
 /* A walk over `shape`, with a's and b's strides in it. */
 KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 
@@ -250,6 +253,9 @@ Grad grad_in_place(Tensor *x, Tensor *y);
 /* x's gradient is y's as it is: shared if it is the first, else added. Sizes are equal. */
 void grad_pass(Tensor *x, Tensor *y);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
+/* The rule of an operation that takes items of its first input x along a dimension: item i of y (outer, m, inner) is item
+ * ids[i] along the dimension of x (outer, n, inner). dx = dy at the items taken, else 0. */
+void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 /* Sums a dense gradient of shape `from` down to x's shape, into x's gradient. */
 void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
 

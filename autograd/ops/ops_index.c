@@ -53,15 +53,18 @@ Tensor *embedding_sample(Sample *s)
 
 /* ---- gather: y[o,i] = x[o, ids[o,i], i]                        dx = dy at the picked entry, else 0 ----------------- */
 
-/* x seen as (outer, n, inner) around dim. */
-typedef struct { int64_t outer, n, inner; } Around;
-
-static Around around(const Shape *x, int d)
+/* Where x (outer, n, inner) has item i of an array (outer, m, inner) whose place along n is `id`. */
+static int64_t item_along(Along x, int64_t m, int64_t i, int32_t id)
 {
-    Around a = { 1, x->dim[d], 1 };
-    for (int i = 0; i < d; i++) a.outer *= x->dim[i];
-    for (int i = d + 1; i < x->ndim; i++) a.inner *= x->dim[i];
-    return a;
+    int64_t outer = i / (m * x.inner), inner = i % x.inner;
+    return (outer * x.n + id) * x.inner + inner;
+}
+
+void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
+{
+    Grad g = grad_into(y->in[0]);
+    if (!g.add) k_fill(y->in[0]->numel, g.data, 0);
+    for (int64_t i = 0; i < y->numel; i++) g.data[item_along(x, m, i, ids[i])] += grad_of(y)[i];
 }
 
 Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)
@@ -78,21 +81,15 @@ Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)
                   shape_text(x->shape, b), dim);
     check_ids(at, "gather", ids, x->shape.dim[d]);
     Tensor *y = op_new(at, OP_gather, &shape, x, ids, NULL);
-    Around v = around(&x->shape, d);
-    if (y->op) *(Around *)op_args(y, sizeof v) = v;
-    for (int64_t i = 0; i < y->numel; i++)
-        reals(y)[i] = reals(x)[(i / v.inner * v.n + ints(ids)[i]) * v.inner + i % v.inner];
+    Along a = shape_along(&x->shape, d, d);
+    if (y->op) *(Along *)op_args(y, sizeof a) = a;
+    for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = reals(x)[item_along(a, 1, i, ints(ids)[i])];
     return op_done(y);
 }
 
 void gather_backward(Tensor *y)
 {
-    Tensor *x = y->in[0], *ids = y->in[1];
-    Around v = *(Around *)y->args;
-    Grad g = grad_into(x);
-    if (!g.add) k_fill(x->numel, g.data, 0);
-    for (int64_t i = 0; i < y->numel; i++)
-        g.data[(i / v.inner * v.n + ints(ids)[i]) * v.inner + i % v.inner] += grad_of(y)[i];
+    grad_scatter(y, *(Along *)y->args, 1, ints(y->in[1]));
 }
 
 Tensor *gather_sample(Sample *s)
