@@ -11,9 +11,11 @@
 
 #include <string.h>
 
+#include "op_parameters.h"
+
 const Op op_table[] = {
 #define OP(name, params, needs, forward, backward) \
-    { #name, name##_backward, name##_sample, needs, forward, backward, #params },
+    { #name, name##_backward, name##_sample, needs, forward, backward, name##_inputs, name##_numbers },
 #include "ops/ops.def"
 #undef OP
 };

@@ -233,8 +233,10 @@ START_TEST(rows_by_number)
          ag_embedding(table, tensor_ints(SHAPE(1), (int32_t[]){ -1 })));
     SAYS("embedding: table (5,) and ids (2,): expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(5)), ids));
     SAYS("embedding: ids is AG_REAL, expected AG_INT", ag_embedding(table, table));
-    SAYS("gather: ids (2,) do not fit x (5, 2) without dimension 1", ag_gather(table, 1, ids));
-    SAYS("gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, ids));
+    SAYS("gather: ids (2,) do not fit x (5, 2): sizes must be equal except along dimension 1", ag_gather(table, 1, ids));
+    Tensor *row = ag_unsqueeze(ids, 0);
+    SAYS("gather: ids (1, 2) do not fit x (5, 2): sizes must be equal except along dimension -1", ag_gather(table, -1, row));
+    SAYS("gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, row));
     SAYS("one_hot: id 5 at item 1 is out of range: expected 0..4", ag_one_hot(ids, 5));
     SAYS("one_hot: -1 classes for ids (2,)", ag_one_hot(ids, -1));
     end();
@@ -708,7 +710,7 @@ static void stop(Tensor *y)
 
 static Tensor *stopping(Tensor *x)
 {
-    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "", NULL };
+    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "", NULL, NULL };
     Tensor *y = ag_tanh(x);
     y->op = &op;
     return y;

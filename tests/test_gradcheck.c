@@ -115,7 +115,7 @@ static Tensor *tanh_sample_of(Sample *s, const Op *op)
 
 #define TANH_WITH(name, rule, needs)                                                                      \
     static Tensor *name##_sample(Sample *s);                                                              \
-    static const Op name##_op = { #name, rule, name##_sample, needs, "tanh x", "", NULL };                      \
+    static const Op name##_op = { #name, rule, name##_sample, needs, "tanh x", "", NULL, NULL };          \
     static Tensor *name##_sample(Sample *s) { return tanh_sample_of(s, &name##_op); }
 TANH_WITH(right, right, NEEDS_Y)
 TANH_WITH(wrong_factor, wrong_factor, NEEDS_Y)
@@ -193,7 +193,7 @@ static Tensor *no_sample(Sample *s)
 
 START_TEST(an_operation_without_cases_has_none)
 {
-    const Op op = { "empty", right, no_sample, NEEDS_NONE, "", "", NULL };
+    const Op op = { "empty", right, no_sample, NEEDS_NONE, "", "", NULL, NULL };
     ck_assert_int_eq(op_check(&op, NULL), 0);
 }
 END_TEST
@@ -201,7 +201,7 @@ END_TEST
 /* The rule of softmax is 0 for a plain sum, since the outputs sum to 1: a check without weights would take it. */
 static Tensor *softmax_without_gradient(Tensor **in, void *arg)
 {
-    static const Op op = { "softmax", zero, no_sample, NEEDS_Y, "", "", NULL };
+    static const Op op = { "softmax", zero, no_sample, NEEDS_Y, "", "", NULL, NULL };
     Tensor *y = ag_softmax(in[0], -1);
     if (y->op) y->op = &op;
     (void)arg;

@@ -1,7 +1,12 @@
 /* array.c: whole arrays: fill, y += s x, differences, sums of squares and the search for what is not finite. */
+#include "elementwise.h"
+#include "reduce.h"
 #include "simd.h"
 
 #include <stdatomic.h>
+
+#include "elementwise.def"
+#include "reduce.def"
 
 enum { GRAIN = 16384 };
 

@@ -2,9 +2,12 @@
  *
  * The result is dense and in the order of the walk, each element on its own: threads cut it anywhere, and strided.c brings
  * both operands into a form that vectors can read. */
+#include "elementwise.h"
+#include "strided.h"
 #include "vmath.h"
 #include "vpow.h"
-#include "strided.h"
+
+#include "elementwise.def"
 
 enum { GRAIN_CHEAP = 16384, GRAIN_DEAR = 4096 };
 

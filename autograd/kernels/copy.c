@@ -3,7 +3,10 @@
  * What is merged by walk.h is mostly rows that lie whole in both arrays: one memcpy each. Where the two arrays run along
  * different dimensions (a transpose), tiles of 16 x 16 go from one to the other, so that each line of the cache that is
  * fetched is used whole. A sum into a repeated destination belongs to one thread and keeps its order. */
+#include "elementwise.h"
 #include "strided.h"
+
+#include "elementwise.def"
 
 enum { GRAIN = 16384, TILE = 16 };
 

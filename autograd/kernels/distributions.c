@@ -3,7 +3,10 @@
  * Each vector lane computes one Philox block, four words, for four neighboring elements; vinterleave brings the words into
  * the elements' order. Element i depends on i alone, so that threads cut between blocks wherever they like. */
 #include "philox.h"
+#include "random.h"
 #include "vmath.h"
+
+#include "random.def"
 
 enum { GRAIN_BLOCKS = 2048 };
 

@@ -2,7 +2,10 @@
  *
  * Along contiguous items the value is found by 32 lanes and its place by a second look; across rows each column keeps
  * its best value and place in a lane. The smallest is the largest of the negated. A NaN wins. */
+#include "reduce.h"
 #include "simd.h"
+
+#include "reduce.def"
 
 enum { GRAIN = 8192 };
 

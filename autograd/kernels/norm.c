@@ -3,6 +3,11 @@
  * A row is read three times from a near cache: for its mean, for the deviations (whose sum corrects the mean) and their
  * squares, and to be written. dgamma and dbeta are sums down the columns, which reduce.c knows how to cut. */
 #include "reduce.h"
+#include "rows.h"
+#include "sum_normalized.h"
+
+#include "reduce.def"
+#include "rows.def"
 
 enum { GRAIN = 8192 };
 

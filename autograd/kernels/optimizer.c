@@ -1,6 +1,9 @@
 /* optimizer.c: the optimizers' steps, each one pass over the parameter, its state and its gradient. What bounds them is the
  * memory's speed, so the arithmetic is written for clarity. */
 #include "simd.h"
+#include "update.h"
+
+#include "update.def"
 
 enum { GRAIN = 16384 };
 

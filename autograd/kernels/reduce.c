@@ -5,7 +5,12 @@
  * rows; in a block each column is one chain of additions, and block sums are added in order. The cuts follow from the
  * shape alone; threads take rows, stretches or strips, whichever there are enough of, and the stretches' sums are added
  * in order, so that the result does not know how many threads there were. */
+#include "elementwise.h"
 #include "reduce.h"
+#include "sum_normalized.h"
+
+#include "elementwise.def"
+#include "reduce.def"
 
 enum {
     GRAIN = 16384,

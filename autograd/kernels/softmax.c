@@ -2,7 +2,11 @@
  *
  * A row is small enough to stay in a near cache between its passes: the largest item, the sum of exponentials, and what
  * follows from both. Threads take rows. */
+#include "rows.h"
+#include "scalar.h"
 #include "vmath.h"
+
+#include "rows.def"
 
 enum { GRAIN = 8192 };
 

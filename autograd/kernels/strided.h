@@ -6,6 +6,7 @@
 #ifndef KAERU_STRIDED_H
 #define KAERU_STRIDED_H
 
+#include "elementwise.h"
 #include "simd.h"
 
 /* `rows` rows of n items with strides sa and sb; the outer dimensions say where each begins. */

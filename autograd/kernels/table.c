@@ -1,5 +1,8 @@
 /* table.c: rows of a table by number, and the way back. */
+#include "rows.h"
 #include "simd.h"
+
+#include "rows.def"
 
 enum { GRAIN = 16384, COLUMNS = 64 };
 

@@ -1,21 +1,19 @@
 /* unary.c: functions of one number and their derivatives.
  *
  * Every element is on its own, so that lanes and threads can cut the array anywhere. */
+#include "unary.h"
 #include "vmath.h"
 #include "vpow.h"
 
-/* Elements a thread takes at least: a few microseconds of work. */
-enum { GRAIN_CHEAP = 16384, GRAIN_DEAR = 8192 };
+#include "unary.def"
 
-static int64_t grain_of(KUnary f)
-{
-    switch (f) {
-    case K_NEG: case K_SQRT: case K_ABS: case K_RELU: case K_CLAMP: case K_SCALE:
-        return GRAIN_CHEAP;
-    default:
-        return GRAIN_DEAR;
-    }
-}
+/* Items that a thread takes at least: a few microseconds of work. */
+enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 8192 };
+
+static const int64_t grain_of[] = {
+#define UNARY(name, reads, cost, value, gradient) GRAIN_##cost,
+#include "unary_functions.def"
+};
 
 /* ---- x^p for one p ----------------------------------------------------------------------------------------------- */
 
@@ -77,7 +75,7 @@ static void forward(void *arg, int64_t begin, int64_t end)
 
 void ISA(unary)(KUnary f, int64_t n, real *y, const real *x, double p, double q)
 {
-    k_parallel(n, grain_of(f), forward, &(Forward){ f, y, x, p, q });
+    k_parallel(n, grain_of[f], forward, &(Forward){ f, y, x, p, q });
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
@@ -138,5 +136,5 @@ static void backward(void *arg, int64_t begin, int64_t end)
 void ISA(unary_backward)(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                           bool add)
 {
-    k_parallel(n, grain_of(f), backward, &(Backward){ f, dx, dy, x, y, p, q, add });
+    k_parallel(n, grain_of[f], backward, &(Backward){ f, dx, dy, x, y, p, q, add });
 }

@@ -13,16 +13,14 @@ Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
     if (x->shape.dim[d] > INT32_MAX)
         ag_usage_error(at, "argmax", "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
     Shape shape = { 0, { 0 } };
-    int64_t outer = 1, inner = 1;
     for (int i = 0; i < x->shape.ndim; i++) {
         if (i != d) shape.dim[shape.ndim++] = x->shape.dim[i];
         else if (keep) shape.dim[shape.ndim++] = 1;
-        if (i < d) outer *= x->shape.dim[i];
-        if (i > d) inner *= x->shape.dim[i];
     }
+    Along a = shape_along(&x->shape, d, d);
     Tensor *y = tensor_new(at, "argmax", &shape, AG_INT);
     real *largest = scratch_new(at, "argmax", y->numel, sizeof(real));
-    k_max(outer, x->shape.dim[d], inner, largest, ints(y), reals(x), false);
+    k_max(a.outer, a.n, a.inner, largest, ints(y), reals(x), false);
     scratch_end();
     return y;
 }

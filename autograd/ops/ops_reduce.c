@@ -26,27 +26,22 @@ static Reduction plan(Site at, const char *what, const Tensor *x, Dims dims, boo
     return r;
 }
 
-/* Neighboring dimensions that go, as one: x seen as (outer, n, inner). Returns false if they are not neighbors. */
-static bool as_one(const Reduction *r, const Shape *x, int64_t *outer, int64_t *n, int64_t *inner)
+/* x seen with the dimensions that go as one. Returns false if they are not neighbors. */
+static bool as_one(const Reduction *r, const Shape *x, Along *a)
 {
     int first = 0, last = x->ndim - 1;
     while (first < x->ndim && !r->gone[first]) first++;
     while (last >= 0 && !r->gone[last]) last--;
-    *outer = *n = *inner = 1;
-    for (int i = 0; i < x->ndim; i++) {
-        if (i < first) *outer *= x->dim[i];
-        else if (i <= last) *n *= x->dim[i];
-        else *inner *= x->dim[i];
-        if (i > first && i < last && !r->gone[i]) return false;
-    }
+    for (int i = first; i <= last; i++)
+        if (!r->gone[i]) return false;
+    *a = shape_along(x, first, last);
     return true;
 }
 
-/* x with the dimensions that go next to each other, as (outer, n, inner): x itself, or scratch with them at the end. */
-static const real *together(Site at, const char *what, const Reduction *r, const Tensor *x, int64_t *outer, int64_t *n,
-                            int64_t *inner)
+/* x with the dimensions that go as neighbors: x itself, or a copy in scratch memory with them at the end. */
+static const real *together(Site at, const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
-    if (as_one(r, &x->shape, outer, n, inner)) return reals(x);
+    if (as_one(r, &x->shape, a)) return reals(x);
     KWalk walk = { .ndim = 0 };
     int64_t stride[AG_MAX_DIMS], step = x->numel;
     broadcast_strides(&x->shape, &x->shape, stride);
@@ -62,9 +57,7 @@ static const real *together(Site at, const char *what, const Reduction *r, const
     }
     real *moved = scratch_new(at, what, x->numel, sizeof(real));
     k_copy(&walk, moved, reals(x), sizeof(real));
-    *n = r->count;
-    *outer = r->count ? x->numel / r->count : shape_numel(r->dropped);
-    *inner = 1;
+    *a = (Along){ shape_numel(r->dropped), r->count, 1 };
     return moved;
 }
 
@@ -80,9 +73,9 @@ static Tensor *sum_scaled(Site at, int op, Tensor *x, Dims dims, bool keep, bool
     double scale = mean ? 1 / (double)r.count : 1;              /* the mean of nothing is 0/0 = NaN, as in NumPy */
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
-    int64_t outer, n, inner;
-    const real *values = together(at, name, &r, x, &outer, &n, &inner);
-    k_sum(outer, n, inner, reals(y), values, (real)scale, false);
+    Along a;
+    const real *values = together(at, name, &r, x, &a);
+    k_sum(a.outer, a.n, a.inner, reals(y), values, (real)scale, false);
     return op_done(y);
 }
 
@@ -165,9 +158,9 @@ Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
     Tensor *y = op_new(at, OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
     real *mean = op_save(y, y->numel);
-    int64_t outer, n, inner;
-    const real *values = together(at, "var_dims", &r, x, &outer, &n, &inner);
-    k_var(outer, n, inner, reals(y), mean, values, (real)scale);
+    Along a;
+    const real *values = together(at, "var_dims", &r, x, &a);
+    k_var(a.outer, a.n, a.inner, reals(y), mean, values, (real)scale);
     return op_done(y);
 }
 
@@ -199,8 +192,6 @@ Tensor *var_dims_sample(Sample *s)
 
 /* ---- largest and smallest along a dimension                  dy goes to the chosen entry ------------------------- */
 
-typedef struct { int64_t outer, n, inner; } AlongArgs;
-
 static Tensor *extreme(Site at, int op, Tensor *x, int dim, bool keep, bool least)
 {
     const char *name = op_table[op].name;
@@ -210,27 +201,20 @@ static Tensor *extreme(Site at, int op, Tensor *x, int dim, bool keep, bool leas
     char text[AG_SHAPE_TEXT];
     if (r.count > INT32_MAX)
         ag_usage_error(at, name, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
-    AlongArgs along;
-    as_one(&r, &x->shape, &along.outer, &along.n, &along.inner);
+    Along a;
+    as_one(&r, &x->shape, &a);
     int32_t *index = NULL;
     if (y->op) {
-        *(AlongArgs *)op_args(y, sizeof along) = along;
+        *(Along *)op_args(y, sizeof a) = a;
         index = (int32_t *)(void *)op_save(y, y->numel);
     }
-    k_max(along.outer, along.n, along.inner, reals(y), index, reals(x), least);
+    k_max(a.outer, a.n, a.inner, reals(y), index, reals(x), least);
     return op_done(y);
 }
 
 static void extreme_backward(Tensor *y)
 {
-    AlongArgs *along = y->args;
-    const int32_t *index = buffer_data(y->saved);
-    Grad g = grad_into(y->in[0]);
-    if (!g.add) k_fill(y->in[0]->numel, g.data, 0);
-    for (int64_t i = 0; i < y->numel; i++) {
-        int64_t o = i / along->inner, in = i % along->inner;
-        g.data[(o * along->n + index[i]) * along->inner + in] += grad_of(y)[i];
-    }
+    grad_scatter(y, *(Along *)y->args, 1, buffer_data(y->saved));
 }
 
 static Tensor *extreme_sample(Sample *s, Tensor *op(Site, Tensor *, int, bool))

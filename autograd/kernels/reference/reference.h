@@ -1,5 +1,5 @@
-/* reference.h: every kernel of kernels.def once more as plain loops, ref_<name>: the meaning of each, to compare with, and
- * what the double build runs. They compute in double, call libm and use one thread. */
+/* reference.h: every kernel once more as plain loops, ref_<name>: its definition, to compare with, and what the double build
+ * runs. They compute in double, call libm and use one thread. */
 #ifndef KAERU_REFERENCE_H
 #define KAERU_REFERENCE_H
 

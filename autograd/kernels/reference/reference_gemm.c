@@ -1,4 +1,4 @@
-/* reference_gemm.c: the matrix product as plain loops, in the order of operations that kernels.h promises: k_gemm must
+/* reference_gemm.c: the matrix product as plain loops, in the order of operations that gemm.h promises: k_gemm must
  * give the same bits. See reference.h. */
 #include "reference.h"
 
