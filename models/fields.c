@@ -73,5 +73,5 @@ bool checkpoint_may_hold(const char *path, double parameters)
     ag_free(file);
     return parameters * 2 <= size ||
            ag_set_error("%s: %.0f bytes are too few for the model that its settings describe, of %.0f parameters or more",
-                     path, size, parameters);
+                        path, size, parameters);
 }

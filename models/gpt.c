@@ -58,7 +58,7 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     int64_t n = tensor_dim(ids, 1);
     if (n > m->options.context - past)
         ag_usage_error(AG_HERE, "gpt", "%lld ids after %lld: the context has room for %lld", (long long)n, (long long)past,
-                  (long long)m->options.context);
+                       (long long)m->options.context);
 
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */

@@ -49,23 +49,23 @@ GPT *gpt_load(const char *path)
 
 typedef struct { const char *path; const Json *root; } Config;
 
-static bool refuse_key(const Config *c, const char *key, const char *expected, const Json *found)
+static bool key_error(const Config *c, const char *key, const char *expected, const Json *found)
 {
     return ag_set_error("%s: \"%s\": expected %s, found %s", c->path, key, expected,
-                     found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
+                        found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
 }
 
 static bool read_size(const Config *c, const char *key, int64_t *n)
 {
     const Json *value = json_get(c->root, key);
-    return json_int(value, n) || refuse_key(c, key, "a whole number", value);
+    return json_int(value, n) || key_error(c, key, "a whole number", value);
 }
 
 /* Reads a number, which may be missing. */
 static bool read_number(const Config *c, const char *key, double *x)
 {
     const Json *value = json_get(c->root, key);
-    return !value || json_real(value, x) || refuse_key(c, key, "a number", value);
+    return !value || json_real(value, x) || key_error(c, key, "a number", value);
 }
 
 /* Checks a bool, which may be missing. Only the value `expected` is supported. */
@@ -84,7 +84,7 @@ static bool check_text(const Config *c, const char *key, const char *expected, c
     if (!value || json_is(value, expected) || (other && json_is(value, other))) return true;
     if (value->type != JSON_STRING) return ag_set_error("%s: \"%s\": expected \"%s\"", c->path, key, expected);
     return ag_set_error("%s: \"%s\": expected \"%s\", found %s", c->path, key, expected,
-                     utf8_quote(value->as.text, value->count, found));
+                        utf8_quote(value->as.text, value->count, found));
 }
 
 static bool check_inner(const Config *c, int64_t width)
@@ -138,7 +138,7 @@ static const StTensor *find(Source *s, const char *prefix, const char *name)
     return t;
 }
 
-static bool refuse_tensor(const Source *s, const char *name, const char *what)
+static bool tensor_error(const Source *s, const char *name, const char *what)
 {
     char quoted[UTF8_QUOTE];
     return ag_set_error("%s: %s %s", file_name(s->st->file), utf8_quote(name, strlen(name), quoted), what);
@@ -151,7 +151,7 @@ static bool check_shape(const Source *s, const StTensor *t, Shape expected)
     if (st_shape(s->st, t, &found) && shape_equal(found, expected)) return true;
     if (t->ndim > AG_MAX_DIMS) snprintf(what, sizeof what, "has %zu dimensions, expected %d", t->ndim, expected.ndim);
     else snprintf(what, sizeof what, "is %s, expected %s", shape_text(found, text[0]), shape_text(expected, text[1]));
-    return refuse_tensor(s, t->name, what);
+    return tensor_error(s, t->name, what);
 }
 
 /* Whether the file stores the parameter transposed. */
@@ -169,7 +169,7 @@ static Shape stored_shape(const NamedTensor *p)
 static bool read_parameter(Source *s, const NamedTensor *p)
 {
     const StTensor *from = find(s, s->prefix, p->name);
-    if (!from) return refuse_tensor(s, p->name, "is missing");
+    if (!from) return tensor_error(s, p->name, "is missing");
     if (!check_shape(s, from, stored_shape(p))) return false;
     if (!is_transposed(p)) return st_read_reals(s->st, from, tensor_data(p->tensor));
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -191,7 +191,7 @@ static bool check_head(Source *s, const GPT *m)
     size_t size = (size_t)tensor_numel(values) * sizeof(real);
     bool good = st_read_reals(s->st, head, tensor_data(values));
     if (good && memcmp(tensor_data(values), tensor_data(m->wte->weight), size) != 0)
-        good = refuse_tensor(s, HEAD, "differs from \"wte.weight\": expected one table for input and output");
+        good = tensor_error(s, HEAD, "differs from \"wte.weight\": expected one table for input and output");
     ag_end(scope);
     return good;
 }
@@ -215,7 +215,7 @@ static bool read_weights(Source *s, GPT *m)
     good = good && check_head(s, m);
     for (size_t i = 0; good && i < s->st->n_tensors; i++)
         if (!s->used[i] && !is_mask(s, s->st->tensor[i].name))
-            good = refuse_tensor(s, s->st->tensor[i].name, "does not belong to a GPT-2 of the sizes in the config");
+            good = tensor_error(s, s->st->tensor[i].name, "does not belong to a GPT-2 of the sizes in the config");
     return good;
 }
 
@@ -225,7 +225,7 @@ static bool has_enough_weights(const SafeTensors *st, const GPTOptions *o)
     double numbers = 0;
     for (size_t i = 0; i < st->n_tensors; i++) numbers += (double)st->tensor[i].numel;
     return gpt_size(o) <= numbers || ag_set_error("%s: has %.0f numbers, expected the %.0f of the config's model",
-                                               file_name(st->file), numbers, gpt_size(o));
+                                                  file_name(st->file), numbers, gpt_size(o));
 }
 
 static GPT *read_model(SafeTensors *st, GPTOptions o)
@@ -336,7 +336,7 @@ bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
     const char *text = config_text(region, &m->options, &size);
     FileWriter *config = text ? file_replace(config_path) : NULL;
     bool done = config != NULL;
-    if (done) {                                 /* synced to the disk before the weights are replaced */
+    if (done) {                                 /* the config is on the disk before the weights are replaced */
         file_write(config, text, size);
         done = file_finish(config) && write_weights(region, m, weights_path);
         if (done) done = file_commit(config);

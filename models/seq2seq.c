@@ -24,7 +24,7 @@ Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOp
 {
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
         ag_usage_error(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
-                  "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
+                       "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
     if (!(o.dropout >= 0 && o.dropout < 1))
         ag_usage_error(at, "seq2seq_new", "dropout is %g, expected 0 to below 1", o.dropout);
     Seq2Seq *m = nn_new(Seq2Seq);
@@ -47,7 +47,7 @@ static void check_ids(const char *what, Tensor *src, Tensor *tgt)
         ag_usage_error(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", shape_text(tensor_shape(src), a));
     if (tgt && !(good && tensor_ndim(tgt) == 2 && tensor_dim(tgt, 0) == tensor_dim(src, 0) && tensor_dim(tgt, 1) > 0))
         ag_usage_error(AG_HERE, what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
-                  shape_text(tensor_shape(src), a), shape_text(tensor_shape(tgt), b));
+                       shape_text(tensor_shape(src), a), shape_text(tensor_shape(tgt), b));
 }
 
 /* ---- the encoder ------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* transformer.c: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017). It has the classes of the Annotated
  * Transformer, with the same names and in the same order. Read it with the notebook beside it. The constructor of a class,
  * x_new, stands before its forward function, which has the name of the class: the notebook's layer(x, mask) is
- * encoder_layer(l, x, mask) here. (make_model constructs the EncoderDecoder.) What Python writes in another way:
+ * encoder_layer(l, x, mask) here. (make_model constructs the EncoderDecoder.) Python writes these differently:
  *     nn_new(T)               super().__init__()
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
@@ -208,7 +208,7 @@ static void check_options(Site at, const char *what, int64_t vocab, const Transf
 {
     if (vocab < 1 || o->N < 1 || o->d_model < 1 || o->d_ff < 1 || o->max_len < 1)
         ag_usage_error(at, what, "vocabulary %lld, N %d, d_model %lld, d_ff %lld, max_len %lld: each must be 1 or more",
-                  (long long)vocab, o->N, (long long)o->d_model, (long long)o->d_ff, (long long)o->max_len);
+                       (long long)vocab, o->N, (long long)o->d_model, (long long)o->d_ff, (long long)o->max_len);
     if (o->h < 1 || o->d_model % o->h != 0)
         ag_usage_error(at, what, "a d_model of %lld does not divide into %d heads", (long long)o->d_model, o->h);
     if (!(o->dropout >= 0 && o->dropout < 1)) ag_usage_error(at, what, "dropout is %g, expected 0 to below 1", o->dropout);
@@ -245,7 +245,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
     check_options(at, "make_model", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
         ag_usage_error(at, "make_model", "shared embeddings for vocabularies of %lld and %lld words, expected one",
-                  (long long)src_vocab, (long long)tgt_vocab);
+                       (long long)src_vocab, (long long)tgt_vocab);
     EncoderDecoder *m = nn_new(EncoderDecoder);
     nn_child(m, encoder, encoder_new(&o));
     nn_child(m, decoder, decoder_new(&o));

@@ -50,7 +50,7 @@ static bool read_sizes(Sizes *sizes, const Settings *s)
         return ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", sizes->o.d_model, sizes->o.h);
     if (sizes->o.share_embeddings && sizes->src_vocab != sizes->tgt_vocab)
         return ag_set_error("shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one",
-                         sizes->src_vocab, sizes->tgt_vocab);
+                            sizes->src_vocab, sizes->tgt_vocab);
     return true;
 }
 

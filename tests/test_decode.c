@@ -1,5 +1,5 @@
-/* test_decode.c: generation by the Transformer: with a cache as without one, greedily, and by beam search, which is
- * compared with a search through everything. */
+/* test_decode.c: decoding with the Transformer: a cache changes nothing; greedy decoding; beam search, compared with an
+ * exhaustive search. */
 #include <math.h>
 
 #include "expected.h"
@@ -9,8 +9,8 @@
 
 enum { PAD = 2, END = 1, START = 0 };
 
-/* A model of that many words, with preferences: its generator's weights are twice as large as at first, and it likes to
- * come to an end. */
+/* A model of that many words. Twice the initial weights of the generator make its probabilities differ more, and a bias
+ * makes the end symbol probable. */
 static EncoderDecoder *decided(int64_t vocab)
 {
     TransformerOptions o = transformer_defaults();
@@ -99,7 +99,7 @@ static BeamOptions beam_options(int beam, int64_t max_len, double penalty)
                           .length_penalty = penalty };
 }
 
-/* The score of a sequence as Wu et al. (2016) have it, from a full pass. */
+/* The score of a sequence (Wu et al. 2016), computed without a cache. */
 static double score_of(EncoderDecoder *m, Tensor *src, Tensor *mask, Tensor *ids, double penalty)
 {
     int64_t n = tensor_numel(ids), vocab = tensor_dim(m->generator->proj->weight, 0);
@@ -134,7 +134,7 @@ START_TEST(one_hypothesis_is_greedy)
 }
 END_TEST
 
-/* The best of all sequences that end in time, one by one. `ids` begins with `length` tokens. */
+/* The best of all sequences that end in time. try_all tries those that begin with the first `length` ids. */
 typedef struct {
     EncoderDecoder *m;
     Tensor *src, *mask;
@@ -180,8 +180,8 @@ START_TEST(a_wide_beam_finds_the_best_of_all)
 }
 END_TEST
 
-/* A beam may lose what a single hypothesis finds, where its beginning is poor, but seldom, and it often finds better; a
- * score is always the sequence's own. Where the single hypothesis does not end in time there is nothing to compare. */
+/* Beam search often finds a better sequence than greedy decoding, and seldom a worse one. The score that it returns must be
+ * the score of the sequence. If greedy decoding does not end in time, there is nothing to compare. */
 START_TEST(more_hypotheses_find_better)
 {
     for (int beam = 2; beam <= 8; beam *= 2) {
@@ -225,9 +225,9 @@ START_TEST(a_length_penalty_favors_length)
 }
 END_TEST
 
-/* ---- at the edges ------------------------------------------------------------------------------------------------ */
+/* ---- special cases ----------------------------------------------------------------------------------------------- */
 
-/* Without a source there is nothing to attend to: each source attention gives its last bias, whatever the memory. */
+/* With an empty source, each attention to the source returns only its last bias. */
 START_TEST(an_empty_source_is_defined)
 {
     EncoderDecoder *m = decided(7);

@@ -134,7 +134,7 @@ START_TEST(files_are_made_and_replaced)
     folder_expect("a", "the second");
     struct stat status;
     ck_assert_int_eq(stat(in_folder("a"), &status), 0);
-    ck_assert_int_eq(status.st_mode & 0777, 0640);              /* who may read it stays */
+    ck_assert_int_eq(status.st_mode & 0777, 0640);              /* the permissions stay */
     expect_done(replace(in_folder("a"), ""));
     folder_expect("a", "");
     ck_assert_int_eq(folder_count(), 1);
@@ -172,7 +172,7 @@ START_TEST(abandoning_leaves_the_old_file)
 }
 END_TEST
 
-/* What a program that was killed has left is no hindrance. */
+/* The temporary file of a killed program is overwritten. */
 START_TEST(leftovers_are_written_over)
 {
     folder_write("a.tmp", "a long leftover", 15);
@@ -215,7 +215,7 @@ START_TEST(one_program_writes_at_a_time)
 }
 END_TEST
 
-/* A limit on file sizes does what a full disk does: a write is cut short, and the next one fails. */
+/* A limit on file sizes acts like a full disk: one write is incomplete, and the next one fails. */
 START_TEST(a_full_disk_leaves_the_old_file)
 {
     expect_done(replace(in_folder("a"), "one"));
@@ -241,7 +241,7 @@ static void replace_large(void)
     file_commit(w);
 }
 
-/* Whenever the writer is killed, the file is the old one or the new one. */
+/* After a kill at any moment, the file is the old one or the new one. */
 START_TEST(kills_leave_the_old_file_or_the_new_one)
 {
     int sizes[2] = { 0 };
@@ -281,7 +281,7 @@ static bool use_files(void)
     return done && replace(in_folder("a"), "new");
 }
 
-/* What fails leaves the old file, but for the last step, bringing the folder to the disk. */
+/* A failure leaves the old file, except a failure of the last step, which syncs the folder. */
 START_TEST(each_failing_call_is_told)
 {
     if (!io_faults_work()) return;

@@ -1,4 +1,4 @@
-/* test_gpt.c: GPT against a GPT-2 in PyTorch (fixtures/make_gpt2.py), its cache, its first weights, and its files. */
+/* test_gpt.c: GPT compared with a GPT-2 in PyTorch (fixtures/make_gpt2.py), its cache, initial weights, and files. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -143,7 +143,7 @@ START_TEST(sizes_count)
 }
 END_TEST
 
-/* Mean and deviation of a parameter's numbers. */
+/* The mean and standard deviation of a parameter. */
 static void check_normal(GPT *m, const char *name, double deviation)
 {
     Tensor *t = nn_find(m, name);
@@ -310,8 +310,8 @@ START_TEST(a_model_without_biases_is_written_with_zeros)
 }
 END_TEST
 
-/* The fixture's tensors, changed, as a file "w": `skip` is left out, `extra` is added (with another name than its own,
- * if that is given), and every name loses `strip`. */
+/* Writes the fixture's tensors, changed, as a file "w": `skip` is left out, `extra` is added (under another name if that is
+ * given), and the prefix `strip` is removed from each name. */
 typedef struct { const char *skip, *extra, *strip; Shape shape; real value; } Change;
 
 static void write_changed(Change c)
@@ -427,8 +427,8 @@ static void write_place(JsonWriter *w, StTensor t, int64_t at)
     json_close(w, '}');
 }
 
-/* The fixture's weights, and before them a mask of nearly 4 GiB, so that one of them lies across that mark and most
- * behind it. False if this disk makes no files that are mostly holes. */
+/* Writes the fixture's weights after a mask of nearly 4 GiB, so that one weight crosses that offset and most follow it.
+ * False if this disk has no sparse files. */
 static bool write_behind_mask(const char *path)
 {
     static const uint64_t most = (UINT64_C(1) << 32) - 4000;
@@ -572,7 +572,7 @@ END_TEST
 
 /* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
 
-/* Every call to the file system fails once (_i = 0), or from there on (1): the files that are there then open. */
+/* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). The files must open afterwards. */
 START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;

@@ -1,4 +1,4 @@
-/* test_json.c: what JSON says is read, what it does not allow is refused where it stands, numbers to the last bit. */
+/* test_json.c: JSON is read and written, malformed text is refused with its position, and numbers are exact. */
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -42,7 +42,7 @@ static void copy(JsonWriter *w, const Json *value)
     }
 }
 
-/* `size` bytes of JSON, read and written again, must give `expected`. */
+/* Reads `size` bytes of JSON and writes them again; the result must be `expected`. */
 static void check_copy(const char *text, size_t size, int indent, const char *expected)
 {
     Region *region = region_new();
@@ -229,7 +229,7 @@ START_TEST(malformed_text_is_refused)
 {
     Region *region = region_new();
     size_t size = refused[_i].size ? refused[_i].size : strlen(refused[_i].text);
-    char *exact = malloc(size + !size);                         /* so that a tool sees a byte read behind the end */
+    char *exact = malloc(size + !size);                         /* so that a sanitizer reports a read past the end */
     memcpy(exact, refused[_i].text, size);
     expect_refused(json_parse(region, "test", exact, size) != NULL, refused[_i].message);
     ck_assert(strncmp(ag_error(), "test: line ", 11) == 0);
@@ -259,7 +259,7 @@ static double number_of(const char *text)
     return number.value;
 }
 
-/* Equal, and of equal sign if 0. */
+/* The value must be `expected`, also in the sign of 0. */
 static void check_number(const char *text, double expected)
 {
     double value = number_of(text);
@@ -272,7 +272,7 @@ START_TEST(numbers_are_the_nearest_doubles)
     check_number("0", 0.0);
     check_number("-0", -0.0);
     check_number("0.1", 0x1.999999999999ap-4);
-    check_number("9007199254740993", 0x1p53);                                   /* a tie goes to the even one */
+    check_number("9007199254740993", 0x1p53);                                   /* a tie: rounded to even */
     check_number("9007199254740993.0000000000000000000000000000001", 0x1.0000000000001p53);
     check_number("9007199254740995", 0x1.0000000000002p53);
     check_number("1.7976931348623157e308", DBL_MAX);
@@ -291,7 +291,7 @@ START_TEST(numbers_are_the_nearest_doubles)
 }
 END_TEST
 
-/* A number written with many zeros, or with its point far away. */
+/* Numbers with many zeros, or with a large exponent. */
 START_TEST(long_numbers_are_read)
 {
     static char text[5000];
@@ -303,7 +303,7 @@ START_TEST(long_numbers_are_read)
     text[0] = '1';
     memcpy(text + 1600, "e-1599", 7);
     check_number(text, 1.0);
-    memset(text, '0', 2000);                                                    /* a tie but for its 1990th digit */
+    memset(text, '0', 2000);                                                    /* a tie without its 1990th digit */
     memcpy(text, "9007199254740993.", 17);
     text[1990] = '1';
     text[2000] = '\0';
@@ -345,7 +345,7 @@ START_TEST(whole_numbers_are_exact)
 }
 END_TEST
 
-/* Where the decimal point is a comma, files still have a point. */
+/* A number has a decimal point even in a locale with a decimal comma. */
 START_TEST(numbers_do_not_depend_on_the_locale)
 {
     static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "ru_RU.UTF-8" };
@@ -378,7 +378,7 @@ START_TEST(every_code_point_survives)
 }
 END_TEST
 
-/* Of all sequences of three bytes, as many are UTF-8 as there are characters for them. */
+/* Of all sequences of three bytes, those that are UTF-8 are as many as there are characters. */
 START_TEST(nothing_else_is_utf8)
 {
     int found[5] = { 0 };

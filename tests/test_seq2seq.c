@@ -76,7 +76,7 @@ static Tensor *context_by_hand(Tensor *states, Tensor *h, Tensor *mask, Tensor *
     return c;
 }
 
-/* Steps 1 to 3 for each word, put together from the layers. */
+/* Steps 1 to 3 for each word, computed with the layers. */
 START_TEST(attention_is_its_formulas)
 {
     Seq2Seq *m = small(1);
@@ -100,7 +100,7 @@ START_TEST(attention_is_its_formulas)
 }
 END_TEST
 
-/* Without attention, the encoder's last state is all that the decoder gets. */
+/* Without attention, the decoder knows the source only by the encoder's last state. */
 START_TEST(a_fixed_vector_is_one_layer_after_another)
 {
     Seq2Seq *m = small(_i ? 4 : 0);
@@ -140,7 +140,7 @@ START_TEST(weights_add_up_to_one_and_none_is_on_padding)
 }
 END_TEST
 
-/* The third sentence without its padding and its neighbors; and nobody sees what comes later in the target. */
+/* The third sentence without its padding, alone in a batch; and no position attends to later ones of the target. */
 START_TEST(padding_and_neighbors_do_not_matter)
 {
     Seq2Seq *m = small(_i);
@@ -201,7 +201,7 @@ START_TEST(gradients_of_the_whole_are_right)
 }
 END_TEST
 
-/* Learns the three sentences by heart, and says them. */
+/* Memorizes the three sentences, and decodes them. */
 START_TEST(learns_a_few_sentences)
 {
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, options(_i, 16, 16));
@@ -231,8 +231,8 @@ START_TEST(learns_a_few_sentences)
 }
 END_TEST
 
-/* Each word is the likeliest after those before it, as teacher forcing with these words has it; dropout is off, and on
- * again afterwards. */
+/* Each word is the most probable one by teacher forcing with the words before it. Dropout is off, and on again
+ * afterwards. */
 START_TEST(decoding_agrees_with_teacher_forcing)
 {
     Seq2SeqOptions how = options(_i, 5, 6);
@@ -250,7 +250,7 @@ START_TEST(decoding_agrees_with_teacher_forcing)
     }
     said = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, -1);
     ck_assert(!m->module.training);
-    /* Stops where each row says what is called the end, the start symbol or not; one symbol is only the start. */
+    /* Stops when each row has the end symbol, which may be the start symbol; with max_len 1 there is only the start. */
     int32_t end = tensor_int_data(said)[6 + 2];
     Tensor *cut = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, end);
     for (int row = 0; row < 3; row++) {

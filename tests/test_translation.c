@@ -55,7 +55,7 @@ START_TEST(texts_are_cut_into_lines)
 }
 END_TEST
 
-/* Some small letters have more bytes than the capital ones, some have fewer. */
+/* Some lower-case letters have more bytes than the upper-case ones, some have fewer. */
 START_TEST(capital_letters_become_small)
 {
     Lines l = lines_from("Grüße AUS KÖLN\n\u1e9e \u0130\u023a\u2126\n\U00010400 Ж\u0391\n日本");
@@ -130,7 +130,7 @@ START_TEST(unknown_words_are_named)
 }
 END_TEST
 
-/* NULs are characters of words like others; a line of text has none. */
+/* A NUL can be part of a word, but a decoded line has none. */
 START_TEST(words_may_hold_nul)
 {
     static const char text[] = "a c\0t sat";
@@ -162,12 +162,12 @@ START_TEST(sentences_of_byte_pairs)
     check_round_trip(&v, "the cat", "the cat");
     check_round_trip(&v, "Zoë, 犬!  two", "Zoë, 犬!  two");
     check_round_trip(&v, "", "");
-    /* The first word is the same token as a later one. */
+    /* The first word is the same token as elsewhere. */
     size_t count;
     int32_t *ids = sentence_encode(&v, "the the", 7, &count);
     ck_assert_uint_eq(count, 4);
     ck_assert_int_eq(ids[1], ids[2]);
-    /* What comes after the end is not text, and a line stays one line. */
+    /* Ids after WORD_END are ignored, and the text is one line. */
     int32_t some[] = { WORD_START, ids[1], WORD_BLANK, 4 + '\n', WORD_END, ids[1] };
     ag_free(ids);
     ids = sentence_encode(&v, "\n", 1, &count);
@@ -209,8 +209,7 @@ static void some_lines(Lines *src, Lines *tgt)
     *tgt = lines_from(b);
 }
 
-/* Goes through an epoch: each pair is in one batch, none is larger than it may be. Returns a number that depends on the
- * order. */
+/* Checks an epoch: each pair is in one batch, and no batch is too large. Returns a number that depends on the order. */
 static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const SentenceVocab *tv,
                             int64_t batch_tokens)
 {
@@ -272,7 +271,7 @@ START_TEST(every_pair_is_in_one_batch)
         check_epoch(pairs, &sv, &tv, sizes[i]);
     }
     ck_assert_int_eq(sentence_pairs_batches(pairs), 1);
-    /* An epoch depends on the random state alone, not on those before. */
+    /* An epoch depends on the random state, not on earlier epochs. */
     ag_seed(7);
     sentence_pairs_shuffle(pairs, 64);
     uint64_t once = check_epoch(pairs, &sv, &tv, 64);
@@ -327,7 +326,7 @@ static TransformerOptions tiny(void)
 static const char german[] = "ein hund\neine katze schläft\n\nder hund schläft\ndie katze\n";
 static const char english[] = "a dog\na cat sleeps\n\nthe dog sleeps\nthe cat\n";
 
-/* A model that has learned the four sentences by heart. */
+/* A model that has memorized the four sentences. */
 static EncoderDecoder *learned(const Lines *src, const SentenceVocab *sv, const Lines *tgt, const SentenceVocab *tv)
 {
     ag_seed(1);
@@ -368,7 +367,7 @@ START_TEST(learned_sentences_are_translated)
         for (int i = 0; i < 5; i++) check_line(&said, i, expected[i]);
         lines_close(&said);
     }
-    /* Whatever mode the model is in, it stays in. */
+    /* The model stays in its mode. */
     nn_train(m);
     expect_done(translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &said));
     ck_assert(m->module.training);
@@ -378,7 +377,7 @@ START_TEST(learned_sentences_are_translated)
     ck_assert_int_eq(said.n, 0);
     lines_close(&said);
     lines_close(&none);
-    /* A word that is not known; a sentence that is longer than the table of positions. */
+    /* An unknown word; a sentence with more tokens than the model has positions. */
     Lines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
     expect_refused(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &said),
                    "line 2: 11 tokens with start and end, expected at most 10");

@@ -47,7 +47,7 @@ static ByteOfCode byte_of_code(void)
     return of;
 }
 
-/* Converts a token's text to its bytes, which are no longer. False if a character does not stand for a byte. */
+/* Converts a token's text to its bytes, at most `size`. False if a character does not stand for a byte. */
 static bool to_bytes(const ByteOfCode *of, const char *text, size_t size, char *bytes, size_t *n)
 {
     *n = 0;
@@ -86,7 +86,7 @@ static bool read_tokens(Region *region, const ByteOfCode *of, const char *path, 
         size_t size;
         if (!to_bytes(of, text[id].text, text[id].size, bytes, &size) || size == 0)
             return ag_set_error("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
-                             utf8_quote(text[id].text, text[id].size, quoted));
+                                utf8_quote(text[id].text, text[id].size, quoted));
         token[id] = (Word){ bytes, size };
         if (size == 1) seen[(unsigned char)bytes[0]] = true;
     }
@@ -108,7 +108,7 @@ static bool find_token(const MergeReader *r, const char *text, size_t size, char
     char quoted[UTF8_QUOTE];
     *id = to_bytes(r->byte_of_code, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
     return *id >= 0 || ag_set_error("%s: line %zu: token %s is not in %s", r->path, r->line,
-                                 utf8_quote(text, size, quoted), r->vocab_path);
+                                    utf8_quote(text, size, quoted), r->vocab_path);
 }
 
 static bool read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge)
@@ -118,12 +118,12 @@ static bool read_merge(const MergeReader *r, const char *text, size_t size, char
     size_t left = space ? (size_t)(space - text) : size, n, more;
     if (left == 0 || left + 1 >= size || memchr(space + 1, ' ', size - left - 1))
         return ag_set_error("%s: line %zu: expected two tokens and one space between them, found %s", r->path, r->line,
-                         utf8_quote(text, size, quoted));
+                            utf8_quote(text, size, quoted));
     if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
     if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
     merge->result = word_table_find(r->tokens, bytes, n + more);
     return merge->result >= 0 || ag_set_error("%s: line %zu: merging %s makes a token that is not in %s", r->path, r->line,
-                                           utf8_quote(text, size, quoted), r->vocab_path);
+                                              utf8_quote(text, size, quoted), r->vocab_path);
 }
 
 /* Reads one merge per line. A table of the pairs of ids read so far, each as a word of eight bytes, finds a pair that is
@@ -142,7 +142,7 @@ static bool read_merges(MergeReader *r, Region *region, const char *text, size_t
         if (!read_merge(r, text + at, kept, bytes, &merge[*n])) return false;
         if (word_table_add(pairs, (const char *)&merge[*n], 2 * sizeof(int32_t)) != *n)
             return ag_set_error("%s: line %zu: expected each merge once, found %s again", r->path, r->line,
-                             utf8_quote(text + at, kept, quoted));
+                                utf8_quote(text + at, kept, quoted));
         ++*n;
     }
     return true;

@@ -71,7 +71,7 @@ CharVocab *char_vocab_open(const char *path)
         char quoted[UTF8_QUOTE];
         if (token[i].size && (size_t)utf8_decode(token[i].text, token[i].size, &code) == token[i].size) continue;
         good = ag_set_error("%s: expected single characters, found %s", path,
-                         utf8_quote(token[i].text, token[i].size, quoted));
+                            utf8_quote(token[i].text, token[i].size, quoted));
     }
     if (good) return make(region, token, n);
     region_free(region);
@@ -103,20 +103,20 @@ static int32_t id_at(const CharVocab *v, const char *text, size_t n, size_t *len
 }
 
 /* Sets the error for the character at byte `at`. The name of the text may be NULL. */
-static bool refuse(const char *name, const char *text, size_t n, size_t at)
+static bool unknown_character(const char *name, const char *text, size_t n, size_t at)
 {
     uint32_t code;
     char quoted[UTF8_QUOTE], place[TEXT_PLACE];
     size_t length = (size_t)utf8_decode(text + at, n - at, &code);
     if (!length) return text_check(name ? name : "the text", text, n);
     return ag_set_error("%s%s%s (U+%04X) at %s is not in the vocabulary", name ? name : "", name ? ": " : "",
-                     utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
+                        utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
 }
 
 bool char_vocab_check(const CharVocab *v, const char *name, const char *text, size_t n)
 {
     for (size_t i = 0, length; i < n; i += length)
-        if (id_at(v, text + i, n - i, &length) < 0) return refuse(name, text, n, i);
+        if (id_at(v, text + i, n - i, &length) < 0) return unknown_character(name, text, n, i);
     return true;
 }
 
@@ -128,7 +128,7 @@ int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_
     for (size_t i = 0, length; i < n; i += length) {
         int32_t id = id_at(v, text + i, n - i, &length);
         if (id < 0) {
-            refuse(NULL, text, n, i);
+            unknown_character(NULL, text, n, i);
             ag_free(ids);
             return NULL;
         }

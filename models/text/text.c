@@ -40,7 +40,7 @@ bool text_check_part(const char *name, int64_t first, const char *text, size_t n
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;
     return ag_set_error("%s: %s: expected UTF-8, found byte 0x%02X", name, text_place(first, text, valid, place),
-                     (unsigned char)text[valid]);
+                        (unsigned char)text[valid]);
 }
 
 bool text_check(const char *name, const char *text, size_t n)

@@ -31,7 +31,7 @@ static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint
     }
 }
 
-/* Doubles the number of slots and the room for words, which is half of it. */
+/* Doubles the number of slots, and makes room for half as many words. */
 static void grow(WordTable *t)
 {
     if (t->n > INT32_MAX / 2) ag_usage_error(AG_HERE, "word table", "%d different words are too many", (int)t->n);

@@ -146,7 +146,7 @@ Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask
     AG_LAYER(at);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
         ag_usage_error(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
-                  o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
+                       o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
     bool training = m->module.training;
     nn_eval(m);
     Scope whole = ag_begin(AG_NO_GRAD);

@@ -90,12 +90,12 @@ static int32_t largest_logit(const char *caller, const real *logits, int64_t n, 
 {
     if (n < 1 || how->temperature < 0)
         ag_usage_error(AG_HERE, caller, "%lld logits, temperature %g: expected 1 or more, 0 or more", (long long)n,
-                  how->temperature);
+                       how->temperature);
     int32_t best = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(logits[i])) {
             ag_set_error("the logit of token %lld is %g: the model's weights cannot be used", (long long)i,
-                      (double)logits[i]);
+                         (double)logits[i]);
             return -1;
         }
         if (logits[i] > logits[best]) best = (int32_t)i;

@@ -31,7 +31,7 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
 {
     if (src->n != tgt->n) {
         ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected the same number", src->n,
-                  tgt->n);
+                     tgt->n);
         return NULL;
     }
     if (src->n > INT32_MAX) {
@@ -52,7 +52,7 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
     }
     if (p->n == 0) {
         ag_set_error("none of %" PRId64 " pairs of sentences can be used: each has an empty side or more than %" PRId64
-                  " tokens", src->n, max_tokens);
+                     " tokens", src->n, max_tokens);
         region_free(region);
         return NULL;
     }

@@ -47,7 +47,7 @@ static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
         for (int64_t i = 0; i < n; i++)
             if (id[i] < 0 || id[i] >= size)
                 return ag_set_error("%s: token %" PRId64 " has id %" PRIu32 ", expected ids below %d", path, at + i,
-                                 (uint32_t)id[i], (int)size);
+                                    (uint32_t)id[i], (int)size);
     }
     return true;
 }
@@ -67,7 +67,7 @@ bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, T
     uint64_t size = map->size - OVERHEAD;
     if (size % h.width != 0 || count != size / h.width)
         return ag_set_error("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
-                         h.width, size);
+                            h.width, size);
     if (h.vocab != (uint32_t)tokenizer_size(t) || h.fingerprint != tokenizer_fingerprint(t))
         return ag_set_error("%s: was made with another vocabulary, of %" PRIu32 " tokens", path, h.vocab);
     *tokens = (Tokens){ map->bytes + sizeof h, (int64_t)count, (int)h.width };

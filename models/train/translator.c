@@ -70,7 +70,7 @@ static int64_t encode_lines(Region *r, const Translator *t, const Lines *src, in
         s->ids = sentence_encode_in(r, t->src, src->line[i], &s->size);
         if (s->size > positions) {
             ag_set_error("line %" PRId64 ": %" PRId64 " tokens with start and end, expected at most %" PRId64
-                      ", the positions that the model has", src->first + i, s->size, positions);
+                         ", the positions that the model has", src->first + i, s->size, positions);
             return -1;
         }
     }

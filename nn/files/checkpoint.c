@@ -6,7 +6,7 @@
  * optimizer, its kind as "optimizer", its number of steps as "step", and "step.NAME" for each parameter that took
  * another number of steps.
  *
- * Loading has two phases. The plan finds the source of every value, reads all values into memory of its own, and may
+ * Loading has two phases. The plan finds the source of every value, reads all values into separate memory, and may
  * fail. Applying it changes the model and cannot fail. So a file that does not fit leaves the model as it was. */
 #include <errno.h>
 #include <inttypes.h>
@@ -258,8 +258,8 @@ static bool read_values(Loading *l)
             if (other->to != t->to || memcmp(other->values, t->values, numel * sizeof(real)) == 0) continue;
             char quoted[2][UTF8_QUOTE];
             return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", file_name(l->st->file),
-                             utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
-                             utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
+                                utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
+                                utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
         }
     }
     return true;
@@ -276,7 +276,7 @@ static bool read_number(const SafeTensors *st, const char *key, uint64_t most, u
     *value = strtoull(text, NULL, 10);
     if (*text && strspn(text, "0123456789") == strlen(text) && errno == 0 && *value <= most) return true;
     return ag_set_error("%s: %s is %s, expected a whole number of 0 to %" PRIu64, file_name(st->file), quoted[0],
-                     utf8_quote(text, strlen(text), quoted[1]), most);
+                        utf8_quote(text, strlen(text), quoted[1]), most);
 }
 
 static bool read_step(const SafeTensors *st, const char *key, int64_t *step)
@@ -296,7 +296,7 @@ static bool read_optimizer(Loading *l, const Optimizer *o)
     }
     if (strcmp(kind, expected) != 0) {
         return ag_set_error("%s: has the state of an optimizer %s, expected \"%s\"", file_name(l->st->file),
-                         utf8_quote(kind, strlen(kind), quoted), expected);
+                            utf8_quote(kind, strlen(kind), quoted), expected);
     }
     if (!read_step(l->st, "step", &l->step)) return false;
     l->state_steps = region_alloc(l->st->region, (size_t)o->parameters->n, sizeof *l->state_steps);

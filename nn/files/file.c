@@ -21,7 +21,7 @@
 enum { MOST_AT_ONCE = 1 << 30 };            /* bytes: every system accepts this many in one read or write */
 
 /* Sets the error message, with the system's reason. */
-static bool fail(const char *path, const char *what, int error)
+static bool system_error(const char *path, const char *what, int error)
 {
     return ag_set_error("%s: %s: %s", path, what, strerror(error));
 }
@@ -69,7 +69,7 @@ static File *open_any(const char *path)
     struct stat status;
     f->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &status) != 0) {
-        fail(path, "cannot be opened", errno);
+        system_error(path, "cannot be opened", errno);
         ag_free(f);
         return NULL;
     }
@@ -95,7 +95,7 @@ char *file_read(Region *region, const char *path, size_t limit, size_t *size)
         if (got <= 0) break;
         n += (size_t)got;
     }
-    if (got < 0) fail(path, "cannot be read", errno);
+    if (got < 0) system_error(path, "cannot be read", errno);
     else if (n > limit) ag_set_error("%s: expected at most %zu bytes, found more", path, limit);
     ag_free(f);
     if (got < 0 || n > limit) return NULL;
@@ -122,7 +122,7 @@ FileMap *file_map(const char *path)
     else if (f && f->size > SIZE_MAX) done = ag_set_error("%s: is too large to be mapped on this machine", path);
     else if (f && f->size) {
         void *bytes = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
-        if (bytes == MAP_FAILED) done = fail(path, "cannot be mapped", errno);
+        if (bytes == MAP_FAILED) done = system_error(path, "cannot be mapped", errno);
         else {
             map->bytes = bytes;
             map->size = (size_t)f->size;
@@ -167,14 +167,14 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 {
     if (offset > f->size || n > f->size - offset)
         return ag_set_error("%s: expected %zu bytes at offset %" PRIu64 ", found the end at %" PRIu64, f->name, n, offset,
-                         f->size);
+                            f->size);
     if (f->bytes) {
         if (n) memcpy(out, f->bytes + offset, n);
         return true;
     }
     for (char *p = out; n > 0;) {
         ssize_t got = read_some(f->fd, p, n, (off_t)offset);
-        if (got < 0) return fail(f->name, "cannot be read", errno);
+        if (got < 0) return system_error(f->name, "cannot be read", errno);
         if (got == 0) return ag_set_error("%s: became shorter while it was read", f->name);
         p += got;
         offset += (uint64_t)got;
@@ -208,7 +208,7 @@ static bool open_temporary(FileWriter *w)
 {
     for (;;) {
         int fd = open(w->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (fd < 0) return fail(w->path, "cannot be written", errno);
+        if (fd < 0) return system_error(w->path, "cannot be written", errno);
         struct stat opened, named;
         bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         bool there = fstat(fd, &opened) == 0 && stat(w->temporary, &named) == 0;
@@ -217,11 +217,11 @@ static bool open_temporary(FileWriter *w)
             w->fd = fd;
             w->owns_temporary = true;
             w->lock = dup(fd);
-            return (w->lock >= 0 && ftruncate(fd, 0) == 0) || fail(w->path, "cannot be written", errno);
+            return (w->lock >= 0 && ftruncate(fd, 0) == 0) || system_error(w->path, "cannot be written", errno);
         }
         close(fd);
         if (busy) return ag_set_error("%s: another program is writing this file", w->path);
-        if (error != ENOENT) return fail(w->path, "cannot be written", error);
+        if (error != ENOENT) return system_error(w->path, "cannot be written", error);
         /* Another program renamed the file before this one had the lock: try again. */
     }
 }
@@ -236,7 +236,7 @@ static bool open_folder(FileWriter *w)
         w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         ag_free(folder);
     }
-    return w->folder >= 0 || fail(w->path, "cannot be written: its folder", errno);
+    return w->folder >= 0 || system_error(w->path, "cannot be written: its folder", errno);
 }
 
 FileWriter *file_replace(const char *path)
@@ -295,17 +295,17 @@ bool file_finish(FileWriter *w)
     if (!w->error) w->error = sync_to_disk(w->fd, false);
     if (close(w->fd) != 0 && !w->error) w->error = errno;
     w->fd = -1;
-    return !w->error || fail(w->path, "cannot be written", w->error);
+    return !w->error || system_error(w->path, "cannot be written", w->error);
 }
 
 bool file_commit(FileWriter *w)
 {
     bool done = file_finish(w);
-    if (done && rename(w->temporary, w->target) != 0) done = fail(w->path, "cannot be replaced", errno);
+    if (done && rename(w->temporary, w->target) != 0) done = system_error(w->path, "cannot be replaced", errno);
     if (done) {
         w->owns_temporary = false;
         int error = sync_to_disk(w->folder, true);
-        if (error) done = fail(w->path, "was replaced, but may not be on the disk yet", error);
+        if (error) done = system_error(w->path, "was replaced, but may not be on the disk yet", error);
     }
     ag_free(w);
     return done;

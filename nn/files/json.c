@@ -26,7 +26,7 @@ typedef struct {
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 /* Sets an error message with the position of the next byte. */
-static bool refuse(const Parser *p, const char *what, const char *found)
+static bool syntax_error(const Parser *p, const char *what, const char *found)
 {
     size_t line, column;
     utf8_position(p->text, p->at, &line, &column);
@@ -45,7 +45,7 @@ static bool expected(const Parser *p, const char *what)
         else if (code > 0x20 && code < 0x7f) snprintf(found, sizeof found, "'%c'", byte);
         else snprintf(found, sizeof found, "U+%04X", (unsigned)code);
     }
-    return refuse(p, what, found);
+    return syntax_error(p, what, found);
 }
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static bool parse_number(Parser *p, Json *out)
         p->at += wrong;
         return expected(p, "a digit");
     }
-    if (isinf(number.value)) return refuse(p, "a number within the range of a double", "a larger one");
+    if (isinf(number.value)) return syntax_error(p, "a number within the range of a double", "a larger one");
     p->at += length;
     if (next(p) >= '0' && next(p) <= '9') return expected(p, "no digit after a leading 0");
     *out = (Json){ .type = JSON_NUMBER, .whole = number.whole };
@@ -136,7 +136,7 @@ static bool parse_escape(Parser *p, char *text, size_t *n)
 
 static bool parse_string(Parser *p, Json *out)
 {
-    size_t end = ++p->at;                                       /* the closing quote: the text is no longer than this */
+    size_t end = ++p->at;                                       /* the closing quote, which bounds the text */
     while (end < p->size && p->text[end] != '"') end += p->text[end] == '\\' ? 2 : 1;
     if (end > p->size) end = p->size;
     char *text = region_alloc(p->region, end - p->at + 1, 1);
@@ -273,7 +273,7 @@ static bool parse_object(Parser *p, Json *out)
         const Json *later = names[i] > names[i - 1] ? names[i] : names[i - 1];
         p->at = member_offset(p, start, (size_t)(later - items) / 2);
         char found[UTF8_QUOTE];
-        return refuse(p, "each name of an object once", utf8_quote(later->as.text, later->count, found));
+        return syntax_error(p, "each name of an object once", utf8_quote(later->as.text, later->count, found));
     }
     return true;
 }

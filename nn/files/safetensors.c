@@ -101,7 +101,7 @@ static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
 
 /* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
 AG_PRINTF(3, 4)
-static bool refuse_tensor(const SafeTensors *st, const char *name, const char *format, ...)
+static bool tensor_error(const SafeTensors *st, const char *name, const char *format, ...)
 {
     char quoted[UTF8_QUOTE], message[256];
     va_list list;
@@ -122,7 +122,7 @@ static bool read_sizes(const SafeTensors *st, const char *name, const char *what
     for (uint32_t i = 0; i < value->count; i++) {
         int64_t size;
         if (!json_int(&value->as.item[i], &size) || size < 0)
-            return refuse_tensor(st, name, "expected whole numbers of 0 or more in %s, found another value", what);
+            return tensor_error(st, name, "expected whole numbers of 0 or more in %s, found another value", what);
         out[i] = (uint64_t)size;
     }
     return true;
@@ -133,34 +133,34 @@ static bool read_tensor(const SafeTensors *st, const Json *key, const Json *valu
     const char *name = key->as.text;
     const Json *dtype = json_get(value, "dtype"), *shape = json_get(value, "shape");
     const Json *place = json_get(value, "data_offsets");
-    if (!is_text(key)) return refuse_tensor(st, name, "expected a name without NUL characters");
+    if (!is_text(key)) return tensor_error(st, name, "expected a name without NUL characters");
     if (value->type != JSON_OBJECT)
-        return refuse_tensor(st, name, "expected an object, found %s", json_type_name(value));
-    if (!is_text(dtype)) return refuse_tensor(st, name, "expected a string as dtype, found %s", json_type_name(dtype));
+        return tensor_error(st, name, "expected an object, found %s", json_type_name(value));
+    if (!is_text(dtype)) return tensor_error(st, name, "expected a string as dtype, found %s", json_type_name(dtype));
     if (!shape || shape->type != JSON_ARRAY)
-        return refuse_tensor(st, name, "expected an array as shape, found %s", json_type_name(shape));
+        return tensor_error(st, name, "expected an array as shape, found %s", json_type_name(shape));
     if (!place || place->type != JSON_ARRAY || place->count != 2)
-        return refuse_tensor(st, name, "expected an array of two numbers as data_offsets");
+        return tensor_error(st, name, "expected an array of two numbers as data_offsets");
     const StType *type = find_type(dtype->as.text);
     char quoted[UTF8_QUOTE];
     utf8_quote(dtype->as.text, dtype->count, quoted);
-    if (!type) return refuse_tensor(st, name, "expected a known dtype, found %s", quoted);
+    if (!type) return tensor_error(st, name, "expected a known dtype, found %s", quoted);
 
     uint64_t *dim = region_alloc(st->region, shape->count, sizeof *dim), range[2], bits = 0;
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
     *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
     if (!multiply_sizes(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
-        return refuse_tensor(st, name, "the product of its shape is too large");
-    if (bits % 8) return refuse_tensor(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
+        return tensor_error(st, name, "the product of its shape is too large");
+    if (bits % 8) return tensor_error(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
     if (range[0] > range[1] || range[1] > data_size) {
-        return refuse_tensor(st, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "
-                             "found %" PRIu64 " and %" PRIu64, data_size, range[0], range[1]);
+        return tensor_error(st, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "
+                            "found %" PRIu64 " and %" PRIu64, data_size, range[0], range[1]);
     }
     t->offset = range[0];
     t->size = range[1] - range[0];
     if (t->size == bits / 8) return true;
-    return refuse_tensor(st, name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
-                         t->size);
+    return tensor_error(st, name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
+                        t->size);
 }
 
 static bool read_metadata(SafeTensors *st, const Json *value)
@@ -173,7 +173,7 @@ static bool read_metadata(SafeTensors *st, const Json *value)
         const Json *key = &value->as.item[2 * i], *item = key + 1;
         if (!is_text(key) || !is_text(item))
             return ag_set_error("%s: %s: expected strings without NUL characters, found another value at %s",
-                             file_name(st->file), METADATA, utf8_quote(key->as.text, key->count, quoted));
+                                file_name(st->file), METADATA, utf8_quote(key->as.text, key->count, quoted));
         text[i] = (StText){ key->as.text, item->as.text };
     }
     st->metadata = text;
@@ -219,15 +219,15 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
     uint64_t end = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
         if (tensor[i].offset != end) {
-            return refuse_tensor(st, tensor[i].name, "expected its values at offset %" PRIu64 ", without a gap or an "
-                                 "overlap, found %" PRIu64, end, tensor[i].offset);
+            return tensor_error(st, tensor[i].name, "expected its values at offset %" PRIu64 ", without a gap or an "
+                                "overlap, found %" PRIu64, end, tensor[i].offset);
         }
         end += tensor[i].size;
         tensor[i].offset += 8 + size;
     }
     if (end != data_size)
         return ag_set_error("%s: expected %" PRIu64 " bytes of values, found %" PRIu64, file_name(st->file), end,
-                         data_size);
+                            data_size);
     st->by_name = region_alloc(st->region, st->n_tensors, sizeof *st->by_name);
     for (size_t i = 0; i < st->n_tensors; i++) st->by_name[i] = &tensor[i];
     if (st->n_tensors) qsort(st->by_name, st->n_tensors, sizeof *st->by_name, compare_names);
@@ -245,10 +245,10 @@ static bool read_file(SafeTensors *st)
     for (int i = 7; i >= 0; i--) size = size << 8 | length[i];
     if (size > MAX_HEADER)
         return ag_set_error("%s: expected a header of at most %d bytes, found %" PRIu64 ": is this a safetensors file?",
-                         file_name(st->file), MAX_HEADER, size);
+                            file_name(st->file), MAX_HEADER, size);
     if (size > total - 8)
         return ag_set_error("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64,
-                         file_name(st->file), size, total - 8);
+                            file_name(st->file), size, total - 8);
     char *text = region_alloc(st->region, (size_t)size, 1);
     return file_read_at(st->file, 8, text, (size_t)size) && read_header(st, text, (size_t)size, total - 8 - size);
 }
@@ -299,7 +299,7 @@ const char *st_metadata(const SafeTensors *st, const char *key)
 bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape)
 {
     if (t->ndim > AG_MAX_DIMS)
-        return refuse_tensor(st, t->name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, t->ndim);
+        return tensor_error(st, t->name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, t->ndim);
     *shape = (Shape){ .ndim = (int)t->ndim };
     for (size_t i = 0; i < t->ndim; i++) shape->dim[i] = (int64_t)t->dim[i];
     return true;
@@ -309,9 +309,9 @@ bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out)
 {
     const StType *type = find_type(t->dtype);
     char chunk[16384];
-    if (!type->convert) return refuse_tensor(st, t->name, "expected numbers of a common type, found %s", t->dtype);
+    if (!type->convert) return tensor_error(st, t->name, "expected numbers of a common type, found %s", t->dtype);
     if (t->numel > SIZE_MAX / sizeof(real))
-        return refuse_tensor(st, t->name, "%" PRIu64 " numbers are too many for this machine", t->numel);
+        return tensor_error(st, t->name, "%" PRIu64 " numbers are too many for this machine", t->numel);
     if (type->convert == (sizeof(real) == 4 ? from_f32 : from_f64))
         return file_read_at(st->file, t->offset, out, (size_t)t->size);
     size_t width = type->bits / 8;

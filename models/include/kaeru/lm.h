@@ -126,7 +126,7 @@ int32_t sample_next(const real *logits, int64_t n, const Sampling *how);
 bool sample_probabilities(const real *logits, int64_t n, const Sampling *how, double *p);
 
 /* Generates up to `most` tokens after a prompt of n >= 1 tokens, of which the model reads the last `context`. Calls
- * next(arg, id) with each token until that returns false. When the context is full, the model reads its last half anew
+ * next(arg, id) with each token until that returns false. When the context is full, the model reads its last half again
  * and goes on from there. The model must be in evaluation mode, and the ids within its vocabulary. False if sample_next
  * fails. */
 typedef bool NextToken(void *arg, int32_t id);
