@@ -88,7 +88,7 @@ static Tensor *give(Sample *s, int i, Shape shape, SampleRange range)
     for (int64_t j = 0; range.apart && j < around->numel; j++)
         reals(around)[j] = (real)sample_apart_value(i, j, around->numel);
     g->drawn = outside;
-    return ag_add(around, ag_scale(x, range.apart ? 0.01 : 0.4 * reach, 0));
+    return ag_add(around, ag_scale(x, range.apart ? 0.01 : 0.4 * reach));
 }
 
 /* Which calls an operation's sample has; those whose result is no number (a mean of nothing) are left out. */

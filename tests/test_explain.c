@@ -262,7 +262,7 @@ START_TEST(a_loss_that_is_a_leaf_and_values_given_back)
     ck_assert_ptr_nonnull(strstr(text, "da = 1.\n"));
     ck_assert_ptr_nonnull(strstr(text, "  da     = 1\n"));
     free(text);
-    Tensor *b = tensor_name(ag_neg(a), "b"), *first = ag_neg(b), *second = ag_scale(b, 3, 0);
+    Tensor *b = tensor_name(ag_neg(a), "b"), *first = ag_neg(b), *second = ag_scale(b, 3);
     ag_backward(first);                                         /* b's value goes, b's way back stays for `second` */
     text = explained(second);
     ck_assert_ptr_nonnull(strstr(text, "  b      = neg(a) = (given back)"));
@@ -330,7 +330,7 @@ static void check_frame(Tensor *loss, int frame, int n, const char *const *part)
 START_TEST(values_appear_and_then_gradients)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_scale(b, 3, 0), "h");
+    Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_scale(b, 3), "h");
     Tensor *c = tensor_name(ag_mul(h, b), "c");
     ck_assert_int_eq(ag_graph_frames(c), 8);
     FRAME(c, 0, "label=\"forward 0 of 3\"", "n0 [label=\"a\\n1\\n\"", "n1 [label=\"b = add(a, a)\\n\\n\"",

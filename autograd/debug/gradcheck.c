@@ -48,7 +48,7 @@ static Outcome outcome(Site at, AgFunction *f, void *arg, Tensor **in)
 /* A value in the middle of a graph, which backward gives back as soon as no rule declares that it reads it. */
 static Tensor *in_the_middle(Site at, Tensor *x)
 {
-    return ag_scale_at(at, x, 1, 0);
+    return ag_scale_at(at, x, 1);
 }
 
 /* One pass back from both results, each entry with its weight. */
@@ -95,7 +95,7 @@ static void follow_entry(Site at, AgFunction *f, void *arg, Tensor **in, real *x
     Scope s = ag_begin_at(at, AG_NO_GRAD);
     real before = *x;
     *x = (real)((double)before + step);
-    const Tensor *up = ag_scale_at(at, f(in, arg), 1, 0);             /* a copy: it may be x itself */
+    const Tensor *up = ag_scale_at(at, f(in, arg), 1);                /* a copy: it may be x itself */
     *x = (real)((double)before - step);
     const Tensor *down = f(in, arg);
     double largest = 0, width = 2 * step;

@@ -52,10 +52,10 @@ Tensor *neg_sample(Sample *s)
     return one_operand(s, sample_in, ag_neg_at);
 }
 
-/* scale: y = factor x + offset                                 dx = factor dy                                        */
-Tensor *ag_scale_at(Site at, Tensor *x, double factor, double offset)
+/* scale: y = factor x                                          dx = factor dy                                        */
+Tensor *ag_scale_at(Site at, Tensor *x, double factor)
 {
-    return unary(at, OP_scale, K_SCALE, x, factor, offset);
+    return unary(at, OP_scale, K_SCALE, x, factor, 0);
 }
 
 void scale_backward(Tensor *y)
@@ -65,7 +65,7 @@ void scale_backward(Tensor *y)
 
 static Tensor *scale_some(Site at, Tensor *x)
 {
-    return ag_scale_at(at, x, -1.5, 0.25);
+    return ag_scale_at(at, x, -1.5);
 }
 
 Tensor *scale_sample(Sample *s)
