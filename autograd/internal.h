@@ -242,6 +242,11 @@ void check_alive(Site at, const char *what, const char *argument, const Tensor *
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t);
 /* Alive, of that type, value not released. */
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype);
+/* The same for any type. */
+static inline void check_any(Site at, const char *what, const char *argument, const Tensor *t)
+{
+    check_tensor(at, what, argument, t, t ? (DType)t->dtype : AG_REAL);
+}
 /* A dimension number made non-negative and checked. */
 int  check_dim(Site at, const char *what, const Tensor *x, int dim);
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
@@ -291,7 +296,7 @@ struct Sample {
     int number;
     Tensor **in;
     bool alias;
-    Tensor *(*give)(Sample *s, int i, Shape shape, SampleRange range);          /* the source of inputs, unless NULL */
+    Tensor *(*make_input)(Sample *s, int i, Shape shape, SampleRange range);    /* NULL: gradcheck.c makes them */
 };
 /* Checks all its cases, as ag_check_op does. */
 int op_check(const Op *op, FILE *report);

@@ -22,14 +22,14 @@ typedef struct { Tensor *query, *key, *value; } Maps;                   /* (D,D)
 static Tensor *attend(Maps w, Tensor *x, double temperature, Tensor **weights)
 {
     Tensor *q = ag_linear(x, w.query, NULL), *k = ag_linear(x, w.key, NULL), *v = ag_linear(x, w.value, NULL);
-    return nn_attention(ag_scale(q, 1 / temperature, 0), k, v, NULL, NULL, weights);
+    return nn_attention(ag_scale(q, 1 / temperature), k, v, NULL, NULL, weights);
 }
 
 /* Words are columns: V softmax(K^T Q / sqrt(D)), where Q = W_Q X. x (D,N) -> (D,N) */
 static Tensor *attend_columns(Maps w, Tensor *x)
 {
     Tensor *q = ag_matmul(w.query, x), *k = ag_matmul(w.key, x), *v = ag_matmul(w.value, x);
-    return ag_matmul(v, ag_softmax(ag_scale(ag_matmul(ag_transpose(k, 0, 1), q), 1 / sqrt(D), 0), 0));
+    return ag_matmul(v, ag_softmax(ag_scale(ag_matmul(ag_transpose(k, 0, 1), q), 1 / sqrt(D)), 0));
 }
 
 /* The largest distance of the points from the convex hull of the corners, both (N,2); 0 if all are inside. Each edge of the

@@ -35,7 +35,7 @@ static void write_deviations(Tensor *x)
 {
     Csv *csv = csv_open("norm_conventions.csv", "deviation,pytorch,annotated,book,seminar");
     for (int i = -32; i <= 8; i++) {
-        Tensor *small = ag_scale(x, ag_math_pow(10, i / 4.0) / deviation(x), 0);
+        Tensor *small = ag_scale(x, ag_math_pow(10, i / 4.0) / deviation(x));
         double out[N_NORMS];
         for (int k = 0; k < N_NORMS; k++) {
             out[k] = deviation(ag_layer_norm(small, NULL, NULL, norms[k].kind));
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_from(SHAPE(WIDTH), (const real[]){ 1, 2, 3, 6 });
     print_normalized("The row 1, 2, 3, 6:", x);
-    print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6, 0));
+    print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6));
     print_normalized("A row of equal numbers, 3, 3, 3, 3:", tensor_full(SHAPE(WIDTH), 3));
     write_deviations(x);
     picture_draw("norm_conventions");

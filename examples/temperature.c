@@ -23,7 +23,7 @@ static void show_temperatures(void)
     Csv *csv = csv_open("temperature.csv", "token,score,temperature,weight");
     printf("softmax(scores / temperature): the scores are 1.5, 0.5, 2 and 0\n\ntemperature  weights%28s entropy\n", "");
     for (size_t t = 0; t < sizeof temperatures / sizeof *temperatures; t++) {
-        Tensor *scores = ag_scale(tensor_from(SHAPE(WORDS), word_scores), 1 / temperatures[t], 0);
+        Tensor *scores = ag_scale(tensor_from(SHAPE(WORDS), word_scores), 1 / temperatures[t]);
         Tensor *weights = ag_softmax(scores, -1);
         printf("%11g", temperatures[t]);
         for (int i = 0; i < WORDS; i++) {
@@ -66,7 +66,7 @@ static void show_widths(void)
         Scope scope = ag_begin(AG_NO_GRAD);
         Tensor *q = tensor_normal(SHAPE(queries, width), 0, 1), *k = tensor_normal(SHAPE(keys, width), 0, 1);
         Tensor *gradient = tensor_normal(SHAPE(queries, keys), 0, 1), *scores = ag_matmul(q, ag_transpose(k, 0, 1));
-        Effect raw = effect(scores, gradient), scaled = effect(ag_scale(scores, 1 / sqrt((double)width), 0), gradient);
+        Effect raw = effect(scores, gradient), scaled = effect(ag_scale(scores, 1 / sqrt((double)width)), gradient);
         csv_row(csv, (double)width, raw.variance, scaled.variance, raw.entropy, scaled.entropy, raw.gradient,
                 scaled.gradient);
         printf("%5lld %9.3f %10.3f %9.3f %10.3f %9.4f %10.4f\n", (long long)width, raw.variance, scaled.variance,

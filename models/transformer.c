@@ -192,7 +192,7 @@ Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
 Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids)                            /* (B,T) -> (B,T,D) */
 {
     AG_LAYER(at);
-    return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model), 0);    /* scale and shift: times sqrt(D), plus 0 */
+    return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model));
 }
 
 /* ---- make_model -------------------------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k)
     /* A single query is turned rather than all of the keys. */
     Tensor *scores = tensor_dim(q, -2) == 1 ? ag_transpose(ag_matmul(k, ag_transpose(q, -2, -1)), -2, -1)
                                             : ag_matmul(q, ag_transpose(k, -2, -1));
-    return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1)), 0) : scores;
+    return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1))) : scores;
 }
 
 /* ---- several heads ----------------------------------------------------------------------------------------------- */

@@ -75,7 +75,7 @@ static Tensor *fitted(Graph *g, Tensor *x, Shape shape)
 /* What an operation's sample asks for: random numbers of the range that it names, moved a little by some value. */
 typedef struct { Sample sample; Graph *graph; uint64_t start; } Asking;
 
-static Tensor *give(Sample *s, int i, Shape shape, SampleRange range)
+static Tensor *make_input(Sample *s, int i, Shape shape, SampleRange range)
 {
     Asking *asking = (Asking *)s;
     Graph *g = asking->graph;
@@ -88,7 +88,7 @@ static Tensor *give(Sample *s, int i, Shape shape, SampleRange range)
     for (int64_t j = 0; range.apart && j < around->numel; j++)
         reals(around)[j] = (real)sample_apart_value(i, j, around->numel);
     g->drawn = outside;
-    return ag_add(around, ag_scale(x, range.apart ? 0.01 : 0.4 * reach, 0));
+    return ag_add(around, ag_scale(x, range.apart ? 0.01 : 0.4 * reach));
 }
 
 /* Which calls an operation's sample has; those whose result is no number (a mean of nothing) are left out. */
@@ -99,7 +99,7 @@ static const int *cases_of(int op, int *n)
     for (int i = 0; !known[op] && i < MAX_CASES; i++) {
         Scope s = ag_begin(AG_NO_GRAD);
         Graph g = { .seed = 1, .n = 1, .value = { tensor_ones(SHAPE(3)) } };
-        Asking asking = { { .number = i, .give = give }, &g, 1 };
+        Asking asking = { { .number = i, .make_input = make_input }, &g, 1 };
         const Tensor *y = op_table[op].sample(&asking.sample);
         bool good = y && k_all_finite(y->numel, reals(y));
         known[op] = !y;
@@ -118,7 +118,7 @@ static Tensor *sampled(Graph *g)
     int op = below(g, OP_COUNT), n;
     const int *usable = cases_of(op, &n);
     int number = usable[below(g, n)];
-    Asking asking = { { .number = number, .give = give }, g, g->drawn };
+    Asking asking = { { .number = number, .make_input = make_input }, g, g->drawn };
     taken_part[op]++;
     return op_table[op].sample(&asking.sample);
 }

@@ -267,7 +267,7 @@ START_TEST(heads_attend_by_any_score)
         int64_t from = h * (D / H), to = from + D / H;
         Tensor *qh = ag_slice(q, -1, from, to), *kh = ag_slice(k, -1, from, to);
         Tensor *scores = a->score ? nn_score(a->score, qh, kh)
-                                  : ag_scale(ag_matmul(qh, ag_transpose(kh, 1, 2)), 0.5, 0);
+                                  : ag_scale(ag_matmul(qh, ag_transpose(kh, 1, 2)), 0.5);
         Tensor *w = ag_masked_softmax(scores, mask, 1);
         check_close("weights", ag_squeeze(ag_slice(a->weights, 1, h, h + 1), 1), w, 1e-5);
         heads[h] = ag_matmul(w, ag_slice(v, -1, from, to));

@@ -22,7 +22,7 @@ static EncoderDecoder *decided(int64_t vocab)
     EncoderDecoder *m = make_model(vocab, vocab, o);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *w = m->generator->proj->weight;
-    tensor_copy(w, ag_scale(w, 2, 0));
+    tensor_copy(w, ag_scale(w, 2));
     tensor_data(m->generator->proj->bias)[END] = 1;
     ag_end(s);
     return m;

@@ -719,7 +719,7 @@ static Tensor *stopping(Tensor *x)
 START_TEST(an_error_in_the_middle_of_backward)
 {
     Scope outer = ag_begin(AG_RECORD);
-    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(100), 3), true), *h = ag_mul(x, x), *trunk = ag_scale(h, 1, 0);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(100), 3), true), *h = ag_mul(x, x), *trunk = ag_scale(h, 1);
     Tensor *other = ag_sum(trunk);
     size_t in_use = ag_memory().in_use;
     EXPECT_MISUSE("stop: in the middle of backward", {

@@ -1,5 +1,5 @@
-/* test_explain.c: the story of a backward pass: its numbers are the engine's, of every operation; it changes nothing;
- * and the frames that draw it. */
+/* test_explain.c: ag_explain prints the numbers of ag_backward, for every operation, and does not change the graph; and the
+ * frames of ag_graph_frame. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "trace.h"
 #include "suites.h"
 
-enum { MAX_INPUTS = 4, FEW = 12 };
+enum { MAX_INPUTS = 4, MAX_ITEMS = 12 };
 
 static char *explained(Tensor *loss)
 {
@@ -58,10 +58,10 @@ static double printed(double x)
 /* The text at this place must be these values. */
 static void check_values(const char *what, const char *at, int64_t n, const real *value)
 {
-    double told[FEW + 1];
-    ck_assert_msg(at != NULL, "%s is not told", what);
-    int count = numbers_of_line(at, told, FEW + 1);
-    if (n > FEW || n == 0) {
+    double number[MAX_ITEMS + 1];
+    ck_assert_msg(at != NULL, "%s is not printed", what);
+    int count = numbers_of_line(at, number, MAX_ITEMS + 1);
+    if (n > MAX_ITEMS || n == 0) {
         double low = 0, high = 0, squares = 0;
         for (int64_t i = 0; i < n; i++) {
             if (i == 0 || (double)value[i] < low) low = (double)value[i];
@@ -70,23 +70,23 @@ static void check_values(const char *what, const char *at, int64_t n, const real
         }
         ck_assert_msg(count == (n == 0 ? 0 : 3), "%s: %.100s", what, at);
         if (n == 0) return;
-        ck_assert_msg(told[0] == printed(low) && told[1] == printed(high), "%s: %.100s", what, at);
-        ck_assert_double_eq_tol(told[2] * told[2], squares, 1e-3 * squares + 1e-30);
+        ck_assert_msg(number[0] == printed(low) && number[1] == printed(high), "%s: %.100s", what, at);
+        ck_assert_double_eq_tol(number[2] * number[2], squares, 1e-3 * squares + 1e-30);
         return;
     }
     ck_assert_msg(count == n, "%s: %d numbers, expected %d: %.100s", what, count, (int)n, at);
     for (int64_t i = 0; i < n; i++)
-        ck_assert_msg(told[i] == printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, told[i],
+        ck_assert_msg(number[i] == printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, number[i],
                       (double)value[i]);
 }
 
-/* The text after the last "prefix + name + = " in the story; NULL: none. */
-static const char *last_after(const char *story, const char *prefix, const char *name)
+/* The text after the last "prefix + name + = " in the text; NULL: none. */
+static const char *last_after(const char *text, const char *prefix, const char *name)
 {
     char wanted[64];
     snprintf(wanted, sizeof wanted, "%s%s = ", prefix, name);
     const char *found = NULL;
-    for (const char *at = story; (at = strstr(at, wanted)) != NULL; at++) found = at + strlen(wanted);
+    for (const char *at = text; (at = strstr(at, wanted)) != NULL; at++) found = at + strlen(wanted);
     return found;
 }
 
@@ -99,26 +99,26 @@ static const char *after_last_sign(const char *line)
     return last;
 }
 
-static void check_node(const char *story, const Op *op, Tensor *t)
+static void check_node(const char *text, const Op *op, Tensor *t)
 {
     char what[128], leaf[32];
     Tensor *grad = t->requires_grad ? tensor_grad(t) : NULL;
     if (!grad) return;
     snprintf(what, sizeof what, "%s: gradient of %s", op->name, t->name);
     snprintf(leaf, sizeof leaf, "%-5s", t->name);
-    const char *own = last_after(story, t->op ? "with    d" : "  d", t->op ? t->name : leaf);
-    ck_assert_msg(own != NULL, "%s is not told:\n%s", what, story);
+    const char *own = last_after(text, t->op ? "with    d" : "  d", t->op ? t->name : leaf);
+    ck_assert_msg(own != NULL, "%s is not printed:\n%s", what, text);
     char line[4096];
     snprintf(line, sizeof line, "%.*s", (int)strcspn(own, "\n"), own);
     char *end = strchr(line, line[0] == '<' ? '>' : 'n');           /* other values that the rule reads: ", n3 = ..." */
     if (end) *end = '\0';
     check_values(what, line, t->numel, reals(grad));
-    const char *gives = last_after(story, "gives   d", t->name), *adds = last_after(story, "adds    d", t->name);
+    const char *gives = last_after(text, "gives   d", t->name), *adds = last_after(text, "adds    d", t->name);
     const char *last = !gives || (adds && adds > gives) ? adds : gives;
     if (last) check_values(what, after_last_sign(last), t->numel, reals(grad));
 }
 
-static int check_story(const Op *op, int number, bool alias)
+static int check_text(const Op *op, int number, bool alias)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *in[MAX_INPUTS] = { NULL };
@@ -130,18 +130,18 @@ static int check_story(const Op *op, int number, bool alias)
     }
     Tensor *loss = ag_sum(ag_mul(y, tensor_normal(tensor_shape(y), 0, 1)));
     uint32_t n;
-    Tensor **node = nodes_behind(AG_HERE, "test", loss, &n);
+    Tensor **node = graph_nodes(AG_HERE, "test", loss, &n);
     for (uint32_t i = 0; i < n; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%u", (unsigned)i);
         tensor_name(node[i], name);
         if (node[i]->op) ag_retain(node[i]);
     }
-    char *story = explained(loss);
-    ck_assert_ptr_nonnull(strstr(story, op->name));
+    char *text = explained(loss);
+    ck_assert_ptr_nonnull(strstr(text, op->name));
     ag_backward_keep(loss);
-    for (uint32_t i = 0; i < n; i++) check_node(story, op, node[i]);
-    free(story);
+    for (uint32_t i = 0; i < n; i++) check_node(text, op, node[i]);
+    free(text);
     for (int i = 0; i < MAX_INPUTS; i++) tensor_free(in[i]);
     ag_end(s);
     return 1;
@@ -152,12 +152,12 @@ START_TEST(the_numbers_are_the_engines)
     const Op *op = &op_table[_i];
     ag_seed(7);
     int cases = 0;
-    while (check_story(op, cases, false) && check_story(op, cases, true)) cases++;
+    while (check_text(op, cases, false) && check_text(op, cases, true)) cases++;
     ck_assert_int_ge(cases, 8);
 }
 END_TEST
 
-/* ---- the story itself -------------------------------------------------------------------------------------------- */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_value_used_twice)
 {
@@ -168,12 +168,12 @@ START_TEST(a_value_used_twice)
     Tensor *c = tensor_name(ag_mul(h, b), "c");
     snprintf(expected, sizeof expected,
              "Forward, in this order:\n"
-             "  a      = 1    wants a gradient\n"
+             "  a      = 1    requires a gradient\n"
              "  b      = add(a, a) = 2    a + a\n"
              "  h      = tanh(b) = 0.96403    tanh b\n"
              "  c      = mul(h, b) = 1.9281    h b, elementwise\n"
              "\n"
-             "Backward, in the reverse order. d<name> is the derivative of c by <name>, so dc = 1.\n"
+             "Backward, in reverse order. d<name> is the derivative of c with respect to <name>, so dc = 1.\n"
              "   1.  c = mul(h, b)    at tests/test_explain.c:%d\n"
              "       rule    dh = dc b, db = dc h\n"
              "       with    dc = 1, h = 0.96403, b = 2\n"
@@ -210,10 +210,10 @@ START_TEST(names_shapes_and_numbers)
     y = ag_mul(y, ag_mean(ag_reshape(ag_mul(x, other), SHAPE(1, 3, 2))));
     char *text = explained(y);
     const char *parts[] = {
-        "  E      = [[1, 1], [1, 1], [1, 1], [1, 1]]    wants a gradient\n",
+        "  E      = [[1, 1], [1, 1], [1, 1], [1, 1]]    requires a gradient\n",
         "  t1     = [3, 0]    a constant\n",
         " = embedding(E, t1) = [[1, 1], [1, 1]]    rows of E\n",
-        "= <(4, 5) from 1 to 1, norm 4.4721>    wants a gradient, \"layer.0.weight\"\n",
+        "= <(4, 5) from 1 to 1, norm 4.4721>    requires a gradient, \"layer.0.weight\"\n",
         "= [[[0, 1], [2, 3], [4, 5]]]",
         " held within -1.5..30\n",
         "    t7^3\n", "dt7 = dt8 3 t7^(3 - 1)\n",
@@ -221,7 +221,7 @@ START_TEST(names_shapes_and_numbers)
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         ck_assert_msg(strstr(text, parts[i]) != NULL, "\"%s\" is missing in\n%s", parts[i], text);
-    ck_assert_ptr_null(strstr(text, "= mul(x, x)"));                /* two of one name are told apart */
+    ck_assert_ptr_null(strstr(text, "= mul(x, x)"));                /* two tensors of one name get other symbols */
     free(text);
     ag_end(s);
 }
@@ -254,7 +254,7 @@ START_TEST(it_changes_nothing)
 }
 END_TEST
 
-START_TEST(a_loss_that_is_a_leaf_and_values_given_back)
+START_TEST(a_loss_that_is_a_leaf_and_released_values)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *a = scalar("a", 2);
@@ -262,10 +262,10 @@ START_TEST(a_loss_that_is_a_leaf_and_values_given_back)
     ck_assert_ptr_nonnull(strstr(text, "da = 1.\n"));
     ck_assert_ptr_nonnull(strstr(text, "  da     = 1\n"));
     free(text);
-    Tensor *b = tensor_name(ag_neg(a), "b"), *first = ag_neg(b), *second = ag_scale(b, 3, 0);
-    ag_backward(first);                                         /* b's value goes, b's way back stays for `second` */
+    Tensor *b = tensor_name(ag_neg(a), "b"), *first = ag_neg(b), *second = ag_scale(b, 3);
+    ag_backward(first);                                         /* releases b's value; `second` still needs b's rule */
     text = explained(second);
-    ck_assert_ptr_nonnull(strstr(text, "  b      = neg(a) = (given back)"));
+    ck_assert_ptr_nonnull(strstr(text, "  b      = neg(a) = (released)"));
     ck_assert_ptr_nonnull(strstr(text, "  da     = -3\n"));
     free(text);
     ag_end(s);
@@ -278,7 +278,7 @@ START_TEST(what_is_computed_in_one_pass_has_no_sums_to_show)
     Tensor *w = tensor_set_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
     Tensor *y = tensor_name(ag_linear_activate(tensor_name(tensor_ones(SHAPE(1, 2)), "x"), tensor_name(w, "w"), NULL, AG_RELU), "y");
     char *text = explained(ag_sum(y));
-    ck_assert_ptr_nonnull(strstr(text, " = linear(x, w) = (given back)"));
+    ck_assert_ptr_nonnull(strstr(text, " = linear(x, w) = (released)"));
     ck_assert_ptr_nonnull(strstr(text, "  y      = relu("));
     ck_assert_ptr_nonnull(strstr(text, "  dw     = [[1, 1]]"));
     free(text);
@@ -330,7 +330,7 @@ static void check_frame(Tensor *loss, int frame, int n, const char *const *part)
 START_TEST(values_appear_and_then_gradients)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_scale(b, 3, 0), "h");
+    Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_scale(b, 3), "h");
     Tensor *c = tensor_name(ag_mul(h, b), "c");
     ck_assert_int_eq(ag_graph_frames(c), 8);
     FRAME(c, 0, "label=\"forward 0 of 3\"", "n0 [label=\"a\\n1\\n\"", "n1 [label=\"b = add(a, a)\\n\\n\"",
@@ -370,14 +370,14 @@ Suite *explain_suite(void)
     TCase *every = tcase_create("every operation");
     tcase_add_loop_test(every, the_numbers_are_the_engines, 0, ag_op_count());
     suite_add_tcase(suite, every);
-    TCase *story = tcase_create("the story");
-    tcase_add_test(story, a_value_used_twice);
-    tcase_add_test(story, names_shapes_and_numbers);
-    tcase_add_test(story, it_changes_nothing);
-    tcase_add_test(story, a_loss_that_is_a_leaf_and_values_given_back);
-    tcase_add_test(story, what_is_computed_in_one_pass_has_no_sums_to_show);
-    tcase_add_test(story, misuse_is_named);
-    suite_add_tcase(suite, story);
+    TCase *text = tcase_create("the text");
+    tcase_add_test(text, a_value_used_twice);
+    tcase_add_test(text, names_shapes_and_numbers);
+    tcase_add_test(text, it_changes_nothing);
+    tcase_add_test(text, a_loss_that_is_a_leaf_and_released_values);
+    tcase_add_test(text, what_is_computed_in_one_pass_has_no_sums_to_show);
+    tcase_add_test(text, misuse_is_named);
+    suite_add_tcase(suite, text);
     TCase *frames = tcase_create("frames");
     tcase_add_test(frames, values_appear_and_then_gradients);
     tcase_add_test(frames, graphviz_can_read_every_frame);

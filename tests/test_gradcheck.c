@@ -297,7 +297,7 @@ START_TEST(the_report_names_what_is_wrong)
     ag_seed(5);
     Scope s = ag_begin(AG_NO_GRAD);
     const char *text = reported(half_a_square, leaf(SHAPE(2, 10)));
-    const char *first = "input 0 (2, 10): 20 of 20 entries wrong, each 0.5 times what it should be\n  [0][0] gradient ";
+    const char *first = "input 0 (2, 10): 20 of 20 entries are wrong: each is 0.5 times the correct value\n  [0][0] gradient ";
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0, "%s", text);
     ck_assert_ptr_nonnull(strstr(text, "  [0][7] gradient "));
     ck_assert_ptr_null(strstr(text, "[0][8]"));
@@ -309,7 +309,7 @@ START_TEST(the_report_names_what_is_wrong)
 }
 END_TEST
 
-/* ---- ways of being wrong, and the words for them ----------------------------------------------------------------- */
+/* ---- kinds of errors in the report ------------------------------------------------------------------------------- */
 
 static Tensor *tanh_by(const Op *op, Tensor *x)
 {
@@ -371,35 +371,36 @@ static Tensor *last_row_added(Tensor **in, void *arg)
     return rows_of(&op, in[0]);
 }
 
-#define UNWRITTEN_HINT ": where grad_into says add = false, a rule must write"
-#define OVERWRITTEN "of two uses one alone has arrived: a rule must add to what is there\n"
-#define ADDED       "added to memory that nobody has written" UNWRITTEN_HINT " (=)\n"
-#define LEFT        "left as memory that nobody has written" UNWRITTEN_HINT " every entry\n"
-#define LAST_PART   "only what the last of several entries of the result sends back has arrived: a rule must add all up"
+#define UNWRITTEN_HINT ": where grad_into returns add = false, it must write"
+#define OVERWRITTEN "only one of two uses counts: a rule must add to the gradient (+=), not overwrite it\n"
+#define ADDED       "a rule adds to memory that was not written" UNWRITTEN_HINT " (=)\n"
+#define LEFT        "a rule leaves memory unwritten" UNWRITTEN_HINT " every entry\n"
+#define LAST_PART   "only the last of several entries of the result counts: a rule must add up (+=) the parts of all of them\n"
 
-START_TEST(the_kind_of_mistake_is_told)
+START_TEST(the_kind_of_error_is_reported)
 {
     /* the words for the wrong ones of three entries, and for one alone */
     static const struct { AgFunction *f; const char *words, *of_one; int wrong; } kinds[] = {
-        { without_gradient, "no gradient arrives there\n", "no gradient arrives there\n", 3 },
+        { without_gradient, "the gradient is 0\n", "the gradient is 0\n", 3 },
         { overwritten, OVERWRITTEN, OVERWRITTEN, 3 },
-        { undefined, "not all of them finite\n", "it is not finite\n", 3 },
-        { by_itself, " times what they should be\n", " times what it should be\n", 3 },
-        { invented, "some of them should be 0\n", "it should be 0\n", 3 },
+        { undefined, "some are not finite\n", "it is not finite\n", 3 },
+        { by_itself, " times the correct values\n", " times the correct value\n", 3 },
+        { invented, "some should be 0\n", "it should be 0\n", 3 },
         { added_to_nothing, ADDED, ADDED, 3 },
         { left_unwritten, LEFT, LEFT, 1 },
         { last_row, LAST_PART, LAST_PART, 3 },
         { last_row_added, LAST_PART, LAST_PART, 3 },
-        { half_a_square, " wrong, each 0.5 times what it should be\n", " wrong, 0.5 times what it should be\n", 3 },
+        { half_a_square, " wrong: each is 0.5 times the correct value\n", " wrong: it is 0.5 times the correct value\n", 3 },
     };
     ag_seed(6);
     Scope s = ag_begin(AG_NO_GRAD);
     const char *text = reported(kinds[_i].f, tensor_name(leaf(SHAPE(3)), "x"));
     char first[64];
-    snprintf(first, sizeof first, "input 0, x (3,): %d of 3 entries wrong, ", kinds[_i].wrong);
+    int wrong = kinds[_i].wrong;
+    snprintf(first, sizeof first, "input 0, x (3,): %d of 3 entries %s wrong: ", wrong, wrong == 1 ? "is" : "are");
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].words), "%s", text);
     text = reported(kinds[_i].f, leaf(SHAPE(1)));
-    snprintf(first, sizeof first, "input 0 (1,): its only entry is wrong, ");
+    snprintf(first, sizeof first, "input 0 (1,): its only entry is wrong: ");
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].of_one), "%s", text);
     text = reported(half_a_square, leaf(SCALAR));
     ck_assert_ptr_nonnull(strstr(text, "\n   gradient "));                 /* a scalar has no place */
@@ -443,7 +444,7 @@ Suite *gradcheck_suite(void)
     tcase_add_test(check, a_function_with_a_cut_is_rejected);
     tcase_add_test(check, functions_that_compute_nothing);
     tcase_add_test(check, the_report_names_what_is_wrong);
-    tcase_add_loop_test(check, the_kind_of_mistake_is_told, 0, 10);
+    tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 10);
     tcase_add_test(check, misuse_is_named);
     suite_add_tcase(suite, check);
     return suite;

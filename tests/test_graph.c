@@ -37,7 +37,7 @@ END_TEST
 START_TEST(a_diamond)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = number(1.5), *u = ag_scale(x, 2, 0), *v = ag_scale(x, 3, 1);
+    Tensor *x = number(1.5), *u = ag_scale(x, 2), *v = ag_add(ag_scale(x, 3), number(1));
     ag_backward(ag_mul(u, v));                                  /* 2x (3x + 1): slope 12x + 2 */
     ck_assert(slope(x) == 20);
     ag_end(s);
@@ -71,7 +71,7 @@ START_TEST(control_flow_is_the_programs_own)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(0.5), *y = x;
-    for (int i = 0; tensor_item(y) < 10; i++) y = i % 2 ? ag_mul(y, ag_scale(x, 0, 2)) : ag_scale(y, 3, 0);
+    for (int i = 0; tensor_item(y) < 10; i++) y = i % 2 ? ag_add(y, y) : ag_scale(y, 3);
     ag_backward(y);                                             /* 0.5 * 3 * 2 * 3 * 2 = 18, linear in x */
     ck_assert(tensor_item(y) == 18 && slope(x) == 36);
     ag_end(s);
@@ -224,7 +224,7 @@ END_TEST
 START_TEST(what_no_loss_uses_disturbs_nothing)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = number(2), *h = ag_mul(x, x), *unused = ag_exp(h), *loss = ag_scale(h, 3, 0);
+    Tensor *x = number(2), *h = ag_mul(x, x), *unused = ag_exp(h), *loss = ag_scale(h, 3);
     ag_backward(loss);
     ck_assert(slope(x) == 12);
     ck_assert(tensor_data(unused) != NULL);                     /* it may be a loss whose turn comes */
@@ -240,7 +240,7 @@ END_TEST
 START_TEST(retained_values_and_gradients_stay)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = leaf(SHAPE(2), (real[]){ 1, 2 }), *h = ag_retain(ag_mul(x, x)), *g = ag_scale(h, 5, 0);
+    Tensor *x = leaf(SHAPE(2), (real[]){ 1, 2 }), *h = ag_retain(ag_mul(x, x)), *g = ag_scale(h, 5);
     Tensor *one = ag_sum(g), *two = ag_sum(ag_mul(h, h));
     ck_assert_ptr_null(tensor_grad(h));
     ag_backward(one);
@@ -281,7 +281,7 @@ START_TEST(backward_keep_can_be_repeated)
     ck_assert_mem_eq(w, once[1], sizeof w);
     ck_assert_uint_ge(ag_memory().in_use, in_use);
     ck_assert(tensor_data(h) != NULL);                          /* everything is still there, and can be used */
-    ag_backward_keep(ag_scale(loss, 1, 0));
+    ag_backward_keep(ag_scale(loss, 1));
     for (int i = 0; i < WIDTH * WIDTH; i++) ck_assert(tensor_grad_data(n.w)[i] == 2 * w[i]);
     ag_backward(loss);
     for (int i = 0; i < WIDTH * WIDTH; i++) ck_assert(tensor_grad_data(n.w)[i] == 2 * w[i] + w[i]);
@@ -293,7 +293,7 @@ END_TEST
 START_TEST(a_second_backward_says_what_to_do)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = number(2), *h = ag_retain(ag_mul(x, x)), *loss = ag_scale(h, 3, 0);
+    Tensor *x = number(2), *h = ag_retain(ag_mul(x, x)), *loss = ag_scale(h, 3);
     ag_backward(loss);
     EXPECT_MISUSE("ag_backward: an earlier backward has run through scale (made at tests/test_graph.c:", ag_backward(loss));
     EXPECT_MISUSE("use ag_backward_keep for the earlier one", ag_backward(ag_neg(h)));
@@ -383,7 +383,7 @@ START_TEST(gradients_pass_through_inner_scopes)
     Tensor *x = number(2), *h = ag_mul(x, x);
     for (int i = 1; i <= 3; i++) {
         Scope inner = ag_begin(AG_RECORD);
-        ag_backward_keep(ag_scale(h, i, 0));
+        ag_backward_keep(ag_scale(h, i));
         ag_end(inner);
     }
     ck_assert(slope(x) == 4 + 8 + 12);

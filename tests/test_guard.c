@@ -1,5 +1,5 @@
-/* test_guard.c: what ag_guard watches: writes around a tensor's values or after they were given back, tensors used too
- * late. Every write out of place here is one that nothing would notice without it. */
+/* test_guard.c: ag_guard finds writes around a tensor's values, writes to released values, and tensors that are used too late.
+ * None of the bad writes here would be found without it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,10 +41,10 @@ START_TEST(an_overrun_is_found_by_the_next_operation)
     write_at(y, 5);
     EXPECT_MISUSE("neg: the memory of tanh (made at tests/test_guard.c:", ag_neg(x));
     char expected[80];
-    snprintf(expected, sizeof expected, "): byte 0 behind its %zu bytes was written since the last check (at ",
+    snprintf(expected, sizeof expected, "): byte 0 after its %zu bytes was written since the last check (at ",
              5 * sizeof(real));
     ck_assert_msg(strstr(misuse_message, expected) != NULL, "%s", misuse_message);
-    ag_neg(x);                                                  /* it is told once */
+    ag_neg(x);                                                  /* it is reported once */
     ag_end(s);
 }
 END_TEST
@@ -55,7 +55,7 @@ START_TEST(an_underrun_is_found)
     Tensor *x = leaf(5);
     write_at(x, -1);
     EXPECT_MISUSE("tanh: the memory of tensor_full (made at tests/test_guard.c:", ag_tanh(x));
-    ck_assert_msg(strstr(misuse_message, "): byte 1 before its first was written") != NULL, "%s", misuse_message);
+    ck_assert_msg(strstr(misuse_message, "): byte 1 before its first byte was written") != NULL, "%s", misuse_message);
     ag_end(s);
 }
 END_TEST
@@ -71,17 +71,17 @@ static void overrun_at_the_end(void)
 START_TEST(an_overrun_is_found_when_the_scope_ends)
 {
     EXPECT_MISUSE("ag_end: the memory of tensor_bools (made at tests/test_guard.c:", overrun_at_the_end());
-    ck_assert_msg(strstr(misuse_message, "byte 0 behind its 3 bytes was written") != NULL, "%s", misuse_message);
+    ck_assert_msg(strstr(misuse_message, "byte 0 after its 3 bytes was written") != NULL, "%s", misuse_message);
 }
 END_TEST
 
 START_TEST(an_overrun_is_found_when_the_tensor_is_freed)
 {
-    static Tensor *x;               /* what is left of it stays within reach of leak checkers */
+    static Tensor *x;               /* static, so that leak checkers do not report it */
     x = tensor_new_owned(SHAPE(3), AG_INT);
     tensor_int_data(x)[3] = 7;
     EXPECT_MISUSE("tensor_new_owned: the memory of tensor_new_owned (made at tests/test_guard.c:", tensor_free(x));
-    ck_assert_msg(strstr(misuse_message, "byte 0 behind its 12 bytes was written") != NULL, "%s", misuse_message);
+    ck_assert_msg(strstr(misuse_message, "byte 0 after its 12 bytes was written") != NULL, "%s", misuse_message);
 }
 END_TEST
 
@@ -99,14 +99,14 @@ START_TEST(a_rule_that_overruns_is_named)
     Tensor *x = leaf(16), *h = ag_sigmoid(x), *y = ag_tanh(h), *loss = ag_sum(y);
     y->op = &op;
     EXPECT_MISUSE("tanh: the memory of ", ag_backward(loss));
-    ck_assert_msg(strstr(misuse_message, "behind its") != NULL, "%s", misuse_message);
+    ck_assert_msg(strstr(misuse_message, "after its") != NULL, "%s", misuse_message);
     ag_end(s);
 }
 END_TEST
 
-/* ---- what was given back ----------------------------------------------------------------------------------------- */
+/* ---- released values --------------------------------------------------------------------------------------------- */
 
-START_TEST(values_given_back_are_poisoned)
+START_TEST(released_values_are_poisoned)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(40), *h = ag_tanh(x), *wide = ag_concat(((Tensor *[]){ h, h }), 2, 0);
@@ -117,7 +117,7 @@ START_TEST(values_given_back_are_poisoned)
 }
 END_TEST
 
-START_TEST(a_write_after_the_value_was_given_back_is_found)
+START_TEST(a_write_to_a_released_value_is_found)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(40), *wide = ag_concat(((Tensor *[]){ ag_tanh(x), x }), 2, 0);
@@ -125,7 +125,7 @@ START_TEST(a_write_after_the_value_was_given_back_is_found)
     ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
     old[2] = 1;
     EXPECT_MISUSE("neg: the memory of concat (made at tests/test_guard.c:", ag_neg(x));
-    ck_assert_msg(strstr(misuse_message, "was written after it was given back") != NULL, "%s", misuse_message);
+    ck_assert_msg(strstr(misuse_message, "of the released memory was written since") != NULL, "%s", misuse_message);
     ag_end(s);
 }
 END_TEST
@@ -137,7 +137,7 @@ static Tensor *layer_at(Site at, Tensor *x)
 }
 #define layer(...) layer_at(AG_HERE, __VA_ARGS__)
 
-/* What a layer made is known by the line of the program that called the layer, too. */
+/* A tensor that a layer made is named with the line that called the layer, too. */
 START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -231,13 +231,13 @@ static void *made_elsewhere(void *out)
 
 START_TEST(a_buffer_may_end_on_another_thread)
 {
-    static Tensor *made[4];         /* as x above */
+    static Tensor *made[4];         /* static, as x above */
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, made_elsewhere, made), 0);
     pthread_join(thread, NULL);
     tensor_free(made[2]);
     write_at(made[0], 10);
-    EXPECT_MISUSE("behind its", tensor_free(made[0]));
+    EXPECT_MISUSE("after its", tensor_free(made[0]));
     tensor_free(made[3]);
 }
 END_TEST
@@ -275,8 +275,8 @@ Suite *guard_suite(void)
     tcase_add_test(tests, an_overrun_is_found_when_the_scope_ends);
     tcase_add_test(tests, an_overrun_is_found_when_the_tensor_is_freed);
     tcase_add_test(tests, a_rule_that_overruns_is_named);
-    tcase_add_test(tests, values_given_back_are_poisoned);
-    tcase_add_test(tests, a_write_after_the_value_was_given_back_is_found);
+    tcase_add_test(tests, released_values_are_poisoned);
+    tcase_add_test(tests, a_write_to_a_released_value_is_found);
     tcase_add_test(tests, a_tensor_of_an_ended_scope_is_known);
     tcase_add_test(tests, a_tensor_made_in_a_layer_is_known_by_its_caller);
     tcase_add_test(tests, results_stay_the_same);

@@ -655,7 +655,7 @@ static int64_t both_ways(Linear *l, const Tensor *data, AgActivation kind, bool 
 {
     Scope s = ag_begin(mode);
     Tensor *x = tensor_set_requires_grad(ag_keep(data), mode == AG_RECORD);
-    Tensor *in = ag_scale(x, 2, 0);                         /* no leaf: its memory is given back on the way */
+    Tensor *in = ag_scale(x, 2);                            /* no leaf: its memory is given back on the way */
     Tensor *y = at_once ? nn_linear_activate(l, in, kind) : ag_activate(kind, nn_linear(l, in));
     real *end = out;
     memcpy(end, tensor_data(y), (size_t)tensor_numel(y) * sizeof *end);
@@ -703,7 +703,7 @@ typedef struct { Module module; } Double;
 static Tensor *double_forward(Site at, void *self, Tensor *x)
 {
     (void)self;
-    return ag_scale_at(at, x, 2, 0);
+    return ag_scale_at(at, x, 2);
 }
 
 START_TEST(sequential_is_its_layers_in_a_row)
@@ -732,7 +732,7 @@ START_TEST(sequential_is_its_layers_in_a_row)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_ints(SHAPE(3), (int32_t[]){ 5, 0, 1 });
     Tensor *y = nn_sequential(copy, ids);
-    Tensor *h = ag_scale(ag_tanh(nn_layer_norm(n, nn_embedding(e, ids))), 2, 0);
+    Tensor *h = ag_scale(ag_tanh(nn_layer_norm(n, nn_embedding(e, ids))), 2);
     Tensor *z = nn_linear(l, h);
     ck_assert_int_eq(memcmp(tensor_data(y), tensor_data(z), 6 * sizeof(real)), 0);
     Sequential *empty = nn_sequential_new();

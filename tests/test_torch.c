@@ -21,7 +21,7 @@ BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(pow) BINARY(maximum) BINA
 CALL(call_where, ag_where(x[0], x[1], x[2]))
 UNARY(neg) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(abs) UNARY(tanh) UNARY(sigmoid) UNARY(relu)
 UNARY(gelu) UNARY(gelu_erf)
-CALL(call_scale, ag_scale(x[0], -1.5, 0.25))
+CALL(call_scale, ag_add(ag_scale(x[0], -1.5), tensor_full(SCALAR, 0.25)))
 CALL(call_clamp, ag_clamp(x[0], -0.5, 0.75))
 CALL(power_3, ag_pow_scalar(x[0], 3))
 CALL(power_root, ag_pow_scalar(x[0], -0.5))

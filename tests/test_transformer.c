@@ -99,7 +99,7 @@ START_TEST(loss_and_gradients_agree)
     Scope s = ag_begin(AG_RECORD);
     Batch b = batch_of(st);
     Tensor *sum = label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
-    Tensor *loss = ag_scale(sum, 1 / (double)b.ntokens, 0);
+    Tensor *loss = ag_scale(sum, 1 / (double)b.ntokens);
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
     Parameters *p = nn_parameters(m);
@@ -192,7 +192,7 @@ START_TEST(three_steps_by_hand_agree)
         Scope s = ag_begin(AG_RECORD);
         Batch b = batch_of(st);
         Tensor *loss = label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
-        ag_backward(ag_scale(loss, 1 / (double)b.ntokens, 0));
+        ag_backward(ag_scale(loss, 1 / (double)b.ntokens));
         nn_optimizer_set_lr(o, rate(step, D, 0.7, 4));
         nn_optimizer_step(o);
         ag_end(s);
@@ -480,7 +480,7 @@ START_TEST(the_notebooks_table_of_positions_opens)
     for (size_t i = 0; i < st->n_tensors; i++) {
         const char *name = st->tensor[i].name;
         bool pe = strstr(name, ".pe") != NULL;
-        Tensor *t = pe ? ag_scale(nn_find(m, name), 0.5, 0) : reals_of(st, name);
+        Tensor *t = pe ? ag_scale(nn_find(m, name), 0.5) : reals_of(st, name);
         if (pe) ck_assert(shape_equal(tensor_shape(t), SHAPE(1, 5000, D)));
         entry[i] = (StEntry){ name, tensor_shape(t), tensor_data(t) };
     }

@@ -20,7 +20,7 @@ static bool is_word(const char *name)
     return n > 0 && n < sizeof(Symbol) / 2 && name[n] == '\0' && !isdigit((unsigned char)name[0]);
 }
 
-const char *story_symbol(const Story *s, uint32_t i, Symbol text)
+const char *trace_symbol(const Trace *s, uint32_t i, Symbol text)
 {
     const char *name = s->node[i]->name;
     bool own = name && is_word(name);
@@ -86,7 +86,7 @@ static bool write_number_named(FILE *out, const Tensor *y, const char *word, siz
     return k >= 0;
 }
 
-void story_formula(FILE *out, const Story *s, uint32_t i, const char *formula, char end)
+void trace_formula(FILE *out, const Trace *s, uint32_t i, const char *formula, char end)
 {
     const Tensor *y = s->node[i];
     Symbol text;
@@ -98,20 +98,20 @@ void story_formula(FILE *out, const Story *s, uint32_t i, const char *formula, c
             continue;
         }
         const Tensor *t = node_named(y, formula, n), *d = *formula == 'd' ? node_named(y, formula + 1, n - 1) : NULL;
-        if (t) fputs(story_symbol(s, t->number, text), out);
-        else if (d) fprintf(out, "d%s", story_symbol(s, d->number, text));
+        if (t) fputs(trace_symbol(s, t->number, text), out);
+        else if (d) fprintf(out, "d%s", trace_symbol(s, d->number, text));
         else if (!write_number_named(out, y, formula, n)) fprintf(out, "%.*s", (int)n, formula);
         formula += n;
     }
 }
 
-void story_call(FILE *out, const Story *s, uint32_t i)
+void trace_call(FILE *out, const Trace *s, uint32_t i)
 {
     const Tensor *y = s->node[i];
     Symbol text;
     fprintf(out, "%s(", y->op->name);
     for (int j = 0; j < y->n_in; j++)
-        fprintf(out, "%s%s", j ? ", " : "", y->in[j] ? story_symbol(s, y->in[j]->number, text) : "NULL");
+        fprintf(out, "%s%s", j ? ", " : "", y->in[j] ? trace_symbol(s, y->in[j]->number, text) : "NULL");
     fputc(')', out);
 }
 
@@ -162,7 +162,7 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
     fputc('>', out);
 }
 
-void story_values(FILE *out, const Tensor *t, const void *values, int64_t few, const char *none)
+void trace_values(FILE *out, const Tensor *t, const void *values, int64_t few, const char *none)
 {
     if (!values) fputs(none, out);
     else if (t->numel > 0 && t->numel <= few) write_all(out, t, values);

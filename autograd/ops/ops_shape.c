@@ -41,16 +41,11 @@ static Tensor *finished(Tensor *y)
     return y->dtype == AG_REAL ? op_done(y) : y;
 }
 
-static void check_any(Site at, const char *what, const Tensor *x)
-{
-    check_tensor(at, what, "x", x, x ? x->dtype : AG_REAL);
-}
-
 /* ---- reshape: the same values in another shape               dx = dy in x's shape -------------------------------- */
 
 Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
 {
-    check_any(at, "reshape", x);
+    check_any(at, "reshape", "x", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     Shape asked = shape;
     int open = -1;
@@ -93,7 +88,7 @@ Tensor *reshape_sample(Sample *s)
 
 Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
 {
-    check_any(at, "permute", x);
+    check_any(at, "permute", "x", x);
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim;
     bool seen[AG_MAX_DIMS] = { false };
@@ -149,7 +144,7 @@ Tensor *permute_sample(Sample *s)
 
 Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1)
 {
-    check_any(at, "transpose", x);
+    check_any(at, "transpose", "x", x);
     int a = check_dim(at, "transpose", x, dim0), b = check_dim(at, "transpose", x, dim1);
     Dims order = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
     order.dim[a] = b;
@@ -163,7 +158,7 @@ typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
 
 Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
 {
-    check_any(at, "slice", x);
+    check_any(at, "slice", "x", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "slice", x, dim);
     int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
@@ -210,7 +205,7 @@ Tensor *slice_sample(Sample *s)
 
 Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
 {
-    check_any(at, "split", x);
+    check_any(at, "split", "x", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "split", x, dim);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
@@ -226,7 +221,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
 Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
 {
     if (n < 1) ag_usage_error(at, "concat", "no tensors to join");
-    check_any(at, "concat", x[0]);
+    check_any(at, "concat", "x", x[0]);
     int d = check_dim(at, "concat", x[0], dim);
     Shape shape = x[0]->shape;
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -292,7 +287,7 @@ Tensor *concat_sample(Sample *s)
 
 Tensor *ag_expand_at(Site at, Tensor *x, Shape shape)
 {
-    check_any(at, "expand", x);
+    check_any(at, "expand", "x", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     Shape both;
     check_shape(at, "expand", &shape);
@@ -329,7 +324,7 @@ Tensor *expand_sample(Sample *s)
 
 Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
 {
-    check_any(at, "squeeze", x);
+    check_any(at, "squeeze", "x", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "squeeze", x, dim);
     if (x->shape.dim[d] != 1) ag_usage_error(at, "squeeze", "dimension %d of %s is not 1", dim, shape_text(x->shape, text));
@@ -341,7 +336,7 @@ Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
 
 Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim)
 {
-    check_any(at, "unsqueeze", x);
+    check_any(at, "unsqueeze", "x", x);
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)

@@ -68,11 +68,11 @@ UNARY_OP(relu,     K_RELU,     sample_apart)    /* max(0, x)             dy wher
 UNARY_OP(gelu,     K_GELU,     sample_in)       /* x/2 (1 + tanh u)      dy ((1 + tanh u)/2 + x/2 (1 - tanh² u) u')  */
 UNARY_OP(gelu_erf, K_GELU_ERF, sample_in)       /* x Phi(x)              dy (Phi(x) + x phi(x))                      */
 
-/* ---- scale: y = factor x + offset                            dx = factor dy -------------------------------------- */
+/* ---- scale: y = factor x                                     dx = factor dy -------------------------------------- */
 
-Tensor *ag_scale_at(Site at, Tensor *x, double factor, double offset)
+Tensor *ag_scale_at(Site at, Tensor *x, double factor)
 {
-    return unary(at, OP_scale, K_SCALE, x, factor, offset);
+    return unary(at, OP_scale, K_SCALE, x, factor, 0);
 }
 
 void scale_backward(Tensor *y)
@@ -82,7 +82,7 @@ void scale_backward(Tensor *y)
 
 static Tensor *scale_some(Site at, Tensor *x)
 {
-    return ag_scale_at(at, x, -1.5, 0.25);
+    return ag_scale_at(at, x, -1.5);
 }
 
 Tensor *scale_sample(Sample *s)

@@ -33,7 +33,7 @@ static double learn_batch(const LmTraining *t)
     Scope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
     lm_data_draw(t->data, t->options.batch, lm_window(t), &ids, &targets);
-    Tensor *loss = ag_scale(gpt_loss(t->model, ids, targets), 1 / (double)t->options.accumulate, 0);
+    Tensor *loss = ag_scale(gpt_loss(t->model, ids, targets), 1 / (double)t->options.accumulate);
     ag_backward(loss);
     double value = tensor_item(loss);
     ag_end(s);
