@@ -10,9 +10,9 @@
 #include "io_faults.h"
 #include "json.h"
 #include "kaeru/bpe.h"
-#include "misuse.h"
 #include "suites.h"
 #include "unicode.h"
+#include "usage_error.h"
 
 #define FIXTURES TEST_FIXTURES "/bpe/"
 

@@ -4,8 +4,8 @@
 
 #include "expected.h"
 #include "kaeru/training.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 enum { PAD = 2, END = 1, START = 0 };
 
@@ -54,12 +54,12 @@ START_TEST(a_cache_changes_nothing)
                     generator(m->generator, ag_slice(all, 1, at, at + step)), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(2, 1), NULL), *other_batch = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_MISUSE("1 positions behind 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
-    EXPECT_MISUSE("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
-    EXPECT_MISUSE("keys (3, 1, 12) behind (2, 9, 12)", decode_next(m, memory, mask, other_batch, cache));
+    EXPECT_USAGE_ERROR("1 positions behind 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("keys (3, 1, 12) behind (2, 9, 12)", decode_next(m, memory, mask, other_batch, cache));
     ag_free(cache);
     cache = nn_cache_new(2, 9);                             /* of a model with one layer */
-    EXPECT_MISUSE("layer 2 of a cache for 2", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("layer 2 of a cache for 2", decode_next(m, memory, mask, one, cache));
     ag_free(cache);
     ag_end(s);
     nn_free(m);
@@ -256,28 +256,28 @@ START_TEST(an_empty_source_is_defined)
 }
 END_TEST
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
     EncoderDecoder *m = decided(7);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 }), *longer = tensor_ints(SHAPE(1, 21), NULL);
-    EXPECT_MISUSE("greedy_decode: max_len 0, expected 1 or more", greedy_decode(m, src, mask, 0, START));
-    EXPECT_MISUSE("beam_search: beam 0, max_len 5, 1 sentences",
-                  beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
-    EXPECT_MISUSE("beam_search: beam 2, max_len 5, 2 sentences",
-                  beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
-    EXPECT_MISUSE("x (1, 21, 12) from position 0 on: the table has 20 positions",
-                  greedy_decode(m, longer, NULL, 5, START));
-    EXPECT_MISUSE("x (1, 1, 12) from position 20 on: the table has 20 positions",
-                  greedy_decode(m, one, NULL, 22, START));
-    EXPECT_MISUSE("7", greedy_decode(m, high, NULL, 5, START));
-    EXPECT_MISUSE("99", greedy_decode(m, one, NULL, 5, 99));
-    EXPECT_MISUSE("-1", beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
-    EXPECT_MISUSE("in greedy_decode called at tests/test_decode.c", greedy_decode(m, high, NULL, 5, START));
-    EXPECT_MISUSE("in beam_search called at tests/test_decode.c",
-                  beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
+    EXPECT_USAGE_ERROR("greedy_decode: max_len 0, expected 1 or more", greedy_decode(m, src, mask, 0, START));
+    EXPECT_USAGE_ERROR("beam_search: beam 0, max_len 5, 1 sentences",
+                       beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
+    EXPECT_USAGE_ERROR("beam_search: beam 2, max_len 5, 2 sentences",
+                       beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
+    EXPECT_USAGE_ERROR("x (1, 21, 12) from position 0 on: the table has 20 positions",
+                       greedy_decode(m, longer, NULL, 5, START));
+    EXPECT_USAGE_ERROR("x (1, 1, 12) from position 20 on: the table has 20 positions",
+                       greedy_decode(m, one, NULL, 22, START));
+    EXPECT_USAGE_ERROR("7", greedy_decode(m, high, NULL, 5, START));
+    EXPECT_USAGE_ERROR("99", greedy_decode(m, one, NULL, 5, 99));
+    EXPECT_USAGE_ERROR("-1", beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
+    EXPECT_USAGE_ERROR("in greedy_decode called at tests/test_decode.c", greedy_decode(m, high, NULL, 5, START));
+    EXPECT_USAGE_ERROR("in beam_search called at tests/test_decode.c",
+                       beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
     ag_end(s);
     nn_free(m);
 }
@@ -294,7 +294,7 @@ Suite *decode_suite(void)
     tcase_add_test(decoding, more_hypotheses_find_better);
     tcase_add_test(decoding, a_length_penalty_favors_length);
     tcase_add_test(decoding, an_empty_source_is_defined);
-    tcase_add_test(decoding, misuse_is_told);
+    tcase_add_test(decoding, usage_errors_are_reported);
     suite_add_tcase(suite, decoding);
     return suite;
 }

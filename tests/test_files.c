@@ -14,8 +14,8 @@
 #include "file.h"
 #include "folder.h"
 #include "io_faults.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

@@ -11,8 +11,8 @@
 #include "io_faults.h"
 #include "json.h"
 #include "kaeru/gpt.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 #define WEIGHTS TEST_FIXTURES "/gpt2.safetensors"
 #define CONFIG TEST_FIXTURES "/gpt2_config.json"
@@ -110,7 +110,7 @@ START_TEST(a_cache_changes_nothing)
         check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_MISUSE("1 ids after 11: the context has room for 11", gpt_next(m, one, cache));
+    EXPECT_USAGE_ERROR("1 ids after 11: the context has room for 11", gpt_next(m, one, cache));
     ag_free(cache);
     ag_end(s);
     st_close(st);
@@ -216,35 +216,35 @@ START_TEST(the_future_is_hidden)
 }
 END_TEST
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
     GPTOptions bad = small();
     bad.heads = 3;
-    EXPECT_MISUSE("gpt_new: a width of 8 does not divide into 3 heads", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt_new: a width of 8 does not divide into 3 heads", gpt_new(bad));
     bad = small();
     bad.layers = 0;
-    EXPECT_MISUSE("gpt.layers is 0, expected 1 to 100000", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.layers is 0, expected 1 to 100000", gpt_new(bad));
     bad = small();
     bad.vocab = INT64_C(1) << 40;
-    EXPECT_MISUSE("gpt.vocab is 1099511627776, expected 1 to 2147483647", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.vocab is 1099511627776, expected 1 to 2147483647", gpt_new(bad));
     bad = small();
     bad.dropout = 1;
-    EXPECT_MISUSE("gpt.dropout is 1, expected 0 to below 1", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.dropout is 1, expected 0 to below 1", gpt_new(bad));
     bad.dropout = NAN;
-    EXPECT_MISUSE("gpt.dropout is nan, expected", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.dropout is nan, expected", gpt_new(bad));
     bad = small();
     bad.eps = -1;
-    EXPECT_MISUSE("gpt.eps is -1, expected", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.eps is -1, expected", gpt_new(bad));
 
     GPT *m = gpt_new(small());
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *long_ids = tensor_ints(SHAPE(1, 7), NULL), *flat = tensor_ints(SHAPE(6), NULL);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *high = tensor_ints(SHAPE(1, 1), (int32_t[]){ 13 });
-    EXPECT_MISUSE("7 ids after 0: the context has room for 6", gpt(m, long_ids));
-    EXPECT_MISUSE("ids (6,), expected (B,T)", gpt(m, flat));
-    EXPECT_MISUSE("ids (1, 0), expected (B,T)", gpt(m, none));
-    EXPECT_MISUSE("13", gpt(m, high));
-    EXPECT_MISUSE("in gpt called at tests/test_gpt.c", gpt(m, flat));
+    EXPECT_USAGE_ERROR("7 ids after 0: the context has room for 6", gpt(m, long_ids));
+    EXPECT_USAGE_ERROR("ids (6,), expected (B,T)", gpt(m, flat));
+    EXPECT_USAGE_ERROR("ids (1, 0), expected (B,T)", gpt(m, none));
+    EXPECT_USAGE_ERROR("13", gpt(m, high));
+    EXPECT_USAGE_ERROR("in gpt called at tests/test_gpt.c", gpt(m, flat));
     ag_end(s);
     nn_free(m);
 }
@@ -634,7 +634,7 @@ Suite *gpt_suite(void)
     tcase_add_test(model, first_weights_are_those_of_gpt2);
     tcase_add_test(model, dropout_is_for_training);
     tcase_add_test(model, the_future_is_hidden);
-    tcase_add_test(model, misuse_is_told);
+    tcase_add_test(model, usage_errors_are_reported);
     suite_add_tcase(suite, model);
     TCase *layout = tcase_create("files");
     tcase_add_checked_fixture(layout, folder_make, folder_remove);

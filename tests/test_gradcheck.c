@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
 #include "internal.h"
+#include "usage_error.h"
 
 enum { CASES = 8 };             /* that each operation must bring */
 
@@ -173,12 +173,12 @@ TANH_WITH(declares_too_much, reads_x_late, NEEDS_X0 + NEEDS_Y)
 
 START_TEST(an_undeclared_value_is_missed)
 {
-    EXPECT_MISUSE("declares_no_y: its backward rule reads the value of its result, made by declares_no_y at tests/",
-                  op_check(&declares_no_y_op, NULL));
-    EXPECT_MISUSE("the value of its result, made by declares_x_for_y at", op_check(&declares_x_for_y_op, NULL));
-    EXPECT_MISUSE("declares_no_x: its backward rule reads the value of input 0, made by scale at ",
-                  op_check(&declares_no_x_op, NULL));
-    EXPECT_MISUSE("the value of input 0, made by scale at ", op_check(&declares_y_for_x_op, NULL));
+    EXPECT_USAGE_ERROR("declares_no_y: its backward rule reads the value of its result, made by declares_no_y at tests/",
+                       op_check(&declares_no_y_op, NULL));
+    EXPECT_USAGE_ERROR("the value of its result, made by declares_x_for_y at", op_check(&declares_x_for_y_op, NULL));
+    EXPECT_USAGE_ERROR("declares_no_x: its backward rule reads the value of input 0, made by scale at ",
+                       op_check(&declares_no_x_op, NULL));
+    EXPECT_USAGE_ERROR("the value of input 0, made by scale at ", op_check(&declares_y_for_x_op, NULL));
     ck_assert(!context()->mark_unwritten);
     ck_assert_int_eq(op_check(&declares_x_op, stderr), 3);
     ck_assert_int_eq(op_check(&declares_too_much_op, stderr), 3);
@@ -415,15 +415,15 @@ static Tensor *nothing(Tensor **in, void *arg)
     return NULL;
 }
 
-START_TEST(misuse_is_named)
+START_TEST(usage_errors_are_reported)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(SHAPE(3)), *made = ag_neg(x), *none = NULL, *ids = tensor_ints(SHAPE(2), NULL);
-    EXPECT_MISUSE("ag_gradcheck: input 0 was made by neg, expected a leaf",
-                  ag_gradcheck(identity, NULL, &made, 1, NULL));
-    EXPECT_MISUSE("ag_gradcheck: an input is NULL", ag_gradcheck(identity, NULL, &none, 1, NULL));
-    EXPECT_MISUSE("ag_gradcheck: an input is AG_INT, expected AG_REAL", ag_gradcheck(identity, NULL, &ids, 1, NULL));
-    EXPECT_MISUSE("ag_gradcheck: the function's result is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: input 0 was made by neg, expected a leaf",
+                       ag_gradcheck(identity, NULL, &made, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: an input is NULL", ag_gradcheck(identity, NULL, &none, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: an input is AG_INT, expected AG_REAL", ag_gradcheck(identity, NULL, &ids, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: the function's result is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));
     ag_end(s);
 }
 END_TEST
@@ -445,7 +445,7 @@ Suite *gradcheck_suite(void)
     tcase_add_test(check, functions_that_compute_nothing);
     tcase_add_test(check, the_report_names_what_is_wrong);
     tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 10);
-    tcase_add_test(check, misuse_is_named);
+    tcase_add_test(check, usage_errors_are_reported);
     suite_add_tcase(suite, check);
     return suite;
 }

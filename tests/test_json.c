@@ -10,9 +10,9 @@
 #include "folder.h"
 #include "json.h"
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "number.h"
 #include "suites.h"
+#include "usage_error.h"
 #include "utf8.h"
 
 /* ---- reading and writing ----------------------------------------------------------------------------------------- */

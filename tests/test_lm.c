@@ -10,8 +10,8 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "kaeru/lm.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
@@ -118,7 +118,7 @@ START_TEST(windows_are_parts_of_the_text)
     }
     for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window begins at %d", (int)at);
     Tensor *x, *y;
-    EXPECT_MISUSE("windows of", lm_data_draw(d, 1, learned, &x, &y));
+    EXPECT_USAGE_ERROR("windows of", lm_data_draw(d, 1, learned, &x, &y));
     ag_free(all);
     lm_data_close(d);
     lm_data_close(NULL);
@@ -599,7 +599,7 @@ START_TEST(what_cannot_be_trained_is_refused)
     t.last = in_folder("a.best");
     expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer state */
     t.last = NULL;
-    EXPECT_MISUSE("no path of a checkpoint", lm_train(&t, true));
+    EXPECT_USAGE_ERROR("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;
     expect_refused(lm_train(&t, false), "train.batch is 0, expected 1 to 16777216");
     ag_free(t.settings);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "philox.h"
 #include "suites.h"
+#include "usage_error.h"
 
 static Scope scope;
 
@@ -250,8 +250,8 @@ START_TEST(integers_in_a_range)
     int negative = 0;
     for (int i = 0; i < 1000; i++) negative += tensor_int_data(whole)[i] < 0;
     ck_assert(negative > 400 && negative < 600);
-    CATCH_MISUSE(tensor_randint(SHAPE(1), INT32_MAX - 1, INT32_MAX));
-    ck_assert_str_eq(misuse_message, "");
+    CATCH_USAGE_ERROR(tensor_randint(SHAPE(1), INT32_MAX - 1, INT32_MAX));
+    ck_assert_str_eq(usage_message, "");
     end();
 }
 END_TEST

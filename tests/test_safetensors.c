@@ -13,9 +13,9 @@
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
-#include "misuse.h"
 #include "safetensors.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

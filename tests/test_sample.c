@@ -5,8 +5,8 @@
 
 #include "folder.h"
 #include "kaeru/lm.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
@@ -131,9 +131,9 @@ START_TEST(numbers_that_are_none_are_refused)
         expect_refused(sample_probabilities((const real[]){ 1, (real)NAN }, 2, &hows[i], p),
                        "the logit of token 1 is nan");
     }
-    EXPECT_MISUSE("0 logits", sample_next(logits, 0, &hows[0]));
-    EXPECT_MISUSE("temperature -1", sample_next(logits, N, &(Sampling){ .temperature = -1 }));
-    EXPECT_MISUSE("sample_probabilities: 0 logits", sample_probabilities(logits, 0, &hows[0], p));
+    EXPECT_USAGE_ERROR("0 logits", sample_next(logits, 0, &hows[0]));
+    EXPECT_USAGE_ERROR("temperature -1", sample_next(logits, N, &(Sampling){ .temperature = -1 }));
+    EXPECT_USAGE_ERROR("sample_probabilities: 0 logits", sample_probabilities(logits, 0, &hows[0], p));
 }
 END_TEST
 
@@ -242,7 +242,7 @@ START_TEST(writing_ends_where_it_is_told)
     w = (Written){ .n = 0 };
     expect_done(gpt_generate(m, prompt, 1, 0, &(Sampling){ .temperature = 1 }, take, &w));
     ck_assert_int_eq(w.n, 0);
-    EXPECT_MISUSE("an empty prompt", gpt_generate(m, prompt, 0, 1, &(Sampling){ 0 }, take, &w));
+    EXPECT_USAGE_ERROR("an empty prompt", gpt_generate(m, prompt, 0, 1, &(Sampling){ 0 }, take, &w));
     tensor_data(m->ln_f->gamma)[0] = (real)NAN;
     expect_refused(gpt_generate(m, prompt, 1, 5, &(Sampling){ 0 }, take, &w), "the logit of token 0 is nan");
     nn_free(m);

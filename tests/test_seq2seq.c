@@ -5,8 +5,8 @@
 #include "expected.h"
 #include "faults.h"
 #include "kaeru/seq2seq.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 enum { PAD, START, END, SRC_VOCAB = 9, TGT_VOCAB = 8 };
 
@@ -303,34 +303,34 @@ START_TEST(names_of_parameters)
 }
 END_TEST
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
     Seq2SeqOptions bad = seq2seq_defaults();
     bad.hidden = 0;
-    EXPECT_MISUSE("seq2seq_new: vocabularies of 9 and 8 words, width 256, hidden 0: each must be 1 or more",
-                  seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
-    EXPECT_MISUSE("tests/test_seq2seq.c", seq2seq_new(0, TGT_VOCAB, seq2seq_defaults()));
+    EXPECT_USAGE_ERROR("seq2seq_new: vocabularies of 9 and 8 words, width 256, hidden 0: each must be 1 or more",
+                       seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
+    EXPECT_USAGE_ERROR("tests/test_seq2seq.c", seq2seq_new(0, TGT_VOCAB, seq2seq_defaults()));
     bad = seq2seq_defaults();
     bad.dropout = 1;
-    EXPECT_MISUSE("seq2seq_new: dropout is 1, expected 0 to below 1", seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
+    EXPECT_USAGE_ERROR("seq2seq_new: dropout is 1, expected 0 to below 1", seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
     Seq2Seq *m = small(1);
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = sentences();
     Tensor *two = tensor_ints(SHAPE(2, 4), NULL), *none = tensor_ints(SHAPE(3, 0), NULL);
     Tensor *flat = tensor_ints(SHAPE(3), NULL);
     Tensor *beyond = tensor_ints(SHAPE(3, 4), (int32_t[]){ 0, 0, 0, 0, 0, TGT_VOCAB, 0, 0, 0, 0, 0, 0 });
-    EXPECT_MISUSE("seq2seq: src (3, 5) and tgt (2, 4), expected (B,S) and (B,T) with S and T of 1 or more",
-                  seq2seq(m, b.src, two, b.src_mask));
-    EXPECT_MISUSE("seq2seq: src (3, 5) and tgt (3, 0)", seq2seq(m, b.src, none, b.src_mask));
-    EXPECT_MISUSE("seq2seq: src (3, 0) and tgt (3, 4)", seq2seq(m, none, b.tgt, NULL));
-    EXPECT_MISUSE("seq2seq: src (3,) and tgt (3, 4)", seq2seq(m, flat, b.tgt, NULL));
-    EXPECT_MISUSE("nn_recurrent: the mask is (3, 4, 4), expected (3, 1, 5)", seq2seq(m, b.src, b.tgt, b.tgt_mask));
-    EXPECT_MISUSE("in seq2seq called at tests/test_seq2seq.c", seq2seq(m, b.src, b.tgt, b.tgt_mask));
-    EXPECT_MISUSE("embedding: id 8", seq2seq(m, b.src, beyond, b.src_mask));
-    EXPECT_MISUSE("seq2seq_greedy_decode: max_len 0, expected 1 or more",
-                  seq2seq_greedy_decode(m, b.src, b.src_mask, 0, START, END));
-    EXPECT_MISUSE("seq2seq_greedy_decode: src (3,), expected (B,S) with S of 1 or more",
-                  seq2seq_greedy_decode(m, flat, NULL, 5, START, END));
+    EXPECT_USAGE_ERROR("seq2seq: src (3, 5) and tgt (2, 4), expected (B,S) and (B,T) with S and T of 1 or more",
+                       seq2seq(m, b.src, two, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq: src (3, 5) and tgt (3, 0)", seq2seq(m, b.src, none, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq: src (3, 0) and tgt (3, 4)", seq2seq(m, none, b.tgt, NULL));
+    EXPECT_USAGE_ERROR("seq2seq: src (3,) and tgt (3, 4)", seq2seq(m, flat, b.tgt, NULL));
+    EXPECT_USAGE_ERROR("nn_recurrent: the mask is (3, 4, 4), expected (3, 1, 5)", seq2seq(m, b.src, b.tgt, b.tgt_mask));
+    EXPECT_USAGE_ERROR("in seq2seq called at tests/test_seq2seq.c", seq2seq(m, b.src, b.tgt, b.tgt_mask));
+    EXPECT_USAGE_ERROR("embedding: id 8", seq2seq(m, b.src, beyond, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq_greedy_decode: max_len 0, expected 1 or more",
+                       seq2seq_greedy_decode(m, b.src, b.src_mask, 0, START, END));
+    EXPECT_USAGE_ERROR("seq2seq_greedy_decode: src (3,), expected (B,S) with S of 1 or more",
+                       seq2seq_greedy_decode(m, flat, NULL, 5, START, END));
     ag_end(s);
     nn_free(m);
 }
@@ -373,7 +373,7 @@ Suite *seq2seq_suite(void)
     suite_add_tcase(suite, learning);
     TCase *errors = tcase_create("errors");
     tcase_add_test(errors, names_of_parameters);
-    tcase_add_test(errors, misuse_is_told);
+    tcase_add_test(errors, usage_errors_are_reported);
     tcase_add_test(errors, memory_that_cannot_be_had_leaks_nothing);
     suite_add_tcase(suite, errors);
     return suite;

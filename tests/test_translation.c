@@ -6,8 +6,8 @@
 #include "folder.h"
 #include "json.h"
 #include "kaeru/translation.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 static Lines lines_from(const char *text)
 {
@@ -101,7 +101,7 @@ START_TEST(sentences_of_words)
     char *token = sentence_token(&v, WORD_END);
     ck_assert_str_eq(token, "</s>");
     ag_free(token);
-    EXPECT_MISUSE("sentence_decode: id 7 of a vocabulary of 7", sentence_token(&v, 7));
+    EXPECT_USAGE_ERROR("sentence_decode: id 7 of a vocabulary of 7", sentence_token(&v, 7));
     sentence_vocab_close(&v);
     sentence_vocab_close(&v);
     lines_close(&l);
@@ -184,7 +184,7 @@ START_TEST(sentences_of_byte_pairs)
     sentence_vocab_close(&v);
     expect_refused(sentence_vocab_open(&v, in_folder("none"), in_folder("m.txt")), "none: cannot be opened");
     expect_refused(sentence_vocab_open(&v, in_folder("none"), NULL), "none: cannot be opened");
-    EXPECT_MISUSE("sentence_vocab_of_bpe: a size of 299, expected 300 or more", sentence_vocab_of_bpe(&l, 1, 299));
+    EXPECT_USAGE_ERROR("sentence_vocab_of_bpe: a size of 299, expected 300 or more", sentence_vocab_of_bpe(&l, 1, 299));
     lines_close(&l);
 }
 END_TEST
@@ -278,7 +278,7 @@ START_TEST(every_pair_is_in_one_batch)
     ag_seed(7);
     sentence_pairs_shuffle(pairs, 64);
     ck_assert(once == check_epoch(pairs, &sv, &tv, 64));
-    EXPECT_MISUSE("sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more", sentence_pairs_shuffle(pairs, 0));
+    EXPECT_USAGE_ERROR("sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more", sentence_pairs_shuffle(pairs, 0));
     sentence_pairs_free(pairs);
     sentence_pairs_free(NULL);
     sentence_vocab_close(&sv);
@@ -385,8 +385,8 @@ START_TEST(learned_sentences_are_translated)
     expect_done(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &said));
     lines_close(&said);
     lines_close(&odd);
-    EXPECT_MISUSE("translate_lines: a beam of 0, expected 1 or more",
-                  translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &said));
+    EXPECT_USAGE_ERROR("translate_lines: a beam of 0, expected 1 or more",
+                       translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &said));
     nn_free(m);
     sentence_vocab_close(&sv);
     sentence_vocab_close(&tv);
