@@ -1,6 +1,5 @@
-/* inplace.c: what optimizers do to leaves, in place and outside any graph; and the small functions that other floors get
- * from the kernels. */
-#include "tensor.h"
+/* inplace.c: updates of leaves in place, outside any graph: what optimizers do. */
+#include "internal.h"
 
 static real *gradient(Site at, const char *what, const Tensor *w)
 {
@@ -18,7 +17,7 @@ static real *state_of(Site at, const char *what, const char *argument, const Ten
     return reals(state);
 }
 
-/* x^n by squaring: whole powers of beta, the same on every machine. */
+/* x^n by squaring, the same bits on every machine. */
 static double whole_power(double x, int64_t n)
 {
     double y = 1;
@@ -27,33 +26,34 @@ static double whole_power(double x, int64_t n)
     return y;
 }
 
-void ag_adam_update_at(Site at, Tensor *w, Tensor *m, Tensor *v, const AgAdam *how)
+void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
+                       double grad_scale)
 {
     const char *what = "ag_adam_update";
     real *grad = gradient(at, what, w);
-    real *first = state_of(at, what, "m", w, m), *second = state_of(at, what, "v", w, v);
-    if (how->step < 1) ag_usage_error(at, what, "step is %lld, expected 1 or more", (long long)how->step);
+    real *avg = state_of(at, what, "exp_avg", w, exp_avg), *avg_sq = state_of(at, what, "exp_avg_sq", w, exp_avg_sq);
+    if (step < 1) ag_usage_error(at, what, "step is %lld, expected 1 or more", (long long)step);
     if (!grad) return;
-    KAdam k = { .lr = how->lr, .b1 = how->beta1, .b2 = how->beta2, .eps = how->eps,
-                .c1 = 1 - whole_power(how->beta1, how->step), .c2 = 1 - whole_power(how->beta2, how->step),
-                .decay = how->weight_decay, .grad_scale = how->grad_scale, .decoupled = how->decoupled };
-    k_adam(w->numel, reals(w), first, second, grad, &k);
+    KAdam k = { .lr = o->lr, .b1 = o->beta1, .b2 = o->beta2, .eps = o->eps,
+                .c1 = 1 - whole_power(o->beta1, step), .c2 = 1 - whole_power(o->beta2, step),
+                .decay = o->weight_decay, .grad_scale = grad_scale, .decoupled = o->decoupled };
+    k_adam(w->numel, reals(w), avg, avg_sq, grad, &k);
 }
 
-void ag_sgd_update_at(Site at, Tensor *w, Tensor *velocity, const AgSgd *how)
+void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale)
 {
     const char *what = "ag_sgd_update";
-    real *grad = gradient(at, what, w), *state = velocity ? state_of(at, what, "velocity", w, velocity) : NULL;
+    real *grad = gradient(at, what, w), *state = momentum ? state_of(at, what, "momentum", w, momentum) : NULL;
     if (!grad) return;
-    KSgd k = { .lr = how->lr, .momentum = how->momentum, .decay = how->weight_decay, .grad_scale = how->grad_scale,
-               .nesterov = how->nesterov, .first = how->first };
+    KSgd k = { .lr = o->lr, .momentum = o->momentum, .decay = o->weight_decay, .grad_scale = grad_scale,
+               .nesterov = o->nesterov, .first = first };
     k_sgd(w->numel, reals(w), state, grad, &k);
 }
 
 double ag_grad_sum_squares_at(Site at, Tensor *w)
 {
     check_alive(at, "ag_grad_sum_squares", "w", w);
-    const real *grad = tensor_grad_data(w);                     /* of leaves and of what ag_retain marked */
+    const real *grad = tensor_grad_data(w);                     /* of leaves and retained tensors */
     return grad ? k_sum_squares(w->numel, grad) : 0;
 }
 

@@ -1,16 +1,14 @@
-/* memory.c: buffers for values and gradients, and the plain memory that everything else asks for.
+/* memory.c: buffers for values and gradients, and scratch memory.
  *
- * A training step makes the same shapes again and again, so a released buffer goes to a free list of its size (a bin)
- * and the next one of that size takes it from there: after the first steps the system is asked for nothing. Sizes are
- * rounded up to one of eight steps between powers of two, so at most an eighth is lost. Where a bin is empty, a larger
- * buffer of up to about twice the size serves, so that shapes that change from step to step (sentences of different
- * lengths) share buffers instead of each keeping its own. */
-#include "memory.h"
+ * A training step creates the same shapes again and again. A released buffer goes to a free list of its size (a bin), and
+ * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
+ * rounded up to one of eight steps between powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to
+ * about twice the size is used instead. Shapes that change from step to step (sentences of different lengths) then share
+ * buffers. */
+#include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "tensor.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAVE_ASAN 1
@@ -53,43 +51,11 @@ void system_free(void *p)
     free(p);
 }
 
-/* ---- plain memory ------------------------------------------------------------------------------------------------ */
-
-void *ag_alloc_at(Site at, size_t n, size_t size)
-{
-    context()->memory.system_calls++;
-    size_t bytes;
-    bool countable = !__builtin_mul_overflow(n ? n : 1, size ? size : 1, &bytes) && bytes <= PTRDIFF_MAX;
-    void *p = countable ? calloc(1, bytes) : NULL;
-    if (!p) ag_usage_error(at, "memory", "no memory for %zu items of %zu bytes", n, size);
-    return p;
-}
-
-void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size)
-{
-    void *larger = ag_alloc_at(at, n, size);
-    size_t kept = old_n < n ? old_n : n;
-    if (kept) memcpy(larger, p, kept * size);
-    free(p);
-    return larger;
-}
-
-void ag_free(void *p)
-{
-    free(p);
-}
-
-char *ag_strdup_at(Site at, const char *s)
-{
-    size_t size = strlen(s) + 1;
-    return memcpy(ag_alloc_at(at, size, 1), s, size);
-}
-
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 enum { STEPS = 8 };                                     /* between one power of two and the next */
 
-/* The bin of a size and, in *rounded, the size of all its buffers. */
+/* The bin for a size. Sets *rounded to the size of that bin's buffers. */
 static int bin_of(size_t bytes, size_t *rounded)
 {
     if (bytes <= 512) {
@@ -105,8 +71,8 @@ static int bin_of(size_t bytes, size_t *rounded)
     return STEPS + (power - 9) * STEPS + (int)steps - 1;
 }
 
-/* In a debug build a buffer that was given back, or not yet written, holds NaN, so that a result that used it shows. */
-static void spoil(Buffer *b)
+/* In a debug build, fills a released or new buffer with NaN, so that a result computed from it is NaN. */
+static void fill_with_nan(Buffer *b)
 {
 #ifndef NDEBUG
     memset(buffer_data(b), 0xff, b->size);
@@ -115,7 +81,7 @@ static void spoil(Buffer *b)
 #endif
 }
 
-/* One that was given back, of that bin or a somewhat larger one; NULL if there is none. */
+/* A released buffer of that bin or of a slightly larger one; NULL if there is none. */
 static Buffer *from_cache(Context *c, int bin)
 {
     int found = bin;
@@ -141,7 +107,7 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
     Buffer *b = c->guard ? NULL : from_cache(c, bin);
     if (!b) {
         b = from_system(c, rounded);
-        if (!b) {                                       /* what lies in the cache may be enough */
+        if (!b) {                                       /* return cached buffers to the system, and try again */
             ag_memory_trim();
             b = from_system(c, rounded);
         }
@@ -154,7 +120,7 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
     if (b->bin == GUARDED) guard_begin(at, what, b, bytes);
     else {
         memory_unpoison(buffer_data(b), b->size);
-        spoil(b);
+        fill_with_nan(b);
         memory_poison((char *)buffer_data(b) + bytes, b->size - bytes);
     }
     c->memory.in_use += b->size;
@@ -174,14 +140,14 @@ void buffer_release(Buffer *b)
 {
     if (!b || --b->refs > 0) return;
     Context *c = context();
-    /* a buffer that came from another thread was counted there */
+    /* a buffer from another thread was counted there, so the difference can be negative */
     c->memory.in_use -= b->size < c->memory.in_use ? b->size : c->memory.in_use;
     if (b->bin == GUARDED) {
         guard_end(b);
         return;
     }
     memory_unpoison(buffer_data(b), b->size);
-    spoil(b);
+    fill_with_nan(b);
     memory_poison(buffer_data(b), b->size);
     b->next = c->bin[b->bin];
     c->bin[b->bin] = b;

@@ -3,7 +3,7 @@
  * The generator is a counter: block number `counter` of the stream `seed` is a fixed function (Philox4x32-10, Salmon et
  * al. 2011) and every operation takes as many blocks of four words as it needs and moves the counter past them. So what
  * is drawn depends on the order of the calls alone, never on threads or on the machine. */
-#include "tensor.h"
+#include "internal.h"
 
 /* Blocks for n numbers of one word each; returns where they start. */
 static AgRandom take(int64_t n)

@@ -1,11 +1,8 @@
-/* tensor.c: making tensors, reading them, and checking the ones that come in. */
-#include "tensor.h"
+/* tensor.c: creates tensors, reads them, and checks the arguments that are tensors. */
+#include "internal.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "memory.h"
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
@@ -59,7 +56,7 @@ const char *dtype_name(DType dtype)
     return dtype == AG_REAL ? "AG_REAL" : dtype == AG_INT ? "AG_INT" : "AG_BOOL";
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- creating ---------------------------------------------------------------------------------------------------- */
 
 static size_t checked_bytes(Site at, const char *what, int64_t numel, DType dtype)
 {
@@ -68,13 +65,13 @@ static size_t checked_bytes(Site at, const char *what, int64_t numel, DType dtyp
     return (size_t)numel * dtype_size(dtype);
 }
 
-/* The struct, on the tape, without memory for values: from here on the scope frees it whatever happens. */
+/* The struct, on the tape, without memory for values. From here on the scope frees it, also after an error. */
 static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DType dtype)
 {
     Context *c = context();
     if (c->depth == 0) ag_usage_error(at, what, "no scope is open to own the result: call ag_begin first");
     int64_t numel = check_shape(at, what, shape);
-    Tensor *t = arena_alloc(at, what, sizeof *t);
+    Tensor *t = scope_alloc(at, what, sizeof *t);
     t->magic = TENSOR_ALIVE;
     t->dtype = (uint8_t)dtype;
     t->shape = *shape;
@@ -104,29 +101,27 @@ Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype,
     return t;
 }
 
-/* A tensor on the heap. One that ag_keep made is listed with the scope it was made in, for the case of an error. */
-typedef struct { Tensor tensor; AgOwned owned; } OwnedTensor;
-
-static void destroy_kept(AgOwned *entry)
+/* The destructor of tensors that no scope owns. */
+static void tensor_destroy(void *p)
 {
-    tensor_free(&((OwnedTensor *)((char *)entry - offsetof(OwnedTensor, owned)))->tensor);
+    Tensor *t = p;
+    buffer_release(t->buffer);
+    buffer_release(t->grad);
+    buffer_release(t->kept_grad);
+    free(t->name);
+    t->magic = TENSOR_DEAD;
 }
 
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
 {
     int64_t numel = check_shape(at, "tensor_new_owned", &shape);
     size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
-    Buffer *buffer = buffer_new(at, "tensor_new_owned", bytes);
-    OwnedTensor *owned = system_alloc(sizeof *owned);
-    if (!owned) {
-        buffer_release(buffer);
-        ag_usage_error(at, "tensor_new_owned", "no memory for a tensor");
-    }
-    owned->owned = (AgOwned){ 0 };
-    Tensor *t = &owned->tensor;
+    Tensor *t = ag_alloc_at(at, 1, sizeof *t);
+    ag_on_free(t, tensor_destroy);
     *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = shape, .numel = numel,
-                   .buffer = buffer, .data = buffer_data(buffer), .site = at, .made_by = "tensor_new_owned" };
-    memset(t->data, 0, bytes);
+                   .site = at, .made_by = "tensor_new_owned" };
+    t->buffer = buffer_new(at, "tensor_new_owned", bytes);
+    t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
 }
 
@@ -135,14 +130,7 @@ void tensor_free_at(Site at, Tensor *t)
     if (!t) return;
     if (t->magic != TENSOR_ALIVE || !t->owned)
         ag_usage_error(at, "tensor_free", "this tensor belongs to a scope, or was freed already");
-    buffer_release(t->buffer);
-    buffer_release(t->grad);
-    buffer_release(t->kept_grad);
-    free(t->name);
-    t->magic = TENSOR_DEAD;
-    ag_disown(&((OwnedTensor *)t)->owned);
-    if (context()->guard) guard_quarantine(t);
-    else system_free(t);
+    ag_free(t);
 }
 
 static Tensor *constant(Site at, const char *what, const Shape *shape, double value)
@@ -210,7 +198,6 @@ Tensor *ag_keep_at(Site at, const Tensor *t)
 {
     check_tensor(at, "ag_keep", "t", t, t ? t->dtype : AG_REAL);
     Tensor *kept = tensor_new_owned_at(at, t->shape, t->dtype);
-    ag_own(&((OwnedTensor *)kept)->owned, destroy_kept);
     memcpy(kept->data, t->data, (size_t)t->numel * dtype_size(t->dtype));
     return kept;
 }
@@ -228,11 +215,11 @@ void check_alive(Site at, const char *what, const char *argument, const Tensor *
     char place[PLACE_TEXT];
     if (!t) ag_usage_error(at, what, "%s is NULL", argument);
     if (context()->guard && t->magic == TENSOR_DEAD)
-        ag_usage_error(at, what, "%s is no living tensor: it was made by %s at %s, and %s", argument, t->made_by,
+        ag_usage_error(at, what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->made_by,
                   place_text(t->site, t->user_site, place), t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
-        ag_usage_error(at, what, "%s is no living tensor: its scope has ended, or it was freed; run with KAERU_GUARD=1 to "
-                  "hear which one it was", argument);
+        ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed; run with KAERU_GUARD=1 to "
+                  "see which one it was", argument);
 }
 
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype)
@@ -244,7 +231,7 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
     if (rule && !declares(rule, t)) error_undeclared_read(t);
     char place[PLACE_TEXT];
     if (!t->data)
-        ag_usage_error(at, what, "the value of %s (%s made at %s) was given back by backward; call ag_retain on it first",
+        ag_usage_error(at, what, "the value of %s (%s made at %s) was released by backward; call ag_retain on it first",
                   argument, t->made_by, place_text(t->site, t->user_site, place));
 }
 
@@ -338,7 +325,8 @@ Tensor *tensor_name_at(Site at, Tensor *t, const char *name)
 {
     check_alive(at, "tensor_name", "t", t);
     if (!name) ag_usage_error(at, "tensor_name", "the name is NULL");
-    char *copy = ag_strdup_at(at, name);
+    char *copy = strdup(name);              /* not ag_strdup: the tensor frees it, whatever unwinds */
+    if (!copy) ag_usage_error(at, "tensor_name", "no memory for a name");
     free(t->name);
     t->name = copy;
     return t;

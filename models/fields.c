@@ -70,7 +70,7 @@ bool checkpoint_may_hold(const char *path, double parameters)
     File *file = file_open(path);
     if (!file) return false;
     double size = (double)file_size(file);
-    file_close(file);
+    ag_free(file);
     return parameters * 2 <= size ||
            ag_set_error("%s: %.0f bytes are too few for the model that its settings describe, of %.0f parameters or more",
                         path, size, parameters);

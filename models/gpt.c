@@ -28,7 +28,7 @@ static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   
 
 static Tensor *mlp(GPTMlp *m, Tensor *x)                                    /* (B,T,D) -> (B,T,D) */
 {
-    x = nn_linear_activate(m->c_fc, x, NN_GELU);                            /* (B,T,4D) */
+    x = nn_linear_activate(m->c_fc, x, AG_GELU);                            /* (B,T,4D) */
     return nn_dropout(m->dropout, nn_linear(m->c_proj, x));
 }
 
@@ -70,18 +70,21 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     return nn_layer_norm(m->ln_f, x);
 }
 
-Tensor *(gpt)(GPT *m, Tensor *ids)
+Tensor *gpt_at(Site at, GPT *m, Tensor *ids)
 {
+    AG_LAYER(at);
     return ag_linear(body(m, ids, NULL), m->wte->weight, NULL);             /* (B,T,V) */
 }
 
-Tensor *(gpt_loss)(GPT *m, Tensor *ids, Tensor *targets)
+Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets)
 {
+    AG_LAYER(at);
     return nn_cross_entropy(gpt(m, ids), targets);
 }
 
-Tensor *(gpt_next)(GPT *m, Tensor *ids, Cache *cache)
+Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)
 {
+    AG_LAYER(at);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = body(m, ids, cache);
     int64_t n = tensor_dim(x, 1);
@@ -100,7 +103,7 @@ Cache *gpt_cache_new_at(Site at, const GPT *m)
 
 static Linear *linear_new(int64_t in, int64_t out, const GPTOptions *o, double deviation)
 {
-    Linear *l = nn_linear_new_at(AG_HERE, in, out, o->bias);
+    Linear *l = nn_linear_new_with_at(AG_HERE, in, out, o->bias);
     nn_init_normal(l->weight, 0, deviation);
     if (o->bias) nn_init_constant(l->bias, 0);
     return l;
@@ -115,7 +118,7 @@ static Linear *branch_end_new(int64_t in, int64_t out, const GPTOptions *o)
 
 static LayerNorm *norm_new(const GPTOptions *o)
 {
-    return nn_layer_norm_new_at(AG_HERE, o->width, (AgNorm){ o->eps, true, false }, o->bias);
+    return nn_layer_norm_new_with_at(AG_HERE, o->width, (AgNorm){ o->eps, true, false }, o->bias);
 }
 
 static Embedding *table_new(int64_t rows, const GPTOptions *o)
@@ -158,7 +161,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 GPT *gpt_new_at(Site at, GPTOptions options)
 {
     if (!gpt_check(&options)) ag_usage_error(at, "gpt_new", "%s", ag_error());
-    GPT *m = (GPT *)nn_new_at(at, sizeof *m, "GPT");
+    GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
     m->options = options;
     nn_child(m, wte, table_new(options.vocab, &options));
     nn_child(m, wpe, table_new(options.context, &options));

@@ -31,7 +31,7 @@ static bool checkpoint_options(const char *path, GPTOptions *o)
     Settings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || add_path(path)) &&
                 checkpoint_may_hold(path, gpt_size(o));
-    nn_settings_free(s);
+    ag_free(s);
     return good;
 }
 
@@ -211,7 +211,7 @@ static bool read_weights(Source *s, GPT *m)
     Parameters *p = nn_parameters(m);
     bool good = true;
     for (int i = 0; good && i < p->n; i++) good = read_parameter(s, &p->item[i]);
-    nn_parameters_free(p);
+    ag_free(p);
     good = good && check_head(s, m);
     for (size_t i = 0; good && i < s->st->n_tensors; i++)
         if (!s->used[i] && !is_mask(s, s->st->tensor[i].name))
@@ -324,7 +324,7 @@ static bool write_weights(Region *region, GPT *m, const char *path)
         if (!m->options.bias && !is_table) entry[n++] = zero_bias(region, &p->item[i]);
     }
     bool done = st_write(path, entry, n, &(StText){ "format", "pt" }, 1);
-    nn_parameters_free(p);
+    ag_free(p);
     ag_end(scope);
     return done;
 }
@@ -340,7 +340,7 @@ bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
         file_write(config, text, size);
         done = file_finish(config) && write_weights(region, m, weights_path);
         if (done) done = file_commit(config);
-        else file_abandon(config);
+        else ag_free(config);
     }
     region_free(region);
     return done;

@@ -31,18 +31,21 @@
 /* ---- EncoderDecoder ---------------------------------------------------------------------------------------------- */
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D) */
-Tensor *(encoder_decoder)(EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
+Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
 {
+    AG_LAYER(at);
     return decode(m, encode(m, src, src_mask), src_mask, tgt, tgt_mask);
 }
 
-Tensor *(encode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask)
+Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask)
 {
+    AG_LAYER(at);
     return encoder(m->encoder, nn_sequential(m->src_embed, src), src_mask);
 }
 
-Tensor *(decode)(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
+Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
 {
+    AG_LAYER(at);
     return decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
 }
 
@@ -55,8 +58,9 @@ Generator *generator_new(int64_t d_model, int64_t vocab)
     return g;
 }
 
-Tensor *(generator)(Generator *g, Tensor *x)                                /* (..,D) -> (..,V) */
+Tensor *generator_at(Site at, Generator *g, Tensor *x)                                /* (..,D) -> (..,V) */
 {
+    AG_LAYER(at);
     return ag_log_softmax(nn_linear(g->proj, x), -1);
 }
 
@@ -71,8 +75,9 @@ Encoder *encoder_new(const TransformerOptions *o)
     return e;
 }
 
-Tensor *(encoder)(Encoder *e, Tensor *x, Tensor *mask)                      /* (B,S,D) (B,1,S) -> (B,S,D) */
+Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask)                      /* (B,S,D) (B,1,S) -> (B,S,D) */
 {
+    AG_LAYER(at);
     for (int i = 0; i < e->layers->n; i++) x = encoder_layer(nn_item(EncoderLayer, e->layers, i), x, mask);
     return e->norm ? nn_layer_norm(e->norm, x) : x;
 }
@@ -96,8 +101,9 @@ EncoderLayer *encoder_layer_new(const TransformerOptions *o)
 }
 
 /* The left half of the paper's Figure 1. */
-Tensor *(encoder_layer)(EncoderLayer *l, Tensor *x, Tensor *mask)
+Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask)
 {
+    AG_LAYER(at);
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
     h = nn_multi_head_attention(l->self_attn, h, h, h, mask);
@@ -121,8 +127,9 @@ Decoder *decoder_new(const TransformerOptions *o)
     return d;
 }
 
-Tensor *(decoder)(Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache)
+Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache)
 {
+    AG_LAYER(at);
     for (int i = 0; i < d->layers->n; i++)
         x = decoder_layer(nn_item(DecoderLayer, d->layers, i), x, memory, src_mask, tgt_mask, cache, i);
     return d->norm ? nn_layer_norm(d->norm, x) : x;
@@ -139,9 +146,10 @@ DecoderLayer *decoder_layer_new(const TransformerOptions *o)
 }
 
 /* The right half of the paper's Figure 1. Each layer has two entries in the cache. */
-Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
+Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer)
 {
+    AG_LAYER(at);
     Tensor *m = memory;
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
@@ -167,9 +175,9 @@ Tensor *subsequent_mask(int64_t n)                                          /* -
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
 
 /* The forward function for Sequential, which calls each of its layers by the layer's module. */
-static Tensor *embeddings_forward(void *self, Tensor *ids)
+static Tensor *embeddings_forward(Site at, void *self, Tensor *ids)
 {
-    return embeddings((Embeddings *)self, ids);
+    return embeddings_at(at, self, ids);
 }
 
 Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
@@ -181,8 +189,9 @@ Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
     return e;
 }
 
-Tensor *(embeddings)(Embeddings *e, Tensor *ids)                            /* (B,T) -> (B,T,D) */
+Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids)                            /* (B,T) -> (B,T,D) */
 {
+    AG_LAYER(at);
     return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model), 0);    /* scale and shift: times sqrt(D), plus 0 */
 }
 
@@ -191,7 +200,7 @@ Tensor *(embeddings)(Embeddings *e, Tensor *ids)                            /* (
 TransformerOptions transformer_defaults(void)
 {
     return (TransformerOptions){ .N = 6, .d_model = 512, .d_ff = 2048, .h = 8, .dropout = 0.1,
-                                 .norm_place = NN_PRE_NORM, .norm = AG_NORM_ANNOTATED, .activation = NN_RELU,
+                                 .norm_place = NN_PRE_NORM, .norm = AG_NORM_ANNOTATED, .activation = AG_RELU,
                                  .max_len = 5000 };
 }
 
@@ -228,7 +237,7 @@ static void xavier_uniform(void *model)
     Parameters *p = nn_parameters(model);
     for (int i = 0; i < p->n; i++)
         if (p->item[i].trained && tensor_ndim(p->item[i].tensor) == 2) nn_init_xavier_uniform(p->item[i].tensor, 1);
-    nn_parameters_free(p);
+    ag_free(p);
 }
 
 EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
@@ -257,8 +266,9 @@ Cache *transformer_cache_new(EncoderDecoder *m, int64_t room)
     return cache;
 }
 
-Tensor *(decode_next)(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
+Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
 {
+    AG_LAYER(at);
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
@@ -289,7 +299,8 @@ EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions o)
     return m;
 }
 
-Tensor *(encoder_only)(EncoderOnly *m, Tensor *ids, Tensor *mask)
+Tensor *encoder_only_at(Site at, EncoderOnly *m, Tensor *ids, Tensor *mask)
 {
+    AG_LAYER(at);
     return generator(m->generator, encoder(m->encoder, nn_sequential(m->embed, ids), mask));
 }

@@ -4,7 +4,7 @@
 #include "fields.h"
 #include "kaeru/transformer.h"
 
-_Static_assert(sizeof(NormPlace) == sizeof(int) && sizeof(Activation) == sizeof(int), "FIELD_INT reads them as int");
+_Static_assert(sizeof(NormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int), "FIELD_INT reads them as int");
 
 typedef struct { int64_t src_vocab, tgt_vocab; TransformerOptions o; } Sizes;
 
@@ -17,7 +17,7 @@ static const Field fields[] = {
     { "transformer.d_ff", FIELD_INT64, AT(o.d_ff), 1, 1 << 24, false },
     { "transformer.h", FIELD_INT, AT(o.h), 1, 1 << 24, false },
     { "transformer.max_len", FIELD_INT64, AT(o.max_len), 1, 1 << 30, false },
-    { "transformer.activation", FIELD_INT, AT(o.activation), NN_IDENTITY, NN_SIGMOID, false },
+    { "transformer.activation", FIELD_INT, AT(o.activation), AG_IDENTITY, AG_SIGMOID, false },
     { "transformer.dropout", FIELD_DOUBLE, AT(o.dropout), 0, 1, true },
     { "transformer.eps", FIELD_DOUBLE, AT(o.norm.eps), 0, 1, true },
     { "transformer.post_norm", FIELD_INT, AT(o.norm_place), NN_PRE_NORM, NN_POST_NORM, false },
@@ -60,7 +60,7 @@ static bool checkpoint_sizes(const char *path, Sizes *sizes)
     bool good = nn_checkpoint_settings(path, s) &&
                 (read_sizes(sizes, s) || ag_set_error("%s: %s", path, ag_error())) &&
                 checkpoint_may_hold(path, least_parameters(sizes));
-    nn_settings_free(s);
+    ag_free(s);
     return good;
 }
 

@@ -27,19 +27,20 @@ Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int6
 {
     if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
         ag_usage_error(at, "nn_score_new", "a dot product of widths %lld and %lld", (long long)query, (long long)key);
-    Score *s = (Score *)nn_new_at(at, sizeof *s, "Score");
+    Score *s = (Score *)nn_new_sized_at(at, sizeof *s, "Score");
     s->kind = kind;
-    if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_at(at, query, key, false));
+    if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_with_at(at, query, key, false));
     if (kind == NN_SCORE_ADDITIVE) {
-        nn_child(s, w1, nn_linear_new_at(at, key, hidden, false));
-        nn_child(s, w2, nn_linear_new_at(at, query, hidden, false));
-        nn_child(s, v, nn_linear_new_at(at, hidden, 1, false));
+        nn_child(s, w1, nn_linear_new_with_at(at, key, hidden, false));
+        nn_child(s, w2, nn_linear_new_with_at(at, query, hidden, false));
+        nn_child(s, v, nn_linear_new_with_at(at, hidden, 1, false));
     }
     return s;
 }
 
-Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k)
+Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k)
 {
+    AG_LAYER(at);
     if (s->kind == NN_SCORE_ADDITIVE) {
         Tensor *keys = ag_unsqueeze(nn_linear(s->w1, k), -3);               /* (..,1,S,hidden) */
         Tensor *queries = ag_unsqueeze(nn_linear(s->w2, q), -2);            /* (..,T,1,hidden) */
@@ -54,16 +55,16 @@ Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k)
 
 /* ---- several heads ----------------------------------------------------------------------------------------------- */
 
-MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
+MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
 {
     if (heads < 1 || width % heads != 0)
         ag_usage_error(at, "nn_multi_head_attention_new", "a width of %lld does not divide into %d heads",
                   (long long)width, heads);
-    MultiHeadAttention *a = (MultiHeadAttention *)nn_new_at(at, sizeof *a, "MultiHeadAttention");
+    MultiHeadAttention *a = (MultiHeadAttention *)nn_new_sized_at(at, sizeof *a, "MultiHeadAttention");
     a->heads = heads;
     a->head_width = width / heads;
     nn_child(a, linears, nn_list_new_at(at));
-    for (int i = 0; i < 4; i++) nn_list_add_at(at, a->linears, nn_linear_new_at(at, width, width, true));
+    for (int i = 0; i < 4; i++) nn_list_add_at(at, a->linears, nn_linear_new_with_at(at, width, width, true));
     nn_child(a, dropout, nn_dropout_new_at(at, dropout));
     if (score != NN_SCORE_SCALED_DOT)
         nn_child(a, score, nn_score_new_at(at, score, a->head_width, a->head_width, a->head_width));
@@ -98,9 +99,10 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
     return ag_reshape(ag_transpose(x, 1, 2), shape);
 }
 
-Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
+Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
                                          Cache *cache, int layer)
 {
+    AG_LAYER(at);
     /* 1) the projections of query, key and value */
     bool filled = is_filled(cache, layer);
     Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
@@ -117,7 +119,8 @@ Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, T
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }
 
-Tensor *(nn_multi_head_attention)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask)
+Tensor *nn_multi_head_attention_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask)
 {
-    return (nn_multi_head_attention_cached)(a, query, key, value, mask, NULL, 0);
+    AG_LAYER(at);
+    return nn_multi_head_attention_cached_at(at, a, query, key, value, mask, NULL, 0);
 }

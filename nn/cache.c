@@ -1,33 +1,15 @@
-/* cache.c: keys and values that generation keeps from step to step. */
+/* cache.c: the cache of keys and values for generation. */
 #include <string.h>
 
 #include "kaeru/attention.h"
 
-static void destroy(AgOwned *owned)
-{
-    nn_cache_free((Cache *)owned);
-}
-
 Cache *nn_cache_new_at(Site at, int n, int64_t room)
 {
     Cache *c = ag_alloc_at(at, 1, sizeof *c);
-    ag_own(&c->owned, destroy);
-    c->layer = ag_alloc_at(at, (size_t)n, sizeof *c->layer);
+    c->layer = ag_alloc_in_at(at, c, (size_t)n, sizeof *c->layer);
     c->n = n;
     c->room = room;
     return c;
-}
-
-void nn_cache_free(Cache *c)
-{
-    if (!c) return;
-    ag_disown(&c->owned);
-    for (int i = 0; c->layer && i < c->n; i++) {
-        tensor_free(c->layer[i].key);
-        tensor_free(c->layer[i].value);
-    }
-    ag_free(c->layer);
-    ag_free(c);
 }
 
 /* Positions from..from+count of each of n sequences with room for room_from, to position `to` of ones with room_to. */
@@ -39,9 +21,9 @@ static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *s
                 (size_t)(count * width) * sizeof(real));
 }
 
-/* Sees to it that `needed` positions have room in *x, of which `length` are there. Room doubles, up to `limit`: who
- * writes little does not pay for much. */
-static void make_room(Site at, Tensor **x, int64_t length, int64_t needed, int64_t limit, int64_t b, int64_t width)
+/* Makes room for `needed` positions in *x, which holds `length`. Room doubles up to `limit`, so a short text uses little
+ * memory. */
+static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t needed, int64_t limit, int64_t b, int64_t width)
 {
     enum { FIRST = 64 };
     int64_t room = *x ? tensor_dim(*x, 1) : 0;
@@ -50,16 +32,17 @@ static void make_room(Site at, Tensor **x, int64_t length, int64_t needed, int64
     while (larger < needed) larger *= 2;
     if (larger > limit) larger = limit;
     Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, width), AG_REAL);
+    ag_set_owner(moved, c);
     if (*x) copy_positions(tensor_data(moved), 0, larger, tensor_data(*x), 0, room, length, b, width);
     tensor_free(*x);
     *x = moved;
 }
 
-/* Puts positions (B,t,D) behind the `length` that *x has. */
-static void append(Site at, Tensor **x, int64_t length, Tensor *more, int64_t limit)
+/* Appends positions (B,t,D) to the `length` that *x has. */
+static void append(Site at, Cache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
     int64_t b = tensor_dim(more, 0), t = tensor_dim(more, 1), width = tensor_dim(more, 2);
-    make_room(at, x, length, length + t, limit, b, width);
+    make_room(at, c, x, length, length + t, limit, b, width);
     copy_positions(tensor_data(*x), length, tensor_dim(*x, 1), tensor_data(more), 0, t, t, b, width);
 }
 
@@ -69,7 +52,7 @@ static KeysValues *layer_at(Site at, const char *what, const Cache *c, int layer
     return &c->layer[layer];
 }
 
-/* Keys and values must be alike, and fit those that are there. */
+/* Keys and values must have one shape, and fit those of the cache. */
 static void check_positions(Site at, const KeysValues *kv, const Tensor *key, const Tensor *value)
 {
     char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
@@ -77,7 +60,7 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
         ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
                   shape_text(tensor_shape(key), k), shape_text(tensor_shape(value), v));
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != tensor_dim(kv->key, 2)))
-        ag_usage_error(at, "nn_cache_append", "keys %s behind %s: another batch or width", shape_text(tensor_shape(key), k),
+        ag_usage_error(at, "nn_cache_append", "keys %s behind %s: batch or width differs", shape_text(tensor_shape(key), k),
                   shape_text(tensor_shape(kv->key), v));
 }
 
@@ -90,8 +73,8 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
     if (kv->length + t > limit)
         ag_usage_error(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
                   (long long)kv->length, (long long)limit);
-    append(at, &kv->key, kv->length, key, limit);
-    append(at, &kv->value, kv->length, value, limit);
+    append(at, c, &kv->key, kv->length, key, limit);
+    append(at, c, &kv->value, kv->length, value, limit);
     kv->length += t;
 }
 
@@ -103,8 +86,8 @@ void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value
     *value = ag_slice_at(at, kv->value, 1, 0, kv->length);
 }
 
-/* One tensor with its batch rows chosen anew. */
-static void select_rows(Tensor **t, const int32_t *rows, int64_t n)
+/* Replaces one tensor by its rows rows[0..n). */
+static void select_rows(Cache *c, Tensor **t, const int32_t *rows, int64_t n)
 {
     if (!*t) return;
     Scope s = ag_begin(AG_NO_GRAD);
@@ -114,6 +97,7 @@ static void select_rows(Tensor **t, const int32_t *rows, int64_t n)
     shape.dim[0] = n;
     Tensor *chosen = ag_reshape(ag_embedding(flat, tensor_ints(SHAPE(n), rows)), shape);
     Tensor *owned = tensor_new_owned(shape, AG_REAL);
+    ag_set_owner(owned, c);
     tensor_copy(owned, chosen);
     tensor_free(*t);
     *t = owned;
@@ -123,8 +107,8 @@ static void select_rows(Tensor **t, const int32_t *rows, int64_t n)
 void nn_cache_select(Cache *c, const int32_t *rows, int64_t n)
 {
     for (int i = 0; i < c->n; i++) {
-        select_rows(&c->layer[i].key, rows, n);
-        select_rows(&c->layer[i].value, rows, n);
+        select_rows(c, &c->layer[i].key, rows, n);
+        select_rows(c, &c->layer[i].value, rows, n);
     }
 }
 

@@ -1,8 +1,8 @@
-/* clone.c: a copy of a whole module.
+/* clone.c: copies a whole module: first the tree of structs, then the tensors.
  *
- * First the tree of structs, then the tensors. Both trees have the same shape, so two walks that go in step meet the
- * original of each slot; what two slots share there, their copies share here. */
-#include "module.h"
+ * Both trees have the same shape, so two walks in step visit each slot and its original. Slots that share a tensor in the
+ * original share one in the copy. */
+#include "slots.h"
 
 #include <string.h>
 
@@ -34,14 +34,14 @@ void *nn_clone_at(Site at, const void *module)
 {
     Module *copy = copy_tree(at, module);
     Walk from = walk_below(module), to = walk_below(copy);
-    for (ModuleSlot *slot, *twin; (slot = walk_slot(&from)) != NULL && (twin = walk_slot(&to)) != NULL; ) {
+    for (ModuleSlot *slot, *other; (slot = walk_slot(&from)) != NULL && (other = walk_slot(&to)) != NULL; ) {
         ModuleSlot *shared = slot->tied ? copy_of_first(module, copy, slot->tensor, slot) : NULL;
         if (shared) {
-            slot_set_tensor(to.holder, twin, shared->tensor, true);
+            slot_set_tensor(to.holder, other, shared->tensor, true);
             continue;
         }
         Tensor *t = tensor_new_owned_at(at, tensor_shape(slot->tensor), tensor_dtype(slot->tensor));
-        slot_set_tensor(to.holder, twin, t, false);
+        slot_set_tensor(to.holder, other, t, false);
         tensor_copy_at(at, t, slot->tensor);
         tensor_set_requires_grad_at(at, t, tensor_requires_grad(slot->tensor));
     }

@@ -1,9 +1,9 @@
 /* embedding.c: rows of a table by number. */
 #include "kaeru/nn.h"
 
-static Tensor *forward(void *self, Tensor *ids)
+static Tensor *forward(Site at, void *self, Tensor *ids)
 {
-    return nn_embedding((Embedding *)self, ids);
+    return nn_embedding_at(at, self, ids);
 }
 
 Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width)
@@ -11,14 +11,15 @@ Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width)
     if (count < 0 || width < 0) {
         ag_usage_error(at, "nn_embedding_new", "%lld rows of width %lld", (long long)count, (long long)width);
     }
-    Embedding *e = (Embedding *)nn_new_at(at, sizeof *e, "Embedding");
+    Embedding *e = (Embedding *)nn_new_sized_at(at, sizeof *e, "Embedding");
     e->module.forward = forward;
     nn_add_tensor_at(at, &e->module, "weight", &e->weight, SHAPE(count, width), true);
     nn_init_normal(e->weight, 0, 1);
     return e;
 }
 
-Tensor *(nn_embedding)(Embedding *e, Tensor *ids)                               /* ids (..) -> (..,width) */
+Tensor *nn_embedding_at(Site at, Embedding *e, Tensor *ids)                               /* ids (..) -> (..,width) */
 {
+    AG_LAYER(at);
     return ag_embedding(e->weight, ids);
 }

@@ -1,9 +1,9 @@
 /* layer_norm.c: each row of the last dimension to mean 0 and deviation 1, then scaled and shifted (Ba et al. 2016). */
 #include "kaeru/nn.h"
 
-static Tensor *forward(void *self, Tensor *x)
+static Tensor *forward(Site at, void *self, Tensor *x)
 {
-    return nn_layer_norm((LayerNorm *)self, x);
+    return nn_layer_norm_at(at, self, x);
 }
 
 /* In the Annotated Transformer's state dictionary, gamma and beta are called a_2 and b_2. */
@@ -13,10 +13,10 @@ static bool is_annotated(AgNorm kind)
     return kind.eps == annotated.eps && kind.eps_inside == annotated.eps_inside && kind.unbiased == annotated.unbiased;
 }
 
-LayerNorm *nn_layer_norm_new_at(Site at, int64_t width, AgNorm kind, bool bias)
+LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool bias)
 {
     if (width < 1) ag_usage_error(at, "nn_layer_norm_new", "width %lld, must be 1 or more", (long long)width);
-    LayerNorm *l = (LayerNorm *)nn_new_at(at, sizeof *l, "LayerNorm");
+    LayerNorm *l = (LayerNorm *)nn_new_sized_at(at, sizeof *l, "LayerNorm");
     l->module.forward = forward;
     l->kind = kind;
     bool annotated = is_annotated(kind);
@@ -26,7 +26,8 @@ LayerNorm *nn_layer_norm_new_at(Site at, int64_t width, AgNorm kind, bool bias)
     return l;
 }
 
-Tensor *(nn_layer_norm)(LayerNorm *l, Tensor *x)                                /* (..,width) -> (..,width) */
+Tensor *nn_layer_norm_at(Site at, LayerNorm *l, Tensor *x)                                /* (..,width) -> (..,width) */
 {
+    AG_LAYER(at);
     return ag_layer_norm(x, l->gamma, l->beta, l->kind);
 }

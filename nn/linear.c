@@ -3,15 +3,15 @@
 
 #include "kaeru/nn.h"
 
-static Tensor *forward(void *self, Tensor *x)
+static Tensor *forward(Site at, void *self, Tensor *x)
 {
-    return nn_linear((Linear *)self, x);
+    return nn_linear_at(at, self, x);
 }
 
-Linear *nn_linear_new_at(Site at, int64_t in, int64_t out, bool bias)
+Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias)
 {
     if (in < 0 || out < 0) ag_usage_error(at, "nn_linear_new", "sizes %lld -> %lld", (long long)in, (long long)out);
-    Linear *l = (Linear *)nn_new_at(at, sizeof *l, "Linear");
+    Linear *l = (Linear *)nn_new_sized_at(at, sizeof *l, "Linear");
     l->module.forward = forward;
     nn_add_tensor_at(at, &l->module, "weight", &l->weight, SHAPE(out, in), true);
     if (bias) nn_add_tensor_at(at, &l->module, "bias", &l->bias, SHAPE(out), true);
@@ -22,7 +22,8 @@ Linear *nn_linear_new_at(Site at, int64_t in, int64_t out, bool bias)
     return l;
 }
 
-Tensor *(nn_linear)(Linear *l, Tensor *x)                                       /* (..,in) -> (..,out) */
+Tensor *nn_linear_at(Site at, Linear *l, Tensor *x)                                       /* (..,in) -> (..,out) */
 {
+    AG_LAYER(at);
     return ag_linear(x, l->weight, l->bias);
 }

@@ -1,9 +1,8 @@
-/* module.c: modules as trees of named slots: birth, children, parameters, ties, lists, end.
+/* module.c: modules as trees of named slots: construction, children, parameters, ties, lists.
  *
- * Who frees what, if an error leaves by longjmp at any point: a module without a parent is on this thread's list of
- * owned objects (ag_own), a module with one belongs to that parent, and a tensor belongs to the first slot that holds
- * it. Each step below takes its memory before it changes the tree, so there is no moment between the states. */
-#include "module.h"
+ * A module owns its children and tensors (ag_set_owner), and a tied tensor belongs to its first slot, so ag_free of the root
+ * frees the tree. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
+#include "slots.h"
 
 #include <string.h>
 
@@ -12,52 +11,34 @@ static const char *parent_name(const Module *m)
     return m->parent ? m->parent->type : "";
 }
 
-/* ---- birth and end ----------------------------------------------------------------------------------------------- */
+/* ---- construction and destruction -------------------------------------------------------------------------------- */
 
-static void destroy(AgOwned *owned)
-{
-    Module *m = (Module *)owned;            /* its first member */
-    for (int i = 0; i < m->n_slots; i++) {
-        ModuleSlot *slot = &m->slots[i];
-        if (slot->child) destroy(&slot->child->owned);
-        else if (!slot->tied) tensor_free(slot->tensor);
-    }
-    ag_free(m->slots);
-    ag_free(m);
-}
-
-Module *nn_new_at(Site at, size_t size, const char *type)
+Module *nn_new_sized_at(Site at, size_t size, const char *type)
 {
     if (size < sizeof(Module)) ag_usage_error(at, "nn_new", "%s is smaller than a Module, its first member", type);
     Module *m = ag_alloc_at(at, 1, size);
     m->type = type;
     m->size = size;
     m->training = true;
-    ag_own(&m->owned, destroy);
     return m;
 }
 
-void nn_free(void *module)
+void nn_free_at(Site at, void *module)
 {
     Module *m = module;
-    if (!m) return;
-    if (m->parent) {
-        ag_usage_error(AG_HERE, "nn_free", "this %s belongs to a %s: free that instead", m->type, parent_name(m));
-    }
-    ag_disown(&m->owned);
-    destroy(&m->owned);
+    if (m && m->parent)
+        ag_usage_error(at, "nn_free", "this %s belongs to a %s: free that instead", m->type, parent_name(m));
+    ag_free(m);
 }
 
 Module *module_new_like(Site at, const Module *original)
 {
     Module *m = ag_alloc_at(at, 1, original->size);
     memcpy(m, original, original->size);
-    m->slots = NULL;
-    m->n_slots = m->room = 0;
+    m->n_slots = 0;
     m->parent = NULL;
-    ag_own(&m->owned, destroy);
-    m->slots = ag_alloc_at(at, (size_t)original->n_slots, sizeof *m->slots);
     m->room = original->n_slots;
+    m->slots = ag_alloc_in_at(at, m, (size_t)original->n_slots, sizeof *m->slots);
     return m;
 }
 
@@ -78,7 +59,7 @@ ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name,
     }
     if (m->n_slots == m->room) {
         int room = m->room ? 2 * m->room : 4;
-        m->slots = ag_resize_at(at, m->slots, (size_t)m->n_slots, (size_t)room, sizeof *m->slots);
+        m->slots = ag_resize_in_at(at, m, m->slots, (size_t)m->n_slots, (size_t)room, sizeof *m->slots);
         m->room = room;
     }
     ModuleSlot *slot = &m->slots[m->n_slots];
@@ -97,7 +78,7 @@ void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor)
     slot->child = child;
     slot->tensor = tensor;
     if (child) {
-        ag_disown(&child->owned);
+        ag_set_owner(child, m);
         child->parent = m;
         child->index = m->n_slots;
     }
@@ -107,6 +88,7 @@ void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor)
 
 void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied)
 {
+    if (!tied) ag_set_owner(tensor, m);
     slot->tensor = tensor;
     slot->tied = tied;
     set_field(m, slot->offset, tensor);
@@ -120,7 +102,7 @@ static void add_child(Site at, const char *what, Module *parent, const char *nam
                   parent_name(child));
     }
     if (module_root(parent) == child) {
-        ag_usage_error(at, what, "a %s cannot hold the %s that it is in itself", parent->type, child->type);
+        ag_usage_error(at, what, "a %s cannot hold the %s that contains it", parent->type, child->type);
     }
     slot_fill(parent, slot_reserve(at, what, parent, name, field), child, NULL);
     name_tensors(at, child);
@@ -137,6 +119,7 @@ Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **fie
     ModuleSlot *slot = slot_reserve(at, what, parent, name, field);
     Tensor *t = tensor_new_owned_at(at, shape, AG_REAL);
     slot_fill(parent, slot, NULL, t);
+    ag_set_owner(t, parent);
     tensor_set_requires_grad_at(at, t, trained);
     if (parent->parent) name_tensors(at, parent);
     else tensor_name_at(at, t, name);
@@ -166,7 +149,7 @@ static void tie_all(Module *root, const Tensor *old, Tensor *t)
     }
 }
 
-void nn_tie_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
+void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
 {
     if (!tensor) ag_usage_error(at, "nn_tie", "the tensor for \"%s\" of %s is NULL", name, parent->type);
     Module *root = module_root(parent);
@@ -196,7 +179,7 @@ void nn_tie_at(Site at, Module *parent, const char *name, Tensor **field, Tensor
 
 ModuleList *nn_list_new_at(Site at)
 {
-    return (ModuleList *)nn_new_at(at, sizeof(ModuleList), "ModuleList");
+    return (ModuleList *)nn_new_sized_at(at, sizeof(ModuleList), "ModuleList");
 }
 
 void nn_list_add_at(Site at, ModuleList *list, void *child)

@@ -1,42 +1,38 @@
 /* optim.c: Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and stochastic gradient descent, as PyTorch
- * defines them. The arithmetic of one update is ag_adam_update and ag_sgd_update; here is what goes with it: which
- * parameters, their state, groups, and the norm of all gradients. */
+ * defines them: the parameters, their groups and state, and the norm of all gradients. The arithmetic of one update is in
+ * ag_adam_update and ag_sgd_update. */
 #include "optim.h"
 
 #include <math.h>
 
-/* ---- birth and end ----------------------------------------------------------------------------------------------- */
+#include "kaeru/autograd.h"
 
-static void destroy(AgOwned *owned)
+/* ---- construction ------------------------------------------------------------------------------------------------ */
+
+static Tensor *state_tensor(Site at, Optimizer *o, const Tensor *parameter)
 {
-    Optimizer *o = (Optimizer *)owned;      /* its first member */
-    for (int i = 0; o->state && i < o->parameters->n; i++) {
-        tensor_free(o->state[i].first);
-        tensor_free(o->state[i].second);
-    }
-    if (o->parameters) parameters_end(o->parameters);
-    ag_free(o->state);
-    ag_free(o->group);
-    ag_free(o);
+    Tensor *t = tensor_new_owned_at(at, tensor_shape(parameter), AG_REAL);
+    ag_set_owner(t, o);
+    return t;
 }
 
-/* An optimizer in one group, with `moments` zeroed tensors (0 to 2) for each trained parameter. */
-static Optimizer *optimizer_new(Site at, const char *what, void *module, double weight_decay, int moments)
+/* An optimizer in one group, with n_tensors (0 to 2) zeroed state tensors for each trained parameter. */
+static Optimizer *optimizer_new(Site at, const char *what, void *module, double lr, double weight_decay, int n_tensors)
 {
     if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
-    ag_own(&o->owned, destroy);
+    o->lr = lr;
     o->parameters = nn_parameters_at(at, module);
-    ag_disown(&o->parameters->owned);       /* the optimizer's from here on */
-    o->state = ag_alloc_at(at, (size_t)o->parameters->n, sizeof *o->state);
-    o->group = ag_alloc_at(at, 1, sizeof *o->group);
+    ag_set_owner(o->parameters, o);
+    o->state = ag_alloc_in_at(at, o, (size_t)o->parameters->n, sizeof *o->state);
+    o->group = ag_alloc_in_at(at, o, 1, sizeof *o->group);
     o->group[0] = (Group){ weight_decay, 1 };
     o->n_groups = 1;
     for (int i = 0; i < o->parameters->n; i++) {
-        if (!o->parameters->item[i].trained) continue;
-        Shape shape = tensor_shape(o->parameters->item[i].tensor);
-        if (moments > 0) o->state[i].first = tensor_new_owned_at(at, shape, AG_REAL);
-        if (moments > 1) o->state[i].second = tensor_new_owned_at(at, shape, AG_REAL);
+        const NamedTensor *p = &o->parameters->item[i];
+        if (!p->trained) continue;
+        if (n_tensors > 0) o->state[i].exp_avg = state_tensor(at, o, p->tensor);
+        if (n_tensors > 1) o->state[i].exp_avg_sq = state_tensor(at, o, p->tensor);
     }
     return o;
 }
@@ -59,7 +55,7 @@ AdamOptions nn_adamw_options(double lr)
     return options;
 }
 
-Optimizer *nn_adam_new_at(Site at, void *module, AdamOptions options)
+Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
 {
     const char *what = "nn_adam_new", *from_0 = "0 or more", *below_1 = "in [0, 1)";
     check(at, what, "lr", options.lr, options.lr >= 0, from_0);
@@ -67,29 +63,22 @@ Optimizer *nn_adam_new_at(Site at, void *module, AdamOptions options)
     check(at, what, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, below_1);
     check(at, what, "eps", options.eps, options.eps >= 0, from_0);
     check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
-    Optimizer *o = optimizer_new(at, what, module, options.weight_decay, 2);
+    Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, 2);
     o->is_adam = true;
     o->adam = options;
     return o;
 }
 
-Optimizer *nn_sgd_new_at(Site at, void *module, SgdOptions options)
+Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 {
     const char *what = "nn_sgd_new", *from_0 = "0 or more";
     check(at, what, "lr", options.lr, options.lr >= 0, from_0);
     check(at, what, "momentum", options.momentum, options.momentum >= 0, from_0);
     check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 for Nesterov's");
     check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
-    Optimizer *o = optimizer_new(at, what, module, options.weight_decay, options.momentum > 0 ? 1 : 0);
+    Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, options.momentum > 0 ? 1 : 0);
     o->sgd = options;
     return o;
-}
-
-void nn_optimizer_free(Optimizer *o)
-{
-    if (!o) return;
-    ag_disown(&o->owned);
-    destroy(&o->owned);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -122,55 +111,50 @@ bool nn_is_not_matrix(const NamedTensor *p, void *unused)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void adam_step(const Optimizer *o, Tensor *w, ParameterState *s, const Group *group, double lr,
-                      double grad_scale)
+static void update(const Optimizer *o, Tensor *w, const ParameterState *s, double grad_scale)
 {
-    ag_adam_update(w, s->first, s->second, &(AgAdam){
-        .lr = lr * group->lr_factor,
-        .beta1 = o->adam.beta1,
-        .beta2 = o->adam.beta2,
-        .eps = o->adam.eps,
-        .weight_decay = group->weight_decay,
-        .grad_scale = grad_scale,
-        .decoupled = o->adam.decoupled,
-        .step = s->steps,
-    });
+    const Group *group = &o->group[s->group];
+    double lr = o->lr * group->lr_factor;
+    if (o->is_adam) {
+        AdamOptions adam = o->adam;
+        adam.lr = lr;
+        adam.weight_decay = group->weight_decay;
+        ag_adam_update(w, s->exp_avg, s->exp_avg_sq, &adam, s->steps, grad_scale);
+    } else {
+        SgdOptions sgd = o->sgd;
+        sgd.lr = lr;
+        sgd.weight_decay = group->weight_decay;
+        ag_sgd_update(w, s->exp_avg, &sgd, s->steps == 1, grad_scale);
+    }
 }
 
-static void sgd_step(const Optimizer *o, Tensor *w, ParameterState *s, const Group *group, double lr, double grad_scale)
+void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
 {
-    ag_sgd_update(w, s->first, &(AgSgd){
-        .lr = lr * group->lr_factor,
-        .momentum = o->sgd.momentum,
-        .weight_decay = group->weight_decay,
-        .grad_scale = grad_scale,
-        .nesterov = o->sgd.nesterov,
-        .first = s->steps == 1,
-    });
-}
-
-void nn_optimizer_step(Optimizer *o, double lr)
-{
-    nn_optimizer_step_scaled(o, lr, 1);
-}
-
-void nn_optimizer_step_scaled(Optimizer *o, double lr, double grad_scale)
-{
+    if (!o) ag_usage_error(at, "nn_optimizer_step", "the optimizer is NULL");
     o->steps++;
     for (int i = 0; i < o->parameters->n; i++) {
         Tensor *w = o->parameters->item[i].tensor;
-        ParameterState *s = &o->state[i];
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
-        s->steps++;
-        if (o->is_adam) adam_step(o, w, s, &o->group[s->group], lr, grad_scale);
-        else sgd_step(o, w, s, &o->group[s->group], lr, grad_scale);
+        o->state[i].steps++;
+        update(o, w, &o->state[i], grad_scale);
         tensor_zero_grad(w);
     }
 }
 
+void nn_optimizer_step_at(Site at, Optimizer *o)
+{
+    nn_optimizer_step_scaled_at(at, o, 1);
+}
+
 double nn_optimizer_lr(const Optimizer *o)
 {
-    return o->is_adam ? o->adam.lr : o->sgd.lr;
+    return o->lr;
+}
+
+void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr)
+{
+    if (!(lr >= 0)) ag_usage_error(at, "nn_optimizer_set_lr", "lr is %g, must be 0 or more", lr);
+    o->lr = lr;
 }
 
 int64_t nn_optimizer_steps(const Optimizer *o)
@@ -191,7 +175,7 @@ double nn_grad_norm(void *module)
 double nn_clip_grad_norm(void *module, double max_norm)
 {
     double norm = nn_grad_norm(module);
-    double factor = max_norm / (norm + 1e-6);       /* PyTorch's; also keeps 0 / 0 away */
+    double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
     if (!(factor < 1) || isinf(norm)) return norm;
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) ag_grad_scale(slot->tensor, factor);

@@ -2,22 +2,22 @@
 #ifndef KAERU_OPTIM_H
 #define KAERU_OPTIM_H
 
-#include "module.h"
+#include "slots.h"
 
-/* What goes with one parameter. Untrained ones have no tensors here. */
+/* The state of one parameter. Parameters that are not trained have no tensors here. */
 typedef struct {
-    Tensor *first;              /* Adam: m; SGD with momentum: the velocity */
-    Tensor *second;             /* Adam: v */
-    int64_t steps;              /* that moved it: fewer than the optimizer's where it got no gradient */
+    Tensor *exp_avg;            /* Adam: the moving average of the gradient; SGD with momentum: the momentum buffer */
+    Tensor *exp_avg_sq;         /* Adam: the moving average of the squared gradient */
+    int64_t steps;              /* its updates: fewer than the optimizer's steps if it got no gradient in some */
     int group;
 } ParameterState;
 
 typedef struct { double weight_decay, lr_factor; } Group;
 
 struct Optimizer {
-    AgOwned owned;
     bool is_adam;               /* else SGD */
-    AdamOptions adam;
+    double lr;
+    AdamOptions adam;           /* lr and weight_decay of these are replaced in each update */
     SgdOptions sgd;
     Parameters *parameters;
     ParameterState *state;      /* one each */

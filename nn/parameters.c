@@ -1,5 +1,5 @@
-/* parameters.c: what is the same for every model: the walk over its tensors, and names, modes and counts by it. */
-#include "module.h"
+/* parameters.c: walks over the tensors of a module tree, and what follows from them: names, modes and counts. */
+#include "slots.h"
 
 #include <string.h>
 
@@ -65,30 +65,18 @@ static char *put_before(char *end, const char *text)
     return memcpy(end - length, text, length);
 }
 
-/* The dotted name of a slot of `holder`, as seen from root. End it with ag_free. */
-static char *slot_path(Site at, const Module *root, const Module *holder, const char *name)
+/* The dotted name of a slot of `holder`, as seen from root; owned by `owner`. */
+static char *slot_path(Site at, void *owner, const Module *root, const Module *holder, const char *name)
 {
     size_t length = strlen(name);
     for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
-    char *path = ag_alloc_at(at, length + 1, 1);
+    char *path = ag_alloc_in_at(at, owner, length + 1, 1);
     char *start = put_before(path + length, name);
     for (const Module *m = holder; m != root; m = m->parent) start = put_before(put_before(start, "."), module_name(m));
     return path;
 }
 
-static void parameters_destroy(AgOwned *owned)
-{
-    parameters_end((Parameters *)owned);    /* its first member */
-}
-
-void parameters_end(Parameters *p)
-{
-    for (int i = 0; i < p->n; i++) ag_free(p->item[i].name);
-    ag_free(p->item);
-    ag_free(p);
-}
-
-/* The next slot whose tensor is to be listed. */
+/* The next slot of the list. */
 static ModuleSlot *walk_listed(Walk *w, bool every_name)
 {
     return every_name ? walk_slot(w) : walk_tensor(w);
@@ -98,14 +86,13 @@ static ModuleSlot *walk_listed(Walk *w, bool every_name)
 static Parameters *parameters_below(Site at, const Module *root, Module *m, bool every_name)
 {
     Parameters *p = ag_alloc_at(at, 1, sizeof *p);
-    ag_own(&p->owned, parameters_destroy);
     size_t n = 0;
     for (Walk walk = walk_below(m); walk_listed(&walk, every_name); ) n++;
-    p->item = ag_alloc_at(at, n, sizeof *p->item);
+    p->item = ag_alloc_in_at(at, p, n, sizeof *p->item);
     Walk walk = walk_below(m);
     for (ModuleSlot *slot; (slot = walk_listed(&walk, every_name)) != NULL; p->n++) {
         p->item[p->n] = (NamedTensor){
-            .name = slot_path(at, root, walk.holder, slot->name),
+            .name = slot_path(at, p, root, walk.holder, slot->name),
             .tensor = slot->tensor,
             .trained = tensor_requires_grad(slot->tensor),
             .owner = walk.holder,
@@ -124,18 +111,11 @@ Parameters *every_name(Site at, Module *m)
     return parameters_below(at, m, m, true);
 }
 
-void nn_parameters_free(Parameters *p)
-{
-    if (!p) return;
-    ag_disown(&p->owned);
-    parameters_end(p);
-}
-
 void name_tensors(Site at, Module *m)
 {
     Parameters *p = parameters_below(at, module_root(m), m, false);
     for (int i = 0; i < p->n; i++) tensor_name_at(at, p->item[i].tensor, p->item[i].name);
-    nn_parameters_free(p);
+    ag_free(p);
 }
 
 Tensor *nn_find(void *module, const char *name)

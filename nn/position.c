@@ -1,9 +1,9 @@
 /* position.c: where in the sequence a vector stands, added to it (Vaswani et al. 2017, 3.5). */
 #include "kaeru/attention.h"
 
-static Tensor *forward(void *self, Tensor *x)
+static Tensor *forward(Site at, void *self, Tensor *x)
 {
-    return nn_positional_encoding((PositionalEncoding *)self, x);
+    return nn_positional_encoding_at(at, self, x);
 }
 
 /* pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos(pos / 10000^(2i/D)) */
@@ -20,9 +20,9 @@ static void fill_sinusoidal(Tensor *pe)
     }
 }
 
-PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double dropout, int64_t max_len, bool learned)
+PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, double dropout, int64_t max_len, bool learned)
 {
-    PositionalEncoding *p = (PositionalEncoding *)nn_new_at(at, sizeof *p, "PositionalEncoding");
+    PositionalEncoding *p = (PositionalEncoding *)nn_new_sized_at(at, sizeof *p, "PositionalEncoding");
     p->module.forward = forward;
     nn_child(p, dropout, nn_dropout_new_at(at, dropout));
     nn_add_tensor_at(at, &p->module, "pe", &p->pe, SHAPE(1, max_len, width), learned);
@@ -31,8 +31,9 @@ PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double
     return p;
 }
 
-Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t start)
+Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x, int64_t start)
 {
+    AG_LAYER(at);
     char text[AG_SHAPE_TEXT];
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
     if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
@@ -45,7 +46,8 @@ Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t 
     return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
 }
 
-Tensor *(nn_positional_encoding)(PositionalEncoding *p, Tensor *x)
+Tensor *nn_positional_encoding_at(Site at, PositionalEncoding *p, Tensor *x)
 {
-    return (nn_positional_encoding_from)(p, x, 0);
+    AG_LAYER(at);
+    return nn_positional_encoding_from_at(at, p, x, 0);
 }

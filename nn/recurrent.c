@@ -13,7 +13,7 @@ Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t 
     if (in < 1 || hidden < 1)
         ag_usage_error(at, "nn_recurrent_new", "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
     int gates = gates_of(kind);
-    Recurrent *r = (Recurrent *)nn_new_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
+    Recurrent *r = (Recurrent *)nn_new_sized_at(at, sizeof *r, kind == NN_LSTM ? "LSTM" : "GRU");
     r->kind = kind;
     r->hidden = hidden;
     nn_param(r, weight_ih_l0, SHAPE(gates * hidden, in));
@@ -87,8 +87,9 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
                   (long long)in);
 }
 
-Tensor *(nn_recurrent_step)(Recurrent *r, Tensor *x, RecurrentState *state)
+Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *state)
 {
+    AG_LAYER(at);
     if (!state) ag_usage_error(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one to begin with and to replace");
     check_input(r, "nn_recurrent_step", x, 2, "(B,in)");
     RecurrentState old = begin(r, "nn_recurrent_step", tensor_dim(x, 0), state);
@@ -106,8 +107,9 @@ static bool moves_all(Tensor *mask, int64_t t)
     return true;
 }
 
-Tensor *(nn_recurrent)(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
+Tensor *nn_recurrent_at(Site at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
 {
+    AG_LAYER(at);
     check_input(r, "nn_recurrent", x, 3, "(B,T,in)");
     char text[AG_SHAPE_TEXT];
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);

@@ -5,11 +5,6 @@
 
 #define PI 3.14159265358979323846
 
-double nn_schedule_constant(double lr)
-{
-    return lr;
-}
-
 double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total)
 {
     if (step < warmup) return lr * (double)step / (double)warmup;

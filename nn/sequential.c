@@ -1,22 +1,22 @@
-/* sequential.c: modules in a row. */
+/* sequential.c: modules in a row, each fed with the output of the one before. */
 #include "kaeru/nn.h"
 
-/* An activation as a module of its own, named after the function it is. */
-typedef struct { Module module; Activation kind; } ActivationLayer;
+/* An activation as a module, whose type is the function's name. */
+typedef struct { Module module; AgActivation kind; } ActivationLayer;
 
-static Tensor *activate(void *self, Tensor *x)
+static Tensor *activate(Site at, void *self, Tensor *x)
 {
-    return nn_activate(((ActivationLayer *)self)->kind, x);
+    return ag_activate_at(at, ((ActivationLayer *)self)->kind, x);
 }
 
-static Tensor *forward(void *self, Tensor *x)
+static Tensor *forward(Site at, void *self, Tensor *x)
 {
-    return nn_sequential((Sequential *)self, x);
+    return nn_sequential_at(at, self, x);
 }
 
 Sequential *nn_sequential_new_at(Site at)
 {
-    Sequential *s = (Sequential *)nn_new_at(at, sizeof *s, "Sequential");
+    Sequential *s = (Sequential *)nn_new_sized_at(at, sizeof *s, "Sequential");
     s->module.forward = forward;
     return s;
 }
@@ -28,20 +28,23 @@ void nn_sequential_add_at(Site at, Sequential *s, void *layer)
     nn_list_add_at(at, s, layer);
 }
 
-void nn_sequential_activation_at(Site at, Sequential *s, Activation kind)
+void nn_sequential_activation_at(Site at, Sequential *s, AgActivation kind)
 {
-    const char *name = nn_activation_name(kind);
-    ActivationLayer *layer = (ActivationLayer *)nn_new_at(at, sizeof *layer, name);
+    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid" };
+    if ((int)kind < AG_IDENTITY || kind > AG_SIGMOID)
+        ag_usage_error(at, "nn_sequential_activation", "%d is not an AgActivation", (int)kind);
+    ActivationLayer *layer = (ActivationLayer *)nn_new_sized_at(at, sizeof *layer, name[kind]);
     layer->module.forward = activate;
     layer->kind = kind;
     nn_sequential_add_at(at, s, layer);
 }
 
-Tensor *(nn_sequential)(Sequential *s, Tensor *x)
+Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x)
 {
+    AG_LAYER(at);
     for (int i = 0; i < s->n; i++) {
         Module *layer = nn_item(Module, s, i);
-        x = layer->forward(layer, x);
+        x = layer->forward(AG_HERE, layer, x);
     }
     return x;
 }

@@ -2,45 +2,48 @@
  * 3.3). */
 #include "kaeru/attention.h"
 
-static Tensor *forward(void *self, Tensor *x)
+static Tensor *forward(Site at, void *self, Tensor *x)
 {
-    return nn_positionwise_feed_forward((PositionwiseFeedForward *)self, x);
+    return nn_positionwise_feed_forward_at(at, self, x);
 }
 
 PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t width, int64_t hidden, double dropout,
-                                                             Activation activation)
+                                                             AgActivation activation)
 {
-    PositionwiseFeedForward *f = (PositionwiseFeedForward *)nn_new_at(at, sizeof *f, "PositionwiseFeedForward");
+    PositionwiseFeedForward *f = (PositionwiseFeedForward *)nn_new_sized_at(at, sizeof *f, "PositionwiseFeedForward");
     f->module.forward = forward;
     f->activation = activation;
-    nn_child(f, w_1, nn_linear_new_at(at, width, hidden, true));
-    nn_child(f, w_2, nn_linear_new_at(at, hidden, width, true));
+    nn_child(f, w_1, nn_linear_new_with_at(at, width, hidden, true));
+    nn_child(f, w_2, nn_linear_new_with_at(at, hidden, width, true));
     nn_child(f, dropout, nn_dropout_new_at(at, dropout));
     return f;
 }
 
-Tensor *(nn_positionwise_feed_forward)(PositionwiseFeedForward *f, Tensor *x)
+Tensor *nn_positionwise_feed_forward_at(Site at, PositionwiseFeedForward *f, Tensor *x)
 {
+    AG_LAYER(at);
     Tensor *hidden = nn_linear_activate(f->w_1, x, f->activation);
     return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
 }
 
 SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double dropout, NormPlace place, AgNorm kind)
 {
-    SublayerConnection *s = (SublayerConnection *)nn_new_at(at, sizeof *s, "SublayerConnection");
+    SublayerConnection *s = (SublayerConnection *)nn_new_sized_at(at, sizeof *s, "SublayerConnection");
     s->place = place;
-    nn_child(s, norm, nn_layer_norm_new_at(at, width, kind, true));
+    nn_child(s, norm, nn_layer_norm_new_with_at(at, width, kind, true));
     nn_child(s, dropout, nn_dropout_new_at(at, dropout));
     return s;
 }
 
-Tensor *(nn_sublayer_in)(SublayerConnection *s, Tensor *x)
+Tensor *nn_sublayer_in_at(Site at, SublayerConnection *s, Tensor *x)
 {
+    AG_LAYER(at);
     return s->place == NN_PRE_NORM ? nn_layer_norm(s->norm, x) : x;
 }
 
-Tensor *(nn_sublayer_out)(SublayerConnection *s, Tensor *x, Tensor *h)
+Tensor *nn_sublayer_out_at(Site at, SublayerConnection *s, Tensor *x, Tensor *h)
 {
+    AG_LAYER(at);
     Tensor *y = ag_add(x, nn_dropout(s->dropout, h));
     return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
 }

@@ -1,5 +1,5 @@
 /* summary.c: a model as a table. */
-#include "module.h"
+#include "slots.h"
 
 #include <string.h>
 

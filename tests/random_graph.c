@@ -161,8 +161,8 @@ static Tensor *product(Graph *g)
     Shape shape = below(g, 2) ? SHAPE(n, k) : SHAPE(batch, n, k);
     a = fitted(g, a, shape);
     switch (below(g, 6)) {
-    case 0: return ag_linear_relu(a, ag_transpose(b, 0, 1), NULL);
-    case 1: return ag_linear_gelu(a, ag_transpose(b, 0, 1), NULL);
+    case 0: return ag_linear_activate(a, ag_transpose(b, 0, 1), NULL, AG_RELU);
+    case 1: return ag_linear_activate(a, ag_transpose(b, 0, 1), NULL, AG_GELU);
     default: return ag_matmul(a, b);
     }
 }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "tensor.h"
+#include "internal.h"
 
 /* One more operation for the graphs, to show that a wrong one is found: x -> y of the same shape. */
 typedef Tensor *ExtraOp(Tensor *x);

@@ -54,9 +54,9 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
         if (stepped) stepped();
         if (state.step % size->every == 0 || state.step == size->steps) good = nn_checkpoint_save(path, m, adam, s);
     }
-    nn_optimizer_free(adam);
+    ag_free(adam);
     nn_free(m);
-    nn_settings_free(s);
+    ag_free(s);
     return good;
 }
 
@@ -74,7 +74,7 @@ static bool write_transformer(const char *path)
         ag_end(scope);
     }
     nn_free(m);
-    nn_settings_free(s);
+    ag_free(s);
     return good;
 }
 
@@ -109,7 +109,7 @@ static bool train_on(const Tokenizer *t, const RunSize *size, const char *path, 
     run.options.evaluate_tokens = 20;
     run.options.warmup = 5;
     bool good = lm_train(&run, resume);
-    nn_settings_free(run.settings);
+    ag_free(run.settings);
     nn_free(m);
     lm_data_close(data);
     return good;

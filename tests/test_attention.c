@@ -92,8 +92,8 @@ START_TEST(one_piece_is_as_the_steps)
     ck_assert_int_eq(p->n, 8);
     for (int i = 0; i < p->n; i++)
         check_close(p->item[i].name, tensor_grad(p->item[i].tensor), tensor_grad(q->item[i].tensor), 2e-5);
-    nn_parameters_free(p);
-    nn_parameters_free(q);
+    ag_free(p);
+    ag_free(q);
     check_weights(b->weights, mask);
     ag_end(s);
     nn_free(a);
@@ -245,7 +245,7 @@ START_TEST(scores_are_their_formulas)
     ck_assert_int_eq(p->n, expected[_i]);
     for (int i = 0; i < p->n; i++) in[n++] = p->item[i].tensor;
     ck_assert(ag_gradcheck(weighted_scores, score, in, n, stderr));
-    nn_parameters_free(p);
+    ag_free(p);
     ag_end(s);
     nn_free(score);
 }
@@ -254,7 +254,7 @@ END_TEST
 /* A layer with another score: its weights are the softmax of that score in each head. */
 START_TEST(heads_attend_by_any_score)
 {
-    MultiHeadAttention *a = nn_multi_head_attention_new_score(H, D, 0, kinds[_i]);
+    MultiHeadAttention *a = nn_multi_head_attention_new_with(H, D, 0, kinds[_i]);
     ck_assert((a->score == NULL) == (kinds[_i] == NN_SCORE_SCALED_DOT));
     Scope s = ag_begin(AG_RECORD);
     Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = tensor_normal(SHAPE(B, S, D), 0, 1);
@@ -275,7 +275,7 @@ START_TEST(heads_attend_by_any_score)
     check_close("y", r.y, nn_linear(nn_item(Linear, a->linears, 3), ag_concat(heads, H, -1)), 1e-5);
     Parameters *p = nn_parameters(a);
     for (int i = 0; i < p->n; i++) ck_assert_ptr_nonnull(tensor_grad_data(p->item[i].tensor));
-    nn_parameters_free(p);
+    ag_free(p);
     ag_end(s);
     nn_free(a);
 }
@@ -382,7 +382,7 @@ START_TEST(the_norm_stands_before_or_after)
     for (int i = 0; i < 2; i++) {
         NormPlace place = i == 0 ? NN_PRE_NORM : NN_POST_NORM;
         SublayerConnection *c = nn_sublayer_connection_new(D, 0, place, AG_NORM_ANNOTATED);
-        PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0, i == 0 ? NN_RELU : NN_GELU);
+        PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0, i == 0 ? AG_RELU : AG_GELU);
         nn_init_uniform(c->norm->gamma, 0.5, 1.5);
         nn_init_uniform(c->norm->beta, -1, 1);
         Scope s = ag_begin(AG_RECORD);
@@ -401,7 +401,7 @@ END_TEST
 START_TEST(sublayers_drop_in_training)
 {
     SublayerConnection *c = nn_sublayer_connection_new(D, 0.5, NN_PRE_NORM, AG_NORM_ANNOTATED);
-    PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0.5, NN_RELU);
+    PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0.5, AG_RELU);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(B, T, D)), *ones = tensor_ones(SHAPE(B, T, D));
     Tensor *y = nn_sublayer_out(c, x, ones);
@@ -458,8 +458,8 @@ START_TEST(caches_append_choose_and_forget)
     EXPECT_MISUSE("layer 2 of a cache for 2", nn_cache_append(c, 2, five, five));
     EXPECT_MISUSE("layer -1 of a cache for 2", nn_cache_read(c, -1, &k, &v));
     ag_end(s);
-    nn_cache_free(c);
-    nn_cache_free(NULL);
+    ag_free(c);
+    ag_free(NULL);
 }
 END_TEST
 
@@ -480,7 +480,7 @@ START_TEST(a_cache_grows)
     }
     ck_assert_int_eq(tensor_dim(c->layer[0].key, 1), ROOM);
     ag_end(s);
-    nn_cache_free(c);
+    ag_free(c);
 }
 END_TEST
 

@@ -19,7 +19,7 @@ static uint64_t digest(void *model)
         size_t n = (size_t)tensor_numel(p->item[i].tensor) * sizeof(real);
         for (size_t k = 0; k < n; k++) hash = (hash ^ byte[k]) * 0x100000001b3u;
     }
-    nn_parameters_free(p);
+    ag_free(p);
     return hash;
 }
 
@@ -64,11 +64,12 @@ static uint64_t translator(const Sentences *how)
                             sentences(how->batch, how->target + 1, how->tgt_vocab, how), how->criterion.padding_idx);
         Tensor *y = encoder_decoder(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
         ag_backward(label_smoothing(how->criterion, generator(m->generator, y), b.tgt_y));
-        nn_optimizer_step_scaled(adam, 1e-3, 1 / (double)b.ntokens);
+        nn_optimizer_set_lr(adam, 1e-3);
+        nn_optimizer_step_scaled(adam, 1 / (double)b.ntokens);
         ag_end(s);
     }
     uint64_t hash = digest(m);
-    nn_optimizer_free(adam);
+    ag_free(adam);
     nn_free(m);
     return hash;
 }
@@ -103,11 +104,12 @@ static uint64_t writer(void)
         Tensor *next = tensor_randint(SHAPE(batch, o.context), 0, 65);
         ag_backward(gpt_loss(m, ids, next));
         nn_clip_grad_norm(m, 1);
-        nn_optimizer_step(adam, 1e-3);
+        nn_optimizer_set_lr(adam, 1e-3);
+        nn_optimizer_step(adam);
         ag_end(s);
     }
     uint64_t hash = digest(m);
-    nn_optimizer_free(adam);
+    ag_free(adam);
     nn_free(m);
     return hash;
 }

@@ -41,7 +41,8 @@ static void train_step(Net *net, Optimizer *o)
     x = nn_linear(net->head, ag_tanh(nn_linear(net->fc, x)));
     ag_backward(nn_cross_entropy(x, targets));
     if (nn_optimizer_steps(o) == 0) tensor_zero_grad(net->fc->bias);    /* it has one step less than the others */
-    nn_optimizer_step(o, 0.05);
+    nn_optimizer_set_lr(o, 0.05);
+    nn_optimizer_step(o);
     ag_end(s);
 }
 
@@ -54,8 +55,8 @@ static void check_equal(void *left, void *right)
         ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
                       "%s differs", p->item[i].name);
     }
-    nn_parameters_free(q);
-    nn_parameters_free(p);
+    ag_free(q);
+    ag_free(p);
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
@@ -107,7 +108,7 @@ static void write_file(const char *path, Net *net, const char *skip, const char 
     }
     if (extra) entry[n++] = (StEntry){ extra, tensor_shape(extra_values), tensor_data(extra_values) };
     expect_done(st_write(path, entry, n, NULL, 0));
-    nn_parameters_free(p);
+    ag_free(p);
 }
 
 START_TEST(a_tied_weight_loads_by_any_of_its_names)
@@ -284,10 +285,10 @@ START_TEST(a_resumed_run_is_the_same_run)
     char command[320];
     snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder("straight"), in_folder("resumed"));
     ck_assert_int_eq(system(command), 0);
-    nn_settings_free(found);
-    nn_settings_free(settings);
-    nn_optimizer_free(p);
-    nn_optimizer_free(o);
+    ag_free(found);
+    ag_free(settings);
+    ag_free(p);
+    ag_free(o);
     nn_free(resumed);
     nn_free(straight);
 }
@@ -311,7 +312,7 @@ START_TEST(a_checkpoint_serves_as_weights)
 
     expect_done(nn_checkpoint_save(in_folder("bare"), net, NULL, NULL));
     expect_done(nn_checkpoint_load(in_folder("bare"), other, NULL, NULL));
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(net);
     nn_free(other);
 }
@@ -383,9 +384,9 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
     check_equal(net, before);
     ck_assert_int_eq(nn_optimizer_steps(o), 1);
     ck_assert(ag_random_state().counter == random.counter);
-    nn_optimizer_free(fewer);
-    nn_optimizer_free(other);
-    nn_optimizer_free(o);
+    ag_free(fewer);
+    ag_free(other);
+    ag_free(o);
     nn_free(net);
     nn_free(before);
 }
@@ -402,7 +403,7 @@ START_TEST(saving_where_it_cannot_be_is_refused)
     ck_assert(!nn_checkpoint_save(in_folder("a"), net, NULL, s));
     expect_done(nn_load(in_folder("a"), net));
     ck_assert_int_ne(access(in_folder("a.tmp"), F_OK), 0);
-    nn_settings_free(s);
+    ag_free(s);
     nn_free(net);
 }
 END_TEST
@@ -447,9 +448,9 @@ START_TEST(settings_are_checked_texts)
     for (int i = 0; i < 5; i++) ck_assert_str_eq(nn_settings_get(t, keys[i]), nn_settings_get(s, keys[i]));
     ck_assert_str_eq(nn_settings_get(t, "own"), "2");
     nn_free(l);
-    nn_settings_free(t);
-    nn_settings_free(s);
-    nn_settings_free(NULL);
+    ag_free(t);
+    ag_free(s);
+    ag_free(NULL);
 }
 END_TEST
 
@@ -465,7 +466,7 @@ START_TEST(settings_do_not_depend_on_the_locale)
         ck_assert_str_eq(nn_settings_get(s, "lr"), "0.5");
         expect_done(nn_settings_real(s, "lr", &number));
         ck_assert(number == 0.5);
-        nn_settings_free(s);
+        ag_free(s);
     }
     setlocale(LC_ALL, "C");
 }
@@ -481,7 +482,7 @@ _Noreturn static void save_forever(int out)
     for (int round = 0; ; round++) {
         Parameters *p = nn_parameters(net);
         for (int i = 0; i < p->n; i++) nn_init_constant(p->item[i].tensor, round);
-        nn_parameters_free(p);
+        ag_free(p);
         if (!nn_save(in_folder("a"), net)) break;
         if (write(out, &round, sizeof round) != sizeof round) break;
     }
@@ -520,7 +521,7 @@ START_TEST(a_kill_at_any_moment_loses_nothing)
             const real *v = tensor_data(p->item[i].tensor);
             for (int64_t k = 0; k < tensor_numel(p->item[i].tensor); k++) ck_assert((double)v[k] == found);
         }
-        nn_parameters_free(p);
+        ag_free(p);
     }
     nn_free(net);
     printf("saving: %ld killed, each left the file of before or that of after\n", killed);
@@ -539,8 +540,8 @@ static void save_and_load(void)                     /* without Check's functions
     nn_settings_set(settings, "width", "%d", 3);
     saved_and_loaded = nn_checkpoint_save(in_folder("fault"), net, o, settings) &&
                        nn_checkpoint_load(in_folder("fault"), net, o, settings);
-    nn_settings_free(settings);
-    nn_optimizer_free(o);
+    ag_free(settings);
+    ag_free(o);
     nn_free(net);
 }
 
@@ -592,8 +593,8 @@ START_TEST(failing_files_are_refused_and_lose_nothing)
         else nn_init_constant(other->table, (double)tensor_data(before->table)[0]);
     }
     ck_assert_int_eq(io_faults_open(), 0);
-    nn_optimizer_free(p);
-    nn_optimizer_free(o);
+    ag_free(p);
+    ag_free(o);
     nn_free(before);
     nn_free(net);
     nn_free(other);

@@ -96,7 +96,7 @@ START_TEST(the_check_takes_right_rules_alone)
 }
 END_TEST
 
-/* What is not declared is not there for the rule, whether backward has given it back by then or not. */
+/* What is not declared is not there for the rule, whether backward has released it by then or not. */
 START_TEST(undeclared_values_are_told)
 {
     EXPECT_MISUSE("declares_nothing: its backward rule reads the value of input 0, made by tensor_uniform at ",
@@ -266,7 +266,7 @@ START_TEST(the_search_for_nan_names_it)
     ag_find_nan(true);
     EXPECT_MISUSE("cube: first infinity found in its result, item 0; shape (1,) of inputs (1,) (at tests/",
                   call(&cube, tensor_full(SHAPE(1), sizeof(real) == 4 ? 1e20 : 1e200)));
-    EXPECT_MISUSE("nan_back: first NaN found in the gradient it passed back, item 1; shape (3,) of inputs (3,)",
+    EXPECT_MISUSE("nan_back: first NaN found in the gradient that it computed, item 1; shape (3,) of inputs (3,)",
                   ag_backward(ag_sum(call(&nan_back, leaf(SHAPE(3))))));
     ag_find_nan(false);
 }
@@ -298,7 +298,7 @@ START_TEST(misuse_is_named)
     s = ag_begin(AG_RECORD);
     in[0] = leaf(SHAPE(2));
     ag_end(s);
-    EXPECT_MISUSE("cube: input 0 is no living tensor: it was made by tensor_uniform",
+    EXPECT_MISUSE("cube: input 0 is not a live tensor: it was made by tensor_uniform",
                   ag_custom(&cube, SHAPE(2), in, 1, NULL, 0));
     ag_guard(false);
 }

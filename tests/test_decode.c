@@ -57,10 +57,10 @@ START_TEST(a_cache_changes_nothing)
     EXPECT_MISUSE("1 positions behind 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
     EXPECT_MISUSE("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
     EXPECT_MISUSE("keys (3, 1, 12) behind (2, 9, 12)", decode_next(m, memory, mask, other_batch, cache));
-    nn_cache_free(cache);
+    ag_free(cache);
     cache = nn_cache_new(2, 9);                             /* of a model with one layer */
     EXPECT_MISUSE("layer 2 of a cache for 2", decode_next(m, memory, mask, one, cache));
-    nn_cache_free(cache);
+    ag_free(cache);
     ag_end(s);
     nn_free(m);
 }
@@ -250,7 +250,7 @@ START_TEST(an_empty_source_is_defined)
         const real *g = tensor_grad_data(all->item[i].tensor);
         for (int64_t k = 0; g && k < tensor_numel(all->item[i].tensor); k++) ck_assert(isfinite(g[k]));
     }
-    nn_parameters_free(all);
+    ag_free(all);
     ag_end(s);
     nn_free(m);
 }

@@ -12,7 +12,7 @@
 #include "kaeru/autograd.h"
 #include "misuse.h"
 #include "suites.h"
-#include "tensor.h"
+#include "internal.h"
 
 /* The statement must be misuse with exactly this message, at this line (or the next, for it may be on the second). */
 #define SAYS(text, statement) do {                                          \
@@ -315,32 +315,34 @@ START_TEST(updates)
 {
     begin();
     Tensor *w = tensor_set_requires_grad(ones(2, 3), true), *m = ones(3, 2);
-    AgAdam adam = { 1e-3, 0.9, 0.999, 1e-8, 0, 1, false, 0 };
-    SAYS("ag_adam_update: m (3, 2) does not fit w (2, 3)", ag_adam_update(w, m, m, &adam));
-    SAYS("ag_adam_update: step is 0, expected 1 or more", ag_adam_update(w, w, w, &adam));
-    SAYS("ag_sgd_update: velocity (3, 2) does not fit w (2, 3)", ag_sgd_update(w, m, &(AgSgd){ .lr = 1 }));
+    AdamOptions adam = { 1e-3, 0.9, 0.999, 1e-8, 0, false };
+    SAYS("ag_adam_update: exp_avg (3, 2) does not fit w (2, 3)", ag_adam_update(w, m, m, &adam, 1, 1));
+    SAYS("ag_adam_update: step is 0, expected 1 or more", ag_adam_update(w, w, w, &adam, 0, 1));
+    SAYS("ag_sgd_update: momentum (3, 2) does not fit w (2, 3)", ag_sgd_update(w, m, &(SgdOptions){ .lr = 1 }, true, 1));
     SAYS("ag_sgd_update: w was made by exp and is part of a graph; only leaves are written",
-         ag_sgd_update(ag_exp(w), NULL, &(AgSgd){ .lr = 1 }));
+         ag_sgd_update(ag_exp(w), NULL, &(SgdOptions){ .lr = 1 }, true, 1));
     end();
 }
 END_TEST
 
 /* ---- the way the message took ------------------------------------------------------------------------------------ */
 
-static Tensor *inner_layer_at(Tensor *x)
+static Tensor *inner_layer_at(Site at, Tensor *x)
 {
+    AG_LAYER(at);
     return ag_matmul(x, x);
 }
-#define inner_layer(...) AG_CALL("inner_layer", inner_layer_at(__VA_ARGS__))
+#define inner_layer(...) inner_layer_at(AG_HERE, __VA_ARGS__)
 
 static int inner_line;
 
-static Tensor *outer_layer_at(Tensor *x)
+static Tensor *outer_layer_at(Site at, Tensor *x)
 {
+    AG_LAYER(at);
     inner_line = __LINE__ + 1;
     return inner_layer(x);
 }
-#define outer_layer(...) AG_CALL("outer_layer", outer_layer_at(__VA_ARGS__))
+#define outer_layer(...) outer_layer_at(AG_HERE, __VA_ARGS__)
 
 static void check_chain(int line)
 {
@@ -352,12 +354,13 @@ static void check_chain(int line)
     ck_assert_ptr_nonnull(strstr(misuse_message, "matmul: shapes (2, 3) and (2, 3) do not fit"));
 }
 
-static Tensor *around_arguments_at(Tensor *x)
+static Tensor *around_arguments_at(Site at, Tensor *x)
 {
+    AG_LAYER(at);
     return inner_layer(ag_exp(
         x));
 }
-#define around_arguments(...) AG_CALL("around_arguments", around_arguments_at(__VA_ARGS__))
+#define around_arguments(...) around_arguments_at(AG_HERE, __VA_ARGS__)
 
 START_TEST(the_layers_on_the_way_are_named)
 {
@@ -366,7 +369,7 @@ START_TEST(the_layers_on_the_way_are_named)
         CATCH_MISUSE(outer_layer(ones(2, 3)));
         check_chain(__LINE__ - 1);
     }
-    /* What fails in an argument is inside of no layer that waits for it, but of those around them all. */
+    /* An argument that fails is not inside the layer that it is for. */
     CATCH_MISUSE(outer_layer(ag_tanh(NULL)));
     ck_assert_msg(!strstr(misuse_message, "_layer"), "%s", misuse_message);
     CATCH_MISUSE(outer_layer(inner_layer(ag_exp(NULL))));
@@ -384,17 +387,24 @@ START_TEST(the_layers_on_the_way_are_named)
 }
 END_TEST
 
-static void deep(int depth)
+static void another_layer_with_quite_a_long_name(int depth);
+
+static void a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full(int depth)
 {
+    AG_LAYER(AG_HERE);
     if (depth == 0) ag_tanh(NULL);
-    else if (depth % 2)
-        AG_CALL("a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full", (deep(depth - 1), NULL));
-    else AG_CALL("another_layer_with_quite_a_long_name", (deep(depth - 1), NULL));
+    else another_layer_with_quite_a_long_name(depth - 1);
+}
+
+static void another_layer_with_quite_a_long_name(int depth)
+{
+    AG_LAYER(AG_HERE);
+    a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full(depth - 1);
 }
 
 START_TEST(a_long_way_is_cut_not_spilled)
 {
-    CATCH_MISUSE(deep(200));
+    CATCH_MISUSE(a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full(200));
     ck_assert_uint_eq(strlen(misuse_message), sizeof misuse_message - 1);
     char what[3000];
     memset(what, 'x', sizeof what - 1);
@@ -513,7 +523,7 @@ START_TEST(use_after_the_scope_has_ended)
 {
     Death d = death_of(use_after_end);
     ck_assert(d.status != 0);
-    ck_assert_msg(strstr(d.text, "tanh: x is no living tensor: its scope has ended, or it was freed") ||
+    ck_assert_msg(strstr(d.text, "tanh: x is not a live tensor: its scope has ended, or it was freed") ||
                   strstr(d.text, "use-after-poison"), "%s", d.text);
 }
 END_TEST
@@ -566,34 +576,30 @@ END_TEST
 
 /* ---- leaving by longjmp ------------------------------------------------------------------------------------------ */
 
-/* An object of several allocations, as modules are. */
-typedef struct { AgOwned owned; Tensor *a, *b; char *name; } Thing;
+/* An object of several allocations. It owns all but one, which its destructor frees. */
+typedef struct { Tensor *a, *b; char *name; } Thing;
 static int things;
 
-static void thing_end(Thing *t)
+static void thing_destroy(void *p)
 {
-    ag_disown(&t->owned);
-    tensor_free(t->a);
+    Thing *t = p;
     tensor_free(t->b);
-    ag_free(t->name);
-    ag_free(t);
     things--;
-}
-
-static void thing_destroy(AgOwned *owned)
-{
-    thing_end((Thing *)((char *)owned - offsetof(Thing, owned)));
 }
 
 static Thing *thing_new(bool fails)
 {
     Thing *t = ag_alloc(1, sizeof *t);
+    ag_on_free(t, thing_destroy);
     things++;
-    ag_own(&t->owned, thing_destroy);
     t->a = tensor_new_owned(SHAPE(10), AG_REAL);
-    t->name = ag_strdup("a thing");
+    ag_set_owner(t->a, t);
+    t->name = ag_strndup_in(t, "a thing", 7);
     if (fails) ag_usage_error(AG_HERE, "thing", "broken");
-    t->b = tensor_new_owned(SHAPE(20), AG_REAL);
+    Tensor *b = tensor_new_owned(SHAPE(20), AG_REAL);
+    ag_set_owner(b, t);
+    ag_set_owner(b, NULL);
+    t->b = b;
     return t;
 }
 
@@ -630,7 +636,7 @@ START_TEST(everything_made_inside_is_freed)
     ck_assert(tensor_item(x) == 2 && strcmp(mine->name, "a thing") == 0);
     ag_end(outer);
     ck_assert_int_eq(things, 1);                               /* it outlives its scope: there was no error around it */
-    thing_end(mine);
+    ag_free(mine);
     ck_assert_int_eq(things, 0);
 }
 END_TEST
@@ -647,13 +653,13 @@ START_TEST(what_is_built_after_an_error_is_the_programs)
         Thing *inside = thing_new(false);
         ag_end(s);
         ck_assert_str_eq(inside->name, "a thing");
-        thing_end(inside);
+        ag_free(inside);
     }
     ck_assert_int_eq(things, 4);
     ag_end(outer);
     ck_assert_int_eq(things, 1);
     ck_assert_str_eq(later->name, "a thing");
-    thing_end(later);
+    ag_free(later);
     ag_on_usage_error(NULL);
 }
 END_TEST
@@ -671,7 +677,7 @@ START_TEST(an_error_inside_an_error)
     ck_assert_int_eq(things, 4);                              /* the second error's are gone, the first one's not yet */
     ag_end(outer);
     ck_assert_int_eq(things, 1);
-    thing_end(between);
+    ag_free(between);
     ck_assert_uint_eq(ag_memory().in_use, 0);
     ag_on_usage_error(NULL);
 }

@@ -276,7 +276,7 @@ START_TEST(what_is_computed_in_one_pass_has_no_sums_to_show)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_set_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
-    Tensor *y = tensor_name(ag_linear_relu(tensor_name(tensor_ones(SHAPE(1, 2)), "x"), tensor_name(w, "w"), NULL), "y");
+    Tensor *y = tensor_name(ag_linear_activate(tensor_name(tensor_ones(SHAPE(1, 2)), "x"), tensor_name(w, "w"), NULL, AG_RELU), "y");
     char *text = explained(ag_sum(y));
     ck_assert_ptr_nonnull(strstr(text, " = linear(x, w) = (given back)"));
     ck_assert_ptr_nonnull(strstr(text, "  y      = relu("));
@@ -293,10 +293,10 @@ START_TEST(misuse_is_named)
     EXPECT_MISUSE("ag_explain: the loss is NULL", ag_explain(stderr, none));
     EXPECT_MISUSE("ag_explain: the file is NULL", ag_explain(NULL, a));
     EXPECT_MISUSE("ag_explain: the loss has shape (2,), expected one item", ag_explain(stderr, ag_neg(two)));
-    EXPECT_MISUSE("ag_explain: nothing behind the loss wants a gradient", ag_explain(stderr, tensor_ones(SCALAR)));
+    EXPECT_MISUSE("ag_explain: the loss does not require a gradient", ag_explain(stderr, tensor_ones(SCALAR)));
     Tensor *loss = ag_neg(a);
     ag_backward(loss);
-    EXPECT_MISUSE("ag_explain: an earlier backward has passed neg (made at tests/", ag_explain(stderr, loss));
+    EXPECT_MISUSE("ag_explain: an earlier backward has run through neg (made at tests/", ag_explain(stderr, loss));
     EXPECT_MISUSE("ag_graph_frame: the file is NULL", ag_graph_frame(NULL, ag_neg(a), 0));
     EXPECT_MISUSE("ag_graph_frame: there is no frame 4; this graph has 4", ag_graph_frame(stderr, ag_neg(a), 4));
     EXPECT_MISUSE("ag_graph_frame: there is no frame -1", ag_graph_frame(stderr, ag_neg(a), -1));

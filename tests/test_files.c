@@ -49,7 +49,7 @@ START_TEST(files_of_any_size_are_read)
         ck_assert_msg(map != NULL, "%s", ag_error());
         ck_assert_uint_eq(map->size, sizes[i]);
         for (size_t k = 0; k < map->size; k++) ck_assert_int_eq((unsigned char)map->bytes[k], k * k % 251);
-        file_unmap(map);
+        ag_free(map);
     }
 }
 END_TEST
@@ -91,12 +91,12 @@ START_TEST(parts_are_read)
     expect_refused(file_read_at(f, UINT64_MAX, out, 2), "found the end at 1000");
     ck_assert_int_eq(truncate(in_folder("a"), 500), 0);
     expect_refused(file_read_at(f, 400, out, 200), "a: became shorter while it was read");
-    file_close(f);
+    ag_free(f);
     f = file_of_bytes("memory", "abc", 3);
     expect_done(file_read_at(f, 1, out, 2));
     ck_assert(memcmp(out, "bc", 2) == 0);
     expect_refused(file_read_at(f, 2, out, 2), "memory: expected 2 bytes at offset 2, found the end at 3");
-    file_close(f);
+    ag_free(f);
 }
 END_TEST
 
@@ -166,7 +166,7 @@ START_TEST(abandoning_leaves_the_old_file)
     expect_done(replace(in_folder("a"), "one"));
     FileWriter *w = file_replace(in_folder("a"));
     file_write(w, "two", 3);
-    file_abandon(w);
+    ag_free(w);
     folder_expect("a", "one");
     ck_assert_int_eq(folder_count(), 1);
 }
@@ -275,8 +275,8 @@ static bool use_files(void)
     File *f = file_open(in_folder("a"));
     FileMap *map = f ? file_map(in_folder("a")) : NULL;
     bool done = map && file_read_at(f, 0, out, 3) && file_read(region, in_folder("a"), 100, &size);
-    file_unmap(map);
-    file_close(f);
+    ag_free(map);
+    ag_free(f);
     region_free(region);
     return done && replace(in_folder("a"), "new");
 }

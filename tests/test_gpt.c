@@ -61,7 +61,7 @@ START_TEST(loss_and_gradients_agree)
         ck_assert_msg(tensor_grad_data(p->item[i].tensor) != NULL, "no %s", name);
         check_close(name, tensor_grad(p->item[i].tensor), expected, 2e-5 * largest(expected));
     }
-    nn_parameters_free(p);
+    ag_free(p);
     ag_end(s);
     st_close(st);
     nn_free(m);
@@ -86,7 +86,7 @@ START_TEST(greedy_continuation_agrees)
         ck_assert_int_eq(tensor_int_data(whole)[i - 1], id[i]);
         next = ag_reshape(best, SHAPE(1, 1));
     }
-    nn_cache_free(cache);
+    ag_free(cache);
     ag_end(s);
     st_close(st);
     nn_free(m);
@@ -111,7 +111,7 @@ START_TEST(a_cache_changes_nothing)
     }
     Tensor *one = tensor_ints(SHAPE(3, 1), NULL);
     EXPECT_MISUSE("1 ids after 11: the context has room for 11", gpt_next(m, one, cache));
-    nn_cache_free(cache);
+    ag_free(cache);
     ag_end(s);
     st_close(st);
     nn_free(m);
@@ -178,7 +178,7 @@ START_TEST(first_weights_are_those_of_gpt2)
         for (int64_t k = 0; k < tensor_numel(p->item[i].tensor); k++)
             ck_assert(tensor_data(p->item[i].tensor)[k] == (real)ones);
     }
-    nn_parameters_free(p);
+    ag_free(p);
     nn_free(m);
 }
 END_TEST
@@ -262,8 +262,8 @@ static void check_equal(void *left, void *right)
         ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
                       "%s differs", p->item[i].name);
     }
-    nn_parameters_free(q);
-    nn_parameters_free(p);
+    ag_free(q);
+    ag_free(p);
 }
 
 START_TEST(written_files_are_those_that_were_read)
@@ -562,7 +562,7 @@ START_TEST(a_checkpoint_brings_its_sizes)
         again = gpt_load(in_folder("a"));
         expect_refused(again != NULL, cases[i].message);
     }
-    nn_settings_free(s);
+    ag_free(s);
     expect_done(nn_save(in_folder("a"), m));
     expect_refused(gpt_load(in_folder("a")) != NULL, "a: the setting \"gpt.layers\" is missing");
     expect_refused(gpt_load(in_folder("absent")) != NULL, "absent: cannot be opened");
@@ -609,7 +609,7 @@ static void open_use_and_write(void)
     ag_backward(gpt_loss(m, ids, ids));
     Cache *cache = gpt_cache_new(m);
     gpt_next(m, ids, cache);
-    nn_cache_free(cache);
+    ag_free(cache);
     ag_end(s);
     all_done = gpt_write(m, in_folder("w"), in_folder("c"));
     nn_free(m);

@@ -7,7 +7,7 @@
 #include "kaeru/autograd.h"
 #include "misuse.h"
 #include "suites.h"
-#include "tensor.h"
+#include "internal.h"
 
 enum { CASES = 8 };             /* that each operation must bring */
 

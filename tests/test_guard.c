@@ -8,7 +8,7 @@
 #include "kaeru/autograd.h"
 #include "misuse.h"
 #include "suites.h"
-#include "tensor.h"
+#include "internal.h"
 
 static void on(void)
 {
@@ -130,11 +130,12 @@ START_TEST(a_write_after_the_value_was_given_back_is_found)
 }
 END_TEST
 
-static Tensor *layer_at(Tensor *x)
+static Tensor *layer_at(Site at, Tensor *x)
 {
+    AG_LAYER(at);
     return ag_tanh(x);
 }
-#define layer(...) AG_CALL("layer", layer_at(__VA_ARGS__))
+#define layer(...) layer_at(AG_HERE, __VA_ARGS__)
 
 /* What a layer made is known by the line of the program that called the layer, too. */
 START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
@@ -145,7 +146,7 @@ START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
     s = ag_begin(AG_RECORD);
     char place[64];
     snprintf(place, sizeof place, ", called from tests/test_guard.c:%d, and its scope has ended", line);
-    EXPECT_MISUSE("neg: x is no living tensor: it was made by tanh at tests/test_guard.c:", ag_neg(y));
+    EXPECT_MISUSE("neg: x is not a live tensor: it was made by tanh at tests/test_guard.c:", ag_neg(y));
     ck_assert_msg(strstr(misuse_message, place) != NULL, "%s", misuse_message);
     ag_end(s);
 }
@@ -162,7 +163,7 @@ START_TEST(a_tensor_of_an_ended_scope_is_known)
         ag_tanh(leaf(3));
         ag_end(inner);
     }
-    EXPECT_MISUSE("tanh: x is no living tensor: it was made by tensor_full at tests/test_guard.c:", ag_tanh(x));
+    EXPECT_MISUSE("tanh: x is not a live tensor: it was made by tensor_full at tests/test_guard.c:", ag_tanh(x));
     ck_assert_msg(strstr(misuse_message, ", and its scope has ended (at ") != NULL, "%s", misuse_message);
     Tensor *kept = ag_keep(leaf(2));
     tensor_free(kept);

@@ -1,4 +1,4 @@
-/* test_lm.c: data for language models, and training that can be interrupted and resumed. */
+/* test_lm.c: data for language models, and training that can be stopped at any moment and resumed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static LmData *opened(const char *name, const Tokenizer *t)
     return d;
 }
 
-/* 30 characters of one to four bytes each: 9/10 of the bytes end within a character. */
+/* 30 characters of one to four bytes each: the cut at 9/10 of the bytes falls into one. */
 static const char mixed[] = "a\xC3\xA4\xE8\x9B\x99\xF0\x9F\x90\xB8" "b\xC3\xB6\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "c\xC3\xBC\xE8\x9B\x99\xF0\x9F\x90\xB8" "d\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "eeee\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8" "ffffff\xF0\x9F\x90\xB8";
@@ -98,7 +98,7 @@ START_TEST(windows_are_parts_of_the_text)
 
     enum { LENGTH = 4, ROUNDS = 600 };
     bool seen[64] = { false };
-    int64_t starts = learned - LENGTH;                      /* a window has one id more */
+    int64_t starts = learned - LENGTH;                      /* windows of one more than that */
     for (int round = 0; round < ROUNDS; round++) {
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *x, *y;
@@ -116,7 +116,7 @@ START_TEST(windows_are_parts_of_the_text)
         }
         ag_end(s);
     }
-    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window began at %d", (int)at);
+    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window begins at %d", (int)at);
     Tensor *x, *y;
     EXPECT_MISUSE("windows of", lm_data_draw(d, 1, learned, &x, &y));
     ag_free(all);
@@ -126,7 +126,7 @@ START_TEST(windows_are_parts_of_the_text)
 }
 END_TEST
 
-/* A text of numbers and words in which no two windows are equal. */
+/* A text of words and numbers in which no two windows are equal. */
 static char *story(size_t size)
 {
     static const char *words[] = { "frog", "pond ", "\n", " ", "  ", "\n\n", ".", "It's", "\xE8\x9B\x99", "\xC2\xA0",
@@ -157,7 +157,7 @@ static void check_token_file(const char *text, const Tokenizer *t)
     LmData *d = opened("tokens", t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), written);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), written * 9 / 10);
-    /* the longest possible window is the whole training part */
+    /* the longest window is the whole part for training */
     int64_t length = lm_data_tokens(d, LM_TRAIN) - 1;
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x, *y;
@@ -205,7 +205,7 @@ END_TEST
 START_TEST(a_text_and_its_tokens_are_the_same_data)
 {
     char *text = story(2000);
-    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* ASCII: the offset of a byte is the number of its id */
+    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a position is an id */
     Tokenizer t = characters(text);
     int64_t n;
     folder_write("text", text, strlen(text));
@@ -404,7 +404,7 @@ static bool train(const char *name, LmOptions o, bool resume, void (*stepped)(Lm
                      .last = in_folder(last), .best = in_folder(best), .stepped = stepped };
     nn_settings_set(t.settings, "own", "%s", "kept");
     bool good = lm_train(&t, resume);
-    nn_settings_free(t.settings);
+    ag_free(t.settings);
     nn_free(t.model);
     return good;
 }
@@ -422,7 +422,7 @@ static void leave_at_13(LmTraining *t, void *arg)
     if (t->step == 13) _exit(7);
 }
 
-/* Trains in a process of its own, which the callback ends; returns its wait status. */
+/* Trains in a child process, which the callback ends; returns its wait status. */
 static int train_apart(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
 {
     int status;
@@ -443,11 +443,11 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
     expect_done(nn_checkpoint_settings(in_folder("broken.last"), s));
     ck_assert_str_eq(nn_settings_get(s, "own"), "kept");
     ck_assert_ptr_nonnull(nn_settings_get(s, "train.best_loss"));
-    nn_settings_free(s);
+    ag_free(s);
     expect_done(train("broken", o, true, NULL));
     check_same("straight.last", "broken.last");
     check_same("straight.best", "broken.best");
-    expect_done(train("broken", o, true, NULL));                /* all steps are taken: nothing changes */
+    expect_done(train("broken", o, true, NULL));                /* all steps are done: nothing changes */
     check_same("straight.last", "broken.last");
 }
 END_TEST
@@ -466,8 +466,8 @@ static real *weights_after(LmOptions o, int64_t *n)
         memcpy(all + *n, tensor_data(p->item[i].tensor), (size_t)size * sizeof *all);
         *n += size;
     }
-    nn_parameters_free(p);
-    nn_settings_free(t.settings);
+    ag_free(p);
+    ag_free(t.settings);
     nn_free(t.model);
     return all;
 }
@@ -492,10 +492,10 @@ START_TEST(accumulated_batches_are_one_large_batch)
         n = tensor_numel(c_fc);
         w[i] = malloc((size_t)n * sizeof **w);
         memcpy(w[i], tensor_data(c_fc), (size_t)n * sizeof **w);
-        nn_settings_free(t.settings);
+        ag_free(t.settings);
         nn_free(t.model);
     }
-    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the only step is the last of the schedule */
+    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the schedule ends with the only step */
     for (int64_t i = 0; i < n; i++) ck_assert_double_eq_tol((double)w[0][i], (double)w[1][i], 2e-6);
     free(w[0]);
     free(w[1]);
@@ -519,7 +519,7 @@ START_TEST(only_matrices_decay)
         ck_assert_msg(same == (tensor_ndim(p->item[i].tensor) < 2), "%s", p->item[i].name);
         at += size;
     }
-    nn_parameters_free(p);
+    ag_free(p);
     nn_free(m);
     free(with);
     free(without);
@@ -549,7 +549,7 @@ static void note_evaluation(LmTraining *t, void *arg)
     expect_done(nn_checkpoint_settings(t->last, saved));
     ck_assert_int_eq(nn_settings_real(saved, "train.best_loss", &best), seen->evaluations > 0);
     ck_assert(best == seen->best_loss);
-    nn_settings_free(saved);
+    ag_free(saved);
     seen->evaluations++;
     seen->train_loss = t->train_loss;
     seen->valid_loss = t->valid_loss;
@@ -574,18 +574,18 @@ START_TEST(a_model_learns_what_repeats)
     ck_assert_int_eq(seen.steps, 60);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert_msg(seen.valid_loss < 0.1 && seen.train_loss < 0.1, "losses %g, %g", seen.train_loss, seen.valid_loss);
-    expect_done(lm_train(&run, true));                                   /* nothing is left to do */
+    expect_done(lm_train(&run, true));                                   /* all steps are done */
     ck_assert_int_eq(seen.started, 2);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
-    nn_settings_free(run.settings);
+    ag_free(run.settings);
     nn_free(run.model);
     lm_data_close(d);
     tokenizer_close(&t);
 }
 END_TEST
 
-START_TEST(what_cannot_go_on_is_refused)
+START_TEST(what_cannot_be_trained_is_refused)
 {
     LmOptions o = few_steps(8);
     expect_refused(train("none", o, true, NULL), "none.last: cannot be opened");
@@ -602,7 +602,7 @@ START_TEST(what_cannot_go_on_is_refused)
     EXPECT_MISUSE("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;
     expect_refused(lm_train(&t, false), "train.batch is 0, expected 1 to 16777216");
-    nn_settings_free(t.settings);
+    ag_free(t.settings);
     nn_free(small);
 
     o.lr = 1000;
@@ -635,14 +635,14 @@ START_TEST(options_are_checked_settings)
         expect_refused(lm_from_settings(&found, s), cases[i].message);
         ck_assert_int_eq(memcmp(&o, &found, sizeof o), 0);
     }
-    nn_settings_free(s);
+    ag_free(s);
 }
 END_TEST
 
-/* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
+/* ---- files and memory that fail ---------------------------------------------------------------------------------- */
 
-/* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). A run that is resumed then must end
- * with the same bytes. */
+/* Every call to the file system fails once (_i = 0), or it and all later ones fail (1). The resumed run ends with the same
+ * bytes as a run without failures. */
 START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;
@@ -711,7 +711,7 @@ static void train_and_write(void)
     nn_eval(m);
     const int32_t prompt[1] = { 0 };
     all_done = gpt_generate(m, prompt, 1, 6, &(Sampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
-    nn_settings_free(run.settings);
+    ag_free(run.settings);
     nn_free(m);
     lm_data_close(d);
     tokenizer_close(&t);
@@ -747,7 +747,7 @@ Suite *lm_suite(void)
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
     tcase_add_test(training, a_model_learns_what_repeats);
-    tcase_add_test(training, what_cannot_go_on_is_refused);
+    tcase_add_test(training, what_cannot_be_trained_is_refused);
     tcase_add_loop_test(training, failing_files_lose_nothing, 0, 2);
     tcase_add_loop_test(training, failing_files_leave_the_old_tokens, 0, 2);
     suite_add_tcase(suite, training);

@@ -55,7 +55,7 @@ static double train_step(Net *n, int64_t step)
     ag_backward(loss);
     Tensor *weights[] = { n->w1, n->b1, n->w2 };
     for (int i = 0; i < 3; i++) {
-        ag_adam_update(weights[i], n->m[i], n->v[i], &(AgAdam){ 1e-3, 0.9, 0.999, 1e-8, 0, 1, false, step });
+        ag_adam_update(weights[i], n->m[i], n->v[i], &(AdamOptions){ 1e-3, 0.9, 0.999, 1e-8, 0, false }, step, 1);
         tensor_zero_grad(weights[i]);
     }
     double result = tensor_item(loss);
@@ -189,7 +189,7 @@ START_TEST(the_peak_of_a_deep_chain_is_its_activations)
     ag_backward(loss);
     ck_assert_uint_lt(ag_memory().peak - before, activations + activations / 10);
     ck_assert_uint_lt(ag_memory().in_use - before, 2 * one);            /* x's gradient is left */
-    EXPECT_MISUSE("given back by backward", tensor_data(y));
+    EXPECT_MISUSE("released by backward", tensor_data(y));
     ag_end(s);
 }
 END_TEST

@@ -7,7 +7,7 @@
 #include "kaeru/autograd.h"
 #include "misuse.h"
 #include "suites.h"
-#include "tensor.h"
+#include "internal.h"
 
 enum { MAX_INPUTS = 4 };
 
@@ -93,7 +93,7 @@ START_TEST(in_a_gradient_of_every_operation)
         Tensor *in[MAX_INPUTS];
         ck_assert_msg(inputs_of(op, number, in), "%s: no case passes NaN back", op->name);
         CATCH_MISUSE(run(op, number, in, AG_RECORD, true));
-        found = told(op->name, "the gradient it passed back");
+        found = told(op->name, "the gradient that it computed");
         ag_find_nan(false);
         free_inputs(in);
     }
@@ -148,23 +148,24 @@ START_TEST(backward)
 {
     double tiny = sizeof(real) == 4 ? 1e-40 : 1e-310;
     ag_find_nan(true);
-    SAYS("sqrt: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,)",
+    SAYS("sqrt: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,)",
          ag_backward(ag_sum(ag_sqrt(leaf(4, 0)))));
-    SAYS("log: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
+    SAYS("log: first infinity found in the gradient that it computed, item 0; shape (2,) of inputs (2,)",
          ag_backward(ag_sum(ag_log(leaf(tiny, 1)))));
-    SAYS("div: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,), (2,)",
+    SAYS("div: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,), (2,)",
          ag_backward(ag_sum(ag_div(leaf(1, tiny), leaf(1, tiny)))));
-    SAYS("pow_scalar: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
+    SAYS("pow_scalar: first infinity found in the gradient that it computed, item 0; shape (2,) of inputs (2,)",
          ag_backward(ag_sum(ag_pow_scalar(leaf(0, 1), 0.5))));
     ag_find_nan(false);
 }
 END_TEST
 
-static Tensor *layer_at(Tensor *x)
+static Tensor *layer_at(Site at, Tensor *x)
 {
+    AG_LAYER(at);
     return ag_exp(x);
 }
-#define layer(...) AG_CALL("layer", layer_at(__VA_ARGS__))
+#define layer(...) layer_at(AG_HERE, __VA_ARGS__)
 
 START_TEST(the_layer_is_named_too)
 {
@@ -181,11 +182,11 @@ START_TEST(an_input_that_was_bad_is_named)
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_ones(SHAPE(2, 3)), *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 3)), true);
     tensor_data(w)[7] = (real)INFINITY;
-    EXPECT_MISUSE("shape (2, 4) of inputs (2, 3), (4, 3); input 1 has infinity already, at item 7 (at", ag_linear(x, w, NULL));
+    EXPECT_MISUSE("shape (2, 4) of inputs (2, 3), (4, 3); input 1 already has infinity, at item 7 (at", ag_linear(x, w, NULL));
     tensor_data(w)[7] = 1;
     tensor_data(x)[5] = (real)NAN;
-    EXPECT_MISUSE("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 has NaN "
-                  "already, at item 5 (at", ag_linear(x, w, NULL));
+    EXPECT_MISUSE("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 already "
+                  "has NaN, at item 5 (at", ag_linear(x, w, NULL));
     ag_end(s);
     ag_find_nan(false);
 }

@@ -41,14 +41,15 @@ START_TEST(sgd_by_hand)
     Optimizer *o = nn_sgd_new(p, 0.5);
     ck_assert_double_eq(nn_optimizer_lr(o), 0.5);
     give_gradient(p->vector, 3);
-    nn_optimizer_step(o, 0.25);                     /* the step's rate is the argument */
+    nn_optimizer_set_lr(o, 0.25);
+    nn_optimizer_step(o);                     /* the step's rate is the argument */
     ck_assert_double_eq(value(p->vector, 0), 1 - 0.25 * 3);
     ck_assert_double_eq(value(p->vector, 1), -1 - 0.25 * 6);
     ck_assert_double_eq(value(p->matrix, 0), 0);
     ck_assert_int_eq(nn_optimizer_steps(o), 1);
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(p);
-    nn_optimizer_free(NULL);
+    ag_free(NULL);
 }
 END_TEST
 
@@ -58,12 +59,14 @@ START_TEST(momentum_starts_with_the_gradient)
         Point *p = point_new(0, 0);
         Optimizer *o = nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .momentum = 0.5, .nesterov = nesterov });
         give_gradient(p->vector, 1);
-        nn_optimizer_step(o, 1);                    /* velocity 1 */
+        nn_optimizer_set_lr(o, 1);
+        nn_optimizer_step(o);                    /* velocity 1 */
         ck_assert_double_eq(value(p->vector, 0), nesterov ? -1.5 : -1);
         give_gradient(p->vector, 1);
-        nn_optimizer_step(o, 1);                    /* velocity 1.5 */
+        nn_optimizer_set_lr(o, 1);
+        nn_optimizer_step(o);                    /* velocity 1.5 */
         ck_assert_double_eq(value(p->vector, 0), nesterov ? -1.5 - 1.75 : -2.5);
-        nn_optimizer_free(o);
+        ag_free(o);
         nn_free(p);
     }
 }
@@ -74,10 +77,11 @@ START_TEST(adam_moves_by_its_rate_at_first)
     Point *p = point_new(5, 5);
     Optimizer *o = nn_adam_new(p, 0.1);
     give_gradient(p->vector, 1000);
-    nn_optimizer_step(o, 0.1);
+    nn_optimizer_set_lr(o, 0.1);
+    nn_optimizer_step(o);
     ck_assert_double_eq_tol(value(p->vector, 0), 4.9, 1e-6);
     ck_assert_double_eq_tol(value(p->vector, 1), 4.9, 1e-6);
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(p);
 }
 END_TEST
@@ -92,9 +96,10 @@ START_TEST(decay_is_added_or_decoupled)
         how.decoupled = decoupled;
         Optimizer *o = nn_adam_new_with(p, how);
         give_gradient(p->vector, 0);                /* nothing but decay */
-        nn_optimizer_step(o, 0.1);
+        nn_optimizer_set_lr(o, 0.1);
+        nn_optimizer_step(o);
         after[decoupled] = value(p->vector, 0);
-        nn_optimizer_free(o);
+        ag_free(o);
         nn_free(p);
     }
     ck_assert_double_eq_tol(after[0], 2 - 0.1, 1e-6);           /* as a gradient of 1 */
@@ -119,10 +124,11 @@ START_TEST(groups_have_their_own_decay_and_rate)
     ck_assert_int_eq(nn_optimizer_group(o, is_called, "nothing", 1, 3), 0);
     give_gradient(p->vector, 0);
     give_gradient(p->matrix, 0);
-    nn_optimizer_step(o, 0.1);
+    nn_optimizer_set_lr(o, 0.1);
+    nn_optimizer_step(o);
     ck_assert_double_eq(value(p->vector, 0), 2);
     ck_assert_double_eq_tol(value(p->matrix, 0), 2 * (1 - 3 * 0.1 * 1), 1e-6);
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(p);
 }
 END_TEST
@@ -131,22 +137,26 @@ START_TEST(what_has_no_gradient_stays)
 {
     Point *p = point_new(1, 1);
     Optimizer *o = nn_adamw_new(p, 0.1);
-    nn_optimizer_step(o, 0.1);                      /* decay does not move it either */
+    nn_optimizer_set_lr(o, 0.1);
+    nn_optimizer_step(o);                      /* decay does not move it either */
     ck_assert_double_eq(value(p->vector, 0), 1);
     give_gradient(p->vector, 1);
     tensor_zero_grad(p->vector);
-    nn_optimizer_step(o, 0.1);
+    nn_optimizer_set_lr(o, 0.1);
+    nn_optimizer_step(o);
     ck_assert_double_eq(value(p->vector, 0), 1);
 
     give_gradient(p->vector, 1);
-    nn_optimizer_step(o, 0.1);
+    nn_optimizer_set_lr(o, 0.1);
+    nn_optimizer_step(o);
     double once = value(p->vector, 0);
     ck_assert_double_lt(once, 0.95);
     ck_assert_ptr_null(tensor_grad_data(p->vector));
-    nn_optimizer_step(o, 0.1);                      /* gradients are forgotten */
+    nn_optimizer_set_lr(o, 0.1);
+    nn_optimizer_step(o);                      /* gradients are forgotten */
     ck_assert_double_eq(value(p->vector, 0), once);
     ck_assert_int_eq(nn_optimizer_steps(o), 4);
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(p);
 }
 END_TEST
@@ -158,10 +168,11 @@ START_TEST(a_frozen_parameter_is_left_out)
     Optimizer *o = nn_adamw_new(p, 0.1);
     ck_assert_int_eq(nn_optimizer_group(o, nn_is_not_matrix, NULL, 0, 1), 0);
     give_gradient(p->matrix, 1);
-    nn_optimizer_step(o, 0.1);
+    nn_optimizer_set_lr(o, 0.1);
+    nn_optimizer_step(o);
     ck_assert_double_eq(value(p->vector, 0), 1);
     ck_assert_double_lt(value(p->matrix, 0), 0);
-    nn_optimizer_free(o);
+    ag_free(o);
     tensor_set_requires_grad(p->matrix, false);
     EXPECT_MISUSE("nn_sgd_new: this Point has no trained parameters", nn_sgd_new(p, 0.1));
     nn_free(p);
@@ -180,10 +191,11 @@ START_TEST(a_tied_weight_is_stepped_once)
     double before = value(pair->a->weight, 0);
     Tensor *x = tensor_ones(SHAPE(1, 1));
     ag_backward(ag_sum(ag_add(nn_linear(pair->a, x), nn_linear(pair->b, x))));
-    nn_optimizer_step(o, 0.125);
+    nn_optimizer_set_lr(o, 0.125);
+    nn_optimizer_step(o);
     ck_assert_double_eq_tol(value(pair->a->weight, 0), before - 0.25, 1e-6);
     ag_end(s);
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(pair);
 }
 END_TEST
@@ -222,14 +234,16 @@ START_TEST(a_scaled_step_divides_what_was_accumulated)
         Optimizer *p = i == 0 ? nn_sgd_new_with(twice, decaying) : nn_adamw_new(twice, 0.1);
         for (int step = 0; step < 3; step++) {
             give_gradient(once->vector, 2);
-            nn_optimizer_step(o, 0.1);
+            nn_optimizer_set_lr(o, 0.1);
+            nn_optimizer_step(o);
             give_gradient(twice->vector, 1);
             give_gradient(twice->vector, 3);
-            nn_optimizer_step_scaled(p, 0.1, 0.5);
+            nn_optimizer_set_lr(p, 0.1);
+            nn_optimizer_step_scaled(p, 0.5);
         }
         for (int k = 0; k < 2; k++) ck_assert_double_eq(value(once->vector, k), value(twice->vector, k));
-        nn_optimizer_free(p);
-        nn_optimizer_free(o);
+        ag_free(p);
+        ag_free(o);
         nn_free(twice);
         nn_free(once);
     }
@@ -266,7 +280,7 @@ static Sequential *xor_net(void)
 {
     Sequential *net = nn_sequential_new();
     nn_sequential_add(net, nn_linear_new(2, 8));
-    nn_sequential_activation(net, NN_TANH);
+    nn_sequential_activation(net, AG_TANH);
     nn_sequential_add(net, nn_linear_new(8, 1));
     return net;
 }
@@ -278,7 +292,8 @@ static double xor_step(Sequential *net, Optimizer *o, double lr)
     Tensor *loss = nn_mse_loss(nn_sequential(net, x), tensor_from(SHAPE(4, 1), (real[]){ 0, 1, 1, 0 }));
     ag_backward(loss);
     nn_clip_grad_norm(net, 1);
-    nn_optimizer_step(o, lr);
+    nn_optimizer_set_lr(o, lr);
+    nn_optimizer_step(o);
     double value = tensor_item(loss);
     ag_end(s);
     return value;
@@ -294,7 +309,7 @@ START_TEST(exclusive_or_is_learned)
         double loss = 1;
         for (int step = 0; step < 500; step++) loss = xor_step(net, o, nn_optimizer_lr(o));
         ck_assert_double_lt(loss, 0.01);
-        nn_optimizer_free(o);
+        ag_free(o);
         nn_free(net);
     }
 }
@@ -314,7 +329,7 @@ START_TEST(training_asks_the_system_for_nothing)
     ck_assert_uint_eq(after.in_use, before.in_use);
     ck_assert_uint_eq(after.cached, before.cached);
     ck_assert_int_eq(faults_live(), live);
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(net);
 }
 END_TEST
@@ -325,7 +340,7 @@ static void build_and_step(void)
     Optimizer *o = nn_adam_new(net, 0.1);
     nn_optimizer_group(o, nn_is_matrix, NULL, 0.1, 1);
     xor_step(net, o, 0.1);
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(net);
 }
 
@@ -339,7 +354,6 @@ END_TEST
 
 START_TEST(cosine_has_its_corners)
 {
-    ck_assert_double_eq(nn_schedule_constant(0.3), 0.3);
     ck_assert_double_eq(nn_schedule_cosine(0, 1, 0.1, 10, 110), 0);
     ck_assert_double_eq_tol(nn_schedule_cosine(5, 1, 0.1, 10, 110), 0.5, 1e-15);
     ck_assert_double_eq_tol(nn_schedule_cosine(10, 1, 0.1, 10, 110), 1, 1e-15);

@@ -32,7 +32,7 @@ static Recurrent *opened(const SafeTensors *st, RecurrentKind kind)
     Parameters *p = nn_parameters(r);
     ck_assert_int_eq(p->n, 4);
     for (int i = 0; i < p->n; i++) tensor_copy(p->item[i].tensor, of(st, name_of(kind), p->item[i].name));
-    nn_parameters_free(p);
+    ag_free(p);
     ag_end(s);
     return r;
 }
@@ -79,7 +79,7 @@ START_TEST(results_and_gradients_agree)
     ag_backward(sum);
     Parameters *p = nn_parameters(r);
     for (int i = 0; i < p->n; i++) check_grad(name, p->item[i].name, p->item[i].tensor, st);
-    nn_parameters_free(p);
+    ag_free(p);
     check_grad(name, "x", x, st);
     check_grad(name, "h", h, st);
     if (c) check_grad(name, "c", c, st);
@@ -159,7 +159,7 @@ START_TEST(first_values)
         ck_assert(most <= bound && most > 0.95 * bound);
         ck_assert_double_eq_tol(sqrt(squares / n), bound / sqrt(3), 0.12 * bound);
     }
-    nn_parameters_free(p);
+    ag_free(p);
     ck_assert_str_eq(r->module.type, _i == NN_LSTM ? "LSTM" : "GRU");
     nn_free(r);
 }
@@ -195,7 +195,7 @@ START_TEST(gradients_are_right)
     Parameters *p = nn_parameters(l.r);
     for (int i = 0; i < p->n; i++) in[n++] = p->item[i].tensor;
     ck_assert(ag_gradcheck(everything, &l, in, n, stderr));
-    nn_parameters_free(p);
+    ag_free(p);
     ag_end(s);
     nn_free(l.r);
 }

@@ -195,7 +195,7 @@ START_TEST(gradients_of_the_whole_are_right)
     ck_assert_int_lt(p->n, 20);
     for (int i = 0; i < p->n; i++) in[i] = p->item[i].tensor;
     ck_assert(ag_gradcheck(whole_model, &w, in, p->n, stderr));
-    nn_parameters_free(p);
+    ag_free(p);
     ag_end(s);
     nn_free(w.m);
 }
@@ -212,7 +212,7 @@ START_TEST(learns_a_few_sentences)
         Batch b = sentences();
         Tensor *loss = seq2seq_loss(m, &b, PAD);
         ag_backward(loss);
-        nn_optimizer_step(o, nn_optimizer_lr(o));
+        nn_optimizer_step(o);
         last = tensor_item(loss);
         if (step == 0) first = last;
         ag_end(s);
@@ -226,7 +226,7 @@ START_TEST(learns_a_few_sentences)
     ck_assert(shape_equal(tensor_shape(said), SHAPE(3, 7)));
     for (int i = 0; i < 3 * 7; i++) ck_assert_int_eq(tensor_int_data(said)[i], expected[i]);
     ag_end(s);
-    nn_optimizer_free(o);
+    ag_free(o);
     nn_free(m);
 }
 END_TEST
@@ -298,7 +298,7 @@ START_TEST(names_of_parameters)
     Parameters *p = nn_parameters(m);
     ck_assert_int_eq(p->n, sizeof names / sizeof *names);
     for (int i = 0; i < p->n; i++) ck_assert_str_eq(p->item[i].name, names[i]);
-    nn_parameters_free(p);
+    ag_free(p);
     nn_free(m);
 }
 END_TEST

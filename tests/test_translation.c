@@ -341,7 +341,7 @@ static EncoderDecoder *learned(const Lines *src, const SentenceVocab *sv, const 
         loss = run_epoch(m, sentence_pairs_next, pairs, &o, &state);
     }
     ck_assert_double_lt(loss, 0.1);
-    nn_optimizer_free(adam);
+    ag_free(adam);
     sentence_pairs_free(pairs);
     return m;
 }
@@ -464,7 +464,7 @@ START_TEST(models_come_back_with_their_sizes)
     TransformerOptions o = tiny();
     o.norm_place = _i & 1 ? NN_POST_NORM : NN_PRE_NORM;
     o.norm = _i & 1 ? AG_NORM_PYTORCH : AG_NORM_ANNOTATED;
-    o.activation = _i & 2 ? NN_GELU : NN_RELU;
+    o.activation = _i & 2 ? AG_GELU : AG_RELU;
     o.learned_positions = _i & 2;
     o.share_embeddings = _i & 4;
     ag_seed(5);
@@ -484,7 +484,7 @@ START_TEST(models_come_back_with_their_sizes)
     ag_end(scope);
     nn_free(back);
     nn_free(m);
-    nn_settings_free(s);
+    ag_free(s);
 }
 END_TEST
 
@@ -496,7 +496,7 @@ static void save_with(const char *key, const char *value)
     transformer_to_settings(9, 7, &o, s);
     nn_settings_set(s, key, "%s", value);
     expect_done(nn_checkpoint_save(in_folder("m"), m, NULL, s));
-    nn_settings_free(s);
+    ag_free(s);
     nn_free(m);
 }
 

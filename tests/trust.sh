@@ -290,7 +290,7 @@ planted() {
     plant 'a file written in place' nn/files/file.c 's/"%s\.tmp", w->target/"%s", w->target/' planted_test checkpoint kills
     plant 'a file left open' nn/files/file.c 's/if (w->folder >= 0) close(w->folder);//' planted_test runs failures
     plant 'a random state not saved' nn/files/checkpoint.c 's/ag_set_random_state(.*);//' planted_test runs kills
-    plant 'rows that a kill loses' examples/common/csv_resume.c 's/ = part_is_old ? &whole : &part;/ = \&whole;/' \
+    plant 'rows that a kill loses' examples/common/csv.c 's/ = part_is_old ? &whole : &part;/ = \&whole;/' \
         planted_kills
     reached="$found found, $lost not"
     [ "$lost" -eq 0 ]

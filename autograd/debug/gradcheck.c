@@ -146,7 +146,7 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
         if (in[i]->op) ag_usage_error(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
-    Tensor **middle = arena_alloc(at, "ag_gradcheck", (size_t)n * sizeof *middle);
+    Tensor **middle = scope_alloc(at, "ag_gradcheck", (size_t)n * sizeof *middle);
     for (int i = 0; i < n; i++) middle[i] = in_the_middle(at, in[i]);
     Tensor *first = f(middle, arg), *second = f(middle, arg);
     check_tensor(at, "ag_gradcheck", "the function's result", first, AG_REAL);

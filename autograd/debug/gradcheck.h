@@ -2,7 +2,7 @@
 #ifndef KAERU_GRADCHECK_H
 #define KAERU_GRADCHECK_H
 
-#include "tensor.h"
+#include "internal.h"
 
 /* The gradient that arrived; what small steps say, by both uses of the function together and by each alone. Of wrong
  * ones: how many entries of the result this one reaches, and what the last of these sends back, by use. */

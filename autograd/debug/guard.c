@@ -8,8 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "memory.h"
-#include "tensor.h"
+#include "internal.h"
 
 /* In front of a guarded buffer. `at` is what points here: the head of a list, or the `next` of another. */
 typedef struct Guarded {
@@ -89,13 +88,13 @@ static size_t first_other(const uint8_t *p, size_t n, uint8_t value)
 typedef struct { Guarded about; char text[96]; } Damage;
 
 /* Whether something is wrong with it; describes that, and makes it good, so that it is told once. */
-static bool damaged(Guarded *g, bool given_back, Damage *d)
+static bool damaged(Guarded *g, bool released, Damage *d)
 {
     Buffer *b = buffer_of(g);
     size_t over = first_other(behind(b), n_behind(b), SENTINEL);
     size_t under = n_before();
     while (under > 0 && before(b)[under - 1] == SENTINEL) under--;
-    size_t late = given_back ? first_other(buffer_data(b), g->bytes, POISON) : g->bytes;
+    size_t late = released ? first_other(buffer_data(b), g->bytes, POISON) : g->bytes;
     size_t size = sizeof d->text;
     if (over < n_behind(b)) snprintf(d->text, size, "byte %zu behind its %zu bytes was written", over, g->bytes);
     else if (under > 0) snprintf(d->text, size, "byte %zu before its first was written", n_before() - under + 1);
@@ -103,7 +102,7 @@ static bool damaged(Guarded *g, bool given_back, Damage *d)
     else return false;
     d->about = *g;
     set_sentinels(b);
-    if (given_back) memset(buffer_data(b), POISON, g->bytes);
+    if (released) memset(buffer_data(b), POISON, g->bytes);
     return true;
 }
 
@@ -141,7 +140,7 @@ void guard_end(Buffer *b)
     memset(buffer_data(b), POISON, g->bytes);
     pthread_mutex_lock(&lock);
     unlink_from_list(g);
-    link_to(&context()->given_back, g);
+    link_to(&context()->released, g);
     pthread_mutex_unlock(&lock);
     if (bad) tell(d.about.site, d.about.what, &d);
 }
@@ -153,7 +152,7 @@ void guard_check(Site at, const char *what)
     bool bad = false;
     pthread_mutex_lock(&lock);
     for (Guarded *g = c->guarded; g && !bad; g = g->next) bad = damaged(g, false, &d);
-    for (Guarded *g = c->given_back; g && !bad; g = g->next) bad = damaged(g, true, &d);
+    for (Guarded *g = c->released; g && !bad; g = g->next) bad = damaged(g, true, &d);
     pthread_mutex_unlock(&lock);
     if (bad) tell(at, what, &d);
 }
@@ -161,8 +160,8 @@ void guard_check(Site at, const char *what)
 void guard_trim(void)
 {
     Context *c = context();
-    while (c->given_back) {
-        Guarded *g = c->given_back;
+    while (c->released) {
+        Guarded *g = c->released;
         unlink_from_list(g);
         system_free(g);
     }

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "tensor.h"
+#include "internal.h"
 
 enum {
     EDGE = 3,                   /* items shown at each end of a long dimension */

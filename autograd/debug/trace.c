@@ -49,7 +49,7 @@ Tensor **nodes_behind(Site at, const char *what, Tensor *y, uint32_t *n)
         if (t->op && is_found(&found, t)) newest_first[ops++] = t;
     bool *placed = scratch_new(at, what, found.n, 1);
     memset(placed, 0, found.n);
-    Tensor **node = arena_alloc(at, what, found.n * sizeof *node);
+    Tensor **node = scope_alloc(at, what, found.n * sizeof *node);
     *n = 0;
     while (ops > 0) {
         Tensor *t = newest_first[--ops];
@@ -95,15 +95,15 @@ Story story_begin(Site at, const char *what, Tensor *loss)
     Story s = { .at = at, .what = what, .scope = ag_begin_at(at, AG_NO_GRAD) };
     s.node = nodes_behind(at, what, loss, &s.n);
     s.at_node = s.n;
-    s.twin = arena_alloc(at, what, s.n * sizeof *s.twin);
-    s.uses = arena_alloc(at, what, s.n * sizeof *s.uses);
+    s.twin = scope_alloc(at, what, s.n * sizeof *s.twin);
+    s.uses = scope_alloc(at, what, s.n * sizeof *s.uses);
     for (uint32_t i = 0; i < s.n; i++) {
         const Tensor *t = s.node[i];
         if (t->graph_released) error_graph_released(at, what, t);
         s.twin[i] = twin_of(t);
         if (!t->op) continue;
         s.ops++;
-        Tensor **in = arena_alloc(at, what, (size_t)t->n_in * sizeof *in);
+        Tensor **in = scope_alloc(at, what, (size_t)t->n_in * sizeof *in);
         for (int j = 0; j < t->n_in; j++) {
             if (!t->in[j]) continue;
             in[j] = s.twin[t->in[j]->number];
@@ -129,7 +129,7 @@ static Tensor *gradient_now(const Story *s, const Tensor *x)
 /* Runs y's rule on inputs of its own, so that what each gets lies apart. */
 static void run_apart(Story *s, const Tensor *y)
 {
-    Tensor *alone = twin_of(y), **in = arena_alloc(s->at, s->what, (size_t)y->n_in * sizeof *in);
+    Tensor *alone = twin_of(y), **in = scope_alloc(s->at, s->what, (size_t)y->n_in * sizeof *in);
     for (int j = 0; j < y->n_in; j++)
         if (y->in[j]) in[j] = twin_of(y->in[j]);
     twin_of_op(alone, y, in);
@@ -155,8 +155,8 @@ bool story_step(Story *s)
     }
     if (!y) return false;
     s->step_scope = ag_begin_at(s->at, AG_NO_GRAD);
-    s->part = arena_alloc(s->at, s->what, (size_t)y->n_in * sizeof *s->part);
-    s->before = arena_alloc(s->at, s->what, (size_t)y->n_in * sizeof *s->before);
+    s->part = scope_alloc(s->at, s->what, (size_t)y->n_in * sizeof *s->part);
+    s->before = scope_alloc(s->at, s->what, (size_t)y->n_in * sizeof *s->before);
     run_apart(s, y);
     for (int j = 0; j < y->n_in; j++) s->before[j] = gradient_now(s, y->in[j]);
     rule_run(y);

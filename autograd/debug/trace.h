@@ -6,7 +6,7 @@
 #ifndef KAERU_TRACE_H
 #define KAERU_TRACE_H
 
-#include "tensor.h"
+#include "internal.h"
 
 /* The tensors behind y, y the last, each after its inputs: operations in the order in which they ran, every leaf where
  * it is used first. Each has its place in `number`. In the arena. */

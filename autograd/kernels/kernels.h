@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kaeru/real.h"
+#include "kaeru/types.h"
 
 /* ---- threads ---------------------------------------------------------------------------------------------------- */
 

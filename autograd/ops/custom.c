@@ -1,5 +1,5 @@
 /* custom.c: operations that a program brings along, recorded like those of ops.def. */
-#include "tensor.h"
+#include "internal.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * of no more than a few rows exist at a time (kernels/attention_blocks.c). nn/attention.c has the same, step by step. */
 #include <math.h>
 
-#include "tensor.h"
+#include "internal.h"
 
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K) where seen)), y = W v
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */

@@ -2,7 +2,7 @@
  *
  * Each section gives the rule, the forward call, the backward rule and sample calls for the gradient check. The loops
  * themselves are k_binary (kernels/reference/reference.c has them in plain form). */
-#include "tensor.h"
+#include "internal.h"
 
 static Tensor *binary(Site at, int op, KBinary f, Tensor *a, Tensor *b)
 {

@@ -1,5 +1,5 @@
 /* ops_index.c: looking entries up by number. Ids are AG_INT and are checked before they are used. */
-#include "tensor.h"
+#include "internal.h"
 
 static void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
 {

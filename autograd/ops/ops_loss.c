@@ -1,7 +1,7 @@
 /* ops_loss.c: losses, each from predictions and targets to one number. The sums run in fixed order. */
 #include <math.h>
 
-#include "tensor.h"
+#include "internal.h"
 
 static const Shape scalar = { 0, { 0 } };
 

@@ -1,7 +1,7 @@
 /* ops_mask.c: operations that keep some entries and drop others. Masks are AG_BOOL and broadcast to the result. */
 #include <math.h>
 
-#include "tensor.h"
+#include "internal.h"
 
 /* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */
 

@@ -1,5 +1,5 @@
 /* ops_plain.c: operations without gradients: argmax, comparisons, one-hot, and masks put together. */
-#include "tensor.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -126,4 +126,17 @@ Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes)
         reals(y)[i * classes + ints(ids)[i]] = 1;
     }
     return y;
+}
+
+Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x)
+{
+    switch (kind) {
+    case AG_IDENTITY: return x;
+    case AG_RELU:     return ag_relu_at(at, x);
+    case AG_GELU:     return ag_gelu_at(at, x);
+    case AG_GELU_ERF: return ag_gelu_erf_at(at, x);
+    case AG_TANH:     return ag_tanh_at(at, x);
+    case AG_SIGMOID:  return ag_sigmoid_at(at, x);
+    }
+    ag_usage_error(at, "ag_activate", "%d is not an AgActivation", (int)kind);
 }

@@ -1,5 +1,5 @@
 /* ops_product.c: the matrix product and the linear layer made of it. The arithmetic is k_gemm. */
-#include "tensor.h"
+#include "internal.h"
 
 /* ---- matmul: y = a b                                         da = dy b^T, db = a^T dy ------------------------------
  * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast; a product is then made for each place of the result's
@@ -198,12 +198,10 @@ Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
     return op_done(y);
 }
 
-/* linear and the operation `op` as the two nodes that they are, computed in one pass. What is between them is written only
- * if op's rule reads it; else it has no memory of its own. The search for NaN wants to see it. */
-static Tensor *linear_then(Site at, int op, Tensor *apart(Site, Tensor *), KActivation act, Tensor *x, Tensor *weight,
-                           Tensor *bias)
+/* linear and the activation `op` as two nodes, computed in one pass. The values in between are stored only if op's rule reads
+ * them. */
+static Tensor *fused_activation(Site at, int op, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
 {
-    if (context()->find_nan) return apart(at, ag_linear_at(at, x, weight, bias));
     Tensor *between = linear_new(at, x, weight, bias);
     bool read = between->op && (op_table[op].needs & NEEDS_X0);
     Tensor *y = read ? op_new(at, op, &between->shape, between, NULL, NULL) : op_new_over(at, op, between);
@@ -211,19 +209,13 @@ static Tensor *linear_then(Site at, int op, Tensor *apart(Site, Tensor *), KActi
     return op_done(y);
 }
 
-Tensor *ag_linear_relu_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
-    return linear_then(at, OP_relu, ag_relu_at, K_ACT_RELU, x, weight, bias);
-}
-
-Tensor *ag_linear_gelu_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
-{
-    return linear_then(at, OP_gelu, ag_gelu_at, K_ACT_GELU, x, weight, bias);
-}
-
-Tensor *ag_linear_gelu_erf_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
-{
-    return linear_then(at, OP_gelu_erf, ag_gelu_erf_at, K_ACT_GELU_ERF, x, weight, bias);
+    bool fused = !context()->find_nan;                          /* the search for NaN checks the values in between */
+    if (fused && kind == AG_RELU) return fused_activation(at, OP_relu, x, weight, bias, K_ACT_RELU);
+    if (fused && kind == AG_GELU) return fused_activation(at, OP_gelu, x, weight, bias, K_ACT_GELU);
+    if (fused && kind == AG_GELU_ERF) return fused_activation(at, OP_gelu_erf, x, weight, bias, K_ACT_GELU_ERF);
+    return ag_activate_at(at, kind, ag_linear_at(at, x, weight, bias));
 }
 
 void linear_backward(Tensor *y)

@@ -1,5 +1,5 @@
 /* ops_reduce.c: operations that take dimensions away: sum, mean, variance, largest and smallest. */
-#include "tensor.h"
+#include "internal.h"
 
 /* ---- which dimensions go ----------------------------------------------------------------------------------------- */
 

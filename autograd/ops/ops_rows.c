@@ -2,7 +2,7 @@
  * Softmax along another dimension moves it to the end and back. */
 #include <math.h>
 
-#include "tensor.h"
+#include "internal.h"
 
 /* Size of the last dimension (1 for a scalar). */
 static int64_t row_size(const Tensor *x)

@@ -2,7 +2,7 @@
  *
  * Each is a walk over two arrays of one shape with different strides (k_copy); its backward is the same walk with the
  * roles exchanged. Reshape does not even copy: the result shares its input's memory. */
-#include "tensor.h"
+#include "internal.h"
 
 #include <string.h>
 

@@ -220,8 +220,8 @@ static bool write_both(const Bpe *b, Region *work, const char *vocab_path, const
         bool first = file_commit(vocab_file);
         return file_commit(merges_file) && first;
     }
-    file_abandon(vocab_file);
-    file_abandon(merges_file);
+    ag_free(vocab_file);
+    ag_free(merges_file);
     return false;
 }
 

@@ -13,7 +13,7 @@ bool text_open(Text *text, const char *path)
     FileMap *map = file_map(path);
     if (!map) return false;
     if (!text_check(path, map->bytes, map->size)) {
-        file_unmap(map);
+        ag_free(map);
         return false;
     }
     *text = (Text){ map->bytes, map->size, map };
@@ -22,7 +22,7 @@ bool text_open(Text *text, const char *path)
 
 void text_close(Text *text)
 {
-    file_unmap(text->map);
+    ag_free(text->map);
     *text = (Text){ 0 };
 }
 

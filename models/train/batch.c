@@ -18,8 +18,9 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
     return batch;
 }
 
-Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target)
+Tensor *label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor *target)
 {
+    AG_LAYER(at);
     return ag_label_smoothing(x, target, criterion.padding_idx, criterion.smoothing);
 }
 

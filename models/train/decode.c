@@ -19,16 +19,18 @@ static Tensor *full_ids(int64_t rows, int64_t length, int32_t id)
     return ids;
 }
 
-Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
+Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
 {
+    AG_LAYER(at);
     return greedy_decode_until(m, src, src_mask, max_len, start_symbol, -1);
 }
 
 /* The notebook decodes all of ys again for each new token. Here a cache holds the keys and values of the tokens before, so
  * that only the last token is decoded, for all rows at once. */
-Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol)
 {
+    AG_LAYER(at);
     if (max_len < 1) ag_usage_error(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0), ended = 0;
     Tensor *ys = full_ids(rows, max_len, end_symbol < 0 ? 0 : end_symbol);
@@ -52,7 +54,7 @@ Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, 
         }
         ag_end(step);
     }
-    nn_cache_free(cache);
+    ag_free(cache);
     ag_end(whole);
     if (training) nn_train(m);
     return ys;
@@ -139,8 +141,9 @@ static Beam beam_new(const BeamOptions *o)
     return b;
 }
 
-Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
+Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
 {
+    AG_LAYER(at);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
         ag_usage_error(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
                        o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
@@ -163,7 +166,7 @@ Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOpti
     if (b.finished == 0)                            /* no hypothesis has ended: take the best one */
         finish(&b, b.ids, b.length, penalized(b.log_p[0], b.length - 1, o.length_penalty));
     if (score) *score = b.best_score;
-    nn_cache_free(cache);
+    ag_free(cache);
     Tensor *found = ag_end_return(whole, tensor_ints(SHAPE(b.best_length), b.best_ids));
     if (training) nn_train(m);
     return found;

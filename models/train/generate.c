@@ -35,7 +35,7 @@ bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const 
         }
         ids[length++] = id;
     }
-    nn_cache_free(cache);
+    ag_free(cache);
     ag_end(s);
     return good;
 }

@@ -23,7 +23,7 @@ bool lm_is_token_file(const char *path)
 {
     FileMap *map = file_map(path);
     bool is = map && is_token_file(map);
-    file_unmap(map);
+    ag_free(map);
     return is;
 }
 
@@ -141,7 +141,7 @@ bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_p
     FileWriter *w = known ? file_replace(tokens_path) : NULL;
     bool good = w && write_tokens(w, &text, t, count);
     if (good) good = file_commit(w);
-    else file_abandon(w);
+    else ag_free(w);
     text_close(&text);
     return good;
 }

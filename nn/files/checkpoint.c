@@ -84,8 +84,8 @@ static void put_optimizer(Saving *s, const Optimizer *o)
     put_number(s, "", "step", (uint64_t)o->steps);
     for (int i = 0; i < p->n; i++) {
         const ParameterState *state = &o->state[i];
-        put_tensor(s, first_prefix(o), p->item[i].name, state->first);
-        put_tensor(s, second_prefix, p->item[i].name, state->second);
+        put_tensor(s, first_prefix(o), p->item[i].name, state->exp_avg);
+        put_tensor(s, second_prefix, p->item[i].name, state->exp_avg_sq);
         if (p->item[i].trained && state->steps != o->steps) {
             put_number(s, STEP, p->item[i].name, (uint64_t)state->steps);
         }
@@ -111,7 +111,7 @@ static bool save(const char *path, void *module, bool run, const Optimizer *o, c
     }
     bool done = st_write(path, s.entry, s.n_entries, s.text, s.n_texts);
     region_free(s.region);
-    nn_parameters_free(p);
+    ag_free(p);
     return done;
 }
 
@@ -225,8 +225,8 @@ static void plan_state(Loading *l, Tensor *t, const char *prefix, const char *na
 static void plan_optimizer(Loading *l, const Optimizer *o)
 {
     for (int i = 0; i < o->parameters->n; i++) {
-        plan_state(l, o->state[i].first, first_prefix(o), o->parameters->item[i].name);
-        plan_state(l, o->state[i].second, second_prefix, o->parameters->item[i].name);
+        plan_state(l, o->state[i].exp_avg, first_prefix(o), o->parameters->item[i].name);
+        plan_state(l, o->state[i].exp_avg_sq, second_prefix, o->parameters->item[i].name);
     }
 }
 
@@ -364,7 +364,7 @@ static bool load_file(const char *path, void *module, bool run, Optimizer *o, Se
     if (!st) return false;
     Parameters *names = every_name(AG_HERE, module);
     bool done = load(st, names, run, o, settings);
-    nn_parameters_free(names);
+    ag_free(names);
     st_close(st);
     return done;
 }

@@ -40,7 +40,6 @@ static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
 
 /* An owned object, so that an error closes the file. */
 struct File {
-    AgOwned owned;
     char *name;
     const char *bytes;                      /* of file_of_bytes, else NULL */
     int fd;                                 /* -1 with file_of_bytes */
@@ -48,28 +47,19 @@ struct File {
     bool regular;
 };
 
-static void close_file(AgOwned *self)
+static void close_file(void *self)
 {
-    File *f = (File *)self;
+    File *f = self;
     if (f->fd >= 0) close(f->fd);
-    ag_free(f->name);
-    ag_free(f);
 }
 
 static File *file_new(const char *name)
 {
     File *f = ag_alloc(1, sizeof *f);
     f->fd = -1;
-    ag_own(&f->owned, close_file);
-    f->name = ag_strdup(name);
+    ag_on_free(f, close_file);
+    f->name = ag_strndup_in(f, name, strlen(name));
     return f;
-}
-
-void file_close(File *f)
-{
-    if (!f) return;
-    ag_disown(&f->owned);
-    close_file(&f->owned);
 }
 
 /* Any kind of file; NULL if it cannot be opened. */
@@ -80,7 +70,7 @@ static File *open_any(const char *path)
     f->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &status) != 0) {
         system_error(path, "cannot be opened", errno);
-        file_close(f);
+        ag_free(f);
         return NULL;
     }
     f->regular = S_ISREG(status.st_mode);
@@ -107,26 +97,25 @@ char *file_read(Region *region, const char *path, size_t limit, size_t *size)
     }
     if (got < 0) system_error(path, "cannot be read", errno);
     else if (n > limit) ag_set_error("%s: expected at most %zu bytes, found more", path, limit);
-    file_close(f);
+    ag_free(f);
     if (got < 0 || n > limit) return NULL;
     text[n] = '\0';
     *size = n;
     return text;
 }
 
-static void unmap(AgOwned *self)
+static void unmap(void *self)
 {
-    FileMap *map = (FileMap *)self;
+    FileMap *map = self;
     union { const char *constant; void *address; } bytes = { map->bytes };
     if (map->size) munmap(bytes.address, map->size);
-    ag_free(map);
 }
 
 FileMap *file_map(const char *path)
 {
     FileMap *map = ag_alloc(1, sizeof *map);
     map->bytes = "";
-    ag_own(&map->owned, unmap);
+    ag_on_free(map, unmap);
     File *f = open_any(path);
     bool done = f != NULL;
     if (f && !f->regular) done = ag_set_error("%s: expected a regular file", path);
@@ -139,17 +128,10 @@ FileMap *file_map(const char *path)
             map->size = (size_t)f->size;
         }
     }
-    file_close(f);
+    ag_free(f);
     if (done) return map;
-    file_unmap(map);
+    ag_free(map);
     return NULL;
-}
-
-void file_unmap(FileMap *map)
-{
-    if (!map) return;
-    ag_disown(&map->owned);
-    unmap(&map->owned);
 }
 
 /* ---- parts of files ---------------------------------------------------------------------------------------------- */
@@ -159,7 +141,7 @@ File *file_open(const char *path)
     File *f = open_any(path);
     if (!f || f->regular) return f;
     ag_set_error("%s: expected a regular file", path);
-    file_close(f);
+    ag_free(f);
     return NULL;
 }
 
@@ -204,32 +186,20 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 /* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 struct FileWriter {
-    AgOwned owned;
     char *path, *target, *temporary;        /* the caller's path; the file that symbolic links lead to; target.tmp */
     int fd, lock, folder;                   /* lock: a duplicate of fd, which keeps the lock between close and rename */
     bool owns_temporary;                    /* the temporary file exists, and this writer has its lock */
     int error;                              /* errno of the first failure of file_write */
 };
 
-/* Frees the writer. A temporary file is removed before its lock is released. */
-static void abandon(AgOwned *self)
+/* The destructor: removes the temporary file before its lock is released. */
+static void abandon(void *self)
 {
-    FileWriter *w = (FileWriter *)self;
+    FileWriter *w = self;
     if (w->owns_temporary) unlink(w->temporary);
     if (w->fd >= 0) close(w->fd);
     if (w->lock >= 0) close(w->lock);
     if (w->folder >= 0) close(w->folder);
-    ag_free(w->path);
-    ag_free(w->target);
-    ag_free(w->temporary);
-    ag_free(w);
-}
-
-void file_abandon(FileWriter *w)
-{
-    if (!w) return;
-    ag_disown(&w->owned);
-    abandon(&w->owned);
 }
 
 /* Opens and locks the temporary file. The lock keeps a second program from writing the same file. The system releases the
@@ -280,14 +250,15 @@ FileWriter *file_replace(const char *path)
     }
     FileWriter *w = ag_alloc(1, sizeof *w);
     w->fd = w->lock = w->folder = -1;
-    ag_own(&w->owned, abandon);
-    w->path = ag_strdup(path);
-    w->target = ag_strdup(exists && realpath(path, behind_links) ? behind_links : path);
-    size_t n = strlen(w->target);
-    w->temporary = ag_alloc(n + sizeof ".tmp", 1);
+    ag_on_free(w, abandon);
+    w->path = ag_strndup_in(w, path, strlen(path));
+    const char *target = exists && realpath(path, behind_links) ? behind_links : path;
+    size_t n = strlen(target);
+    w->target = ag_strndup_in(w, target, n);
+    w->temporary = ag_alloc_in(w, n + sizeof ".tmp", 1);
     snprintf(w->temporary, n + sizeof ".tmp", "%s.tmp", w->target);
     if (!open_folder(w) || !open_temporary(w)) {
-        file_abandon(w);
+        ag_free(w);
         return NULL;
     }
     if (exists) fchmod(w->fd, status.st_mode & 0777);
@@ -336,6 +307,6 @@ bool file_commit(FileWriter *w)
         int error = sync_to_disk(w->folder, true);
         if (error) done = system_error(w->path, "was replaced, but may not be on the disk yet", error);
     }
-    file_abandon(w);
+    ag_free(w);
     return done;
 }

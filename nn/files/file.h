@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 #include "region.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -18,26 +18,25 @@
 char *file_read(Region *region, const char *path, size_t limit, size_t *size);
 
 /* A file mapped into memory. If the file is truncated while it is mapped, reading it stops this program with SIGBUS: use
- * a map for files that are too large to read. */
-typedef struct FileMap { AgOwned owned; const char *bytes; size_t size; } FileMap;
+ * a map for files that are too large to read. ag_free unmaps it. */
+typedef struct FileMap { const char *bytes; size_t size; } FileMap;
 FileMap *file_map(const char *path);
-void file_unmap(FileMap *map);                                      /* NULL is fine */
 
-/* An open file, read in parts. */
+/* An open file, read in parts. ag_free closes it. */
 typedef struct File File;
 File *file_open(const char *path);
-/* The same for bytes in memory, which must stay valid until file_close. */
+/* The same for bytes in memory, which must stay valid until the file is freed. */
 File *file_of_bytes(const char *name, const void *bytes, size_t size);
 const char *file_name(const File *f);
 uint64_t file_size(const File *f);
 /* Reads n bytes from that offset; false if that fails. */
 bool file_read_at(File *f, uint64_t offset, void *out, size_t n);
-void file_close(File *f);                                           /* NULL is fine */
 
 /* ---- replacing ------------------------------------------------------------------------------------------------------
  * The new content is written to PATH.tmp, synced to the disk, and renamed to PATH. So a reader sees either the complete
  * old file or the complete new one, even after a kill or a power cut. Until file_commit the old file stays unchanged; if
- * anything fails, PATH.tmp is removed. A PATH.tmp that a killed program left is overwritten next time. */
+ * anything fails, PATH.tmp is removed. A PATH.tmp that a killed program left is overwritten next time. ag_free of a writer
+ * leaves the old file. */
 
 typedef struct FileWriter FileWriter;
 /* NULL if the folder cannot be written, if PATH is not a regular file, or if another program is writing it. */
@@ -49,7 +48,5 @@ void file_write(FileWriter *w, const void *bytes, size_t n);
 bool file_finish(FileWriter *w);
 /* Calls file_finish if that was not done, renames, and frees the writer; true if the new file is in place and on disk. */
 bool file_commit(FileWriter *w);
-/* Frees the writer and leaves the old file; NULL is fine. */
-void file_abandon(FileWriter *w);
 
 #endif

@@ -277,7 +277,7 @@ SafeTensors *st_open_bytes(const char *name, const void *bytes, size_t size)
 void st_close(SafeTensors *st)
 {
     if (!st) return;
-    file_close(st->file);
+    ag_free(st->file);
     region_free(st->region);
 }
 
@@ -369,7 +369,7 @@ static bool write_file(Region *region, const char *path, const StEntry *entry, s
 {
     SafeTensors check = { .region = region, .file = file_of_bytes(path, "", 0) };
     bool readable = read_header(&check, header, size, data_size);
-    file_close(check.file);
+    ag_free(check.file);
     FileWriter *w = readable ? file_replace(path) : NULL;
     if (!w) return false;
     size_t padding = (8 - size % 8) % 8;                    /* the offset of the values is a multiple of 8 */

@@ -8,26 +8,9 @@
 #include "number.h"
 #include "utf8.h"
 
-static void destroy(AgOwned *owned)
-{
-    Settings *s = (Settings *)owned;        /* its first member */
-    for (int i = 0; i < s->n; i++) ag_free(s->item[i].key);
-    ag_free(s->item);
-    ag_free(s);
-}
-
 Settings *nn_settings_new_at(Site at)
 {
-    Settings *s = ag_alloc_at(at, 1, sizeof *s);
-    ag_own(&s->owned, destroy);
-    return s;
-}
-
-void nn_settings_free(Settings *s)
-{
-    if (!s) return;
-    ag_disown(&s->owned);
-    destroy(&s->owned);
+    return ag_alloc_at(at, 1, sizeof(Settings));
 }
 
 static Setting *find(const Settings *s, const char *key)
@@ -49,11 +32,11 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
     Setting *setting = find(s, key);
     if (!setting && s->n == s->room) {
         int room = s->room ? 2 * s->room : 8;
-        s->item = ag_resize(s->item, (size_t)s->n, (size_t)room, sizeof *s->item);
+        s->item = ag_resize_in(s, s->item, (size_t)s->n, (size_t)room, sizeof *s->item);
         s->room = room;
     }
     size_t key_size = strlen(key) + 1, value_size = (size_t)length + 1;
-    Setting fresh = { .key = ag_alloc(key_size + value_size, 1) };
+    Setting fresh = { .key = ag_alloc_in(s, key_size + value_size, 1) };
     fresh.value = fresh.key + key_size;
     memcpy(fresh.key, key, key_size);
     va_start(list, format);

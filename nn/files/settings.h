@@ -2,12 +2,11 @@
 #ifndef KAERU_SETTINGS_H
 #define KAERU_SETTINGS_H
 
-#include "kaeru/nn.h"
+#include "kaeru/module.h"
 
 typedef struct { char *key, *value; } Setting;     /* one allocation: the value follows the key */
 
 struct Settings {
-    AgOwned owned;
     Setting *item;
     int n, room;
 };

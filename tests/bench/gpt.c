@@ -58,14 +58,15 @@ void gpt_step(void *state)
     Lesson *l = state;
     Scope step = ag_begin(AG_RECORD);
     ag_backward(gpt_loss(l->model, l->ids, l->targets));
-    nn_optimizer_step(l->adam, 1e-4);
+    nn_optimizer_set_lr(l->adam, 1e-4);
+    nn_optimizer_step(l->adam);
     ag_end(step);
 }
 
 void gpt_end(void *state)
 {
     Lesson *l = state;
-    nn_optimizer_free(l->adam);
+    ag_free(l->adam);
     nn_free(l->model);
     ag_end(l->scope);
     ag_free(l);

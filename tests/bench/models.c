@@ -34,10 +34,11 @@ void skip_step(void *state)
     Skip *s = state;
     for (int i = 0; i < 2; i++) {
         Scope step = ag_begin(AG_RECORD);
-        Tensor *y = nn_linear(s->f[i]->fc2, nn_linear_activate(s->f[i]->fc1, s->x, NN_RELU));
+        Tensor *y = nn_linear(s->f[i]->fc2, nn_linear_activate(s->f[i]->fc1, s->x, AG_RELU));
         if (i == 1) y = ag_add(s->x, y);
         ag_backward(nn_mse_loss(y, s->x));
-        nn_optimizer_step(s->adam[i], 1e-3);
+        nn_optimizer_set_lr(s->adam[i], 1e-3);
+        nn_optimizer_step(s->adam[i]);
         ag_end(step);
     }
 }
@@ -46,7 +47,7 @@ void skip_end(void *state)
 {
     Skip *s = state;
     for (int i = 0; i < 2; i++) {
-        nn_optimizer_free(s->adam[i]);
+        ag_free(s->adam[i]);
         nn_free(s->f[i]);
     }
     ag_end(s->scope);
@@ -102,14 +103,15 @@ void transformer_step(void *state)
     Scope step = ag_begin(AG_RECORD);
     Tensor *y = encoder_decoder(t->model, t->batch.src, t->batch.tgt, t->batch.src_mask, t->batch.tgt_mask);
     ag_backward(label_smoothing(t->criterion, generator(t->model->generator, y), t->batch.tgt_y));
-    nn_optimizer_step_scaled(t->adam, 1e-4, 1 / (double)t->batch.ntokens);
+    nn_optimizer_set_lr(t->adam, 1e-4);
+    nn_optimizer_step_scaled(t->adam, 1 / (double)t->batch.ntokens);
     ag_end(step);
 }
 
 void transformer_end(void *state)
 {
     Translation *t = state;
-    nn_optimizer_free(t->adam);
+    ag_free(t->adam);
     nn_free(t->model);
     ag_end(t->scope);
     ag_free(t);

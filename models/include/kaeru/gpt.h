@@ -58,22 +58,17 @@ typedef struct {
  * biases 0. Options that gpt_check refuses are a usage error. Free with nn_free. */
 GPT *gpt_new_at(Site at, GPTOptions options);
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token that follows each */
-Tensor *(gpt)(GPT *m, Tensor *ids);
+Tensor *gpt_at(Site at, GPT *m, Tensor *ids);
 /* The mean of -log p(target): ids and targets (B,T) -> scalar. A target of -100 is ignored. */
-Tensor *(gpt_loss)(GPT *m, Tensor *ids, Tensor *targets);
-#define gpt_new(...)  gpt_new_at(AG_HERE, __VA_ARGS__)
-#define gpt(...)      AG_CALL("gpt", (gpt)(__VA_ARGS__))
-#define gpt_loss(...) AG_CALL("gpt_loss", (gpt_loss)(__VA_ARGS__))
+Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets);
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
-/* A cache for the keys and values of all layers and `context` positions. Free with nn_cache_free. */
+/* A cache for the keys and values of all layers and `context` positions. Free with ag_free. */
 Cache *gpt_cache_new_at(Site at, const GPT *m);
 /* ids (B,T), which follow those in the cache -> (B,V) logits of the token that follows. Adds the ids to the cache. Records
  * no gradients. */
-Tensor *(gpt_next)(GPT *m, Tensor *ids, Cache *cache);
-#define gpt_cache_new(m) gpt_cache_new_at(AG_HERE, m)
-#define gpt_next(...)    AG_CALL("gpt_next", (gpt_next)(__VA_ARGS__))
+Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
@@ -88,6 +83,8 @@ GPT *gpt_open(const char *weights_path, const char *config_path);
 /* Writes the two files, which gpt_open and Hugging Face's library can open. A model without biases gets biases of zeros
  * there, because that library has no GPT-2 without biases. */
 bool gpt_write(GPT *m, const char *weights_path, const char *config_path);
+
+#include "kaeru/models_at.h"
 
 #pragma GCC visibility pop
 

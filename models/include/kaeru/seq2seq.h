@@ -38,17 +38,15 @@ Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOp
 
 /* Teacher forcing: src (B,S), src_mask (B,1,S) or NULL, tgt (B,T), which begins with the start symbol -> (B,T,V)
  * log-probabilities of the word that follows each word of tgt. */
-Tensor *(seq2seq)(Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
+Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
 /* The mean of -log p over the words of the batch that are not `pad` -> scalar */
-Tensor *(seq2seq_loss)(Seq2Seq *m, const Batch *batch, int32_t pad);
+Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *batch, int32_t pad);
 /* Takes the most probable word at each step, until each row has an end_symbol. Returns (B,max_len) ids that begin with
  * start_symbol; a row that has ended is filled with end_symbol. */
-Tensor *(seq2seq_greedy_decode)(Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                 int32_t end_symbol);
-#define seq2seq_new(...)           seq2seq_new_at(AG_HERE, __VA_ARGS__)
-#define seq2seq(...)               AG_CALL("seq2seq", (seq2seq)(__VA_ARGS__))
-#define seq2seq_loss(...)          AG_CALL("seq2seq_loss", (seq2seq_loss)(__VA_ARGS__))
-#define seq2seq_greedy_decode(...) AG_CALL("seq2seq_greedy_decode", (seq2seq_greedy_decode)(__VA_ARGS__))
+
+#include "kaeru/models_at.h"
 
 #pragma GCC visibility pop
 

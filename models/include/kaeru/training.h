@@ -25,18 +25,15 @@ typedef struct {
 } Batch;
 /* src (B,S), tgt (B,T+1), both AG_INT. In the notebook, pad is 2 by default, and 0 in the copy task. */
 Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
-#define batch_new(...) batch_new_at(AG_HERE, __VA_ARGS__)
 
 /* ---- loss and learning rate -------------------------------------------------------------------------------------- */
 
 /* The sum of the KL divergences of log-probabilities x (..,V) from smoothed targets (..). With smoothing s, the target has
  * probability 1-s, padding_idx has 0, and each other word has s/(V-2). s = 0 gives the negative log-likelihood, summed. */
 typedef struct { int32_t padding_idx; double smoothing; } LabelSmoothing;
-Tensor *(label_smoothing)(LabelSmoothing criterion, Tensor *x, Tensor *target);
-#define label_smoothing(...) AG_CALL("label_smoothing", (label_smoothing)(__VA_ARGS__))
+Tensor *label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor *target);
 /* The smoothed targets themselves, to show them: (N) -> (N,V). */
 Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab);
-#define label_smoothing_targets(...) label_smoothing_targets_at(AG_HERE, __VA_ARGS__)
 
 /* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (section 5.3 of the paper). */
 double rate(int64_t step, int64_t model_size, double factor, int64_t warmup);
@@ -70,7 +67,6 @@ typedef struct {
  * batch's own tokens, and changes the rate with each batch. If accum_iter is 1, there is no difference. */
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options,
                     TrainState *state);
-#define run_epoch(...) run_epoch_at(AG_HERE, __VA_ARGS__)
 
 /* Sets the model's weights to the mean of those in n files. False with ag_error() if a file cannot be loaded. */
 bool average_checkpoints(void *model, const char *const *paths, int n);
@@ -79,12 +75,10 @@ bool average_checkpoints(void *model, const char *const *paths, int n);
 
 /* Takes the most probable token at each step: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol.
  * This function and the next two use the model in evaluation mode, then restore its mode. */
-Tensor *(greedy_decode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
+Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
 /* The same until each row has an end_symbol; a row that has ended is filled with end_symbol. */
-Tensor *(greedy_decode_until)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
+Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol);
-#define greedy_decode(...)       AG_CALL("greedy_decode", (greedy_decode)(__VA_ARGS__))
-#define greedy_decode_until(...) AG_CALL("greedy_decode_until", (greedy_decode_until)(__VA_ARGS__))
 
 typedef struct {
     int beam;
@@ -94,8 +88,7 @@ typedef struct {
 } BeamOptions;
 /* The best sequence that a search with `beam` hypotheses finds: src (1,S) -> (n) ids with start and end. Its score goes to
  * *score unless that is NULL. */
-Tensor *(beam_search)(EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
-#define beam_search(...) AG_CALL("beam_search", (beam_search)(__VA_ARGS__))
+Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
 
 #pragma GCC visibility pop
 

@@ -19,7 +19,7 @@ typedef struct {
     double dropout;
     NormPlace norm_place;
     AgNorm norm;
-    Activation activation;
+    AgActivation activation;
     int64_t max_len;                        /* the largest number of positions */
     bool learned_positions;
     bool share_embeddings;                  /* one matrix for source, target and generator (section 3.4 of the paper); the
@@ -32,12 +32,12 @@ TransformerOptions transformer_defaults(void);
 /* A linear layer and log-softmax: (..,D) -> (..,V) log-probabilities. */
 typedef struct { Module module; Linear *proj; } Generator;
 Generator *generator_new(int64_t d_model, int64_t vocab);
-Tensor *(generator)(Generator *g, Tensor *x);
+Tensor *generator_at(Site at, Generator *g, Tensor *x);
 
 /* Embeddings times sqrt(D): ids (B,T) -> (B,T,D). */
 typedef struct { Module module; Embedding *lut; int64_t d_model; } Embeddings;
 Embeddings *embeddings_new(int64_t d_model, int64_t vocab);
-Tensor *(embeddings)(Embeddings *e, Tensor *ids);
+Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids);
 
 /* Self-attention and feed-forward, each in a SublayerConnection: x (B,S,D), mask (B,1,S) -> (B,S,D). */
 typedef struct {
@@ -47,12 +47,12 @@ typedef struct {
     ModuleList *sublayer;
 } EncoderLayer;
 EncoderLayer *encoder_layer_new(const TransformerOptions *o);
-Tensor *(encoder_layer)(EncoderLayer *l, Tensor *x, Tensor *mask);
+Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask);
 
 /* A stack of N layers and, with pre-norm, a norm after the last one. (With post-norm, each layer ends with a norm.) */
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Encoder;
 Encoder *encoder_new(const TransformerOptions *o);
-Tensor *(encoder)(Encoder *e, Tensor *x, Tensor *mask);
+Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask);
 
 /* Self-attention, attention to the encoder's output (memory), and feed-forward, each in a SublayerConnection: x (B,T,D),
  * memory (B,S,D), src_mask (B,1,S), tgt_mask (B,T,T) -> (B,T,D). */
@@ -65,12 +65,12 @@ typedef struct {
 DecoderLayer *decoder_layer_new(const TransformerOptions *o);
 /* The cache may be NULL. Layer number `layer` uses its entries 2 layer (self-attention) and 2 layer + 1 (attention to
  * memory). */
-Tensor *(decoder_layer)(DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
+Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer);
 
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Decoder;
 Decoder *decoder_new(const TransformerOptions *o);
-Tensor *(decoder)(Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache);
+Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -84,15 +84,14 @@ typedef struct {
 
 /* Every matrix, also of the embeddings, is initialized by nn_init_xavier_uniform. Free with nn_free. */
 EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
-#define make_model(...) make_model_at(AG_HERE, __VA_ARGS__)
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. */
-Tensor *(encoder_decoder)(EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
-Tensor *(encode)(EncoderDecoder *m, Tensor *src, Tensor *src_mask);                     /* -> memory (B,S,D) */
-Tensor *(decode)(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
+Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
+Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask);                     /* -> memory (B,S,D) */
+Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
 /* The same for tgt (B,t), whose positions follow those in the cache (see transformer_cache_new). */
-Tensor *(decode_next)(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
-/* A cache for up to `room` target positions of this model's decoder. Free with nn_cache_free. */
+Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
+/* A cache for up to `room` target positions of this model's decoder. Free with ag_free. */
 Cache *transformer_cache_new(EncoderDecoder *m, int64_t room);
 /* Whether each attention layer keeps its weights after a call, to show them (MultiHeadAttention.weights). */
 void transformer_keep_weights(EncoderDecoder *m, bool keep);
@@ -110,22 +109,12 @@ EncoderDecoder *transformer_load(const char *path);
 
 typedef struct { Module module; Encoder *encoder; Sequential *embed; Generator *generator; } EncoderOnly;
 EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions options);
-#define make_encoder_only(...) make_encoder_only_at(AG_HERE, __VA_ARGS__)
 /* (B,S) (B,1,S) -> (B,S,V) log-probabilities */
-Tensor *(encoder_only)(EncoderOnly *m, Tensor *ids, Tensor *mask);
+Tensor *encoder_only_at(Site at, EncoderOnly *m, Tensor *ids, Tensor *mask);
 
 /* As those of the layers, these tell an error from inside whose call led to it. */
-#define generator(...)       AG_CALL("generator", (generator)(__VA_ARGS__))
-#define embeddings(...)      AG_CALL("embeddings", (embeddings)(__VA_ARGS__))
-#define encoder_layer(...)   AG_CALL("encoder_layer", (encoder_layer)(__VA_ARGS__))
-#define encoder(...)         AG_CALL("encoder", (encoder)(__VA_ARGS__))
-#define decoder_layer(...)   AG_CALL("decoder_layer", (decoder_layer)(__VA_ARGS__))
-#define decoder(...)         AG_CALL("decoder", (decoder)(__VA_ARGS__))
-#define encoder_decoder(...) AG_CALL("encoder_decoder", (encoder_decoder)(__VA_ARGS__))
-#define encode(...)          AG_CALL("encode", (encode)(__VA_ARGS__))
-#define decode(...)          AG_CALL("decode", (decode)(__VA_ARGS__))
-#define decode_next(...)     AG_CALL("decode_next", (decode_next)(__VA_ARGS__))
-#define encoder_only(...)    AG_CALL("encoder_only", (encoder_only)(__VA_ARGS__))
+
+#include "kaeru/models_at.h"
 
 #pragma GCC visibility pop
 

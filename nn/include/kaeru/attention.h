@@ -17,9 +17,6 @@ Tensor *nn_causal_mask_at(Site at, int64_t n);
 Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding);
 /* Both: ids (B,T) -> (B,T,T). */
 Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding);
-#define nn_causal_mask(...)         nn_causal_mask_at(AG_HERE, __VA_ARGS__)
-#define nn_padding_mask(...)        nn_padding_mask_at(AG_HERE, __VA_ARGS__)
-#define nn_causal_padding_mask(...) nn_causal_padding_mask_at(AG_HERE, __VA_ARGS__)
 /* Rows of the mask as text, "#" for seen and "." for hidden, one matrix after another. */
 void nn_mask_print(FILE *out, Tensor *mask);
 
@@ -30,7 +27,6 @@ void nn_mask_print(FILE *out, Tensor *mask);
  * -1e9: the mean). dropout (may be NULL) acts on the weights. The weights (..,T,S) go to *weights unless that is NULL.
  * -> (..,T,K) */
 Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights);
-#define nn_attention(...) nn_attention_at(AG_HERE, __VA_ARGS__)
 
 /* How well a query q fits a key k. The Transformer uses the first; the others are those of the older Seq2Seq models. */
 typedef enum {
@@ -42,9 +38,7 @@ typedef enum {
 typedef struct { Module module; ScoreKind kind; Linear *w1, *w2, *v; } Score;
 /* Widths of queries and keys (equal for the dot products), and of the hidden layer of the additive one. */
 Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden);
-Tensor *(nn_score)(Score *s, Tensor *q, Tensor *k);                 /* (..,T,Kq) (..,S,Kk) -> (..,T,S) */
-#define nn_score_new(...) nn_score_new_at(AG_HERE, __VA_ARGS__)
-#define nn_score(...)     AG_CALL("nn_score", (nn_score)(__VA_ARGS__))
+Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k);                 /* (..,T,Kq) (..,S,Kk) -> (..,T,S) */
 
 /* ---- what generation keeps ----------------------------------------------------------------------------------------
  * While a model writes token after token, the keys and values of what it has read do not change. A cache holds them for
@@ -54,16 +48,12 @@ typedef struct {
     int64_t length;             /* positions filled */
     bool fixed;                 /* filled once and then only read: the source in cross-attention */
 } KeysValues;
-typedef struct { AgOwned owned; int n; int64_t room; KeysValues *layer; } Cache;
+typedef struct { int n; int64_t room; KeysValues *layer; } Cache;
 /* For n attention layers of up to `room` positions. */
 Cache *nn_cache_new_at(Site at, int n, int64_t room);
-#define nn_cache_new(...) nn_cache_new_at(AG_HERE, __VA_ARGS__)
-void nn_cache_free(Cache *c);
 /* Puts new positions (B,t,D) behind those that a layer has; gives all it has. Attention does this by itself. */
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value);
-#define nn_cache_append(...) nn_cache_append_at(AG_HERE, __VA_ARGS__)
-#define nn_cache_read(...)   nn_cache_read_at(AG_HERE, __VA_ARGS__)
 /* Row i of the batch becomes what row rows[i] was, n rows: for beam search. */
 void nn_cache_select(Cache *c, const int32_t *rows, int64_t n);
 /* Forgets everything but the last `keep` positions of the layers that are not fixed. */
@@ -84,48 +74,38 @@ typedef struct {
     bool keep_weights;
     Tensor *weights;            /* attn in the notebook, which always keeps them; after dropout */
 } MultiHeadAttention;
-MultiHeadAttention *nn_multi_head_attention_new_at(Site at, int heads, int64_t width, double dropout, ScoreKind score);
+MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int64_t width, double dropout, ScoreKind score);
 /* query (B,T,D), key and value (B,S,D), mask broadcast to (B,T,S) or NULL -> (B,T,D) */
-Tensor *(nn_multi_head_attention)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask);
+Tensor *nn_multi_head_attention_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask);
 /* The same with a cache (may be NULL): key and value are new positions behind what its layer holds, unless that is
  * fixed and filled. */
-Tensor *(nn_multi_head_attention_cached)(MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
+Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
                                          Cache *cache, int layer);
 #define nn_multi_head_attention_new(heads, width, dropout) \
-    nn_multi_head_attention_new_at(AG_HERE, heads, width, dropout, NN_SCORE_SCALED_DOT)
-#define nn_multi_head_attention_new_score(...) nn_multi_head_attention_new_at(AG_HERE, __VA_ARGS__)
-#define nn_multi_head_attention(...)        AG_CALL("nn_multi_head_attention", (nn_multi_head_attention)(__VA_ARGS__))
-#define nn_multi_head_attention_cached(...) \
-    AG_CALL("nn_multi_head_attention_cached", (nn_multi_head_attention_cached)(__VA_ARGS__))
+    nn_multi_head_attention_new_with(heads, width, dropout, NN_SCORE_SCALED_DOT)
 
 /* ---- positions (3.5) --------------------------------------------------------------------------------------------- */
 
 /* dropout(x + pe[position]): sinusoidal, pe(pos, 2i) = sin(pos / 10000^(2i/D)), pe(pos, 2i+1) = cos of the same, or
  * learned. A buffer or parameter `pe` (1,max_len,D). */
 typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
-PositionalEncoding *nn_positional_encoding_new_at(Site at, int64_t width, double dropout, int64_t max_len,
-                                                  bool learned);
-Tensor *(nn_positional_encoding)(PositionalEncoding *p, Tensor *x);                     /* (B,T,D) -> (B,T,D) */
+PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, double dropout, int64_t max_len,
+                                                       bool learned);
+Tensor *nn_positional_encoding_at(Site at, PositionalEncoding *p, Tensor *x);                     /* (B,T,D) -> (B,T,D) */
 /* The same for positions start..start+T-1. */
-Tensor *(nn_positional_encoding_from)(PositionalEncoding *p, Tensor *x, int64_t start);
+Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x, int64_t start);
 #define nn_positional_encoding_new(width, dropout, max_len) \
-    nn_positional_encoding_new_at(AG_HERE, width, dropout, max_len, false)
+    nn_positional_encoding_new_with(width, dropout, max_len, false)
 #define nn_positional_encoding_new_learned(width, dropout, max_len) \
-    nn_positional_encoding_new_at(AG_HERE, width, dropout, max_len, true)
-#define nn_positional_encoding(...)      AG_CALL("nn_positional_encoding", (nn_positional_encoding)(__VA_ARGS__))
-#define nn_positional_encoding_from(...) \
-    AG_CALL("nn_positional_encoding_from", (nn_positional_encoding_from)(__VA_ARGS__))
+    nn_positional_encoding_new_with(width, dropout, max_len, true)
 
 /* ---- feed-forward (3.3) and the connection around each sublayer (3.1) -------------------------------------------- */
 
 /* w_2(dropout(activation(w_1(x)))), position by position. */
-typedef struct { Module module; Linear *w_1, *w_2; Dropout *dropout; Activation activation; } PositionwiseFeedForward;
+typedef struct { Module module; Linear *w_1, *w_2; Dropout *dropout; AgActivation activation; } PositionwiseFeedForward;
 PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t width, int64_t hidden, double dropout,
-                                                             Activation activation);
-Tensor *(nn_positionwise_feed_forward)(PositionwiseFeedForward *f, Tensor *x);          /* (..,D) -> (..,D) */
-#define nn_positionwise_feed_forward_new(...) nn_positionwise_feed_forward_new_at(AG_HERE, __VA_ARGS__)
-#define nn_positionwise_feed_forward(...) \
-    AG_CALL("nn_positionwise_feed_forward", (nn_positionwise_feed_forward)(__VA_ARGS__))
+                                                             AgActivation activation);
+Tensor *nn_positionwise_feed_forward_at(Site at, PositionwiseFeedForward *f, Tensor *x);          /* (..,D) -> (..,D) */
 
 /* The skip connection around a sublayer f, in the two places where the norm can stand:
  *     NN_PRE_NORM    x + dropout(f(norm(x)))        the Annotated Transformer, GPT
@@ -134,11 +114,8 @@ Tensor *(nn_positionwise_feed_forward)(PositionwiseFeedForward *f, Tensor *x);  
 typedef enum { NN_PRE_NORM, NN_POST_NORM } NormPlace;
 typedef struct { Module module; LayerNorm *norm; Dropout *dropout; NormPlace place; } SublayerConnection;
 SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double dropout, NormPlace place, AgNorm kind);
-Tensor *(nn_sublayer_in)(SublayerConnection *s, Tensor *x);
-Tensor *(nn_sublayer_out)(SublayerConnection *s, Tensor *x, Tensor *h);
-#define nn_sublayer_connection_new(...) nn_sublayer_connection_new_at(AG_HERE, __VA_ARGS__)
-#define nn_sublayer_in(...)             AG_CALL("nn_sublayer_in", (nn_sublayer_in)(__VA_ARGS__))
-#define nn_sublayer_out(...)            AG_CALL("nn_sublayer_out", (nn_sublayer_out)(__VA_ARGS__))
+Tensor *nn_sublayer_in_at(Site at, SublayerConnection *s, Tensor *x);
+Tensor *nn_sublayer_out_at(Site at, SublayerConnection *s, Tensor *x, Tensor *h);
 
 #pragma GCC visibility pop
 

@@ -34,24 +34,21 @@ typedef struct {
     Tensor *weight_ih_l0, *weight_hh_l0, *bias_ih_l0, *bias_hh_l0;
 } Recurrent;
 Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t hidden);
-#define nn_recurrent_new(...)   nn_recurrent_new_at(AG_HERE, __VA_ARGS__)
-#define nn_gru_new(in, hidden)  nn_recurrent_new_at(AG_HERE, NN_GRU, in, hidden)
-#define nn_lstm_new(in, hidden) nn_recurrent_new_at(AG_HERE, NN_LSTM, in, hidden)
+#define nn_gru_new(in, hidden)  nn_recurrent_new(NN_GRU, in, hidden)
+#define nn_lstm_new(in, hidden) nn_recurrent_new(NN_LSTM, in, hidden)
 
 /* What is carried from step to step: h (B,H), and c (B,H) of an LSTM. NULL stands for zeros. */
 typedef struct { Tensor *h, *c; } RecurrentState;
 
 /* One step: x (B,in) -> the new h (B,H); *state is replaced. This is PyTorch's GRUCell and LSTMCell. */
-Tensor *(nn_recurrent_step)(Recurrent *r, Tensor *x, RecurrentState *state);
+Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *state);
 /* All steps: x (B,T,in), T of 1 or more -> the h after each step (B,T,H). *state is where it begins and becomes where
  * it ends; NULL: from zeros, and the end is not asked for.
  *
  * mask (B,1,T), as nn_padding_mask gives it, or NULL: where it is false a row stands still, its state as it was. So
  * with padding behind the sentences, the last state is that of each sentence's own last word, and y repeats it there.
  * (PyTorch gives the same state for packed sequences, and zeros in y.) */
-Tensor *(nn_recurrent)(Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
-#define nn_recurrent_step(...) AG_CALL("nn_recurrent_step", (nn_recurrent_step)(__VA_ARGS__))
-#define nn_recurrent(...)      AG_CALL("nn_recurrent", (nn_recurrent)(__VA_ARGS__))
+Tensor *nn_recurrent_at(Site at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
 
 #pragma GCC visibility pop
 

@@ -1,9 +1,9 @@
-/* write.c: a model's text on the screen, token by token. */
+/* gpt_write.c: prints the text that a model samples, token by token. */
 #include <string.h>
 
-#include "gpt.h"
+#include "gpt_commands.h"
 
-typedef struct { const Writer *writer; TextStream stream; int32_t end; } Printing;
+typedef struct { const TrainedModel *model; TextStream stream; int32_t end; } Printing;
 
 static int32_t end_of_text(const Tokenizer *t)
 {
@@ -13,8 +13,8 @@ static int32_t end_of_text(const Tokenizer *t)
 static void print_ids(Printing *p, const int32_t *ids, size_t count)
 {
     size_t n;
-    char *text = tokenizer_decode(&p->writer->tokenizer, ids, count, &n);
-    if (text) {                                                         /* the model may have more ids than the text */
+    char *text = tokenizer_decode(&p->model->tokenizer, ids, count, &n);
+    if (text) {                                                         /* NULL: an id beyond the vocabulary */
         text_stream_put(&p->stream, text, n);
     }
     ag_free(text);
@@ -31,8 +31,8 @@ static bool print_next(void *arg, int32_t id)
     return true;
 }
 
-/* What a text begins behind: the end of another, a new line, or else the first token. */
-static int32_t beginning(const Tokenizer *t)
+/* The token before a new text: <|endoftext|>, a new line, or else token 0. */
+static int32_t token_before_text(const Tokenizer *t)
 {
     int32_t id = end_of_text(t);
     size_t n = 0;
@@ -44,19 +44,19 @@ static int32_t beginning(const Tokenizer *t)
     return id;
 }
 
-void write_text(const Writer *w, const char *prompt, int64_t tokens, const Sampling *how)
+void write_text(const TrainedModel *m, const char *prompt, int64_t tokens, const Sampling *how)
 {
-    Printing p = { .writer = w, .stream = { .out = stdout }, .end = end_of_text(&w->tokenizer) };
+    Printing p = { .model = m, .stream = { .out = stdout }, .end = end_of_text(&m->tokenizer) };
     size_t n = 0;
-    int32_t *ids = NULL, first = beginning(&w->tokenizer);
+    int32_t *ids = NULL, first = token_before_text(&m->tokenizer);
     if (prompt) {
-        ids = tokenizer_encode(&w->tokenizer, prompt, strlen(prompt), &n);
+        ids = tokenizer_encode(&m->tokenizer, prompt, strlen(prompt), &n);
         if (!ids) {
             example_fail("the prompt: %s", ag_error());
         }
         print_ids(&p, ids, n);
     }
-    if (!gpt_generate(w->model, n ? ids : &first, n ? (int64_t)n : 1, tokens, how, print_next, &p)) {
+    if (!gpt_generate(m->model, n ? ids : &first, n ? (int64_t)n : 1, tokens, how, print_next, &p)) {
         example_fail("%s", ag_error());
     }
     text_stream_end(&p.stream);

@@ -1,8 +1,8 @@
-/* files.c: models, vocabularies and texts from files, or an end of the program with the reason. */
+/* gpt_inputs.c: opens texts, vocabularies and models; if that fails, ends the program with the reason. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "gpt.h"
+#include "gpt_commands.h"
 
 void tokenizer_must_open(Tokenizer *t, const char *vocab, const char *merges)
 {
@@ -13,8 +13,7 @@ void tokenizer_must_open(Tokenizer *t, const char *vocab, const char *merges)
 
 LmData *data_must_open(const char *path, const Tokenizer *t)
 {
-    bool bundled = !path || !*path;
-    LmData *data = bundled ? lm_data_of_text("the bundled sources", corpus, corpus_size, t) : lm_data_open(path, t);
+    LmData *data = path ? lm_data_open(path, t) : lm_data_of_text("the library's sources", corpus, corpus_size, t);
     if (!data) {
         example_fail("%s", ag_error());
     }
@@ -39,7 +38,7 @@ void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Setting
 {
     bool bpe = is_setting(s, VOCABULARY_KEY, "bpe");
     if (!bpe && !is_setting(s, VOCABULARY_KEY, "characters")) {
-        example_fail("%s: does not say what its vocabulary is", checkpoint);
+        example_fail("%s: has no setting for the kind of its vocabulary", checkpoint);
     }
     char *vocab = example_path_beside(checkpoint, VOCAB_FILE), *merges = example_path_beside(checkpoint, MERGES_FILE);
     char fingerprint[24];
@@ -52,49 +51,49 @@ void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Setting
     ag_free(vocab);
 }
 
-/* ---- models that write ------------------------------------------------------------------------------------------- */
+/* ---- trained models ---------------------------------------------------------------------------------------------- */
 
-/* Ids that the model does not know would be misuse of it. */
-static Writer ready(Writer w)
+/* An id beyond the model's vocabulary would be a usage error. */
+static TrainedModel checked(TrainedModel m)
 {
-    if (tokenizer_size(&w.tokenizer) > w.model->options.vocab) {
-        example_fail("the vocabulary has %d tokens, the model only %" PRId64, (int)tokenizer_size(&w.tokenizer),
-                     w.model->options.vocab);
+    if (tokenizer_size(&m.tokenizer) > m.model->options.vocab) {
+        example_fail("the vocabulary has %d tokens, the model's vocabulary only %" PRId64, (int)tokenizer_size(&m.tokenizer),
+                     m.model->options.vocab);
     }
-    nn_eval(w.model);
-    return w;
+    nn_eval(m.model);
+    return m;
 }
 
-Writer writer_of_checkpoint(const char *checkpoint)
+TrainedModel trained_model_of_checkpoint(const char *checkpoint)
 {
-    Writer w = { .settings = nn_settings_new() };
+    TrainedModel m = { .settings = nn_settings_new() };
     char *path = checkpoint ? ag_strdup(checkpoint) : example_path(BEST_FILE);
-    w.model = gpt_load(path);
-    if (!w.model && !checkpoint) {
-        example_fail("%s (gpt train makes it)", ag_error());
+    m.model = gpt_load(path);
+    if (!m.model && !checkpoint) {
+        example_fail("%s (gpt train writes it)", ag_error());
     }
-    if (!w.model || !nn_checkpoint_settings(path, w.settings)) {
+    if (!m.model || !nn_checkpoint_settings(path, m.settings)) {
         example_fail("%s", ag_error());
     }
-    tokenizer_of_checkpoint(&w.tokenizer, path, w.settings);
+    tokenizer_of_checkpoint(&m.tokenizer, path, m.settings);
     ag_free(path);
-    return ready(w);
+    return checked(m);
 }
 
-Writer writer_of_files(const char *weights, const char *config, const char *vocab, const char *merges)
+TrainedModel trained_model_of_files(const char *weights, const char *config, const char *vocab, const char *merges)
 {
-    Writer w = { .settings = nn_settings_new() };
-    tokenizer_must_open(&w.tokenizer, vocab, merges);
-    w.model = gpt_open(weights, config);
-    if (!w.model) {
+    TrainedModel m = { .settings = nn_settings_new() };
+    tokenizer_must_open(&m.tokenizer, vocab, merges);
+    m.model = gpt_open(weights, config);
+    if (!m.model) {
         example_fail("%s", ag_error());
     }
-    return ready(w);
+    return checked(m);
 }
 
-void writer_end(Writer *w)
+void trained_model_close(TrainedModel *m)
 {
-    tokenizer_close(&w->tokenizer);
-    nn_settings_free(w->settings);
-    nn_free(w->model);
+    tokenizer_close(&m->tokenizer);
+    ag_free(m->settings);
+    nn_free(m->model);
 }

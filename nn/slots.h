@@ -1,12 +1,11 @@
-/* module.h: what a module is inside, for the files of this floor.
+/* slots.h: what a module is inside, for the files of this floor.
  *
- * A slot is one registered thing: a module below this one or a tensor. Everything that works on whole models (names,
- * files, optimizers, clone) is a walk over slots, which goes down by child and up by parent, so it needs neither
- * recursion nor memory of its own. */
-#ifndef KAERU_MODULE_H
-#define KAERU_MODULE_H
+ * A slot is one registered part: a child module or a tensor. Everything that works on whole models (names, files, optimizers,
+ * clone) is a walk over slots. The walk goes down by child and up by parent, so it needs neither recursion nor memory. */
+#ifndef KAERU_SLOTS_H
+#define KAERU_SLOTS_H
 
-#include "kaeru/nn.h"
+#include "kaeru/module.h"
 
 #define SLOT_NAME 48
 
@@ -15,15 +14,15 @@ typedef struct ModuleSlot {
     size_t offset;              /* of the field in the module's struct; 0: an item of a list */
     Module *child;              /* this, */
     Tensor *tensor;             /* or that */
-    bool tied;                  /* the tensor belongs to a slot that the walk meets before this one */
+    bool tied;                  /* the tensor belongs to an earlier slot of the walk */
 } ModuleSlot;
 
 /* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
 /* A module of the same type, mode and plain members as the original, with room for as many slots, and none yet. */
 Module *module_new_like(Site at, const Module *original);
-/* The next slot of a module, named and empty; the module counts it only once slot_fill has been called. Misuse, in the
- * name of `what`, if the name is taken or impossible. */
+/* The next slot of a module, named and empty; slot_fill makes it count. A usage error in the name of `what` if the name is
+ * taken or not allowed. */
 ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field);
 void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor);
 /* Puts another tensor into a filled slot and its field; the former one is not freed. */
@@ -49,7 +48,5 @@ Module *module_root(Module *m);
 Parameters *every_name(Site at, Module *m);
 /* Gives the tensors below m their full names, for messages and graphs. */
 void name_tensors(Site at, Module *m);
-/* nn_parameters_free for a list that is on no AgOwned list. */
-void parameters_end(Parameters *p);
 
 #endif

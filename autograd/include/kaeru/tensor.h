@@ -1,0 +1,222 @@
+/* tensor.h: tensors, the scopes that own them, errors, memory and random numbers.
+ *
+ *     Scope s = ag_begin(AG_NO_GRAD);                   everything created from here on lives until ag_end(s)
+ *     Tensor *x = tensor_from(SHAPE(2, 2), (real[]){ 1, 2, 3, 4 });
+ *     tensor_print(x);
+ *     ag_end(s);
+ *
+ * A function declared here as NAME_at(Site at, ...) is called as NAME(...). The build writes these macros, which pass the
+ * caller's file and line, into autograd_at.h. Operations and gradients are in autograd.h. */
+#ifndef KAERU_TENSOR_H
+#define KAERU_TENSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kaeru/types.h"
+
+#pragma GCC visibility push(default)    /* the library exports what its public headers declare */
+
+typedef struct Tensor Tensor;
+
+/* ---- errors ------------------------------------------------------------------------------------------------------
+ * There are two kinds.
+ * Usage errors are mistakes of the program: shapes that do not fit, an index out of range, a tensor whose scope has ended.
+ * Memory that cannot be allocated counts as one, too. The message names the operation, the shapes and the caller's line.
+ * The error handler gets the message and must not return.
+ * Other errors come from outside the program: files, text. The function returns false or NULL, and ag_error() returns the
+ * message. */
+
+/* A place in the caller's source. */
+typedef struct { const char *file; int line; } Site;
+#define AG_HERE ((Site){ __FILE__, __LINE__ })
+
+typedef void AgErrorHandler(const char *message);
+/* Installs a handler for usage errors of this thread and returns the former one. NULL restores the default: print the
+ * message to stderr and abort. A handler may leave by longjmp. The ag_end of a scope that was open at the setjmp then frees
+ * everything that was created inside that scope: tensors, modules, memory of ag_alloc. A handler that returns is followed by
+ * abort(). */
+AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
+
+#if defined(__GNUC__)
+#define AG_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define AG_PRINTF(text, first)
+#endif
+/* Reports a usage error "what: message (at FILE:LINE)" to the handler. Does not return. */
+_Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
+
+/* Sets this thread's error message (one line) and returns false, so that a loader can end with `return ag_set_error(...)`. */
+bool ag_set_error(const char *format, ...) AG_PRINTF(1, 2);
+/* The last message that was set; "" if none. */
+const char *ag_error(void);
+
+/* Records the stack of layer calls for error messages: a message from inside a layer also shows the line that called the
+ * layer. A layer's function starts with AG_LAYER; the record ends when the function returns.
+ *
+ *     Tensor *nn_linear_at(Site at, Linear *l, Tensor *x)
+ *     {
+ *         AG_LAYER(at);
+ *         return ag_linear(x, l->weight, l->bias);
+ *     }
+ */
+#define AG_LAYER(at) \
+    __attribute__((cleanup(ag_layer_end), unused)) const int ag_layer = ag_layer_begin(at, __func__)
+int  ag_layer_begin(Site at, const char *function);     /* the name is shown without "_at" */
+void ag_layer_end(const int *unused);
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Zeroed memory for n items of `size` bytes. Never NULL: memory that cannot be allocated is a usage error. Free it with
+ * ag_free. If an error unwinds a scope that was open at this call, the memory is freed with that scope. */
+void *ag_alloc_at(Site at, size_t n, size_t size);
+/* The same, owned by `owner`, other memory of ag_alloc, and freed with it. ag_free may free it before. */
+void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size);
+/* Changes the room of p from old_n to n items: keeps the old items, zeroes new ones, and returns the new address. The owner
+ * and what p owns stay the same. p may be NULL; the second form gives new memory an owner. */
+void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size);
+void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, size_t size);
+/* Copies of a string, and of n bytes with a NUL behind them. */
+char *ag_strdup_at(Site at, const char *s);
+char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n);
+/* Frees p and what it owns. p may be NULL. */
+void  ag_free(void *p);
+/* Makes `owner` the owner of p; NULL: none. */
+void  ag_set_owner(void *p, void *owner);
+/* Calls destroy(p) before p is freed, for objects that hold more than memory, for example an open file. */
+void  ag_on_free(void *p, void (*destroy)(void *p));
+/* Zeroed memory that the innermost scope owns and frees. */
+void *ag_scratch_at(Site at, size_t n, size_t size);
+
+/* What this thread's tensors use. Released buffers are cached for the next tensor of that size, so `system_calls` (how often
+ * the system was asked for memory) stays constant once shapes repeat. */
+typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory;     /* bytes, bytes, bytes, count */
+AgMemory ag_memory(void);
+void ag_memory_reset_peak(void);
+/* Returns cached buffers to the system. */
+void ag_memory_trim(void);
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+#define AG_MAX_DIMS 8
+/* A shape of 0 (a scalar) to 8 dimensions, each of size 0 or more. */
+typedef struct { int ndim; int64_t dim[AG_MAX_DIMS]; } Shape;
+#define SHAPE(...) \
+    ((Shape){ (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), { __VA_ARGS__ } })
+#define SCALAR ((Shape){ 0, { 0 } })
+
+/* A list of dimensions; negative ones count from the last: DIMS(-1), DIMS(0, 2). */
+typedef struct { int n; int dim[AG_MAX_DIMS]; } Dims;
+#define DIMS(...) ((Dims){ (int)(sizeof((int[]){ __VA_ARGS__ }) / sizeof(int)), { __VA_ARGS__ } })
+
+typedef enum {
+    AG_REAL,        /* real: float32 (float64 in libkaeru_double) */
+    AG_INT,         /* int32_t: token ids, indices, targets */
+    AG_BOOL         /* uint8_t 0 or 1: masks; in attention, true = may be seen */
+} DType;
+
+/* A Tensor is a dense row-major array with a shape. The struct is opaque. Each of these functions creates a tensor that the
+ * innermost open scope of this thread owns. */
+Tensor *tensor_zeros_at(Site at, Shape shape);
+Tensor *tensor_ones_at(Site at, Shape shape);
+Tensor *tensor_full_at(Site at, Shape shape, double value);
+Tensor *tensor_arange_at(Site at, double start, double stop, double step);              /* (ceil((stop-start)/step)) */
+Tensor *tensor_from_at(Site at, Shape shape, const real *values);                       /* copies */
+Tensor *tensor_ints_at(Site at, Shape shape, const int32_t *values);                    /* copies; NULL: zeros */
+Tensor *tensor_bools_at(Site at, Shape shape, const uint8_t *values);                   /* copies; NULL: false */
+Tensor *tensor_uniform_at(Site at, Shape shape, double low, double high);               /* in [low, high) */
+Tensor *tensor_normal_at(Site at, Shape shape, double mean, double deviation);
+Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high);             /* AG_INT in low..high-1 */
+
+Shape   tensor_shape_at(Site at, const Tensor *t);
+int     tensor_ndim_at(Site at, const Tensor *t);
+int64_t tensor_numel_at(Site at, const Tensor *t);                                      /* product of the sizes */
+DType   tensor_dtype_at(Site at, const Tensor *t);
+int64_t tensor_dim_at(Site at, const Tensor *t, int dim);                               /* size; dim -1: the last */
+/* The values, row-major. A usage error if the type is another or if backward released the values (see ag_retain). Only
+ * leaves (data, parameters) may be written. */
+real    *tensor_data_at(Site at, const Tensor *t);
+int32_t *tensor_int_data_at(Site at, const Tensor *t);
+uint8_t *tensor_bool_data_at(Site at, const Tensor *t);
+/* The value of a tensor of one element, of any type. */
+double   tensor_item_at(Site at, const Tensor *t);
+
+/* Copies values from src of the same shape and type into leaf dst. */
+void tensor_copy_at(Site at, Tensor *dst, const Tensor *src);
+/* Sets a name for messages, graphs and printing; the name is copied. Returns t. */
+Tensor *tensor_name_at(Site at, Tensor *t, const char *name);
+const char *tensor_get_name_at(Site at, const Tensor *t);                               /* "" if none */
+
+/* Prints as PyTorch does: 4 digits, scientific if sizes differ much, long dimensions shortened to 3 and 3 items. */
+void tensor_fprint_at(Site at, FILE *out, const Tensor *t);
+#define tensor_print(t) tensor_fprint(stdout, t)
+/* Writes "(3, 4)" into text and returns text. */
+#define AG_SHAPE_TEXT 192
+const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT]);
+bool    shape_equal(Shape a, Shape b);
+/* The number of items; -1 if it overflows, or if the product of the sizes that are not 0 does. */
+int64_t shape_numel(Shape shape);
+
+/* ---- lifetimes --------------------------------------------------------------------------------------------------- */
+
+typedef enum {
+    AG_RECORD,      /* operations are recorded if an input requires a gradient */
+    AG_NO_GRAD      /* nothing is recorded */
+} AgMode;
+typedef struct { int depth; uint64_t serial; } Scope;
+
+/* Opens a scope on this thread. Scopes nest. The innermost scope owns every tensor that is created. */
+Scope ag_begin_at(Site at, AgMode mode);
+/* Ends the scope and frees what it owns. After an error that left by longjmp, also ends the scopes still open inside it. */
+void  ag_end_at(Site at, Scope scope);
+/* Ends the scope, but keeps the value of t: returns a tensor of the outer scope with that value and without its graph. */
+Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t);
+bool ag_recording(void);
+
+/* A copy of t's value that no scope owns; free it with tensor_free. It is a leaf that does not require a gradient. If an error
+ * unwinds a scope that was open at this call, the copy is freed. */
+Tensor *ag_keep_at(Site at, const Tensor *t);
+/* A zeroed leaf with the same lifetime. */
+Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype);
+void tensor_free_at(Site at, Tensor *t);                                                /* t may be NULL */
+
+/* ---- gradients of a tensor; autograd.h computes them ---------------------------------------------------------------- */
+
+/* Sets whether a leaf (a tensor that no operation made) requires a gradient. Returns t. */
+Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool requires_grad);
+bool tensor_requires_grad_at(Site at, const Tensor *t);
+/* t's gradient as a tensor of this scope that shares its memory; NULL if none has been computed. */
+Tensor *tensor_grad_at(Site at, Tensor *t);
+/* The same as an array; NULL if none. */
+real *tensor_grad_data_at(Site at, Tensor *t);
+/* Drops the gradient: the next backward writes it instead of adding to it. */
+void tensor_zero_grad_at(Site at, Tensor *t);
+
+/* ---- random numbers ----------------------------------------------------------------------------------------------
+ * Philox4x32-10: a pure function of (seed, counter), the same on every machine and any number of threads. Each thread has
+ * one generator. Every random operation advances its counter. The two integers are the whole state. */
+typedef struct { uint64_t seed, counter; } AgRandom;
+void     ag_seed(uint64_t seed);                                        /* sets the counter to 0; the first seed is 0 */
+AgRandom ag_random_state(void);
+void     ag_set_random_state(AgRandom state);
+uint32_t ag_random_u32(void);                                           /* uses one block of the generator */
+double   ag_random_uniform(void);                                       /* [0, 1); uses one block */
+int64_t  ag_random_below_at(Site at, int64_t n);                        /* 0..n-1 without bias, n >= 1 */
+/* Writes a random order of 0..n-1. */
+void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
+
+/* ---- threads and scalar functions -------------------------------------------------------------------------------- */
+
+void ag_set_threads(int n);                                             /* 0: one per processor */
+int  ag_threads(void);
+
+/* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. */
+double ag_math_exp(double x), ag_math_log(double x), ag_math_sin(double x), ag_math_cos(double x),
+       ag_math_pow(double x, double y);
+
+#include "kaeru/autograd_at.h"
+
+#pragma GCC visibility pop
+#endif

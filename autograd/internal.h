@@ -1,0 +1,300 @@
+/* internal.h: what a tensor is inside, for the files of this floor.
+ *
+ * A tensor is an array, a node of the graph and an entry of the tape. The tape is the list of this thread's tensors in the
+ * reverse order of their creation (`older`). An operation's inputs exist before its result, so a walk down the tape from a
+ * loss meets every node after all of its users: backward needs no sorting, no recursion and no set of visited nodes. */
+#ifndef KAERU_INTERNAL_H
+#define KAERU_INTERNAL_H
+
+#include "kaeru/autograd.h"
+#include "kernels.h"
+
+/* ---- memory (memory.c) ------------------------------------------------------------------------------------------- */
+
+/* Memory of the system, aligned to 64 bytes; NULL if it cannot be allocated. Counted in AgMemory.system_calls. */
+void *system_alloc(size_t bytes);
+void  system_free(void *p);
+/* Marks memory that must not be touched, for AddressSanitizer to report a use; does nothing in other builds. */
+void memory_poison(void *p, size_t bytes);
+void memory_unpoison(void *p, size_t bytes);
+
+/* A reference-counted array for values or gradients, from a cache of released ones. */
+typedef struct Buffer {
+    int refs, bin;              /* bin: the free list that it returns to */
+    size_t size;                /* usable bytes, after the header */
+    struct Buffer *next;        /* in a free list, or in the list of scratch buffers */
+} Buffer;
+#define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
+
+Buffer *buffer_new(Site at, const char *what, size_t bytes);        /* content undefined; usage error if out of memory */
+Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size);       /* n items; checks the product */
+void    buffer_release(Buffer *b);                                  /* b may be NULL */
+static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
+static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
+
+/* Memory that one call of an operation or of a backward rule needs. op_done and the backward pass release it at the end of
+ * the call, and an error releases it, too. Functions without op_done call scratch_end. A nested operation also ends it. */
+void *scratch_new(Site at, const char *what, int64_t n, size_t size);          /* n items, content undefined */
+void  scratch_adopt(Buffer *b);                                     /* takes over this reference to b */
+void  scratch_end(void);
+
+/* ---- objects (objects.c): the blocks of ag_alloc ------------------------------------------------------------------ */
+
+struct Block;
+/* Frees the blocks that were allocated after serial number `begun` and not after `failed`, and that no block owns. */
+void blocks_unwind(uint64_t begun, uint64_t failed);
+/* Forgets which blocks an error would free. */
+void blocks_forget(void);
+
+/* ---- guard mode (debug/guard.c): what ag_guard changes ------------------------------------------------------------ */
+
+enum { GUARDED = -1 };                                              /* the bin of a guarded buffer */
+Buffer *guard_alloc(size_t size);                                   /* NULL if out of memory */
+void guard_begin(Site at, const char *what, Buffer *b, size_t bytes);
+void guard_end(Buffer *b);
+/* A usage error if memory around any buffer of this thread, or a released one, was written. */
+void guard_check(Site at, const char *what);
+void guard_trim(void);                                              /* frees released buffers */
+void guard_quarantine(void *block);                                 /* memory of the system, freed some time later */
+void guard_empty_quarantine(void);
+void guard_thread_ends(void);
+
+/* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
+
+typedef struct { struct Chunk *chunk; size_t used; } ArenaMark;
+typedef struct { struct Chunk *first; ArenaMark next; } Arena;      /* next: where it writes next */
+/* Zeroed memory until the arena is reset to a mark taken before. NULL if out of memory. */
+void *arena_alloc(Arena *a, size_t bytes);
+/* The start of a chunk that nothing older shares. */
+ArenaMark arena_own_chunk(Arena *a);
+/* Releases what was allocated since the mark. `quarantine`: the memory is not used again, for guard mode. */
+void  arena_reset(Arena *a, ArenaMark mark, bool quarantine);
+void  arena_free(Arena *a);
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164 };
+
+struct Tensor {
+    uint32_t magic;
+    uint8_t dtype;
+    bool requires_grad;
+    bool owned;                 /* allocated by ag_keep or tensor_new_owned; else in the arena of a scope */
+    bool retained;              /* ag_retain: value and gradient outlive backward */
+    bool graph_released;        /* backward has run its rule and released what the rule reads */
+    Shape shape;
+    int64_t numel;
+
+    void *data;                 /* in buffer; NULL once released */
+    Buffer *buffer;
+    Buffer *grad;               /* of a leaf: its gradient; of others: the sum so far in this backward pass; NULL: none */
+    Buffer *kept_grad;          /* the gradient of a retained tensor that is not a leaf */
+
+    const struct Op *op;        /* the recorded operation that made it; NULL: a leaf, or not recorded */
+    struct Tensor **in;         /* its inputs; an absent optional one is NULL */
+    int n_in;
+    void *args;                 /* the operation's own numbers, in the arena */
+    Buffer *saved;              /* what forward stored for backward, besides inputs and output */
+
+    int readers;                /* rules that will still read this value */
+    int users;                  /* recorded operations on it whose rules are still to run */
+
+    Site site;                  /* the caller's line that made it */
+    Site user_site;             /* if that is in a layer: the user's outermost call; else no file */
+    const char *made_by;        /* the function called there, for messages */
+    char *name;
+    uint32_t number;            /* its index while the graph is listed; otherwise undefined */
+    struct Tensor *older;       /* the next entry of the tape */
+};
+
+/* Writes "FILE:LINE", followed by the user's own line if layers were in between: where something was made. */
+enum { PLACE_TEXT = 400 };
+const char *place_text(Site made, Site user_site, char text[PLACE_TEXT]);
+
+/* The values. Only a backward rule can find them released: it reads what its NEEDS does not name, which is a usage error. */
+_Noreturn void error_undeclared_read(const Tensor *t);
+static inline void *values(const Tensor *t)
+{
+    if (!t->data) error_undeclared_read(t);
+    return t->data;
+}
+static inline real *reals(const Tensor *t) { return values(t); }
+/* For an argument that a kernel reads only in some cases (see the kernels' headers): the value may be released otherwise. */
+static inline const real *reals_if(const Tensor *t, bool is_read) { return is_read ? reals(t) : NULL; }
+static inline int32_t *ints(const Tensor *t) { return values(t); }
+static inline uint8_t *bools(const Tensor *t) { return values(t); }
+size_t dtype_size(DType dtype);
+const char *dtype_name(DType dtype);
+
+/* A tensor of the innermost scope, values undefined. */
+Tensor *tensor_new(Site at, const char *what, const Shape *shape, DType dtype);
+/* The same on a shared buffer; NULL: without a value. */
+Tensor *tensor_alias(Site at, const char *what, const Shape *shape, DType dtype, Buffer *buffer);
+
+/* A number with 5 digits, with a point in every locale. */
+void print_number(FILE *out, double x);
+
+/* ---- this thread's state (scope.c) -------------------------------------------------------------------------------- */
+
+typedef struct {
+    AgMode mode;
+    uint64_t serial;            /* one counter for scopes, blocks and errors: gives their order in time */
+    uint64_t failed;            /* the last error reported while it was the innermost; 0: none */
+    Tensor *tape;               /* the newest tensor when the scope began */
+    ArenaMark mark;             /* the arena's position then */
+    int calls;                  /* the number of layer calls then */
+} ScopeState;
+enum { MAX_SCOPES = 256, MAX_CALLS = 64, BINS = 512, QUARANTINE = 256 };
+
+typedef struct {
+    ScopeState scope[MAX_SCOPES];
+    int depth;
+    bool recording;             /* the innermost scope's mode is AG_RECORD */
+    bool find_nan;
+    bool keep_graph;            /* during ag_backward_keep */
+    bool mark_unwritten;        /* during ag_gradcheck: a new gradient holds UNWRITTEN */
+    Tensor *rule;               /* the node whose backward rule is running */
+    uint64_t serial;
+    Tensor *tape;               /* the newest tensor */
+    Arena arena;
+    struct Block *blocks;       /* the newest block that an error would free */
+    Buffer *bin[BINS];
+    Buffer *scratch;
+    bool guard;                 /* ag_guard is on */
+    struct Guarded *guarded, *released;     /* buffers of guard mode: in use, and released */
+    void *quarantine[QUARANTINE];           /* memory of tensors whose scope has ended, in guard mode */
+    unsigned n_quarantined;
+    AgMemory memory;
+    AgRandom random;
+    AgErrorHandler *handler;
+    struct { Site site; const char *function; } call[MAX_CALLS];    /* the stack of layer calls */
+    int calls;
+    char message[1024], error[1024];        /* of ag_usage_error, and of ag_set_error */
+} Context;
+
+extern _Thread_local Context *this_context;
+Context *context_make(void);
+static inline Context *context(void) { return this_context ? this_context : context_make(); }
+/* The user's outermost layer call; no file if no layer is being called. */
+Site user_site_now(const Context *c);
+
+/* Zeroed memory that lives as long as the innermost scope. */
+void *scope_alloc(Site at, const char *what, size_t bytes);
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+enum {
+    NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),
+    NEEDS_Y = AG_NEEDS_Y
+};
+
+typedef struct Sample Sample;
+typedef struct Op {
+    const char *name;
+    void (*backward)(Tensor *y);
+    Tensor *(*sample)(Sample *s);
+    int needs;
+    const char *forward_text, *backward_text;
+    const char *params;         /* "(Tensor *x, int dim)"; NULL for an operation of the program's own */
+} Op;
+extern const Op op_table[];
+/* Whether the rule of y declares that it reads t's value. True if t is neither an input nor y. */
+bool declares(const Tensor *y, const Tensor *t);
+/* Whether the rule reads the value of input i. */
+bool reads_input(const Op *op, int i);
+
+#define OP(name, params, needs, forward, backward) OP_##name,
+enum {
+#include "ops/ops.def"
+    OP_COUNT
+};
+#undef OP
+#define OP(name, params, needs, forward, backward) \
+    void name##_backward(Tensor *y);               \
+    Tensor *name##_sample(Sample *s);
+#include "ops/ops.def"
+#undef OP
+
+/* Creates the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a tensor of that shape, values
+ * undefined, recorded if this scope records and an input requires a gradient. Fill it, then return op_done(y). */
+Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor *c);
+Tensor *op_new_n(Site at, const Op *op, const Shape *shape, Tensor *const *in, int n);
+/* The same for a result that is its input's values in another shape. */
+Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x);
+/* y takes over the memory of x, which then has no value: for two operations computed in one pass. */
+Tensor *op_new_over(Site at, int op, Tensor *x);
+Tensor *op_done(Tensor *y);
+/* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
+void *op_args(Tensor *y, size_t size);
+/* Sets y->saved to n reals. Without recording they are released at the end of the scope. */
+real *op_save(Tensor *y, int64_t n);
+
+/* Runs y's backward rule, which adds to the gradients of its inputs. */
+void rule_run(Tensor *y);
+/* A usage error unless the loss has one item (or `any_shape`) and requires a gradient. */
+void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape);
+_Noreturn void error_graph_released(Site at, const char *what, const Tensor *y);
+
+/* Input checks; `argument` is the parameter's name in messages. Alive: its scope is still open, and it is not freed. */
+void check_alive(Site at, const char *what, const char *argument, const Tensor *t);
+/* Not part of a graph, so that it may be written. */
+void check_leaf(Site at, const char *what, const char *argument, const Tensor *t);
+/* Alive, of that type, value not released. */
+void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype);
+/* A dimension number made non-negative and checked. */
+int  check_dim(Site at, const char *what, const Tensor *x, int dim);
+/* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
+int64_t check_shape(Site at, const char *what, const Shape *shape);
+/* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */
+bool  broadcast(const Shape *a, const Shape *b, Shape *y);
+Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b);
+/* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
+void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS]);
+/* How many rows of the last dimension there are. */
+static inline int64_t row_count(const Tensor *x)
+{
+    int64_t rows = 1;
+    for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
+    return rows;
+}
+/* A strided iteration over `shape`, with the strides of a and b broadcast to it. */
+KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
+
+/* ---- gradients, for backward rules ------------------------------------------------------------------------------- */
+
+/* Where a rule puts x's gradient: data is NULL if x requires none; overwrite it or, if `add`, add to it. */
+typedef struct { real *data; bool add; } Grad;
+Grad grad_into(Tensor *x);
+/* The same for an elementwise rule of one input, which may write dx over dy: uses y's gradient memory for x if nothing else
+ * needs it. */
+Grad grad_in_place(Tensor *x, Tensor *y);
+#define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */
+/* Passes y's gradient to x unchanged: shares it if it is the first, otherwise adds. Sizes are equal. */
+void grad_pass(Tensor *x, Tensor *y);
+static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
+/* Sums a dense gradient of shape `from` down to x's shape, into x's gradient. */
+void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
+
+/* ---- samples for the gradient check (gradcheck.c) ---------------------------------------------------------------- */
+
+/* A sample function makes one call of its operation: case s->number, with inputs from the functions below (i counts the real
+ * inputs from 0). It returns NULL if there is no such case. The same number must always make the same call. */
+typedef struct { bool apart; double low, high; } SampleRange;
+struct Sample {
+    int number;
+    Tensor **in;
+    bool alias;
+    Tensor *(*give)(Sample *s, int i, Shape shape, SampleRange range);          /* the source of inputs, unless NULL */
+};
+/* Checks all its cases, as ag_check_op does. */
+int op_check(const Op *op, FILE *report);
+Tensor *sample_in(Sample *s, int i, Shape shape);                               /* standard normal */
+Tensor *sample_range(Sample *s, int i, Shape shape, double low, double high);   /* uniform */
+Tensor *sample_positive(Sample *s, int i, Shape shape);                         /* the same, away from 0: 0.3..2 */
+/* Values that are 0.05 apart or more: from each other, from 0 and from other inputs. */
+Tensor *sample_apart(Sample *s, int i, Shape shape);
+double sample_apart_value(int i, int64_t j, int64_t n);                          /* entry j of n of such an input */
+Tensor *sample_ids(Shape shape, int32_t below);                                 /* AG_INT, the same each time */
+Tensor *sample_mask(Shape shape);                                               /* AG_BOOL, the same each time */
+
+#endif

@@ -1,0 +1,37 @@
+/* types.h: the types that kernels, operations, layers and users share.
+ *
+ * kaeru computes in float. A second build of the same sources, libkaeru_double (-DKAERU_DOUBLE), computes in double. It
+ * exists to compare a gradient with a numerical one to many digits. */
+#ifndef KAERU_TYPES_H
+#define KAERU_TYPES_H
+
+#include <stdbool.h>
+
+#ifdef KAERU_DOUBLE
+typedef double real;
+#else
+typedef float real;
+#endif
+
+/* An elementwise function after a linear layer. */
+typedef enum { AG_IDENTITY, AG_RELU, AG_GELU, AG_GELU_ERF, AG_TANH, AG_SIGMOID } AgActivation;
+
+typedef enum { AG_EQ, AG_NE, AG_LT, AG_LE, AG_GT, AG_GE } AgCompare;
+
+/* How a loss over many items becomes one number. */
+typedef enum { AG_MEAN, AG_SUM } AgReduce;
+
+/* A convention of layer normalization: where eps is added, and whether the variance divides by n-1. */
+typedef struct { double eps; bool eps_inside, unbiased; } AgNorm;
+#define AG_NORM_PYTORCH   ((AgNorm){ 1e-5, true, false })       /* sqrt(var + eps): PyTorch, GPT */
+#define AG_NORM_ANNOTATED ((AgNorm){ 1e-6, false, true })       /* sqrt(unbiased var) + eps: the Annotated Transformer */
+#define AG_NORM_STD_EPS   ((AgNorm){ 1e-6, false, false })      /* sqrt(var) + eps: textbooks */
+#define AG_NORM_STD       ((AgNorm){ 0.0,  false, false })      /* sqrt(var): the formula without eps */
+
+/* Adam (Kingma and Ba 2015). weight_decay is added to the gradient (L2), or with `decoupled` subtracted from the weight
+ * (AdamW: Loshchilov and Hutter 2019). */
+typedef struct { double lr, beta1, beta2, eps, weight_decay; bool decoupled; } AdamOptions;
+/* Stochastic gradient descent; momentum 0: plain. */
+typedef struct { double lr, momentum, weight_decay; bool nesterov; } SgdOptions;
+
+#endif

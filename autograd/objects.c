@@ -1,0 +1,173 @@
+/* objects.c: the blocks of ag_alloc. A block can own others, which are freed with it (the idea of talloc, Tridgell 2004): a
+ * module owns its parameters, a parsed file its parts. Functions that build such objects need no clean-up code.
+ *
+ * A block without an owner that is allocated while a scope is open is in a list of this thread. If an error unwinds the
+ * scope, the blocks that were allocated inside it are freed. At the end of the outermost scope the list is forgotten. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Block {
+    struct Block *owner, *first;            /* first: the newest of the blocks that it owns */
+    struct Block *older, *newer;            /* among those of one owner, or in the thread's list */
+    void (*destroy)(void *p);               /* called before the block is freed; NULL: none */
+    uint64_t serial;                        /* in the thread's list: when it was allocated; else 0 */
+} Block;
+enum { HEADER = (sizeof(Block) + 15) / 16 * 16 };
+
+static Block *block_of(void *p)
+{
+    return (Block *)(void *)((char *)p - HEADER);
+}
+
+static void *data_of(Block *b)
+{
+    return (char *)b + HEADER;
+}
+
+/* The list that the block is in; NULL: none. */
+static Block **list_of(const Block *b)
+{
+    return b->owner ? &b->owner->first : b->serial ? &context()->blocks : NULL;
+}
+
+static void insert(Block *b)
+{
+    Block **list = list_of(b);
+    if (!list) return;
+    b->older = *list;
+    b->newer = NULL;
+    if (b->older) b->older->newer = b;
+    *list = b;
+}
+
+static void take_out(Block *b)
+{
+    Block **list = list_of(b);
+    if (!list) return;
+    if (b->newer) b->newer->older = b->older;
+    else *list = b->older;
+    if (b->older) b->older->newer = b->newer;
+    b->older = b->newer = NULL;
+}
+
+static Block *block_new(Site at, size_t n, size_t size)
+{
+    context()->memory.system_calls++;
+    size_t bytes;
+    bool overflow = __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - HEADER;
+    Block *b = overflow ? NULL : calloc(1, HEADER + bytes);
+    if (!b) ag_usage_error(at, "memory", "no memory for %zu items of %zu bytes", n, size);
+    return b;
+}
+
+void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size)
+{
+    Context *c = context();
+    Block *b = block_new(at, n, size);
+    b->owner = owner ? block_of(owner) : NULL;
+    b->serial = !owner && c->depth > 0 ? ++c->serial : 0;
+    insert(b);
+    return data_of(b);
+}
+
+void *ag_alloc_at(Site at, size_t n, size_t size)
+{
+    return ag_alloc_in_at(at, NULL, n, size);
+}
+
+/* Puts b into the place of `old`: its owner, its position in the list, what it owns. */
+static void replace(Block *old, Block *b)
+{
+    Block **list = list_of(old);
+    *b = *old;
+    if (b->newer) b->newer->older = b;
+    else if (list) *list = b;
+    if (b->older) b->older->newer = b;
+    for (Block *part = b->first; part; part = part->older) part->owner = b;
+}
+
+void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, size_t size)
+{
+    if (!p) return ag_alloc_in_at(at, owner, n, size);
+    Block *old = block_of(p), *b = block_new(at, n, size);
+    if (old_n && n) memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
+    replace(old, b);
+    free(old);
+    return data_of(b);
+}
+
+void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size)
+{
+    return ag_resize_in_at(at, NULL, p, old_n, n, size);
+}
+
+char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n)
+{
+    char *copy = ag_alloc_in_at(at, owner, n + 1, 1);
+    if (n) memcpy(copy, s, n);
+    return copy;
+}
+
+char *ag_strdup_at(Site at, const char *s)
+{
+    return ag_strndup_in_at(at, NULL, s, strlen(s));
+}
+
+void ag_set_owner(void *p, void *owner)
+{
+    Block *b = block_of(p);
+    take_out(b);
+    b->owner = owner ? block_of(owner) : NULL;
+    b->serial = 0;
+    insert(b);
+}
+
+void ag_on_free(void *p, void (*destroy)(void *p))
+{
+    block_of(p)->destroy = destroy;
+}
+
+static void destroy(Block *b)
+{
+    if (b->destroy) b->destroy(data_of(b));
+    while (b->first) {
+        Block *part = b->first;
+        take_out(part);
+        part->owner = NULL;
+        destroy(part);
+    }
+    if (b->destroy && context()->guard) guard_quarantine(b);    /* a tensor that is used later can still be named */
+    else free(b);
+}
+
+void ag_free(void *p)
+{
+    if (!p) return;
+    Block *b = block_of(p);
+    take_out(b);
+    destroy(b);
+}
+
+void blocks_unwind(uint64_t begun, uint64_t failed)
+{
+    for (Block *b = context()->blocks; b && b->serial > begun;) {
+        if (b->serial > failed) {           /* allocated after the error: the program still has it */
+            b = b->older;
+            continue;
+        }
+        ag_free(data_of(b));
+        b = context()->blocks;              /* a destructor may have freed others */
+    }
+}
+
+void blocks_forget(void)
+{
+    Context *c = context();
+    while (c->blocks) {
+        Block *b = c->blocks;
+        take_out(b);
+        b->serial = 0;
+    }
+}

@@ -1,0 +1,170 @@
+/* scope.c: this thread's state, and the scopes that own its tensors.
+ *
+ * All state is per thread, so two threads can each train a model. Nothing here takes a lock. */
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local Context *this_context;
+
+/* ---- construction and destruction of the thread's state ------------------------------------------------------------ */
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void context_destroy(void *p)
+{
+    Context *c = p;
+    this_context = c;                       /* buffer_release needs it */
+    while (c->depth > 0) {
+        c->scope[c->depth - 1].failed = 0;  /* the thread ends: blocks that the program still has are not freed */
+        ag_end((Scope){ c->depth, c->scope[c->depth - 1].serial });
+    }
+    guard_thread_ends();
+    ag_memory_trim();
+    arena_free(&c->arena);
+    this_context = NULL;
+    free(c);
+}
+
+static void at_exit(void)
+{
+    if (this_context) context_destroy(this_context);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, context_destroy);
+    atexit(at_exit);                        /* key destructors do not run when main returns */
+}
+
+Context *context_make(void)
+{
+    pthread_once(&once, make_key);
+    Context *c = calloc(1, sizeof *c);
+    if (!c) {
+        fputs("kaeru: no memory to start\n", stderr);
+        abort();
+    }
+    pthread_setspecific(key, c);
+    this_context = c;
+    const char *guard = getenv("KAERU_GUARD");
+    c->guard = guard && strcmp(guard, "1") == 0;
+    return c;
+}
+
+/* ---- memory of the innermost scope ------------------------------------------------------------------------------- */
+
+void *scope_alloc(Site at, const char *what, size_t bytes)
+{
+    void *p = arena_alloc(&context()->arena, bytes);
+    if (!p) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
+    return p;
+}
+
+void *ag_scratch_at(Site at, size_t n, size_t size)
+{
+    if (context()->depth == 0)
+        ag_usage_error(at, "ag_scratch", "no scope is open to own the memory: call ag_begin first");
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
+    return scope_alloc(at, "ag_scratch", bytes);
+}
+
+/* ---- scopes ------------------------------------------------------------------------------------------------------ */
+
+Scope ag_begin_at(Site at, AgMode mode)
+{
+    Context *c = context();
+    if (c->depth == MAX_SCOPES)
+        ag_usage_error(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
+    ScopeState *s = &c->scope[c->depth];
+    *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls };
+    s->mark = c->guard ? arena_own_chunk(&c->arena) : c->arena.next;
+    c->depth++;
+    c->recording = mode == AG_RECORD;
+    return (Scope){ c->depth, s->serial };
+}
+
+/* Releases the tensors that were created since the scope began. */
+static void release_tensors(Context *c, Tensor *until)
+{
+    while (c->tape != until) {
+        Tensor *t = c->tape;
+        c->tape = t->older;
+        buffer_release(t->buffer);
+        buffer_release(t->grad);
+        buffer_release(t->kept_grad);
+        buffer_release(t->saved);
+        free(t->name);
+        t->magic = TENSOR_DEAD;
+        t->data = NULL;
+        t->buffer = t->grad = t->kept_grad = t->saved = NULL;
+        t->name = NULL;
+    }
+}
+
+/* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
+static void release_pending_gradients(Context *c)
+{
+    for (Tensor *t = c->tape; t; t = t->older) {
+        if (!t->op) continue;
+        buffer_release(t->grad);
+        t->grad = NULL;
+    }
+}
+
+static void check_open(Site at, const char *what, const Context *c, Scope scope)
+{
+    if (scope.depth < 1 || scope.depth > c->depth || c->scope[scope.depth - 1].serial != scope.serial)
+        ag_usage_error(at, what, "this scope has ended already");
+}
+
+void ag_end_at(Site at, Scope scope)
+{
+    Context *c = context();
+    check_open(at, "ag_end", c, scope);
+    ScopeState *s = &c->scope[scope.depth - 1], *innermost = &c->scope[c->depth - 1];
+    uint64_t failed = 0;                    /* the last error reported in this scope or in one inside it */
+    for (ScopeState *inner = s; inner <= innermost; inner++)
+        if (inner->failed > failed) failed = inner->failed;
+    if (innermost != s && innermost->serial > failed)
+        ag_usage_error(at, "ag_end", "scopes begun inside this one and still open: %d", c->depth - scope.depth);
+    if (c->guard && !failed) guard_check(at, "ag_end");
+    guard_trim();
+    if (failed) {
+        blocks_unwind(s->serial, failed);
+        c->calls = s->calls;
+    }
+    release_tensors(c, s->tape);
+    if (failed) release_pending_gradients(c);
+    c->depth = scope.depth - 1;
+    arena_reset(&c->arena, s->mark, c->guard);
+    c->recording = c->depth > 0 && c->scope[c->depth - 1].mode == AG_RECORD;
+    if (c->depth == 0) blocks_forget();     /* no scope is left that an error could unwind */
+}
+
+Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
+{
+    check_tensor(at, "ag_end_return", "t", t, t ? t->dtype : AG_REAL);
+    Context *c = context();
+    check_open(at, "ag_end_return", c, scope);
+    if (scope.depth < 2 || scope.depth != c->depth)
+        ag_usage_error(at, "ag_end_return", "the scope must be the innermost and have another around it");
+    Shape shape = t->shape;
+    DType dtype = t->dtype;
+    Buffer *value = t->buffer;
+    scratch_adopt(buffer_share(value));     /* keeps the value between the two scopes */
+    ag_end_at(at, scope);
+    Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
+    scratch_end();
+    return out;
+}
+
+bool ag_recording(void)
+{
+    return context()->recording;
+}
+

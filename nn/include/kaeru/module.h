@@ -1,0 +1,170 @@
+/* module.h: modules, their parameters and their first values, optimizers, schedules and checkpoints. Layers are in nn.h.
+ *
+ * A module is a struct whose first member is a Module. It registers its parts by name: parameters and other modules.
+ *
+ *     typedef struct { Module module; Linear *fc1, *fc2; } Net;
+ *
+ *     Net *net_new(void)
+ *     {
+ *         Net *net = nn_new(Net);
+ *         nn_child(net, fc1, nn_linear_new(2, 16));
+ *         nn_child(net, fc2, nn_linear_new(16, 2));
+ *         return net;
+ *     }
+ *     Tensor *net(Net *net, Tensor *x) { return nn_linear(net->fc2, ag_tanh(nn_linear(net->fc1, x))); }
+ *
+ * The names give the parameter list ("fc1.weight"), training and evaluation mode, the summary, clone, free and files. A
+ * forward function is an ordinary function. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+#ifndef KAERU_MODULE_H
+#define KAERU_MODULE_H
+
+#include "kaeru/tensor.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- modules ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Module Module;
+struct Module {
+    const char *type;           /* the struct's name */
+    size_t size;                /* of the whole struct */
+    struct ModuleSlot *slots;   /* what was registered, in order */
+    int n_slots, room;
+    Module *parent;             /* the module that holds this one, in its slot number `index`; NULL: none */
+    int index;
+    bool training;              /* true at first; nn_train and nn_eval set it for the whole tree below */
+    Tensor *(*forward)(Site at, void *self, Tensor *x);     /* of layers with one input, for Sequential; else NULL */
+};
+
+/* A new zeroed struct of that type, which must start with `Module module`. The caller owns it and frees it with nn_free, or
+ * makes it a child of another module. */
+#define nn_new(Type) \
+    ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
+Module *nn_new_sized_at(Site at, size_t size, const char *type);
+
+/* parent->field = child, registered under the field's name. The parent owns the child now. A module can be the child of one
+ * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot, and are unique in their module. */
+#define nn_child(parent, field, child) nn_child_named(parent, field, #field, child)
+#define nn_child_named(parent, field, name, child) \
+    nn_add_child(&(parent)->module, name, (void **)&(parent)->field, 1 ? (child) : (parent)->field)
+void nn_add_child_at(Site at, Module *parent, const char *name, void **field, void *child);
+
+/* parent->field = a new parameter of that shape: zeros, requires a gradient. */
+#define nn_param(parent, field, shape)  nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, true)
+/* The same without a gradient: saved with the weights, not trained (position tables). */
+#define nn_buffer(parent, field, shape) nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, false)
+Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained);
+/* Makes parent->field the same parameter as `tensor`, which the same tree holds elsewhere (tied weights): trained, counted
+ * and freed once, and saved once, under its first name. If the field has a tensor already, that must have the same shape and
+ * is freed; whatever was tied to it is tied to `tensor` now. */
+#define nn_tie(parent, field, tensor)   nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
+void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor);
+
+/* A list of modules as a module: n children named "0", "1", ... */
+typedef struct { Module module; int n; } ModuleList;
+ModuleList *nn_list_new_at(Site at);
+void nn_list_add_at(Site at, ModuleList *list, void *child);
+void *nn_list_item_at(Site at, const ModuleList *list, int i);
+/* Item i as a pointer to Type. */
+#define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
+
+/* Frees a module, its children, and their parameters. `module` is a pointer to any module, or NULL. */
+void nn_free_at(Site at, void *module);
+/* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
+ * copied as they are. */
+void *nn_clone_at(Site at, const void *module);
+/* Training mode (dropout drops) or evaluation mode, for the whole tree below. */
+void nn_train(void *module);
+void nn_eval(void *module);
+void nn_zero_grad(void *module);
+
+/* The parameters and buffers of a module's tree by dotted name, in order of registration; tied ones once, under their first
+ * name. `trained` is whether it requires a gradient: tensor_set_requires_grad(t, false) freezes a parameter. Valid until the
+ * module changes; free the list with ag_free. */
+typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NamedTensor;
+typedef struct { NamedTensor *item; int n; } Parameters;
+Parameters *nn_parameters_at(Site at, void *module);
+/* The tensor of that name ("fc1.weight"), or NULL. */
+Tensor *nn_find(void *module, const char *name);
+int64_t nn_count(void *module);                                     /* trained numbers, tied ones once */
+/* Prints a table: module tree, parameter shapes and counts. */
+void nn_summary(void *module, FILE *out);
+
+/* ---- initialization: in place, on one tensor; random values come from this thread's generator -------------------- */
+
+/* fan_in is the product of all sizes but the first, fan_out that of all but the second. Two dimensions or more. */
+void nn_init_constant_at(Site at, Tensor *w, double value);
+void nn_init_uniform_at(Site at, Tensor *w, double low, double high);
+void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation);
+void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain);      /* +-gain sqrt(6/(fan_in+fan_out)): Glorot 2010 */
+void nn_init_xavier_normal_at(Site at, Tensor *w, double gain);       /* deviation gain sqrt(2/(fan_in+fan_out)) */
+void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a);        /* +-sqrt(6/((1+a^2) fan_in)): He 2015 */
+void nn_init_kaiming_normal_at(Site at, Tensor *w, double a);         /* deviation sqrt(2/((1+a^2) fan_in)) */
+
+/* ---- optimizers -------------------------------------------------------------------------------------------------- */
+
+/* Groups of parameters, each with a learning-rate factor and a weight decay of its own, and the state of each parameter.
+ * Free it with ag_free, before or after the module. */
+typedef struct Optimizer Optimizer;
+
+/* PyTorch's defaults: beta (0.9, 0.999), eps 1e-8, no decay / decoupled decay 0.01. */
+AdamOptions nn_adam_options(double lr);
+AdamOptions nn_adamw_options(double lr);
+Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options);
+Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options);
+#define nn_adam_new(module, lr)      nn_adam_new_with(module, nn_adam_options(lr))
+#define nn_adamw_new(module, lr)     nn_adam_new_with(module, nn_adamw_options(lr))
+#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, ((SgdOptions){ lr, 0.0, 0.0, false }))
+/* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
+ * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
+int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg, double weight_decay,
+                       double lr_factor);
+bool nn_is_matrix(const NamedTensor *p, void *unused);              /* two or more dimensions */
+bool nn_is_not_matrix(const NamedTensor *p, void *unused);
+/* Updates every parameter that has a gradient, and drops the gradients. */
+void nn_optimizer_step_at(Site at, Optimizer *o);
+/* The same with every gradient multiplied by grad_scale: 1/n if the losses of n items were added up. */
+void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale);
+double nn_optimizer_lr(const Optimizer *o);                         /* the learning rate */
+void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr);      /* for a schedule: set it before each step */
+int64_t nn_optimizer_steps(const Optimizer *o);                     /* steps taken */
+/* Scales all gradients so that their joint 2-norm is at most max_norm. Returns the norm before. */
+double nn_clip_grad_norm(void *module, double max_norm);
+double nn_grad_norm(void *module);
+
+/* ---- schedules: the learning rate as a pure function of the step -------------------------------------------------- */
+
+/* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. */
+double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
+/* Vaswani et al. 2017, 5.3: factor width^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1. */
+double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warmup);
+
+/* ---- files ---------------------------------------------------------------------------------------------------------
+ * Checkpoints are safetensors files: weights by name, so that other libraries can open them. With an optimizer, its state is
+ * stored under "optimizer.", and step, random state and settings are in the metadata. Saving writes a temporary file in the
+ * same folder and renames it, so after a kill at any moment the path holds the old file or the new one. Each function returns
+ * false with ag_error() if it fails, and then has changed neither file nor model. */
+
+/* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
+typedef struct Settings Settings;
+Settings *nn_settings_new_at(Site at);
+void nn_settings_set(Settings *s, const char *key, const char *format, ...) AG_PRINTF(3, 4);
+const char *nn_settings_get(const Settings *s, const char *key);    /* NULL if absent */
+/* A setting as a whole number or a real; false with ag_error() if absent or malformed. */
+bool nn_settings_int(const Settings *s, const char *key, int64_t *value);
+bool nn_settings_real(const Settings *s, const char *key, double *value);
+
+/* Weights only. */
+bool nn_save(const char *path, void *module);
+bool nn_load(const char *path, void *module);
+/* Everything that a run needs to resume exactly: weights, optimizer (may be NULL), random state, settings (may be NULL).
+ * Loading restores this thread's random state and adds the file's settings to `settings`. */
+bool nn_checkpoint_save(const char *path, void *module, Optimizer *o, const Settings *settings);
+bool nn_checkpoint_load(const char *path, void *module, Optimizer *o, Settings *settings);
+/* Only the settings: to build a model of the right size before loading it. */
+bool nn_checkpoint_settings(const char *path, Settings *settings);
+
+#include "kaeru/nn_at.h"
+
+#pragma GCC visibility pop
+#endif
