@@ -6,8 +6,8 @@
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
  *     ag_...                  functions of torch
- *     (encoder)(e, x, mask)   read it as encoder(e, x, mask): a macro of that name passes on the caller's place for
- *                             messages, as Site at does, and parentheses name the function itself
+ *     (encoder)(e, x, mask)   read it as encoder(e, x, mask). A macro of that name notes the caller's source line for
+ *                             messages; the parentheses name the function, not the macro
  *
  * Other models use some of the notebook's classes, too. These are in the folder nn, under these names:
  *     LayerNorm                   nn_layer_norm                       layer_norm.c

@@ -1,4 +1,4 @@
-/* test_lm.c: data for language models, and training that can be interrupted and resumed. */
+/* test_lm.c: data for language models, and training that can be stopped at any moment and resumed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static LmData *opened(const char *name, const Tokenizer *t)
     return d;
 }
 
-/* 30 characters of one to four bytes each: 9/10 of the bytes end within a character. */
+/* 30 characters of one to four bytes each: the cut at 9/10 of the bytes falls into one. */
 static const char mixed[] = "a\xC3\xA4\xE8\x9B\x99\xF0\x9F\x90\xB8" "b\xC3\xB6\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "c\xC3\xBC\xE8\x9B\x99\xF0\x9F\x90\xB8" "d\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "eeee\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8" "ffffff\xF0\x9F\x90\xB8";
@@ -98,7 +98,7 @@ START_TEST(windows_are_parts_of_the_text)
 
     enum { LENGTH = 4, ROUNDS = 600 };
     bool seen[64] = { false };
-    int64_t starts = learned - LENGTH;                      /* a window has one id more */
+    int64_t starts = learned - LENGTH;                      /* windows of one more than that */
     for (int round = 0; round < ROUNDS; round++) {
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *x, *y;
@@ -126,7 +126,7 @@ START_TEST(windows_are_parts_of_the_text)
 }
 END_TEST
 
-/* A text of numbers and words in which no two windows are equal. */
+/* A text of words and numbers in which no two windows are equal. */
 static char *story(size_t size)
 {
     static const char *words[] = { "frog", "pond ", "\n", " ", "  ", "\n\n", ".", "It's", "\xE8\x9B\x99", "\xC2\xA0",
@@ -157,7 +157,7 @@ static void check_token_file(const char *text, const Tokenizer *t)
     LmData *d = opened("tokens", t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), written);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), written * 9 / 10);
-    /* the longest possible window is the whole training part */
+    /* the longest window is the whole part for training */
     int64_t length = lm_data_tokens(d, LM_TRAIN) - 1;
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x, *y;
@@ -205,7 +205,7 @@ END_TEST
 START_TEST(a_text_and_its_tokens_are_the_same_data)
 {
     char *text = story(2000);
-    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* ASCII: the offset of a byte is the number of its id */
+    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a position is an id */
     Tokenizer t = characters(text);
     int64_t n;
     folder_write("text", text, strlen(text));
@@ -422,7 +422,7 @@ static void leave_at_13(LmTraining *t, void *arg)
     if (t->step == 13) _exit(7);
 }
 
-/* Trains in a process of its own, which the callback ends; returns its wait status. */
+/* Trains in a child process, which the callback ends; returns its wait status. */
 static int train_apart(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
 {
     int status;
@@ -495,7 +495,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
         ag_free(t.settings);
         nn_free(t.model);
     }
-    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the only step is the last of the schedule */
+    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the schedule ends with the only step */
     for (int64_t i = 0; i < n; i++) ck_assert_double_eq_tol((double)w[0][i], (double)w[1][i], 2e-6);
     free(w[0]);
     free(w[1]);
@@ -641,8 +641,8 @@ END_TEST
 
 /* ---- files and memory that fail ---------------------------------------------------------------------------------- */
 
-/* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). A run that is resumed then must end
- * with the same bytes. */
+/* Every call to the file system fails once (_i = 0), or it and all later ones fail (1). The resumed run ends with the same
+ * bytes as a run without failures. */
 START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;
