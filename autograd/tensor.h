@@ -221,6 +221,8 @@ void check_leaf(Site at, const char *what, const char *argument, const Tensor *t
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype);
 /* A dimension number made non-negative and checked. */
 int  check_dim(Site at, const char *what, const Tensor *x, int dim);
+/* Ids (AG_INT) in 0..below-1. */
+void check_ids(Site at, const char *what, const Tensor *ids, int64_t below);
 /* A shape that came from the caller: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
 int64_t check_shape(Site at, const char *what, const Shape *shape);
 /* The shape that both broadcast to, in *y; false if they do not. The second reports that as misuse. */

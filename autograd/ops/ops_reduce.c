@@ -7,7 +7,7 @@
  * of x are reduced to one. */
 typedef struct { bool reduced[AG_MAX_DIMS]; Shape kept, dropped; int64_t count; } Reduction;
 
-static Reduction reduction(Site at, const char *what, const Tensor *x, Dims dims, bool empty_is_usage_error)
+static Reduction reduction(Site at, const char *what, const Tensor *x, Dims dims)
 {
     Reduction r = { .kept = x->shape, .count = 1 };
     char text[AG_SHAPE_TEXT];
@@ -20,8 +20,6 @@ static Reduction reduction(Site at, const char *what, const Tensor *x, Dims dims
         r.count *= x->shape.dim[d];
         r.kept.dim[d] = 1;
     }
-    if (r.count == 0 && empty_is_usage_error)
-        ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape, text));
     for (int i = 0; i < x->shape.ndim; i++)
         if (!r.reduced[i]) r.dropped.dim[r.dropped.ndim++] = x->shape.dim[i];
     return r;
@@ -70,7 +68,7 @@ static Tensor *sum_scaled(Site at, int op, Tensor *x, Dims dims, bool keep, bool
 {
     const char *name = op_table[op].name;
     check_tensor(at, name, "x", x, AG_REAL);
-    Reduction r = reduction(at, name, x, dims, false);
+    Reduction r = reduction(at, name, x, dims);
     double scale = mean ? 1 / (double)r.count : 1;              /* the mean of 0 items is NaN, as in NumPy */
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
@@ -153,7 +151,7 @@ Tensor *mean_dims_sample(Sample *s)
 Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
 {
     check_tensor(at, "var_dims", "x", x, AG_REAL);
-    Reduction r = reduction(at, "var_dims", x, dims, false);
+    Reduction r = reduction(at, "var_dims", x, dims);
     int64_t degrees = unbiased && r.count > 0 ? r.count - 1 : r.count;
     double scale = 1 / (double)degrees;                         /* of too few items: NaN, as in NumPy */
     Tensor *y = op_new(at, OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
@@ -193,17 +191,24 @@ Tensor *var_dims_sample(Sample *s)
 
 /* ---- largest and smallest along a dimension                  dy goes to the chosen entry ------------------------- */
 
+/* The reduction of a dimension to one of its items, whose place is an AG_INT. */
+static Reduction choice(Site at, const char *what, const Tensor *x, int dim, Along *a)
+{
+    check_tensor(at, what, "x", x, AG_REAL);
+    Reduction r = reduction(at, what, x, DIMS(dim));
+    char text[AG_SHAPE_TEXT];
+    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape, text));
+    if (r.count > INT32_MAX)
+        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
+    reduced_along(&r, &x->shape, a);
+    return r;
+}
+
 static Tensor *extreme(Site at, int op, Tensor *x, int dim, bool keep, bool least)
 {
-    const char *name = op_table[op].name;
-    check_tensor(at, name, "x", x, AG_REAL);
-    Reduction r = reduction(at, name, x, DIMS(dim), true);
-    Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
-    char text[AG_SHAPE_TEXT];
-    if (r.count > INT32_MAX)
-        ag_usage_error(at, name, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
     Along a;
-    reduced_along(&r, &x->shape, &a);
+    Reduction r = choice(at, op_table[op].name, x, dim, &a);
+    Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     int32_t *index = NULL;
     if (y->op) {
         *(Along *)op_args(y, sizeof a) = a;
@@ -261,6 +266,17 @@ void min_dim_backward(Tensor *y)
 Tensor *min_dim_sample(Sample *s)
 {
     return extreme_sample(s, ag_min_dim_at);
+}
+
+Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
+{
+    Along a;
+    Reduction r = choice(at, "argmax", x, dim, &a);
+    Tensor *y = tensor_new(at, "argmax", keep ? &r.kept : &r.dropped, AG_INT);
+    real *largest = scratch_new(at, "argmax", y->numel, sizeof(real));
+    k_max(a.outer, a.n, a.inner, largest, ints(y), reals(x), false);
+    scratch_end();
+    return y;
 }
 
 /* ---- over everything --------------------------------------------------------------------------------------------- */
