@@ -249,6 +249,8 @@ static inline void check_any(Site at, const char *what, const char *argument, co
 }
 /* A dimension number made non-negative and checked. */
 int  check_dim(Site at, const char *what, const Tensor *x, int dim);
+/* Ids (AG_INT) in 0..below-1. */
+void check_ids(Site at, const char *what, const Tensor *ids, int64_t below);
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
 int64_t check_shape(Site at, const char *what, const Shape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */

@@ -215,9 +215,9 @@ START_TEST(names_shapes_and_numbers)
         " = embedding(E, t1) = [[1, 1], [1, 1]]    rows of E\n",
         "= <(4, 5) from 1 to 1, norm 4.4721>    requires a gradient, \"layer.0.weight\"\n",
         "= [[[0, 1], [2, 3], [4, 5]]]",
-        " held within -1.5..30\n",
+        " limited to -1.5..30\n",
         "    t7^3\n", "dt7 = dt8 3 t7^(3 - 1)\n",
-        "dE[id] += ",
+        "dE[id] = sum of d",
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         ck_assert_msg(strstr(text, parts[i]) != NULL, "\"%s\" is missing in\n%s", parts[i], text);

@@ -8,7 +8,7 @@
 enum { PHILOX_ROUNDS = 10 };
 #define PHILOX_M0 0xD2511F53u
 #define PHILOX_M1 0xCD9E8D57u
-#define PHILOX_W0 0x9E3779B9u       /* what the key grows by each round: the golden ratio and sqrt(3) - 1 */
+#define PHILOX_W0 0x9E3779B9u       /* added to the key in each round: golden ratio, sqrt(3) - 1 */
 #define PHILOX_W1 0xBB67AE85u
 
 /* The four words of block `counter` of stream `seed`. */

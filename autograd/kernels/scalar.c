@@ -57,7 +57,7 @@ static double exp_of_sum(double hi, double lo)
         return 0;
     int k = (int)(hi * INV_LN2 + (hi < 0 ? -0.5 : 0.5));
     double a = hi - k * LN2_HI, b = k * LN2_LO - lo, r = a - b;
-    double rest = (a - r) - b;                                          /* what r lost */
+    double rest = (a - r) - b;                                          /* the rounding error of r */
     double p = 0;                                                       /* (e^r - 1 - r) / r^2 */
     for (int n = 13; n >= 2; n--) {
         static const double inverse_factorial[] = {
@@ -76,7 +76,7 @@ double k_exp(double x)
 }
 
 /* With f = m - 1 and s = f / (2 + f): ln m = 2 (s + s^3/3 + ...) = f - (f^2/2 - s (f^2/2 + R)), R = 2/3 s^2 + 2/5 s^4 ...
- * f is exact, and all else small beside it. */
+ * f is exact, and the other terms are small. */
 double k_log(double x)
 {
     if (isnan(x) || x == INFINITY)
@@ -207,7 +207,7 @@ static double cosine(Pair r)
     double z = r.hi * r.hi, series = 0;
     for (int n = 18; n >= 4; n -= 2)
         series = (1 + series) * -z / (n * (n - 1));
-    double half = z / 2, first = 1 - half;                              /* 1 - z/2 + z/2 (small), with what 1 - z/2 lost */
+    double half = z / 2, first = 1 - half;                              /* 1 - z/2 + (small), with the rounding error of 1 - z/2 */
     return first + (((1 - first) - half) - half * series - r.hi * r.lo);
 }
 

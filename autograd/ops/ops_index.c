@@ -1,7 +1,7 @@
 /* ops_index.c: looking entries up by number. Ids are AG_INT and are checked before they are used. */
 #include "internal.h"
 
-static void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
+void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
 {
     for (int64_t i = 0; i < ids->numel; i++)
         if (ints(ids)[i] < 0 || ints(ids)[i] >= below)

@@ -1,4 +1,4 @@
-/* reference.c: the elementwise kernels as plain loops. See reference.h. */
+/* reference.c: the kernels of unary.h and elementwise.h as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
@@ -81,8 +81,9 @@ void ref_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const rea
     }
 }
 
-/* ---- walks ------------------------------------------------------------------------------------------------------- */
+/* ---- two arrays and strided iterations --------------------------------------------------------------------------- */
 
+/* An item of a walk: its index, its place in both arrays, and how many items are left with it. */
 typedef struct { int64_t left, index[K_DIMS], a, b; } Place;
 
 static Place walk_start(const KWalk *w)
@@ -109,7 +110,7 @@ static void walk_next(const KWalk *w, Place *p)
 
 static double larger(double a, double b)
 {
-    return isnan(a) || a > b ? a : b;       /* b where it is NaN */
+    return isnan(a) || a > b ? a : b;       /* b if b is NaN: then a > b is false */
 }
 
 static double binary(KBinary f, double a, double b)
@@ -140,7 +141,7 @@ static double binary_back(KBinary f, bool second, double dy, double a, double b,
     case K_MUL: return second ? dy * a : dy * b;
     case K_DIV: return second ? -dy / b * (a / b) : dy / b;
     case K_POW:
-        if (second)                                         /* 0^b has no slope in b, and b a^(b-1) none where b = 0 */
+        if (second)                                         /* dy y ln a, 0 where a = 0; dy b a^(b-1), 0 where b = 0 */
             return a == 0 && b >= 0 ? 0 : dy * y * log(a);
         return b == 0 ? 0 : dy * b * pow(a, b - 1);
     case K_MAX:
@@ -224,10 +225,8 @@ void ref_axpy(int64_t n, real *y, real s, const real *x)
         y[i] = (real)fma(s, x[i], y[i]);
 }
 
-bool ref_all_finite(int64_t n, const real *x)
+void ref_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i]))
-            return false;
-    return true;
+        y[i] = (add ? y[i] : 0) + s * (a[i] - b[i]);
 }

@@ -8,7 +8,7 @@
 #define KERNEL(result, name, parameters, arguments, ret) result ref_##name parameters;
 #include "kernels.def"
 
-/* One value: what ref_unary does to each. */
+/* y = f(x) for one number. */
 double ref_unary_1(KUnary f, double x, double p, double q);
 
 #endif
