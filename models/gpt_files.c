@@ -113,10 +113,10 @@ static bool read_config(const Config *c, GPTOptions *o)
 
 static bool open_config(const char *path, GPTOptions *o)
 {
-    Region *region = region_new();
-    Config c = { path, json_read(region, path, MAX_CONFIG) };
+    void *owner = ag_alloc(1, 1);
+    Config c = { path, json_read(owner, path, MAX_CONFIG) };
     bool good = c.root && read_config(&c, o);
-    region_free(region);
+    ag_free(owner);
     return good;
 }
 
@@ -130,7 +130,7 @@ typedef struct {
 
 static const StTensor *find(Source *s, const char *prefix, const char *name)
 {
-    char *full = region_alloc(s->st->region, strlen(prefix) + strlen(name) + 1, 1);
+    char *full = ag_alloc_in(s->st->owner, strlen(prefix) + strlen(name) + 1, 1);
     strcpy(full, prefix);
     strcat(full, name);
     const StTensor *t = st_find(s->st, full);
@@ -231,7 +231,7 @@ static bool has_enough_weights(const SafeTensors *st, const GPTOptions *o)
 static GPT *read_model(SafeTensors *st, GPTOptions o)
 {
     Source s = { .st = st, .prefix = st_find(st, PREFIX "wte.weight") ? PREFIX : "" };
-    s.used = region_alloc(st->region, st->n_tensors, sizeof *s.used);
+    s.used = ag_alloc_in(st->owner, st->n_tensors, sizeof *s.used);
     o.bias = find(&s, s.prefix, "ln_f.bias") != NULL;
     if (!has_enough_weights(st, &o)) return NULL;
     GPT *m = gpt_new(o);
@@ -271,9 +271,9 @@ static void write_real(JsonWriter *w, const char *key, double value)
     json_write_real(w, value);
 }
 
-static const char *config_text(Region *region, const GPTOptions *o, size_t *size)
+static const char *config_text(void *owner, const GPTOptions *o, size_t *size)
 {
-    JsonWriter *w = json_writer(region, 2);
+    JsonWriter *w = json_writer(owner, 2);
     json_open(w, '{');
     json_write_name(w, "architectures", strlen("architectures"));
     json_open(w, '[');
@@ -295,33 +295,33 @@ static const char *config_text(Region *region, const GPTOptions *o, size_t *size
     return json_written(w, size);
 }
 
-static StEntry entry_of(Region *region, const NamedTensor *p)
+static StEntry entry_of(void *owner, const NamedTensor *p)
 {
     Tensor *values = is_transposed(p) ? ag_transpose(p->tensor, 0, 1) : p->tensor;
-    return (StEntry){ region_text(region, p->name, strlen(p->name)), tensor_shape(values), tensor_data(values) };
+    return (StEntry){ ag_strndup_in(owner, p->name, strlen(p->name)), tensor_shape(values), tensor_data(values) };
 }
 
 /* A bias of zeros for a weight whose layer has no bias. */
-static StEntry zero_bias(Region *region, const NamedTensor *p)
+static StEntry zero_bias(void *owner, const NamedTensor *p)
 {
     size_t stem = strlen(p->name) - strlen("weight");
-    char *name = region_alloc(region, stem + sizeof "bias", 1);
+    char *name = ag_alloc_in(owner, stem + sizeof "bias", 1);
     memcpy(name, p->name, stem);
     strcpy(name + stem, "bias");
     Tensor *zeros = tensor_zeros(SHAPE(tensor_dim(p->tensor, 0)));
     return (StEntry){ name, tensor_shape(zeros), tensor_data(zeros) };
 }
 
-static bool write_weights(Region *region, GPT *m, const char *path)
+static bool write_weights(void *owner, GPT *m, const char *path)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Parameters *p = nn_parameters(m);
-    StEntry *entry = region_alloc(region, 2 * (size_t)p->n, sizeof *entry);
+    StEntry *entry = ag_alloc_in(owner, 2 * (size_t)p->n, sizeof *entry);
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
         bool is_table = p->item[i].tensor == m->wte->weight || p->item[i].tensor == m->wpe->weight;
-        entry[n++] = entry_of(region, &p->item[i]);
-        if (!m->options.bias && !is_table) entry[n++] = zero_bias(region, &p->item[i]);
+        entry[n++] = entry_of(owner, &p->item[i]);
+        if (!m->options.bias && !is_table) entry[n++] = zero_bias(owner, &p->item[i]);
     }
     bool done = st_write(path, entry, n, &(StText){ "format", "pt" }, 1);
     ag_free(p);
@@ -331,17 +331,17 @@ static bool write_weights(Region *region, GPT *m, const char *path)
 
 bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
-    const char *text = config_text(region, &m->options, &size);
+    const char *text = config_text(owner, &m->options, &size);
     FileWriter *config = text ? file_replace(config_path) : NULL;
     bool done = config != NULL;
     if (done) {                                 /* the config is on the disk before the weights are replaced */
         file_write(config, text, size);
-        done = file_finish(config) && write_weights(region, m, weights_path);
+        done = file_finish(config) && write_weights(owner, m, weights_path);
         if (done) done = file_commit(config);
         else ag_free(config);
     }
-    region_free(region);
+    ag_free(owner);
     return done;
 }

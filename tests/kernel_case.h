@@ -28,7 +28,7 @@ typedef struct {
     bool flag, add;
     double p, q, value;         /* `value`: what the kernel returned */
     KWalk walk;
-    KNorm norm;
+    AgNorm norm;
     float *in[5], *out[3];
     uint8_t *mask, *bytes;
     int32_t *ids, *places;

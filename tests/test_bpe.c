@@ -28,16 +28,16 @@ static Bpe *open_fixture(void)
     return open_good(FIXTURES "vocab.json", FIXTURES "merges.txt");
 }
 
-static char *read_good(Region *region, const char *path, size_t *n)
+static char *read_good(void *owner, const char *path, size_t *n)
 {
-    char *text = file_read(region, path, 1 << 24, n);
+    char *text = file_read(owner, path, 1 << 24, n);
     ck_assert_msg(text != NULL, "%s", ag_error());
     return text;
 }
 
-static const Json *read_json(Region *region, const char *path)
+static const Json *read_json(void *owner, const char *path)
 {
-    const Json *value = json_read(region, path, 1 << 24);
+    const Json *value = json_read(owner, path, 1 << 24);
     ck_assert_msg(value != NULL, "%s", ag_error());
     return value;
 }
@@ -80,8 +80,8 @@ static void check_ids(Bpe *bpe, const Json *text, const Json *ids, BpeMode mode)
 
 START_TEST(ids_are_those_of_the_library)
 {
-    Region *region = region_new();
-    const Json *cases = read_json(region, FIXTURES "cases.json");
+    void *owner = ag_alloc(1, 1);
+    const Json *cases = read_json(owner, FIXTURES "cases.json");
     ck_assert_uint_gt(cases->count, 150);
     Bpe *bpe = open_fixture();
     for (int pass = 0; pass < 2; pass++) {                          /* the second time from the cache */
@@ -93,15 +93,15 @@ START_TEST(ids_are_those_of_the_library)
         }
     }
     bpe_free(bpe);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
 START_TEST(characters_are_classed_as_in_the_library)
 {
     static const UnicodeClass meaning[] = { UNICODE_OTHER, UNICODE_LETTER, UNICODE_NUMBER, UNICODE_SPACE };
-    Region *region = region_new();
-    const Json *classes = read_json(region, FIXTURES "classes.json");
+    void *owner = ag_alloc(1, 1);
+    const Json *classes = read_json(owner, FIXTURES "classes.json");
     ck_assert_uint_gt(classes->count, 1000);
     uint32_t i = 0;
     for (uint32_t code = 0; code < 0x110000; code++) {
@@ -113,25 +113,25 @@ START_TEST(characters_are_classed_as_in_the_library)
     }
     ck_assert_int_eq(unicode_class(0x110000), UNICODE_OTHER);
     ck_assert_int_eq(unicode_class(UINT32_MAX), UNICODE_OTHER);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
 START_TEST(merges_are_learned_as_by_the_library)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t n, size, expected_size;
-    const char *text = read_good(region, FIXTURES "text.txt", &n);
+    const char *text = read_good(owner, FIXTURES "text.txt", &n);
     Bpe *bpe = bpe_train(text, n, 1000);
     ck_assert_msg(bpe != NULL, "%s", ag_error());
     ck_assert_int_eq(bpe_end_of_text(bpe), bpe_size(bpe) - 1);
     expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
     bpe_free(bpe);
-    const char *merges = read_good(region, in_folder("m"), &size);
-    ck_assert_str_eq(merges, read_good(region, FIXTURES "merges.txt", &expected_size));
-    const char *vocab = read_good(region, in_folder("v"), &size);
-    ck_assert_str_eq(vocab, read_good(region, FIXTURES "vocab.json", &expected_size));
-    region_free(region);
+    const char *merges = read_good(owner, in_folder("m"), &size);
+    ck_assert_str_eq(merges, read_good(owner, FIXTURES "merges.txt", &expected_size));
+    const char *vocab = read_good(owner, in_folder("v"), &size);
+    ck_assert_str_eq(vocab, read_good(owner, FIXTURES "vocab.json", &expected_size));
+    ag_free(owner);
 }
 END_TEST
 
@@ -198,12 +198,12 @@ START_TEST(long_words_are_merged_by_the_rule)
     for (int i = 0; i < 300; i++) text[n++] = "abc"[ag_random_below(3)];
     Bpe *bpe = bpe_train(text, n, 300);
     ck_assert_ptr_nonnull(bpe);
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
-    const Json *vocab = read_json(region, in_folder("v"));
+    const Json *vocab = read_json(owner, in_folder("v"));
     size_t size;
-    char *merges = read_good(region, in_folder("m"), &size);
-    JsonWriter *w = json_writer(region, 0);
+    char *merges = read_good(owner, in_folder("m"), &size);
+    JsonWriter *w = json_writer(owner, 0);
     json_open(w, '{');
     int64_t rank = 0;
     for (char *line = strchr(merges, '\n') + 1; *line; rank++) {
@@ -221,7 +221,7 @@ START_TEST(long_words_are_merged_by_the_rule)
     }
     json_close(w, '}');
     const char *table = json_written(w, &size);
-    const Json *ranks = json_parse(region, "ranks", table, size);
+    const Json *ranks = json_parse(owner, "ranks", table, size);
     ck_assert_msg(ranks && ranks->count > 20, "%s", ag_error());
     for (int trial = 0; trial < 200; trial++) {
         int32_t expected[400];
@@ -239,7 +239,7 @@ START_TEST(long_words_are_merged_by_the_rule)
         ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
         ag_free(ids);
     }
-    region_free(region);
+    ag_free(owner);
     bpe_free(bpe);
 }
 END_TEST
@@ -319,9 +319,9 @@ END_TEST
 
 START_TEST(a_saved_vocabulary_comes_back)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t n, count, count_back;
-    const char *text = read_good(region, FIXTURES "cases.json", &n);
+    const char *text = read_good(owner, FIXTURES "cases.json", &n);
     Bpe *bpe = bpe_train(text, n, 600);
     expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
     Bpe *back = open_good(in_folder("v"), in_folder("m"));
@@ -340,18 +340,18 @@ START_TEST(a_saved_vocabulary_comes_back)
     expect_refused(bpe_save(bpe, in_folder("v"), in_folder("none/m")), "none/m: cannot be written: its folder");
     bpe_free(bpe);
     ck_assert_int_eq(folder_count(), 2);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
 /* Both kinds of line ends; a file without the version line; a file whose last line has no end. */
 START_TEST(merges_may_be_written_in_any_way)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t n, count, size = 0;
-    const char *merges = read_good(region, FIXTURES "merges.txt", &n);
+    const char *merges = read_good(owner, FIXTURES "merges.txt", &n);
     const char *rest = strchr(merges, '\n') + 1;
-    char *windows = region_alloc(region, 2 * n, 1);
+    char *windows = ag_alloc_in(owner, 2 * n, 1);
     for (const char *c = merges; *c; c++) {
         if (*c == '\n') windows[size++] = '\r';
         windows[size++] = *c;
@@ -376,7 +376,7 @@ START_TEST(merges_may_be_written_in_any_way)
     ag_free(bpe_encode(bpe, merges, n, BPE_TEXT, &count));
     ck_assert_uint_eq(count, n);
     bpe_free(bpe);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 

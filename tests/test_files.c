@@ -21,14 +21,14 @@
 
 static void check_read(const char *name, size_t expected)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size = 0;
-    char *text = file_read(region, in_folder(name), 1 << 24, &size);
+    char *text = file_read(owner, in_folder(name), 1 << 24, &size);
     ck_assert_msg(text != NULL, "%s", ag_error());
     ck_assert_uint_eq(size, expected);
     ck_assert_int_eq(text[size], 0);
     for (size_t i = 0; i < size; i++) ck_assert_int_eq((unsigned char)text[i], i * i % 251);
-    region_free(region);
+    ag_free(owner);
 }
 
 static void make_file(const char *name, size_t size)
@@ -67,13 +67,13 @@ END_TEST
 
 START_TEST(limits_are_kept)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
     make_file("a", 100);
-    ck_assert_ptr_nonnull(file_read(region, in_folder("a"), 100, &size));
-    expect_refused(file_read(region, in_folder("a"), 99, &size) != NULL, "a: expected at most 99 bytes, found more");
-    expect_refused(file_read(region, "/dev/zero", 10000, &size) != NULL, "/dev/zero: expected at most 10000 bytes");
-    region_free(region);
+    ck_assert_ptr_nonnull(file_read(owner, in_folder("a"), 100, &size));
+    expect_refused(file_read(owner, in_folder("a"), 99, &size) != NULL, "a: expected at most 99 bytes, found more");
+    expect_refused(file_read(owner, "/dev/zero", 10000, &size) != NULL, "/dev/zero: expected at most 10000 bytes");
+    ag_free(owner);
 }
 END_TEST
 
@@ -102,16 +102,16 @@ END_TEST
 
 START_TEST(what_is_no_file_is_refused)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
-    expect_refused(file_read(region, in_folder("d"), 100, &size) != NULL, "d: cannot be read: Is a directory");
-    expect_refused(file_read(region, in_folder("x"), 100, &size) != NULL, "x: cannot be opened: No such file");
+    expect_refused(file_read(owner, in_folder("d"), 100, &size) != NULL, "d: cannot be read: Is a directory");
+    expect_refused(file_read(owner, in_folder("x"), 100, &size) != NULL, "x: cannot be opened: No such file");
     expect_refused(file_open(in_folder("d")) != NULL, "d: expected a regular file");
     expect_refused(file_open(in_folder("x")) != NULL, "x: cannot be opened: No such file");
     expect_refused(file_map(in_folder("d")) != NULL, "d: expected a regular file");
     expect_refused(file_map(in_folder("x")) != NULL, "x: cannot be opened: No such file");
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
@@ -269,15 +269,15 @@ END_TEST
 
 static bool use_files(void)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
     char out[3];
     File *f = file_open(in_folder("a"));
     FileMap *map = f ? file_map(in_folder("a")) : NULL;
-    bool done = map && file_read_at(f, 0, out, 3) && file_read(region, in_folder("a"), 100, &size);
+    bool done = map && file_read_at(f, 0, out, 3) && file_read(owner, in_folder("a"), 100, &size);
     ag_free(map);
     ag_free(f);
-    region_free(region);
+    ag_free(owner);
     return done && replace(in_folder("a"), "new");
 }
 

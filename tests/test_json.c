@@ -45,17 +45,17 @@ static void copy(JsonWriter *w, const Json *value)
 /* Reads `size` bytes of JSON and writes them again; the result must be `expected`. */
 static void check_copy(const char *text, size_t size, int indent, const char *expected)
 {
-    Region *region = region_new();
-    const Json *value = json_parse(region, "test", text, size);
+    void *owner = ag_alloc(1, 1);
+    const Json *value = json_parse(owner, "test", text, size);
     ck_assert_msg(value != NULL, "\"%s\": %s", text, ag_error());
-    JsonWriter *w = json_writer(region, indent);
+    JsonWriter *w = json_writer(owner, indent);
     copy(w, value);
     size_t n;
     const char *written = json_written(w, &n);
     ck_assert_ptr_nonnull(written);
     ck_assert_uint_eq(n, strlen(expected));
     ck_assert_msg(memcmp(written, expected, n) == 0, "\"%s\" became \"%.*s\"", text, (int)n, written);
-    region_free(region);
+    ag_free(owner);
 }
 
 static const char *const copies[][2] = {
@@ -95,9 +95,9 @@ END_TEST
 
 START_TEST(members_are_found)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     const char *text = "{\"z\":1,\"aa\":2.5,\"a\":\"x\",\"m\":{\"z\":-3},\"list\":[null,true],\"big\":1e300}";
-    const Json *root = json_parse(region, "test", text, strlen(text));
+    const Json *root = json_parse(owner, "test", text, strlen(text));
     int64_t whole = 0;
     double number = 0;
     ck_assert_ptr_nonnull(root);
@@ -114,15 +114,15 @@ START_TEST(members_are_found)
     ck_assert_ptr_null(json_get(NULL, "a"));
     ck_assert_str_eq(json_type_name(json_get(root, "list")), "an array");
     ck_assert_str_eq(json_type_name(json_get(root, "b")), "nothing");
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
 START_TEST(objects_may_be_large)
 {
     enum { N = 20000 };
-    Region *region = region_new();
-    JsonWriter *w = json_writer(region, 0);
+    void *owner = ag_alloc(1, 1);
+    JsonWriter *w = json_writer(owner, 0);
     char name[16];
     json_open(w, '{');
     for (int i = 0; i < N; i++) {
@@ -133,28 +133,28 @@ START_TEST(objects_may_be_large)
     json_close(w, '}');
     size_t n;
     const char *text = json_written(w, &n);
-    const Json *root = json_parse(region, "test", text, n);
+    const Json *root = json_parse(owner, "test", text, n);
     ck_assert_msg(root && root->count == N, "%s", ag_error());
     for (int i = 0; i < N; i++) {
         int64_t value = -1;
         snprintf(name, sizeof name, "k%d", i * 7919 % N);
         ck_assert(json_int(json_get(root, name), &value) && value == i);
     }
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
 START_TEST(what_json_cannot_hold_is_not_written)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t n;
-    JsonWriter *w = json_writer(region, 0);
+    JsonWriter *w = json_writer(owner, 0);
     json_write_text(w, "a\xff", 2);
     expect_refused(json_written(w, &n) != NULL, "expected UTF-8 to be written as JSON, found byte 0xFF");
-    w = json_writer(region, 0);
+    w = json_writer(owner, 0);
     json_write_real(w, HUGE_VAL);
     expect_refused(json_written(w, &n) != NULL, "expected a finite number to be written as JSON, found infinity");
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
@@ -227,14 +227,14 @@ static const struct { const char *text, *message; size_t size; } refused[] = {
 
 START_TEST(malformed_text_is_refused)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size = refused[_i].size ? refused[_i].size : strlen(refused[_i].text);
     char *exact = malloc(size + !size);                         /* so that a sanitizer reports a read past the end */
     memcpy(exact, refused[_i].text, size);
-    expect_refused(json_parse(region, "test", exact, size) != NULL, refused[_i].message);
+    expect_refused(json_parse(owner, "test", exact, size) != NULL, refused[_i].message);
     ck_assert(strncmp(ag_error(), "test: line ", 11) == 0);
     free(exact);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
@@ -242,9 +242,9 @@ START_TEST(every_start_of_a_text_is_refused)
 {
     const char *text = "{\"a\":[true,false,null,-1.5e-3,\"\\u00e9\\ud83d\\ude00x\"],\"b\":{}}";
     for (size_t size = 0; size < strlen(text); size++) {
-        Region *region = region_new();
-        expect_refused(json_parse(region, "test", text, size) != NULL, "expected");
-        region_free(region);
+        void *owner = ag_alloc(1, 1);
+        expect_refused(json_parse(owner, "test", text, size) != NULL, "expected");
+        ag_free(owner);
     }
 }
 END_TEST
@@ -414,17 +414,17 @@ END_TEST
 
 static void parse_and_write(void)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     static char text[60000];
     size_t n = 0;
     text[n++] = '[';
     for (int i = 0; i < 1000; i++) n += (size_t)snprintf(text + n, sizeof text - n, "{\"name %d\":[%d,\"x\"]},", i, i);
     memcpy(text + n, "0]", 2);
-    const Json *value = json_parse(region, "test", text, n + 2);
-    JsonWriter *w = json_writer(region, 1);
+    const Json *value = json_parse(owner, "test", text, n + 2);
+    JsonWriter *w = json_writer(owner, 1);
     copy(w, value);
     json_written(w, &n);
-    region_free(region);
+    ag_free(owner);
 }
 
 START_TEST(missing_memory_leaves_nothing)

@@ -184,7 +184,7 @@ static void call_norm_backward(const KernelTable *k, Case *c)
                            c->in[4], c->in[4] + c->outer, c->in[1], c->norm);
 }
 
-static const KNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
+static const AgNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
                                { 0, false, false } };
 
 START_TEST(layer_norm_matches_reference)
@@ -365,15 +365,14 @@ END_TEST
 
 static void call_adam(const KernelTable *k, Case *c)
 {
-    KAdam how = { .lr = 0.01, .b1 = 0.9, .b2 = 0.98, .eps = 1e-8, .c1 = 0.1, .c2 = 0.02, .decay = 0.05,
-                  .grad_scale = 0.5, .decoupled = c->flag };
-    k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &how);
+    AdamOptions o = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .weight_decay = 0.05, .decoupled = c->flag };
+    k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &o, 1 + c->f, 0.5);
 }
 
 static void call_sgd(const KernelTable *k, Case *c)
 {
-    KSgd how = { .lr = 0.1, .momentum = 0.9, .decay = 0.01, .grad_scale = 2, .nesterov = c->flag, .first = c->f == 1 };
-    k->sgd(c->n, c->out[0], c->f == 2 ? NULL : c->out[1], c->in[0], &how);
+    SgdOptions o = { .lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = c->flag };
+    k->sgd(c->n, c->out[0], c->f == 2 ? NULL : c->out[1], c->in[0], &o, c->f == 1, 2);
 }
 
 START_TEST(updates_match_reference)

@@ -239,7 +239,7 @@ END_TEST
 
 static void call_compare(const KernelTable *k, Case *c)
 {
-    k->compare((KCompare)c->f, &c->walk, c->bytes, c->in[0], c->in[1]);
+    k->compare((AgCompare)c->f, &c->walk, c->bytes, c->in[0], c->in[1]);
 }
 
 static void call_select(const KernelTable *k, Case *c)

@@ -15,7 +15,7 @@ enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 4096 };
 
 /* A call; all threads read it. */
 typedef struct {
-    int f;                      /* KBinary or KCompare */
+    int f;                      /* KBinary or AgCompare */
     bool second, add, negate;
     float value;
     void *out;
@@ -193,17 +193,17 @@ static void compare_piece(const void *job, int64_t first, int64_t n, Operand a, 
 {
     const Job *j = job;
     uint8_t *y = (uint8_t *)j->out + first;
-    switch ((KCompare)j->f) {
-    case K_EQ: EACH_MASK(y, veq(A, B)); break;
-    case K_NE: EACH_MASK(y, vne(A, B)); break;
-    case K_LT: EACH_MASK(y, vlt(A, B)); break;
-    case K_LE: EACH_MASK(y, vle(A, B)); break;
-    case K_GT: EACH_MASK(y, vlt(B, A)); break;
-    case K_GE: EACH_MASK(y, vle(B, A)); break;
+    switch ((AgCompare)j->f) {
+    case AG_EQ: EACH_MASK(y, veq(A, B)); break;
+    case AG_NE: EACH_MASK(y, vne(A, B)); break;
+    case AG_LT: EACH_MASK(y, vlt(A, B)); break;
+    case AG_LE: EACH_MASK(y, vle(A, B)); break;
+    case AG_GT: EACH_MASK(y, vlt(B, A)); break;
+    case AG_GE: EACH_MASK(y, vle(B, A)); break;
     }
 }
 
-void ISA(compare)(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
+void ISA(compare)(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
 {
     Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = compare_piece };
     job_run(&j, walk, GRAIN_CHEAP);

@@ -30,8 +30,7 @@ void k_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *
 void k_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, const real *dy, const real *a, const real *b,
                        const real *y, bool add);
 
-typedef enum { K_EQ, K_NE, K_LT, K_LE, K_GT, K_GE } KCompare;
-void k_compare(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b);
+void k_compare(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b);
 
 /* ---- choices by a mask: its strides are the walk's a, those of the other input the walk's b; y is dense ---------- */
 

@@ -21,7 +21,7 @@ typedef struct {
     bool eps_inside, add;
 } Job;
 
-static double divisor_of(int64_t n, KNorm kind) { return (double)(kind.unbiased && n > 1 ? n - 1 : n); }
+static double divisor_of(int64_t n, AgNorm kind) { return (double)(kind.unbiased && n > 1 ? n - 1 : n); }
 
 static void norm_rows(void *arg, int64_t first, int64_t last)
 {
@@ -54,7 +54,7 @@ static void norm_rows(void *arg, int64_t first, int64_t last)
 }
 
 void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
-                      const real *beta, KNorm kind)
+                      const real *beta, AgNorm kind)
 {
     k_parallel(rows, 1 + GRAIN / (n + 1), norm_rows,
                &(Job){ .n = n, .y = y, .mean = mean, .rstd = rstd, .x = x, .gamma = gamma, .beta = beta, .eps = kind.eps,
@@ -94,7 +94,7 @@ static void norm_backward_rows(void *arg, int64_t first, int64_t last)
 
 void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
                                bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
-                               const real *gamma, KNorm kind)
+                               const real *gamma, AgNorm kind)
 {
     if (dx)
         k_parallel(rows, 1 + GRAIN / (n + 1), norm_backward_rows,

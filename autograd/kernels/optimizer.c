@@ -33,16 +33,18 @@ static void adam_range(void *arg, int64_t begin, int64_t end)
 }
 
 /* lr (exp_avg/c1) / (sqrt(exp_avg_sq/c2) + eps) as (lr/c1) exp_avg / (sqrt(exp_avg_sq) / sqrt(c2) + eps). */
-void ISA(adam)(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const KAdam *k)
+void ISA(adam)(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AdamOptions *o,
+               int64_t step, double grad_scale)
 {
+    double c1 = adam_correction(o->beta1, step), c2 = adam_correction(o->beta2, step);
     Adam j = {
         .w = w, .exp_avg = exp_avg, .exp_avg_sq = exp_avg_sq, .grad = grad,
-        .grad_scale = (float)k->grad_scale,
-        .coupled_decay = k->decoupled ? 0 : (float)k->decay,
-        .shrink = k->decoupled ? (float)(1 - k->lr * k->decay) : 1,
-        .b1 = (float)k->b1, .one_less_b1 = (float)(1 - k->b1),
-        .b2 = (float)k->b2, .one_less_b2 = (float)(1 - k->b2),
-        .inverse_root_c2 = (float)(1 / sqrt(k->c2)), .eps = (float)k->eps, .step = (float)(k->lr / k->c1)
+        .grad_scale = (float)grad_scale,
+        .coupled_decay = o->decoupled ? 0 : (float)o->weight_decay,
+        .shrink = o->decoupled ? (float)(1 - o->lr * o->weight_decay) : 1,
+        .b1 = (float)o->beta1, .one_less_b1 = (float)(1 - o->beta1),
+        .b2 = (float)o->beta2, .one_less_b2 = (float)(1 - o->beta2),
+        .inverse_root_c2 = (float)(1 / sqrt(c2)), .eps = (float)o->eps, .step = (float)(o->lr / c1)
     };
     k_parallel(n, GRAIN, adam_range, &j);
 }
@@ -73,8 +75,8 @@ static void sgd_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-void ISA(sgd)(int64_t n, real *w, real *buf, const real *grad, const KSgd *k)
+void ISA(sgd)(int64_t n, real *w, real *buf, const real *grad, const SgdOptions *o, bool first, double grad_scale)
 {
-    Sgd j = { w, buf, grad, (float)k->grad_scale, (float)k->decay, (float)k->momentum, (float)k->lr, k->nesterov, k->first };
+    Sgd j = { w, buf, grad, (float)grad_scale, (float)o->weight_decay, (float)o->momentum, (float)o->lr, o->nesterov, first };
     k_parallel(n, GRAIN, sgd_range, &j);
 }

@@ -16,13 +16,12 @@ void k_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, c
 /* y = gamma (x - mean) rstd + beta. gamma, beta: (n) or NULL. mean, rstd (rows) are written for backward.
  * rstd = 1 / sqrt(var + eps) with eps_inside, else 1 / (sqrt(var) + eps), and 0 if that divides by 0: y is beta there. var
  * divides by n, or by n-1 if unbiased. */
-typedef struct { double eps; bool eps_inside, unbiased; } KNorm;
 void k_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
-                  const real *beta, KNorm kind);
+                  const real *beta, AgNorm kind);
 /* dx, dgamma and dbeta may each be NULL. In a row of variance 0 no gradient passes through the deviation. */
 void k_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
                            bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
-                           const real *gamma, KNorm kind);
+                           const real *gamma, AgNorm kind);
 
 /* loss[i] = -log softmax(row i)[target[i]], with label smoothing s: (1-s) times that + s times the mean over classes of
  * -log softmax. loss[i] = 0 where target[i] == ignore. log_sum[i] = log sum exp(row i), for backward. Targets are in range. */

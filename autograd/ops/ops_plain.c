@@ -38,9 +38,8 @@ Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b)
     Shape shape = broadcast_shape(at, "compare", a, b);
     Tensor *y = tensor_new(at, "compare", &shape, AG_BOOL);
     if (a->dtype == AG_REAL) {
-        static const KCompare kernel[] = { K_EQ, K_NE, K_LT, K_LE, K_GT, K_GE };
         KWalk walk = walk_over(&shape, &a->shape, &b->shape);
-        k_compare(kernel[how], &walk, bools(y), reals(a), reals(b));
+        k_compare(how, &walk, bools(y), reals(a), reals(b));
         return y;
     }
     const void *va = spread(at, "compare", a, &shape), *vb = spread(at, "compare", b, &shape);

@@ -166,7 +166,7 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
     real *mean = op_save(y, 2 * rows), *rstd = mean + rows;
     k_layer_norm(rows, n, reals(y), mean, rstd, reals(x), gamma ? reals(gamma) : NULL, beta ? reals(beta) : NULL,
-                 (KNorm){ kind.eps, kind.eps_inside, kind.unbiased });
+                 kind);
     return op_done(y);
 }
 
@@ -179,7 +179,7 @@ void layer_norm_backward(Tensor *y)
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
                           grad_of(y), reals(x), mean, mean + rows, gamma ? reals(gamma) : NULL,
-                          (KNorm){ kind->eps, kind->eps_inside, kind->unbiased });
+                          *kind);
 }
 
 Tensor *layer_norm_sample(Sample *s)

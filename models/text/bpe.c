@@ -19,30 +19,30 @@ static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
     }
 }
 
-Bpe *bpe_new(Region *region, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges)
+Bpe *bpe_new(void *owner, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges)
 {
-    Bpe *b = region_alloc(region, 1, sizeof *b);
-    *b = (Bpe){ .region = region, .token = token, .n_tokens = n_tokens, .end_of_text = -1, .merge = merge,
+    Bpe *b = ag_alloc_in(owner, 1, sizeof *b);
+    *b = (Bpe){ .owner = owner, .token = token, .n_tokens = n_tokens, .end_of_text = -1, .merge = merge,
                 .n_merges = n_merges, .n_slots = 1024 };
     for (int32_t id = 0; id < n_tokens; id++) {
         if (token[id].size == 1) b->of_byte[(unsigned char)token[id].text[0]] = id;
         if (strcmp(token[id].text, BPE_END_OF_TEXT) == 0) b->end_of_text = id;
     }
     while (b->n_slots / 2 < (size_t)n_merges) b->n_slots *= 2;
-    b->slot = region_alloc(region, b->n_slots, sizeof *b->slot);
+    b->slot = ag_alloc_in(owner, b->n_slots, sizeof *b->slot);
     for (size_t i = 0; i < b->n_slots; i++) b->slot[i] = -1;
     for (int32_t rank = 0; rank < n_merges; rank++) {
         size_t i = bpe_hash_pair(merge[rank].left, merge[rank].right) & (b->n_slots - 1);
         while (b->slot[i] >= 0) i = (i + 1) & (b->n_slots - 1);
         b->slot[i] = rank;
     }
-    b->cache = region_alloc(region, CACHE_SLOTS, sizeof *b->cache);
+    b->cache = ag_alloc_in(owner, CACHE_SLOTS, sizeof *b->cache);
     return b;
 }
 
 void bpe_free(Bpe *bpe)
 {
-    if (bpe) region_free(bpe->region);
+    if (bpe) ag_free(bpe->owner);
 }
 
 int32_t bpe_size(const Bpe *bpe)
@@ -104,8 +104,8 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     if (n > INT32_MAX) ag_usage_error(AG_HERE, "bpe_encode", "a word of %zu bytes is too long", n);
     if (n > b->room) {
-        b->symbol = region_resize(b->region, b->symbol, b->room, 2 * n, sizeof *b->symbol);
-        b->heap = region_resize(b->region, b->heap, 3 * b->room, 6 * n, sizeof *b->heap);
+        b->symbol = ag_resize_in(b->owner, b->symbol, b->room, 2 * n, sizeof *b->symbol);
+        b->heap = ag_resize_in(b->owner, b->heap, 3 * b->room, 6 * n, sizeof *b->heap);
         b->room = 2 * n;
     }
     BpeSymbol *symbol = b->symbol;
@@ -151,20 +151,20 @@ static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-typedef struct { Region *region; int32_t *id; size_t n, room; } Ids;
+typedef struct { void *owner; int32_t *id; size_t n, room; } Ids;
 
 /* Makes room for `more` ids. */
 static void reserve(Ids *ids, size_t more)
 {
     if (more <= ids->room - ids->n) return;
     size_t room = 2 * ids->room + more;
-    ids->id = region_resize(ids->region, ids->id, ids->room, room, sizeof *ids->id);
+    ids->id = ag_resize_in(ids->owner, ids->id, ids->room, room, sizeof *ids->id);
     ids->room = room;
 }
 
 int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
 {
-    Ids ids = { .region = region_new() };
+    Ids ids = { .owner = ag_alloc(1, 1) };
     reserve(&ids, n / 3 + 64);
     bool special = mode == BPE_SPECIAL && bpe->end_of_text >= 0;
     for (size_t at = 0; at < n;) {
@@ -182,7 +182,7 @@ int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *
     int32_t *result = ag_alloc(ids.n, sizeof *result);
     if (ids.n) memcpy(result, ids.id, ids.n * sizeof *result);
     *count = ids.n;
-    region_free(ids.region);
+    ag_free(ids.owner);
     return result;
 }
 

@@ -61,10 +61,10 @@ static bool to_bytes(const ByteOfCode *of, const char *text, size_t size, char *
     return true;
 }
 
-/* Converts a token's bytes to its text, in memory of the region. */
-static Word to_text(Region *region, const uint32_t code[256], Word token)
+/* Converts a token's bytes to its text, owned by `owner`. */
+static Word to_text(void *owner, const uint32_t code[256], Word token)
 {
-    char *text = region_alloc(region, 2 * token.size + 1, 1), out[4];
+    char *text = ag_alloc_in(owner, 2 * token.size + 1, 1), out[4];
     size_t n = 0;
     for (size_t i = 0; i < token.size; i++) {
         size_t length = (size_t)utf8_encode(code[(unsigned char)token.text[i]], out);
@@ -77,12 +77,12 @@ static Word to_text(Region *region, const uint32_t code[256], Word token)
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Converts the tokens of vocab.json to bytes, and checks that each byte is a token. */
-static bool read_tokens(Region *region, const ByteOfCode *of, const char *path, const Word *text, int32_t n, Word *token)
+static bool read_tokens(void *owner, const ByteOfCode *of, const char *path, const Word *text, int32_t n, Word *token)
 {
     char quoted[UTF8_QUOTE];
     bool seen[256] = { false };
     for (int32_t id = 0; id < n; id++) {
-        char *bytes = region_alloc(region, text[id].size + 1, 1);
+        char *bytes = ag_alloc_in(owner, text[id].size + 1, 1);
         size_t size;
         if (!to_bytes(of, text[id].text, text[id].size, bytes, &size) || size == 0)
             return ag_set_error("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
@@ -128,10 +128,10 @@ static bool read_merge(const MergeReader *r, const char *text, size_t size, char
 
 /* Reads one merge per line. A table of the pairs of ids read so far, each as a word of eight bytes, finds a pair that is
  * there twice. */
-static bool read_merges(MergeReader *r, Region *region, const char *text, size_t size, BpeMerge *merge, int32_t *n)
+static bool read_merges(MergeReader *r, void *owner, const char *text, size_t size, BpeMerge *merge, int32_t *n)
 {
-    WordTable *pairs = word_table_new(region);
-    char *bytes = region_alloc(region, size + 1, 1), quoted[UTF8_QUOTE];
+    WordTable *pairs = word_table_new(owner);
+    char *bytes = ag_alloc_in(owner, size + 1, 1), quoted[UTF8_QUOTE];
     *n = 0;
     for (size_t at = 0, length; at < size; at += length + 1) {
         const char *end = memchr(text + at, '\n', size - at);
@@ -156,57 +156,57 @@ static size_t count_lines(const char *text, size_t size)
 }
 
 /* `work` holds what is needed only while the files are read. */
-static Bpe *parse_both(Region *region, Region *work, BpeFile vocab, BpeFile merges)
+static Bpe *parse_both(void *owner, void *work, BpeFile vocab, BpeFile merges)
 {
     ByteOfCode of = byte_of_code();
     int32_t n, n_merges;
     const Word *text = vocab_parse(work, vocab.name, vocab.text, vocab.size, &n);
     if (!text) return NULL;
-    Word *token = region_alloc(region, (size_t)n, sizeof *token);
-    if (!read_tokens(region, &of, vocab.name, text, n, token)) return NULL;
+    Word *token = ag_alloc_in(owner, (size_t)n, sizeof *token);
+    if (!read_tokens(owner, &of, vocab.name, text, n, token)) return NULL;
     WordTable *tokens = word_table_new(work);
     for (int32_t id = 0; id < n; id++) word_table_add(tokens, token[id].text, token[id].size);
 
-    BpeMerge *merge = region_alloc(region, count_lines(merges.text, merges.size), sizeof *merge);
+    BpeMerge *merge = ag_alloc_in(owner, count_lines(merges.text, merges.size), sizeof *merge);
     MergeReader r = { merges.name, vocab.name, &of, tokens, 0 };
     if (!read_merges(&r, work, merges.text, merges.size, merge, &n_merges)) return NULL;
-    return bpe_new(region, token, n, merge, n_merges);
+    return bpe_new(owner, token, n, merge, n_merges);
 }
 
 Bpe *bpe_parse(BpeFile vocab, BpeFile merges)
 {
-    Region *region = region_new(), *work = region_new();
-    Bpe *b = parse_both(region, work, vocab, merges);
-    region_free(work);
-    if (!b) region_free(region);
+    void *owner = ag_alloc(1, 1), *work = ag_alloc(1, 1);
+    Bpe *b = parse_both(owner, work, vocab, merges);
+    ag_free(work);
+    if (!b) ag_free(owner);
     return b;
 }
 
 Bpe *bpe_open(const char *vocab_path, const char *merges_path)
 {
-    Region *work = region_new();
+    void *work = ag_alloc(1, 1);
     BpeFile vocab = { .name = vocab_path }, merges = { .name = merges_path };
     vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
     if (vocab.text) merges.text = file_read(work, merges_path, MAX_FILE, &merges.size);
     Bpe *b = merges.text ? bpe_parse(vocab, merges) : NULL;
-    region_free(work);
+    ag_free(work);
     return b;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool write_both(const Bpe *b, Region *work, const char *vocab_path, const char *merges_path)
+static bool write_both(const Bpe *b, void *work, const char *vocab_path, const char *merges_path)
 {
     uint32_t code[256];
     bpe_byte_codes(code);
-    Word *token = region_alloc(work, (size_t)b->n_tokens, sizeof *token);
+    Word *token = ag_alloc_in(work, (size_t)b->n_tokens, sizeof *token);
     for (int32_t id = 0; id < b->n_tokens; id++) token[id] = to_text(work, code, b->token[id]);
     size_t size;
     const char *text = vocab_text(work, token, b->n_tokens, &size);
     size_t merges_size = strlen(version);
     for (int32_t i = 0; i < b->n_merges; i++)
         merges_size += token[b->merge[i].left].size + token[b->merge[i].right].size + 2;
-    char *merges = region_alloc(work, merges_size + 1, 1), *p = merges + sprintf(merges, "%s", version);
+    char *merges = ag_alloc_in(work, merges_size + 1, 1), *p = merges + sprintf(merges, "%s", version);
     for (int32_t i = 0; i < b->n_merges; i++)
         p += sprintf(p, "%s %s\n", token[b->merge[i].left].text, token[b->merge[i].right].text);
 
@@ -227,8 +227,8 @@ static bool write_both(const Bpe *b, Region *work, const char *vocab_path, const
 
 bool bpe_save(const Bpe *bpe, const char *vocab_path, const char *merges_path)
 {
-    Region *work = region_new();
+    void *work = ag_alloc(1, 1);
     bool done = write_both(bpe, work, vocab_path, merges_path);
-    region_free(work);
+    ag_free(work);
     return done;
 }

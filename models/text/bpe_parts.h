@@ -20,7 +20,7 @@ typedef struct {
 typedef struct { int32_t id, previous, next; } BpeSymbol;
 
 struct Bpe {
-    Region *region;
+    void *owner;
     const Word *token;                      /* the bytes of each id */
     int32_t n_tokens, end_of_text;          /* the id of <|endoftext|>, or -1 */
     int32_t of_byte[256];                   /* the id of each byte */
@@ -34,9 +34,9 @@ struct Bpe {
     size_t room;
 };
 
-/* Constructs a Bpe in the region, which must hold the arrays, too. Each of the 256 bytes must be a token, and no two
+/* Constructs a Bpe in the owner, which must hold the arrays, too. Each of the 256 bytes must be a token, and no two
  * tokens may be equal. */
-Bpe *bpe_new(Region *region, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges);
+Bpe *bpe_new(void *owner, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges);
 
 /* A file's name, for messages, and its content. */
 typedef struct { const char *name, *text; size_t size; } BpeFile;

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct { int64_t count; int32_t pair; } Candidate;      /* of the heap: a pair, with its count at that time */
 
 typedef struct {
-    Region *region;                                             /* holds what is needed only during training */
+    void *owner;                                             /* holds what is needed only during training */
     int64_t *word_count;
     Position *position;
     Entry *entry;
@@ -38,11 +38,11 @@ typedef struct {
 } Trainer;
 
 /* Grows an array with room for *room items, if needed, so that it has room for item n. */
-static void *with_room(Region *region, void *array, size_t n, size_t *room, size_t size)
+static void *with_room(void *owner, void *array, size_t n, size_t *room, size_t size)
 {
     if (n < *room) return array;
     size_t larger = *room ? 2 * *room : 1024;
-    array = region_resize(region, array, *room, larger, size);
+    array = ag_resize_in(owner, array, *room, larger, size);
     *room = larger;
     return array;
 }
@@ -51,14 +51,14 @@ static void *with_room(Region *region, void *array, size_t n, size_t *room, size
 
 static WordTable *count_words(Trainer *t, const char *text, size_t n)
 {
-    WordTable *words = word_table_new(t->region);
+    WordTable *words = word_table_new(t->owner);
     size_t room = 0;
     for (size_t at = 0; at < n; at += strlen(BPE_END_OF_TEXT)) {
         size_t end = at + bpe_find_end_of_text(text + at, n - at);
         for (size_t length; at < end; at += length) {
             length = bpe_word(text + at, end - at);
             size_t i = (size_t)word_table_add(words, text + at, length);
-            t->word_count = with_room(t->region, t->word_count, i, &room, sizeof *t->word_count);
+            t->word_count = with_room(t->owner, t->word_count, i, &room, sizeof *t->word_count);
             t->word_count[i]++;
         }
     }
@@ -78,7 +78,7 @@ static int32_t *look_up(const Trainer *t, int32_t left, int32_t right)
 
 static void make_slots(Trainer *t, size_t n)
 {
-    t->slot = region_resize(t->region, t->slot, t->n_slots, n, sizeof *t->slot);
+    t->slot = ag_resize_in(t->owner, t->slot, t->n_slots, n, sizeof *t->slot);
     t->n_slots = n;
     for (size_t i = 0; i < n; i++) t->slot[i] = -1;
     for (size_t i = 0; i < t->n_pairs; i++) *look_up(t, t->pair[i].left, t->pair[i].right) = (int32_t)i;
@@ -92,7 +92,7 @@ static Pair *find_pair(Trainer *t, int32_t left, int32_t right)
             make_slots(t, 2 * t->n_slots);
             slot = look_up(t, left, right);
         }
-        t->pair = with_room(t->region, t->pair, t->n_pairs, &t->pair_room, sizeof *t->pair);
+        t->pair = with_room(t->owner, t->pair, t->n_pairs, &t->pair_room, sizeof *t->pair);
         t->pair[t->n_pairs] = (Pair){ .left = left, .right = right, .newest = -1 };
         *slot = (int32_t)t->n_pairs++;
     }
@@ -106,7 +106,7 @@ static void add_position(Trainer *t, int32_t left, int32_t right, int32_t positi
     int32_t i = t->free_entry;
     if (i >= 0) t->free_entry = t->entry[i].older;
     else {
-        t->entry = with_room(t->region, t->entry, t->n_entries, &t->entry_room, sizeof *t->entry);
+        t->entry = with_room(t->owner, t->entry, t->n_entries, &t->entry_room, sizeof *t->entry);
         i = (int32_t)t->n_entries++;
     }
     t->entry[i] = (Entry){ position, pair->newest };
@@ -114,7 +114,7 @@ static void add_position(Trainer *t, int32_t left, int32_t right, int32_t positi
     pair->count += t->word_count[t->position[position].word];
     if (pair->grown) return;
     pair->grown = true;
-    t->grown = with_room(t->region, t->grown, t->n_grown, &t->grown_room, sizeof *t->grown);
+    t->grown = with_room(t->owner, t->grown, t->n_grown, &t->grown_room, sizeof *t->grown);
     t->grown[t->n_grown++] = (int32_t)(pair - t->pair);
 }
 
@@ -131,7 +131,7 @@ static bool goes_before(const Trainer *t, Candidate a, Candidate b)
 static void push(Trainer *t, int32_t pair)
 {
     Candidate c = { t->pair[pair].count, pair };
-    t->heap = with_room(t->region, t->heap, t->n_heap, &t->heap_room, sizeof *t->heap);
+    t->heap = with_room(t->owner, t->heap, t->n_heap, &t->heap_room, sizeof *t->heap);
     size_t i = t->n_heap++;
     for (; i > 0 && goes_before(t, c, t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = c;
@@ -187,7 +187,7 @@ static size_t take_positions(Trainer *t, Pair *pair)
     bool sorted = true;
     while (pair->newest >= 0) {
         int32_t i = pair->newest;
-        t->visit = with_room(t->region, t->visit, n, &t->visit_room, sizeof *t->visit);
+        t->visit = with_room(t->owner, t->visit, n, &t->visit_room, sizeof *t->visit);
         t->visit[n++] = t->entry[i].position;
         if (n > 1 && t->visit[n - 1] > t->visit[n - 2]) sorted = false;
         pair->newest = t->entry[i].older;
@@ -240,7 +240,7 @@ static bool make_positions(Trainer *t, const WordTable *words, const int32_t of_
     for (int32_t w = 0; w < words->n; w++) n += words->word[w].size;
     if (n > INT32_MAX / 4)
         return ag_set_error("expected at most %d bytes of different words, found %zu", INT32_MAX / 4, n);
-    t->position = region_alloc(t->region, n, sizeof *t->position);
+    t->position = ag_alloc_in(t->owner, n, sizeof *t->position);
     int32_t at = 0;
     for (int32_t w = 0; w < words->n; w++) {
         int32_t size = (int32_t)words->word[w].size;
@@ -255,20 +255,20 @@ static bool make_positions(Trainer *t, const WordTable *words, const int32_t of_
 }
 
 /* The bytes of two tokens, joined. */
-static Word join(Region *region, Word a, Word b)
+static Word join(void *owner, Word a, Word b)
 {
-    char *text = region_alloc(region, a.size + b.size + 1, 1);
+    char *text = ag_alloc_in(owner, a.size + b.size + 1, 1);
     memcpy(text, a.text, a.size);
     memcpy(text + a.size, b.text, b.size);
     return (Word){ text, a.size + b.size };
 }
 
 /* If two different merges make the same bytes, they make the same token: its id is given once. */
-static Bpe *learn(Trainer *t, Region *region, const char *text, size_t n, int32_t size)
+static Bpe *learn(Trainer *t, void *owner, const char *text, size_t n, int32_t size)
 {
     uint8_t order[256];
     int32_t of_byte[256];
-    WordTable *tokens = word_table_new(region);
+    WordTable *tokens = word_table_new(owner);
     bpe_byte_order(order);
     for (int i = 0; i < 256; i++) of_byte[order[i]] = word_table_add(tokens, (const char *)&order[i], 1);
     make_slots(t, 1 << 12);
@@ -280,14 +280,14 @@ static Bpe *learn(Trainer *t, Region *region, const char *text, size_t n, int32_
         int32_t number = most_frequent(t);
         if (number < 0) break;
         const Pair *pair = &t->pair[number];
-        Word joined = join(t->region, tokens->word[pair->left], tokens->word[pair->right]);
+        Word joined = join(t->owner, tokens->word[pair->left], tokens->word[pair->right]);
         int32_t merged = word_table_add(tokens, joined.text, joined.size);
-        merge = with_room(region, merge, n_merges, &room, sizeof *merge);
+        merge = with_room(owner, merge, n_merges, &room, sizeof *merge);
         merge[n_merges++] = (BpeMerge){ pair->left, pair->right, merged };
         merge_pair(t, number, merged);
     }
     word_table_add(tokens, BPE_END_OF_TEXT, strlen(BPE_END_OF_TEXT));
-    return bpe_new(region, tokens->word, tokens->n, merge, (int32_t)n_merges);
+    return bpe_new(owner, tokens->word, tokens->n, merge, (int32_t)n_merges);
 }
 
 Bpe *bpe_train(const char *text, size_t n, int32_t size)
@@ -296,10 +296,10 @@ Bpe *bpe_train(const char *text, size_t n, int32_t size)
         ag_set_error("expected a vocabulary of at least 257 tokens, bytes and %s, found %d", BPE_END_OF_TEXT, (int)size);
         return NULL;
     }
-    Trainer t = { .region = region_new(), .free_entry = -1 };
-    Region *region = region_new();
-    Bpe *b = learn(&t, region, text, n, size);
-    region_free(t.region);
-    if (!b) region_free(region);
+    Trainer t = { .owner = ag_alloc(1, 1), .free_entry = -1 };
+    void *owner = ag_alloc(1, 1);
+    Bpe *b = learn(&t, owner, text, n, size);
+    ag_free(t.owner);
+    if (!b) ag_free(owner);
     return b;
 }

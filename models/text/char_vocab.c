@@ -2,32 +2,31 @@
 #include <string.h>
 
 #include "kaeru/text.h"
-#include "region.h"
 #include "utf8.h"
 #include "vocab_file.h"
 
 enum { CODES = 0x110000, PAGE = 256 };
 
 struct CharVocab {
-    Region *region;
+    void *owner;
     int32_t n;
     Word *token;                            /* the text of each id */
     int32_t *page[CODES / PAGE];            /* ids of 256 code points each, -1: none; NULL: no id on this page */
 };
 
-static CharVocab *make(Region *region, const Word *token, int32_t n)
+static CharVocab *make(void *owner, const Word *token, int32_t n)
 {
-    CharVocab *v = region_alloc(region, 1, sizeof *v);
-    v->region = region;
+    CharVocab *v = ag_alloc_in(owner, 1, sizeof *v);
+    v->owner = owner;
     v->n = n;
-    v->token = region_alloc(region, (size_t)n, sizeof *v->token);
+    v->token = ag_alloc_in(owner, (size_t)n, sizeof *v->token);
     for (int32_t id = 0; id < n; id++) {
         uint32_t code = 0;
         v->token[id] = token[id];
         utf8_decode(token[id].text, token[id].size, &code);
         int32_t **page = &v->page[code / PAGE];
         if (!*page) {
-            *page = region_alloc(region, PAGE, sizeof **page);
+            *page = ag_alloc_in(owner, PAGE, sizeof **page);
             for (int i = 0; i < PAGE; i++) (*page)[i] = -1;
         }
         (*page)[code % PAGE] = id;
@@ -38,8 +37,8 @@ static CharVocab *make(Region *region, const Word *token, int32_t n)
 CharVocab *char_vocab_new(const char *text, size_t n)
 {
     if (!text_check("the text", text, n)) return NULL;
-    Region *region = region_new();
-    uint64_t *seen = region_alloc(region, CODES / 64, sizeof *seen);        /* a bit for each code point */
+    void *owner = ag_alloc(1, 1);
+    uint64_t *seen = ag_alloc_in(owner, CODES / 64, sizeof *seen);        /* a bit for each code point */
     int32_t count = 0, id = 0;
     for (size_t i = 0; i < n;) {
         uint32_t code;
@@ -48,23 +47,23 @@ CharVocab *char_vocab_new(const char *text, size_t n)
         count += !(seen[code / 64] & bit);
         seen[code / 64] |= bit;
     }
-    Word *token = region_alloc(region, (size_t)count, sizeof *token);
+    Word *token = ag_alloc_in(owner, (size_t)count, sizeof *token);
     for (uint32_t code = 0; id < count; code++) {
         uint64_t from_here = seen[code / 64] >> code % 64;
         if (!from_here) code |= 63;                             /* skip to the next 64 */
         if (!(from_here & 1)) continue;
         char bytes[4];
         size_t size = (size_t)utf8_encode(code, bytes);
-        token[id++] = (Word){ region_text(region, bytes, size), size };
+        token[id++] = (Word){ ag_strndup_in(owner, bytes, size), size };
     }
-    return make(region, token, count);
+    return make(owner, token, count);
 }
 
 CharVocab *char_vocab_open(const char *path)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     int32_t n;
-    const Word *token = vocab_read(region, path, &n);
+    const Word *token = vocab_read(owner, path, &n);
     bool good = token != NULL;
     for (int32_t i = 0; good && i < n; i++) {
         uint32_t code;
@@ -73,8 +72,8 @@ CharVocab *char_vocab_open(const char *path)
         good = ag_set_error("%s: expected single characters, found %s", path,
                             utf8_quote(token[i].text, token[i].size, quoted));
     }
-    if (good) return make(region, token, n);
-    region_free(region);
+    if (good) return make(owner, token, n);
+    ag_free(owner);
     return NULL;
 }
 
@@ -85,7 +84,7 @@ bool char_vocab_save(const CharVocab *v, const char *path)
 
 void char_vocab_free(CharVocab *v)
 {
-    if (v) region_free(v->region);
+    if (v) ag_free(v->owner);
 }
 
 int32_t char_vocab_size(const CharVocab *v)

@@ -10,12 +10,12 @@
 /* ---- construction, files ----------------------------------------------------------------------------------------- */
 
 /* Joins all lines, each with a space before it and a newline after it. */
-static char *join(Region *r, const Lines *texts, int n, size_t *size)
+static char *join(void *r, const Lines *texts, int n, size_t *size)
 {
     *size = 0;
     for (int i = 0; i < n; i++)
         for (int64_t j = 0; j < texts[i].n; j++) *size += texts[i].line[j].size + 2;
-    char *all = region_alloc(r, *size + 1, 1), *at = all;
+    char *all = ag_alloc_in(r, *size + 1, 1), *at = all;
     for (int i = 0; i < n; i++) {
         for (int64_t j = 0; j < texts[i].n; j++) {
             Line line = texts[i].line[j];
@@ -30,22 +30,22 @@ static char *join(Region *r, const Lines *texts, int n, size_t *size)
 
 SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count)
 {
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     size_t size;
     const char *all = join(r, texts, n, &size);
     SentenceVocab v = { .kind = SENTENCE_WORDS, .words = word_vocab_new(all, size, min_count) };
-    region_free(r);
+    ag_free(r);
     return v;
 }
 
 SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
 {
     if (size < 300) ag_usage_error(AG_HERE, "sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     size_t bytes;
     const char *all = join(r, texts, n, &bytes);
     SentenceVocab v = { .kind = SENTENCE_BPE, .bpe = bpe_train(all, bytes, size - N_SPECIAL_TOKENS) };
-    region_free(r);
+    ag_free(r);
     return v;
 }
 
@@ -79,12 +79,12 @@ int32_t sentence_vocab_size(const SentenceVocab *v)
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-int32_t *sentence_encode_in(Region *r, const SentenceVocab *v, Line line, int64_t *count)
+int32_t *sentence_encode_in(void *r, const SentenceVocab *v, Line line, int64_t *count)
 {
     /* Each token has at least one byte, which bounds the room. It is allocated first, because an error in between would
-     * leak the ids, which no region owns. */
-    int32_t *all = region_alloc(r, line.size + 3, sizeof *all);
-    char *spaced = region_alloc(r, line.size + 1, 1);
+     * leak the ids, which no owner owns. */
+    int32_t *all = ag_alloc_in(r, line.size + 3, sizeof *all);
+    char *spaced = ag_alloc_in(r, line.size + 1, 1);
     spaced[0] = ' ';
     if (line.size > 0) memcpy(spaced + 1, line.text, line.size);
     size_t n;
@@ -101,13 +101,13 @@ int32_t *sentence_encode_in(Region *r, const SentenceVocab *v, Line line, int64_
 
 int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count)
 {
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     int64_t size;
     const int32_t *all = sentence_encode_in(r, v, (Line){ text, n }, &size);
     *count = (size_t)size;
     int32_t *ids = ag_alloc(*count, sizeof *ids);
     memcpy(ids, all, *count * sizeof *ids);
-    region_free(r);
+    ag_free(r);
     return ids;
 }
 
@@ -144,14 +144,14 @@ static void put_in_one_line(char *text, size_t n)
         if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
 }
 
-Line sentence_decode_in(Region *r, const SentenceVocab *v, const int32_t *ids, int64_t count)
+Line sentence_decode_in(void *r, const SentenceVocab *v, const int32_t *ids, int64_t count)
 {
     size_t room = 1, length;
     for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
         checked_bytes_of(v, ids[i], &length);
         room += length + 1;
     }
-    char *text = region_alloc(r, room, 1), *at = text;
+    char *text = ag_alloc_in(r, room, 1), *at = text;
     for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
         const char *bytes = checked_bytes_of(v, ids[i], &length);
         if (ids[i] == WORD_START || ids[i] == WORD_BLANK) continue;
@@ -167,12 +167,12 @@ Line sentence_decode_in(Region *r, const SentenceVocab *v, const int32_t *ids, i
 
 char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     Line line = sentence_decode_in(r, v, ids, (int64_t)count);
     char *text = ag_alloc(line.size + 1, 1);
     memcpy(text, line.text, line.size);
     *n = line.size;
-    region_free(r);
+    ag_free(r);
     return text;
 }
 

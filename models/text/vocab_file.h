@@ -6,14 +6,14 @@
 
 #include "word_table.h"
 
-/* Reads the tokens, ordered by id, into memory of the region. A vocabulary may be empty. NULL with ag_error() if the file
+/* Reads the tokens, ordered by id, into memory that `owner` owns. A vocabulary may be empty. NULL with ag_error() if the file
  * is not a vocabulary. */
-const Word *vocab_read(Region *region, const char *path, int32_t *n);
+const Word *vocab_read(void *owner, const char *path, int32_t *n);
 /* The same for a file's content; `name` is for messages. */
-const Word *vocab_parse(Region *region, const char *name, const char *text, size_t size, int32_t *n);
-/* The content of such a file, in memory of the region; NULL with ag_error() if a token is not UTF-8. No two tokens may be
+const Word *vocab_parse(void *owner, const char *name, const char *text, size_t size, int32_t *n);
+/* The content of such a file, owned by `owner`; NULL with ag_error() if a token is not UTF-8. No two tokens may be
  * equal. */
-const char *vocab_text(Region *region, const Word *token, int32_t n, size_t *size);
+const char *vocab_text(void *owner, const Word *token, int32_t n, size_t *size);
 /* Replaces a file by this content. */
 bool vocab_write(const char *path, const Word *token, int32_t n);
 

@@ -6,20 +6,19 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "region.h"
 
 typedef struct { const char *text; size_t size; } Word;         /* size does not include the NUL that follows */
 
 typedef struct { uint32_t hash; int32_t index; } WordSlot;      /* index -1: free */
 typedef struct {
-    Region *region;
+    void *owner;
     Word *word;
     int32_t n, room;
     WordSlot *slot;
     size_t n_slots;                                             /* a power of two; more than half are free */
 } WordTable;
 
-WordTable *word_table_new(Region *region);
+WordTable *word_table_new(void *owner);
 /* Returns the word's number. A new word gets the next number, and its bytes are copied. */
 int32_t word_table_add(WordTable *t, const char *text, size_t size);
 /* Returns the word's number; -1 if it is not in the table. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kaeru/translation.h"
-#include "region.h"
 #include "unicode.h"
 #include "utf8.h"
 
@@ -32,9 +31,9 @@ static bool is_sign(uint32_t c)
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-static Characters read_characters(Region *r, const char *text, size_t n, bool lower)
+static Characters read_characters(void *r, const char *text, size_t n, bool lower)
 {
-    Characters c = { region_alloc(r, n + 1, sizeof *c.code), 0 };
+    Characters c = { ag_alloc_in(r, n + 1, sizeof *c.code), 0 };
     for (size_t i = 0; i < n;) {
         uint32_t code;
         int length = utf8_decode(text + i, n - i, &code);
@@ -83,9 +82,9 @@ static bool matches_pair(Rule rule, uint32_t a, uint32_t b)
     }
 }
 
-static Characters apply(Region *r, Rule rule, Characters in)
+static Characters apply(void *r, Rule rule, Characters in)
 {
-    Characters out = { region_alloc(r, 3 * in.n + 1, sizeof *out.code), 0 };
+    Characters out = { ag_alloc_in(r, 3 * in.n + 1, sizeof *out.code), 0 };
     for (size_t i = 0; i < in.n; i++) {
         uint32_t a = in.code[i], b = i + 1 < in.n ? in.code[i + 1] : 0;
         if (rule == AROUND_SIGN && is_sign(a)) {
@@ -109,7 +108,7 @@ static Characters apply(Region *r, Rule rule, Characters in)
 /* A sentence as tokens: token i is code[start[i]..start[i]+size[i]-1]. */
 typedef struct { uint32_t *code; size_t *start, *size; size_t n; } Tokens;
 
-static Tokens tokenize(Region *r, const char *text, size_t n, bool lower)
+static Tokens tokenize(void *r, const char *text, size_t n, bool lower)
 {
     Characters c = read_characters(r, text, n, lower);
     replace(&c, "<skipped>", 0);
@@ -119,14 +118,14 @@ static Tokens tokenize(Region *r, const char *text, size_t n, bool lower)
     replace(&c, "&amp;", '&');
     replace(&c, "&lt;", '<');
     replace(&c, "&gt;", '>');
-    Characters spaced = { region_alloc(r, c.n + 2, sizeof *spaced.code), c.n + 2 };
+    Characters spaced = { ag_alloc_in(r, c.n + 2, sizeof *spaced.code), c.n + 2 };
     spaced.code[0] = spaced.code[c.n + 1] = ' ';
     if (c.n > 0) memcpy(spaced.code + 1, c.code, c.n * sizeof *c.code);
     for (Rule rule = AROUND_SIGN; rule < N_RULES; rule++) spaced = apply(r, rule, spaced);
 
     Tokens t = { .code = spaced.code };
-    t.start = region_alloc(r, spaced.n, sizeof *t.start);
-    t.size = region_alloc(r, spaced.n, sizeof *t.size);
+    t.start = ag_alloc_in(r, spaced.n, sizeof *t.start);
+    t.size = ag_alloc_in(r, spaced.n, sizeof *t.size);
     for (size_t i = 0; i < spaced.n; i++) {
         if (is_space(spaced.code[i])) continue;
         size_t first = i;
@@ -159,10 +158,10 @@ static int compare_grams(const void *left, const void *right)
 }
 
 /* All n-grams, sorted, and in *count their number. */
-static Gram *grams_of(Region *r, const Tokens *t, int n, size_t *count)
+static Gram *grams_of(void *r, const Tokens *t, int n, size_t *count)
 {
     *count = t->n >= (size_t)n ? t->n - (size_t)n + 1 : 0;
-    Gram *gram = region_alloc(r, *count, sizeof *gram);
+    Gram *gram = ag_alloc_in(r, *count, sizeof *gram);
     for (size_t i = 0; i < *count; i++) gram[i] = (Gram){ t, i, n };
     if (*count > 0) qsort(gram, *count, sizeof *gram, compare_grams);
     return gram;
@@ -184,7 +183,7 @@ static int64_t count_common(const Gram *a, size_t n_a, const Gram *b, size_t n_b
 
 void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
 {
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     Tokens found = tokenize(r, translation, n, b->lower_case);
     Tokens expected = tokenize(r, reference, reference_n, b->lower_case);
     for (int order = 1; order <= ORDERS; order++) {
@@ -196,7 +195,7 @@ void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference,
     }
     b->length += (int64_t)found.n;
     b->reference_length += (int64_t)expected.n;
-    region_free(r);
+    ag_free(r);
 }
 
 double bleu_score(const Bleu *b)

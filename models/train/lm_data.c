@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "kaeru/lm.h"
-#include "region.h"
 #include "token_file.h"
 
 struct LmData {
-    Region *region;
+    void *owner;
     const char *name;
     const Tokenizer *tokenizer;
     FileMap *map;                               /* of the file; NULL if there is none */
@@ -89,7 +88,7 @@ static bool take_text(LmData *d, const char *text, size_t n)
     if (d->tokenizer->kind == TOKENIZER_BPE) {
         size_t count;
         int32_t *ids = tokenizer_encode(d->tokenizer, text, n, &count);
-        char *own = region_alloc(d->region, count, sizeof *ids);
+        char *own = ag_alloc_in(d->owner, count, sizeof *ids);
         memcpy(own, ids, count * sizeof *ids);
         ag_free(ids);
         d->tokens = (Tokens){ own, (int64_t)count, sizeof *ids };
@@ -104,10 +103,10 @@ static bool take_text(LmData *d, const char *text, size_t n)
 
 static LmData *data_new(const char *name, const Tokenizer *t)
 {
-    Region *region = region_new();
-    LmData *d = region_alloc(region, 1, sizeof *d);
-    d->region = region;
-    d->name = region_text(region, name, strlen(name));
+    void *owner = ag_alloc(1, 1);
+    LmData *d = ag_alloc_in(owner, 1, sizeof *d);
+    d->owner = owner;
+    d->name = ag_strndup_in(owner, name, strlen(name));
     d->tokenizer = t;
     return d;
 }
@@ -138,7 +137,7 @@ void lm_data_close(LmData *d)
 {
     if (!d) return;
     ag_free(d->map);
-    region_free(d->region);
+    ag_free(d->owner);
 }
 
 int64_t lm_data_tokens(const LmData *d, LmPart part)

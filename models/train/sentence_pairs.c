@@ -10,7 +10,7 @@ typedef struct { int32_t *src, *tgt; int64_t src_size, tgt_size; } Pair;
 typedef struct { int64_t src_size, tgt_size, index; int32_t pair; } SortKey;
 
 struct SentencePairs {
-    Region *region;
+    void *owner;
     Pair *pair;
     int64_t n, left_out;
     SortKey *key;                /* buffer for sorting */
@@ -38,14 +38,14 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
         ag_set_error("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
         return NULL;
     }
-    Region *region = region_new();
-    SentencePairs *p = region_alloc(region, 1, sizeof *p);
-    p->region = region;
-    p->pair = region_alloc(region, (size_t)src->n, sizeof *p->pair);
+    void *owner = ag_alloc(1, 1);
+    SentencePairs *p = ag_alloc_in(owner, 1, sizeof *p);
+    p->owner = owner;
+    p->pair = ag_alloc_in(owner, (size_t)src->n, sizeof *p->pair);
     for (int64_t i = 0; i < src->n; i++) {
         Pair pair;
-        pair.src = sentence_encode_in(region, src_vocab, src->line[i], &pair.src_size);
-        pair.tgt = sentence_encode_in(region, tgt_vocab, tgt->line[i], &pair.tgt_size);
+        pair.src = sentence_encode_in(owner, src_vocab, src->line[i], &pair.src_size);
+        pair.tgt = sentence_encode_in(owner, tgt_vocab, tgt->line[i], &pair.tgt_size);
         bool empty = src->line[i].size == 0 || tgt->line[i].size == 0;
         if (empty || (max_tokens > 0 && longer_side(&pair) > max_tokens)) p->left_out++;
         else p->pair[p->n++] = pair;
@@ -53,19 +53,19 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
     if (p->n == 0) {
         ag_set_error("none of %" PRId64 " pairs of sentences can be used: each has an empty side or more than %" PRId64
                      " tokens", src->n, max_tokens);
-        region_free(region);
+        ag_free(owner);
         return NULL;
     }
-    p->order = region_alloc(region, (size_t)p->n, sizeof *p->order);
-    p->key = region_alloc(region, (size_t)p->n, sizeof *p->key);
-    p->start = region_alloc(region, (size_t)p->n + 1, sizeof *p->start);
-    p->batch_order = region_alloc(region, (size_t)p->n, sizeof *p->batch_order);
+    p->order = ag_alloc_in(owner, (size_t)p->n, sizeof *p->order);
+    p->key = ag_alloc_in(owner, (size_t)p->n, sizeof *p->key);
+    p->start = ag_alloc_in(owner, (size_t)p->n + 1, sizeof *p->start);
+    p->batch_order = ag_alloc_in(owner, (size_t)p->n, sizeof *p->batch_order);
     return p;
 }
 
 void sentence_pairs_free(SentencePairs *p)
 {
-    if (p) region_free(p->region);
+    if (p) ag_free(p->owner);
 }
 
 int64_t sentence_pairs_count(const SentencePairs *p)

@@ -78,17 +78,17 @@ static File *open_any(const char *path)
     return f;
 }
 
-char *file_read(Region *region, const char *path, size_t limit, size_t *size)
+char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 {
     File *f = open_any(path);
     if (!f) return NULL;
     size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
-    char *text = region_alloc(region, room + 1, 1);
+    char *text = ag_alloc_in(owner, room + 1, 1);
     ssize_t got = 0;
     while (n <= limit) {
         if (n == room) {
             size_t larger = room < limit / 2 ? 2 * room + 4096 : limit + 1;
-            text = region_resize(region, text, room + 1, larger + 1, 1);
+            text = ag_resize_in(owner, text, room + 1, larger + 1, 1);
             room = larger;
         }
         got = read_some(f->fd, text + n, room - n, -1);

@@ -9,13 +9,12 @@
 #include <stdint.h>
 
 #include "kaeru/tensor.h"
-#include "region.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The content of a file (or pipe), followed by a NUL, in memory of the region; NULL if it cannot be read or has more than
+/* The content of a file (or pipe), followed by a NUL, owned by `owner`; NULL if it cannot be read or has more than
  * `limit` bytes. */
-char *file_read(Region *region, const char *path, size_t limit, size_t *size);
+char *file_read(void *owner, const char *path, size_t limit, size_t *size);
 
 /* A file mapped into memory. If the file is truncated while it is mapped, reading it stops this program with SIGBUS: use
  * a map for files that are too large to read. ag_free unmaps it. */

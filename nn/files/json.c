@@ -15,7 +15,7 @@
 enum { MAX_DEPTH = 128 };
 
 typedef struct {
-    Region *region;
+    void *owner;
     const char *name, *text;
     size_t size, at;                        /* at: offset of the next byte */
     int depth;
@@ -139,7 +139,7 @@ static bool parse_string(Parser *p, Json *out)
     size_t end = ++p->at;                                       /* the closing quote, which bounds the text */
     while (end < p->size && p->text[end] != '"') end += p->text[end] == '\\' ? 2 : 1;
     if (end > p->size) end = p->size;
-    char *text = region_alloc(p->region, end - p->at + 1, 1);
+    char *text = ag_alloc_in(p->owner, end - p->at + 1, 1);
     size_t n = 0;
     while (next(p) != '"') {
         if (next(p) == -1) return expected(p, "'\"' at the end of a string");
@@ -169,7 +169,7 @@ static void push(Parser *p, Json value)
 {
     if (p->height == p->room) {
         size_t room = p->room ? 2 * p->room : 64;
-        p->stack = region_resize(p->region, p->stack, p->room, room, sizeof *p->stack);
+        p->stack = ag_resize_in(p->owner, p->stack, p->room, room, sizeof *p->stack);
         p->room = room;
     }
     p->stack[p->height++] = value;
@@ -200,7 +200,7 @@ static bool parse_array(Parser *p, Json *out)
         if (!parse_comma(p, ']', "',' or ']' after an item", &more)) return false;
     }
     size_t n = p->height - base;
-    Json *items = region_alloc(p->region, n, sizeof *items);
+    Json *items = ag_alloc_in(p->owner, n, sizeof *items);
     if (n) memcpy(items, p->stack + base, n * sizeof *items);
     p->height = base;
     *out = (Json){ .type = JSON_ARRAY, .count = (uint32_t)n, .as.item = items };
@@ -261,7 +261,7 @@ static bool parse_object(Parser *p, Json *out)
         if (!parse_comma(p, '}', "',' or '}' after a member", &more)) return false;
     }
     size_t n = (p->height - base) / 2;
-    Json *items = region_alloc(p->region, n, 2 * sizeof *items + sizeof(Json *));
+    Json *items = ag_alloc_in(p->owner, n, 2 * sizeof *items + sizeof(Json *));
     if (n) memcpy(items, p->stack + base, 2 * n * sizeof *items);
     p->height = base;
     *out = (Json){ .type = JSON_OBJECT, .count = (uint32_t)n, .as.item = items };
@@ -298,14 +298,14 @@ static bool parse_value(Parser *p, Json *out)
     return done;
 }
 
-const Json *json_parse(Region *region, const char *name, const char *text, size_t size)
+const Json *json_parse(void *owner, const char *name, const char *text, size_t size)
 {
     if (size > UINT32_MAX / 2) {
         ag_set_error("%s: expected at most %u bytes of JSON, found %zu", name, (unsigned)(UINT32_MAX / 2), size);
         return NULL;
     }
-    Parser p = { .region = region, .name = name, .text = text, .size = size };
-    Json *root = region_alloc(region, 1, sizeof *root);
+    Parser p = { .owner = owner, .name = name, .text = text, .size = size };
+    Json *root = ag_alloc_in(owner, 1, sizeof *root);
     skip_space(&p);
     if (!parse_value(&p, root)) return NULL;
     skip_space(&p);
@@ -316,11 +316,11 @@ const Json *json_parse(Region *region, const char *name, const char *text, size_
     return root;
 }
 
-const Json *json_read(Region *region, const char *path, size_t limit)
+const Json *json_read(void *owner, const char *path, size_t limit)
 {
     size_t size;
-    const char *text = file_read(region, path, limit, &size);
-    return text ? json_parse(region, path, text, size) : NULL;
+    const char *text = file_read(owner, path, limit, &size);
+    return text ? json_parse(owner, path, text, size) : NULL;
 }
 
 /* ---- access to values -------------------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "region.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -27,11 +26,11 @@ typedef struct Json {
     } as;
 } Json;
 
-/* Parses `size` bytes of text into memory of the region. NULL with ag_error() if they are not JSON: "NAME: line 3,
+/* Parses `size` bytes of text into memory that `owner` owns. NULL with ag_error() if they are not JSON: "NAME: line 3,
  * column 7: expected ':' after a name, found '='" */
-const Json *json_parse(Region *region, const char *name, const char *text, size_t size);
+const Json *json_parse(void *owner, const char *name, const char *text, size_t size);
 /* The same for a file of at most `limit` bytes. */
-const Json *json_read(Region *region, const char *path, size_t limit);
+const Json *json_read(void *owner, const char *path, size_t limit);
 
 /* The member of that name; NULL if there is none, or if the value is not an object. */
 const Json *json_get(const Json *object, const char *name);
@@ -49,7 +48,7 @@ const char *json_type_name(const Json *value);
  * (text that is not UTF-8, an infinite number) makes json_written fail. */
 typedef struct JsonWriter JsonWriter;
 /* indent: number of spaces per level; 0 writes everything in one line. */
-JsonWriter *json_writer(Region *region, int indent);
+JsonWriter *json_writer(void *owner, int indent);
 void json_open(JsonWriter *w, char bracket);                    /* '{' or '[' */
 void json_close(JsonWriter *w, char bracket);                   /* '}' or ']' */
 void json_write_name(JsonWriter *w, const char *name, size_t n);
@@ -57,7 +56,7 @@ void json_write_text(JsonWriter *w, const char *text, size_t n);
 void json_write_int(JsonWriter *w, int64_t value);
 void json_write_real(JsonWriter *w, double value);
 void json_write_bool(JsonWriter *w, bool value);
-/* The text, in memory of the region, and its size; NULL with ag_error() if a value could not be written. */
+/* The text, owned by `owner`, and its size; NULL with ag_error() if a value could not be written. */
 const char *json_written(JsonWriter *w, size_t *size);
 
 #endif

@@ -10,7 +10,7 @@
 #include "utf8.h"
 
 struct JsonWriter {
-    Region *region;
+    void *owner;
     char *text;
     size_t n, room;
     int indent, depth;
@@ -22,7 +22,7 @@ static void put(JsonWriter *w, const char *text, size_t n)
 {
     if (n > w->room - w->n) {
         size_t room = 2 * w->room + n;
-        w->text = region_resize(w->region, w->text, w->room, room, 1);
+        w->text = ag_resize_in(w->owner, w->text, w->room, room, 1);
         w->room = room;
     }
     memcpy(w->text + w->n, text, n);
@@ -69,12 +69,12 @@ static void put_quoted(JsonWriter *w, const char *text, size_t n)
     put(w, "\"", 1);
 }
 
-JsonWriter *json_writer(Region *region, int indent)
+JsonWriter *json_writer(void *owner, int indent)
 {
-    JsonWriter *w = region_alloc(region, 1, sizeof *w);
-    *w = (JsonWriter){ .region = region, .indent = indent, .first = true };
+    JsonWriter *w = ag_alloc_in(owner, 1, sizeof *w);
+    *w = (JsonWriter){ .owner = owner, .indent = indent, .first = true };
     w->room = 256;
-    w->text = region_alloc(region, w->room, 1);
+    w->text = ag_alloc_in(owner, w->room, 1);
     return w;
 }
 

@@ -146,7 +146,7 @@ static bool read_tensor(const SafeTensors *st, const Json *key, const Json *valu
     utf8_quote(dtype->as.text, dtype->count, quoted);
     if (!type) return tensor_error(st, name, "expected a known dtype, found %s", quoted);
 
-    uint64_t *dim = region_alloc(st->region, shape->count, sizeof *dim), range[2], bits = 0;
+    uint64_t *dim = ag_alloc_in(st->owner, shape->count, sizeof *dim), range[2], bits = 0;
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
     *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
     if (!multiply_sizes(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
@@ -168,7 +168,7 @@ static bool read_metadata(SafeTensors *st, const Json *value)
     char quoted[UTF8_QUOTE];
     if (value->type != JSON_OBJECT)
         return ag_set_error("%s: %s: expected an object, found %s", file_name(st->file), METADATA, json_type_name(value));
-    StText *text = region_alloc(st->region, value->count, sizeof *text);
+    StText *text = ag_alloc_in(st->owner, value->count, sizeof *text);
     for (uint32_t i = 0; i < value->count; i++) {
         const Json *key = &value->as.item[2 * i], *item = key + 1;
         if (!is_text(key) || !is_text(item))
@@ -201,11 +201,11 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
 {
     if (size == 0 || text[0] != '{') return ag_set_error("%s: expected '{' as the header's start", file_name(st->file));
     size_t n = strlen(file_name(st->file)) + sizeof " (header)";
-    char *label = region_alloc(st->region, n, 1);
+    char *label = ag_alloc_in(st->owner, n, 1);
     snprintf(label, n, "%s (header)", file_name(st->file));
-    const Json *root = json_parse(st->region, label, text, size);
+    const Json *root = json_parse(st->owner, label, text, size);
     if (!root) return false;
-    StTensor *tensor = region_alloc(st->region, root->count, sizeof *tensor);
+    StTensor *tensor = ag_alloc_in(st->owner, root->count, sizeof *tensor);
     for (uint32_t i = 0; i < root->count; i++) {
         const Json *name = &root->as.item[2 * i];
         if (json_is(name, METADATA)) {
@@ -228,7 +228,7 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
     if (end != data_size)
         return ag_set_error("%s: expected %" PRIu64 " bytes of values, found %" PRIu64, file_name(st->file), end,
                             data_size);
-    st->by_name = region_alloc(st->region, st->n_tensors, sizeof *st->by_name);
+    st->by_name = ag_alloc_in(st->owner, st->n_tensors, sizeof *st->by_name);
     for (size_t i = 0; i < st->n_tensors; i++) st->by_name[i] = &tensor[i];
     if (st->n_tensors) qsort(st->by_name, st->n_tensors, sizeof *st->by_name, compare_names);
     return true;
@@ -249,16 +249,16 @@ static bool read_file(SafeTensors *st)
     if (size > total - 8)
         return ag_set_error("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64,
                             file_name(st->file), size, total - 8);
-    char *text = region_alloc(st->region, (size_t)size, 1);
+    char *text = ag_alloc_in(st->owner, (size_t)size, 1);
     return file_read_at(st->file, 8, text, (size_t)size) && read_header(st, text, (size_t)size, total - 8 - size);
 }
 
 static SafeTensors *open_file(File *file)
 {
     if (!file) return NULL;
-    Region *region = region_new();
-    SafeTensors *st = region_alloc(region, 1, sizeof *st);
-    *st = (SafeTensors){ .region = region, .file = file };
+    void *owner = ag_alloc(1, 1);
+    SafeTensors *st = ag_alloc_in(owner, 1, sizeof *st);
+    *st = (SafeTensors){ .owner = owner, .file = file };
     if (read_file(st)) return st;
     st_close(st);
     return NULL;
@@ -278,7 +278,7 @@ void st_close(SafeTensors *st)
 {
     if (!st) return;
     ag_free(st->file);
-    region_free(st->region);
+    ag_free(st->owner);
 }
 
 const StTensor *st_find(const SafeTensors *st, const char *name)
@@ -326,10 +326,10 @@ bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static const char *write_header(Region *region, const StEntry *entry, size_t n, const StText *metadata,
+static const char *write_header(void *owner, const StEntry *entry, size_t n, const StText *metadata,
                                 size_t n_metadata, uint64_t *data_size, size_t *size)
 {
-    JsonWriter *w = json_writer(region, 0);
+    JsonWriter *w = json_writer(owner, 0);
     json_open(w, '{');
     if (n_metadata) {
         json_write_name(w, METADATA, strlen(METADATA));
@@ -364,10 +364,10 @@ static const char *write_header(Region *region, const StEntry *entry, size_t n, 
     return json_written(w, size);
 }
 
-static bool write_file(Region *region, const char *path, const StEntry *entry, size_t n, const char *header,
+static bool write_file(void *owner, const char *path, const StEntry *entry, size_t n, const char *header,
                        size_t size, uint64_t data_size)
 {
-    SafeTensors check = { .region = region, .file = file_of_bytes(path, "", 0) };
+    SafeTensors check = { .owner = owner, .file = file_of_bytes(path, "", 0) };
     bool readable = read_header(&check, header, size, data_size);
     ag_free(check.file);
     FileWriter *w = readable ? file_replace(path) : NULL;
@@ -384,11 +384,11 @@ static bool write_file(Region *region, const char *path, const StEntry *entry, s
 
 bool st_write(const char *path, const StEntry *entry, size_t n, const StText *metadata, size_t n_metadata)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     uint64_t data_size;
     size_t size;
-    const char *header = write_header(region, entry, n, metadata, n_metadata, &data_size, &size);
-    bool done = header && write_file(region, path, entry, n, header, size, data_size);
-    region_free(region);
+    const char *header = write_header(owner, entry, n, metadata, n_metadata, &data_size, &size);
+    bool done = header && write_file(owner, path, entry, n, header, size, data_size);
+    ag_free(owner);
     return done;
 }

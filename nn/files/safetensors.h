@@ -18,7 +18,7 @@ typedef struct {
 typedef struct { const char *key, *value; } StText;
 
 typedef struct {
-    Region *region;                     /* holds this struct and all that it points to, except the file */
+    void *owner;                     /* holds this struct and all that it points to, except the file */
     File *file;
     const StTensor *tensor;             /* in the order of their values in the file */
     size_t n_tensors;

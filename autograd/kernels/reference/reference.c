@@ -165,20 +165,20 @@ void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, co
     }
 }
 
-static bool compare(KCompare f, double a, double b)
+static bool compare(AgCompare f, double a, double b)
 {
     switch (f) {
-    case K_EQ: return a == b;
-    case K_NE: return a != b;
-    case K_LT: return a < b;
-    case K_LE: return a <= b;
-    case K_GT: return a > b;
-    case K_GE: return a >= b;
+    case AG_EQ: return a == b;
+    case AG_NE: return a != b;
+    case AG_LT: return a < b;
+    case AG_LE: return a <= b;
+    case AG_GT: return a > b;
+    case AG_GE: return a >= b;
     }
     return false;
 }
 
-void ref_compare(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
+void ref_compare(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
 {
     for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
         *y++ = compare(f, a[p.a], b[p.b]);

@@ -163,7 +163,7 @@ void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy,
 /* ---- layer norm -------------------------------------------------------------------------------------------------- */
 
 void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
-                    const real *beta, KNorm kind)
+                    const real *beta, AgNorm kind)
 {
     double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
@@ -182,7 +182,7 @@ void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, co
  * where r' c_j = -dr/dx_j: r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor of the variance. */
 void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
                              bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
-                             const real *gamma, KNorm kind)
+                             const real *gamma, AgNorm kind)
 {
     double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
     for (int64_t r = 0; r < rows && dx; r++) {

@@ -26,7 +26,7 @@
 /* The lines of a text in UTF-8, without the "\n" or "\r\n" at their ends, which the last line need not have. No NUL follows
  * a line. */
 typedef struct { const char *text; size_t size; } Line;
-typedef struct { int64_t n; Line *line; struct Region *region; int64_t first; } Lines;  /* first: number of line[0] */
+typedef struct { int64_t n; Line *line; void *owner; int64_t first; } Lines;  /* first: number of line[0] */
 bool lines_open(Lines *l, const char *path);
 /* The same for a text in memory, which is copied; `name` is for messages. */
 bool lines_of_text(Lines *l, const char *name, const char *text, size_t size);
