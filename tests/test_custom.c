@@ -288,7 +288,7 @@ START_TEST(misuse_is_named)
     EXPECT_MISUSE("strange: needs is 0x20000, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", call(&strange, x));
     EXPECT_MISUSE("cube: 17 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, 17, NULL, 0));
     EXPECT_MISUSE("cube: -1 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, -1, NULL, 0));
-    EXPECT_MISUSE("cube: 1 inputs at NULL", ag_custom(&cube, SCALAR, NULL, 1, NULL, 0));
+    EXPECT_MISUSE("cube: in is NULL, expected 1 inputs", ag_custom(&cube, SCALAR, NULL, 1, NULL, 0));
     EXPECT_MISUSE("cube: args is NULL, expected 8 bytes", ag_custom(&cube, SHAPE(2), in, 1, NULL, 8));
     EXPECT_MISUSE("cube: negative size in shape (-2,)", ag_custom(&cube, SHAPE(-2), in, 1, NULL, 0));
     ag_backward(ag_sum(gone));
