@@ -287,8 +287,8 @@ START_TEST(misuse_is_named)
     ModuleList *list = nn_list_new();
     Three *three = three_new();
     EXPECT_MISUSE("nn_child: the module for \"fc1\" of Net is NULL", nn_child(net, fc1, NULL));
-    EXPECT_MISUSE("nn_child: Net has a \"fc1\" already", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
-    EXPECT_MISUSE("nn_list_add: this Linear is in a Net already", nn_list_add(list, net->fc2));
+    EXPECT_MISUSE("nn_child: Net already has a \"fc1\"", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
+    EXPECT_MISUSE("nn_list_add: this Linear is already in a Net", nn_list_add(list, net->fc2));
     EXPECT_MISUSE("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, "a.b", nn_linear_new(1, 1)));
     EXPECT_MISUSE("\"\" cannot be a name in Net", nn_child_named(net, fc2, "", nn_linear_new(1, 1)));
     EXPECT_MISUSE("nn_free: this Linear belongs to a Three", nn_free(three->a));
@@ -297,9 +297,9 @@ START_TEST(misuse_is_named)
                   nn_tie(three->a, weight, net->fc1->weight));
     EXPECT_MISUSE("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",
                   nn_tie(net->fc1, weight, net->fc2->weight));
-    EXPECT_MISUSE("nn_param: Net has a \"scale\" already", nn_param(net, scale, SHAPE(1)));
+    EXPECT_MISUSE("nn_param: Net already has a \"scale\"", nn_param(net, scale, SHAPE(1)));
     Tensor *elsewhere = NULL;
-    EXPECT_MISUSE("the field for \"x\" does not lie in the struct Net",
+    EXPECT_MISUSE("the field for \"x\" is not in the struct Net",
                   nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
     EXPECT_MISUSE("test_nn.c", nn_linear_new(-1, 2));
     EXPECT_MISUSE("nn_linear_new: sizes -1 -> 2", nn_linear_new(-1, 2));

@@ -224,7 +224,7 @@ START_TEST(misuse_is_told)
                   nn_recurrent(gru, x, NULL, &state));
     EXPECT_MISUSE("nn_recurrent: the state's c is (4, 6), expected (B,H), here (3, 6)",
                   nn_recurrent(lstm, x, NULL, &wrong));
-    EXPECT_MISUSE("nn_recurrent: a state with c, which only an LSTM has", nn_recurrent(gru, x, NULL, &cell));
+    EXPECT_MISUSE("nn_recurrent: the state has a c, which only an LSTM has", nn_recurrent(gru, x, NULL, &cell));
     EXPECT_MISUSE("nn_recurrent_step: x is (3, 5, 4), expected (B,in) with 4 for in", nn_recurrent_step(gru, x, &fine));
     EXPECT_MISUSE("nn_recurrent_step: the state's h is (3, 4)", nn_recurrent_step(gru, one, &state));
     EXPECT_MISUSE("nn_recurrent_step: the state is NULL", nn_recurrent_step(gru, one, NULL));
