@@ -137,7 +137,7 @@ static ModuleSlot *field_slot(Module *m, Tensor **field)
     return NULL;
 }
 
-/* Replaces `old` by t in every slot of the tree. The first slot that holds t is its owner, the others are tied. */
+/* Replaces `old` by t in every slot of the tree. The module of the first one owns t. */
 static void tie_all(Module *root, const Tensor *old, Tensor *t)
 {
     bool first = true;

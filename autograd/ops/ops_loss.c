@@ -33,12 +33,15 @@ void mse_loss_backward(Tensor *y)
     if (g.data) k_difference(x->numel, g.data, reals(target), reals(x), factor, g.add);
 }
 
+/* Shapes for the samples of losses whose targets have the predictions' shape. */
+static const Shape same_shapes[] = { { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } },
+                                     { 3, { 2, 3, 4 } }, { 1, { 67 } }, { 4, { 2, 1, 2, 3 } } };
+enum { SAME_SHAPES = sizeof same_shapes / sizeof *same_shapes };
+
 Tensor *mse_loss_sample(Sample *s)
 {
-    static const Shape shapes[] = { { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } },
-                                    { 3, { 2, 3, 4 } }, { 1, { 67 } }, { 4, { 2, 1, 2, 3 } } };
-    if (s->number >= 8) return NULL;
-    return ag_mse_loss(sample_in(s, 0, shapes[s->number]), sample_in(s, 1, shapes[s->number]));
+    if (s->number >= SAME_SHAPES) return NULL;
+    return ag_mse_loss(sample_in(s, 0, same_shapes[s->number]), sample_in(s, 1, same_shapes[s->number]));
 }
 
 /* ---- targets that are classes ------------------------------------------------------------------------------------ */
@@ -187,10 +190,9 @@ void kl_div_backward(Tensor *y)
 
 Tensor *kl_div_sample(Sample *s)
 {
-    static const Shape shapes[] = { { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } }, { 3, { 2, 3, 4 } },
-                                    { 1, { 67 } }, { 0, { 0 } }, { 4, { 2, 1, 2, 3 } } };
-    if (s->number >= 8) return NULL;
-    Tensor *log_p = sample_range(s, 0, shapes[s->number], 0.1, 1), *target = sample_range(s, 1, shapes[s->number], 0.1, 1);
+    if (s->number >= SAME_SHAPES) return NULL;
+    Tensor *log_p = sample_range(s, 0, same_shapes[s->number], 0.1, 1);
+    Tensor *target = sample_range(s, 1, same_shapes[s->number], 0.1, 1);
     return ag_kl_div(log_p, target, s->number % 2 ? AG_SUM : AG_MEAN);
 }
 
