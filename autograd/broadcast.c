@@ -24,6 +24,12 @@ bool broadcast(const Shape *a, const Shape *b, Shape *y)
     return true;
 }
 
+bool broadcasts_to(const Shape *from, const Shape *to)
+{
+    Shape both;
+    return broadcast(from, to, &both) && shape_equal(both, *to);
+}
+
 Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b)
 {
     Shape y;
@@ -32,6 +38,15 @@ Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *
         ag_usage_error(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
                   shape_text(a->shape, ta), shape_text(b->shape, tb));
     return y;
+}
+
+void check_mask(Site at, const char *what, const Tensor *mask, const char *target, const Shape *shape)
+{
+    char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
+    check_tensor(at, what, "mask", mask, AG_BOOL);
+    if (!broadcasts_to(&mask->shape, shape))
+        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", shape_text(mask->shape, from), target,
+                  shape_text(*shape, to));
 }
 
 void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS])
@@ -89,4 +104,21 @@ void grad_sum_to(Tensor *x, const real *dy, const Shape *from)
     }
     if (g.add) k_axpy(x->numel, g.data, 1, dy);
     else memcpy(g.data, dy, (size_t)x->numel * sizeof(real));
+}
+
+Grad grad_broadcast(Tensor *x, const Tensor *y)
+{
+    if (x->numel == y->numel) return grad_into(x);
+    return (Grad){ scratch_new(y->site, y->op->name, y->numel, sizeof(real)), false };
+}
+
+void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g)
+{
+    if (x->numel != y->numel) grad_sum_to(x, g.data, &y->shape);
+}
+
+void grad_pass_broadcast(Tensor *x, Tensor *y)
+{
+    if (x->numel == y->numel) grad_pass(x, y);
+    else grad_sum_to(x, grad_of(y), &y->shape);
 }

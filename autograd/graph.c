@@ -255,6 +255,13 @@ void grad_pass(Tensor *x, Tensor *y)
     else memcpy(g.data, grad_of(y), (size_t)x->numel * sizeof(real));
 }
 
+real *grad_to_add(Tensor *x)
+{
+    Grad g = grad_into(x);
+    if (g.data && !g.add) k_fill(x->numel, g.data, 0);
+    return g.data;
+}
+
 void tensor_zero_grad_at(Site at, Tensor *t)
 {
     check_alive(at, "tensor_zero_grad", "t", t);

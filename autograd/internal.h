@@ -255,7 +255,10 @@ void check_ids(Site at, const char *what, const Tensor *ids, int64_t below);
 int64_t check_shape(Site at, const char *what, const Shape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */
 bool  broadcast(const Shape *a, const Shape *b, Shape *y);
+bool  broadcasts_to(const Shape *from, const Shape *to);
 Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b);
+/* A usage error unless the mask is AG_BOOL and broadcasts to `shape`, which `target` names in the message. */
+void  check_mask(Site at, const char *what, const Tensor *mask, const char *target, const Shape *shape);
 /* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
 void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS]);
 /* How many rows of the last dimension there are. */
@@ -276,6 +279,8 @@ KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 /* Where a rule puts x's gradient: data is NULL if x requires none; overwrite it or, if `add`, add to it. */
 typedef struct { real *data; bool add; } Grad;
 Grad grad_into(Tensor *x);
+/* The same for a rule that only adds: filled with zeros if nothing has been added yet. NULL if x requires none. */
+real *grad_to_add(Tensor *x);
 /* The same for an elementwise rule of one input, which may write dx over dy: uses y's gradient memory for x if nothing else
  * needs it. */
 Grad grad_in_place(Tensor *x, Tensor *y);
@@ -288,6 +293,12 @@ static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
 void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 /* Sums a dense gradient of shape `from` down to x's shape, into x's gradient. */
 void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
+/* For a rule that computes the gradient of x in the shape of y, to which x was broadcast: x's gradient if the sizes are equal,
+ * else scratch memory, which grad_broadcast_done sums into x's gradient. */
+Grad grad_broadcast(Tensor *x, const Tensor *y);
+void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g);
+/* grad_pass to an x that was broadcast to y's shape. */
+void grad_pass_broadcast(Tensor *x, Tensor *y);
 
 /* ---- samples for the gradient check (gradcheck.c) ---------------------------------------------------------------- */
 

@@ -54,9 +54,9 @@ START_TEST(a_cache_changes_nothing)
                     generator(m->generator, ag_slice(all, 1, at, at + step)), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(2, 1), NULL), *other_batch = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_USAGE_ERROR("1 positions behind 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("1 positions after 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
     EXPECT_USAGE_ERROR("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
-    EXPECT_USAGE_ERROR("keys (3, 1, 12) behind (2, 9, 12)", decode_next(m, memory, mask, other_batch, cache));
+    EXPECT_USAGE_ERROR("keys (3, 1, 12) do not fit (2, 9, 12) in the cache", decode_next(m, memory, mask, other_batch, cache));
     ag_free(cache);
     cache = nn_cache_new(2, 9);                             /* of a model with one layer */
     EXPECT_USAGE_ERROR("layer 2 of a cache for 2", decode_next(m, memory, mask, one, cache));

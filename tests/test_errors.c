@@ -174,7 +174,7 @@ START_TEST(elementwise)
     SAYS("dropout: p is 1, expected 0 <= p < 1", ag_dropout(x, 1));
     SAYS("dropout: p is nan, expected 0 <= p < 1", ag_dropout(x, (double)NAN));
     SAYS("where: mask is AG_INT, expected AG_BOOL", ag_where(ids, x, x));
-    SAYS("where: mask (3,) does not fit a and b, which are (2, 2)", ag_where(mask, ones(2, 2), ones(2, 1)));
+    SAYS("where: mask (3,) does not broadcast with a and b, which are (2, 2)", ag_where(mask, ones(2, 2), ones(2, 1)));
     SAYS("masked_fill: mask (3,) does not broadcast to x (2, 2)", ag_masked_fill(ones(2, 2), mask, 0));
     SAYS("masked_fill: mask (3,) does not broadcast to x (1,)", ag_masked_fill(tensor_ones(SHAPE(1)), mask, 0));
     SAYS("and: a is AG_REAL, expected AG_BOOL", ag_and(x, mask));
@@ -212,7 +212,7 @@ START_TEST(dimensions)
     SAYS("argmax: there is nothing to choose from in shape (0, 2)", ag_argmax(ones(0, 2), 0, false));
     SAYS("softmax: there is no dimension 2 in shape (2, 3)", ag_softmax(x, 2));
     SAYS("log_softmax: there is no dimension -3 in shape (2, 3)", ag_log_softmax(x, -3));
-    SAYS("masked_softmax: scale is 0, expected a finite one but 0", ag_masked_softmax(x, NULL, 0));
+    SAYS("masked_softmax: scale is 0, expected a finite number other than 0", ag_masked_softmax(x, NULL, 0));
     SAYS("masked_softmax: mask (2,) does not broadcast to x (2, 3)",
          ag_masked_softmax(x, tensor_bools(SHAPE(2), NULL), 1));
     SAYS("layer_norm: x is a scalar, expected (..,D)", ag_layer_norm(tensor_ones(SCALAR), NULL, NULL, AG_NORM_STD_EPS));
@@ -255,7 +255,7 @@ START_TEST(losses)
     SAYS("cross_entropy: smoothing 1.5 is not in 0..1", ag_cross_entropy(x, target, AG_MEAN, 3, 1.5));
     SAYS("nll_loss: target is AG_REAL, expected AG_INT", ag_nll_loss(x, x, AG_SUM, -100));
     SAYS("kl_div: log_p (2, 3) and target (2, 2) differ in shape", ag_kl_div(x, ones(2, 2), AG_MEAN));
-    SAYS("label_smoothing: padding id 3 and 3 classes: expected an id of 3 classes or more",
+    SAYS("label_smoothing: padding id 3 and 3 classes: expected 3 classes or more, and an id of them",
          ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 3, 0.1));
     SAYS("label_smoothing: smoothing -1 is not in 0..1", ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 0, -1));
     end();
@@ -271,27 +271,27 @@ START_TEST(changes_of_shape)
     SAYS("reshape: shape (2, 3) with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
     SAYS("reshape: shape (2, 3) with 6 items does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
     SAYS("reshape: negative size in shape (1, -1)", ag_reshape(x, SHAPE(-1, -1)));
-    SAYS("reshape: in (0, -1) the size -1 could be anything", ag_reshape(ones(0, 3), SHAPE(0, -1)));
+    SAYS("reshape: in (0, -1) every size fits for -1", ag_reshape(ones(0, 3), SHAPE(0, -1)));
     SAYS("permute: an order of 1 dimensions for shape (2, 3)", ag_permute(x, DIMS(0)));
     SAYS("permute: dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));
     SAYS("transpose: there is no dimension 2 in shape (2, 3)", ag_transpose(x, 0, 2));
-    SAYS("slice: 2..4 is no part of dimension 1 of (2, 3)", ag_slice(x, 1, 2, 4));
-    SAYS("slice: 2..1 is no part of dimension 1 of (2, 3)", ag_slice(x, 1, 2, 1));
-    SAYS("slice: -4..2 is no part of dimension -1 of (2, 3)", ag_slice(x, -1, -4, 2));
+    SAYS("slice: 2..4 is not within dimension 1 of (2, 3)", ag_slice(x, 1, 2, 4));
+    SAYS("slice: 2..1 is not within dimension 1 of (2, 3)", ag_slice(x, 1, 2, 1));
+    SAYS("slice: -4..2 is not within dimension -1 of (2, 3)", ag_slice(x, -1, -4, 2));
     SAYS("split: dimension 1 of (2, 3) does not divide into 2 equal parts", ag_split(x, 2, 1, out));
     SAYS("split: dimension 1 of (2, 3) does not divide into 0 equal parts", ag_split(x, 0, 1, out));
     SAYS("concat: no tensors to join", ag_concat(NULL, 0, 0));
-    SAYS("concat: shapes (2, 3) and (3, 2) differ beside dimension 0",
+    SAYS("concat: shapes (2, 3) and (3, 2) differ in another dimension than 0",
          ag_concat(((Tensor *[]){ x, ones(3, 2) }), 2, 0));
     SAYS("concat: an item of x is AG_INT, expected AG_REAL",
          ag_concat(((Tensor *[]){ x, tensor_ints(SHAPE(2, 3), NULL) }), 2, 0));
-    SAYS("concat: dimension 0 becomes longer than can be counted",
+    SAYS("concat: the size of dimension 0 overflows",
          ag_concat(((Tensor *[]){ long_one, long_one }), 2, 0));
     SAYS("expand: (2, 3) does not broadcast to (3,)", ag_expand(x, SHAPE(3)));
     SAYS("expand: (2, 3) does not broadcast to (4, 3)", ag_expand(x, SHAPE(4, 3)));
-    SAYS("squeeze: dimension 0 of (2, 3) is not 1", ag_squeeze(x, 0));
-    SAYS("unsqueeze: no place 3 for a new dimension in (2, 3)", ag_unsqueeze(x, 3));
-    SAYS("unsqueeze: no place 0 for a new dimension in (1, 1, 1, 1, 1, 1, 1, 1)",
+    SAYS("squeeze: dimension 0 of (2, 3) does not have size 1", ag_squeeze(x, 0));
+    SAYS("unsqueeze: dimension 3 cannot be inserted into (2, 3)", ag_unsqueeze(x, 3));
+    SAYS("unsqueeze: dimension 0 cannot be inserted into (1, 1, 1, 1, 1, 1, 1, 1)",
          ag_unsqueeze(tensor_ones(SHAPE(1, 1, 1, 1, 1, 1, 1, 1)), 0));
     end();
 }

@@ -287,20 +287,20 @@ START_TEST(usage_errors_are_reported)
     ModuleList *list = nn_list_new();
     Three *three = three_new();
     EXPECT_USAGE_ERROR("nn_child: the module for \"fc1\" of Net is NULL", nn_child(net, fc1, NULL));
-    EXPECT_USAGE_ERROR("nn_child: Net has a \"fc1\" already", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
-    EXPECT_USAGE_ERROR("nn_list_add: this Linear is in a Net already", nn_list_add(list, net->fc2));
+    EXPECT_USAGE_ERROR("nn_child: Net already has a \"fc1\"", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
+    EXPECT_USAGE_ERROR("nn_list_add: this Linear is already in a Net", nn_list_add(list, net->fc2));
     EXPECT_USAGE_ERROR("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, "a.b", nn_linear_new(1, 1)));
     EXPECT_USAGE_ERROR("\"\" cannot be a name in Net", nn_child_named(net, fc2, "", nn_linear_new(1, 1)));
     EXPECT_USAGE_ERROR("nn_free: this Linear belongs to a Three", nn_free(three->a));
     EXPECT_USAGE_ERROR("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(list, list));
     EXPECT_USAGE_ERROR("\"weight\" of Linear can only be tied to a parameter of the same tree",
-                       nn_tie(three->a, weight, net->fc1->weight));
+                  nn_tie(three->a, weight, net->fc1->weight));
     EXPECT_USAGE_ERROR("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",
-                       nn_tie(net->fc1, weight, net->fc2->weight));
-    EXPECT_USAGE_ERROR("nn_param: Net has a \"scale\" already", nn_param(net, scale, SHAPE(1)));
+                  nn_tie(net->fc1, weight, net->fc2->weight));
+    EXPECT_USAGE_ERROR("nn_param: Net already has a \"scale\"", nn_param(net, scale, SHAPE(1)));
     Tensor *elsewhere = NULL;
-    EXPECT_USAGE_ERROR("the field for \"x\" does not lie in the struct Net",
-                       nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
+    EXPECT_USAGE_ERROR("the field for \"x\" is not in the struct Net",
+                  nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
     EXPECT_USAGE_ERROR("test_nn.c", nn_linear_new(-1, 2));
     EXPECT_USAGE_ERROR("nn_linear_new: sizes -1 -> 2", nn_linear_new(-1, 2));
     EXPECT_USAGE_ERROR("nn_embedding_new: -5 rows of width 2", nn_embedding_new(-5, 2));

@@ -1,13 +1,12 @@
 /* gradcheck.c: compares gradients with finite differences, for a function (ag_gradcheck) or an operation (ag_check_op).
  *
  * The check reduces the result of the function to one number, with random weights. A plain sum would hide errors: the entries
- * of a softmax sum to 1, so the gradient of their sum is 0, and a rule that always gives 0 would pass. Three more measures:
- *
- * The function is called twice and both results are used, each with its own weights. This finds a rule that overwrites a
- * gradient where it should add.
- * The function's inputs and results are intermediate values of a graph, so backward releases them. This finds a rule that
- * reads a value without declaring it.
- * New memory for gradients is filled with UNWRITTEN. This finds a rule that adds to it, or does not write it. */
+ * of a softmax sum to 1, so the gradient of their sum is 0, and a rule that always gives 0 would pass.
+ * - The function is called twice and both results are used, each with its own weights. This finds a rule that overwrites a
+ *   gradient where it should add.
+ * - The function's inputs and results are intermediate values of a graph, so backward releases them. This finds a rule that
+ *   reads a value without declaring it.
+ * - New memory for gradients is filled with UNWRITTEN. This finds a rule that adds to it, or does not write it. */
 #include <math.h>
 #include <string.h>
 
@@ -85,7 +84,7 @@ bool gradients_agree(double gradient, double numerical, double largest)
 #else
     double allowed = absolute * fmax(1, largest) + relative * fabs(numerical);
 #endif
-    return isfinite(gradient) && fabs(gradient - numerical) <= allowed;       /* if infinite, `allowed` may be, too */
+    return isfinite(gradient) && fabs(gradient - numerical) <= allowed;       /* then `allowed` may be infinite, too */
 }
 
 /* Finds which entries of a result depend on the entry at x, and the part of its gradient that comes from the last of them. */

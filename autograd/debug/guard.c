@@ -89,7 +89,7 @@ static size_t first_other(const uint8_t *p, size_t n, uint8_t value)
 /* A write that was found: a copy of the buffer's header, and which byte was written. */
 typedef struct { Guarded buffer; char text[96]; } BadWrite;
 
-/* Whether a byte was written that must not be. Describes it in *w, and restores the bytes so that it is reported once. */
+/* Whether a sentinel or a released byte was overwritten. Describes it in *w, and restores the bytes: it is reported once. */
 static bool find_bad_write(Guarded *g, bool released, BadWrite *w)
 {
     Buffer *b = buffer_of(g);

@@ -362,7 +362,7 @@ static bool load_file(const char *path, void *module, bool run, Optimizer *o, Se
 {
     SafeTensors *st = st_open(path);
     if (!st) return false;
-    Parameters *names = every_name(AG_HERE, module);
+    Parameters *names = parameters_with_ties(AG_HERE, module);
     bool done = load(st, names, run, o, settings);
     ag_free(names);
     st_close(st);
