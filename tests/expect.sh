@@ -1,6 +1,6 @@
-# expect.sh: what the tests of command lines have in common. They set $program, read this with `.`, and end with
-# `summary`. It makes a folder of its own, which vanishes in the end, and goes there; neither spaces nor other letters
-# are to do harm.
+# expect.sh: functions for the tests of command lines. A test sets $program, reads this file with `.` and ends with
+# `summary`. This file makes a temporary folder, removed at the end, and changes to it. The folder's name has spaces and
+# letters beyond ASCII, which must not matter.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 [ -x "$program" ] || { echo "no program $program"; exit 1; }
@@ -13,16 +13,18 @@ cd "$folder" || exit 1
 ok() { passed=$((passed + 1)); }
 wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
 
-# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: leaves stdout and stderr. An empty text means that
-# nothing is said at all (stderr) or that it does not matter (stdout). Standard input is the file `input`.
+# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: runs the program; its output is in the files stdout and
+# stderr. With an empty third argument stderr must be empty; with an empty second argument stdout can be anything. $with is
+# a setting of the program's environment, $input the file of its standard input.
+with=LC_ALL=C
 input=/dev/null
 expect() {
-    want=$1 out=$2 err=$3
+    expected=$1 out=$2 err=$3
     shift 3
-    LC_ALL=C "$program" "$@" >stdout 2>stderr <"$input"
+    env "$with" "$program" "$@" >stdout 2>stderr <"$input"
     status=$?
-    if [ $status -ne "$want" ]; then
-        wrong "status $status, expected $want: $*"
+    if [ $status -ne "$expected" ]; then
+        wrong "status $status, expected $expected: $*"
         cat stderr
     elif [ -n "$err" ] && [ "$(wc -l <stderr)" -ne 1 ]; then
         wrong "not one line on stderr: $*"
@@ -31,7 +33,7 @@ expect() {
         wrong "'$err' missing on stderr: $*"
         cat stderr
     elif [ -z "$err" ] && [ -s stderr ]; then
-        wrong "unexpected words on stderr: $*"
+        wrong "unexpected text on stderr: $*"
         cat stderr
     elif [ -n "$out" ] && ! grep -qF -- "$out" stdout; then
         wrong "'$out' missing on stdout: $*"
@@ -39,21 +41,21 @@ expect() {
         ok
     fi
 }
-# that "WHAT" COMMAND...: the command succeeds.
+# that "CLAIM" COMMAND...: the command must succeed.
 that() {
-    what=$1
+    claim=$1
     shift
-    if "$@"; then ok; else wrong "$what"; fi
+    if "$@"; then ok; else wrong "$claim"; fi
 }
-# same FILE FILE, differ FILE FILE
+# same FILE FILE, differ FILE FILE: the contents must be the same, must differ.
 same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
 differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi; }
-# has FILE: it is there and not empty
+# has FILE, lacks FILE: the file must exist and have content, must not exist.
 has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
 lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
 
-# killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the row FIRST is in the file. A run that has reached
-# the row LAST by then, since the machine was busy, says nothing: its folder is removed and it is started again.
+# killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the row FIRST is in the CSV file. On a busy machine the
+# run can reach the row LAST before the kill; then its folder is removed and it starts again.
 killed() {
     file=$1 first=$2 last=$3
     shift 3
@@ -71,7 +73,7 @@ killed() {
     wrong "each of $attempt runs ended before it was killed: $*"
 }
 
-# summary NAME: the numbers, and as status whether all is well.
+# summary NAME: prints the counts; status 0 if nothing failed.
 summary() {
     echo "$1: $passed passed, $failed failed"
     [ $failed -eq 0 ]

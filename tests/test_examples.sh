@@ -1,60 +1,17 @@
 #!/bin/sh
-# test_examples.sh PROGRAM PLOTS: the command line of the examples, tried on skip_connection: what it says, what it
-# writes, and that the numbers are the same bits on any number of threads and every path of the kernels.
+# test_examples.sh PROGRAM PLOTS: the command line of the examples, tested with skip_connection: its messages, its files, and
+# the same bits on any number of threads and with every instruction set.
+
+# shellcheck disable=SC2016,SC2086 # programs of awk; lists of words
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$2
 export KAERU_PLOTS
-[ -x "$program" ] || { echo "test_examples.sh: no program $1"; exit 1; }
-passed=0
-failed=0
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-
-ok() { passed=$((passed + 1)); }
-wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
-
-# run ARGUMENT...: leaves status, stdout and stderr. `with` is a setting of the program's environment.
-with=LC_ALL=C
-run() {
-    env "$with" "$program" "$@" >stdout 2>stderr </dev/null
-    status=$?
-}
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
 small='--rows 50 --steps 12 --hidden 8 --depth 3'
 
-# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: an empty text means that nothing is said at all (stderr)
-# or that it does not matter (stdout).
-expect() {
-    want=$1 out=$2 err=$3
-    shift 3
-    run "$@"
-    if [ $status -ne "$want" ]; then
-        wrong "status $status, expected $want: $*"
-        cat stderr
-    elif [ -n "$err" ] && [ "$(wc -l <stderr)" -ne 1 ]; then
-        wrong "not one line on stderr: $*"
-        cat stderr
-    elif [ -n "$err" ] && ! grep -qF -- "$err" stderr; then
-        wrong "'$err' missing on stderr: $*"
-        cat stderr
-    elif [ -z "$err" ] && [ -s stderr ]; then
-        wrong "unexpected words on stderr: $*"
-        cat stderr
-    elif [ -n "$out" ] && ! grep -qF -- "$out" stdout; then
-        wrong "'$out' missing on stdout: $*"
-    else
-        ok
-    fi
-}
-
-# same FILE FILE
-same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
-# has FILE: it is there and not empty
-has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
-lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
-
-# ---- what it says ----------------------------------------------------------------------------------------------------
+# ---- the command line ------------------------------------------------------------------------------------------------
 
 for option in --steps --rows --hidden --lr --depth --seed --threads --out --help; do
     expect 0 "  $option " '' --help
@@ -87,7 +44,7 @@ expect 2 '' "--lr: -0.1 is out of range" --lr -0.1
 expect 2 '' "--out: expected DIR, not an empty text" --out ''
 lacks out
 
-# ---- what it writes --------------------------------------------------------------------------------------------------
+# ---- its files -------------------------------------------------------------------------------------------------------
 
 expect 0 'data:    first/skip_connection.csv' '' $small --out first
 printf 'step,ffn,skip\n' >header
@@ -96,22 +53,23 @@ head -n 1 first/skip_deep.csv >got; same header got
 printf 'step,block,ffn,skip\n' >header
 head -n 1 first/skip_gradient.csv >got; same header got
 for file in skip_connection skip_deep; do
-    if awk -F, 'NR > 1 && ($1 != NR - 2 || NF != 3 || $2 <= 0 || $3 <= 0) { bad = 1 } END { exit bad || NR != 13 }' \
-        "first/$file.csv"; then ok; else wrong "rows of $file.csv"; fi
+    that "rows of $file.csv" awk -F, '
+        NR > 1 && ($1 != NR - 2 || NF != 3 || $2 <= 0 || $3 <= 0) { bad = 1 } END { exit bad || NR != 13 }' "first/$file.csv"
     lacks "first/$file.csv.part"
 done
-# Norms of 4 places before and after; without skip connections less arrives at the input.
-if awk -F, 'NR > 1 && ($1 != (NR > 5 ? 12 : 0) || $2 != (NR - 2) % 4) { bad = 1 }
-            NR == 2 { input = $3; skipped = $4 } NR == 5 { bad = bad || input > $3 / 10 || skipped < $4 / 10 }
-            END { exit bad || NR != 9 }' first/skip_gradient.csv; then ok; else wrong "rows of skip_gradient.csv"; fi
+# Norms of the gradient at 4 places, before and after training; without skip connections it is smaller at the input.
+that "rows of skip_gradient.csv" awk -F, '
+    NR > 1 && ($1 != (NR > 5 ? 12 : 0) || $2 != (NR - 2) % 4) { bad = 1 }
+    NR == 2 { input = $3; skipped = $4 } NR == 5 { bad = bad || input > $3 / 10 || skipped < $4 / 10 }
+    END { exit bad || NR != 9 }' first/skip_gradient.csv
 
 expect 0 '' '' $small --depth 0 --out shallow
 same first/skip_connection.csv shallow/skip_connection.csv
 lacks shallow/skip_deep.csv
 lacks shallow/skip_gradient.csv
 
-# The same seed gives the same bytes: into a folder that has them already, with enough rows for several threads on any
-# number of them, and on each path of the kernels that this processor has.
+# The same seed gives the same bytes: in a folder that already has the files, on any number of threads (with enough rows
+# for several), and with each instruction set that this processor has.
 expect 0 '' '' $small --out first
 large='--rows 3001 --steps 5 --hidden 37 --depth 2'
 expect 0 '' '' $large --threads 1 --out "with a blank/1"
@@ -124,8 +82,8 @@ agrees() {
 for threads in 0 2 3 4 8; do
     agrees --threads $threads
 done
-for path in portable avx2 avx512; do
-    with=KAERU_ISA=$path
+for isa in portable avx2 avx512; do
+    with=KAERU_ISA=$isa
     agrees
 done
 for locale in C C.UTF-8 de_DE.UTF-8; do
@@ -135,11 +93,11 @@ for locale in C C.UTF-8 de_DE.UTF-8; do
 done
 with=LC_ALL=C
 expect 0 '' '' $small --depth 0 --seed 1 --out other
-if cmp -s first/skip_connection.csv other/skip_connection.csv; then wrong "the seed does not matter"; else ok; fi
+differ first/skip_connection.csv other/skip_connection.csv
 
-# Losses that leave the numbers are data, too.
+# Losses that become infinite or NaN are written, too.
 expect 0 '' '' --rows 50 --steps 40 --lr 1000 --depth 0 --out wild
-if [ "$(wc -l <wild/skip_connection.csv)" -eq 41 ]; then ok; else wrong "rows with a wild learning rate"; fi
+that "rows with a large learning rate" [ "$(wc -l <wild/skip_connection.csv)" -eq 41 ]
 expect 0 '' '' --rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
 
 # ---- files that cannot be written ------------------------------------------------------------------------------------
@@ -155,7 +113,8 @@ if [ -c /dev/full ]; then
     same before first/skip_connection.csv
     rm first/skip_connection.csv.part
     "$program" --help >/dev/full 2>stderr
-    if [ $? -eq 1 ] && grep -qF 'cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
+    that "status of --help on a full disk" [ $? -eq 1 ]
+    that "message of --help on a full disk" grep -qF 'cannot write the output' stderr
 fi
 mkdir -p taken/skip_connection.csv
 expect 1 '' 'cannot write taken/skip_connection.csv: Is a directory' $small --out taken
@@ -169,7 +128,8 @@ lacks "it's here/skip_connection.png"
 sed -n 's/.*Then: //p' stdout >later
 with=LC_ALL=C
 if command -v gnuplot >/dev/null; then
-    if sh later && [ "$(wc -l <later)" -eq 2 ]; then ok; else wrong "the commands to draw later"; fi
+    that "two commands to draw later" [ "$(wc -l <later)" -eq 2 ]
+    that "they draw" sh later
     for file in skip_connection skip_gradient; do
         has "it's here/$file.png"
         has "it's here/$file.svg"
@@ -181,7 +141,7 @@ if command -v gnuplot >/dev/null; then
         has "it's here/$file.svg"
     done
 else
-    echo "gnuplot is not here: pictures not tried"
+    echo "no gnuplot: pictures not tested"
 fi
 with=KAERU_PLOTS=$folder/empty
 expect 1 'data:    first' 'skip_connection.gp: No such file or directory' $small --depth 0 --out first
@@ -193,8 +153,8 @@ with=LC_ALL=C
 
 # ---- the experiment --------------------------------------------------------------------------------------------------
 
-# The ranges of 200 runs of the same experiment in PyTorch, widened by half their distance from the mean.
-bands() {
+# The ranges of 200 runs of the same experiment in PyTorch, each end moved away from the mean by half its distance.
+within_bands() {
     awk -F, '
         function within(x, low, high) { if (!(x >= low && x <= high)) { print "step " $1 ": " x; bad = 1 } }
         $1 == "0"  { within($2, 0.92, 1.24);   within($3, 0.029, 0.145);   seen++ }
@@ -205,8 +165,7 @@ bands() {
 }
 for seed in 0 1 2; do
     expect 0 '' '' --depth 0 --seed $seed --out bands
-    if bands bands/skip_connection.csv; then ok; else wrong "losses with seed $seed"; fi
+    that "losses with seed $seed" within_bands bands/skip_connection.csv
 done
 
-echo "examples: $passed passed, $failed failed"
-[ $failed -eq 0 ]
+summary examples

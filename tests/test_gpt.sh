@@ -1,6 +1,5 @@
 #!/bin/sh
-# test_gpt.sh PROGRAM PLOTS FIXTURES: the commands of gpt: what they say, what they write, a run that is killed and
-# resumed.
+# test_gpt.sh PROGRAM PLOTS FIXTURES: the commands of gpt: their messages, their files, and a run that is killed and resumed.
 
 # shellcheck disable=SC2086 # lists of words
 
@@ -11,7 +10,7 @@ export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-# ---- what it says ----------------------------------------------------------------------------------------------------
+# ---- the command line ------------------------------------------------------------------------------------------------
 
 expect 0 'usage: gpt COMMAND' '' --help
 "$program" >stdout 2>stderr
@@ -39,7 +38,8 @@ run="$tiny --steps 300 --every 100 --dropout 0.1 --accumulate 2"
 expect 1 '' 'empty.txt: is empty, expected a text to learn from' train --data empty.txt $run --out plain
 if [ -c /dev/full ]; then
     "$program" --help >/dev/full 2>stderr
-    if [ $? -eq 1 ] && grep -qF 'gpt: cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
+    that "status of --help on a full disk" [ $? -eq 1 ]
+    that "message of --help on a full disk" grep -qF 'gpt: cannot write the output' stderr
 fi
 expect 0 'model:   plain/gpt_last.safetensors' '' train --data story.txt $run --out plain
 # (V + context) D + layers (12 D^2 + 2 D) + D
@@ -54,7 +54,7 @@ same header got
 that "steps of gpt.csv" [ "$(cut -d, -f1 plain/gpt.csv | tr '\n' ' ')" = 'step 100 200 300 ' ]
 if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
 
-# Killed after the first checkpoints, and resumed with another number of threads: the same bytes.
+# A run that is killed after the first checkpoints and resumed with another number of threads ends with the same bytes.
 killed broken/gpt.csv.part 100 300 train --data story.txt $run --threads 1 --out broken
 lacks broken/gpt.csv
 has broken/gpt.csv.part
@@ -68,7 +68,7 @@ cut -d, -f1-4 broken/gpt.csv >two
 same one two
 expect 0 'all 300 steps have been taken' '' train --resume --out broken
 same plain/gpt_last.safetensors broken/gpt_last.safetensors
-# Killed when the last checkpoint was saved, and gpt.csv not closed: nothing is left to do but that.
+# A kill after the last checkpoint and before gpt.csv is complete: resuming only completes gpt.csv.
 mv broken/gpt.csv broken/gpt.csv.part
 expect 0 'data:    broken/gpt.csv' '' train --resume --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
@@ -76,17 +76,17 @@ same one two
 cp broken/gpt_last.safetensors checkpoint_300
 expect 2 '' '--width: the run in this folder was begun with ' train --resume --width 24 --sample 0 --out broken
 expect 0 'step 310 of 310' '' train --resume --steps 310 --sample 0 --out broken
-that "where it goes on" grep -qxF 'goes on at step 300 of 310, from broken/gpt_last.safetensors' stdout
+that "the step that it resumes at" grep -qxF 'goes on at step 300 of 310, from broken/gpt_last.safetensors' stdout
 rows='step 100 200 300 310 '
 that "steps of the longer gpt.csv" [ "$(cut -d, -f1 broken/gpt.csv | tr '\n' ' ')" = "$rows" ]
-# Killed between the row of step 310 and its checkpoint: the row is made once more, not twice.
+# A kill between the row of step 310 and its checkpoint: after resuming, the row is there once.
 cut -d, -f1-4 broken/gpt.csv >one
 mv broken/gpt.csv broken/gpt.csv.part
 mv checkpoint_300 broken/gpt_last.safetensors
 expect 0 'goes on at step 300 of 310' '' train --resume --steps 310 --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
 same one two
-# A run begun anew and killed: the rows of the run before it, though there are more of them, are not its own.
+# A new run in a folder with an older run is killed: its gpt.csv has no rows of the older run, which had more rows.
 expect 0 '' '' train --data story.txt $tiny --steps 60 --every 10 --sample 0 --overwrite --out broken
 expect 0 '' '' train --data story.txt $tiny --steps 40 --every 20 --sample 0 --out later
 mv later/gpt_last.safetensors broken
@@ -113,7 +113,7 @@ expect 1 '' 'gpt_best.safetensors: cannot be opened: No such file or directory (
 lacks none
 mkdir some
 expect 1 '' 'latin.txt: ' train --data latin.txt --out some/none/of/these
-that "a folder that was there stays" [ -d some ]
+that "an existing folder stays" [ -d some ]
 lacks some/none
 cp plain/gpt_last.safetensors cut
 head -c 5000 cut >broken/gpt_last.safetensors
@@ -130,7 +130,7 @@ expect 0 'The frog' '' $sample --prompt 'The frog' --seed 5
 cp stdout one
 expect 0 '' '' $sample --prompt 'The frog' --seed 5 --threads 3
 same one stdout
-that "not the prompt, 40 characters and a new line" [ "$(wc -m <stdout)" -eq 49 ]
+that "the prompt, 40 characters and a new line" [ "$(wc -m <stdout)" -eq 49 ]
 expect 0 '' '' $sample --prompt 'The frog' --seed 6
 differ one stdout
 expect 0 '' '' $sample --prompt 'The frog' --temperature 0 --seed 6
@@ -169,7 +169,7 @@ expect 0 'tokens of 300 kinds' '' tokenize --data story.txt --size 300 --out pai
 pairs='--vocab pairs/gpt_vocab.json --merges pairs/gpt_merges.txt'
 expect 0 '' '' train --data pairs/gpt.tokens $pairs $tiny --steps 5 --sample 10 --seed 3 --out learned
 expect 0 '' '' train --data story.txt $pairs $tiny --steps 5 --sample 10 --seed 3 --out again
-that "merges are not kept" [ "$(wc -l <learned/gpt_merges.txt)" -eq "$(wc -l <pairs/gpt_merges.txt)" ]
+that "merges are kept" [ "$(wc -l <learned/gpt_merges.txt)" -eq "$(wc -l <pairs/gpt_merges.txt)" ]
 expect 0 'The frog' '' sample --checkpoint learned/gpt_last.safetensors --prompt 'The frog' --tokens 5
 expect 0 '' '' eval --checkpoint learned/gpt_last.safetensors
 cp stdout one
@@ -193,7 +193,7 @@ expect 1 '' 'percent.txt: "%" (U+0025) at line 2, column 2, byte 3 is not in the
     --data percent.txt --vocab plain/gpt_vocab.json --out none
 lacks none
 
-# ---- NUL is a character like others ----------------------------------------------------------------------------------
+# ---- NUL characters --------------------------------------------------------------------------------------------------
 
 sed 's/frog/fr!g/' story.txt | tr '!' '\000' >nul.txt
 expect 0 '' '' train --data nul.txt $tiny --steps 2 --sample 20 --out nul

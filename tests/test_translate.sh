@@ -1,8 +1,8 @@
 #!/bin/sh
-# test_translate.sh PROGRAM PLOTS: the commands of translate: what they say, what they write, a run that is killed and
-# resumed, and input that cannot be used.
+# test_translate.sh PROGRAM PLOTS: the commands of translate: their messages, their files, a run that is killed and resumed,
+# and wrong input.
 
-# shellcheck disable=SC2086 # lists of words
+# shellcheck disable=SC2016,SC2086 # programs of awk; lists of words
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$(cd "$2" && pwd)
@@ -10,7 +10,7 @@ export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-# ---- what it says ----------------------------------------------------------------------------------------------------
+# ---- the command line ------------------------------------------------------------------------------------------------
 
 expect 0 'usage: translate [COMMAND] [options]' '' --help
 expect 2 '' "translate: unknown command 'draw' (translate --help" draw
@@ -47,7 +47,7 @@ if command -v gnuplot >/dev/null; then
     for picture in translate translate_source translate_encoder translate_decoder; do has plain/$picture.png; done
 fi
 
-# Killed after the first epochs, and resumed with another number of threads: the same bytes.
+# A run that is killed after the first epochs and resumed with another number of threads ends with the same bytes.
 killed broken/translate.csv.part 2 4 train $run --threads 1 --out broken
 lacks broken/translate.safetensors
 expect 1 '' 'broken/translate_last.safetensors is there from an earlier run: --resume goes on' $run --out broken
@@ -60,7 +60,7 @@ same one two
 same plain/translate_valid.txt broken/translate_valid.txt
 expect 0 'all 4 epochs have been done' '' --resume --out broken
 expect 0 'epoch 5 of 5' '' --resume --epochs 5 --out broken
-that "where it goes on" grep -qxF 'goes on after epoch 4 of 5, from broken/translate_last.safetensors' stdout
+that "the epoch that it resumes after" grep -qxF 'goes on after epoch 4 of 5, from broken/translate_last.safetensors' stdout
 that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
 expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
 differ plain/translate_epoch_03.safetensors broken/translate_last.safetensors
@@ -83,19 +83,19 @@ expect 0 '64 pairs of sentences to learn from' '' train $files $tiny --vocab-siz
 has pairs/translate_src_merges.txt
 lacks pairs/translate_tgt_vocab.json
 expect 0 'greedy: BLEU' '' score --src valid.src --tgt valid.tgt --out pairs
-that "beam, too" grep -q '^beam 4: BLEU' stdout
+that "beam search, too" grep -q '^beam 4: BLEU' stdout
 expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumulate 3 --out words
-that "small letters" grep -q '"the"' words/translate_src_vocab.json
+that "lower-case letters" grep -q '"the"' words/translate_src_vocab.json
 lacks words/translate_src_merges.txt
 
 printf 'The one\n\nand \351t\xc3\xa9\n%s\nThe two' "$(yes two | head -n 600 | tr '\n' ' ')" >odd
 LC_ALL=C "$program" translate --out words <odd >stdout 2>stderr
 that "status of bad lines" [ $? -eq 1 ]
-that "as many lines as were given" [ "$(wc -l <stdout)" -eq 5 ]
+that "one line of output for each line of input" [ "$(wc -l <stdout)" -eq 5 ]
 that "an empty line stays empty" [ -z "$(sed -n 2p stdout)" ]
-that "the third line is told" grep -qF \
+that "the third line is reported" grep -qF \
     'translate translate: standard input: line 3, column 5, byte 4: expected UTF-8, found byte 0xE9' stderr
-that "the fourth line is told" grep -qF \
+that "the fourth line is reported" grep -qF \
     'translate translate: line 4: 602 tokens with start and end, expected at most 512' stderr
 printf 'The one\n' >odd
 input=odd
@@ -116,7 +116,7 @@ expect 0 'While it writes' '--sentence: not in the vocabulary, read as <unk>: "d
 expect 0 'While it writes' '' show --sentence 'The one and the two' --out words
 expect 2 '' 'expected --sentence' show --out words
 
-# ---- what cannot be used ---------------------------------------------------------------------------------------------
+# ---- wrong input -----------------------------------------------------------------------------------------------------
 
 expect 2 '' 'expected --train-src, --train-tgt, --valid-src and --valid-tgt together' --train-src train.src --out none
 expect 1 '' 'train.src has 64 lines and valid.tgt has 5: expected as many, line for line' --train-src train.src \

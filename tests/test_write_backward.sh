@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_write_backward.sh PROGRAM SOLUTIONS: the exercise says that it is not done; solved, it passes; and each of the
-# usual mistakes is told for what it is. What somebody has written into exercise.c does not matter here.
+# test_write_backward.sh PROGRAM SOLUTIONS: the exercise reports that it is not done; the solution passes; each of the usual
+# mistakes gets its own message. The programs SOLUTIONS.* do not use exercise.c, which a reader may have changed.
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 solutions=$2
@@ -13,19 +13,19 @@ expect 0 'An exercise.' '' --help
 program=$solutions.undone
 expect 1 'input 0, x (2, 3): 6 of 6 entries wrong, no gradient arrives there' \
     "$undone written yet: nothing arrives at x and w"
-that "w is told, too" grep -qF 'input 1, w (3,): 3 of 3 entries wrong, no gradient arrives there' stdout
-that "each entry is told" grep -qF '  [1][2] gradient 0, numerical 0.969' stdout
+that "w is reported, too" grep -qF 'input 1, w (3,): 3 of 3 entries wrong, no gradient arrives there' stdout
+that "each entry is reported" grep -qF '  [1][2] gradient 0, numerical 0.969' stdout
 
 program=$solutions.none
 expect 0 'Every entry is right.' ''
-that "the story is told" grep -qF 'gives   dw = [1.25, 1.5625, 2.5]' stdout
-that "the rule is told" grep -qF 'rule    dx = dy 2 w x, dw = sum of dy x^2 over rows' stdout
-that "no word of a formula that is missing" sh -c '! grep -qF "no formula" stdout'
+that "the gradients are explained" grep -qF 'gives   dw = [1.25, 1.5625, 2.5]' stdout
+that "the rule is printed" grep -qF 'rule    dx = dy 2 w x, dw = sum of dy x^2 over rows' stdout
+that "no message about a missing formula" sh -c '! grep -qF "no formula" stdout'
 that "dy is shown" grep -qF 'tensor([[ 1.0000, -1.0000,  2.0000],' stdout
-that "what becomes of it is shown" grep -qF 'tensor([0.7500, 0.6875, 4.0000])' stdout
+that "the gradient is shown" grep -qF 'tensor([0.7500, 0.6875, 4.0000])' stdout
 program=$solutions.no_formula
 expect 0 'It has no formula of the rule yet' ''
-that "no rule is told" sh -c '! grep -q "rule  .*dx" stdout'
+that "no rule is printed" sh -c '! grep -q "rule  .*dx" stdout'
 program=$solutions.half
 expect 1 'x (2, 3): 6 of 6 entries wrong, each 0.5 times what it should be' "$undone right yet"
 that "w is right" sh -c '! grep -qF "w (3,)" stdout'

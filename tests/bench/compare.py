@@ -240,7 +240,7 @@ def compare_all(options, rows):
     """Adds to the rows, and writes them as they come."""
     peers = find_peers(options)
     if not peers:
-        sys.exit("compare.py: nobody to compare with")
+        sys.exit("compare.py: no peer to compare with")
     machine = f"{processor()} with {options.threads} thread{'s' if options.threads != 1 else ''}"
     machine += ": processor time" if options.cpu else ""
     print(f"{machine}; times faster than the peer: median of {options.rounds}, least and most of them")
