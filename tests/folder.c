@@ -54,6 +54,13 @@ void folder_expect(const char *name, const char *text)
     ck_assert_str_eq(found, text);
 }
 
+void folder_same(const char *left, const char *right)
+{
+    char command[320];
+    snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder(left), in_folder(right));
+    ck_assert_int_eq(system(command), 0);
+}
+
 int folder_count(void)
 {
     int n = 0;

@@ -14,6 +14,8 @@ const char *in_folder(const char *name);
 void folder_write(const char *name, const void *bytes, size_t size);
 /* The content of a file there must be this text. */
 void folder_expect(const char *name, const char *text);
+/* Two files there must have the same content. */
+void folder_same(const char *left, const char *right);
 /* How many files and folders are in it. */
 int folder_count(void);
 

@@ -14,8 +14,6 @@ bool io_faults_work(void);
 void io_faults_at(int64_t n, bool all_after);
 /* Whether that call has come. */
 bool io_faults_hit(void);
-/* The name of the first call that failed since io_faults_at. */
-const char *io_faults_name(void);
 /* How many files are open that were opened through here. */
 int io_faults_open(void);
 

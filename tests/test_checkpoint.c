@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "expected.h"
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
@@ -45,19 +46,6 @@ static void train_step(Net *net, Optimizer *o)
     ag_end(s);
 }
 
-static void check_equal(void *left, void *right)
-{
-    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
-    ck_assert_int_eq(p->n, q->n);
-    for (int i = 0; i < p->n; i++) {
-        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
-        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
-                      "%s differs", p->item[i].name);
-    }
-    ag_free(q);
-    ag_free(p);
-}
-
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(weights_come_back_to_the_bit)
@@ -68,7 +56,7 @@ START_TEST(weights_come_back_to_the_bit)
     tensor_data(net->embed->weight)[2] = (real)NAN;
     expect_done(nn_save(in_folder("a"), net));
     expect_done(nn_load(in_folder("a"), other));
-    check_equal(net, other);
+    check_same_parameters(net, other);
     ck_assert_ptr_eq(other->head->weight, other->embed->weight);
 
     SafeTensors *st = st_open(in_folder("a"));
@@ -117,12 +105,12 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     Tensor *weight = net->embed->weight;
     write_file(in_folder("second"), net, "embed.weight", "head.weight", weight);
     expect_done(nn_load(in_folder("second"), other));
-    check_equal(net, other);
+    check_same_parameters(net, other);
 
     nn_init_constant(other->embed->weight, 1);
     write_file(in_folder("both"), net, NULL, "head.weight", weight);
     expect_done(nn_load(in_folder("both"), other));
-    check_equal(net, other);
+    check_same_parameters(net, other);
 
     Net *before = nn_clone(other);
     Tensor *different = ag_scale(weight, 1, 1);
@@ -130,7 +118,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     nn_init_constant(net->table, 5);
     expect_refused(nn_load(in_folder("differ"), other),
                   "/differ: \"embed.weight\" and \"head.weight\" are one tensor in the model, and differ here");
-    check_equal(before, other);
+    check_same_parameters(before, other);
     ag_end(s);
     nn_free(before);
     nn_free(net);
@@ -164,7 +152,7 @@ START_TEST(what_does_not_fit_is_refused_whole)
 
     expect_refused(nn_load(in_folder("absent"), other), "/absent: cannot be opened");
     expect_refused(nn_load(in_folder("."), other), "expected a file");
-    check_equal(before, other);
+    check_same_parameters(before, other);
     ag_end(s);
     nn_free(net);
     nn_free(other);
@@ -235,7 +223,7 @@ START_TEST(broken_files_change_nothing)
     }
     folder_write("longer", "x", 1);
     expect_refused(nn_load(in_folder("longer"), net), "expected at least 8 bytes, found 1");
-    check_equal(net, before);
+    check_same_parameters(net, before);
     free(bytes);
     nn_free(net);
     nn_free(before);
@@ -279,11 +267,9 @@ START_TEST(a_resumed_run_is_the_same_run)
     ck_assert(ag_random_state().seed == 0xfedcba9876543210);
     for (int i = 0; i < 5; i++) train_step(resumed, p);
     expect_done(nn_checkpoint_save(in_folder("resumed"), resumed, p, found));
-    check_equal(straight, resumed);
+    check_same_parameters(straight, resumed);
 
-    char command[320];
-    snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder("straight"), in_folder("resumed"));
-    ck_assert_int_eq(system(command), 0);
+    folder_same("straight", "resumed");
     ag_free(found);
     ag_free(settings);
     ag_free(p);
@@ -301,12 +287,12 @@ START_TEST(a_checkpoint_serves_as_weights)
     expect_done(nn_checkpoint_save(in_folder("run"), net, o, NULL));
     AgRandom random = ag_random_state();
     expect_done(nn_load(in_folder("run"), other));
-    check_equal(net, other);
+    check_same_parameters(net, other);
     ck_assert(ag_random_state().counter == random.counter);
     ag_seed(1);
     nn_init_constant(other->table, 0);
     expect_done(nn_checkpoint_load(in_folder("run"), other, NULL, NULL));
-    check_equal(net, other);
+    check_same_parameters(net, other);
     ck_assert(ag_random_state().seed == random.seed && ag_random_state().counter == random.counter);
 
     expect_done(nn_checkpoint_save(in_folder("bare"), net, NULL, NULL));
@@ -380,7 +366,7 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
     expect_done(nn_checkpoint_save(in_folder("fewer"), net, fewer, NULL));
     expect_refused(nn_checkpoint_load(in_folder("fewer"), net, o, NULL),
                   "missing: \"optimizer.m.fc.bias\", \"optimizer.v.fc.bias\"");
-    check_equal(net, before);
+    check_same_parameters(net, before);
     ck_assert_int_eq(nn_optimizer_steps(o), 1);
     ck_assert(ag_random_state().counter == random.counter);
     ag_free(fewer);
@@ -570,7 +556,7 @@ START_TEST(failing_files_are_refused_and_lose_nothing)
         hit = io_faults_hit();
         io_faults_at(-1, false);
         ck_assert(loaded || hit);
-        if (!loaded) check_equal(before, other);
+        if (!loaded) check_same_parameters(before, other);
         else nn_init_constant(other->table, (double)tensor_data(before->table)[0]);
     }
     ck_assert_int_eq(io_faults_open(), 0);

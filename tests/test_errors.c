@@ -14,20 +14,6 @@
 #include "internal.h"
 #include "usage_error.h"
 
-/* The statement must be misuse with exactly this message, at this line (or the next, for it may be on the second). */
-#define SAYS(text, statement) do {                                          \
-        CATCH_USAGE_ERROR(statement);                                       \
-        check_message(text, __LINE__);                                      \
-    } while (0)
-
-static void check_message(const char *text, int line)
-{
-    char here[sizeof usage_message], next[sizeof usage_message];
-    snprintf(here, sizeof here, "%s (at tests/test_errors.c:%d)", text, line);
-    snprintf(next, sizeof next, "%s (at tests/test_errors.c:%d)", text, line + 1);
-    if (strcmp(usage_message, next) != 0) ck_assert_str_eq(usage_message, here);
-}
-
 static Tensor *ones(int64_t rows, int64_t columns)
 {
     return tensor_ones(SHAPE(rows, columns));
@@ -50,19 +36,19 @@ static void end(void)
 START_TEST(shapes)
 {
     Shape nine = { 9, { 1, 1, 1, 1, 1, 1, 1, 1 } };
-    SAYS("tensor_zeros: 9 dimensions; a tensor has 0 to 8", tensor_zeros(nine));
-    SAYS("tensor_new_owned: 9 dimensions; a tensor has 0 to 8", tensor_new_owned(nine, AG_INT));
-    SAYS("reshape: 9 dimensions; a tensor has 0 to 8", ag_reshape(ones(1, 1), nine));
-    SAYS("expand: 9 dimensions; a tensor has 0 to 8", ag_expand(ones(1, 1), nine));
-    SAYS("tensor_full: -1 dimensions; a tensor has 0 to 8", tensor_full(((Shape){ -1, { 0 } }), 1));
-    SAYS("tensor_ones: negative size in shape (2, -3)", tensor_ones(SHAPE(2, -3)));
+    REPORTS("tensor_zeros: 9 dimensions; a tensor has 0 to 8", tensor_zeros(nine));
+    REPORTS("tensor_new_owned: 9 dimensions; a tensor has 0 to 8", tensor_new_owned(nine, AG_INT));
+    REPORTS("reshape: 9 dimensions; a tensor has 0 to 8", ag_reshape(ones(1, 1), nine));
+    REPORTS("expand: 9 dimensions; a tensor has 0 to 8", ag_expand(ones(1, 1), nine));
+    REPORTS("tensor_full: -1 dimensions; a tensor has 0 to 8", tensor_full(((Shape){ -1, { 0 } }), 1));
+    REPORTS("tensor_ones: negative size in shape (2, -3)", tensor_ones(SHAPE(2, -3)));
     int64_t big = (int64_t)1 << 32;
-    SAYS("tensor_normal: shape (4294967296, 4294967296) has more items than can be counted",
-         tensor_normal(SHAPE(big, big), 0, 1));
-    SAYS("tensor_ints: shape (0, 4294967296, 4294967296) has more items than can be counted",
-         tensor_ints(SHAPE(0, big, big), NULL));
-    SAYS("expand: shape (4294967296, 4294967296) has more items than can be counted",
-         ag_expand(ones(1, 1), SHAPE(big, big)));
+    REPORTS("tensor_normal: shape (4294967296, 4294967296) has more items than can be counted",
+            tensor_normal(SHAPE(big, big), 0, 1));
+    REPORTS("tensor_ints: shape (0, 4294967296, 4294967296) has more items than can be counted",
+            tensor_ints(SHAPE(0, big, big), NULL));
+    REPORTS("expand: shape (4294967296, 4294967296) has more items than can be counted",
+            ag_expand(ones(1, 1), SHAPE(big, big)));
     ck_assert_int_eq(shape_numel(SHAPE(big, big)), -1);
     ck_assert_int_eq(shape_numel(SHAPE(big, 0, 2)), 0);
 }
@@ -81,16 +67,16 @@ END_TEST
 
 START_TEST(making)
 {
-    SAYS("tensor_arange: from 0 to 1 by 0 has no end", tensor_arange(0, 1, 0));
-    SAYS("tensor_arange: from 0 to 1e+300 by 1 has no end", tensor_arange(0, 1e300, 1));
-    SAYS("tensor_arange: from 0 to nan by 1 has no end", tensor_arange(0, (double)NAN, 1));
-    SAYS("tensor_from: values is NULL; tensor_zeros makes zeros", tensor_from(SHAPE(2), NULL));
-    SAYS("tensor_uniform: low 1 is above high 0", tensor_uniform(SHAPE(2), 1, 0));
-    SAYS("tensor_normal: deviation is -1, expected 0 or more", tensor_normal(SHAPE(2), 0, -1));
-    SAYS("ag_fill_normal: deviation is nan, expected 0 or more", ag_fill_normal(ones(1, 1), 0, (double)NAN));
-    SAYS("tensor_randint: low 3 is not below high 3", tensor_randint(SHAPE(2), 3, 3));
-    SAYS("ag_random_below: n is 0, expected 1 or more", ag_random_below(0));
-    SAYS("ag_random_permutation: n is -1, expected an int32_t of 0 or more", ag_random_permutation(-1, NULL));
+    REPORTS("tensor_arange: from 0 to 1 by 0 has no end", tensor_arange(0, 1, 0));
+    REPORTS("tensor_arange: from 0 to 1e+300 by 1 has no end", tensor_arange(0, 1e300, 1));
+    REPORTS("tensor_arange: from 0 to nan by 1 has no end", tensor_arange(0, (double)NAN, 1));
+    REPORTS("tensor_from: values is NULL; tensor_zeros makes zeros", tensor_from(SHAPE(2), NULL));
+    REPORTS("tensor_uniform: low 1 is above high 0", tensor_uniform(SHAPE(2), 1, 0));
+    REPORTS("tensor_normal: deviation is -1, expected 0 or more", tensor_normal(SHAPE(2), 0, -1));
+    REPORTS("ag_fill_normal: deviation is nan, expected 0 or more", ag_fill_normal(ones(1, 1), 0, (double)NAN));
+    REPORTS("tensor_randint: low 3 is not below high 3", tensor_randint(SHAPE(2), 3, 3));
+    REPORTS("ag_random_below: n is 0, expected 1 or more", ag_random_below(0));
+    REPORTS("ag_random_permutation: n is -1, expected an int32_t of 0 or more", ag_random_permutation(-1, NULL));
 }
 END_TEST
 
@@ -98,21 +84,21 @@ START_TEST(reading)
 {
     begin();
     Tensor *x = ones(2, 3), *ids = tensor_ints(SHAPE(2), NULL), *made = ag_neg(tensor_set_requires_grad(ones(2, 3), true));
-    SAYS("tensor_dim: there is no dimension 2 in shape (2, 3)", tensor_dim(x, 2));
-    SAYS("tensor_dim: there is no dimension -3 in shape (2, 3)", tensor_dim(x, -3));
-    SAYS("tensor_item: shape (2, 3) has not one item", tensor_item(x));
-    SAYS("tensor_data: t is AG_INT, expected AG_REAL", tensor_data(ids));
-    SAYS("tensor_int_data: t is AG_REAL, expected AG_INT", tensor_int_data(x));
-    SAYS("tensor_bool_data: t is AG_REAL, expected AG_BOOL", tensor_bool_data(x));
-    SAYS("tensor_copy: dst (2, 3) and src (3, 2) differ in shape", tensor_copy(x, ones(3, 2)));
-    SAYS("tensor_copy: src is AG_INT, expected AG_REAL", tensor_copy(x, ids));
-    SAYS("tensor_copy: dst was made by neg and is part of a graph; only leaves are written", tensor_copy(made, x));
-    SAYS("ag_fill: w was made by neg and is part of a graph; only leaves are written", ag_fill(made, 1));
-    SAYS("ag_fill_normal: w is AG_INT, expected AG_REAL", ag_fill_normal(ids, 0, 1));
-    SAYS("tensor_name: the name is NULL", tensor_name(x, NULL));
-    SAYS("tensor_free: this tensor belongs to a scope, or was freed already", tensor_free(x));
-    SAYS("tensor_print: the file is NULL", tensor_fprint(NULL, x));
-    SAYS("ag_graph_dot: the file is NULL", ag_graph_dot(NULL, x));
+    REPORTS("tensor_dim: there is no dimension 2 in shape (2, 3)", tensor_dim(x, 2));
+    REPORTS("tensor_dim: there is no dimension -3 in shape (2, 3)", tensor_dim(x, -3));
+    REPORTS("tensor_item: shape (2, 3) has not one item", tensor_item(x));
+    REPORTS("tensor_data: t is AG_INT, expected AG_REAL", tensor_data(ids));
+    REPORTS("tensor_int_data: t is AG_REAL, expected AG_INT", tensor_int_data(x));
+    REPORTS("tensor_bool_data: t is AG_REAL, expected AG_BOOL", tensor_bool_data(x));
+    REPORTS("tensor_copy: dst (2, 3) and src (3, 2) differ in shape", tensor_copy(x, ones(3, 2)));
+    REPORTS("tensor_copy: src is AG_INT, expected AG_REAL", tensor_copy(x, ids));
+    REPORTS("tensor_copy: dst was made by neg and is part of a graph; only leaves are written", tensor_copy(made, x));
+    REPORTS("ag_fill: w was made by neg and is part of a graph; only leaves are written", ag_fill(made, 1));
+    REPORTS("ag_fill_normal: w is AG_INT, expected AG_REAL", ag_fill_normal(ids, 0, 1));
+    REPORTS("tensor_name: the name is NULL", tensor_name(x, NULL));
+    REPORTS("tensor_free: this tensor belongs to a scope, or was freed already", tensor_free(x));
+    REPORTS("tensor_print: the file is NULL", tensor_fprint(NULL, x));
+    REPORTS("ag_graph_dot: the file is NULL", ag_graph_dot(NULL, x));
     end();
 }
 END_TEST
@@ -120,43 +106,43 @@ END_TEST
 START_TEST(nothing_where_a_tensor_should_be)
 {
     Tensor *none = NULL;
-    SAYS("tensor_shape: t is NULL", tensor_shape(none));
-    SAYS("tensor_ndim: t is NULL", tensor_ndim(none));
-    SAYS("tensor_numel: t is NULL", tensor_numel(none));
-    SAYS("tensor_dtype: t is NULL", tensor_dtype(none));
-    SAYS("tensor_dim: t is NULL", tensor_dim(none, 0));
-    SAYS("tensor_data: t is NULL", tensor_data(none));
-    SAYS("tensor_item: t is NULL", tensor_item(none));
-    SAYS("tensor_copy: dst is NULL", tensor_copy(none, none));
-    SAYS("tensor_copy: src is NULL", tensor_copy(ones(1, 1), none));
-    SAYS("tensor_name: t is NULL", tensor_name(none, "x"));
-    SAYS("tensor_get_name: t is NULL", tensor_get_name(none));
-    SAYS("tensor_print: t is NULL", tensor_print(none));
-    SAYS("tensor_grad: t is NULL", tensor_grad(none));
-    SAYS("tensor_grad_data: t is NULL", tensor_grad_data(none));
-    SAYS("tensor_zero_grad: t is NULL", tensor_zero_grad(none));
-    SAYS("tensor_requires_grad: t is NULL", tensor_requires_grad(none));
-    SAYS("tensor_set_requires_grad: t is NULL", tensor_set_requires_grad(none, true));
-    SAYS("ag_keep: t is NULL", ag_keep(none));
-    SAYS("ag_detach: t is NULL", ag_detach(none));
-    SAYS("ag_retain: t is NULL", ag_retain(none));
-    SAYS("ag_backward: the loss is NULL", ag_backward(none));
-    SAYS("ag_graph_dot: y is NULL", ag_graph_dot(stderr, none));
-    SAYS("ag_grad_scale: w is NULL", ag_grad_scale(none, 1));
-    SAYS("add: a is NULL", ag_add(none, none));
-    SAYS("add: b is NULL", ag_add(ones(1, 1), none));
-    SAYS("tanh: x is NULL", ag_tanh(none));
-    SAYS("matmul: b is NULL", ag_matmul(ones(1, 1), none));
-    SAYS("linear: weight is NULL", ag_linear(ones(1, 1), none, none));
-    SAYS("sum: x is NULL", ag_sum(none));
-    SAYS("softmax: x is NULL", ag_softmax(none, 0));
-    SAYS("where: mask is NULL", ag_where(none, none, none));
-    SAYS("embedding: ids is NULL", ag_embedding(ones(1, 1), none));
-    SAYS("concat: an item of x is NULL", ag_concat(((Tensor *[]){ ones(1, 1), NULL }), 2, 0));
-    SAYS("cross_entropy: target is NULL", ag_cross_entropy(ones(1, 1), none, AG_MEAN, -100, 0));
-    SAYS("argmax: x is NULL", ag_argmax(none, 0, false));
-    SAYS("compare: a is NULL", ag_compare(AG_EQ, none, none));
-    SAYS("reshape: x is NULL", ag_reshape(none, SHAPE(1)));
+    REPORTS("tensor_shape: t is NULL", tensor_shape(none));
+    REPORTS("tensor_ndim: t is NULL", tensor_ndim(none));
+    REPORTS("tensor_numel: t is NULL", tensor_numel(none));
+    REPORTS("tensor_dtype: t is NULL", tensor_dtype(none));
+    REPORTS("tensor_dim: t is NULL", tensor_dim(none, 0));
+    REPORTS("tensor_data: t is NULL", tensor_data(none));
+    REPORTS("tensor_item: t is NULL", tensor_item(none));
+    REPORTS("tensor_copy: dst is NULL", tensor_copy(none, none));
+    REPORTS("tensor_copy: src is NULL", tensor_copy(ones(1, 1), none));
+    REPORTS("tensor_name: t is NULL", tensor_name(none, "x"));
+    REPORTS("tensor_get_name: t is NULL", tensor_get_name(none));
+    REPORTS("tensor_print: t is NULL", tensor_print(none));
+    REPORTS("tensor_grad: t is NULL", tensor_grad(none));
+    REPORTS("tensor_grad_data: t is NULL", tensor_grad_data(none));
+    REPORTS("tensor_zero_grad: t is NULL", tensor_zero_grad(none));
+    REPORTS("tensor_requires_grad: t is NULL", tensor_requires_grad(none));
+    REPORTS("tensor_set_requires_grad: t is NULL", tensor_set_requires_grad(none, true));
+    REPORTS("ag_keep: t is NULL", ag_keep(none));
+    REPORTS("ag_detach: t is NULL", ag_detach(none));
+    REPORTS("ag_retain: t is NULL", ag_retain(none));
+    REPORTS("ag_backward: the loss is NULL", ag_backward(none));
+    REPORTS("ag_graph_dot: y is NULL", ag_graph_dot(stderr, none));
+    REPORTS("ag_grad_scale: w is NULL", ag_grad_scale(none, 1));
+    REPORTS("add: a is NULL", ag_add(none, none));
+    REPORTS("add: b is NULL", ag_add(ones(1, 1), none));
+    REPORTS("tanh: x is NULL", ag_tanh(none));
+    REPORTS("matmul: b is NULL", ag_matmul(ones(1, 1), none));
+    REPORTS("linear: weight is NULL", ag_linear(ones(1, 1), none, none));
+    REPORTS("sum: x is NULL", ag_sum(none));
+    REPORTS("softmax: x is NULL", ag_softmax(none, 0));
+    REPORTS("where: mask is NULL", ag_where(none, none, none));
+    REPORTS("embedding: ids is NULL", ag_embedding(ones(1, 1), none));
+    REPORTS("concat: an item of x is NULL", ag_concat(((Tensor *[]){ ones(1, 1), NULL }), 2, 0));
+    REPORTS("cross_entropy: target is NULL", ag_cross_entropy(ones(1, 1), none, AG_MEAN, -100, 0));
+    REPORTS("argmax: x is NULL", ag_argmax(none, 0, false));
+    REPORTS("compare: a is NULL", ag_compare(AG_EQ, none, none));
+    REPORTS("reshape: x is NULL", ag_reshape(none, SHAPE(1)));
 }
 END_TEST
 
@@ -164,23 +150,23 @@ START_TEST(elementwise)
 {
     begin();
     Tensor *x = ones(2, 3), *ids = tensor_ints(SHAPE(2), NULL), *mask = tensor_bools(SHAPE(3), NULL);
-    SAYS("add: shapes (2, 3) and (3, 2) do not fit: sizes must be equal or 1, counted from the last dimension",
-         ag_add(x, ones(3, 2)));
-    SAYS("mul: shapes (2, 3) and (2,) do not fit: sizes must be equal or 1, counted from the last dimension",
-         ag_mul(x, tensor_ones(SHAPE(2))));
-    SAYS("sub: b is AG_INT, expected AG_REAL", ag_sub(x, ids));
-    SAYS("exp: x is AG_BOOL, expected AG_REAL", ag_exp(mask));
-    SAYS("clamp: low 2 is above high 1", ag_clamp(x, 2, 1));
-    SAYS("dropout: p is 1, expected 0 <= p < 1", ag_dropout(x, 1));
-    SAYS("dropout: p is nan, expected 0 <= p < 1", ag_dropout(x, (double)NAN));
-    SAYS("where: mask is AG_INT, expected AG_BOOL", ag_where(ids, x, x));
-    SAYS("where: mask (3,) does not fit a and b, which are (2, 2)", ag_where(mask, ones(2, 2), ones(2, 1)));
-    SAYS("masked_fill: mask (3,) does not broadcast to x (2, 2)", ag_masked_fill(ones(2, 2), mask, 0));
-    SAYS("masked_fill: mask (3,) does not broadcast to x (1,)", ag_masked_fill(tensor_ones(SHAPE(1)), mask, 0));
-    SAYS("and: a is AG_REAL, expected AG_BOOL", ag_and(x, mask));
-    SAYS("not: a is AG_INT, expected AG_BOOL", ag_not(ids));
-    SAYS("compare: b is AG_INT, expected AG_REAL", ag_compare(AG_LT, x, ids));
-    SAYS("compare: 6 is no comparison; see AgCompare", ag_compare((AgCompare)6, x, x));
+    REPORTS("add: shapes (2, 3) and (3, 2) do not fit: sizes must be equal or 1, counted from the last dimension",
+            ag_add(x, ones(3, 2)));
+    REPORTS("mul: shapes (2, 3) and (2,) do not fit: sizes must be equal or 1, counted from the last dimension",
+            ag_mul(x, tensor_ones(SHAPE(2))));
+    REPORTS("sub: b is AG_INT, expected AG_REAL", ag_sub(x, ids));
+    REPORTS("exp: x is AG_BOOL, expected AG_REAL", ag_exp(mask));
+    REPORTS("clamp: low 2 is above high 1", ag_clamp(x, 2, 1));
+    REPORTS("dropout: p is 1, expected 0 <= p < 1", ag_dropout(x, 1));
+    REPORTS("dropout: p is nan, expected 0 <= p < 1", ag_dropout(x, (double)NAN));
+    REPORTS("where: mask is AG_INT, expected AG_BOOL", ag_where(ids, x, x));
+    REPORTS("where: mask (3,) does not fit a and b, which are (2, 2)", ag_where(mask, ones(2, 2), ones(2, 1)));
+    REPORTS("masked_fill: mask (3,) does not broadcast to x (2, 2)", ag_masked_fill(ones(2, 2), mask, 0));
+    REPORTS("masked_fill: mask (3,) does not broadcast to x (1,)", ag_masked_fill(tensor_ones(SHAPE(1)), mask, 0));
+    REPORTS("and: a is AG_REAL, expected AG_BOOL", ag_and(x, mask));
+    REPORTS("not: a is AG_INT, expected AG_BOOL", ag_not(ids));
+    REPORTS("compare: b is AG_INT, expected AG_REAL", ag_compare(AG_LT, x, ids));
+    REPORTS("compare: 6 is no comparison; see AgCompare", ag_compare((AgCompare)6, x, x));
     end();
 }
 END_TEST
@@ -189,14 +175,14 @@ START_TEST(products)
 {
     begin();
     Tensor *x = ones(2, 3);
-    SAYS("matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2", ag_matmul(x, x));
-    SAYS("matmul: shapes (2, 3) and (3,): both need two dimensions or more", ag_matmul(x, tensor_ones(SHAPE(3))));
-    SAYS("matmul: shapes (2, 4, 3) and (5, 3, 4) do not fit: their batch dimensions do not broadcast",
-         ag_matmul(tensor_ones(SHAPE(2, 4, 3)), tensor_ones(SHAPE(5, 3, 4))));
-    SAYS("linear: x (2, 3) and weight (4, 2) do not fit: expected x (..,in) and weight (out,in)",
-         ag_linear(x, ones(4, 2), NULL));
-    SAYS("linear: bias (3,) does not fit weight (4, 3): expected (out)",
-         ag_linear(x, ones(4, 3), tensor_ones(SHAPE(3))));
+    REPORTS("matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2", ag_matmul(x, x));
+    REPORTS("matmul: shapes (2, 3) and (3,): both need two dimensions or more", ag_matmul(x, tensor_ones(SHAPE(3))));
+    REPORTS("matmul: shapes (2, 4, 3) and (5, 3, 4) do not fit: their batch dimensions do not broadcast",
+            ag_matmul(tensor_ones(SHAPE(2, 4, 3)), tensor_ones(SHAPE(5, 3, 4))));
+    REPORTS("linear: x (2, 3) and weight (4, 2) do not fit: expected x (..,in) and weight (out,in)",
+            ag_linear(x, ones(4, 2), NULL));
+    REPORTS("linear: bias (3,) does not fit weight (4, 3): expected (out)",
+            ag_linear(x, ones(4, 3), tensor_ones(SHAPE(3))));
     end();
 }
 END_TEST
@@ -205,21 +191,21 @@ START_TEST(dimensions)
 {
     begin();
     Tensor *x = ones(2, 3);
-    SAYS("sum_dims: there is no dimension 2 in shape (2, 3)", ag_sum_dims(x, DIMS(2), false));
-    SAYS("mean_dims: dimension -1 is named twice", ag_mean_dims(x, DIMS(1, -1), false));
-    SAYS("var_dims: 3 dimensions named for shape (2, 3)", ag_var_dims(x, DIMS(0, 1, 1), false, false));
-    SAYS("max_dim: there is nothing to choose from in shape (2, 0)", ag_max_dim(ones(2, 0), 1, false));
-    SAYS("argmax: there is nothing to choose from in shape (0, 2)", ag_argmax(ones(0, 2), 0, false));
-    SAYS("softmax: there is no dimension 2 in shape (2, 3)", ag_softmax(x, 2));
-    SAYS("log_softmax: there is no dimension -3 in shape (2, 3)", ag_log_softmax(x, -3));
-    SAYS("masked_softmax: scale is 0, expected a finite one but 0", ag_masked_softmax(x, NULL, 0));
-    SAYS("masked_softmax: mask (2,) does not broadcast to x (2, 3)",
-         ag_masked_softmax(x, tensor_bools(SHAPE(2), NULL), 1));
-    SAYS("layer_norm: x is a scalar, expected (..,D)", ag_layer_norm(tensor_ones(SCALAR), NULL, NULL, AG_NORM_STD_EPS));
-    SAYS("layer_norm: beta (2,) does not fit x (2, 3): expected (D) and (..,D)",
-         ag_layer_norm(x, NULL, tensor_ones(SHAPE(2)), AG_NORM_STD_EPS));
-    SAYS("layer_norm: the unbiased variance of rows of one item (x (2, 1)) is 0/0",
-         ag_layer_norm(ones(2, 1), NULL, NULL, AG_NORM_ANNOTATED));
+    REPORTS("sum_dims: there is no dimension 2 in shape (2, 3)", ag_sum_dims(x, DIMS(2), false));
+    REPORTS("mean_dims: dimension -1 is named twice", ag_mean_dims(x, DIMS(1, -1), false));
+    REPORTS("var_dims: 3 dimensions named for shape (2, 3)", ag_var_dims(x, DIMS(0, 1, 1), false, false));
+    REPORTS("max_dim: there is nothing to choose from in shape (2, 0)", ag_max_dim(ones(2, 0), 1, false));
+    REPORTS("argmax: there is nothing to choose from in shape (0, 2)", ag_argmax(ones(0, 2), 0, false));
+    REPORTS("softmax: there is no dimension 2 in shape (2, 3)", ag_softmax(x, 2));
+    REPORTS("log_softmax: there is no dimension -3 in shape (2, 3)", ag_log_softmax(x, -3));
+    REPORTS("masked_softmax: scale is 0, expected a finite one but 0", ag_masked_softmax(x, NULL, 0));
+    REPORTS("masked_softmax: mask (2,) does not broadcast to x (2, 3)",
+            ag_masked_softmax(x, tensor_bools(SHAPE(2), NULL), 1));
+    REPORTS("layer_norm: x is a scalar, expected (..,D)", ag_layer_norm(tensor_ones(SCALAR), NULL, NULL, AG_NORM_STD_EPS));
+    REPORTS("layer_norm: beta (2,) does not fit x (2, 3): expected (D) and (..,D)",
+            ag_layer_norm(x, NULL, tensor_ones(SHAPE(2)), AG_NORM_STD_EPS));
+    REPORTS("layer_norm: the unbiased variance of rows of one item (x (2, 1)) is 0/0",
+            ag_layer_norm(ones(2, 1), NULL, NULL, AG_NORM_ANNOTATED));
     end();
 }
 END_TEST
@@ -228,15 +214,15 @@ START_TEST(rows_by_number)
 {
     begin();
     Tensor *table = ones(5, 2), *ids = tensor_ints(SHAPE(2), (int32_t[]){ 1, 5 });
-    SAYS("embedding: id 5 at item 1 is out of range: expected 0..4", ag_embedding(table, ids));
-    SAYS("embedding: id -1 at item 0 is out of range: expected 0..4",
-         ag_embedding(table, tensor_ints(SHAPE(1), (int32_t[]){ -1 })));
-    SAYS("embedding: table (5,) and ids (2,): expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(5)), ids));
-    SAYS("embedding: ids is AG_REAL, expected AG_INT", ag_embedding(table, table));
-    SAYS("gather: ids (2,) do not fit x (5, 2) without dimension 1", ag_gather(table, 1, ids));
-    SAYS("gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, ids));
-    SAYS("one_hot: id 5 at item 1 is out of range: expected 0..4", ag_one_hot(ids, 5));
-    SAYS("one_hot: -1 classes for ids (2,)", ag_one_hot(ids, -1));
+    REPORTS("embedding: id 5 at item 1 is out of range: expected 0..4", ag_embedding(table, ids));
+    REPORTS("embedding: id -1 at item 0 is out of range: expected 0..4",
+            ag_embedding(table, tensor_ints(SHAPE(1), (int32_t[]){ -1 })));
+    REPORTS("embedding: table (5,) and ids (2,): expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(5)), ids));
+    REPORTS("embedding: ids is AG_REAL, expected AG_INT", ag_embedding(table, table));
+    REPORTS("gather: ids (2,) do not fit x (5, 2) without dimension 1", ag_gather(table, 1, ids));
+    REPORTS("gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, ids));
+    REPORTS("one_hot: id 5 at item 1 is out of range: expected 0..4", ag_one_hot(ids, 5));
+    REPORTS("one_hot: -1 classes for ids (2,)", ag_one_hot(ids, -1));
     end();
 }
 END_TEST
@@ -245,17 +231,17 @@ START_TEST(losses)
 {
     begin();
     Tensor *x = ones(2, 3), *target = tensor_ints(SHAPE(2), (int32_t[]){ 2, 3 });
-    SAYS("mse_loss: x (2, 3) and target (3, 2) differ in shape", ag_mse_loss(x, ones(3, 2)));
-    SAYS("cross_entropy: target 3 at item 1 is out of range: expected 0..2, or -100 to ignore it",
-         ag_cross_entropy(x, target, AG_MEAN, -100, 0));
-    SAYS("cross_entropy: logits (2, 3) and target (3,) do not fit: expected (..,V) and (..)",
-         ag_cross_entropy(x, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0));
-    SAYS("cross_entropy: smoothing 1.5 is not in 0..1", ag_cross_entropy(x, target, AG_MEAN, 3, 1.5));
-    SAYS("nll_loss: target is AG_REAL, expected AG_INT", ag_nll_loss(x, x, AG_SUM, -100));
-    SAYS("kl_div: log_p (2, 3) and target (2, 2) differ in shape", ag_kl_div(x, ones(2, 2), AG_MEAN));
-    SAYS("label_smoothing: padding id 3 and 3 classes: expected an id of 3 classes or more",
-         ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 3, 0.1));
-    SAYS("label_smoothing: smoothing -1 is not in 0..1", ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 0, -1));
+    REPORTS("mse_loss: x (2, 3) and target (3, 2) differ in shape", ag_mse_loss(x, ones(3, 2)));
+    REPORTS("cross_entropy: target 3 at item 1 is out of range: expected 0..2, or -100 to ignore it",
+            ag_cross_entropy(x, target, AG_MEAN, -100, 0));
+    REPORTS("cross_entropy: logits (2, 3) and target (3,) do not fit: expected (..,V) and (..)",
+            ag_cross_entropy(x, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0));
+    REPORTS("cross_entropy: smoothing 1.5 is not in 0..1", ag_cross_entropy(x, target, AG_MEAN, 3, 1.5));
+    REPORTS("nll_loss: target is AG_REAL, expected AG_INT", ag_nll_loss(x, x, AG_SUM, -100));
+    REPORTS("kl_div: log_p (2, 3) and target (2, 2) differ in shape", ag_kl_div(x, ones(2, 2), AG_MEAN));
+    REPORTS("label_smoothing: padding id 3 and 3 classes: expected an id of 3 classes or more",
+            ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 3, 0.1));
+    REPORTS("label_smoothing: smoothing -1 is not in 0..1", ag_label_smoothing(x, tensor_ints(SHAPE(2), NULL), 0, -1));
     end();
 }
 END_TEST
@@ -266,31 +252,31 @@ START_TEST(changes_of_shape)
     Tensor *x = ones(2, 3), *out[5];
     int64_t most = INT64_MAX / 2 + 1;
     Tensor *long_one = tensor_ones(SHAPE(most, 0));
-    SAYS("reshape: shape (2, 3) with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
-    SAYS("reshape: shape (2, 3) with 6 items does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
-    SAYS("reshape: negative size in shape (1, -1)", ag_reshape(x, SHAPE(-1, -1)));
-    SAYS("reshape: in (0, -1) the size -1 could be anything", ag_reshape(ones(0, 3), SHAPE(0, -1)));
-    SAYS("permute: an order of 1 dimensions for shape (2, 3)", ag_permute(x, DIMS(0)));
-    SAYS("permute: dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));
-    SAYS("transpose: there is no dimension 2 in shape (2, 3)", ag_transpose(x, 0, 2));
-    SAYS("slice: 2..4 is no part of dimension 1 of (2, 3)", ag_slice(x, 1, 2, 4));
-    SAYS("slice: 2..1 is no part of dimension 1 of (2, 3)", ag_slice(x, 1, 2, 1));
-    SAYS("slice: -4..2 is no part of dimension -1 of (2, 3)", ag_slice(x, -1, -4, 2));
-    SAYS("split: dimension 1 of (2, 3) does not divide into 2 equal parts", ag_split(x, 2, 1, out));
-    SAYS("split: dimension 1 of (2, 3) does not divide into 0 equal parts", ag_split(x, 0, 1, out));
-    SAYS("concat: no tensors to join", ag_concat(NULL, 0, 0));
-    SAYS("concat: shapes (2, 3) and (3, 2) differ beside dimension 0",
-         ag_concat(((Tensor *[]){ x, ones(3, 2) }), 2, 0));
-    SAYS("concat: an item of x is AG_INT, expected AG_REAL",
-         ag_concat(((Tensor *[]){ x, tensor_ints(SHAPE(2, 3), NULL) }), 2, 0));
-    SAYS("concat: dimension 0 becomes longer than can be counted",
-         ag_concat(((Tensor *[]){ long_one, long_one }), 2, 0));
-    SAYS("expand: (2, 3) does not broadcast to (3,)", ag_expand(x, SHAPE(3)));
-    SAYS("expand: (2, 3) does not broadcast to (4, 3)", ag_expand(x, SHAPE(4, 3)));
-    SAYS("squeeze: dimension 0 of (2, 3) is not 1", ag_squeeze(x, 0));
-    SAYS("unsqueeze: no place 3 for a new dimension in (2, 3)", ag_unsqueeze(x, 3));
-    SAYS("unsqueeze: no place 0 for a new dimension in (1, 1, 1, 1, 1, 1, 1, 1)",
-         ag_unsqueeze(tensor_ones(SHAPE(1, 1, 1, 1, 1, 1, 1, 1)), 0));
+    REPORTS("reshape: shape (2, 3) with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
+    REPORTS("reshape: shape (2, 3) with 6 items does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
+    REPORTS("reshape: negative size in shape (1, -1)", ag_reshape(x, SHAPE(-1, -1)));
+    REPORTS("reshape: in (0, -1) the size -1 could be anything", ag_reshape(ones(0, 3), SHAPE(0, -1)));
+    REPORTS("permute: an order of 1 dimensions for shape (2, 3)", ag_permute(x, DIMS(0)));
+    REPORTS("permute: dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));
+    REPORTS("transpose: there is no dimension 2 in shape (2, 3)", ag_transpose(x, 0, 2));
+    REPORTS("slice: 2..4 is no part of dimension 1 of (2, 3)", ag_slice(x, 1, 2, 4));
+    REPORTS("slice: 2..1 is no part of dimension 1 of (2, 3)", ag_slice(x, 1, 2, 1));
+    REPORTS("slice: -4..2 is no part of dimension -1 of (2, 3)", ag_slice(x, -1, -4, 2));
+    REPORTS("split: dimension 1 of (2, 3) does not divide into 2 equal parts", ag_split(x, 2, 1, out));
+    REPORTS("split: dimension 1 of (2, 3) does not divide into 0 equal parts", ag_split(x, 0, 1, out));
+    REPORTS("concat: no tensors to join", ag_concat(NULL, 0, 0));
+    REPORTS("concat: shapes (2, 3) and (3, 2) differ beside dimension 0",
+            ag_concat(((Tensor *[]){ x, ones(3, 2) }), 2, 0));
+    REPORTS("concat: an item of x is AG_INT, expected AG_REAL",
+            ag_concat(((Tensor *[]){ x, tensor_ints(SHAPE(2, 3), NULL) }), 2, 0));
+    REPORTS("concat: dimension 0 becomes longer than can be counted",
+            ag_concat(((Tensor *[]){ long_one, long_one }), 2, 0));
+    REPORTS("expand: (2, 3) does not broadcast to (3,)", ag_expand(x, SHAPE(3)));
+    REPORTS("expand: (2, 3) does not broadcast to (4, 3)", ag_expand(x, SHAPE(4, 3)));
+    REPORTS("squeeze: dimension 0 of (2, 3) is not 1", ag_squeeze(x, 0));
+    REPORTS("unsqueeze: no place 3 for a new dimension in (2, 3)", ag_unsqueeze(x, 3));
+    REPORTS("unsqueeze: no place 0 for a new dimension in (1, 1, 1, 1, 1, 1, 1, 1)",
+            ag_unsqueeze(tensor_ones(SHAPE(1, 1, 1, 1, 1, 1, 1, 1)), 0));
     end();
 }
 END_TEST
@@ -299,14 +285,14 @@ START_TEST(attention)
 {
     begin();
     Tensor *q = tensor_ones(SHAPE(1, 2, 4)), *mask = tensor_bools(SHAPE(3), NULL);
-    SAYS("attention: q (1, 2, 4), k (1, 2, 4) and v (2, 3) do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
-         ag_attention(q, q, ones(2, 3), NULL, 2, false, 0));
-    SAYS("attention: (1, 2, 4) does not divide into 3 heads", ag_attention(q, q, q, NULL, 3, false, 0));
-    SAYS("attention: (1, 2, 4) does not divide into 0 heads", ag_attention(q, q, q, NULL, 0, false, 0));
-    SAYS("attention: dropout p is 1, expected 0 <= p < 1", ag_attention(q, q, q, NULL, 2, false, 1));
-    SAYS("attention: mask (3,) does not broadcast to (B,heads,T,S) = (1, 2, 2, 2)",
-         ag_attention(q, q, q, mask, 2, false, 0));
-    SAYS("self_attention: qkv (1, 2, 4), expected (B,T,3D)", ag_self_attention(q, NULL, 2, false, 0));
+    REPORTS("attention: q (1, 2, 4), k (1, 2, 4) and v (2, 3) do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
+            ag_attention(q, q, ones(2, 3), NULL, 2, false, 0));
+    REPORTS("attention: (1, 2, 4) does not divide into 3 heads", ag_attention(q, q, q, NULL, 3, false, 0));
+    REPORTS("attention: (1, 2, 4) does not divide into 0 heads", ag_attention(q, q, q, NULL, 0, false, 0));
+    REPORTS("attention: dropout p is 1, expected 0 <= p < 1", ag_attention(q, q, q, NULL, 2, false, 1));
+    REPORTS("attention: mask (3,) does not broadcast to (B,heads,T,S) = (1, 2, 2, 2)",
+            ag_attention(q, q, q, mask, 2, false, 0));
+    REPORTS("self_attention: qkv (1, 2, 4), expected (B,T,3D)", ag_self_attention(q, NULL, 2, false, 0));
     end();
 }
 END_TEST
@@ -316,11 +302,11 @@ START_TEST(updates)
     begin();
     Tensor *w = tensor_set_requires_grad(ones(2, 3), true), *m = ones(3, 2);
     AdamOptions adam = { 1e-3, 0.9, 0.999, 1e-8, 0, false };
-    SAYS("ag_adam_update: exp_avg (3, 2) does not fit w (2, 3)", ag_adam_update(w, m, m, &adam, 1, 1));
-    SAYS("ag_adam_update: step is 0, expected 1 or more", ag_adam_update(w, w, w, &adam, 0, 1));
-    SAYS("ag_sgd_update: momentum (3, 2) does not fit w (2, 3)", ag_sgd_update(w, m, &(SgdOptions){ .lr = 1 }, true, 1));
-    SAYS("ag_sgd_update: w was made by exp and is part of a graph; only leaves are written",
-         ag_sgd_update(ag_exp(w), NULL, &(SgdOptions){ .lr = 1 }, true, 1));
+    REPORTS("ag_adam_update: exp_avg (3, 2) does not fit w (2, 3)", ag_adam_update(w, m, m, &adam, 1, 1));
+    REPORTS("ag_adam_update: step is 0, expected 1 or more", ag_adam_update(w, w, w, &adam, 0, 1));
+    REPORTS("ag_sgd_update: momentum (3, 2) does not fit w (2, 3)", ag_sgd_update(w, m, &(SgdOptions){ .lr = 1 }, true, 1));
+    REPORTS("ag_sgd_update: w was made by exp and is part of a graph; only leaves are written",
+            ag_sgd_update(ag_exp(w), NULL, &(SgdOptions){ .lr = 1 }, true, 1));
     end();
 }
 END_TEST
@@ -380,9 +366,9 @@ START_TEST(the_layers_on_the_way_are_named)
     snprintf(expected, sizeof expected, ", in around_arguments called at tests/test_errors.c:%d)", __LINE__ - 1);
     ck_assert_msg(strstr(usage_message, expected) && !strstr(usage_message, "inner_layer"), "%s", usage_message);
     begin();
-    SAYS("tanh: x is NULL", ag_tanh(NULL));
+    REPORTS("tanh: x is NULL", ag_tanh(NULL));
     ck_assert_ptr_nonnull(outer_layer(ones(3, 3)));
-    SAYS("tanh: x is NULL", ag_tanh(NULL));
+    REPORTS("tanh: x is NULL", ag_tanh(NULL));
     end();
 }
 END_TEST
@@ -411,7 +397,7 @@ START_TEST(a_long_way_is_cut_not_spilled)
     what[sizeof what - 1] = '\0';
     CATCH_USAGE_ERROR(ag_usage_error(AG_HERE, what, "%s", what));
     ck_assert_uint_eq(strlen(usage_message), sizeof usage_message - 1);
-    SAYS("tanh: x is NULL", ag_tanh(NULL));
+    REPORTS("tanh: x is NULL", ag_tanh(NULL));
 }
 END_TEST
 
@@ -458,14 +444,14 @@ START_TEST(scopes_end_once_and_in_order)
     EXPECT_USAGE_ERROR("ag_end: scopes begun inside this one and still open: 2", ag_end(outer));
     EXPECT_USAGE_ERROR("ag_end_return: the scope must be the innermost and have another around it", ag_end_return(inner, x));
     ag_end(inner);
-    SAYS("ag_end: this scope has ended already", ag_end(inner));
-    SAYS("ag_end_return: this scope has ended already", ag_end_return(inner, ones(1, 1)));
+    REPORTS("ag_end: this scope has ended already", ag_end(inner));
+    REPORTS("ag_end_return: this scope has ended already", ag_end_return(inner, ones(1, 1)));
     Scope later = ag_begin(AG_RECORD);
-    SAYS("ag_end: this scope has ended already", ag_end(inner));        /* though one of its depth is open */
+    REPORTS("ag_end: this scope has ended already", ag_end(inner));        /* though one of its depth is open */
     ag_end(later);
     ag_end(outer);
-    SAYS("ag_end: this scope has ended already", ag_end(outer));
-    SAYS("ag_end: this scope has ended already", ag_end(((Scope){ 0, 0 })));
+    REPORTS("ag_end: this scope has ended already", ag_end(outer));
+    REPORTS("ag_end: this scope has ended already", ag_end(((Scope){ 0, 0 })));
 }
 END_TEST
 

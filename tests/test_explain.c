@@ -4,22 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expected.h"
 #include "kaeru/autograd.h"
 #include "trace.h"
 #include "suites.h"
 #include "usage_error.h"
 
 enum { MAX_INPUTS = 4, FEW = 12 };
-
-static char *explained(Tensor *loss)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    ag_explain(f, loss);
-    fclose(f);
-    return text;
-}
 
 static Tensor *scalar(const char *name, double value)
 {
@@ -48,7 +39,7 @@ static int numbers_of_line(const char *at, double *number, int room)
 }
 
 /* As it is printed. */
-static double printed(double x)
+static double as_printed(double x)
 {
     char text[32];
     snprintf(text, sizeof text, "%.5g", x);
@@ -70,13 +61,13 @@ static void check_values(const char *what, const char *at, int64_t n, const real
         }
         ck_assert_msg(count == (n == 0 ? 0 : 3), "%s: %.100s", what, at);
         if (n == 0) return;
-        ck_assert_msg(told[0] == printed(low) && told[1] == printed(high), "%s: %.100s", what, at);
+        ck_assert_msg(told[0] == as_printed(low) && told[1] == as_printed(high), "%s: %.100s", what, at);
         ck_assert_double_eq_tol(told[2] * told[2], squares, 1e-3 * squares + 1e-30);
         return;
     }
     ck_assert_msg(count == n, "%s: %d numbers, expected %d: %.100s", what, count, (int)n, at);
     for (int64_t i = 0; i < n; i++)
-        ck_assert_msg(told[i] == printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, told[i],
+        ck_assert_msg(told[i] == as_printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, told[i],
                       (double)value[i]);
 }
 

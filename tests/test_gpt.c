@@ -30,7 +30,7 @@ static GPT *opened(const char *weights, const char *config)
 START_TEST(logits_agree)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     ck_assert(m->options.layers == 2 && m->options.heads == 3 && m->options.width == 15 && m->options.vocab == 29);
     ck_assert(m->options.context == 11 && m->options.bias && m->options.eps == 1e-4 && m->options.dropout == 0.1);
     nn_eval(m);
@@ -45,7 +45,7 @@ END_TEST
 START_TEST(loss_and_gradients_agree)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_RECORD);
     Tensor *loss = gpt_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
@@ -71,7 +71,7 @@ END_TEST
 START_TEST(greedy_continuation_agrees)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *expected = ids_of(st, "greedy");
@@ -99,7 +99,7 @@ START_TEST(a_cache_changes_nothing)
 {
     static const int steps[] = { 1, 2, 3, 5, 11 };          /* ids at a time */
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = ids_of(st, "ids"), *all = gpt(m, ids);
@@ -252,26 +252,12 @@ END_TEST
 
 /* ---- Hugging Face's files ---------------------------------------------------------------------------------------- */
 
-static void check_equal(void *left, void *right)
-{
-    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
-    ck_assert_int_eq(p->n, q->n);
-    for (int i = 0; i < p->n; i++) {
-        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
-        ck_assert_str_eq(p->item[i].name, q->item[i].name);
-        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
-                      "%s differs", p->item[i].name);
-    }
-    ag_free(q);
-    ag_free(p);
-}
-
 START_TEST(written_files_are_those_that_were_read)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
     expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
     GPT *again = opened(in_folder("w"), in_folder("c"));
-    check_equal(m, again);
+    check_same_parameters(m, again);
     ck_assert(again->options.eps == 1e-4 && again->options.dropout == 0.1 && again->options.context == 11);
 
     SafeTensors *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
@@ -349,7 +335,7 @@ START_TEST(layouts_of_other_versions_open)
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         write_changed(changes[i]);
         GPT *other = opened(in_folder("w"), CONFIG);
-        check_equal(m, other);
+        check_same_parameters(m, other);
         nn_free(other);
     }
     nn_free(m);
@@ -458,7 +444,7 @@ START_TEST(weights_behind_4_GiB_are_read)
 {
     if (!write_behind_mask(in_folder("w"))) return;
     GPT *m = opened(WEIGHTS, CONFIG), *behind = opened(in_folder("w"), CONFIG);
-    check_equal(m, behind);
+    check_same_parameters(m, behind);
     nn_free(m);
     nn_free(behind);
 }
@@ -541,7 +527,7 @@ START_TEST(a_checkpoint_brings_its_sizes)
     expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
     GPT *again = gpt_load(in_folder("a"));
     ck_assert_msg(again != NULL, "%s", ag_error());
-    check_equal(m, again);
+    check_same_parameters(m, again);
     ck_assert(again->options.dropout == 0.3 && !again->options.bias && again->options.heads == 2);
     nn_free(again);
 
@@ -588,7 +574,7 @@ START_TEST(failing_files_lose_nothing)
         ck_assert(again || hit);
         nn_free(again);
         again = opened(in_folder("w"), in_folder("c"));
-        check_equal(m, again);
+        check_same_parameters(m, again);
         nn_free(again);
         ck_assert_int_eq(folder_count(), 2);
         ck_assert_int_eq(io_faults_open(), 0);

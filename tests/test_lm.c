@@ -407,13 +407,6 @@ static bool train(const char *name, LmOptions o, bool resume, void (*stepped)(Lm
     return good;
 }
 
-static void check_same(const char *left, const char *right)
-{
-    char command[320];
-    snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder(left), in_folder(right));
-    ck_assert_int_eq(system(command), 0);
-}
-
 static void leave_at_13(LmTraining *t, void *arg)
 {
     (void)arg;
@@ -443,10 +436,10 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
     ck_assert_ptr_nonnull(nn_settings_get(s, "train.best_loss"));
     ag_free(s);
     expect_done(train("broken", o, true, NULL));
-    check_same("straight.last", "broken.last");
-    check_same("straight.best", "broken.best");
+    folder_same("straight.last", "broken.last");
+    folder_same("straight.best", "broken.best");
     expect_done(train("broken", o, true, NULL));                /* all steps are taken: nothing changes */
-    check_same("straight.last", "broken.last");
+    folder_same("straight.last", "broken.last");
 }
 END_TEST
 
@@ -656,8 +649,8 @@ START_TEST(failing_files_lose_nothing)
         ck_assert(trained || hit);
         if (!trained) ck_assert_msg(strstr(ag_error(), "/a."), "call %d failed: \"%s\"", n, ag_error());
         if (!trained) expect_done(train("a", o, access(in_folder("a.last"), F_OK) == 0, NULL));
-        check_same("straight.last", "a.last");
-        check_same("straight.best", "a.best");
+        folder_same("straight.last", "a.last");
+        folder_same("straight.best", "a.best");
         ck_assert_int_eq(folder_count(), 4);
         ck_assert_int_eq(io_faults_open(), 0);
     }

@@ -103,20 +103,6 @@ END_TEST
 
 /* ---- by name and line -------------------------------------------------------------------------------------------- */
 
-/* The statement must find something and say exactly this, with its line (or the next: it may stand on the second). */
-#define SAYS(text, statement) do {                                                              \
-        CATCH_USAGE_ERROR(statement);                                                           \
-        check_message(text, __LINE__);                                                          \
-    } while (0)
-
-static void check_message(const char *text, int line)
-{
-    char here[sizeof usage_message], next[sizeof usage_message];
-    snprintf(here, sizeof here, "%s (at tests/test_nan.c:%d)", text, line);
-    snprintf(next, sizeof next, "%s (at tests/test_nan.c:%d)", text, line + 1);
-    if (strcmp(usage_message, next) != 0) ck_assert_str_eq(usage_message, here);
-}
-
 static Tensor *leaf(double a, double b)
 {
     Tensor *t = tensor_set_requires_grad(tensor_zeros(SHAPE(2)), true);
@@ -128,15 +114,15 @@ static Tensor *leaf(double a, double b)
 START_TEST(forward)
 {
     ag_find_nan(true);
-    SAYS("log: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_log(leaf(1, 0)));
-    SAYS("log: first NaN found in its result, item 0; shape (2,) of inputs (2,)", ag_log(leaf(-1, 0)));
-    SAYS("div: first infinity found in its result, item 2; shape (2, 2) of inputs (2, 2), (2, 1)",
-         ag_div(tensor_ones(SHAPE(2, 2)), ag_reshape(leaf(1, 0), SHAPE(2, 1))));
-    SAYS("exp: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_exp(leaf(0, 1e4)));
-    SAYS("sqrt: first NaN found in its result, item 0; shape (2,) of inputs (2,)",
-         ag_sqrt(leaf(-4, 4)));
-    SAYS("mean_dims: first NaN found in its result, item 0; shape () of inputs (0, 3)",
-         ag_mean(tensor_zeros(SHAPE(0, 3))));
+    REPORTS("log: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_log(leaf(1, 0)));
+    REPORTS("log: first NaN found in its result, item 0; shape (2,) of inputs (2,)", ag_log(leaf(-1, 0)));
+    REPORTS("div: first infinity found in its result, item 2; shape (2, 2) of inputs (2, 2), (2, 1)",
+            ag_div(tensor_ones(SHAPE(2, 2)), ag_reshape(leaf(1, 0), SHAPE(2, 1))));
+    REPORTS("exp: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_exp(leaf(0, 1e4)));
+    REPORTS("sqrt: first NaN found in its result, item 0; shape (2,) of inputs (2,)",
+            ag_sqrt(leaf(-4, 4)));
+    REPORTS("mean_dims: first NaN found in its result, item 0; shape () of inputs (0, 3)",
+            ag_mean(tensor_zeros(SHAPE(0, 3))));
     ag_find_nan(false);
     CATCH_USAGE_ERROR(ag_log(leaf(-1, 0)));
     ck_assert_str_eq(usage_message, "");
@@ -148,14 +134,14 @@ START_TEST(backward)
 {
     double tiny = sizeof(real) == 4 ? 1e-40 : 1e-310;
     ag_find_nan(true);
-    SAYS("sqrt: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,)",
-         ag_backward(ag_sum(ag_sqrt(leaf(4, 0)))));
-    SAYS("log: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
-         ag_backward(ag_sum(ag_log(leaf(tiny, 1)))));
-    SAYS("div: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,), (2,)",
-         ag_backward(ag_sum(ag_div(leaf(1, tiny), leaf(1, tiny)))));
-    SAYS("pow_scalar: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
-         ag_backward(ag_sum(ag_pow_scalar(leaf(0, 1), 0.5))));
+    REPORTS("sqrt: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,)",
+            ag_backward(ag_sum(ag_sqrt(leaf(4, 0)))));
+    REPORTS("log: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
+            ag_backward(ag_sum(ag_log(leaf(tiny, 1)))));
+    REPORTS("div: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,), (2,)",
+            ag_backward(ag_sum(ag_div(leaf(1, tiny), leaf(1, tiny)))));
+    REPORTS("pow_scalar: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
+            ag_backward(ag_sum(ag_pow_scalar(leaf(0, 1), 0.5))));
     ag_find_nan(false);
 }
 END_TEST

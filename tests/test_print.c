@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "expected.h"
 #include "kaeru/autograd.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -18,13 +19,13 @@ static Tensor *wave(Shape shape)
     return t;
 }
 
-static Tensor *reals_of(int n, const float *values)
+static Tensor *row_of(int n, const float *values)
 {
     Tensor *t = tensor_zeros(SHAPE(n));
     for (int i = 0; i < n; i++) tensor_data(t)[i] = (real)values[i];
     return t;
 }
-#define REALS(...) reals_of((int)(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), (float[]){ __VA_ARGS__ })
+#define REALS(...) row_of((int)(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), (float[]){ __VA_ARGS__ })
 
 static Tensor *counting(int32_t from, Shape shape)
 {
@@ -120,16 +121,6 @@ static char *expected_text(int n, char name[64])
     return NULL;
 }
 
-static char *printed(const Tensor *t)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    tensor_fprint(f, t);
-    fclose(f);
-    return text;
-}
-
 START_TEST(tensors_print_as_in_pytorch)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -192,16 +183,6 @@ START_TEST(shapes_as_text)
 END_TEST
 
 /* ---- drawings ---------------------------------------------------------------------------------------------------- */
-
-static char *drawn(Tensor *y)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    ag_graph_dot(f, y);
-    fclose(f);
-    return text;
-}
 
 START_TEST(a_small_graph)
 {

@@ -60,7 +60,7 @@ START_TEST(results_and_gradients_agree)
     RecurrentKind kind = _i % 2 ? NN_LSTM : NN_GRU;
     char name[20];
     snprintf(name, sizeof name, "%s%s", name_of(kind), _i / 2 ? "_packed" : "");
-    SafeTensors *st = expectations(TEST_FIXTURES "/recurrent.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/recurrent.safetensors");
     Recurrent *r = opened(st, kind);
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(reals_of(st, "x"), true), *h = tensor_set_requires_grad(reals_of(st, "h"), true);

@@ -20,11 +20,11 @@
 /* The checkpoints, and the best ones of a GPT. */
 static void check_same(const char *left, const char *right)
 {
-    char command[700];
-    const char *a = in_folder(left), *b = in_folder(right);
-    snprintf(command, sizeof command, "cmp '%s' '%s' && if test -e '%s.best'; then cmp '%s.best' '%s.best'; fi", a, b,
-             a, a, b);
-    ck_assert_int_eq(system(command), 0);
+    char best[2][32];
+    folder_same(left, right);
+    snprintf(best[0], sizeof best[0], "%s.best", left);
+    snprintf(best[1], sizeof best[1], "%s.best", right);
+    if (access(in_folder(best[0]), F_OK) == 0) folder_same(best[0], best[1]);
 }
 
 static void train(const Run *r, RunSize size, const char *name, bool resume)

@@ -10,21 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "expected.h"
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
-#include "safetensors.h"
 #include "suites.h"
 #include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-static SafeTensors *open_good(const char *path)
-{
-    SafeTensors *st = st_open(path);
-    ck_assert_msg(st != NULL, "%s", ag_error());
-    return st;
-}
 
 static real *read_good(const SafeTensors *st, const char *name, size_t *n)
 {
@@ -41,7 +34,7 @@ static real *read_good(const SafeTensors *st, const char *name, size_t *n)
 START_TEST(all_types_are_read)
 {
     static const char *const names[] = { "f16", "bf16", "f32", "f64", "i32", "i64", "u8", "bool", "empty", "scalar" };
-    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char name[32];
         size_t n, n_expected;
@@ -60,7 +53,7 @@ END_TEST
 
 START_TEST(shapes_and_metadata_are_read)
 {
-    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
     Shape shape;
     expect_done(st_shape(st, st_find(st, "f16"), &shape));
     ck_assert(shape_equal(shape, SHAPE(3, 100)));
@@ -83,7 +76,7 @@ END_TEST
 START_TEST(other_types_are_no_reals)
 {
     static const char *const names[] = { "i8", "i16", "u16", "u32", "u64", "c64", "f8_e4m3", "f8_e5m2" };
-    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
     real values[3];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const StTensor *t = st_find(st, names[i]);
@@ -143,7 +136,7 @@ START_TEST(large_files_are_read)
         return;
     }
     close(fd);
-    SafeTensors *st = open_good(in_folder("large"));
+    SafeTensors *st = open_safetensors(in_folder("large"));
     real values[2];
     expect_done(st_read_reals(st, st_find(st, "b"), values));
     ck_assert(values[0] == (real)1.5 && values[1] == (real)-2.0);
@@ -183,7 +176,7 @@ START_TEST(what_is_written_comes_back)
     enum { N = sizeof entries / sizeof *entries };
     StText metadata[] = { { "format", "pt" }, { "", "" }, { "\n", "\"\\\t" } };
     expect_done(st_write(in_folder("a"), entries, N, metadata, 3));
-    SafeTensors *st = open_good(in_folder("a"));
+    SafeTensors *st = open_safetensors(in_folder("a"));
     ck_assert_uint_eq(st->n_tensors, N);
     for (int i = 0; i < N; i++) {
         Shape shape;
@@ -204,7 +197,7 @@ START_TEST(what_is_written_comes_back)
     ck_assert_uint_eq(st->tensor[0].offset % 8, 0);
     st_close(st);
     expect_done(st_write(in_folder("a"), NULL, 0, NULL, 0));
-    st = open_good(in_folder("a"));
+    st = open_safetensors(in_folder("a"));
     ck_assert(st->n_tensors == 0 && st->n_metadata == 0);
     st_close(st);
     ck_assert_int_eq(folder_count(), 1);
@@ -237,7 +230,7 @@ START_TEST(a_full_disk_leaves_the_old_file)
     struct rlimit limit = { 50000, 50000 };
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     expect_refused(st_write(in_folder("a"), entries, 2, NULL, 0), "a: cannot be written: File too large");
-    SafeTensors *st = open_good(in_folder("a"));
+    SafeTensors *st = open_safetensors(in_folder("a"));
     ck_assert_uint_eq(st_find(st, "x")->numel, 6);
     st_close(st);
     ck_assert_int_eq(folder_count(), 1);
@@ -279,7 +272,7 @@ START_TEST(each_failing_call_is_told)
         if (!done) expect_refused(done, "/a: ");
         ck_assert(hit || done);
         bool replaced = done || strstr(ag_error(), "a: was replaced, but may not be on the disk yet: ");
-        SafeTensors *st = open_good(in_folder("a"));
+        SafeTensors *st = open_safetensors(in_folder("a"));
         ck_assert_uint_eq(st_find(st, "x")->numel, replaced ? 2 : 1);
         st_close(st);
     }

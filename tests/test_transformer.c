@@ -50,21 +50,6 @@ static Optimizer *adam(void *model)
     return nn_adam_new_with(model, ((AdamOptions){ .lr = 1, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9 }));
 }
 
-static void check_same_bits(void *left, void *right)
-{
-    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
-    ck_assert_int_eq(p->n, q->n);
-    for (int i = 0; i < p->n; i++) {
-        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
-        ck_assert_str_eq(p->item[i].name, q->item[i].name);
-        ck_assert_int_eq(tensor_numel(a), tensor_numel(b));
-        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
-                      "%s differs", p->item[i].name);
-    }
-    ag_free(q);
-    ag_free(p);
-}
-
 /* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
 
 /* A bias of the keys adds the same to all scores of a row, so its gradient is 0 but for rounding errors. */
@@ -76,7 +61,7 @@ static bool is_key_bias(const char *name)
 START_TEST(log_probabilities_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = batch_of(st);
@@ -94,7 +79,7 @@ END_TEST
 START_TEST(loss_and_gradients_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     transformer_keep_weights(m, _i == 1);
     Scope s = ag_begin(AG_RECORD);
     Batch b = batch_of(st);
@@ -125,7 +110,7 @@ END_TEST
 START_TEST(greedy_ids_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = ids_of(st, "src"), *expected = ids_of(st, "greedy");
     Tensor *found = greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0);
@@ -185,7 +170,7 @@ static void check_trained(EncoderDecoder *m, const SafeTensors *st)
 START_TEST(three_steps_by_hand_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
     Scope whole = ag_begin(AG_RECORD);
     for (int step = 0; step < 3; step++) {
@@ -208,7 +193,7 @@ END_TEST
 START_TEST(three_steps_by_run_epoch_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
     Scope whole = ag_begin(AG_RECORD);
     Source source = { .src = ids_of(st, "src"), .tgt = ids_of(st, "tgt"), .rows = 3, .rounds = 3 };
@@ -235,7 +220,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     double sum = tensor_item(label_smoothing(options.criterion, log_probs(m, &b), b.tgt_y));
     ck_assert_double_eq_tol(loss, sum / 10, 1e-6);
     ck_assert(state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
-    check_same_bits(before, m);
+    check_same_parameters(before, m);
     nn_free(before);
     ag_end(whole);
     ag_free(o);
@@ -319,7 +304,7 @@ START_TEST(leftovers_are_not_lost)
         ck_assert(state.accum_step == 3 && state.step == 5 && state.samples == 5 && state.tokens == 15);
         ag_free(o);
     }
-    check_same_bits(m[0], m[1]);
+    check_same_parameters(m[0], m[1]);
     nn_free(m[0]);
     nn_free(m[1]);
     ag_end(s);
@@ -429,7 +414,7 @@ START_TEST(threads_and_paths_change_nothing)
         if (!k_use_isa(paths[i])) continue;
         for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
             EncoderDecoder *m = five_steps(threads);
-            if (first) check_same_bits(first, m);
+            if (first) check_same_parameters(first, m);
             else first = nn_clone(m);
             nn_free(m);
             runs++;
@@ -522,9 +507,9 @@ START_TEST(checkpoints_are_averaged)
     folder_write("b", "no", 2);
     expect_refused(average_checkpoints(mean, paths, 3), "b: ");
     expect_refused(average_checkpoints(mean, paths, 0), "no checkpoints");
-    check_same_bits(before, mean);
+    check_same_parameters(before, mean);
     expect_done(average_checkpoints(mean, paths, 1));
-    check_same_bits(m[0], mean);
+    check_same_parameters(m[0], mean);
     nn_free(before);
     nn_free(mean);
     for (int i = 0; i < 3; i++) nn_free(m[i]);
