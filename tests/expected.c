@@ -1,4 +1,4 @@
-/* expected.c: see expected.h. */
+/* expected.c: the functions of expected.h. */
 #include "expected.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 
 /* The file, which must open; end it with st_close. */
 SafeTensors *open_safetensors(const char *path);
-/* A tensor of the file, which must be there, as reals or as ids, in this scope. */
+/* A tensor of the file, which must have it, as reals or as ids. The scope owns it. */
 Tensor *reals_of(const SafeTensors *st, const char *name);
 Tensor *ids_of(const SafeTensors *st, const char *name);
 /* The largest absolute value. */

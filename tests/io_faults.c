@@ -1,3 +1,4 @@
+/* io_faults.c: the functions of io_faults.h, and the functions that replace open and the like. */
 #include "io_faults.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ bool io_faults_work(void)
     return true;
 }
 
-/* Whether this call is to fail, with that error. */
+/* Whether this call fails. If so, sets errno. */
 static bool fails(int error)
 {
     bool now = countdown == 0 || (hit && after && countdown != -1);
@@ -47,7 +48,7 @@ static bool fails(int error)
     return true;
 }
 
-/* With 64-bit offsets the C library may know a function by a second name. */
+/* With 64-bit offsets the C library can have a function under a second name. */
 #define BOTH(DEFINE, name) DEFINE(name) DEFINE(name##64)
 
 #define WRAP_OPEN(name)                                                         \

@@ -1,4 +1,4 @@
-/* test_checkpoint.c: what is saved comes back to the bit, what does not fit is refused whole, a kill loses nothing. */
+/* test_checkpoint.c: a checkpoint loads to the bit; one that does not fit changes nothing; a kill loses nothing. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static Net *net_new(int width)
     return net;
 }
 
-/* A step on random data, with dropout: everything that a run's state is made of takes part. */
+/* A step on random data, with dropout: it changes every part of a run's state. */
 static void train_step(Net *net, Optimizer *o)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -40,7 +40,7 @@ static void train_step(Net *net, Optimizer *o)
     Tensor *x = nn_dropout(net->dropout, ag_add(nn_embedding(net->embed, ids), net->table));
     x = nn_linear(net->head, ag_tanh(nn_linear(net->fc, x)));
     ag_backward(nn_cross_entropy(x, targets));
-    if (nn_optimizer_steps(o) == 0) tensor_zero_grad(net->fc->bias);    /* its own count of steps lags behind */
+    if (nn_optimizer_steps(o) == 0) tensor_zero_grad(net->fc->bias);    /* its count of steps is one less */
     nn_optimizer_set_lr(o, 0.05);
     nn_optimizer_step(o);
     ag_end(s);
@@ -48,7 +48,7 @@ static void train_step(Net *net, Optimizer *o)
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(weights_come_back_to_the_bit)
+START_TEST(weights_load_to_the_bit)
 {
     Net *net = net_new(3), *other = net_new(3);
     tensor_data(net->embed->weight)[0] = (real)-0.0;
@@ -60,7 +60,7 @@ START_TEST(weights_come_back_to_the_bit)
     ck_assert_ptr_eq(other->head->weight, other->embed->weight);
 
     SafeTensors *st = st_open(in_folder("a"));
-    ck_assert_uint_eq(st->n_tensors, 4);            /* the tied one once */
+    ck_assert_uint_eq(st->n_tensors, 4);            /* the tied weight once */
     ck_assert_ptr_nonnull(st_find(st, "embed.weight"));
     ck_assert_ptr_null(st_find(st, "head.weight"));
     ck_assert_ptr_nonnull(st_find(st, "table"));
@@ -71,7 +71,7 @@ START_TEST(weights_come_back_to_the_bit)
 }
 END_TEST
 
-START_TEST(empty_things_are_saved_too)
+START_TEST(modules_without_values_are_saved)
 {
     Sequential *row = nn_sequential_new();
     expect_done(nn_save(in_folder("a"), row));
@@ -83,7 +83,7 @@ START_TEST(empty_things_are_saved_too)
 }
 END_TEST
 
-/* Writes a file with the net's tensors under these names, in turn, or with others in their place. */
+/* Writes a file with the net's tensors, without `skip` and with one more tensor `extra`. */
 static void write_file(const char *path, Net *net, const char *skip, const char *extra, const Tensor *extra_values)
 {
     Parameters *p = nn_parameters(net);
@@ -126,7 +126,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_is_refused_whole)
+START_TEST(weights_that_do_not_fit_change_nothing)
 {
     Net *net = net_new(3), *other = net_new(3), *before = nn_clone(other);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -201,7 +201,7 @@ START_TEST(other_types_are_converted)
     write_raw("types", "{\"bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
               "\"weight\":{\"dtype\":\"C64\",\"shape\":[2,1],\"data_offsets\":[8,24]}}", values, 24);
     expect_refused(nn_load(in_folder("types"), l), "found C64");
-    ck_assert(tensor_data(l->bias)[0] == 1.5f);     /* the good one is not taken either */
+    ck_assert(tensor_data(l->bias)[0] == 1.5f);     /* the valid one is not loaded either */
     nn_free(l);
 }
 END_TEST
@@ -261,7 +261,7 @@ START_TEST(a_resumed_run_is_the_same_run)
     expect_done(nn_settings_int(found, "width", &width));
     Net *resumed = net_new((int)width);
     Optimizer *p = makers[_i](resumed);
-    train_step(resumed, p);                         /* a past that is forgotten */
+    train_step(resumed, p);                         /* loading must undo this step */
     expect_done(nn_checkpoint_load(in_folder("middle"), resumed, p, found));
     ck_assert_int_eq(nn_optimizer_steps(p), 5);
     ck_assert(ag_random_state().seed == 0xfedcba9876543210);
@@ -279,7 +279,7 @@ START_TEST(a_resumed_run_is_the_same_run)
 }
 END_TEST
 
-START_TEST(a_checkpoint_serves_as_weights)
+START_TEST(a_checkpoint_loads_as_weights)
 {
     Net *net = net_new(3), *other = net_new(3);
     Optimizer *o = adam(net);
@@ -303,7 +303,7 @@ START_TEST(a_checkpoint_serves_as_weights)
 }
 END_TEST
 
-/* Copies a checkpoint with one text of its metadata changed, or left out (NULL). */
+/* Copies a checkpoint with one text of its metadata changed or removed (NULL). */
 static void change_text(const char *from, const char *to, const char *key, const char *value)
 {
     SafeTensors *st = st_open(from);
@@ -325,7 +325,7 @@ static void change_text(const char *from, const char *to, const char *key, const
     st_close(st);
 }
 
-START_TEST(a_run_that_does_not_fit_is_refused_whole)
+START_TEST(a_checkpoint_that_does_not_fit_changes_nothing)
 {
     Net *net = net_new(3);
     Optimizer *o = adam(net), *other = momentum(net);
@@ -358,7 +358,7 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
         change_text(in_folder("run"), in_folder("changed"), changes[i].key, changes[i].value);
         expect_refused(nn_checkpoint_load(in_folder("changed"), net, o, NULL), changes[i].message);
     }
-    /* a parameter that is frozen now has no moments, and one that was frozen has none in the file */
+    /* a frozen parameter has no moments, neither in the optimizer nor in the file */
     tensor_set_requires_grad(net->fc->bias, false);
     Optimizer *fewer = adam(net);
     expect_refused(nn_checkpoint_load(in_folder("run"), net, fewer, NULL),
@@ -377,7 +377,7 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
 }
 END_TEST
 
-START_TEST(saving_where_it_cannot_be_is_refused)
+START_TEST(saving_to_an_impossible_path_is_refused)
 {
     Net *net = net_new(3);
     expect_refused(nn_save(in_folder("no/such/folder"), net), "no/such/folder");
@@ -395,7 +395,7 @@ END_TEST
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
-START_TEST(settings_are_checked_texts)
+START_TEST(settings_are_texts_that_are_checked_on_reading)
 {
     Settings *s = nn_settings_new();
     ck_assert_ptr_null(nn_settings_get(s, "layers"));
@@ -439,12 +439,12 @@ START_TEST(settings_are_checked_texts)
 }
 END_TEST
 
-/* ---- a kill, and memory that cannot be had ----------------------------------------------------------------------- */
+/* ---- kills, failing allocations and failing files ---------------------------------------------------------------- */
 
-/* Saves without end, each time a model full of one number, and tells through the pipe what is safely there. */
+/* Saves again and again a model whose values are all the number of the round, and writes this number to the pipe after it. */
 _Noreturn static void save_forever(int out)
 {
-    ag_set_threads(1);                      /* the files are what is tested, and qemu-user has no threads after fork */
+    ag_set_threads(1);                      /* qemu-user has no threads after fork */
     Net *net = net_new(200);
     for (int round = 0; ; round++) {
         Parameters *p = nn_parameters(net);
@@ -469,7 +469,7 @@ START_TEST(a_kill_at_any_moment_loses_nothing)
         if (child == 0) save_forever(ends[1]);
         close(ends[1]);
         int last = -1, read_round;
-        if (read(ends[0], &last, sizeof last) != sizeof last) {                 /* else one is there */
+        if (read(ends[0], &last, sizeof last) != sizeof last) {                 /* no file yet */
             waitpid(child, &status, 0);
             ck_abort_msg("the child ended with status %d, after %ld kills", status, killed);
         }
@@ -491,14 +491,14 @@ START_TEST(a_kill_at_any_moment_loses_nothing)
         ag_free(p);
     }
     nn_free(net);
-    printf("saving: %ld killed, each left the file of before or that of after\n", killed);
+    printf("saving: %ld killed, each left the old file or the new one\n", killed);
     fflush(stdout);
 }
 END_TEST
 
 static bool saved_and_loaded;
 
-static void save_and_load(void)                     /* without Check's own calls, which need memory themselves */
+static void save_and_load(void)                     /* no assertions: Check allocates memory, too */
 {
     saved_and_loaded = false;
     Net *net = net_new(3);
@@ -512,7 +512,7 @@ static void save_and_load(void)                     /* without Check's own calls
     nn_free(net);
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     Net *net = net_new(3), *other = net_new(3);
     expect_done(nn_save(in_folder("fault"), net));
@@ -525,8 +525,8 @@ START_TEST(memory_that_cannot_be_had_leaks_nothing)
 }
 END_TEST
 
-/* Every call to the file system fails once (_i = 0), or from there on (1). */
-START_TEST(failing_files_are_refused_and_lose_nothing)
+/* Every call to the file system fails once (_i = 0), or it and all later ones (1). */
+START_TEST(failing_calls_are_reported_and_lose_nothing)
 {
     if (!io_faults_work()) return;
     Net *net = net_new(3), *other = net_new(3);
@@ -573,25 +573,25 @@ Suite *checkpoint_suite(void)
     Suite *suite = suite_create("checkpoint");
     TCase *weights = tcase_create("weights");
     tcase_add_checked_fixture(weights, folder_make, folder_remove);
-    tcase_add_test(weights, weights_come_back_to_the_bit);
-    tcase_add_test(weights, empty_things_are_saved_too);
+    tcase_add_test(weights, weights_load_to_the_bit);
+    tcase_add_test(weights, modules_without_values_are_saved);
     tcase_add_test(weights, a_tied_weight_loads_by_any_of_its_names);
-    tcase_add_test(weights, what_does_not_fit_is_refused_whole);
+    tcase_add_test(weights, weights_that_do_not_fit_change_nothing);
     tcase_add_test(weights, other_types_are_converted);
     tcase_add_test(weights, broken_files_change_nothing);
     suite_add_tcase(suite, weights);
     TCase *runs = tcase_create("runs");
     tcase_add_checked_fixture(runs, folder_make, folder_remove);
     tcase_add_loop_test(runs, a_resumed_run_is_the_same_run, 0, 3);
-    tcase_add_test(runs, a_checkpoint_serves_as_weights);
-    tcase_add_test(runs, a_run_that_does_not_fit_is_refused_whole);
-    tcase_add_test(runs, saving_where_it_cannot_be_is_refused);
-    tcase_add_test(runs, settings_are_checked_texts);
+    tcase_add_test(runs, a_checkpoint_loads_as_weights);
+    tcase_add_test(runs, a_checkpoint_that_does_not_fit_changes_nothing);
+    tcase_add_test(runs, saving_to_an_impossible_path_is_refused);
+    tcase_add_test(runs, settings_are_texts_that_are_checked_on_reading);
     suite_add_tcase(suite, runs);
     TCase *trouble = tcase_create("trouble");
     tcase_add_checked_fixture(trouble, folder_make, folder_remove);
-    tcase_add_loop_test(trouble, failing_files_are_refused_and_lose_nothing, 0, 2);
-    tcase_add_test(trouble, memory_that_cannot_be_had_leaks_nothing);
+    tcase_add_loop_test(trouble, failing_calls_are_reported_and_lose_nothing, 0, 2);
+    tcase_add_test(trouble, failing_allocations_leak_nothing);
     suite_add_tcase(suite, trouble);
     TCase *kills = tcase_create("kills");
     tcase_add_checked_fixture(kills, folder_make, folder_remove);

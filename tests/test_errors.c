@@ -1,5 +1,5 @@
-/* test_errors.c: misuse is told in one line that names the operation, the shapes and the caller's line; a handler may
- * leave by longjmp from anywhere, and nothing is lost. */
+/* test_errors.c: a usage error is reported in one line with the operation, the shapes and the caller's line; a handler can
+ * leave by longjmp from anywhere, and no memory is lost. */
 #include <math.h>
 #include <signal.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ START_TEST(sizes_beyond_the_machine)
 }
 END_TEST
 
-START_TEST(making)
+START_TEST(construction)
 {
     REPORTS("tensor_arange: from 0 to 1 by 0 has no end", tensor_arange(0, 1, 0));
     REPORTS("tensor_arange: from 0 to 1e+300 by 1 has no end", tensor_arange(0, 1e300, 1));
@@ -103,7 +103,7 @@ START_TEST(reading)
 }
 END_TEST
 
-START_TEST(nothing_where_a_tensor_should_be)
+START_TEST(tensors_that_are_null)
 {
     Tensor *none = NULL;
     REPORTS("tensor_shape: t is NULL", tensor_shape(none));
@@ -210,7 +210,7 @@ START_TEST(dimensions)
 }
 END_TEST
 
-START_TEST(rows_by_number)
+START_TEST(rows_by_id)
 {
     begin();
     Tensor *table = ones(5, 2), *ids = tensor_ints(SHAPE(2), (int32_t[]){ 1, 5 });
@@ -311,7 +311,7 @@ START_TEST(updates)
 }
 END_TEST
 
-/* ---- the way the message took ------------------------------------------------------------------------------------ */
+/* ---- the layers in the message ----------------------------------------------------------------------------------- */
 
 static Tensor *inner_layer_at(Site at, Tensor *x)
 {
@@ -348,14 +348,14 @@ static Tensor *around_arguments_at(Site at, Tensor *x)
 }
 #define around_arguments(...) around_arguments_at(AG_HERE, __VA_ARGS__)
 
-START_TEST(the_layers_on_the_way_are_named)
+START_TEST(the_message_names_the_layers)
 {
     char expected[256];
-    for (int round = 0; round < 100; round++) {                 /* errors leave nothing behind in the chain */
+    for (int round = 0; round < 100; round++) {                 /* errors leave no state in the chain of layers */
         CATCH_USAGE_ERROR(outer_layer(ones(2, 3)));
         check_chain(__LINE__ - 1);
     }
-    /* An argument that fails is not inside the layer that it is for. */
+    /* An argument that fails is not inside the layer that it is an argument of. */
     CATCH_USAGE_ERROR(outer_layer(ag_tanh(NULL)));
     ck_assert_msg(!strstr(usage_message, "_layer"), "%s", usage_message);
     CATCH_USAGE_ERROR(outer_layer(inner_layer(ag_exp(NULL))));
@@ -388,7 +388,7 @@ static void another_layer_with_quite_a_long_name(int depth)
     a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full(depth - 1);
 }
 
-START_TEST(a_long_way_is_cut_not_spilled)
+START_TEST(a_long_message_is_cut)
 {
     CATCH_USAGE_ERROR(a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full(200));
     ck_assert_uint_eq(strlen(usage_message), sizeof usage_message - 1);
@@ -401,7 +401,7 @@ START_TEST(a_long_way_is_cut_not_spilled)
 }
 END_TEST
 
-START_TEST(the_outside_world_is_told_apart)
+START_TEST(set_errors_are_separate)
 {
     ck_assert_str_eq(ag_error(), "");
     ck_assert(!ag_set_error("%s: line %d is bad", "file.txt", 3));
@@ -431,7 +431,7 @@ START_TEST(without_a_scope)
     if (setjmp(escape) == 0) ag_tanh(x);
     ck_assert_ptr_nonnull(strstr(caught, "tanh: no scope is open to own the result"));
     tensor_free(x);
-    Scope s = ag_begin(AG_RECORD);                              /* and things go on */
+    Scope s = ag_begin(AG_RECORD);                              /* the library still works */
     ck_assert(tensor_item(ag_tanh(tensor_zeros(SCALAR))) == 0);
     ag_end(s);
 }
@@ -447,7 +447,7 @@ START_TEST(scopes_end_once_and_in_order)
     REPORTS("ag_end: this scope has ended already", ag_end(inner));
     REPORTS("ag_end_return: this scope has ended already", ag_end_return(inner, ones(1, 1)));
     Scope later = ag_begin(AG_RECORD);
-    REPORTS("ag_end: this scope has ended already", ag_end(inner));        /* though one of its depth is open */
+    REPORTS("ag_end: this scope has ended already", ag_end(inner));        /* although another one of its depth is open */
     ag_end(later);
     ag_end(outer);
     REPORTS("ag_end: this scope has ended already", ag_end(outer));
@@ -466,7 +466,7 @@ START_TEST(too_many_scopes)
 }
 END_TEST
 
-/* What a child prints to stderr and how it ends. */
+/* A child's output to stderr and its exit status. */
 typedef struct { char text[4000]; int status; } Death;
 
 static Death death_of(void (*job)(void))
@@ -505,7 +505,7 @@ static void use_after_end(void)
     ag_tanh(x);
 }
 
-START_TEST(use_after_the_scope_has_ended)
+START_TEST(use_after_the_end_of_the_scope)
 {
     Death d = death_of(use_after_end);
     ck_assert(d.status != 0);
@@ -521,14 +521,14 @@ static void by_default(void)
     ag_end(s);
 }
 
-static void says_and_returns(const char *message)
+static void print_and_return(const char *message)
 {
     fprintf(stderr, "handler: %s\n", message);
 }
 
 static void with_a_handler_that_returns(void)
 {
-    ag_on_usage_error(says_and_returns);
+    ag_on_usage_error(print_and_return);
     by_default();
 }
 
@@ -540,7 +540,7 @@ START_TEST(the_default_prints_one_line_and_aborts)
         "kaeru: matmul: shapes (2, 3) and (2, 3) do not fit: inner sizes 3 and 2 (at tests/test_errors.c:";
     ck_assert_msg(strncmp(d.text, text, strlen(text)) == 0, "%s", d.text);
     const char *end = strchr(d.text, '\n');
-    ck_assert_msg(end && (!end[1] || strncmp(end + 1, "qemu: ", 6) == 0), "%s", d.text);  /* an emulator adds a word */
+    ck_assert_msg(end && (!end[1] || strncmp(end + 1, "qemu: ", 6) == 0), "%s", d.text);  /* an emulator adds a line */
 }
 END_TEST
 
@@ -552,7 +552,7 @@ START_TEST(a_handler_must_not_return)
 }
 END_TEST
 
-START_TEST(handlers_are_per_thread_and_given_back)
+START_TEST(handlers_are_per_thread_and_returned)
 {
     ck_assert_ptr_null(ag_on_usage_error(leave));
     ck_assert_ptr_eq(ag_on_usage_error(NULL), leave);
@@ -603,7 +603,7 @@ static void fail_deep_inside(void)
     ag_end(s);
 }
 
-START_TEST(everything_made_inside_is_freed)
+START_TEST(an_error_frees_the_blocks_of_its_scopes)
 {
     ag_guard(false);
     Scope outer = ag_begin(AG_RECORD);
@@ -621,13 +621,13 @@ START_TEST(everything_made_inside_is_freed)
     }
     ck_assert(tensor_item(x) == 2 && strcmp(mine->name, "a thing") == 0);
     ag_end(outer);
-    ck_assert_int_eq(things, 1);                               /* it outlives its scope: there was no error around it */
+    ck_assert_int_eq(things, 1);                               /* it outlives its scope, since no error unwound it */
     ag_free(mine);
     ck_assert_int_eq(things, 0);
 }
 END_TEST
 
-START_TEST(what_is_built_after_an_error_is_the_programs)
+START_TEST(blocks_made_after_an_error_stay)
 {
     ag_on_usage_error(leave);
     Scope outer = ag_begin(AG_RECORD);
@@ -635,7 +635,7 @@ START_TEST(what_is_built_after_an_error_is_the_programs)
     if (setjmp(escape) == 0) fail_deep_inside();
     else {
         later = thing_new(false);
-        Scope s = ag_begin(AG_RECORD);                          /* the error was not its own */
+        Scope s = ag_begin(AG_RECORD);                          /* the error was in another scope */
         Thing *inside = thing_new(false);
         ag_end(s);
         ck_assert_str_eq(inside->name, "a thing");
@@ -660,7 +660,7 @@ START_TEST(an_error_inside_an_error)
     Scope inner = ag_begin(AG_RECORD);
     if (setjmp(escape) == 0) fail_deep_inside();
     ag_end(inner);
-    ck_assert_int_eq(things, 4);                              /* the second error's are gone, the first one's not yet */
+    ck_assert_int_eq(things, 4);                              /* only those of the second error are freed */
     ag_end(outer);
     ck_assert_int_eq(things, 1);
     ag_free(between);
@@ -669,7 +669,7 @@ START_TEST(an_error_inside_an_error)
 }
 END_TEST
 
-START_TEST(a_scope_left_open_after_an_error_is_told)
+START_TEST(a_scope_left_open_after_an_error_is_reported)
 {
     ag_on_usage_error(leave);
     Scope outer = ag_begin(AG_RECORD);
@@ -708,19 +708,19 @@ START_TEST(an_error_in_the_middle_of_backward)
     size_t in_use = ag_memory().in_use;
     EXPECT_USAGE_ERROR("stop: in the middle of backward", {
         Tensor *y = stopping(trunk);
-        Tensor *z = ag_add(y, ag_mul(trunk, y));                /* the trunk has got a gradient when it stops */
+        Tensor *z = ag_add(y, ag_mul(trunk, y));                /* trunk has a gradient when backward stops */
         ag_backward(ag_sum(ag_add(z, trunk)));
     });
     ck_assert_uint_le(ag_memory().in_use, in_use);
     ck_assert_ptr_null(tensor_grad(x));
-    ag_backward(other);                                         /* and no other's gradient is added to it */
+    ag_backward(other);                                         /* no gradient is left from before */
     for (int i = 0; i < 100; i++) ck_assert(tensor_grad_data(x)[i] == 6);
     ag_end(outer);
     ck_assert_uint_eq(ag_memory().in_use, 0);
 }
 END_TEST
 
-/* ---- memory that cannot be had ----------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static int op_number;
 
@@ -744,7 +744,7 @@ static void run_cases(void)
     }
 }
 
-START_TEST(each_request_of_each_operation_fails_once)
+START_TEST(each_allocation_of_each_operation_fails_once)
 {
     op_number = _i;
     int64_t requests = faults_everywhere(run_cases, false);
@@ -754,7 +754,7 @@ END_TEST
 
 static FILE *drawing;
 
-static void extras(void)
+static void use_the_rest(void)
 {
     Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_name(tensor_arange(0, 12, 1), "x"), true);
@@ -775,11 +775,11 @@ static void extras(void)
     ag_end(outer);
 }
 
-START_TEST(each_request_of_the_rest_fails_once)
+START_TEST(each_allocation_of_the_rest_fails_once)
 {
     drawing = fopen("/dev/null", "w");
     ck_assert_ptr_nonnull(drawing);
-    int64_t requests = faults_everywhere(extras, _i);
+    int64_t requests = faults_everywhere(use_the_rest, _i);
     if (faults_work()) ck_assert_int_gt(requests, 15);
     fclose(drawing);
 }
@@ -791,42 +791,42 @@ Suite *errors_suite(void)
     TCase *messages = tcase_create("messages");
     tcase_add_test(messages, shapes);
     tcase_add_test(messages, sizes_beyond_the_machine);
-    tcase_add_test(messages, making);
+    tcase_add_test(messages, construction);
     tcase_add_test(messages, reading);
-    tcase_add_test(messages, nothing_where_a_tensor_should_be);
+    tcase_add_test(messages, tensors_that_are_null);
     tcase_add_test(messages, elementwise);
     tcase_add_test(messages, products);
     tcase_add_test(messages, dimensions);
-    tcase_add_test(messages, rows_by_number);
+    tcase_add_test(messages, rows_by_id);
     tcase_add_test(messages, losses);
     tcase_add_test(messages, changes_of_shape);
     tcase_add_test(messages, attention);
     tcase_add_test(messages, updates);
-    tcase_add_test(messages, the_layers_on_the_way_are_named);
-    tcase_add_test(messages, a_long_way_is_cut_not_spilled);
-    tcase_add_test(messages, the_outside_world_is_told_apart);
+    tcase_add_test(messages, the_message_names_the_layers);
+    tcase_add_test(messages, a_long_message_is_cut);
+    tcase_add_test(messages, set_errors_are_separate);
     suite_add_tcase(suite, messages);
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, without_a_scope);
     tcase_add_test(scopes, scopes_end_once_and_in_order);
     tcase_add_test(scopes, too_many_scopes);
-    tcase_add_test(scopes, use_after_the_scope_has_ended);
+    tcase_add_test(scopes, use_after_the_end_of_the_scope);
     suite_add_tcase(suite, scopes);
     TCase *handlers = tcase_create("handlers");
     tcase_add_test(handlers, the_default_prints_one_line_and_aborts);
     tcase_add_test(handlers, a_handler_must_not_return);
-    tcase_add_test(handlers, handlers_are_per_thread_and_given_back);
+    tcase_add_test(handlers, handlers_are_per_thread_and_returned);
     suite_add_tcase(suite, handlers);
     TCase *leaving = tcase_create("leaving");
-    tcase_add_test(leaving, everything_made_inside_is_freed);
-    tcase_add_test(leaving, what_is_built_after_an_error_is_the_programs);
+    tcase_add_test(leaving, an_error_frees_the_blocks_of_its_scopes);
+    tcase_add_test(leaving, blocks_made_after_an_error_stay);
     tcase_add_test(leaving, an_error_inside_an_error);
-    tcase_add_test(leaving, a_scope_left_open_after_an_error_is_told);
+    tcase_add_test(leaving, a_scope_left_open_after_an_error_is_reported);
     tcase_add_test(leaving, an_error_in_the_middle_of_backward);
     suite_add_tcase(suite, leaving);
     TCase *memory = tcase_create("memory");
-    tcase_add_loop_test(memory, each_request_of_each_operation_fails_once, 0, ag_op_count());
-    tcase_add_loop_test(memory, each_request_of_the_rest_fails_once, 0, 2);
+    tcase_add_loop_test(memory, each_allocation_of_each_operation_fails_once, 0, ag_op_count());
+    tcase_add_loop_test(memory, each_allocation_of_the_rest_fails_once, 0, 2);
     suite_add_tcase(suite, memory);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* test_explain.c: the story of a backward pass: its numbers are the engine's, of every operation; it changes nothing;
- * and the frames that draw it. */
+/* test_explain.c: ag_explain and ag_graph_frame: for every operation their numbers equal those of backward, and they change
+ * nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static Tensor *scalar(const char *name, double value)
 
 /* ---- every operation --------------------------------------------------------------------------------------------- */
 
-/* Reads the numbers of one line from `at` on, and no words or shapes between them; returns how many. */
+/* Reads the numbers of one line from `at` on, skipping words and shapes; returns how many. */
 static int numbers_of_line(const char *at, double *number, int room)
 {
     int n = 0;
@@ -38,7 +38,7 @@ static int numbers_of_line(const char *at, double *number, int room)
     return n;
 }
 
-/* As it is printed. */
+/* The value of the printed number. */
 static double as_printed(double x)
 {
     char text[32];
@@ -46,12 +46,12 @@ static double as_printed(double x)
     return strtod(text, NULL);
 }
 
-/* The text at this place must be these values. */
+/* The text at `at` must be these values: all of them or, for more than FEW, least, largest and norm. */
 static void check_values(const char *what, const char *at, int64_t n, const real *value)
 {
-    double told[FEW + 1];
-    ck_assert_msg(at != NULL, "%s is not told", what);
-    int count = numbers_of_line(at, told, FEW + 1);
+    double printed[FEW + 1];
+    ck_assert_msg(at != NULL, "%s is not printed", what);
+    int count = numbers_of_line(at, printed, FEW + 1);
     if (n > FEW || n == 0) {
         double low = 0, high = 0, squares = 0;
         for (int64_t i = 0; i < n; i++) {
@@ -61,23 +61,23 @@ static void check_values(const char *what, const char *at, int64_t n, const real
         }
         ck_assert_msg(count == (n == 0 ? 0 : 3), "%s: %.100s", what, at);
         if (n == 0) return;
-        ck_assert_msg(told[0] == as_printed(low) && told[1] == as_printed(high), "%s: %.100s", what, at);
-        ck_assert_double_eq_tol(told[2] * told[2], squares, 1e-3 * squares + 1e-30);
+        ck_assert_msg(printed[0] == as_printed(low) && printed[1] == as_printed(high), "%s: %.100s", what, at);
+        ck_assert_double_eq_tol(printed[2] * printed[2], squares, 1e-3 * squares + 1e-30);
         return;
     }
     ck_assert_msg(count == n, "%s: %d numbers, expected %d: %.100s", what, count, (int)n, at);
     for (int64_t i = 0; i < n; i++)
-        ck_assert_msg(told[i] == as_printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, told[i],
+        ck_assert_msg(printed[i] == as_printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, printed[i],
                       (double)value[i]);
 }
 
-/* The text after the last "prefix + name + = " in the story; NULL: none. */
-static const char *last_after(const char *story, const char *prefix, const char *name)
+/* The text after the last "<prefix><name> = "; NULL: none. */
+static const char *last_after(const char *text, const char *prefix, const char *name)
 {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "%s%s = ", prefix, name);
+    char label[64];
+    snprintf(label, sizeof label, "%s%s = ", prefix, name);
     const char *found = NULL;
-    for (const char *at = story; (at = strstr(at, wanted)) != NULL; at++) found = at + strlen(wanted);
+    for (const char *at = text; (at = strstr(at, label)) != NULL; at++) found = at + strlen(label);
     return found;
 }
 
@@ -90,26 +90,26 @@ static const char *after_last_sign(const char *line)
     return last;
 }
 
-static void check_node(const char *story, const Op *op, Tensor *t)
+static void check_node(const char *text, const Op *op, Tensor *t)
 {
     char what[128], leaf[32];
     Tensor *grad = t->requires_grad ? tensor_grad(t) : NULL;
     if (!grad) return;
     snprintf(what, sizeof what, "%s: gradient of %s", op->name, t->name);
     snprintf(leaf, sizeof leaf, "%-5s", t->name);
-    const char *own = last_after(story, t->op ? "with    d" : "  d", t->op ? t->name : leaf);
-    ck_assert_msg(own != NULL, "%s is not told:\n%s", what, story);
+    const char *own = last_after(text, t->op ? "with    d" : "  d", t->op ? t->name : leaf);
+    ck_assert_msg(own != NULL, "%s is not printed:\n%s", what, text);
     char line[4096];
     snprintf(line, sizeof line, "%.*s", (int)strcspn(own, "\n"), own);
     char *end = strchr(line, line[0] == '<' ? '>' : 'n');           /* other values that the rule reads: ", n3 = ..." */
     if (end) *end = '\0';
     check_values(what, line, t->numel, reals(grad));
-    const char *gives = last_after(story, "gives   d", t->name), *adds = last_after(story, "adds    d", t->name);
+    const char *gives = last_after(text, "gives   d", t->name), *adds = last_after(text, "adds    d", t->name);
     const char *last = !gives || (adds && adds > gives) ? adds : gives;
     if (last) check_values(what, after_last_sign(last), t->numel, reals(grad));
 }
 
-static int check_story(const Op *op, int number, bool alias)
+static int check_case(const Op *op, int number, bool alias)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *in[MAX_INPUTS] = { NULL };
@@ -128,27 +128,27 @@ static int check_story(const Op *op, int number, bool alias)
         tensor_name(node[i], name);
         if (node[i]->op) ag_retain(node[i]);
     }
-    char *story = explained(loss);
-    ck_assert_ptr_nonnull(strstr(story, op->name));
+    char *text = explained(loss);
+    ck_assert_ptr_nonnull(strstr(text, op->name));
     ag_backward_keep(loss);
-    for (uint32_t i = 0; i < n; i++) check_node(story, op, node[i]);
-    free(story);
+    for (uint32_t i = 0; i < n; i++) check_node(text, op, node[i]);
+    free(text);
     for (int i = 0; i < MAX_INPUTS; i++) tensor_free(in[i]);
     ag_end(s);
     return 1;
 }
 
-START_TEST(the_numbers_are_the_engines)
+START_TEST(the_numbers_equal_those_of_backward)
 {
     const Op *op = &op_table[_i];
     ag_seed(7);
     int cases = 0;
-    while (check_story(op, cases, false) && check_story(op, cases, true)) cases++;
+    while (check_case(op, cases, false) && check_case(op, cases, true)) cases++;
     ck_assert_int_ge(cases, 8);
 }
 END_TEST
 
-/* ---- the story itself -------------------------------------------------------------------------------------------- */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_value_used_twice)
 {
@@ -212,7 +212,7 @@ START_TEST(names_shapes_and_numbers)
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         ck_assert_msg(strstr(text, parts[i]) != NULL, "\"%s\" is missing in\n%s", parts[i], text);
-    ck_assert_ptr_null(strstr(text, "= mul(x, x)"));                /* two of one name are told apart */
+    ck_assert_ptr_null(strstr(text, "= mul(x, x)"));                /* two tensors of one name get different names */
     free(text);
     ag_end(s);
 }
@@ -245,7 +245,7 @@ START_TEST(it_changes_nothing)
 }
 END_TEST
 
-START_TEST(a_loss_that_is_a_leaf_and_values_given_back)
+START_TEST(a_loss_that_is_a_leaf_and_released_values)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *a = scalar("a", 2);
@@ -254,7 +254,7 @@ START_TEST(a_loss_that_is_a_leaf_and_values_given_back)
     ck_assert_ptr_nonnull(strstr(text, "  da     = 1\n"));
     free(text);
     Tensor *b = tensor_name(ag_neg(a), "b"), *first = ag_neg(b), *second = ag_scale(b, 3, 0);
-    ag_backward(first);                                         /* b's value goes, b's way back stays for `second` */
+    ag_backward(first);                                         /* releases b's value; `second` still needs b's rule */
     text = explained(second);
     ck_assert_ptr_nonnull(strstr(text, "  b      = neg(a) = (given back)"));
     ck_assert_ptr_nonnull(strstr(text, "  da     = -3\n"));
@@ -263,7 +263,7 @@ START_TEST(a_loss_that_is_a_leaf_and_values_given_back)
 }
 END_TEST
 
-START_TEST(what_is_computed_in_one_pass_has_no_sums_to_show)
+START_TEST(a_fused_operation_shows_no_value_before_its_activation)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_set_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
@@ -360,14 +360,14 @@ Suite *explain_suite(void)
 {
     Suite *suite = suite_create("explain");
     TCase *every = tcase_create("every operation");
-    tcase_add_loop_test(every, the_numbers_are_the_engines, 0, ag_op_count());
+    tcase_add_loop_test(every, the_numbers_equal_those_of_backward, 0, ag_op_count());
     suite_add_tcase(suite, every);
     TCase *story = tcase_create("the story");
     tcase_add_test(story, a_value_used_twice);
     tcase_add_test(story, names_shapes_and_numbers);
     tcase_add_test(story, it_changes_nothing);
-    tcase_add_test(story, a_loss_that_is_a_leaf_and_values_given_back);
-    tcase_add_test(story, what_is_computed_in_one_pass_has_no_sums_to_show);
+    tcase_add_test(story, a_loss_that_is_a_leaf_and_released_values);
+    tcase_add_test(story, a_fused_operation_shows_no_value_before_its_activation);
     tcase_add_test(story, usage_errors_are_reported);
     suite_add_tcase(suite, story);
     TCase *frames = tcase_create("frames");

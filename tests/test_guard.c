@@ -1,5 +1,5 @@
-/* test_guard.c: what ag_guard watches: writes around a tensor's values or after they were given back, tensors used too
- * late. Every write out of place here is one that nothing would notice without it. */
+/* test_guard.c: ag_guard finds writes outside a tensor's values, writes to released values, and uses of tensors after the end
+ * of their scope. Without ag_guard, nothing would report the wrong writes of these tests. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ START_TEST(an_overrun_is_found_by_the_next_operation)
     snprintf(expected, sizeof expected, "): byte 0 behind its %zu bytes was written since the last check (at ",
              5 * sizeof(real));
     ck_assert_msg(strstr(usage_message, expected) != NULL, "%s", usage_message);
-    ag_neg(x);                                                  /* it is told once */
+    ag_neg(x);                                                  /* it is reported once */
     ag_end(s);
 }
 END_TEST
@@ -77,7 +77,7 @@ END_TEST
 
 START_TEST(an_overrun_is_found_when_the_tensor_is_freed)
 {
-    static Tensor *x;               /* what is left of it stays within reach of leak checkers */
+    static Tensor *x;               /* static, so that leak checkers find a pointer to it */
     x = tensor_new_owned(SHAPE(3), AG_INT);
     tensor_int_data(x)[3] = 7;
     EXPECT_USAGE_ERROR("tensor_new_owned: the memory of tensor_new_owned (made at tests/test_guard.c:", tensor_free(x));
@@ -85,7 +85,7 @@ START_TEST(an_overrun_is_found_when_the_tensor_is_freed)
 }
 END_TEST
 
-/* A rule that writes one number too many to its input's gradient. */
+/* A rule that writes one item too many to its input's gradient. */
 static void rule_that_overruns(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
@@ -104,9 +104,9 @@ START_TEST(a_rule_that_overruns_is_named)
 }
 END_TEST
 
-/* ---- what was given back ----------------------------------------------------------------------------------------- */
+/* ---- released values --------------------------------------------------------------------------------------------- */
 
-START_TEST(values_given_back_are_poisoned)
+START_TEST(released_values_are_poisoned)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(40), *h = ag_tanh(x), *wide = ag_concat(((Tensor *[]){ h, h }), 2, 0);
@@ -117,7 +117,7 @@ START_TEST(values_given_back_are_poisoned)
 }
 END_TEST
 
-START_TEST(a_write_after_the_value_was_given_back_is_found)
+START_TEST(a_write_to_a_released_value_is_found)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(40), *wide = ag_concat(((Tensor *[]){ ag_tanh(x), x }), 2, 0);
@@ -137,8 +137,8 @@ static Tensor *layer_at(Site at, Tensor *x)
 }
 #define layer(...) layer_at(AG_HERE, __VA_ARGS__)
 
-/* What a layer made is known by the line of the program that called the layer, too. */
-START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
+/* The message names the line in the layer and the line that called the layer. */
+START_TEST(a_tensor_made_in_a_layer_is_named_with_the_caller)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *y = layer(leaf(3)); const int line = __LINE__;
@@ -152,13 +152,13 @@ START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
 }
 END_TEST
 
-START_TEST(a_tensor_of_an_ended_scope_is_known)
+START_TEST(a_tensor_of_an_ended_scope_is_named)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(3);
     ag_end(s);
     s = ag_begin(AG_RECORD);
-    for (int i = 0; i < 100; i++) {                             /* without ag_guard these lie where x was */
+    for (int i = 0; i < 100; i++) {                             /* without ag_guard these reuse the memory of x */
         Scope inner = ag_begin(AG_RECORD);
         ag_tanh(leaf(3));
         ag_end(inner);
@@ -173,7 +173,7 @@ START_TEST(a_tensor_of_an_ended_scope_is_known)
 }
 END_TEST
 
-/* ---- what it does not change ------------------------------------------------------------------------------------- */
+/* ---- ag_guard changes no result ---------------------------------------------------------------------------------- */
 
 static double loss_of_a_net(real gradient[12])
 {
@@ -202,7 +202,7 @@ START_TEST(results_stay_the_same)
 }
 END_TEST
 
-START_TEST(it_may_begin_and_end_in_the_middle_of_scopes)
+START_TEST(it_may_be_switched_inside_scopes)
 {
     ag_guard(false);
     Scope outer = ag_begin(AG_RECORD);
@@ -229,9 +229,9 @@ static void *made_elsewhere(void *out)
     return NULL;
 }
 
-START_TEST(a_buffer_may_end_on_another_thread)
+START_TEST(a_tensor_may_be_freed_on_another_thread)
 {
-    static Tensor *made[4];         /* as x above */
+    static Tensor *made[4];         /* static, so that leak checkers find pointers to them */
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, made_elsewhere, made), 0);
     pthread_join(thread, NULL);
@@ -253,7 +253,7 @@ static void *overruns(void *message)
     return NULL;
 }
 
-START_TEST(the_environment_can_ask_for_it)
+START_TEST(the_environment_can_switch_it_on)
 {
     char message[1024];
     pthread_t thread;
@@ -275,14 +275,14 @@ Suite *guard_suite(void)
     tcase_add_test(tests, an_overrun_is_found_when_the_scope_ends);
     tcase_add_test(tests, an_overrun_is_found_when_the_tensor_is_freed);
     tcase_add_test(tests, a_rule_that_overruns_is_named);
-    tcase_add_test(tests, values_given_back_are_poisoned);
-    tcase_add_test(tests, a_write_after_the_value_was_given_back_is_found);
-    tcase_add_test(tests, a_tensor_of_an_ended_scope_is_known);
-    tcase_add_test(tests, a_tensor_made_in_a_layer_is_known_by_its_caller);
+    tcase_add_test(tests, released_values_are_poisoned);
+    tcase_add_test(tests, a_write_to_a_released_value_is_found);
+    tcase_add_test(tests, a_tensor_of_an_ended_scope_is_named);
+    tcase_add_test(tests, a_tensor_made_in_a_layer_is_named_with_the_caller);
     tcase_add_test(tests, results_stay_the_same);
-    tcase_add_test(tests, it_may_begin_and_end_in_the_middle_of_scopes);
-    tcase_add_test(tests, a_buffer_may_end_on_another_thread);
-    tcase_add_test(tests, the_environment_can_ask_for_it);
+    tcase_add_test(tests, it_may_be_switched_inside_scopes);
+    tcase_add_test(tests, a_tensor_may_be_freed_on_another_thread);
+    tcase_add_test(tests, the_environment_can_switch_it_on);
     suite_add_tcase(suite, tests);
     return suite;
 }

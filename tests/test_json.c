@@ -1,4 +1,4 @@
-/* test_json.c: what JSON says is read, what it does not allow is refused where it stands, numbers to the last bit. */
+/* test_json.c: JSON is read and written; malformed text is refused with its line and column; numbers are exact; UTF-8. */
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -144,7 +144,7 @@ START_TEST(objects_may_be_large)
 }
 END_TEST
 
-START_TEST(what_json_cannot_hold_is_not_written)
+START_TEST(invalid_utf8_and_infinity_are_not_written)
 {
     Region *region = region_new();
     size_t n;
@@ -229,7 +229,7 @@ START_TEST(malformed_text_is_refused)
 {
     Region *region = region_new();
     size_t size = refused[_i].size ? refused[_i].size : strlen(refused[_i].text);
-    char *exact = malloc(size + !size);                         /* so that a tool sees a byte read behind the end */
+    char *exact = malloc(size + !size);                         /* exact size: sanitizers find a read after the end */
     memcpy(exact, refused[_i].text, size);
     expect_refused(json_parse(region, "test", exact, size) != NULL, refused[_i].message);
     ck_assert(strncmp(ag_error(), "test: line ", 11) == 0);
@@ -238,7 +238,7 @@ START_TEST(malformed_text_is_refused)
 }
 END_TEST
 
-START_TEST(every_start_of_a_text_is_refused)
+START_TEST(every_incomplete_text_is_refused)
 {
     const char *text = "{\"a\":[true,false,null,-1.5e-3,\"\\u00e9\\ud83d\\ude00x\"],\"b\":{}}";
     for (size_t size = 0; size < strlen(text); size++) {
@@ -272,7 +272,7 @@ START_TEST(numbers_are_the_nearest_doubles)
     check_number("0", 0.0);
     check_number("-0", -0.0);
     check_number("0.1", 0x1.999999999999ap-4);
-    check_number("9007199254740993", 0x1p53);                                   /* a tie goes to the even one */
+    check_number("9007199254740993", 0x1p53);                                   /* a tie rounds to even */
     check_number("9007199254740993.0000000000000000000000000000001", 0x1.0000000000001p53);
     check_number("9007199254740995", 0x1.0000000000002p53);
     check_number("1.7976931348623157e308", DBL_MAX);
@@ -283,7 +283,7 @@ START_TEST(numbers_are_the_nearest_doubles)
     check_number("2.2250738585072014e-308", DBL_MIN);
     check_number("2.2250738585072011e-308", 0x0.fffffffffffffp-1022);
     check_number("4.9406564584124654e-324", 0x1p-1074);
-    check_number("2.4703282292062328e-324", 0x1p-1074);                         /* just above half of the smallest */
+    check_number("2.4703282292062328e-324", 0x1p-1074);                         /* just above half of the smallest double */
     check_number("2.4703282292062327e-324", 0.0);
     check_number("1e-99999999999999999999", 0.0);
     check_number("0e99999999999999999999", 0.0);
@@ -291,7 +291,7 @@ START_TEST(numbers_are_the_nearest_doubles)
 }
 END_TEST
 
-/* A number written with many zeros, or with its point far away. */
+/* Numbers with many zeros, or with a large exponent. */
 START_TEST(long_numbers_are_read)
 {
     static char text[5000];
@@ -303,7 +303,7 @@ START_TEST(long_numbers_are_read)
     text[0] = '1';
     memcpy(text + 1600, "e-1599", 7);
     check_number(text, 1.0);
-    memset(text, '0', 2000);                                                    /* a tie but for its 1990th digit */
+    memset(text, '0', 2000);                                                    /* a tie, apart from the 1990th digit */
     memcpy(text, "9007199254740993.", 17);
     text[1990] = '1';
     text[2000] = '\0';
@@ -345,7 +345,7 @@ START_TEST(whole_numbers_are_exact)
 }
 END_TEST
 
-/* Where the decimal point is a comma, files still have a point. */
+/* Numbers in files have a point in locales with a decimal comma, too. */
 START_TEST(numbers_do_not_depend_on_the_locale)
 {
     static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "ru_RU.UTF-8" };
@@ -364,7 +364,7 @@ END_TEST
 
 /* ---- UTF-8 ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(every_code_point_survives)
+START_TEST(every_code_point_is_encoded_and_decoded)
 {
     for (uint32_t code = 0; code < 0x110000; code++) {
         if (code >= 0xd800 && code < 0xe000) continue;
@@ -377,7 +377,7 @@ START_TEST(every_code_point_survives)
 }
 END_TEST
 
-/* Of all sequences of three bytes, as many are UTF-8 as there are characters for them. */
+/* Of all three-byte sequences, counts those that start with a character of 1, 2, 3 and 4 bytes. */
 START_TEST(nothing_else_is_utf8)
 {
     int found[5] = { 0 };
@@ -426,7 +426,7 @@ static void parse_and_write(void)
     region_free(region);
 }
 
-START_TEST(missing_memory_leaves_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     int64_t requests = faults_everywhere(parse_and_write, _i);
     if (faults_work()) ck_assert_int_gt(requests, 5);
@@ -442,18 +442,18 @@ Suite *json_suite(void)
     tcase_add_test(t, only_the_given_bytes_are_read);
     tcase_add_test(t, members_are_found);
     tcase_add_test(t, objects_may_be_large);
-    tcase_add_test(t, what_json_cannot_hold_is_not_written);
+    tcase_add_test(t, invalid_utf8_and_infinity_are_not_written);
     tcase_add_loop_test(t, malformed_text_is_refused, 0, sizeof refused / sizeof *refused);
-    tcase_add_test(t, every_start_of_a_text_is_refused);
+    tcase_add_test(t, every_incomplete_text_is_refused);
     tcase_add_test(t, numbers_are_the_nearest_doubles);
     tcase_add_test(t, long_numbers_are_read);
     tcase_add_test(t, random_numbers_agree_with_the_c_library);
     tcase_add_test(t, whole_numbers_are_exact);
     tcase_add_test(t, numbers_do_not_depend_on_the_locale);
-    tcase_add_test(t, every_code_point_survives);
+    tcase_add_test(t, every_code_point_is_encoded_and_decoded);
     tcase_add_test(t, nothing_else_is_utf8);
     tcase_add_test(t, messages_quote_on_one_line);
-    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* test_kernel_rows.c: kernels over rows and dimensions, tables, random numbers and updates, against their plain loops;
- * see kernel_case.h. */
+/* test_kernel_rows.c: kernels over rows and dimensions, tables, random numbers and updates, against the reference's plain
+ * loops; see kernel_case.h. */
 #include "kernel_case.h"
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ START_TEST(extremes_match_reference)
 {
     const int64_t *shape = sum_shapes[_i];
     for (int least = 0; least < 2 && shape[1] > 0; least++)
-        for (int kind = 0; kind < 3; kind++) {                          /* few different values, odd ones, no index */
+        for (int kind = 0; kind < 3; kind++) {                          /* few different values, special values, no index */
             Case c = { .outer = shape[0], .n = shape[1], .inner = shape[2], .add = least, .flag = kind == 2 };
             int64_t size = c.outer * c.n * c.inner;
             c.in[0] = kind == 1 ? odd_input(&c, size) : input(&c, size, -1, 1);
@@ -132,7 +132,7 @@ START_TEST(softmax_matches_reference)
     for (int odd = 0; odd < 2; odd++) {
         Case c = { .outer = rows, .n = n, .tolerance = 3e-6 };
         c.in[0] = input(&c, size, -20, 20);
-        for (int64_t i = 0; i < size && odd; i++)                       /* masks; every third row sees nothing */
+        for (int64_t i = 0; i < size && odd; i++)                       /* masks; every third row is fully masked */
             if (i / n % 3 == 0 || draw() % 2)
                 c.in[0][i] = -INFINITY;
         if (odd && size > 5)
@@ -155,7 +155,7 @@ START_TEST(softmax_matches_reference)
 }
 END_TEST
 
-START_TEST(softmax_of_nothing)
+START_TEST(softmax_of_fully_masked_rows)
 {
     float x[40], y[40], log_y[40];
     for (int i = 0; i < 40; i++)
@@ -280,7 +280,7 @@ END_TEST
 
 static void call_random(const KernelTable *k, Case *c)
 {
-    uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the low word overflows on the way */
+    uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the counter's low word overflows */
     k->uniform(c->n, c->out[0], 0x123456789abcdef, counter, c->p, c->q);
     k->normal(c->n, c->out[1], 42, counter, c->p, c->q);
 }
@@ -313,7 +313,7 @@ START_TEST(random_numbers_look_random)
 {
     enum { N = 1 << 20 };
     static float x[N];
-    k_uniform(N, x, 1, 0, 1, 2);                    /* 24 bits and rounding: 2 itself must not appear */
+    k_uniform(N, x, 1, 0, 1, 2);                    /* 24 bits and rounding must not give 2 */
     double sum = 0, squares = 0;
     for (int i = 0; i < N; i++) {
         ck_assert_float_ge(x[i], 1);
@@ -386,7 +386,7 @@ Suite *kernel_rows_suite(void)
     tcase_add_loop_test(tests, extremes_match_reference, 0, COUNT(sum_shapes));
     tcase_add_test(tests, whole_arrays_match_reference);
     tcase_add_loop_test(tests, softmax_matches_reference, 0, COUNT(row_shapes));
-    tcase_add_test(tests, softmax_of_nothing);
+    tcase_add_test(tests, softmax_of_fully_masked_rows);
     tcase_add_loop_test(tests, layer_norm_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, cross_entropy_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, tables_match_reference, 0, COUNT(row_shapes));

@@ -1,4 +1,4 @@
-/* test_kernels.c: the elementwise kernels against their plain loops; see kernel_case.h. */
+/* test_kernels.c: the elementwise kernels against the reference's plain loops; see kernel_case.h. */
 #include "kernel_case.h"
 
 /* ---- functions of one number ------------------------------------------------------------------------------------- */
@@ -50,15 +50,15 @@ START_TEST(unary_backward_matches_reference)
 }
 END_TEST
 
-/* In units in the last place of the truth. */
-static double ulps(float got, double truth)
+/* The error in units in the last place of the exact value. */
+static double ulps(float got, double exact)
 {
-    if (isnan(truth))
+    if (isnan(exact))
         return isnan(got) ? 0 : INFINITY;
-    if (isinf(got) || fabs(truth) > 3.4028235677973366e38)              /* the largest float and half a step */
-        return isinf(got) && fabs(truth) > 3.4028234e38 && (got > 0) == (truth > 0) ? 0 : INFINITY;
-    int e = truth == 0 ? -126 : ilogb(truth);
-    return fabs(got - truth) / ldexp(1, (e < -126 ? -126 : e) - 23);
+    if (isinf(got) || fabs(exact) > 3.4028235677973366e38)              /* the largest float and half a step */
+        return isinf(got) && fabs(exact) > 3.4028234e38 && (got > 0) == (exact > 0) ? 0 : INFINITY;
+    int e = exact == 0 ? -126 : ilogb(exact);
+    return fabs(got - exact) / ldexp(1, (e < -126 ? -126 : e) - 23);
 }
 
 START_TEST(unary_within_2_ulp)
@@ -66,8 +66,8 @@ START_TEST(unary_within_2_ulp)
     static const KUnary functions[] = { K_EXP, K_LOG, K_TANH, K_SIGMOID };
     enum { N = 4096 };
     float x[N], y[N];
-    for (int p = 0; p < COUNT(path_names); p++) {
-        if (!k_use_isa(path_names[p]))
+    for (int p = 0; p < COUNT(isa_names); p++) {
+        if (!k_use_isa(isa_names[p]))
             continue;
         for (uint64_t start = 0; start < 4294967296; start += (uint64_t)N * 9973)     /* floats of every exponent */
             for (int f = 0; f < COUNT(functions); f++) {
@@ -86,7 +86,7 @@ START_TEST(unary_within_2_ulp)
 }
 END_TEST
 
-/* Numbers whose sum s x + y is not easily rounded once. */
+/* Numbers whose sum s x + y is hard to round correctly. */
 static void draw_sum(int kind, float *s, float *x, float *y)
 {
     float sign = draw() & 1 ? 1 : -1;
@@ -98,7 +98,7 @@ static void draw_sum(int kind, float *s, float *x, float *y)
     case 0:                                                             /* nothing special */
         *y = draw_between(-4, 4);
         break;
-    case 1:                                                             /* cancels but for the product's lower half */
+    case 1:                                                             /* only the product's lower half does not cancel */
         *y = nextafterf(-*s * *x, draw() & 1 ? 0 : -*s * *x);
         break;
     case 2:                                                             /* of very different sizes */
@@ -108,22 +108,22 @@ static void draw_sum(int kind, float *s, float *x, float *y)
         *x = ldexpf(*x, -(int)(draw() % 30) - 120);
         *y = ldexpf(sign * odd, -149);
         break;
-    case 4:                                                             /* 2^-2a of half a step from the middle */
+    case 4:                                                             /* 2^-2a ulp from a tie */
         *s = ldexpf(1 + ldexpf(1, -a), -1);
         *x = sign * (1 - ldexpf(1, -a));
         *y = (draw() & 1 ? 1 : -1) * (odd + 8388608);
         break;
-    default:                                                            /* the same among subnormals */
+    default:                                                            /* the same with a subnormal result */
         *s = ldexpf(1 + ldexpf(1, -a), -75);
         *x = ldexpf(sign * (1 - ldexpf(1, -a)), -75);
         *y = ldexpf((draw() & 1 ? 1 : -1) * odd, -149);
     }
 }
 
-/* The fused multiply-add that some paths must emulate. */
-START_TEST(products_are_added_with_one_rounding)
+/* The fused multiply-add, which some instruction sets must emulate. */
+START_TEST(multiply_add_rounds_once)
 {
-    enum { N = 5 };                                 /* the same sum in each lane, and in the rest of a vector */
+    enum { N = 5 };                                 /* the same sum in vector lanes and in the remainder loop */
     for (int round = 0; round < 120000; round++) {
         float s, x[N], y[N], got[N];
         draw_sum(round % 6, &s, &x[0], &y[0]);
@@ -131,23 +131,23 @@ START_TEST(products_are_added_with_one_rounding)
             x[i] = x[0];
             y[i] = y[0];
         }
-        float want = fmaf(s, x[0], y[0]);
-        for (int p = 0; p < COUNT(path_names); p++) {
-            if (!k_use_isa(path_names[p]))
+        float expected = fmaf(s, x[0], y[0]);
+        for (int p = 0; p < COUNT(isa_names); p++) {
+            if (!k_use_isa(isa_names[p]))
                 continue;
             memcpy(got, y, sizeof y);
             k_axpy(N, got, s, x);
             for (int i = 0; i < N; i++)
-                ck_assert_msg(got[i] == want, "%s: %a * %a + %a is %a, not %a", k_isa(), s, x[0], y[0], got[i], want);
+                ck_assert_msg(got[i] == expected, "%s: %a * %a + %a is %a, not %a", k_isa(), s, x[0], y[0], got[i], expected);
         }
     }
 }
 END_TEST
 
-/* ---- functions of two numbers, choices, copies ------------------------------------------------------------------- */
+/* ---- functions of two numbers, masks, copies --------------------------------------------------------------------- */
 
-/* Walks over 1 to 4 dimensions: dense, broadcast, transposed, and single elements repeated. Returns the number of
- * items. */
+/* A random walk over 0 to 4 dimensions: contiguous, broadcast, transposed, with stride 2, or a repeated scalar. Returns the
+ * number of items. */
 static int64_t draw_walk(KWalk *w, bool big)
 {
     w->ndim = (int)(draw() % 5);
@@ -177,7 +177,7 @@ static int64_t draw_walk(KWalk *w, bool big)
     return dense;
 }
 
-/* How many items an array of these strides has. */
+/* The number of items of an array with these strides. */
 static int64_t extent(const KWalk *w, const int64_t *stride)
 {
     int64_t last = 0;
@@ -263,15 +263,15 @@ START_TEST(masks_match_reference)
 }
 END_TEST
 
-/* Arrays begin at a multiple of 4; items of 8 bytes want one of 8. */
-static int64_t to_multiple(const Case *c)
+/* Arrays start at a multiple of 4 bytes; items of 8 bytes need a multiple of 8. */
+static int64_t align_offset(const Case *c)
 {
     return c->f == 8 ? 4 : 0;
 }
 
 static void call_copy(const KernelTable *k, Case *c)
 {
-    k->copy(&c->walk, c->bytes + to_multiple(c), (char *)c->in[0] + to_multiple(c), (size_t)c->f);
+    k->copy(&c->walk, c->bytes + align_offset(c), (char *)c->in[0] + align_offset(c), (size_t)c->f);
 }
 
 static void call_copy_add(const KernelTable *k, Case *c)
@@ -295,9 +295,9 @@ START_TEST(copies_match_reference)
             walk->a[order[d]] = n;
             n *= walk->dim[order[d]];
         }
-        int64_t source = extent(walk, walk->b) * c.f + to_multiple(&c);
+        int64_t source = extent(walk, walk->b) * c.f + align_offset(&c);
         c.in[0] = input(&c, (source + 3) / 4, -1, 1);
-        c.bytes = byte_output(&c, n * c.f + to_multiple(&c));
+        c.bytes = byte_output(&c, n * c.f + align_offset(&c));
         check_case(&c, call_copy);
 
         Case add = { .tolerance = 1e-5 };
@@ -320,7 +320,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(tests, unary_matches_reference, K_NEG, K_POW_SCALAR + 1);
     tcase_add_loop_test(tests, unary_backward_matches_reference, K_NEG, K_POW_SCALAR + 1);
     tcase_add_test(tests, unary_within_2_ulp);
-    tcase_add_test(tests, products_are_added_with_one_rounding);
+    tcase_add_test(tests, multiply_add_rounds_once);
     tcase_add_loop_test(tests, binary_matches_reference, K_ADD, K_MIN + 1);
     tcase_add_loop_test(tests, binary_backward_matches_reference, K_ADD, K_MIN + 1);
     tcase_add_test(tests, masks_match_reference);

@@ -1,5 +1,5 @@
-/* test_nan.c: the search for NaN and infinity finds the first, forward and backward, in every operation, and names the
- * operation, its shapes and the line that made it. */
+/* test_nan.c: ag_find_nan finds the first NaN or infinity, forward and backward, in every operation, and reports the
+ * operation, its shapes and the line that called it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 
 enum { MAX_INPUTS = 4 };
 
-static void no_number(Tensor *t)
+static void fill_nan(Tensor *t)
 {
     for (int64_t i = 0; i < t->numel; i++) reals(t)[i] = (real)NAN;
 }
 
-/* Does the message name this operation, and say this? */
-static bool told(const char *name, const char *what)
+/* Whether the message names this operation and says "found in <what>". */
+static bool reported(const char *name, const char *what)
 {
     char start[128];
     snprintf(start, sizeof start, "%s: first NaN found in %s, item ", name, what);
@@ -47,13 +47,13 @@ static void run(const Op *op, int number, Tensor *in[MAX_INPUTS], AgMode mode, b
     ag_find_nan(true);
     if (backward) {
         Tensor *dy = tensor_zeros(tensor_shape(y));
-        no_number(dy);
+        fill_nan(dy);
         ag_backward_from(y, dy);
     }
     ag_end(s);
 }
 
-/* NaN in any input shows in the result of at least one case, and is told with the operation's own name. */
+/* NaN in any input gives NaN in the result of at least one case, and the report names the operation. */
 START_TEST(in_a_result_of_every_operation)
 {
     const Op *op = &op_table[_i];
@@ -66,10 +66,10 @@ START_TEST(in_a_result_of_every_operation)
             if (!inputs_of(op, number, in)) goto done;
             if (in[i] && in[i]->numel > 0) {
                 used[i] = true;
-                no_number(in[i]);
+                fill_nan(in[i]);
                 for (int mode = AG_RECORD; mode <= AG_NO_GRAD; mode++) {
                     CATCH_USAGE_ERROR(run(op, number, in, (AgMode)mode, false));
-                    found[i] = found[i] || told(op->name, "its result");
+                    found[i] = found[i] || reported(op->name, "its result");
                 }
             }
             ag_find_nan(false);
@@ -93,7 +93,7 @@ START_TEST(in_a_gradient_of_every_operation)
         Tensor *in[MAX_INPUTS];
         ck_assert_msg(inputs_of(op, number, in), "%s: no case passes NaN back", op->name);
         CATCH_USAGE_ERROR(run(op, number, in, AG_RECORD, true));
-        found = told(op->name, "the gradient it passed back");
+        found = reported(op->name, "the gradient it passed back");
         ag_find_nan(false);
         free_inputs(in);
     }
@@ -129,7 +129,7 @@ START_TEST(forward)
 }
 END_TEST
 
-/* The result is finite and its slope is not. */
+/* The result is finite, but the gradient is not. */
 START_TEST(backward)
 {
     double tiny = sizeof(real) == 4 ? 1e-40 : 1e-310;
@@ -161,8 +161,8 @@ START_TEST(the_layer_is_named_too)
 }
 END_TEST
 
-/* Data or a parameter that was bad before: the operation is not to blame. */
-START_TEST(an_input_that_was_bad_is_named)
+/* The input already has NaN or infinity: the operation did not make it. */
+START_TEST(an_input_with_nan_or_infinity_is_named)
 {
     ag_find_nan(true);
     Scope s = ag_begin(AG_RECORD);
@@ -179,14 +179,14 @@ START_TEST(an_input_that_was_bad_is_named)
 }
 END_TEST
 
-START_TEST(what_is_finite_passes)
+START_TEST(finite_values_pass)
 {
     ag_seed(2);
     ag_find_nan(true);
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(40, 50), 0, 1), true);
     Tensor *mask = ag_compare_scalar(AG_GT, x, 0);
-    Tensor *y = ag_softmax(ag_masked_fill(x, mask, (double)-INFINITY), -1);     /* an infinity that was asked for */
+    Tensor *y = ag_softmax(ag_masked_fill(x, mask, (double)-INFINITY), -1);     /* an intended infinity */
     ag_backward(ag_mean(ag_mul(y, ag_masked_softmax(x, mask, 2))));
     ag_end(s);
     EXPECT_USAGE_ERROR("masked_softmax: first NaN", {
@@ -208,8 +208,8 @@ Suite *nan_suite(void)
     tcase_add_test(named, forward);
     tcase_add_test(named, backward);
     tcase_add_test(named, the_layer_is_named_too);
-    tcase_add_test(named, an_input_that_was_bad_is_named);
-    tcase_add_test(named, what_is_finite_passes);
+    tcase_add_test(named, an_input_with_nan_or_infinity_is_named);
+    tcase_add_test(named, finite_values_pass);
     suite_add_tcase(suite, named);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* test_safetensors.c: files of the original library are read, ours come back to the bit, and a failure harms
- * nothing. */
+/* test_safetensors.c: files of the original library are read; written files are read to the bit; a failure leaves the old
+ * file. */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -73,7 +73,7 @@ START_TEST(shapes_and_metadata_are_read)
 }
 END_TEST
 
-START_TEST(other_types_are_no_reals)
+START_TEST(other_types_cannot_be_read_as_reals)
 {
     static const char *const names[] = { "i8", "i16", "u16", "u32", "u64", "c64", "f8_e4m3", "f8_e5m2" };
     SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
@@ -87,7 +87,7 @@ START_TEST(other_types_are_no_reals)
 }
 END_TEST
 
-/* A file in memory: its header, and behind it the values. */
+/* A file in memory: its header, then the values. */
 static size_t make_bytes(unsigned char *out, const char *header, const void *values, size_t size)
 {
     size_t n = strlen(header);
@@ -97,7 +97,7 @@ static size_t make_bytes(unsigned char *out, const char *header, const void *val
     return 8 + n + size;
 }
 
-START_TEST(every_half_is_its_number)
+START_TEST(every_half_float_has_its_value)
 {
     static uint16_t halves[65536];
     static unsigned char bytes[200000];
@@ -120,7 +120,7 @@ START_TEST(every_half_is_its_number)
 }
 END_TEST
 
-/* Tensors far behind 4 GB, in a file that is mostly a hole. */
+/* A tensor after 4 GiB, in a sparse file. */
 START_TEST(large_files_are_read)
 {
     static unsigned char bytes[1000];
@@ -132,7 +132,7 @@ START_TEST(large_files_are_read)
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(pwrite(fd, bytes, start, 0), start);
     if (sizeof(off_t) < 8 || pwrite(fd, two, 8, (off_t)(start + 5000000000)) != 8) {
-        close(fd);                                              /* this disk does not do that */
+        close(fd);                                              /* no sparse files on this disk */
         return;
     }
     close(fd);
@@ -145,14 +145,14 @@ START_TEST(large_files_are_read)
 }
 END_TEST
 
-START_TEST(every_start_of_a_file_is_refused)
+START_TEST(every_incomplete_file_is_refused)
 {
     static unsigned char bytes[200];
     float two[2] = { 1, 2 };
     size_t size = make_bytes(bytes, "{\"__metadata__\":{\"a\":\"b\"},\"x\":{\"dtype\":\"F32\",\"shape\":[2],"
                              "\"data_offsets\":[0,8]}}", two, 8);
     for (size_t n = 0; n <= size; n++) {
-        unsigned char *part = malloc(n + !n);                   /* so that a tool sees a byte read behind the end */
+        unsigned char *part = malloc(n + !n);                   /* exact size: sanitizers find a read after the end */
         memcpy(part, bytes, n);
         SafeTensors *st = st_open_bytes("memory", part, n);
         ck_assert_int_eq(st != NULL, n == size);
@@ -167,7 +167,7 @@ END_TEST
 
 static const real numbers[6] = { 1, -2.5, 0x1p-130, INFINITY, 1e30f, -0.0 };
 
-START_TEST(what_is_written_comes_back)
+START_TEST(written_files_are_read_unchanged)
 {
     StEntry entries[] = {
         { "z.weight", SHAPE(2, 3), numbers }, { "empty", SHAPE(0, 4), NULL }, { "a \"\\\u00e9", SCALAR, numbers + 1 },
@@ -204,7 +204,7 @@ START_TEST(what_is_written_comes_back)
 }
 END_TEST
 
-START_TEST(what_could_not_be_read_is_not_written)
+START_TEST(files_that_could_not_be_read_are_not_written)
 {
     StEntry twice[] = { { "x", SHAPE(1), numbers }, { "x", SHAPE(2), numbers } };
     StEntry bytes[] = { { "\xff", SHAPE(1), numbers } }, reserved[] = { { "__metadata__", SHAPE(1), numbers } };
@@ -239,7 +239,7 @@ END_TEST
 
 /* ---- every call and every request fails once --------------------------------------------------------------------- */
 
-/* Reads what is there (a tensor x, of 1 or 2 numbers), and replaces it by x of 2 numbers. */
+/* Reads the file (a tensor x of 1 or 2 numbers), and replaces it by x of 2 numbers. */
 static bool read_and_write(void)
 {
     real values[2];
@@ -250,12 +250,12 @@ static bool read_and_write(void)
     return done && st_write(in_folder("a"), &entry, 1, NULL, 0);
 }
 
-static void read_and_write_or_not(void)
+static void try_read_and_write(void)
 {
     read_and_write();
 }
 
-START_TEST(each_failing_call_is_told)
+START_TEST(each_failing_call_is_reported)
 {
     if (!io_faults_work()) return;
     bool hit = true;
@@ -279,11 +279,11 @@ START_TEST(each_failing_call_is_told)
 }
 END_TEST
 
-START_TEST(missing_memory_leaves_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     StEntry entry = { "x", SHAPE(2), numbers };
     expect_done(st_write(in_folder("a"), &entry, 1, NULL, 0));
-    int64_t requests = faults_everywhere(read_and_write_or_not, _i);
+    int64_t requests = faults_everywhere(try_read_and_write, _i);
     if (faults_work()) ck_assert_int_gt(requests, 8);
     ck_assert_int_eq(folder_count(), 1);
     ck_assert(read_and_write());
@@ -297,15 +297,15 @@ Suite *safetensors_suite(void)
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, all_types_are_read);
     tcase_add_test(t, shapes_and_metadata_are_read);
-    tcase_add_test(t, other_types_are_no_reals);
-    tcase_add_test(t, every_half_is_its_number);
+    tcase_add_test(t, other_types_cannot_be_read_as_reals);
+    tcase_add_test(t, every_half_float_has_its_value);
     tcase_add_test(t, large_files_are_read);
-    tcase_add_test(t, every_start_of_a_file_is_refused);
-    tcase_add_test(t, what_is_written_comes_back);
-    tcase_add_test(t, what_could_not_be_read_is_not_written);
+    tcase_add_test(t, every_incomplete_file_is_refused);
+    tcase_add_test(t, written_files_are_read_unchanged);
+    tcase_add_test(t, files_that_could_not_be_read_are_not_written);
     tcase_add_test(t, a_full_disk_leaves_the_old_file);
-    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
-    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
+    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

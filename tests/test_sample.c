@@ -1,4 +1,4 @@
-/* test_sample.c: choosing the next token, text in pieces, and writing on and on. */
+/* test_sample.c: choosing the next token, text streams, and generation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int32_t sample(const real *x, int64_t n, Sampling how)
     return id;
 }
 
-/* Draws often; each id must come as often as its probability says: within 5 deviations, and never if that is 0. */
+/* Each id must be drawn as often as its probability says, within 5 standard deviations. */
 static void check_shares(Sampling how, const double probability[N])
 {
     int count[N] = { 0 };
@@ -40,7 +40,7 @@ static void softmax(double temperature, const bool left[N], double p[N])
     for (int i = 0; i < N; i++) p[i] /= sum;
 }
 
-START_TEST(shares_are_those_of_the_softmax)
+START_TEST(frequencies_are_those_of_the_softmax)
 {
     static const struct { Sampling how; bool left[N]; } cases[] = {
         { { .temperature = 1 }, { 1, 1, 1, 1, 1, 1, 1 } },
@@ -55,19 +55,19 @@ START_TEST(shares_are_those_of_the_softmax)
         /* at temperature 1: 4 has 0.6551, 2.5 twice 0.1462, 1 has 0.0326, 0 has 0.0120, -0.5 0.0073, -3 0.0006 */
         { { .temperature = 1, .top_p = 0.5 }, { 0, 0, 0, 0, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.655 }, { 0, 0, 0, 0, 0, 1, 0 } },
-        { { .temperature = 1, .top_p = 0.656 }, { 0, 1, 0, 0, 0, 1, 0 } },           /* the one that crosses stays */
+        { { .temperature = 1, .top_p = 0.656 }, { 0, 1, 0, 0, 0, 1, 0 } },           /* the token that crosses p stays */
         { { .temperature = 1, .top_p = 0.947 }, { 0, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.948 }, { 1, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.9999 }, { 1, 1, 1, 1, 1, 1, 1 } },
         { { .temperature = 1, .top_k = 3, .top_p = 0.8 }, { 0, 1, 0, 0, 0, 1, 0 } },  /* 0.6914 + 0.1543 of the three */
         { { .temperature = 1, .top_k = 2, .top_p = 0.8 }, { 0, 0, 0, 0, 0, 1, 0 } },        /* 0.8176 of the two */
     };
-    double p[N], told[N];
+    double p[N], found[N];
     ag_seed((uint64_t)_i);
     softmax(cases[_i].how.temperature, cases[_i].left, p);
     check_shares(cases[_i].how, p);
-    expect_done(sample_probabilities(logits, N, &cases[_i].how, told));
-    for (int i = 0; i < N; i++) ck_assert_double_eq_tol(told[i], p[i], 1e-12);
+    expect_done(sample_probabilities(logits, N, &cases[_i].how, found));
+    for (int i = 0; i < N; i++) ck_assert_double_eq_tol(found[i], p[i], 1e-12);
 }
 END_TEST
 
@@ -81,7 +81,7 @@ START_TEST(temperature_zero_is_greedy)
     ck_assert(p[0] == 0 && p[1] == 1 && p[2] == 0 && p[3] == 0);
     ck_assert(ag_random_state().counter == before.counter);
     for (int i = 0; i < 50; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .temperature = 1e-300 }), 5);
-    for (int i = 0; i < 50; i++) {                                                         /* the same up to any size */
+    for (int i = 0; i < 50; i++) {                                                         /* very large logits */
         static const real far[3] = { (real)-1e30, (real)1e30, (real)0 };
         ck_assert_int_eq(sample(far, 3, (Sampling){ .temperature = 1, .top_p = 0.9 }), 1);
     }
@@ -102,8 +102,8 @@ START_TEST(a_seed_gives_the_same_ids)
 }
 END_TEST
 
-/* Many logits: the k best are those of a full sort, however the heap was cut. */
-START_TEST(many_candidates_are_sorted_rightly)
+/* Many logits: the k best must be those of a full sort. */
+START_TEST(many_candidates_are_sorted_correctly)
 {
     enum { MANY = 5000 };
     real *x = malloc(MANY * sizeof *x);
@@ -119,7 +119,7 @@ START_TEST(many_candidates_are_sorted_rightly)
 }
 END_TEST
 
-START_TEST(numbers_that_are_none_are_refused)
+START_TEST(logits_that_are_not_finite_are_refused)
 {
     const Sampling hows[] = { { 0 }, { .temperature = 1 }, { .temperature = 1, .top_p = 0.5 } };
     double p[N];
@@ -136,7 +136,7 @@ START_TEST(numbers_that_are_none_are_refused)
 }
 END_TEST
 
-/* ---- text in pieces ---------------------------------------------------------------------------------------------- */
+/* ---- text streams ------------------------------------------------------------------------------------------------ */
 
 static void check_stream(const char *pieces[], const char *before_end, const char *after_end)
 {
@@ -153,7 +153,7 @@ static void check_stream(const char *pieces[], const char *before_end, const cha
     fclose(out);
 }
 
-START_TEST(parts_of_characters_are_held_back)
+START_TEST(parts_of_characters_are_not_written)
 {
 #define BAD "\xEF\xBF\xBD"
     check_stream((const char *[]){ "ab", "c", NULL }, "abc", "abc");
@@ -177,7 +177,7 @@ START_TEST(parts_of_characters_are_held_back)
 }
 END_TEST
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
 typedef struct { int32_t id[64]; int64_t n, stop; } Written;
 
@@ -198,7 +198,7 @@ static GPT *model(int64_t context)
     return m;
 }
 
-/* The likeliest next one, without a cache. */
+/* The likeliest next token, without a cache. */
 static int32_t likeliest(GPT *m, const int32_t *ids, int64_t n)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -208,7 +208,7 @@ static int32_t likeliest(GPT *m, const int32_t *ids, int64_t n)
     return id;
 }
 
-START_TEST(the_window_slides_as_it_is_said)
+START_TEST(the_window_slides_as_documented)
 {
     enum { PROMPT = 3, MOST = 40 };
     int64_t context = 1 + _i;
@@ -220,7 +220,7 @@ START_TEST(the_window_slides_as_it_is_said)
 
     int32_t all[PROMPT + MOST];
     memcpy(all, prompt, sizeof prompt);
-    int64_t begin = PROMPT > context ? PROMPT - context : 0;            /* where what the model reads begins */
+    int64_t begin = PROMPT > context ? PROMPT - context : 0;            /* the start of the window */
     for (int64_t n = PROMPT; n < PROMPT + MOST; n++) {
         if (n - begin > context) begin = n - (context > 1 ? context / 2 : 1);
         all[n] = likeliest(m, all + begin, n - begin);
@@ -231,7 +231,7 @@ START_TEST(the_window_slides_as_it_is_said)
 }
 END_TEST
 
-START_TEST(writing_ends_where_it_is_told)
+START_TEST(generation_stops_when_the_callback_says_so)
 {
     GPT *m = model(8);
     const int32_t prompt[1] = { 4 };
@@ -265,7 +265,7 @@ START_TEST(a_seed_gives_the_same_text)
 }
 END_TEST
 
-START_TEST(writing_asks_for_no_more_memory)
+START_TEST(generation_allocates_no_more_memory)
 {
     ag_guard(false);
     GPT *m = model(8);
@@ -286,18 +286,18 @@ Suite *sample_suite(void)
 {
     Suite *suite = suite_create("sample");
     TCase *choosing = tcase_create("choosing");
-    tcase_add_loop_test(choosing, shares_are_those_of_the_softmax, 0, 17);
+    tcase_add_loop_test(choosing, frequencies_are_those_of_the_softmax, 0, 17);
     tcase_add_test(choosing, temperature_zero_is_greedy);
     tcase_add_test(choosing, a_seed_gives_the_same_ids);
-    tcase_add_test(choosing, many_candidates_are_sorted_rightly);
-    tcase_add_test(choosing, numbers_that_are_none_are_refused);
+    tcase_add_test(choosing, many_candidates_are_sorted_correctly);
+    tcase_add_test(choosing, logits_that_are_not_finite_are_refused);
     suite_add_tcase(suite, choosing);
     TCase *writing = tcase_create("writing");
-    tcase_add_test(writing, parts_of_characters_are_held_back);
-    tcase_add_loop_test(writing, the_window_slides_as_it_is_said, 0, 10);
-    tcase_add_test(writing, writing_ends_where_it_is_told);
+    tcase_add_test(writing, parts_of_characters_are_not_written);
+    tcase_add_loop_test(writing, the_window_slides_as_documented, 0, 10);
+    tcase_add_test(writing, generation_stops_when_the_callback_says_so);
     tcase_add_test(writing, a_seed_gives_the_same_text);
-    tcase_add_test(writing, writing_asks_for_no_more_memory);
+    tcase_add_test(writing, generation_allocates_no_more_memory);
     suite_add_tcase(suite, writing);
     return suite;
 }

@@ -1,4 +1,4 @@
-/* test_torch.c: operations and optimizers against what PyTorch computed (fixtures/make_torch.py). */
+/* test_torch.c: operations and optimizers against PyTorch's results (fixtures/make_torch.py). */
 #include <math.h>
 #include <stdio.h>
 
@@ -122,7 +122,7 @@ static const StTensor *find(const SafeTensors *st, const char *owner, const char
     return st_find(st, name);
 }
 
-/* The file's tensor, of its own type, in this scope. */
+/* The file's tensor in its own type. The scope owns it. */
 static Tensor *load(const SafeTensors *st, const StTensor *from)
 {
     ck_assert_msg(from != NULL, "not in the file");
@@ -244,7 +244,7 @@ START_TEST(optimizers_agree)
     for (int step = 0; step < 3; step++) {
         Scope s = ag_begin(AG_RECORD);
         ag_backward(loss_of(net, load(st, st_find(st, "x")), load(st, st_find(st, "target"))));
-        if (step == 0) tensor_zero_grad(net->fc2->bias);        /* as the fixtures have it */
+        if (step == 0) tensor_zero_grad(net->fc2->bias);        /* the same as in the fixtures */
         nn_optimizer_step(o);
         ag_end(s);
     }

@@ -52,7 +52,7 @@ static Optimizer *adam(void *model)
 
 /* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
 
-/* A bias of the keys adds the same to all scores of a row, so its gradient is 0 but for rounding errors. */
+/* A bias of the keys adds the same number to all scores of a row, so its gradient is 0, apart from rounding errors. */
 static bool is_key_bias(const char *name)
 {
     return strstr(name, "attn.linears.1.bias") != NULL;
@@ -75,7 +75,7 @@ START_TEST(log_probabilities_agree)
 }
 END_TEST
 
-/* By the fused attention (_i = 0), and step by step. */
+/* With fused attention (_i = 0) and with attention in steps (1). */
 START_TEST(loss_and_gradients_agree)
 {
     EncoderDecoder *m = opened();
@@ -125,7 +125,7 @@ END_TEST
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* Sentences, given out `rows` at a time, all of them `rounds` times. */
+/* Gives batches of `rows` sentences, all sentences `rounds` times. */
 typedef struct { Tensor *src, *tgt; int64_t rows, at; int rounds; } Source;
 
 static bool next_batch(void *source, Batch *batch)
@@ -141,7 +141,7 @@ static bool next_batch(void *source, Batch *batch)
 
 typedef struct { int calls; double first, last, lr; } Seen;
 
-static void note(void *arg, const TrainState *state, double loss, double lr)
+static void record(void *arg, const TrainState *state, double loss, double lr)
 {
     Seen *seen = arg;
     ck_assert_int_eq(state->step, ++seen->calls);
@@ -161,7 +161,7 @@ static void check_trained(EncoderDecoder *m, const SafeTensors *st)
     for (int i = 0; i < p->n; i++) {
         char name[80];
         snprintf(name, sizeof name, "trained/%s", p->item[i].name);
-        /* Adam makes steps of full length out of the key biases' rounding errors; nothing depends on them. */
+        /* Adam makes full steps from the rounding errors of the key biases; they have no effect on the output. */
         if (p->item[i].trained && !is_key_bias(name)) check_close(name, p->item[i].tensor, reals_of(st, name), 1e-5);
     }
     ag_free(p);
@@ -199,7 +199,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     Source source = { .src = ids_of(st, "src"), .tgt = ids_of(st, "tgt"), .rows = 3, .rounds = 3 };
     EpochOptions options = epoch_options(o);
     Seen seen = { .calls = 0 };
-    options.done = note;
+    options.done = record;
     options.done_arg = &seen;
     TrainState state = { 0 };
     double mean = run_epoch(m, next_batch, &source, &options, &state);
@@ -240,7 +240,7 @@ static void make_sentences(Tensor **src, Tensor **tgt)
     }
 }
 
-/* Batches of `rows`, a step after every `accum_iter` of them: the model after one epoch. */
+/* The model after one epoch with batches of `rows` and a step after every `accum_iter` batches. */
 static EncoderDecoder *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int accum_iter, double *loss,
                                     int64_t *steps)
 {
@@ -257,7 +257,7 @@ static EncoderDecoder *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int 
     return m;
 }
 
-START_TEST(small_batches_add_up_to_a_large_one)
+START_TEST(accumulated_small_batches_equal_a_large_one)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *src, *tgt;
@@ -284,8 +284,8 @@ START_TEST(small_batches_add_up_to_a_large_one)
 }
 END_TEST
 
-/* Five batches, a step after every two, and one for what is left: as three runs with a step each. */
-START_TEST(leftovers_are_not_lost)
+/* Five batches, with a step after every two and after the last: the same as three runs with a step each. */
+START_TEST(the_last_incomplete_step_is_taken)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *src = tensor_randint(SHAPE(5, 4), 3, SRC_VOCAB), *tgt = tensor_randint(SHAPE(5, 4), 3, TGT_VOCAB);
@@ -354,7 +354,7 @@ START_TEST(smoothed_targets)
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), sum, 1e-5);
     criterion.smoothing = 0;
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), nll, 1e-5);
-    /* A probability of exactly 0: nothing at the padding, infinity where some is wanted. */
+    /* A probability of exactly 0: no effect at the padding; the loss is infinite where the target is above 0. */
     Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
     Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (real[]){ 0, (real)0.7, (real)0.1, (real)0.1, (real)0.1 }));
     Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (real[]){ (real)0.1, (real)0.7, (real)0.1, 0, (real)0.1 }));
@@ -380,7 +380,7 @@ START_TEST(rates)
 }
 END_TEST
 
-/* Five steps with dropout, on some number of threads and a processor path: the same weights, to the last bit. */
+/* The model after five steps with dropout. */
 static EncoderDecoder *five_steps(int threads)
 {
     ag_set_threads(threads);
@@ -405,13 +405,13 @@ static EncoderDecoder *five_steps(int threads)
     return m;
 }
 
-START_TEST(threads_and_paths_change_nothing)
+START_TEST(threads_and_instruction_sets_change_no_bit)
 {
-    const char *const paths[] = { k_isa(), "portable", "avx2", "avx512" };
+    const char *const isas[] = { k_isa(), "portable", "avx2", "avx512" };
     EncoderDecoder *first = NULL;
     int runs = 0;
     for (int i = 0; i < 4; i++) {
-        if (!k_use_isa(paths[i])) continue;
+        if (!k_use_isa(isas[i])) continue;
         for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
             EncoderDecoder *m = five_steps(threads);
             if (first) check_same_parameters(first, m);
@@ -427,7 +427,7 @@ END_TEST
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(what_is_written_opens_in_pytorch)
+START_TEST(written_files_have_the_names_and_values_of_pytorch)
 {
     EncoderDecoder *m = opened();
     expect_done(nn_save(in_folder("w"), m));
@@ -453,8 +453,8 @@ START_TEST(what_is_written_opens_in_pytorch)
 }
 END_TEST
 
-/* Positions as the notebook makes them, (1,5000,D), in the place of the fixture's 40. */
-START_TEST(the_notebooks_table_of_positions_opens)
+/* The notebook's table of positions is (1,5000,D); the fixture's has 40. */
+START_TEST(the_notebooks_table_of_positions_loads)
 {
     TransformerOptions o = small();
     o.max_len = transformer_defaults().max_len;
@@ -527,17 +527,17 @@ Suite *transformer_suite(void)
     tcase_add_test(parity, three_steps_by_run_epoch_agree);
     suite_add_tcase(suite, parity);
     TCase *training = tcase_create("training");
-    tcase_add_test(training, small_batches_add_up_to_a_large_one);
-    tcase_add_test(training, leftovers_are_not_lost);
+    tcase_add_test(training, accumulated_small_batches_equal_a_large_one);
+    tcase_add_test(training, the_last_incomplete_step_is_taken);
     tcase_add_test(training, batches_hide_padding_and_the_future);
     tcase_add_test(training, smoothed_targets);
     tcase_add_test(training, rates);
-    tcase_add_test(training, threads_and_paths_change_nothing);
+    tcase_add_test(training, threads_and_instruction_sets_change_no_bit);
     suite_add_tcase(suite, training);
     TCase *layout = tcase_create("files");
     tcase_add_checked_fixture(layout, folder_make, folder_remove);
-    tcase_add_test(layout, what_is_written_opens_in_pytorch);
-    tcase_add_test(layout, the_notebooks_table_of_positions_opens);
+    tcase_add_test(layout, written_files_have_the_names_and_values_of_pytorch);
+    tcase_add_test(layout, the_notebooks_table_of_positions_loads);
     tcase_add_test(layout, checkpoints_are_averaged);
     suite_add_tcase(suite, layout);
     return suite;

@@ -1,5 +1,5 @@
-/* fuzz_options.c: a command line, its words apart by newlines. What it is read to is within the bounds of each option;
- * what is refused ends the program with status 2, here: leaves by longjmp. */
+/* fuzz_options.c: the input is a command line with newlines between the words. The values that are read must be within the
+ * options' ranges. A refused command line ends the program with status 2; here it leaves by longjmp. */
 #include <math.h>
 #include <setjmp.h>
 
@@ -8,23 +8,23 @@
 static jmp_buf refused;
 static int status;
 
-static _Noreturn void leave(int with)
+static _Noreturn void leave(int code)
 {
-    status = with;
+    status = code;
     longjmp(refused, 1);
 }
 
-/* The reader itself, with its ends and its voice replaced. */
-static FILE *nowhere;
+/* The reader's source, with exit and the output replaced. */
+static FILE *null_file;
 #define exit leave
 #define _Exit leave
 #undef stdout
 #undef stderr
-#define stdout nowhere
-#define stderr nowhere
-#define printf(...) fprintf(nowhere, __VA_ARGS__)
+#define stdout null_file
+#define stderr null_file
+#define printf(...) fprintf(null_file, __VA_ARGS__)
 #undef putchar
-#define putchar(c) fputc(c, nowhere)
+#define putchar(c) fputc(c, null_file)
 #include "../../examples/common/options.c"
 #undef stdout
 #undef stderr
@@ -33,7 +33,7 @@ enum { MOST_WORDS = 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (!nowhere) nowhere = fopen("/dev/null", "w");
+    if (!null_file) null_file = fopen("/dev/null", "w");
     char *text = malloc(size + 1), *word[MOST_WORDS + 1] = { text };
     memcpy(text, data, size);
     text[size] = '\0';

@@ -1,4 +1,4 @@
-/* solution.c: the exercise of write_backward solved; or, with MISTAKE, solved wrong in one of the usual ways. */
+/* solution.c: a solution of the exercise write_backward or, with MISTAKE, a solution with one of the usual mistakes. */
 #include "exercise.h"
 
 enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER };
