@@ -1,10 +1,11 @@
+/* expected.c: the functions of expected.h. */
 #include "expected.h"
 
 #include <math.h>
 
 #include "suites.h"
 
-SafeTensors *expectations(const char *path)
+SafeTensors *open_safetensors(const char *path)
 {
     SafeTensors *st = st_open(path);
     ck_assert_msg(st != NULL, "%s", ag_error());
@@ -45,3 +46,36 @@ void check_close(const char *what, const Tensor *found, const Tensor *expected, 
         ck_assert_msg(fabs(f - e) <= tolerance, "%s[%d] is %.9g, expected %.9g", what, (int)i, f, e);
     }
 }
+
+void check_same_parameters(void *left, void *right)
+{
+    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
+    ck_assert_int_eq(p->n, q->n);
+    for (int i = 0; i < p->n; i++) {
+        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
+        ck_assert_str_eq(p->item[i].name, q->item[i].name);
+        ck_assert_int_eq(tensor_numel(a), tensor_numel(b));
+        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
+                      "%s differs", p->item[i].name);
+    }
+    ag_free(q);
+    ag_free(p);
+}
+
+static void explain(FILE *f, Tensor *t) { ag_explain(f, t); }
+static void draw(FILE *f, Tensor *t)    { ag_graph_dot(f, t); }
+static void print(FILE *f, Tensor *t)   { tensor_fprint(f, t); }
+
+static char *written(void (*write)(FILE *f, Tensor *t), Tensor *t)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    write(f, t);
+    fclose(f);
+    return text;
+}
+
+char *explained(Tensor *loss) { return written(explain, loss); }
+char *drawn(Tensor *y)        { return written(draw, y); }
+char *printed(Tensor *t)      { return written(print, t); }

@@ -1,18 +1,25 @@
-/* expected.h: what a fixture's file says, and tensors compared with it. */
+/* expected.h: the fixtures' files, and comparisons of tensors, of models and of texts. */
 #ifndef KAERU_TESTS_EXPECTED_H
 #define KAERU_TESTS_EXPECTED_H
 
-#include "kaeru/autograd.h"
+#include "kaeru/nn.h"
 #include "safetensors.h"
 
 /* The file, which must open; end it with st_close. */
-SafeTensors *expectations(const char *path);
-/* A tensor of the file, which must be there, as reals or as ids, in this scope. */
+SafeTensors *open_safetensors(const char *path);
+/* A tensor of the file, which must have it, as reals or as ids. The scope owns it. */
 Tensor *reals_of(const SafeTensors *st, const char *name);
 Tensor *ids_of(const SafeTensors *st, const char *name);
 /* The largest absolute value. */
 double largest(const Tensor *t);
 /* Same shape, and no number further off than the tolerance. */
 void check_close(const char *what, const Tensor *found, const Tensor *expected, double tolerance);
+/* Two modules must have the same parameters: names, sizes, and values to the bit. */
+void check_same_parameters(void *left, void *right);
+
+/* The text that ag_explain, ag_graph_dot and tensor_fprint write; free it. */
+char *explained(Tensor *loss);
+char *drawn(Tensor *y);
+char *printed(Tensor *t);
 
 #endif

@@ -1,3 +1,4 @@
+/* faults.c: the functions of faults.h, and the functions that replace malloc and the like. */
 #include "faults.h"
 
 #include <stdatomic.h>
@@ -41,9 +42,9 @@ static bool reaches(void (*job)(void), int64_t n, bool all_after)
     bool failed = hit;
     faults_at(-1, false);
     ag_memory_trim();
-    ck_assert_msg(live == before, "after request %d failed, %d pieces are left", (int)n, (int)(live - before));
-    bool told = strstr(usage_message, "no memory") != NULL;
-    if (failed && all_after) ck_assert_msg(told, "request %d failed with \"%s\"", (int)n, usage_message);
+    ck_assert_msg(live == before, "after request %d failed, %d blocks are left", (int)n, (int)(live - before));
+    bool reported = strstr(usage_message, "no memory") != NULL;
+    if (failed && all_after) ck_assert_msg(reported, "request %d failed with \"%s\"", (int)n, usage_message);
     if (!failed) ck_assert_str_eq(usage_message, "");
     return failed;
 }
@@ -51,7 +52,7 @@ static bool reaches(void (*job)(void), int64_t n, bool all_after)
 int64_t faults_everywhere(void (*job)(void), bool all_after)
 {
     if (!faults_work()) return 0;
-    CATCH_USAGE_ERROR(job());                    /* what is asked for once in a program */
+    CATCH_USAGE_ERROR(job());                   /* for one-time allocations */
     int64_t n = 0;
     while (reaches(job, n, all_after)) n++;
     return n;

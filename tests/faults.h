@@ -1,26 +1,26 @@
-/* faults.h: memory that cannot be had, on demand, and a count of what was not given back.
+/* faults.h: makes allocations fail on demand, and counts blocks of memory that were not freed.
  *
- * The linker sends the program's own calls for memory through here (where it can: HAVE_FAULTS), so both work under
- * every tool and without one. */
+ * The linker redirects the program's own calls of malloc and the like to faults.c (where it can: HAVE_FAULTS), so both work
+ * under every tool and without one. */
 #ifndef KAERU_TESTS_FAULTS_H
 #define KAERU_TESTS_FAULTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether the linker redirects the calls. */
 bool faults_work(void);
 /* From now on the n-th request (from 0) fails, and with `all_after` every later one, too. -1: none. */
 void faults_at(int64_t n, bool all_after);
-/* Whether that request has come. */
+/* Whether that request was made. */
 bool faults_hit(void);
-/* How often memory was asked for. */
+/* The number of requests for memory. */
 int64_t faults_requests(void);
-/* Pieces of memory that were handed out and not given back. */
+/* The number of blocks that were allocated and not freed. */
 int64_t faults_live(void);
 
-/* Does the job again and again, in a scope, with the first request for memory failing, then the second, and so on,
- * until no failing one is reached. Each time nothing may be left. Returns how many requests the job makes (0: cannot
- * work). */
+/* Runs the job in a scope again and again: the first request for memory fails, then the second, and so on, until the job
+ * ends without a failure. Each time no block may be left. Returns how many requests the job makes (0: faults do not work). */
 int64_t faults_everywhere(void (*job)(void), bool all_after);
 
 #endif

@@ -1,4 +1,4 @@
-/* folder.c: a folder for the files of one test, in TMPDIR if that is short. */
+/* folder.c: the functions of folder.h. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -13,10 +13,10 @@ static char folder[80];
 
 void folder_make(void)
 {
-    const char *place = getenv("TMPDIR");
-    bool fits = place && *place == '/' && strlen(place) < 40;
-    snprintf(folder, sizeof folder, "%s/kaeru t\u00e9st \u8a66\u9a13 XXXXXX",      /* neither spaces nor other letters */
-             fits ? place : "/tmp");                                                /* are to do harm */
+    const char *parent = getenv("TMPDIR");
+    bool fits = parent && *parent == '/' && strlen(parent) < 40;
+    /* Spaces and letters beyond ASCII must not matter. */
+    snprintf(folder, sizeof folder, "%s/kaeru t\u00e9st \u8a66\u9a13 XXXXXX", fits ? parent : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
@@ -54,6 +54,13 @@ void folder_expect(const char *name, const char *text)
     ck_assert_str_eq(found, text);
 }
 
+void folder_same(const char *left, const char *right)
+{
+    char command[320];
+    snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder(left), in_folder(right));
+    ck_assert_int_eq(system(command), 0);
+}
+
 int folder_count(void)
 {
     int n = 0;
@@ -76,8 +83,8 @@ void expect_refused(bool done, const char *part)
     ck_assert_msg(strchr(ag_error(), '\n') == NULL, "\"%s\" is more than one line", ag_error());
 }
 
-long from_environment(const char *name, long otherwise)
+long from_environment(const char *name, long fallback)
 {
     const char *text = getenv(name);
-    return text ? atol(text) : otherwise;
+    return text ? atol(text) : fallback;
 }

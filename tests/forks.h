@@ -1,4 +1,4 @@
-/* forks.h: whether a child of a process with threads can start some of its own here. */
+/* forks.h: whether a forked child of a process with threads can start threads here. */
 #ifndef KAERU_FORKS_H
 #define KAERU_FORKS_H
 
@@ -16,7 +16,7 @@
 #define THREAD_SANITIZER 0
 #endif
 
-/* Not under ThreadSanitizer nor under qemu-user (7.2): both end such a child. KAERU_EMULATED names the emulator. */
+/* Not under ThreadSanitizer and not under qemu-user (7.2): both end such a child. KAERU_EMULATED names the emulator. */
 static inline bool forks_start_threads(void)
 {
     const char *emulator = getenv("KAERU_EMULATED");

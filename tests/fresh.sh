@@ -1,20 +1,21 @@
 #!/bin/sh
-# Tries the README on machines that have nothing: sh tests/fresh.sh [--short] [FOLDER]
+# Runs the README's commands on bare systems: sh tests/fresh.sh [--short] [FOLDER]
 
 usage() {
     cat <<'END'
 usage: sh tests/fresh.sh [--short] [FOLDER]
 
-Makes bare Debian systems in FOLDER, or in a temporary folder that is removed at the end, and tries this project in
-them, in a folder with a space in its name. On Debian 12 it runs the README's two commands as they stand there: as root,
-and in the other order as a user with sudo, who then installs kaeru and builds a program with it. On Debian 13 it
-configures and builds everything by gcc and by clang. Needs root and a network; debootstrap is installed if it is missing.
+Makes bare Debian systems in FOLDER, or in a temporary folder that is removed at the end, and runs commands in a copy of
+this project there; the copy's folder has a space in its name. On Debian 12 it runs the README's two commands, unchanged:
+as root, and in the other order as a user with sudo; that user then installs kaeru and builds a program with it. On
+Debian 13 it configures and builds everything, with gcc and with clang. Needs root and a network; installs debootstrap if
+it is missing.
 
   --short   each of the two commands once: the first as root, the second as a user with sudo
   --help    this text
 
-The last line says how many attempts passed and failed. The exit status is 0 if none failed, 1 if one did, 2 if the
-command line is to blame, and 77 if nothing could be tried; with CI=true in the environment, 1 for that, too.
+The last line is the number of commands that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if
+the command line is wrong, and 77 if no system can be made here; with CI=true in the environment, 1 instead of 77.
 END
 }
 
@@ -31,15 +32,15 @@ esac
 [ $# -le 1 ] || { say "tests/fresh.sh: unexpected argument '$2'"; usage >&2; exit 2; }
 
 not_tried() {
-    say "tests/fresh.sh: no bare machine was tried: $*"
+    say "tests/fresh.sh: no bare system was tried: $*"
     [ "${CI-}" != true ] || exit 1
     exit 77
 }
-[ "$(id -u)" -eq 0 ] || not_tried "it takes root to make one"
+[ "$(id -u)" -eq 0 ] || not_tried "only root can make one"
 have debootstrap || [ "$(system_kind)" = debian ] || not_tried "there is no debootstrap"
 need debootstrap
 
-# The README's two commands: the first block below their heading.
+# The README's two commands: the first code block below the heading.
 commands=$(awk '
     /^## Two commands$/ { found = 1 }
     found && /^```/     { if (fence++) exit; next }
@@ -63,11 +64,11 @@ if [ $# -eq 1 ]; then
     mkdir -p "$1" || exit 1
     folder=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 else
-    folder=$(mktemp -d) || die "no room for a temporary folder in ${TMPDIR:-/tmp}"
+    folder=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
     made=$folder
 fi
 
-# enter SYSTEM: a new bare machine with the project in it.
+# enter SYSTEM: makes a new bare system in $machine and copies the project into it.
 enter() {
     system=$1
     if [ ! -d "$folder/$system" ]; then
@@ -86,18 +87,18 @@ enter() {
     (cd "$root" && tar --exclude='./build*' --exclude=./.git -cf - .) | tar -xf - -C "$machine/home/the project"
 }
 
-# there USER COMMAND: in the project's folder on the machine.
+# there USER COMMAND: runs the command in the project's folder of $machine.
 there() { chroot "$machine" su - "$1" -c "cd '/home/the project' && $2" </dev/null; }
 
 passed=0
 failed=0
-# try USER COMMAND
+# try USER COMMAND: runs it there and counts.
 try() {
     echo "==== $system, $1: $2"
     begin=$(date +%s)
     if there "$1" "$2"; then
         passed=$((passed + 1))
-        echo "==== good, $(($(date +%s) - begin)) s"
+        echo "==== passed, $(($(date +%s) - begin)) s"
     else
         failed=$((failed + 1))
         echo "==== FAILED"
@@ -117,7 +118,7 @@ leave
 enter bookworm
 quietly add_student
 try student "$second"
-# shellcheck disable=SC2016 # for the shell on the machine
+# shellcheck disable=SC2016 # for the shell in $machine
 try student 'sudo meson install -C build >log && cd && cc "$OLDPWD"/examples/spiral.c $(pkg-config --cflags --libs kaeru) &&
     ./a.out'
 [ $short = yes ] || try student "$first"

@@ -1,3 +1,4 @@
+/* io_faults.c: the functions of io_faults.h, and the functions that replace open and the like. */
 #include "io_faults.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 
 static int64_t countdown = -1;
 static bool after, hit;
-static const char *name_of_first = "";
 static int open_files;
 
 void io_faults_at(int64_t n, bool all_after)
@@ -18,17 +18,11 @@ void io_faults_at(int64_t n, bool all_after)
     countdown = n;
     after = all_after;
     hit = false;
-    name_of_first = "";
 }
 
 bool io_faults_hit(void)
 {
     return hit;
-}
-
-const char *io_faults_name(void)
-{
-    return name_of_first;
 }
 
 int io_faults_open(void)
@@ -42,20 +36,19 @@ bool io_faults_work(void)
     return true;
 }
 
-/* Whether this call is to fail, with that error. */
-static bool fails(const char *name, int error)
+/* Whether this call fails. If so, sets errno. */
+static bool fails(int error)
 {
     bool now = countdown == 0 || (hit && after && countdown != -1);
     if (countdown > 0) countdown--;
     else if (countdown == 0 && !after) countdown = -1;
     if (!now) return false;
-    if (!hit) name_of_first = name;
     hit = true;
     errno = error;
     return true;
 }
 
-/* With 64-bit offsets the C library may know a function by a second name. */
+/* With 64-bit offsets the C library can have a function under a second name. */
 #define BOTH(DEFINE, name) DEFINE(name) DEFINE(name##64)
 
 #define WRAP_OPEN(name)                                                         \
@@ -67,7 +60,7 @@ static bool fails(const char *name, int error)
         va_start(list, flags);                                                  \
         int mode = flags & O_CREAT ? va_arg(list, int) : 0;                     \
         va_end(list);                                                           \
-        if (fails("open", EACCES)) return -1;                                   \
+        if (fails(EACCES)) return -1;                                   \
         int fd = __real_##name(path, flags, mode);                              \
         open_files += fd >= 0;                                                  \
         return fd;                                                              \
@@ -79,7 +72,7 @@ BOTH(WRAP_OPEN, open)
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset);                                       \
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset)                                        \
     {                                                                                                       \
-        return fails("pread", EIO) ? -1 : __real_##name(fd, out, n, offset);                                \
+        return fails(EIO) ? -1 : __real_##name(fd, out, n, offset);                                \
     }
 BOTH(WRAP_PREAD, pread)
 
@@ -88,7 +81,7 @@ BOTH(WRAP_PREAD, pread)
     int __wrap_##name(int fd, off_t size);                                      \
     int __wrap_##name(int fd, off_t size)                                       \
     {                                                                           \
-        return fails("ftruncate", EIO) ? -1 : __real_##name(fd, size);          \
+        return fails(EIO) ? -1 : __real_##name(fd, size);          \
     }
 BOTH(WRAP_FTRUNCATE, ftruncate)
 
@@ -97,7 +90,7 @@ BOTH(WRAP_FTRUNCATE, ftruncate)
     void *__wrap_##name(void *at, size_t n, int access, int flags, int fd, off_t offset);                       \
     void *__wrap_##name(void *at, size_t n, int access, int flags, int fd, off_t offset)                        \
     {                                                                                                           \
-        return fails("mmap", ENOMEM) ? MAP_FAILED : __real_##name(at, n, access, flags, fd, offset);            \
+        return fails(ENOMEM) ? MAP_FAILED : __real_##name(at, n, access, flags, fd, offset);            \
     }
 BOTH(WRAP_MMAP, mmap)
 
@@ -105,35 +98,35 @@ ssize_t __real_read(int fd, void *out, size_t n);
 ssize_t __wrap_read(int fd, void *out, size_t n);
 ssize_t __wrap_read(int fd, void *out, size_t n)
 {
-    return fails("read", EIO) ? -1 : __real_read(fd, out, n);
+    return fails(EIO) ? -1 : __real_read(fd, out, n);
 }
 
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n)
 {
-    return fails("write", ENOSPC) ? -1 : __real_write(fd, bytes, n);
+    return fails(ENOSPC) ? -1 : __real_write(fd, bytes, n);
 }
 
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd)
 {
-    return fails("fsync", EIO) ? -1 : __real_fsync(fd);
+    return fails(EIO) ? -1 : __real_fsync(fd);
 }
 
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to)
 {
-    return fails("rename", EACCES) ? -1 : __real_rename(from, to);
+    return fails(EACCES) ? -1 : __real_rename(from, to);
 }
 
 int __real_dup(int fd);
 int __wrap_dup(int fd);
 int __wrap_dup(int fd)
 {
-    if (fails("dup", EMFILE)) return -1;
+    if (fails(EMFILE)) return -1;
     int copy = __real_dup(fd);
     open_files += copy >= 0;
     return copy;
@@ -145,7 +138,7 @@ int __wrap_close(int fd)
 {
     int result = __real_close(fd);
     open_files -= result == 0;
-    return fails("close", EIO) ? -1 : result;
+    return fails(EIO) ? -1 : result;
 }
 #else
 bool io_faults_work(void)

@@ -1,6 +1,6 @@
-/* io_faults.h: files that cannot be opened, read, written or replaced, on demand.
+/* io_faults.h: makes calls that open, read, write or replace files fail on demand, and counts open files.
  *
- * The linker sends the program's own calls through here (where it can: HAVE_FAULTS): open, read, pread, write, fsync,
+ * The linker redirects the program's own calls to io_faults.c (where it can: HAVE_FAULTS): open, read, pread, write, fsync,
  * rename, close, dup, ftruncate and mmap. */
 #ifndef KAERU_TESTS_IO_FAULTS_H
 #define KAERU_TESTS_IO_FAULTS_H
@@ -8,15 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether the linker redirects the calls. */
 bool io_faults_work(void);
-/* From now on the n-th call (from 0) fails, and with `all_after` every later one, too; close closes, and then says that
- * it failed. -1: none. */
+/* From now on the n-th call (from 0) fails, and with `all_after` every later one, too; a close that fails does close the
+ * file. -1: none. */
 void io_faults_at(int64_t n, bool all_after);
-/* Whether that call has come. */
+/* Whether that call was made. */
 bool io_faults_hit(void);
-/* The name of the first call that failed since io_faults_at. */
-const char *io_faults_name(void);
-/* How many files are open that were opened through here. */
+/* The number of open files. */
 int io_faults_open(void);
 
 #endif

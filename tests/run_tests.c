@@ -1,5 +1,5 @@
-/* run_tests.c: runs the suites named on the command line, or all, and prints one line for each:
- * "NAME: N passed, N failed". Each test is a process of its own, so that it may crash. */
+/* run_tests.c: runs the suites named on the command line, or all, and prints a line for each:
+ * "NAME: N passed, N failed". Check runs each test in its own process, so a test can crash. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static int find(const char *name)
 
 int main(int argc, char **argv)
 {
-    /* Seconds for one test; Check's own 4 are few on a busy machine. CK_TIMEOUT_MULTIPLIER of the environment helps
-     * where a tool makes everything slow. */
+    /* Seconds for one test: Check's 4 are too few on a busy machine. CK_TIMEOUT_MULTIPLIER in the environment multiplies
+     * them, for slow tools. */
     setenv("CK_DEFAULT_TIMEOUT", "300", 0);
     int failed = 0;
     for (int k = 1; k < argc; k++)

@@ -1,5 +1,5 @@
-/* runs.h: a Transformer and a GPT, trained from nothing to a checkpoint and then asked to write: what tests break off,
- * deny memory and files, and repeat on other threads and processor paths. */
+/* runs.h: whole runs of a Transformer and of a GPT: train a new model, save a checkpoint, load it, generate. Tests stop these
+ * runs, make their allocations and file calls fail, and repeat them on other threads and with other instruction sets. */
 #ifndef KAERU_TESTS_RUNS_H
 #define KAERU_TESTS_RUNS_H
 
@@ -10,11 +10,11 @@ typedef struct { int64_t layers, width, batch, steps, every; } RunSize;     /* a
 
 typedef struct {
     const char *name;
-    /* Trains until the last step and saves the checkpoint at `path`; with `resume` it goes on from that which lies
-     * there. Calls `stepped` after each step, unless NULL. False with ag_error(). Nothing of Check is called. */
+    /* Trains until the last step and saves the checkpoint at `path`; with `resume` it continues from the checkpoint at
+     * `path`. Calls `stepped` after each step, unless NULL. False with ag_error(). Calls no function of Check. */
     bool (*train)(const RunSize *size, const char *path, bool resume, void (*stepped)(void));
-    /* Loads the checkpoint into a new model and lets it write. */
-    bool (*write)(const char *path);
+    /* Loads the checkpoint into a new model and generates from it. False with ag_error(). */
+    bool (*generate)(const char *path);
 } Run;
 
 enum { N_RUNS = 2 };

@@ -1,20 +1,20 @@
-# setup.sh: what examples/run.sh and tests/run.sh share: finding, and on Debian and Ubuntu installing, the tools that a
-# build needs, and building. Read with `.` after `root` is set to the project's folder; defines functions only.
+# setup.sh: functions that the scripts share: find the tools that a build needs, install them on Debian and Ubuntu, and
+# build. Set `root` to the project's folder, then read this file with `.`; it only defines functions and variables.
 # shellcheck shell=sh
 : "${root:?is set by the script that reads this one}"
 
-# The oldest meson that will do.
+# The oldest meson that meson.build accepts.
 meson_needed=$(sed -n "s/^ *meson_version: '>=\([0-9.]*\)',\$/\1/p" "$root/meson.build")
 : "${meson_needed:?is not found in meson.build}"
 
 say() { printf '%s\n' "$@" >&2; }
 die() { say "$@"; exit 1; }
 
-# have TOOL: is it here, and does it work?
+# have TOOL: is it installed? The compiler must also compile and link a program.
 have() {
     case $1 in
     cc)
-        _dir=$(mktemp -d) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
+        _dir=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
         printf '#include <stdio.h>\nint main(void) { return puts("") == EOF; }\n' >"$_dir/try.c"
         ${CC:-cc} -o "$_dir/try" "$_dir/try.c" -pthread >/dev/null 2>&1
         _result=$?
@@ -28,7 +28,7 @@ have() {
     esac
 }
 
-# packages SYSTEM TOOL: the packages in which that system ships the tool.
+# packages SYSTEM TOOL: prints the packages of that system that contain the tool.
 packages() {
     case $1:$2 in
     debian:cc) echo gcc libc6-dev ;;
@@ -73,8 +73,8 @@ system_kind() {
     echo unknown
 }
 
-# need TOOL...: makes sure that all of these are here; installs what is missing where we know how and may, and otherwise
-# prints the line that does and exits. A tool written as gnuplot? is wanted, but not needed.
+# need TOOL...: makes sure that these tools are installed. Installs missing ones on Debian and Ubuntu; on other systems
+# prints the command that does and exits. A tool written as gnuplot? is optional.
 need() {
     _tools=$*
     _missing=''
@@ -103,7 +103,7 @@ need() {
             [ $# -eq 0 ] || ask_to_install brew install "$@" ;;
         *)
             [ -z "$_must" ] ||
-                die "Missing:$_missing. Please install them in the way of your system, then run this again." ;;
+                die "Missing:$_missing. Please install them, then run this again." ;;
         esac
     fi
     case " $_tools " in *" meson "*) ;; *) return 0 ;; esac
@@ -113,7 +113,7 @@ need() {
     return 0
 }
 
-# older A B: is version A below B? Compares the first two numbers.
+# older A B: is version A older than B? Compares the first two numbers.
 older() {
     _a1=${1%%.*} _b1=${2%%.*}
     _a2=${1#*.} _b2=${2#*.}
@@ -121,9 +121,9 @@ older() {
     [ "$_a1" -lt "$_b1" ] || { [ "$_a1" -eq "$_b1" ] && [ "${_a2:-0}" -lt "${_b2:-0}" ]; }
 }
 
-# ask_to_install COMMAND...: we do not install there by ourselves.
+# ask_to_install COMMAND...: prints the command that installs the missing tools, and exits if one of them is not optional.
 ask_to_install() {
-    [ -n "$_must" ] || { say "Pictures need gnuplot; to have them: $*"; return 0; }
+    [ -n "$_must" ] || { say "Pictures need gnuplot. To install: $*"; return 0; }
     say "Missing:$_missing. To install:"
     say ""
     say "    $*"
@@ -142,8 +142,8 @@ install_by_apt() {
         ask_to_install su -c "'apt-get update && apt-get install --no-install-recommends $*'"
         return 0
     fi
-    _log=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
-    # A package source that does not answer is no reason to stop; if it is ours, the second line will fail.
+    _log=$(mktemp) || die "cannot make a temporary file in ${TMPDIR:-/tmp}"
+    # A package source that does not answer may not matter. If it does, the next line fails.
     apt_get update >"$_log" 2>&1
     if apt_get install --no-install-recommends "$@" >>"$_log" 2>&1; then
         rm -f "$_log"
@@ -153,7 +153,7 @@ install_by_apt() {
     grep -E '^(E:|W:|Err:|sudo:|.* sudoers)' "$_log" | awk '!seen[$0]++' | head -n 8 >&2
     say ""
     rm -f "$_log"
-    [ -n "$_must" ] || { say "Going on without:$_missing."; return 0; }
+    [ -n "$_must" ] || { say "Continuing without:$_missing."; return 0; }
     die "apt-get could not install them. Is there a network? By hand: apt-get update && apt-get install $*"
 }
 
@@ -161,26 +161,27 @@ apt_get() {
     $_sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -q -y "$@"
 }
 
-# configure FOLDER [OPTION...]: makes the build folder, or with options brings it up to them; quiet unless it fails.
+# configure FOLDER [OPTION...]: sets up the build folder; an existing one is reconfigured if there are options. Quiet
+# unless it fails.
 configure() {
     _folder=$1
     shift
-    # A build folder knows its sources by their path: after a move, or half made, it starts over.
+    # A build folder has its sources' absolute path. After a move, or if it is incomplete, it is made again.
     if [ -d "$_folder/meson-private" ] && { [ ! -f "$_folder/build.ninja" ] ||
         ! grep -qF "\"source\": \"$root\"" "$_folder/meson-info/meson-info.json"; }
     then
-        rm -rf "$_folder" || die "$_folder belongs to somebody else; remove it first"
+        rm -rf "$_folder" || die "$_folder belongs to another user; remove it first"
     fi
     if [ ! -f "$_folder/build.ninja" ]; then
         quietly meson setup "$_folder" "$root" "$@"
     elif [ ! -w "$_folder/build.ninja" ]; then
-        die "$_folder belongs to somebody else; remove it first"
+        die "$_folder belongs to another user; remove it first"
     elif [ $# -gt 0 ]; then
         quietly meson setup --reconfigure "$_folder" "$root" "$@"
     fi
 }
 
-# quoted WORD...: as one types them for a shell.
+# quoted WORD...: prints the words with the quotes that a shell needs.
 quoted() {
     _line=''
     for _word in "$@"; do
@@ -194,7 +195,7 @@ quoted() {
 
 # quietly COMMAND...: shows its output only if it fails.
 quietly() {
-    _log=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
+    _log=$(mktemp) || die "cannot make a temporary file in ${TMPDIR:-/tmp}"
     if "$@" >"$_log" 2>&1 </dev/null; then
         rm -f "$_log"
     else
@@ -204,7 +205,7 @@ quietly() {
     fi
 }
 
-# How the fuzz targets are built, by clang.
+# The options of a build of the fuzz targets; the compiler must be clang.
 # shellcheck disable=SC2034 # for the scripts that read this one
 fuzz_options="-Dfuzz=true -Dc_args=-fsanitize=fuzzer-no-link -Db_sanitize=address,undefined -Db_lundef=false
     -Dtests=disabled -Dexamples=false -Dbuildtype=release"

@@ -4,8 +4,8 @@
 
 #include <check.h>
 
-/* Check writes down the place of each assertion that holds, to name the last one if the test crashes. Each time is a
- * system call, so a loop of a million assertions takes seconds. Here an assertion that follows itself is written once. */
+/* Check records the place of each assertion that holds, to name the last one if the test crashes. A record is a system call,
+ * so a loop of a million assertions takes seconds. Here an assertion that repeats is recorded once. */
 static inline void mark_point_once(const char *file, int line)
 {
     static _Thread_local int last;

@@ -1,5 +1,5 @@
-/* test_attention.c: attention in one piece and in steps, its score functions, masks, positions, caches, and the
- * connections around sublayers. */
+/* test_attention.c: attention as one fused operation and in steps, its score functions, masks, positional encodings, caches,
+ * and sublayer connections. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,7 +14,8 @@ enum { B = 2, T = 5, S = 7, D = 12, H = 3 };
 
 typedef enum { NO_MASK, PADDING, CAUSAL, ANY, ONE_HIDDEN_ROW, ONE_MATRIX, BY_HEAD, N_MASKS } MaskKind;
 
-/* A mask for T queries and s keys; ANY hides about half, ONE_HIDDEN_ROW all from query 2 of the second sentence. */
+/* A mask for T queries and s keys. ANY hides about 40 % of the keys, ONE_HIDDEN_ROW all keys from query 2 of the second
+ * sentence. */
 static Tensor *mask_of(MaskKind kind, int64_t s)
 {
     static const Shape shapes[] = {
@@ -31,7 +32,7 @@ static Tensor *mask_of(MaskKind kind, int64_t s)
     return mask;
 }
 
-static bool seen(Tensor *mask, int64_t b, int64_t h, int64_t t, int64_t j)
+static bool visible(Tensor *mask, int64_t b, int64_t h, int64_t t, int64_t j)
 {
     if (!mask) return true;
     Shape s = tensor_shape(mask);
@@ -43,7 +44,8 @@ static bool seen(Tensor *mask, int64_t b, int64_t h, int64_t t, int64_t j)
 
 typedef struct { Tensor *y, *query, *key; } Result;
 
-/* Attention of a query to a key (to itself if key is NULL) and its gradients, with the layer's weights kept or not. */
+/* Attention of a query to a key (to itself if key is NULL) and its gradients; `keep`: the layer keeps its weights, so it
+ * computes in steps. */
 static Result attend(MultiHeadAttention *a, const Tensor *query, const Tensor *key, Tensor *mask, bool keep)
 {
     Result r = { .query = tensor_set_requires_grad(tensor_from(tensor_shape(query), tensor_data(query)), true) };
@@ -66,15 +68,15 @@ static void check_weights(Tensor *w, Tensor *mask)
         double sum = 0;
         bool any = false;
         for (int64_t j = 0; j < s.dim[3]; j++, p++) {
-            if (!seen(mask, b, h, t, j)) ck_assert(*p == 0);
-            any |= seen(mask, b, h, t, j);
+            if (!visible(mask, b, h, t, j)) ck_assert(*p == 0);
+            any |= visible(mask, b, h, t, j);
             sum += (double)*p;
         }
         ck_assert_double_eq_tol(sum, any, 1e-6);
     }
 }
 
-START_TEST(one_piece_is_as_the_steps)
+START_TEST(fused_attention_equals_the_steps)
 {
     MaskKind kind = (MaskKind)(_i / 2);
     bool self = _i % 2 || kind == CAUSAL;
@@ -101,8 +103,9 @@ START_TEST(one_piece_is_as_the_steps)
 }
 END_TEST
 
-/* A row that sees nothing gives zeros, so the layer gives its last bias there; gradients are finite, and 0 for it. */
-START_TEST(a_row_that_sees_nothing)
+/* Attention gives zeros for a query whose keys are all masked, so the layer gives the bias of its last Linear. Its gradient
+ * is 0, the others are finite. */
+START_TEST(a_fully_masked_query_gives_zeros)
 {
     for (int keep = 0; keep < 2; keep++) {
         MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
@@ -124,7 +127,7 @@ START_TEST(a_row_that_sees_nothing)
 }
 END_TEST
 
-START_TEST(nothing_to_attend_to)
+START_TEST(attention_over_no_keys_gives_zeros)
 {
     for (int keep = 0; keep < 2; keep++) {
         MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
@@ -141,7 +144,7 @@ START_TEST(nothing_to_attend_to)
 }
 END_TEST
 
-START_TEST(the_future_is_hidden)
+START_TEST(a_causal_mask_hides_later_positions)
 {
     for (int keep = 0; keep < 2; keep++) {
         MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
@@ -223,7 +226,7 @@ static Tensor *weighted_scores(Tensor **in, void *score)
     return nn_score((Score *)score, in[0], in[1]);
 }
 
-START_TEST(scores_are_their_formulas)
+START_TEST(scores_equal_their_formulas)
 {
     ScoreKind kind = kinds[_i];
     int nq = KQ, nk = kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT ? KQ : KK;
@@ -251,8 +254,8 @@ START_TEST(scores_are_their_formulas)
 }
 END_TEST
 
-/* A layer with another score: its weights are the softmax of that score in each head. */
-START_TEST(heads_attend_by_any_score)
+/* A layer with any score function: its weights are the softmax of that score in each head. */
+START_TEST(heads_can_use_any_score)
 {
     MultiHeadAttention *a = nn_multi_head_attention_new_with(H, D, 0, kinds[_i]);
     ck_assert((a->score == NULL) == (kinds[_i] == NN_SCORE_SCALED_DOT));
@@ -326,8 +329,8 @@ START_TEST(positions_are_sines_and_cosines)
 }
 END_TEST
 
-/* <PE_i, PE_j> depends on i - j alone: it is the sum of cos((i-j) / 10000^(2k/D)). */
-START_TEST(inner_products_tell_distances)
+/* <PE_i, PE_j> depends only on i - j: it is the sum of cos((i-j) / 10000^(2k/D)). */
+START_TEST(inner_products_depend_on_the_distance)
 {
     PositionalEncoding *p = nn_positional_encoding_new(128, 0, 100);
     for (int i = 0; i < 100; i++)
@@ -377,7 +380,7 @@ END_TEST
 
 /* ---- sublayers --------------------------------------------------------------------------------------------------- */
 
-START_TEST(the_norm_stands_before_or_after)
+START_TEST(the_norm_comes_before_or_after_the_sublayer)
 {
     for (int i = 0; i < 2; i++) {
         NormPlace place = i == 0 ? NN_PRE_NORM : NN_POST_NORM;
@@ -398,7 +401,7 @@ START_TEST(the_norm_stands_before_or_after)
 }
 END_TEST
 
-START_TEST(sublayers_drop_in_training)
+START_TEST(sublayers_apply_dropout_in_training)
 {
     SublayerConnection *c = nn_sublayer_connection_new(D, 0.5, NN_PRE_NORM, AG_NORM_ANNOTATED);
     PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(D, 20, 0.5, AG_RELU);
@@ -426,7 +429,7 @@ END_TEST
 
 /* ---- caches ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(caches_append_choose_and_forget)
+START_TEST(caches_append_select_and_keep_the_last)
 {
     Cache *c = nn_cache_new(2, 6);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -463,7 +466,7 @@ START_TEST(caches_append_choose_and_forget)
 }
 END_TEST
 
-/* Room is taken as it is needed; what is there stays, for each sequence of the batch. */
+/* The cache allocates memory as it grows; the values stay, for each sequence of the batch. */
 START_TEST(a_cache_grows)
 {
     enum { ROOM = 300 };
@@ -484,7 +487,7 @@ START_TEST(a_cache_grows)
 }
 END_TEST
 
-/* ---- misuse ------------------------------------------------------------------------------------------------------ */
+/* ---- usage errors ------------------------------------------------------------------------------------------------ */
 
 START_TEST(usage_errors_are_reported)
 {
@@ -519,23 +522,23 @@ Suite *attention_suite(void)
 {
     Suite *suite = suite_create("attention");
     TCase *attention = tcase_create("attention");
-    tcase_add_loop_test(attention, one_piece_is_as_the_steps, 0, 2 * N_MASKS);
-    tcase_add_test(attention, a_row_that_sees_nothing);
-    tcase_add_test(attention, nothing_to_attend_to);
-    tcase_add_test(attention, the_future_is_hidden);
+    tcase_add_loop_test(attention, fused_attention_equals_the_steps, 0, 2 * N_MASKS);
+    tcase_add_test(attention, a_fully_masked_query_gives_zeros);
+    tcase_add_test(attention, attention_over_no_keys_gives_zeros);
+    tcase_add_test(attention, a_causal_mask_hides_later_positions);
     tcase_add_test(attention, dropout_acts_on_the_weights);
-    tcase_add_loop_test(attention, scores_are_their_formulas, 0, 4);
-    tcase_add_loop_test(attention, heads_attend_by_any_score, 0, 4);
+    tcase_add_loop_test(attention, scores_equal_their_formulas, 0, 4);
+    tcase_add_loop_test(attention, heads_can_use_any_score, 0, 4);
     tcase_add_test(attention, usage_errors_are_reported);
     suite_add_tcase(suite, attention);
     TCase *parts = tcase_create("parts");
     tcase_add_test(parts, masks_print);
     tcase_add_loop_test(parts, positions_are_sines_and_cosines, 0, 4);
-    tcase_add_test(parts, inner_products_tell_distances);
+    tcase_add_test(parts, inner_products_depend_on_the_distance);
     tcase_add_test(parts, positions_are_added);
-    tcase_add_test(parts, the_norm_stands_before_or_after);
-    tcase_add_test(parts, sublayers_drop_in_training);
-    tcase_add_test(parts, caches_append_choose_and_forget);
+    tcase_add_test(parts, the_norm_comes_before_or_after_the_sublayer);
+    tcase_add_test(parts, sublayers_apply_dropout_in_training);
+    tcase_add_test(parts, caches_append_select_and_keep_the_last);
     tcase_add_test(parts, a_cache_grows);
     suite_add_tcase(suite, parts);
     return suite;

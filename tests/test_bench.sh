@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_bench.sh ROOT BENCH PYTHON: the command lines of bench and compare.py, and what compare.py does with peers that
-# fail, with a machine that is not quiet and with Ctrl-C; then the pictures of what the two write. Measures nothing.
+# test_bench.sh ROOT BENCH PYTHON: the command lines of bench and compare.py; compare.py with peers that fail, on a busy
+# machine and with Ctrl-C; then the pictures of both programs' files. Measures nothing.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 program=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
@@ -16,7 +16,7 @@ expect 2 '' '--threads -1: expected a number from 0 to 256' --threads -1
 expect 2 '' '--seconds : expected a number from 0 to 3600' --seconds
 expect 0 'gemm_128 ' '' --threads 1 --seconds 0 gemm_128
 
-# peer NAME COMMANDS: a program that takes the options of bench, with the commands for $workload and $threads.
+# peer NAME COMMANDS: makes a program with the options of bench. It sets $workload and $threads and runs the commands.
 peer() {
     cat >"$1" <<EOF
 #!/bin/sh
@@ -31,12 +31,12 @@ EOF
     chmod +x "$1"
 }
 
-# compare STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: compare.py with kaeru and a Python that has PyTorch, or so
-# they say; and the machine may do what it likes.
+# compare STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: runs compare.py with a false kaeru and a false PyTorch, and
+# without waiting for a quiet machine.
 compare() {
-    want=$1 out=$2 err=$3
+    expected=$1 out=$2 err=$3
     shift 3
-    expect "$want" "$out" "$err" "$root/tests/bench/compare.py" --bench ./kaeru --python ./torch --seconds 1 --rounds 2 \
+    expect "$expected" "$out" "$err" "$root/tests/bench/compare.py" --bench ./kaeru --python ./torch --seconds 1 --rounds 2 \
         --patience 0 --tries 1 "$@"
 }
 refused() {
@@ -95,22 +95,22 @@ compare 1 '' 'skip.parameters is missing in kaeru and 7 in bad' --peer bad=./bad
 peer bad :
 compare 1 '' 'no peer knows any of these workloads' --python ./bad skip
 "$program" "$root/tests/bench/compare.py" --bench ./kaeru --python false skip >stdout 2>stderr
-that 'status with nobody to compare with' [ $? -eq 1 ]
+that 'status without a peer' [ $? -eq 1 ]
 that 'without PyTorch' grep -qxF 'compare.py: false has no PyTorch: left out' stderr
-that 'nobody' grep -qxF 'compare.py: nobody to compare with' stderr
+that 'message without a peer' grep -qxF 'compare.py: no peer to compare with' stderr
 same bench.csv before.csv
 
-# A machine that is never quiet: told once, with who takes how much.
+# A busy machine: one message, with the programs that use the processors and their shares.
 if [ -r /proc/stat ]; then
     (while :; do :; done) &
     busy=$!
     compare 0 '' 'compare.py: waits for a quiet machine, up to 0.6 s each time: others take ' --patience 0.6 skip copy
     kill $busy
-    that 'what changes it' grep -qF 'of a processor: ' stderr
-    that 'what changes it' grep -qF '; --others (now 0.1) and --patience change that' stderr
+    that 'the programs and their shares' grep -qF 'of a processor: ' stderr
+    that 'the options that change it' grep -qF '; --others (now 0.1) and --patience change that' stderr
 fi
 
-# Ctrl-C or kill while the second workload is measured: what the peer started ends as well, and the first one is kept.
+# Ctrl-C or kill during the second workload: the peer's own processes end as well, and the first workload's row is kept.
 peer slow "$figures; [ \$workload = skip ] || { sleep 100 & echo \$! >sleeper; wait; }"
 cat >interrupt.py <<'EOF'
 import pathlib, signal, subprocess, sys, time
@@ -125,13 +125,13 @@ for name in SIGINT SIGTERM; do
     rm -f sleeper kept.csv
     expect 130 '' 'compare.py: interrupted: what was measured before is in kept.csv' interrupt.py $name \
         "$root/tests/bench/compare.py" --bench ./kaeru --python ./slow --patience 0 --tries 1 --out kept.csv skip copy
-    that 'the workload before' grep -q '^skip,PyTorch' kept.csv
+    that 'the row of the first workload' grep -q '^skip,PyTorch' kept.csv
     tries=0
     while kill -0 "$(cat sleeper)" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-    that 'what the peer started goes on' [ $tries -lt 100 ]
+    that 'the end of the process that the peer started' [ $tries -lt 100 ]
 done
 
-# draws STATUS "WORDS ON STDERR" NAME
+# draws STATUS "TEXT ON STDERR" NAME: runs the gnuplot script NAME.
 draws() {
     gnuplot "$root/plots/$3.gp" >stdout 2>stderr
     status=$?
@@ -141,7 +141,7 @@ draws() {
         that "not one line on stderr: $3.gp" [ "$(wc -l <stderr)" -eq 1 ]
         lacks "$3.svg"
     else
-        that "words on stderr: $3.gp" [ ! -s stderr ]
+        that "text on stderr: $3.gp" [ ! -s stderr ]
         has "$3.svg"
     fi
 }
@@ -176,6 +176,6 @@ if command -v gnuplot >/dev/null; then
     done >>scaling.csv
     draws 0 '' scaling
 else
-    echo "gnuplot is not here: pictures not tried"
+    echo "no gnuplot: pictures not tested"
 fi
 summary bench

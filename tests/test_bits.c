@@ -1,6 +1,6 @@
-/* test_bits.c: 50 training steps give the same weights, to the last bit, on any number of threads and on every
- * processor path. Three models learn to copy rows, to translate and to continue text, all with dropout. KAERU_FULL_SIZE
- * in the environment gives them the sizes they have elsewhere; that takes long. */
+/* test_bits.c: 50 training steps give the same weights, to the bit, on any number of threads and with every instruction set.
+ * Three models learn to copy rows, to translate and to continue text, all with dropout. KAERU_FULL_SIZE in the environment
+ * gives them the sizes of the examples; that takes long. */
 #include <stdlib.h>
 
 #include "kaeru/kaeru.h"
@@ -28,7 +28,7 @@ static bool full_size(void)
     return getenv("KAERU_FULL_SIZE") != NULL;
 }
 
-/* ---- the three --------------------------------------------------------------------------------------------------- */
+/* ---- the three models -------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int layers;
@@ -129,24 +129,24 @@ static uint64_t run(int model, int threads)
 
 START_TEST(fifty_steps_end_with_the_same_bits)
 {
-    const char *const paths[] = { k_isa(), "avx512", "avx2", "portable" };
+    const char *const isas[] = { k_isa(), "avx512", "avx2", "portable" };
     uint64_t first = run(_i, 1);
     for (int p = 0; p < 4; p++) {
-        if (!k_use_isa(paths[p])) continue;
+        if (!k_use_isa(isas[p])) continue;
         static const int threads[] = { 2, 3, 8, 1 };
         for (int t = 0; t < (p == 0 ? 4 : 1); t++) {
             uint64_t hash = run(_i, threads[t]);
-            ck_assert_msg(hash == first, "%s: %s on %d threads ends with other weights", names[_i], paths[p],
+            ck_assert_msg(hash == first, "%s: %s on %d threads ends with other weights", names[_i], isas[p],
                           threads[t]);
         }
     }
-    k_use_isa(paths[0]);
+    k_use_isa(isas[0]);
     ag_set_threads(0);
 }
 END_TEST
 
-/* Another seed does change the bits: the comparison can fail. */
-START_TEST(another_seed_ends_elsewhere)
+/* Another seed changes the bits, so the comparison can fail. */
+START_TEST(another_seed_changes_the_bits)
 {
     uint64_t first = run(_i, 2);
     ag_seed(8);
@@ -160,7 +160,7 @@ Suite *bits_suite(void)
     TCase *tests = tcase_create("bits");
     if (full_size()) tcase_set_timeout(tests, 7200);
     tcase_add_loop_test(tests, fifty_steps_end_with_the_same_bits, 0, MODELS);
-    tcase_add_loop_test(tests, another_seed_ends_elsewhere, 0, MODELS);
+    tcase_add_loop_test(tests, another_seed_changes_the_bits, 0, MODELS);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,4 +1,4 @@
-/* test_build.c: what the flags of the build promise to the rest. */
+/* test_build.c: properties that the compiler flags of the build guarantee. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -15,15 +15,15 @@ START_TEST(real_has_the_width_of_the_library)
 }
 END_TEST
 
-/* Messages name sources by their path in the project, wherever it was built. */
-START_TEST(places_are_paths_in_the_project)
+/* Messages name a source by its path in the project, for any build folder. */
+START_TEST(file_names_are_paths_in_the_project)
 {
     ck_assert_str_eq(AG_HERE.file, "tests/test_build.c");
 }
 END_TEST
 
-/* (1 + e)^2 - 1 - 2 e is e^2 if the product is not rounded before the sum, as a fused multiply-add would do, and 0 if
- * it is, for an e whose square lies below the last digit. */
+/* (1 + e)^2 - 1 - 2 e, for an e whose square is below the last bit of (1 + e)^2: 0 if the product is rounded before the sum,
+ * e^2 with a fused multiply-add. */
 START_TEST(products_are_rounded)
 {
     volatile float e = FLT_EPSILON, one = 1.0f;
@@ -32,8 +32,8 @@ START_TEST(products_are_rounded)
 }
 END_TEST
 
-/* float expressions are not carried in wider registers. */
-START_TEST(floats_are_floats)
+/* float expressions are not computed in a wider type. */
+START_TEST(float_expressions_are_rounded_to_float)
 {
     volatile float one = 1.0f, small = FLT_EPSILON / 4;
     ck_assert(one + small - one == 0.0f);
@@ -46,9 +46,9 @@ Suite *build_suite(void)
     Suite *suite = suite_create("build");
     TCase *flags = tcase_create("flags");
     tcase_add_test(flags, real_has_the_width_of_the_library);
-    tcase_add_test(flags, places_are_paths_in_the_project);
+    tcase_add_test(flags, file_names_are_paths_in_the_project);
     tcase_add_test(flags, products_are_rounded);
-    tcase_add_test(flags, floats_are_floats);
+    tcase_add_test(flags, float_expressions_are_rounded_to_float);
     suite_add_tcase(suite, flags);
     return suite;
 }

@@ -1,12 +1,12 @@
-/* test_gemm.c: the matrix product against three plain loops; see kernel_case.h. Without an activation that has to be
- * the same number to the last bit, for kernels.h lays down the order of every sum. */
+/* test_gemm.c: the matrix product against three plain loops; see kernel_case.h. Without an activation the results must be
+ * equal to the bit, since kernels.h defines the order of every sum. */
 #include "kernel_case.h"
 
 #include <pthread.h>
 
 #include "faults.h"
 
-static KGemm shape;             /* of the case in hand */
+static KGemm shape;             /* of the current case */
 
 static void call_gemm(const KernelTable *k, Case *c)
 {
@@ -29,7 +29,7 @@ static double tolerance(void)
     return shape.act == K_ACT_GELU || shape.act == K_ACT_GELU_ERF ? 1e-6 : 0;
 }
 
-/* Runs the case of `shape`, with a bias and an array for `pre` or without. */
+/* Tests `shape`, with or without a bias and an array for `pre`. */
 static void check_shape(bool bias, bool pre)
 {
     Case c = { .tolerance = tolerance() };
@@ -57,7 +57,7 @@ static int64_t below(int64_t n) { return (int64_t)(draw() % (uint32_t)n); }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* Small and middling sizes, often ones around the sizes of tiles; rows further apart than they need be. */
+/* Small and medium sizes, often near the sizes of tiles; leading dimensions larger than the rows. */
 START_TEST(random_shapes)
 {
     static const int64_t sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 17, 28, 29, 31, 32, 33, 48, 64,
@@ -92,7 +92,7 @@ START_TEST(every_tile)
 }
 END_TEST
 
-/* Sizes around the blocks that a large product is cut into, and rows a power of two apart. */
+/* Sizes near those of the blocks of a large product, and leading dimensions that are powers of two. */
 START_TEST(large_shapes)
 {
     static const struct { int64_t m, n, k; } sizes[] = {
@@ -118,9 +118,9 @@ START_TEST(large_shapes)
 }
 END_TEST
 
-/* ---- corners ----------------------------------------------------------------------------------------------------- */
+/* ---- edge cases -------------------------------------------------------------------------------------------------- */
 
-/* Without products there is nothing but the bias; without C, nothing at all. */
+/* With k = 0 the result is the bias; with m = 0 or n = 0 there is no result. */
 START_TEST(empty_shapes)
 {
     for (int i = 0; i < 64; i++) {
@@ -132,7 +132,7 @@ START_TEST(empty_shapes)
 }
 END_TEST
 
-/* Many products into one C, one after the other. */
+/* A batch of products that all add to one C. */
 START_TEST(sums_over_the_batch)
 {
     for (int i = 0; i < 4; i++) {
@@ -145,8 +145,8 @@ START_TEST(sums_over_the_batch)
 }
 END_TEST
 
-/* Infinity and NaN go where they belong, and to no neighbor. */
-START_TEST(odd_numbers)
+/* Infinity and NaN affect only the sums that they are part of. */
+START_TEST(special_numbers)
 {
     for (int i = 0; i < 40; i++) {
         set_shape(1 + below(40), 1 + below(40), 1 + below(5), below(2), below(2));
@@ -159,7 +159,7 @@ START_TEST(odd_numbers)
 }
 END_TEST
 
-/* ---- without memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 enum { WIDE = 700, DEEP = 600 };
 
@@ -186,19 +186,19 @@ static int multiply_in_new_thread(float *c)
     return error;
 }
 
-/* Who cannot get scratch memory computes the same. */
-START_TEST(without_memory)
+/* Without scratch memory the result is the same. */
+START_TEST(without_scratch_memory)
 {
-    static float want[WIDE * WIDE], got[WIDE * WIDE];
+    static float expected[WIDE * WIDE], got[WIDE * WIDE];
     k_set_threads(1);
-    ck_assert_int_eq(multiply_in_new_thread(want), 0);
-    faults_at(0, true);                             /* for Check, too: no assertion until it ends */
+    ck_assert_int_eq(multiply_in_new_thread(expected), 0);
+    faults_at(0, true);                             /* Check allocates, too: no assertion until it ends */
     int error = multiply_in_new_thread(got);
     bool failed = faults_hit();
     faults_at(-1, false);
     ck_assert_int_eq(error, 0);
     ck_assert(failed || !faults_work());
-    ck_assert_mem_eq(got, want, sizeof want);
+    ck_assert_mem_eq(got, expected, sizeof expected);
 }
 END_TEST
 
@@ -212,8 +212,8 @@ Suite *gemm_suite(void)
     tcase_add_loop_test(tests, large_shapes, 0, 4);
     tcase_add_test(tests, empty_shapes);
     tcase_add_test(tests, sums_over_the_batch);
-    tcase_add_test(tests, odd_numbers);
-    tcase_add_test(tests, without_memory);
+    tcase_add_test(tests, special_numbers);
+    tcase_add_test(tests, without_scratch_memory);
     suite_add_tcase(suite, tests);
     return suite;
 }

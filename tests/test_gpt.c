@@ -30,7 +30,7 @@ static GPT *opened(const char *weights, const char *config)
 START_TEST(logits_agree)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     ck_assert(m->options.layers == 2 && m->options.heads == 3 && m->options.width == 15 && m->options.vocab == 29);
     ck_assert(m->options.context == 11 && m->options.bias && m->options.eps == 1e-4 && m->options.dropout == 0.1);
     nn_eval(m);
@@ -45,7 +45,7 @@ END_TEST
 START_TEST(loss_and_gradients_agree)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_RECORD);
     Tensor *loss = gpt_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
@@ -71,7 +71,7 @@ END_TEST
 START_TEST(greedy_continuation_agrees)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *expected = ids_of(st, "greedy");
@@ -99,7 +99,7 @@ START_TEST(a_cache_changes_nothing)
 {
     static const int steps[] = { 1, 2, 3, 5, 11 };          /* ids at a time */
     GPT *m = opened(WEIGHTS, CONFIG);
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = ids_of(st, "ids"), *all = gpt(m, ids);

@@ -1,5 +1,5 @@
-/* test_memory.c: memory is given back on the way, used again, and not asked for once shapes repeat; threads and forked
- * processes have memory of their own. */
+/* test_memory.c: memory is released during backward and reused, and repeated shapes need no new allocations; threads and
+ * forked processes have separate memory. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,8 @@ static void net_free(Net *n)
     }
 }
 
-/* One step on random rows, with every kind of memory: scratch, saved values, random masks, inner scopes, ids. No
- * ck_assert in here: Check asks for memory at each. */
+/* One step on random rows, with every kind of memory: scratch, saved values, random masks, inner scopes, ids. It has no
+ * assertions, since Check allocates memory at each. */
 static double train_step(Net *n, int64_t step)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -63,9 +63,9 @@ static double train_step(Net *n, int64_t step)
     return result;
 }
 
-/* ---- used again -------------------------------------------------------------------------------------------------- */
+/* ---- reuse ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(ten_thousand_steps_ask_for_nothing)
+START_TEST(ten_thousand_steps_allocate_nothing)
 {
     ag_guard(false);
     enum { STEPS = 10000, FIRST = 3 };
@@ -106,7 +106,7 @@ START_TEST(requests_are_counted)
 }
 END_TEST
 
-/* Token by token, each from the state before, as generation does it. */
+/* Token by token, each from the last state, as in generation. */
 START_TEST(generation_runs_in_constant_memory)
 {
     ag_guard(false);
@@ -134,7 +134,7 @@ START_TEST(generation_runs_in_constant_memory)
 }
 END_TEST
 
-/* Batches of all lengths from 1 to 64 must not each keep a set of buffers. */
+/* Batches of all lengths from 1 to 64 must share buffers. */
 START_TEST(changing_shapes_share_buffers)
 {
     ag_guard(false);
@@ -149,11 +149,11 @@ START_TEST(changing_shapes_share_buffers)
         }
     AgMemory m = ag_memory();
     ck_assert_uint_eq(m.in_use, 0);
-    ck_assert_uint_lt(m.cached, 5 * m.peak);                            /* a set for each length: 11 */
+    ck_assert_uint_lt(m.cached, 5 * m.peak);                            /* without sharing: 11 times the peak */
 }
 END_TEST
 
-START_TEST(trimming_returns_everything)
+START_TEST(trimming_frees_everything)
 {
     ag_guard(false);
     int64_t live = faults_live();
@@ -172,7 +172,7 @@ START_TEST(trimming_returns_everything)
 }
 END_TEST
 
-/* ---- given back on the way --------------------------------------------------------------------------------------- */
+/* ---- release during backward ------------------------------------------------------------------------------------- */
 
 START_TEST(the_peak_of_a_deep_chain_is_its_activations)
 {
@@ -194,7 +194,7 @@ START_TEST(the_peak_of_a_deep_chain_is_its_activations)
 }
 END_TEST
 
-/* A residual network: x + f(x), whose sums pass gradients on as they are. */
+/* A residual network: x + f(x). The rule of add passes its gradient on without a copy. */
 START_TEST(the_peak_of_residual_blocks_is_their_activations)
 {
     enum { BLOCKS = 30, ITEMS = 20000 };
@@ -229,7 +229,7 @@ START_TEST(memory_falls_during_backward)
 }
 END_TEST
 
-START_TEST(a_scope_gives_everything_back)
+START_TEST(a_scope_releases_everything)
 {
     Scope outer = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(50, 3)), true);
@@ -263,7 +263,7 @@ static void *train(void *arg)
     return NULL;
 }
 
-START_TEST(two_threads_train_as_each_would_alone)
+START_TEST(two_threads_train_as_each_alone)
 {
     Training alone[2] = { { .seed = 1 }, { .seed = 2 } }, together[2] = { { .seed = 1 }, { .seed = 2 } };
     for (int i = 0; i < 2; i++) train(&alone[i]);
@@ -303,7 +303,7 @@ static void *only_begins(void *arg)
     return NULL;
 }
 
-START_TEST(a_thread_that_ends_leaves_nothing)
+START_TEST(a_thread_that_ends_leaks_nothing)
 {
     Training t = { .seed = 1 };
     train(&t);
@@ -331,7 +331,7 @@ static void *make_one(void *out)
     return NULL;
 }
 
-START_TEST(a_buffer_may_end_on_another_thread)
+START_TEST(a_tensor_may_be_freed_on_another_thread)
 {
     pthread_t thread;
     Net n;
@@ -339,12 +339,12 @@ START_TEST(a_buffer_may_end_on_another_thread)
     size_t in_use = ag_memory().in_use;
     ck_assert_int_eq(pthread_create(&thread, NULL, step_and_free, &n), 0);
     pthread_join(thread, NULL);
-    ck_assert_uint_eq(ag_memory().in_use, in_use);              /* this thread's count knows nothing of it */
+    ck_assert_uint_eq(ag_memory().in_use, in_use);              /* this thread's count does not include it */
     Tensor *t = NULL;
     ck_assert_int_eq(pthread_create(&thread, NULL, make_one, &t), 0);
     pthread_join(thread, NULL);
     tensor_free(t);
-    ck_assert_uint_lt(ag_memory().in_use, in_use + 1);          /* and never falls below nothing */
+    ck_assert_uint_lt(ag_memory().in_use, in_use + 1);          /* and does not become negative */
 }
 END_TEST
 
@@ -352,7 +352,7 @@ START_TEST(a_forked_child_trains_like_its_parent)
 {
     Training parent = { .seed = 9 }, child = { 0 };
     ag_set_threads(2);
-    train(&(Training){ .seed = 3 });                            /* so that everything has started */
+    train(&(Training){ .seed = 3 });                            /* starts the thread pool */
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);
     pid_t pid = fork();
@@ -382,24 +382,24 @@ END_TEST
 Suite *memory_suite(void)
 {
     Suite *suite = suite_create("memory");
-    TCase *again = tcase_create("used again");
-    tcase_add_test(again, ten_thousand_steps_ask_for_nothing);
-    tcase_add_test(again, requests_are_counted);
-    tcase_add_test(again, generation_runs_in_constant_memory);
-    tcase_add_test(again, changing_shapes_share_buffers);
-    tcase_add_test(again, trimming_returns_everything);
-    suite_add_tcase(suite, again);
-    TCase *back = tcase_create("given back");
-    tcase_add_test(back, the_peak_of_a_deep_chain_is_its_activations);
-    tcase_add_test(back, the_peak_of_residual_blocks_is_their_activations);
-    tcase_add_test(back, memory_falls_during_backward);
-    tcase_add_test(back, a_scope_gives_everything_back);
-    suite_add_tcase(suite, back);
+    TCase *reuse = tcase_create("reuse");
+    tcase_add_test(reuse, ten_thousand_steps_allocate_nothing);
+    tcase_add_test(reuse, requests_are_counted);
+    tcase_add_test(reuse, generation_runs_in_constant_memory);
+    tcase_add_test(reuse, changing_shapes_share_buffers);
+    tcase_add_test(reuse, trimming_frees_everything);
+    suite_add_tcase(suite, reuse);
+    TCase *release = tcase_create("release");
+    tcase_add_test(release, the_peak_of_a_deep_chain_is_its_activations);
+    tcase_add_test(release, the_peak_of_residual_blocks_is_their_activations);
+    tcase_add_test(release, memory_falls_during_backward);
+    tcase_add_test(release, a_scope_releases_everything);
+    suite_add_tcase(suite, release);
     TCase *threads = tcase_create("threads");
-    tcase_add_test(threads, two_threads_train_as_each_would_alone);
+    tcase_add_test(threads, two_threads_train_as_each_alone);
     tcase_add_test(threads, any_number_of_threads_gives_the_same_bits);
-    tcase_add_test(threads, a_thread_that_ends_leaves_nothing);
-    tcase_add_test(threads, a_buffer_may_end_on_another_thread);
+    tcase_add_test(threads, a_thread_that_ends_leaks_nothing);
+    tcase_add_test(threads, a_tensor_may_be_freed_on_another_thread);
     tcase_add_test(threads, a_forked_child_trains_like_its_parent);
     suite_add_tcase(suite, threads);
     return suite;

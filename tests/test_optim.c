@@ -1,4 +1,4 @@
-/* test_optim.c: optimizers, clipping and schedules: what they do to single numbers, and what they leave alone. */
+/* test_optim.c: optimizers, clipping and schedules, with values computed by hand. */
 #include <math.h>
 
 #include "faults.h"
@@ -6,7 +6,7 @@
 #include "suites.h"
 #include "usage_error.h"
 
-/* A module of one vector and, if wanted, a matrix. */
+/* A module of a vector and a matrix. */
 typedef struct { Module module; Tensor *vector, *matrix; } Point;
 
 static Point *point_new(double a, double b)
@@ -42,7 +42,7 @@ START_TEST(sgd_by_hand)
     ck_assert_double_eq(nn_optimizer_lr(o), 0.5);
     give_gradient(p->vector, 3);
     nn_optimizer_set_lr(o, 0.25);
-    nn_optimizer_step(o);                     /* the step's rate is the argument */
+    nn_optimizer_step(o);                     /* with the new rate */
     ck_assert_double_eq(value(p->vector, 0), 1 - 0.25 * 3);
     ck_assert_double_eq(value(p->vector, 1), -1 - 0.25 * 6);
     ck_assert_double_eq(value(p->matrix, 0), 0);
@@ -95,7 +95,7 @@ START_TEST(decay_is_added_or_decoupled)
         how.weight_decay = 0.5;
         how.decoupled = decoupled;
         Optimizer *o = nn_adam_new_with(p, how);
-        give_gradient(p->vector, 0);                /* nothing but decay */
+        give_gradient(p->vector, 0);                /* only decay */
         nn_optimizer_set_lr(o, 0.1);
         nn_optimizer_step(o);
         after[decoupled] = value(p->vector, 0);
@@ -133,12 +133,12 @@ START_TEST(groups_have_their_own_decay_and_rate)
 }
 END_TEST
 
-START_TEST(what_has_no_gradient_stays)
+START_TEST(parameters_without_gradient_stay)
 {
     Point *p = point_new(1, 1);
     Optimizer *o = nn_adamw_new(p, 0.1);
     nn_optimizer_set_lr(o, 0.1);
-    nn_optimizer_step(o);                      /* decay does not move it either */
+    nn_optimizer_step(o);                      /* without a gradient there is no decay either */
     ck_assert_double_eq(value(p->vector, 0), 1);
     give_gradient(p->vector, 1);
     tensor_zero_grad(p->vector);
@@ -153,7 +153,7 @@ START_TEST(what_has_no_gradient_stays)
     ck_assert_double_lt(once, 0.95);
     ck_assert_ptr_null(tensor_grad_data(p->vector));
     nn_optimizer_set_lr(o, 0.1);
-    nn_optimizer_step(o);                      /* gradients are forgotten */
+    nn_optimizer_step(o);                      /* the step before has cleared the gradient */
     ck_assert_double_eq(value(p->vector, 0), once);
     ck_assert_int_eq(nn_optimizer_steps(o), 4);
     ag_free(o);
@@ -161,7 +161,7 @@ START_TEST(what_has_no_gradient_stays)
 }
 END_TEST
 
-START_TEST(a_frozen_parameter_is_left_out)
+START_TEST(a_frozen_parameter_stays)
 {
     Point *p = point_new(1, 1);
     tensor_set_requires_grad(p->vector, false);
@@ -216,7 +216,7 @@ START_TEST(clipping_bounds_the_joint_norm)
     nn_zero_grad(p);
     ck_assert_double_eq(nn_clip_grad_norm(p, 1), 0);
 
-    give_gradient(p->vector, INFINITY);             /* nothing to be saved: left to be seen */
+    give_gradient(p->vector, INFINITY);             /* clipping leaves infinite gradients unchanged */
     give_gradient(p->matrix, 1);
     ck_assert(isinf(nn_clip_grad_norm(p, 1)));
     ck_assert_double_eq((double)tensor_grad_data(p->matrix)[0], 1);
@@ -224,8 +224,8 @@ START_TEST(clipping_bounds_the_joint_norm)
 }
 END_TEST
 
-/* Two gradients added up, halved on the way, are their mean. */
-START_TEST(a_scaled_step_divides_what_was_accumulated)
+/* A step scaled by 1/2 with the sum of two gradients equals a step with their mean. */
+START_TEST(a_scaled_step_averages_accumulated_gradients)
 {
     SgdOptions decaying = { .lr = 0.5, .momentum = 0.9, .weight_decay = 0.1 };
     for (int i = 0; i < 2; i++) {
@@ -274,7 +274,7 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
-/* ---- memory and whole runs --------------------------------------------------------------------------------------- */
+/* ---- whole runs, and failing allocations ------------------------------------------------------------------------- */
 
 static Sequential *xor_net(void)
 {
@@ -315,7 +315,7 @@ START_TEST(exclusive_or_is_learned)
 }
 END_TEST
 
-START_TEST(training_asks_the_system_for_nothing)
+START_TEST(training_allocates_nothing)
 {
     ag_guard(false);
     Sequential *net = xor_net();
@@ -344,7 +344,7 @@ static void build_and_step(void)
     nn_free(net);
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     ck_assert_int_eq(faults_everywhere(build_and_step, true), faults_everywhere(build_and_step, false));
 }
@@ -352,7 +352,7 @@ END_TEST
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */
 
-START_TEST(cosine_has_its_corners)
+START_TEST(cosine_has_its_known_values)
 {
     ck_assert_double_eq(nn_schedule_cosine(0, 1, 0.1, 10, 110), 0);
     ck_assert_double_eq_tol(nn_schedule_cosine(5, 1, 0.1, 10, 110), 0.5, 1e-15);
@@ -368,7 +368,7 @@ START_TEST(cosine_has_its_corners)
 }
 END_TEST
 
-START_TEST(noam_is_the_paper_s)
+START_TEST(noam_is_the_schedule_of_the_paper)
 {
     struct { int64_t width, warmup; } curves[] = { { 512, 4000 }, { 512, 8000 }, { 256, 4000 } };
     for (int i = 0; i < 3; i++) {
@@ -383,7 +383,7 @@ START_TEST(noam_is_the_paper_s)
         }
         ck_assert_double_eq(nn_schedule_noam(0, width, 1, warmup), nn_schedule_noam(1, width, 1, warmup));
     }
-    ck_assert_double_eq_tol(nn_schedule_noam(4, 1, 1, 0), 0.5, 1e-15);          /* no warmup: falling at once */
+    ck_assert_double_eq_tol(nn_schedule_noam(4, 1, 1, 0), 0.5, 1e-15);          /* no warmup: decreasing from the start */
 }
 END_TEST
 
@@ -396,21 +396,21 @@ Suite *optim_suite(void)
     tcase_add_test(steps, adam_moves_by_its_rate_at_first);
     tcase_add_test(steps, decay_is_added_or_decoupled);
     tcase_add_test(steps, groups_have_their_own_decay_and_rate);
-    tcase_add_test(steps, what_has_no_gradient_stays);
-    tcase_add_test(steps, a_frozen_parameter_is_left_out);
+    tcase_add_test(steps, parameters_without_gradient_stay);
+    tcase_add_test(steps, a_frozen_parameter_stays);
     tcase_add_test(steps, a_tied_weight_is_stepped_once);
     tcase_add_test(steps, clipping_bounds_the_joint_norm);
-    tcase_add_test(steps, a_scaled_step_divides_what_was_accumulated);
+    tcase_add_test(steps, a_scaled_step_averages_accumulated_gradients);
     tcase_add_test(steps, options_are_checked);
     suite_add_tcase(suite, steps);
     TCase *runs = tcase_create("runs");
     tcase_add_test(runs, exclusive_or_is_learned);
-    tcase_add_test(runs, training_asks_the_system_for_nothing);
-    tcase_add_test(runs, memory_that_cannot_be_had_leaks_nothing);
+    tcase_add_test(runs, training_allocates_nothing);
+    tcase_add_test(runs, failing_allocations_leak_nothing);
     suite_add_tcase(suite, runs);
     TCase *schedules = tcase_create("schedules");
-    tcase_add_test(schedules, cosine_has_its_corners);
-    tcase_add_test(schedules, noam_is_the_paper_s);
+    tcase_add_test(schedules, cosine_has_its_known_values);
+    tcase_add_test(schedules, noam_is_the_schedule_of_the_paper);
     suite_add_tcase(suite, schedules);
     return suite;
 }

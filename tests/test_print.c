@@ -1,10 +1,10 @@
-/* test_print.c: what tensors look like as text, against what PyTorch prints (fixtures/make_print.py), and as a
- * drawing. */
+/* test_print.c: tensors as text, against PyTorch (fixtures/make_print.py), and graphs as drawings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "expected.h"
 #include "kaeru/autograd.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -18,13 +18,13 @@ static Tensor *wave(Shape shape)
     return t;
 }
 
-static Tensor *reals_of(int n, const float *values)
+static Tensor *row_of(int n, const float *values)
 {
     Tensor *t = tensor_zeros(SHAPE(n));
     for (int i = 0; i < n; i++) tensor_data(t)[i] = (real)values[i];
     return t;
 }
-#define REALS(...) reals_of((int)(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), (float[]){ __VA_ARGS__ })
+#define REALS(...) row_of((int)(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), (float[]){ __VA_ARGS__ })
 
 static Tensor *counting(int32_t from, Shape shape)
 {
@@ -38,7 +38,7 @@ static Tensor *number(float x)
     return ag_reshape(REALS(x), SCALAR);
 }
 
-static Tensor *wants(Tensor *t)
+static Tensor *trained(Tensor *t)
 {
     return tensor_set_requires_grad(t, true);
 }
@@ -94,15 +94,15 @@ static Tensor *make(int i)
     case 38: return wave(SHAPE(10, 10, 20));
     case 39: return wave(SHAPE(8, 2, 7, 12));
     case 40: return long_with_plain_edges();
-    case 41: return wants(wave(SHAPE(5)));
-    case 42: return wants(tensor_arange(0, 13 * 64, 64));
-    case 43: return wants(wave(SHAPE(7)));
-    case 44: return wants(tensor_zeros(SHAPE(0, 2)));
+    case 41: return trained(wave(SHAPE(5)));
+    case 42: return trained(tensor_arange(0, 13 * 64, 64));
+    case 43: return trained(wave(SHAPE(7)));
+    case 44: return trained(tensor_zeros(SHAPE(0, 2)));
     default: return NULL;
     }
 }
 
-/* The n-th text of the fixture, without its name, which comes back in *name. NULL after the last. */
+/* The n-th text of the fixture; its name is written to `name`. NULL after the last. */
 static char *expected_text(int n, char name[64])
 {
     FILE *f = fopen(TEST_FIXTURES "/torch_print.txt", "r");
@@ -118,16 +118,6 @@ static char *expected_text(int n, char name[64])
     if (at >= n) return text;
     free(text);
     return NULL;
-}
-
-static char *printed(const Tensor *t)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    tensor_fprint(f, t);
-    fclose(f);
-    return text;
 }
 
 START_TEST(tensors_print_as_in_pytorch)
@@ -151,7 +141,7 @@ END_TEST
 START_TEST(results_name_their_operation)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *y = ag_neg(wants(REALS(1, -2.5f)));
+    Tensor *y = ag_neg(trained(REALS(1, -2.5f)));
     char *text = printed(y);
     ck_assert_str_eq(text, "tensor([-1.0000,  2.5000], op=neg)\n");
     free(text);
@@ -193,20 +183,10 @@ END_TEST
 
 /* ---- drawings ---------------------------------------------------------------------------------------------------- */
 
-static char *drawn(Tensor *y)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    ag_graph_dot(f, y);
-    fclose(f);
-    return text;
-}
-
 START_TEST(a_small_graph)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_name(wants(tensor_ones(SHAPE(2, 3))), "fc.\"w\"\\"), *x = tensor_ones(SHAPE(3, 2));
+    Tensor *w = tensor_name(trained(tensor_ones(SHAPE(2, 3))), "fc.\"w\"\\"), *x = tensor_ones(SHAPE(3, 2));
     Tensor *h = ag_matmul(w, x), *loss = tensor_name(ag_sum(ag_mul(h, h)), "loss");
     for (int round = 0; round < 2; round++) {
         char *text = drawn(loss);
@@ -226,9 +206,9 @@ START_TEST(a_small_graph)
             "  n3 -> n4;\n"
             "}\n");
         free(text);
-        if (round == 0) ag_backward_keep(loss);                 /* which leaves the graph as it is */
+        if (round == 0) ag_backward_keep(loss);                 /* does not change the graph */
     }
-    char *other = drawn(h);                                     /* numbers of an earlier drawing do not matter */
+    char *other = drawn(h);                                     /* earlier drawings have no effect */
     ck_assert_ptr_nonnull(strstr(other, "n2 [label=\"matmul\\n(2, 2)\""));
     free(other);
     ag_end(s);
@@ -239,7 +219,7 @@ START_TEST(each_node_once_in_a_large_graph)
 {
     enum { LAYERS = 300 };
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = wants(tensor_ones(SCALAR));
+    Tensor *x = trained(tensor_ones(SCALAR));
     for (int i = 0; i < LAYERS; i++) x = ag_add(x, x);
     char *text = drawn(x);
     int nodes = 0, edges = 0;
@@ -256,7 +236,7 @@ START_TEST(graphviz_can_read_it)
 {
     if (system("dot -V >/dev/null 2>&1") != 0) return;          /* not installed */
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_name(wants(tensor_ones(SHAPE(2, 4))), "a \"name\"\nof two lines \\");
+    Tensor *x = tensor_name(trained(tensor_ones(SHAPE(2, 4))), "a \"name\"\nof two lines \\");
     Tensor *ids = tensor_ints(SHAPE(2), NULL);
     Tensor *y = ag_cross_entropy(ag_layer_norm(ag_concat(((Tensor *[]){ x, x }), 2, 1), NULL, NULL, AG_NORM_STD_EPS), ids,
                                  AG_MEAN, -100, 0);

@@ -1,5 +1,5 @@
-/* test_property.c: thousands of random graphs, whose gradients must be right however memory is used; and wrong
- * operations planted in such graphs, each of which must be found. */
+/* test_property.c: the gradients of a thousand random graphs must be right with any use of memory; and the checks must find
+ * wrong operations that are planted in such graphs. */
 #include <stdlib.h>
 
 #include "folder.h"
@@ -8,7 +8,7 @@
 #include "suites.h"
 #include "usage_error.h"
 
-/* KAERU_GRAPHS graphs, for a thorough run, from number KAERU_GRAPH on. */
+/* The environment can set, for a thorough run, the number of graphs (KAERU_GRAPHS) and the first one (KAERU_GRAPH). */
 START_TEST(random_graphs)
 {
     long n = from_environment("KAERU_GRAPHS", 1000), first = from_environment("KAERU_GRAPH", 0), wrong = 0;
@@ -36,7 +36,7 @@ static Tensor *square(Tensor *x, const Op *op)
     return op_done(y);
 }
 
-static void send(Tensor *y, const real *x, real factor)
+static void add_gradient(Tensor *y, const real *x, real factor)
 {
     Grad g = grad_into(y->in[0]);
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (g.add ? g.data[i] : 0) + factor * x[i] * grad_of(y)[i];
@@ -44,12 +44,12 @@ static void send(Tensor *y, const real *x, real factor)
 
 static void right(Tensor *y)
 {
-    if (y->in[0]->requires_grad) send(y, reals(y->in[0]), 2);
+    if (y->in[0]->requires_grad) add_gradient(y, reals(y->in[0]), 2);
 }
 
 static void wrong_factor(Tensor *y)
 {
-    if (y->in[0]->requires_grad) send(y, reals(y->in[0]), (real)2.001);
+    if (y->in[0]->requires_grad) add_gradient(y, reals(y->in[0]), (real)2.001);
 }
 
 static void overwrites(Tensor *y)
@@ -58,17 +58,17 @@ static void overwrites(Tensor *y)
     for (int64_t i = 0; g.data && i < y->numel; i++) g.data[i] = 2 * reals(y->in[0])[i] * grad_of(y)[i];
 }
 
-/* Others may share that gradient. */
+/* Wrong, since another tensor may share that gradient. */
 static void changes_its_gradient(Tensor *y)
 {
-    if (y->in[0]->requires_grad) send(y, reals(y->in[0]), 2);
+    if (y->in[0]->requires_grad) add_gradient(y, reals(y->in[0]), 2);
     for (int64_t i = 0; i < y->numel; i++) grad_of(y)[i] = 0;
 }
 
-/* The values where they lay, which serve as other memory by now. */
+/* Reads the released values; their memory may be reused. */
 static void reads_what_it_does_not_declare(Tensor *y)
 {
-    if (y->in[0]->requires_grad) send(y, *(real **)y->args, 2);
+    if (y->in[0]->requires_grad) add_gradient(y, *(real **)y->args, 2);
 }
 
 static void writes_too_far(Tensor *y)
@@ -101,19 +101,19 @@ static int found(ExtraOp *extra)
     for (uint64_t seed = 0; seed < TRIES; seed++) {
         bool holds = false;
         CATCH_USAGE_ERROR(holds = random_graph_holds(seed, extra, NULL));
-        ag_guard(false);                                        /* misuse may have left it on */
+        ag_guard(false);                                        /* a usage error leaves it on */
         n += !holds;
     }
     return n;
 }
 
-START_TEST(a_right_operation_is_not_found)
+START_TEST(a_right_operation_passes_the_checks)
 {
     ck_assert_int_eq(found(with_right), 0);
 }
 END_TEST
 
-/* AddressSanitizer sees by itself what rules read and write that they must not, and ends the program. */
+/* AddressSanitizer finds the wrong reads and writes itself and ends the program. */
 #if defined(__SANITIZE_ADDRESS__)
 #define UNDER_ASAN true
 #elif defined(__has_feature)
@@ -154,7 +154,7 @@ Suite *property_suite(void)
     tcase_add_test(tests, random_graphs);
     suite_add_tcase(suite, tests);
     TCase *planted = tcase_create("planted");
-    tcase_add_test(planted, a_right_operation_is_not_found);
+    tcase_add_test(planted, a_right_operation_passes_the_checks);
     tcase_add_loop_test(planted, a_wrong_operation_is_found, 0, 5);
     suite_add_tcase(suite, planted);
     return suite;

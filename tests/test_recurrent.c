@@ -37,7 +37,7 @@ static Recurrent *opened(const SafeTensors *st, RecurrentKind kind)
     return r;
 }
 
-/* (B,1,T): row b has length[b] steps, padding behind them. */
+/* (B,1,T): row b has length[b] steps, then padding. */
 static Tensor *mask_of_lengths(Tensor *length)
 {
     Tensor *mask = tensor_bools(SHAPE(B, 1, T), NULL);
@@ -54,13 +54,13 @@ static void check_grad(const char *owner, const char *part, Tensor *t, const Saf
     check_close(name, tensor_grad(t), expected, 1e-5 * fmax(1, largest(expected)));
 }
 
-/* _i: GRU, LSTM, and both with rows of their own length. */
+/* _i: GRU, LSTM, and both with rows of different lengths. */
 START_TEST(results_and_gradients_agree)
 {
     RecurrentKind kind = _i % 2 ? NN_LSTM : NN_GRU;
     char name[20];
     snprintf(name, sizeof name, "%s%s", name_of(kind), _i / 2 ? "_packed" : "");
-    SafeTensors *st = expectations(TEST_FIXTURES "/recurrent.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/recurrent.safetensors");
     Recurrent *r = opened(st, kind);
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(reals_of(st, "x"), true), *h = tensor_set_requires_grad(reals_of(st, "h"), true);
@@ -68,7 +68,7 @@ START_TEST(results_and_gradients_agree)
     Tensor *mask = _i / 2 ? mask_of_lengths(ids_of(st, "length")) : NULL;
     RecurrentState state = { h, c };
     Tensor *y = nn_recurrent(r, x, mask, &state);
-    /* PyTorch has zeros behind a row's last step; so have the weights of the sum below. */
+    /* PyTorch gives zeros after a row's last step; the weights of the sum below are zero there, too. */
     Tensor *counted = mask ? ag_where(ag_reshape(mask, SHAPE(B, T, 1)), y, tensor_zeros(SHAPE(B, T, H))) : y;
     check_close("y", counted, of(st, name, "y"), 1e-6);
     check_close("last h", state.h, of(st, name, "hn"), 1e-6);
@@ -91,7 +91,7 @@ END_TEST
 
 /* ---- steps, masks, states ---------------------------------------------------------------------------------------- */
 
-START_TEST(a_layer_is_its_steps)
+START_TEST(a_layer_equals_its_steps)
 {
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -106,7 +106,7 @@ START_TEST(a_layer_is_its_steps)
     check_close("last h", whole.h, stepwise.h, 1e-6);
     ck_assert((whole.c != NULL) == (_i == NN_LSTM) && (stepwise.c != NULL) == (_i == NN_LSTM));
     check_close("without a state", nn_recurrent(r, x, NULL, NULL), y, 0);
-    /* In two parts, the second from where the first ended. */
+    /* In two parts: the second starts with the state of the first. */
     RecurrentState parts = { 0 };
     Tensor *halves[2];
     halves[0] = nn_recurrent(r, ag_slice(x, 1, 0, 2), NULL, &parts);
@@ -117,9 +117,9 @@ START_TEST(a_layer_is_its_steps)
 }
 END_TEST
 
-/* Padding changes nothing: a row gives the same alone; behind its end it stands still; and what is in the padding, NaN
- * even, does not matter. */
-START_TEST(padding_is_passed_over)
+/* Padding has no effect: a row gives the same result alone, its state stays the same after its end, and the values in the
+ * padding, even NaN, do not matter. */
+START_TEST(padding_has_no_effect)
 {
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -139,8 +139,8 @@ START_TEST(padding_is_passed_over)
 }
 END_TEST
 
-/* Uniform in +-1/sqrt(H): within the bound, near it, and of its deviation. */
-START_TEST(first_values)
+/* Uniform in +-1/sqrt(H): the largest value is near the bound, and the standard deviation fits. */
+START_TEST(initial_values)
 {
     enum { WIDE = 64 };
     Recurrent *r = nn_recurrent_new((RecurrentKind)_i, 32, WIDE);
@@ -169,7 +169,7 @@ END_TEST
 
 typedef struct { Recurrent *r; Tensor *mask; } Layer;
 
-/* Every h and the last state, as one tensor. */
+/* All h and the last state as one tensor. */
 static Tensor *everything(Tensor **in, void *arg)
 {
     Layer *l = arg;
@@ -201,7 +201,7 @@ START_TEST(gradients_are_right)
 }
 END_TEST
 
-/* ---- misuse, memory ---------------------------------------------------------------------------------------------- */
+/* ---- usage errors, failing allocations --------------------------------------------------------------------------- */
 
 START_TEST(usage_errors_are_reported)
 {
@@ -247,7 +247,7 @@ static void build_and_run(void)
     nn_free(copy);
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     int64_t requests = faults_everywhere(build_and_run, _i);
     if (faults_work()) ck_assert_int_gt(requests, 40);
@@ -261,14 +261,14 @@ Suite *recurrent_suite(void)
     tcase_add_loop_test(torch, results_and_gradients_agree, 0, 4);
     suite_add_tcase(suite, torch);
     TCase *layers = tcase_create("layers");
-    tcase_add_loop_test(layers, a_layer_is_its_steps, 0, 2);
-    tcase_add_loop_test(layers, padding_is_passed_over, 0, 2);
-    tcase_add_loop_test(layers, first_values, 0, 2);
+    tcase_add_loop_test(layers, a_layer_equals_its_steps, 0, 2);
+    tcase_add_loop_test(layers, padding_has_no_effect, 0, 2);
+    tcase_add_loop_test(layers, initial_values, 0, 2);
     tcase_add_loop_test(layers, gradients_are_right, 0, 4);
     suite_add_tcase(suite, layers);
     TCase *errors = tcase_create("errors");
     tcase_add_test(errors, usage_errors_are_reported);
-    tcase_add_loop_test(errors, memory_that_cannot_be_had_leaks_nothing, 0, 2);
+    tcase_add_loop_test(errors, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, errors);
     return suite;
 }

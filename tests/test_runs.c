@@ -1,5 +1,5 @@
-/* test_runs.c: whole runs of a Transformer and a GPT: build, train, save, load, write. Memory and files that fail at
- * each point, kills at any moment, a second thread and a fork must neither lose nor change anything. */
+/* test_runs.c: whole runs of a Transformer and a GPT: build, train, save, load, generate. Allocations and file calls that fail
+ * at any point, kills at any moment, a second thread and a fork must not lose or change anything. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,14 +17,14 @@
 #include "suites.h"
 #include "usage_error.h"
 
-/* The checkpoints, and the best ones of a GPT. */
+/* The checkpoints must be the same, and the best ones of a GPT, too. */
 static void check_same(const char *left, const char *right)
 {
-    char command[700];
-    const char *a = in_folder(left), *b = in_folder(right);
-    snprintf(command, sizeof command, "cmp '%s' '%s' && if test -e '%s.best'; then cmp '%s.best' '%s.best'; fi", a, b,
-             a, a, b);
-    ck_assert_int_eq(system(command), 0);
+    char best[2][32];
+    folder_same(left, right);
+    snprintf(best[0], sizeof best[0], "%s.best", left);
+    snprintf(best[1], sizeof best[1], "%s.best", right);
+    if (access(in_folder(best[0]), F_OK) == 0) folder_same(best[0], best[1]);
 }
 
 static void train(const Run *r, RunSize size, const char *name, bool resume)
@@ -32,7 +32,7 @@ static void train(const Run *r, RunSize size, const char *name, bool resume)
     ck_assert_msg(r->train(&size, in_folder(name), resume, NULL), "%s: %s", r->name, ag_error());
 }
 
-/* ---- memory and files that fail ---------------------------------------------------------------------------------- */
+/* ---- failing allocations and files ------------------------------------------------------------------------------- */
 
 static const Run *tried;
 static const char *tried_path;
@@ -41,18 +41,18 @@ static bool succeeded;
 static void whole_run(void)
 {
     succeeded = false;
-    succeeded = tried->train(&(RunSize){ 1, 4, 2, 2, 1 }, tried_path, false, NULL) && tried->write(tried_path);
+    succeeded = tried->train(&(RunSize){ 1, 4, 2, 2, 1 }, tried_path, false, NULL) && tried->generate(tried_path);
 }
 
-typedef struct { const char *name; void (*at)(int64_t n, bool all_after); bool (*hit)(void); int64_t least; } Trouble;
-static const Trouble troubles[] = {
+typedef struct { const char *name; void (*at)(int64_t n, bool all_after); bool (*hit)(void); int64_t least; } Fault;
+static const Fault faults[] = {
     { "memory", faults_at, faults_hit, 500 },
     { "files", io_faults_at, io_faults_hit, 30 },
 };
 
-/* Whether the whole run reached the failing call number n. If so, it must have said why, have left nothing behind, and
- * the checkpoint, old or new, must be whole. */
-static bool reaches(const Trouble *t, int64_t n, bool all_after)
+/* Whether the whole run reached the failing call number n. If so, it must have reported an error and leaked nothing, and the
+ * checkpoint, old or new, must load. */
+static bool reaches(const Fault *t, int64_t n, bool all_after)
 {
     ag_memory_trim();
     int64_t live = faults_live();
@@ -63,26 +63,26 @@ static bool reaches(const Trouble *t, int64_t n, bool all_after)
     bool hit = t->hit();
     t->at(-1, false);
     ag_memory_trim();
-    ck_assert_msg(faults_live() == live, "%s %d: %d pieces of memory are left", t->name, (int)n,
+    ck_assert_msg(faults_live() == live, "%s %d: %d blocks of memory are left", t->name, (int)n,
                   (int)(faults_live() - live));
     ck_assert_msg(io_faults_open() == open, "%s %d: a file is open", t->name, (int)n);
-    bool told = *usage_message || *ag_error();
-    ck_assert_msg(succeeded || (hit && told), "%s %d: no word on why it failed", t->name, (int)n);
-    ck_assert_msg(tried->write(tried_path), "%s %d: the checkpoint is lost: %s", t->name, (int)n, ag_error());
-    ck_assert_int_le(folder_count(), 3);                        /* checkpoints and vocabulary, nothing half written */
+    bool reported = *usage_message || *ag_error();
+    ck_assert_msg(succeeded || (hit && reported), "%s %d: it failed without a message", t->name, (int)n);
+    ck_assert_msg(tried->generate(tried_path), "%s %d: the checkpoint is lost: %s", t->name, (int)n, ag_error());
+    ck_assert_int_le(folder_count(), 3);                        /* checkpoints and vocabulary, no temporary files */
     return hit;
 }
 
-/* _i: which run, which trouble, whether all later calls fail as well. Every third call is tried, in double others than in
- * float; with KAERU_EVERY_CALL, for a thorough run, each of them. */
+/* _i: which run, which fault, whether all later calls fail as well. Every third call fails, in double other calls than in
+ * float; with KAERU_EVERY_CALL in the environment, for a thorough run, every call fails. */
 START_TEST(every_call_that_can_fail_fails)
 {
     if (!faults_work()) return;
     tried = &runs[_i % 2];
     tried_path = in_folder("run");
-    const Trouble *t = &troubles[_i / 2 % 2];
+    const Fault *t = &faults[_i / 2 % 2];
     bool all_after = _i / 4;
-    CATCH_USAGE_ERROR(whole_run());                  /* the old checkpoint, and what is made once in a program */
+    CATCH_USAGE_ERROR(whole_run());             /* for the old checkpoint and one-time allocations */
     ck_assert_msg(succeeded, "%s", ag_error());
     bool each = from_environment("KAERU_EVERY_CALL", 0);
     int64_t n = !each && sizeof(real) == sizeof(double);
@@ -97,24 +97,24 @@ END_TEST
 
 /* ---- kills ------------------------------------------------------------------------------------------------------- */
 
-static void doze(void)
+static void sleep_briefly(void)
 {
     nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
 }
 
-/* KAERU_KILLS kills, for a thorough run. */
+/* KAERU_KILLS in the environment sets the number of kills, for a thorough run. */
 START_TEST(kills_at_any_moment_change_nothing)
 {
     const Run *r = &runs[_i];
     long kills = from_environment("KAERU_KILLS", 20), died = 0, finished = 0;
     RunSize size = { 2, 8, 2, 60, 6 };
     train(r, size, "straight", false);
-    bool begun = false;                                         /* a checkpoint of the run is there */
+    bool begun = false;                                         /* whether the run has a checkpoint */
     srand(1);
     while (died < kills) {
         int status;
         pid_t child = fork();
-        if (child == 0) _exit(r->train(&size, in_folder("killed"), begun, doze) ? 0 : 1);
+        if (child == 0) _exit(r->train(&size, in_folder("killed"), begun, sleep_briefly) ? 0 : 1);
         nanosleep(&(struct timespec){ .tv_nsec = rand() % 40000 * 1000 }, NULL);
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
@@ -122,7 +122,7 @@ START_TEST(kills_at_any_moment_change_nothing)
         died += WIFSIGNALED(status) != 0;
         begun = access(in_folder("killed"), F_OK) == 0;
         if (WIFSIGNALED(status)) continue;
-        check_same("straight", "killed");                       /* it came to its end: once more */
+        check_same("straight", "killed");                       /* it ended before the kill: start again */
         remove(in_folder("killed"));
         begun = false;
         finished++;
@@ -145,7 +145,7 @@ static void leave_after_five(void)
     if (++steps == 5) _exit(7);
 }
 
-START_TEST(a_stop_changes_nothing)
+START_TEST(a_stopped_run_resumes_to_the_same_bytes)
 {
     train(&runs[_i], middle_size, "straight", false);
     int status;
@@ -167,11 +167,11 @@ typedef struct { const Run *run; const char *path; bool good; } Job;
 static void *work(void *arg)
 {
     Job *job = arg;
-    job->good = job->run->train(&middle_size, job->path, false, NULL) && job->run->write(job->path);
+    job->good = job->run->train(&middle_size, job->path, false, NULL) && job->run->generate(job->path);
     return NULL;
 }
 
-START_TEST(two_threads_have_a_model_each)
+START_TEST(two_threads_train_a_model_each)
 {
     Job job[N_RUNS];
     pthread_t thread[N_RUNS];
@@ -188,7 +188,7 @@ START_TEST(two_threads_have_a_model_each)
 }
 END_TEST
 
-START_TEST(a_fork_after_use_trains_as_its_parent)
+START_TEST(a_forked_child_trains_as_its_parent)
 {
     if (!forks_start_threads()) return;
     ag_set_threads(3);
@@ -223,9 +223,9 @@ Suite *runs_suite(void)
     suite_add_tcase(suite, kills);
     TCase *same = tcase_create("the same bytes");
     tcase_add_checked_fixture(same, folder_make, folder_remove);
-    tcase_add_loop_test(same, a_stop_changes_nothing, 0, N_RUNS);
-    tcase_add_test(same, two_threads_have_a_model_each);
-    tcase_add_loop_test(same, a_fork_after_use_trains_as_its_parent, 0, N_RUNS);
+    tcase_add_loop_test(same, a_stopped_run_resumes_to_the_same_bytes, 0, N_RUNS);
+    tcase_add_test(same, two_threads_train_a_model_each);
+    tcase_add_loop_test(same, a_forked_child_trains_as_its_parent, 0, N_RUNS);
     suite_add_tcase(suite, same);
     return suite;
 }

@@ -1,29 +1,30 @@
 #!/bin/sh
-# test_scripts.sh ROOT: the command lines of the scripts: help on stdout with status 0, wrong use on stderr with status
-# 2; and that a command which failed can be copied from the message.
+# test_scripts.sh ROOT: the command lines of the scripts: --help prints to stdout with status 0, wrong options to stderr
+# with status 2. The message of a failed command has the quotes that a shell needs.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 program=/bin/sh
 # shellcheck source=tests/expect.sh
 . "$root/tests/expect.sh"
 
-# ends STATUS STREAM "FIRST WORDS" SCRIPT ARGUMENT...: with these words on stdout or stderr, and nothing on the other.
+# ends STATUS STREAM "FIRST WORDS" SCRIPT ARGUMENT...: the script must end with this status and print these words first to
+# stdout or stderr (STREAM), and nothing to the other.
 ends() {
-    want=$1 stream=$2 words=$3
+    expected=$1 stream=$2 words=$3
     shift 3
     case $stream in stdout) other=stderr ;; *) other=stdout ;; esac
     sh "$@" >stdout 2>stderr </dev/null
     status=$?
-    that "status $status, expected $want: $*" [ $status -eq "$want" ]
+    that "status $status, expected $expected: $*" [ $status -eq "$expected" ]
     case $(head -n 1 "$stream") in "$words"*) ok ;; *) wrong "'$words' missing on $stream: $*" ;; esac
-    that "words on $other: $*" [ ! -s "$other" ]
+    that "text on $other: $*" [ ! -s "$other" ]
 }
 
 for script in examples/run.sh tests/run.sh tests/trust.sh tests/fresh.sh; do
     ends 0 stdout "usage: sh $script" "$root/$script" --help
     ends 0 stdout "usage: sh $script" "$root/$script" -h
     ends 2 stderr "$script: there is no " "$root/$script" --nonsense
-    that "usage after the complaint: $script" grep -qF "usage: sh $script" stderr
+    that "usage after the message: $script" grep -qF "usage: sh $script" stderr
 done
 ends 2 stderr 'usage: sh tests/trust.sh' "$root/tests/trust.sh"
 for count in 0 08 x 9999999999; do
@@ -35,25 +36,25 @@ ends 2 stderr 'There is no example nonsense.' "$root/examples/run.sh" nonsense
 ends 0 stdout 'All pictures of the lessons' "$root/examples/run.sh" gallery --help
 ends 2 stderr "gallery: unexpected argument '--nonsense'" "$root/examples/run.sh" gallery --nonsense
 ends 2 stderr "tests/fresh.sh: unexpected argument 'b'" "$root/tests/fresh.sh" a b
-# A user who is not root, by a program `id` of our own. What was not tried is a failure where CI=true only.
+# A user who is not root: the PATH has another program `id`. Only with CI=true this is a failure.
 mkdir not_root
 printf '#!/bin/sh\necho 1000\n' >not_root/id
 chmod +x not_root/id
 for status_and_ci in '77 false' '1 true'; do
     # shellcheck disable=SC2016
-    ends "${status_and_ci% *}" stderr 'tests/fresh.sh: no bare machine was tried: it takes root to make one' \
+    ends "${status_and_ci% *}" stderr 'tests/fresh.sh: no bare system was tried: only root can make one' \
         -c 'PATH=$PWD/not_root:$PATH CI=$2 exec sh "$1" --short' sh "$root/tests/fresh.sh" "${status_and_ci#* }"
 done
 
-# A command that failed is shown so that it can be copied: the words come out again as they were.
+# A shell that reads the message of a failed command gets the same words.
 # shellcheck source=tests/setup.sh disable=SC2016
 (. "$root/tests/setup.sh"; quietly false 'a folder' "it's" '' plain/path.c '*' '$x' 'a\b') >stdout 2>stderr
 that "status of a command that failed" [ $? -eq 1 ]
 sed -n 's/^This failed: false //p' stderr >typed
-that "what needs no quotes has none" grep -qF ' plain/path.c ' typed
+that "no quotes without need" grep -qF ' plain/path.c ' typed
 (eval "set -- $(cat typed)" && printf '<%s>' "$@") >words
 # shellcheck disable=SC2016
-printf '<%s>' 'a folder' "it's" '' plain/path.c '*' '$x' 'a\b' >wanted
-same wanted words
+printf '<%s>' 'a folder' "it's" '' plain/path.c '*' '$x' 'a\b' >expected
+same expected words
 
 summary scripts

@@ -1,5 +1,5 @@
-/* test_tensor.c: tensors as arrays: making, reading, broadcasting by NumPy's rules, shape operations on every type, and
- * what has no gradient. Values are compared with loops over indices that know nothing of strides. */
+/* test_tensor.c: tensors as arrays: construction, reading, broadcasting by NumPy's rules, shape operations on every type, and
+ * operations without gradients. The expected values come from loops over indices, without strides. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +48,9 @@ static void check_bools(Tensor *t, Shape shape, const uint8_t *values)
 }
 #define CHECK_BOOLS(t, shape, ...) check_bools(t, shape, (uint8_t[]){ __VA_ARGS__ })
 
-/* ---- making and reading ------------------------------------------------------------------------------------------ */
+/* ---- construction and reading ------------------------------------------------------------------------------------ */
 
-START_TEST(making)
+START_TEST(constructing)
 {
     begin();
     CHECK(tensor_zeros(SHAPE(2, 2)), SHAPE(2, 2), 0, 0, 0, 0);
@@ -167,7 +167,7 @@ static void indices(const Shape *s, int64_t i, int64_t *at)
     }
 }
 
-/* The item of a tensor of shape `own` that stands at these indices of the broadcast shape. */
+/* The item of a tensor of shape `own` for these indices of the broadcast shape. */
 static int64_t item_at(const Shape *own, const Shape *shape, const int64_t *at)
 {
     int64_t i = 0;
@@ -243,7 +243,7 @@ END_TEST
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* 0, 1, 2, ... in a shape, as each type; item() reads any. Bools hold whether the number is odd. */
+/* The numbers 0, 1, 2, ... in a shape, in any type; a bool is whether the number is odd. */
 static Tensor *numbered(Shape shape, DType dtype)
 {
     Tensor *t = dtype == AG_REAL ? tensor_zeros(shape)
@@ -370,7 +370,7 @@ END_TEST
 
 /* ---- sums over every set of dimensions --------------------------------------------------------------------------- */
 
-START_TEST(sums_over_any_dimensions)
+START_TEST(sums_over_any_set_of_dimensions)
 {
     begin();
     Shape shape = SHAPE(2, 3, 4, 2);
@@ -419,7 +419,7 @@ START_TEST(sums_over_any_dimensions)
 }
 END_TEST
 
-START_TEST(sums_of_nothing)
+START_TEST(sums_of_empty_tensors)
 {
     begin();
     CHECK(ag_sum(tensor_zeros(SHAPE(0))), SCALAR, 0);
@@ -446,9 +446,9 @@ START_TEST(largest_and_smallest)
 }
 END_TEST
 
-/* ---- what has no gradient ---------------------------------------------------------------------------------------- */
+/* ---- operations without gradients -------------------------------------------------------------------------------- */
 
-START_TEST(where_the_largest_stands)
+START_TEST(the_place_of_the_largest)
 {
     begin();
     Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 3, -1, 3, -2, 5, -2 });
@@ -506,7 +506,7 @@ START_TEST(masks)
     CHECK(ag_where(a, x, ag_neg(x)), SHAPE(2, 3), -1, -2, -3, 1, 2, 3);
     CHECK(ag_masked_fill(x, b, (double)-INFINITY), SHAPE(3), (double)-INFINITY, 2, (double)-INFINITY);
     Tensor *none = tensor_full(SHAPE(3), (double)NAN);
-    CHECK(ag_where(b, x, none), SHAPE(3), 1, (double)NAN, 3);            /* what is not chosen leaves no trace */
+    CHECK(ag_where(b, x, none), SHAPE(3), 1, (double)NAN, 3);            /* NaN that is not chosen has no effect */
     CHECK(ag_masked_fill(none, tensor_bools(SHAPE(3), (uint8_t[]){ 1, 1, 1 }), 7), SHAPE(3), 7, 7, 7);
     end();
 }
@@ -527,12 +527,12 @@ END_TEST
 Suite *tensor_suite(void)
 {
     Suite *suite = suite_create("tensor");
-    TCase *making_and_reading = tcase_create("making and reading");
-    tcase_add_test(making_and_reading, making);
-    tcase_add_test(making_and_reading, counting);
-    tcase_add_test(making_and_reading, reading);
-    tcase_add_test(making_and_reading, names);
-    suite_add_tcase(suite, making_and_reading);
+    TCase *construction_and_reading = tcase_create("construction and reading");
+    tcase_add_test(construction_and_reading, constructing);
+    tcase_add_test(construction_and_reading, counting);
+    tcase_add_test(construction_and_reading, reading);
+    tcase_add_test(construction_and_reading, names);
+    suite_add_tcase(suite, construction_and_reading);
     TCase *broadcasting = tcase_create("broadcasting");
     tcase_add_loop_test(broadcasting, shapes_broadcast_as_in_numpy, 0, N_FITS);
     tcase_add_loop_test(broadcasting, shapes_that_do_not_fit, 0, N_MISFITS);
@@ -545,12 +545,12 @@ Suite *tensor_suite(void)
     tcase_add_test(shapes, gathering);
     suite_add_tcase(suite, shapes);
     TCase *reducing = tcase_create("reducing");
-    tcase_add_test(reducing, sums_over_any_dimensions);
-    tcase_add_test(reducing, sums_of_nothing);
+    tcase_add_test(reducing, sums_over_any_set_of_dimensions);
+    tcase_add_test(reducing, sums_of_empty_tensors);
     tcase_add_test(reducing, largest_and_smallest);
     suite_add_tcase(suite, reducing);
     TCase *plain = tcase_create("without gradients");
-    tcase_add_test(plain, where_the_largest_stands);
+    tcase_add_test(plain, the_place_of_the_largest);
     tcase_add_test(plain, comparing);
     tcase_add_test(plain, masks);
     tcase_add_test(plain, one_hot);

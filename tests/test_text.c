@@ -1,4 +1,4 @@
-/* test_text.c: UTF-8 in files, vocabularies of characters and of words. */
+/* test_text.c: files of UTF-8 text, vocabularies of characters and of words. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ START_TEST(texts_are_opened)
 }
 END_TEST
 
-START_TEST(characters_are_walked)
+START_TEST(text_next_gives_each_character)
 {
     static const uint32_t expected[] = {
         'c', 'a', 'f', 0xe9, ' ', 0x4e2d, 0x6587, '\n', 0x1f600, ' ', 'c', 'a', 'f', 0xe9, '.',
@@ -216,7 +216,7 @@ START_TEST(many_words_are_counted)
 }
 END_TEST
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static void use_vocabularies(void)
 {
@@ -238,7 +238,7 @@ static void use_vocabularies(void)
     word_vocab_free(words);
 }
 
-START_TEST(missing_memory_leaves_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     folder_write("a", sample, strlen(sample));
     int64_t requests = faults_everywhere(use_vocabularies, _i);
@@ -253,14 +253,14 @@ Suite *text_suite(void)
     TCase *t = tcase_create("text");
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, texts_are_opened);
-    tcase_add_test(t, characters_are_walked);
+    tcase_add_test(t, text_next_gives_each_character);
     tcase_add_test(t, characters_have_ids_in_order);
     tcase_add_test(t, all_characters_can_be_in_a_vocabulary);
     tcase_add_test(t, unknown_characters_are_refused);
     tcase_add_test(t, words_have_ids_by_count);
     tcase_add_test(t, words_are_encoded_and_decoded);
     tcase_add_test(t, many_words_are_counted);
-    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -1,9 +1,9 @@
-/* test_torch.c: operations and optimizers against what PyTorch computed (fixtures/make_torch.py). */
+/* test_torch.c: operations and optimizers against PyTorch's results (fixtures/make_torch.py). */
 #include <math.h>
 #include <stdio.h>
 
+#include "expected.h"
 #include "kaeru/nn.h"
-#include "safetensors.h"
 #include "suites.h"
 
 enum { MOST_INPUTS = 3 };
@@ -114,13 +114,6 @@ static const Case cases[] = {
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
-static SafeTensors *fixtures(const char *path)
-{
-    SafeTensors *st = st_open(path);
-    ck_assert_msg(st != NULL, "%s", ag_error());
-    return st;
-}
-
 static const StTensor *find(const SafeTensors *st, const char *owner, const char *part, int number)
 {
     char name[64];
@@ -129,16 +122,14 @@ static const StTensor *find(const SafeTensors *st, const char *owner, const char
     return st_find(st, name);
 }
 
-/* The file's tensor, of its own type, in this scope. */
+/* The file's tensor in its own type. The scope owns it. */
 static Tensor *load(const SafeTensors *st, const StTensor *from)
 {
-    Shape shape;
-    ck_assert_msg(from && st_shape(st, from, &shape), "%s", from ? ag_error() : "not in the file");
-    Tensor *t = tensor_zeros(shape);
-    ck_assert_msg(st_read_reals(st, from, tensor_data(t)), "%s", ag_error());
+    ck_assert_msg(from != NULL, "not in the file");
+    Tensor *t = reals_of(st, from->name);
     if (strcmp(from->dtype, "F32") == 0) return t;
     bool is_mask = strcmp(from->dtype, "BOOL") == 0;
-    Tensor *other = is_mask ? tensor_bools(shape, NULL) : tensor_ints(shape, NULL);
+    Tensor *other = is_mask ? tensor_bools(tensor_shape(t), NULL) : tensor_ints(tensor_shape(t), NULL);
     for (int64_t i = 0; i < tensor_numel(t); i++) {
         if (is_mask) tensor_bool_data(other)[i] = tensor_data(t)[i] != 0;
         else tensor_int_data(other)[i] = (int32_t)tensor_data(t)[i];
@@ -146,27 +137,18 @@ static Tensor *load(const SafeTensors *st, const StTensor *from)
     return other;
 }
 
-/* Equal to a part of the largest entry; zeros exactly. */
-static void check_close(const char *name, const char *what, const Tensor *found, const Tensor *expected,
-                        double tolerance)
+/* Same shape, and no number further off than this part of the largest; zeros exactly. */
+static void check_near(const char *owner, const char *part, const Tensor *found, const Tensor *expected, double tolerance)
 {
-    char text[2][AG_SHAPE_TEXT];
-    Shape a = tensor_shape(found), b = tensor_shape(expected);
-    ck_assert_msg(shape_equal(a, b), "%s: %s is %s, expected %s", name, what, shape_text(a, text[0]),
-                  shape_text(b, text[1]));
-    const real *f = tensor_data(found), *e = tensor_data(expected);
-    double scale = 0;
-    for (int64_t i = 0; i < tensor_numel(expected); i++) scale = fmax(scale, fabs((double)e[i]));
-    for (int64_t i = 0; i < tensor_numel(expected); i++) {
-        ck_assert_msg(fabs((double)f[i] - (double)e[i]) <= tolerance * scale, "%s: %s[%d] is %.9g, expected %.9g", name,
-                      what, (int)i, (double)f[i], (double)e[i]);
-    }
+    char name[64];
+    snprintf(name, sizeof name, "%s: %s", owner, part);
+    check_close(name, found, expected, tolerance * largest(expected));
 }
 
 START_TEST(operations_agree)
 {
     const Case *c = &cases[_i];
-    SafeTensors *st = fixtures(TEST_FIXTURES "/torch_ops.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_ops.safetensors");
     Scope s = ag_begin(AG_RECORD);
     Tensor *x[MOST_INPUTS] = { NULL };
     for (int i = 0; i < MOST_INPUTS && find(st, c->name, "x", i); i++) {
@@ -176,14 +158,14 @@ START_TEST(operations_agree)
     ck_assert_msg(x[0] != NULL, "%s is not in the file", c->name);
     Tensor *y = ag_retain(c->call(x));
     ag_backward_from(y, load(st, find(st, c->name, "dy", -1)));
-    check_close(c->name, "y", y, load(st, find(st, c->name, "y", -1)), 1e-5);
+    check_near(c->name, "y", y, load(st, find(st, c->name, "y", -1)), 1e-5);
     for (int i = 0; i < MOST_INPUTS && x[i]; i++) {
         const StTensor *expected = find(st, c->name, "dx", i);
         if (!expected) continue;
         char what[8];
         snprintf(what, sizeof what, "dx%d", i);
         ck_assert_msg(tensor_grad_data(x[i]) != NULL, "%s: no %s", c->name, what);
-        check_close(c->name, what, tensor_grad(x[i]), load(st, expected), 1e-4);
+        check_near(c->name, what, tensor_grad(x[i]), load(st, expected), 1e-4);
     }
     ag_end(s);
     st_close(st);
@@ -192,7 +174,7 @@ END_TEST
 
 START_TEST(every_fixture_is_compared)
 {
-    SafeTensors *st = fixtures(TEST_FIXTURES "/torch_ops.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_ops.safetensors");
     for (size_t i = 0; i < st->n_tensors; i++) {
         const char *name = st->tensor[i].name;
         bool found = false;
@@ -256,19 +238,19 @@ enum { N_OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
 
 START_TEST(optimizers_agree)
 {
-    SafeTensors *st = fixtures(TEST_FIXTURES "/torch_optim.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_optim.safetensors");
     Net *net = net_at(st, "first"), *expected = net_at(st, optimizers[_i].name);
     Optimizer *o = optimizers[_i].make(net);
     for (int step = 0; step < 3; step++) {
         Scope s = ag_begin(AG_RECORD);
         ag_backward(loss_of(net, load(st, st_find(st, "x")), load(st, st_find(st, "target"))));
-        if (step == 0) tensor_zero_grad(net->fc2->bias);        /* as the fixtures have it */
+        if (step == 0) tensor_zero_grad(net->fc2->bias);        /* the same as in the fixtures */
         nn_optimizer_step(o);
         ag_end(s);
     }
     Parameters *p = nn_parameters(net), *q = nn_parameters(expected);
     for (int i = 0; i < p->n; i++)
-        check_close(optimizers[_i].name, p->item[i].name, p->item[i].tensor, q->item[i].tensor, 1e-6);
+        check_near(optimizers[_i].name, p->item[i].name, p->item[i].tensor, q->item[i].tensor, 1e-6);
     ag_free(q);
     ag_free(p);
     ag_free(o);
@@ -280,7 +262,7 @@ END_TEST
 
 START_TEST(clipping_agrees)
 {
-    SafeTensors *st = fixtures(TEST_FIXTURES "/torch_optim.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/torch_optim.safetensors");
     Net *net = net_at(st, "first");
     Scope s = ag_begin(AG_RECORD);
     ag_backward(loss_of(net, load(st, st_find(st, "x")), load(st, st_find(st, "target"))));
@@ -290,7 +272,7 @@ START_TEST(clipping_agrees)
     Parameters *p = nn_parameters(net);
     for (int i = 0; i < p->n; i++) {
         const char *name = p->item[i].name;
-        check_close("clip", name, tensor_grad(p->item[i].tensor), load(st, find(st, "clip", name, -1)), 1e-6);
+        check_near("clip", name, tensor_grad(p->item[i].tensor), load(st, find(st, "clip", name, -1)), 1e-6);
     }
     ag_free(p);
     ag_end(s);

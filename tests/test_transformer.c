@@ -76,7 +76,7 @@ static bool is_key_bias(const char *name)
 START_TEST(log_probabilities_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = batch_of(st);
@@ -94,7 +94,7 @@ END_TEST
 START_TEST(loss_and_gradients_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     transformer_keep_weights(m, _i == 1);
     Scope s = ag_begin(AG_RECORD);
     Batch b = batch_of(st);
@@ -125,7 +125,7 @@ END_TEST
 START_TEST(greedy_ids_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = ids_of(st, "src"), *expected = ids_of(st, "greedy");
     Tensor *found = greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0);
@@ -185,7 +185,7 @@ static void check_trained(EncoderDecoder *m, const SafeTensors *st)
 START_TEST(three_steps_by_hand_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
     Scope whole = ag_begin(AG_RECORD);
     for (int step = 0; step < 3; step++) {
@@ -208,7 +208,7 @@ END_TEST
 START_TEST(three_steps_by_run_epoch_agree)
 {
     EncoderDecoder *m = opened();
-    SafeTensors *st = expectations(EXPECTED);
+    SafeTensors *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
     Scope whole = ag_begin(AG_RECORD);
     Source source = { .src = ids_of(st, "src"), .tgt = ids_of(st, "tgt"), .rows = 3, .rounds = 3 };

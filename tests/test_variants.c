@@ -1,4 +1,4 @@
-/* test_variants.c: what make_model can vary, what it starts with, the encoder alone, and what wrong input is told. */
+/* test_variants.c: the options of make_model, its initial weights, the encoder alone, and usage errors. */
 #include <math.h>
 #include <stdio.h>
 
@@ -37,9 +37,9 @@ static Tensor *loss_of(EncoderDecoder *m, const Batch *b)
     return label_smoothing((LabelSmoothing){ PAD, 0.1 }, generator(m->generator, out), b->tgt_y);
 }
 
-/* ---- first weights ----------------------------------------------------------------------------------------------- */
+/* ---- initial weights --------------------------------------------------------------------------------------------- */
 
-START_TEST(first_weights)
+START_TEST(initial_weights)
 {
     TransformerOptions o = transformer_defaults();
     ck_assert(o.N == 6 && o.d_model == 512 && o.d_ff == 2048 && o.h == 8 && o.dropout == 0.1 && o.max_len == 5000);
@@ -65,7 +65,7 @@ START_TEST(first_weights)
         } else if (strstr(name, "norm.b_2")) {
             ck_assert(most == 0);
         } else {
-            double bound = 1 / sqrt(strstr(name, "w_2") ? 64 : 32);         /* a Linear's bias keeps its own */
+            double bound = 1 / sqrt(strstr(name, "w_2") ? 64 : 32);         /* a bias keeps the initialization of Linear */
             ck_assert_msg(most <= bound && most > 0.8 * bound, "%s: %g, bound %g", name, most, bound);
         }
     }
@@ -76,7 +76,7 @@ END_TEST
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(the_norm_comes_first_or_last)
+START_TEST(the_norm_comes_before_or_after_the_sublayer)
 {
     for (int i = 0; i < 2; i++) {
         TransformerOptions o = tiny();
@@ -137,7 +137,7 @@ START_TEST(embeddings_can_be_shared)
     Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
     ck_assert(nn_item(Embeddings, m->tgt_embed, 0)->lut->weight == table && m->generator->proj->weight == table);
 
-    /* Its gradient is the sum of those that three tables with its values have. */
+    /* Its gradient is the sum of the gradients of three tables with the same values. */
     Parameters *p = nn_parameters(apart);
     for (int i = 0; i < p->n; i++) {
         Tensor *from = nn_find(m, p->item[i].name);
@@ -155,7 +155,7 @@ START_TEST(embeddings_can_be_shared)
     Tensor *three = tensor_grad(nn_find(apart, "generator.proj.weight"));
     check_close("gradient", tensor_grad(table), ag_add(ag_add(one, two), three), 1e-5);
 
-    /* One step moves it once, a file holds it once. */
+    /* A step changes it once; a file has it once. */
     Optimizer *optimizer = nn_sgd_new(m, 0.5);
     Tensor *stepped = ag_sub(table, ag_scale(tensor_grad(table), 0.5));
     nn_optimizer_set_lr(optimizer, 0.5);
@@ -199,7 +199,7 @@ START_TEST(weights_of_all_heads_can_be_kept)
 }
 END_TEST
 
-START_TEST(dropout_is_for_training)
+START_TEST(dropout_acts_only_in_training)
 {
     TransformerOptions o = tiny();
     o.dropout = 0.3;
@@ -216,7 +216,7 @@ END_TEST
 
 /* ---- the encoder alone ------------------------------------------------------------------------------------------- */
 
-/* It learns to tell hidden tokens of sentences whose tokens are all alike. */
+/* It learns to predict hidden tokens of sentences whose tokens are all the same. */
 START_TEST(the_encoder_alone_predicts_hidden_tokens)
 {
     enum { HIDDEN = 1, S = 5 };
@@ -248,7 +248,7 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
     }
     ck_assert_msg(last < 0.1 * first, "%g at first, %g at last", first, last);
 
-    Scope s = ag_begin(AG_NO_GRAD);                         /* how much padding there is does not matter */
+    Scope s = ag_begin(AG_NO_GRAD);                         /* padding has no effect */
     Tensor *ids = tensor_ints(SHAPE(1, S), (int32_t[]){ 4, HIDDEN, 4, PAD, PAD });
     Tensor *p = encoder_only(m, ids, nn_padding_mask(ids, PAD)), *brief = ag_slice(ids, 1, 0, 3);
     check_close("log-probabilities", ag_slice(p, 1, 0, 3), encoder_only(m, brief, NULL), 1e-5);
@@ -259,7 +259,7 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
 }
 END_TEST
 
-/* ---- misuse, and memory that cannot be had ----------------------------------------------------------------------- */
+/* ---- usage errors, failing allocations --------------------------------------------------------------------------- */
 
 START_TEST(usage_errors_are_reported)
 {
@@ -330,7 +330,7 @@ static void train_and_decode(void)
     all_done = state.step == 1;
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     int64_t requests = faults_everywhere(train_and_decode, true);
     if (faults_work()) ck_assert(requests > 100 && all_done);
@@ -342,15 +342,15 @@ Suite *variants_suite(void)
     Suite *suite = suite_create("variants");
     TCase *variants = tcase_create("variants");
     tcase_add_checked_fixture(variants, folder_make, folder_remove);
-    tcase_add_test(variants, first_weights);
-    tcase_add_test(variants, the_norm_comes_first_or_last);
+    tcase_add_test(variants, initial_weights);
+    tcase_add_test(variants, the_norm_comes_before_or_after_the_sublayer);
     tcase_add_test(variants, positions_can_be_learned);
     tcase_add_test(variants, embeddings_can_be_shared);
     tcase_add_test(variants, weights_of_all_heads_can_be_kept);
-    tcase_add_test(variants, dropout_is_for_training);
+    tcase_add_test(variants, dropout_acts_only_in_training);
     tcase_add_loop_test(variants, the_encoder_alone_predicts_hidden_tokens, 0, 2);
     tcase_add_test(variants, usage_errors_are_reported);
-    tcase_add_test(variants, memory_that_cannot_be_had_leaks_nothing);
+    tcase_add_test(variants, failing_allocations_leak_nothing);
     suite_add_tcase(suite, variants);
     return suite;
 }

@@ -26,3 +26,11 @@ void usage_end(void)
     ag_on_usage_error(former);
     ag_end(scope);
 }
+
+void check_usage_message(const char *text, const char *file, int line)
+{
+    char here[sizeof usage_message], next[sizeof usage_message];
+    snprintf(here, sizeof here, "%s (at %s:%d)", text, file, line);
+    snprintf(next, sizeof next, "%s (at %s:%d)", text, file, line + 1);
+    if (strcmp(usage_message, next) != 0) ck_assert_str_eq(usage_message, here);
+}

@@ -28,9 +28,17 @@
                       "expected a usage error with \"%s\", got \"%s\"", part, usage_message); \
     } while (0)
 
+/* The statement must report a usage error with exactly this message, at this line or, for a statement on the second line
+ * of the macro's arguments, at the next. */
+#define REPORTS(text, statement) do {                                                         \
+        CATCH_USAGE_ERROR(statement);                                                         \
+        check_usage_message(text, __FILE__, __LINE__);                                        \
+    } while (0)
+
 extern jmp_buf usage_escape;
 extern char usage_message[1024];
 void usage_begin(void);
 void usage_end(void);
+void check_usage_message(const char *text, const char *file, int line);
 
 #endif

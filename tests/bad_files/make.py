@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the files of this folder, each wrong in one way, and messages.txt, what has to be said of each:
+"""Writes the files of this folder, each with one mistake, and messages.txt with the expected messages:
 
     KIND<tab>FILE[<tab>FILE]<tab>MESSAGE
 
-The message stands behind the (last) file's path and ": ", unless it begins with PATH, which is that path; VOCAB is the
-first file's path. A new kind of file needs a line in test_bad_files.c.
+The complete message is the (last) file's path, ": " and MESSAGE. In a MESSAGE that starts with PATH, PATH is that path and
+nothing comes before it; VOCAB is the first file's path. A new kind of file needs a line in test_bad_files.c.
 
     python3 tests/bad_files/make.py
 """
@@ -88,8 +88,8 @@ bad("safetensors", "broken_shape.safetensors", header({"x": tensor(shape=(2.5,))
     'tensor "x": expected whole numbers of 0 or more in shape, found another value')
 bad("safetensors", "huge_shape.safetensors", header({"x": tensor(shape=(2**62, 2**62))}, EIGHT),
     'tensor "x": the product of its shape is too large')
-# In 64 bits the first and the second have no bytes; the third and the fourth, by values and by bits, the eight that are
-# there.
+# Products that overflow 64 bits: the first and the second become 0 bytes, the third and the fourth the 8 bytes of the file;
+# the last two have a size of 0 before or after the overflow.
 for name, shape, there in (("wrap_to_nothing", (2**32, 2**32), 0), ("wrap_bits_to_nothing", (2**61, 2), 0),
                            ("wrap_to_size", (6, (2**63 + 1) // 3), 8), ("wrap_bits_to_size", (2**59 + 2,), 8),
                            ("wrap_before_zero", (2**62, 8, 0), 0), ("wrap_behind_zero", (0, 2**62, 8), 0)):

@@ -1,4 +1,4 @@
-/* bench.c: how fast kaeru is on one machine. compare.py runs the same workloads elsewhere and compares. */
+/* bench.c: measures kaeru's speed. compare.py runs the same workloads in other frameworks and compares. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +76,8 @@ static void run(const Workload *w, double seconds)
     if (parameters) printf("%s.parameters %lld parameters\n", w->name, (long long)parameters);
 }
 
-/* In a process of its own, so that the peak of its memory is its own. Returns whether all went well. */
-static bool run_apart(const Workload *w, double seconds)
+/* Runs a workload in a child process, to measure its peak memory. Returns whether the child succeeded. */
+static bool run_in_child(const Workload *w, double seconds)
 {
     fflush(stdout);
     pid_t child = fork();
@@ -87,7 +87,7 @@ static bool run_apart(const Workload *w, double seconds)
     }
     int status = 1;
     if (child > 0) waitpid(child, &status, 0);
-    if (status != 0) fprintf(stderr, "bench: %s did not end well\n", w->name);
+    if (status != 0) fprintf(stderr, "bench: %s failed\n", w->name);
     return status == 0;
 }
 
@@ -98,16 +98,16 @@ static void usage(FILE *out)
     fputs("usage: bench [--threads N] [--seconds S] [--cpu] [--scaling | WORKLOAD...]\n\n"
           "Times these workloads, or all of them, and prints for each\n\n"
           "    NAME VALUE UNIT                   median over steps\n"
-          "    NAME.best VALUE UNIT              that of the fastest step\n"
-          "    NAME.peak VALUE MiB               memory beyond what the process began with\n"
+          "    NAME.best VALUE UNIT              the fastest step\n"
+          "    NAME.peak VALUE MiB               peak memory minus the memory before the workload\n"
           "    NAME.threads VALUE threads\n"
-          "    NAME.parameters VALUE parameters  of the models\n\n"
-          "  --threads N   threads to compute with; 0, the default: one per processor\n"
-          "  --seconds S   how long each workload is measured, 2 if not given; five steps at least\n"
-          "  --cpu         count processor time: for one thread on a machine that others use, too\n"
-          "  --scaling     instead: the times of GPTs of doubled sizes, comma-separated, for plots/scaling.gp\n"
+          "    NAME.parameters VALUE parameters  parameters of the models\n\n"
+          "  --threads N   number of threads; the default 0 means one per processor\n"
+          "  --seconds S   how long to measure each workload, default 2; at least five steps\n"
+          "  --cpu         measure processor time: for one thread on a machine with other users\n"
+          "  --scaling     measure GPTs of doubled sizes instead; prints CSV for plots/scaling.gp\n"
           "  --help        this text\n\n"
-          "A step is the whole step: forward, backward, optimizer. The workloads:\n\n", out);
+          "A step is a whole training step: forward, backward, optimizer. The workloads:\n\n", out);
     for (int i = 0; i < WORKLOADS; i++) fprintf(out, "  %-13s%s\n", workloads[i].name, workloads[i].what);
 }
 
@@ -118,7 +118,7 @@ static const Workload *find(const char *name)
     return NULL;
 }
 
-/* The number behind an option; ends the program if it is none. */
+/* The number after an option; ends the program if it is not a number in the range. */
 static double number(const char *option, const char *text, double most)
 {
     char *end = NULL;
@@ -168,6 +168,6 @@ int main(int argc, char **argv)
         return 0;
     }
     bool good = true;
-    for (int i = 0; i < (n ? n : WORKLOADS); i++) good = run_apart(n ? chosen[i] : &workloads[i], seconds) && good;
+    for (int i = 0; i < (n ? n : WORKLOADS); i++) good = run_in_child(n ? chosen[i] : &workloads[i], seconds) && good;
     return good ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-/* bench.h: what a workload is. bench.c has the list and takes the time; the other files have the work. */
+/* bench.h: the type of a workload. bench.c has the list, timing.c measures, the other files have the workloads. */
 #ifndef KAERU_BENCH_H
 #define KAERU_BENCH_H
 
@@ -13,20 +13,20 @@ typedef enum {
 typedef struct Workload Workload;
 struct Workload {
     const char *name, *what;
-    void *(*begin)(const Workload *w, int64_t *parameters);     /* *parameters: of the model, 0 where there is none */
-    void (*step)(void *state);                                  /* what is timed */
+    void *(*begin)(const Workload *w, int64_t *parameters);     /* *parameters: of the model; stays 0 without one */
+    void (*step)(void *state);                                  /* the measured part */
     void (*end)(void *state);
     BenchFigure figure;
     double amount;
     const char *unit;
-    int64_t size[4];            /* what begin needs to know */
-    const char *kind;           /* the same */
+    int64_t size[4];            /* for begin */
+    const char *kind;           /* for begin */
 };
 
-/* The median and the least of the seconds a step takes, over samples that take `seconds` together. */
+/* The median (returned) and the least time of a step in seconds, measured for `seconds` in all. */
 double measure(const Workload *w, void *state, double seconds, double *least);
-extern bool processor_time;     /* the process's, not the clock's */
-/* Prints "dimension,factor,operations,seconds" of a GPT's training step with one size doubled again and again. */
+extern bool processor_time;     /* measure processor time, not elapsed time */
+/* Prints "dimension,factor,operations,seconds" for a GPT's training step with one size doubled repeatedly. */
 void print_scaling(double seconds);
 
 void *gemm_begin(const Workload *w, int64_t *parameters);       /* size: m, n, k; kind: "AB", "ABt" or "AtB" */

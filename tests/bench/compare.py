@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""kaeru beside other frameworks on the workloads of `bench`, one process a workload, in turn, in one run.
+"""Compares kaeru with other frameworks on the workloads of `bench`; each run of a workload is a process.
 
-    python3 tests/bench/compare.py                          everything against the PyTorch of this Python
+    python3 tests/bench/compare.py                          all workloads against the PyTorch of this Python
     python3 tests/bench/compare.py --compile gpt2 copy      two workloads, also with torch.compile
     python3 tests/bench/compare.py --peer "llm.c=./llmc_bench" gpt2
 
-A peer is a command that takes `--threads N --seconds S [--cpu] WORKLOAD` and prints the lines of `bench`; one that
-does not know a workload prints nothing and is left out. Ratios are above 1 where kaeru is faster. In each round everybody
-runs once, and the ratio of two runs of the same round is taken: what slows the machine for a while slows both. A run
-during which other programs took a share of the processors is repeated. Writes bench.csv, which plots/bench.gp draws.
+A peer is a command that takes `--threads N --seconds S [--cpu] WORKLOAD` and prints the lines of `bench`. A peer without a
+workload prints nothing and is skipped there. A ratio above 1 means that kaeru is faster. In each round kaeru and every peer
+run once, and a ratio is that of two runs in the same round, so that a slow period of the machine slows both. A run is
+repeated if other programs used the processors. Writes bench.csv, which plots/bench.gp draws.
 """
 import argparse
 import contextlib
@@ -32,25 +32,25 @@ BENCH = ROOT / "build/tests/bench/bench"
 WORKLOADS = ["gemm_128", "gemm_512", "gemm", "gemm_2048", "gemm_deep", "gemm_abt", "gemm_atb", "overhead", "skip_small",
              "skip", "copy", "translate", "shakespeare", "gpt2", "gpt2_long", "decode"]
 
-# What would tie a library to something slower than its best, or to another number of threads.
-HINDRANCES = ("OPENBLAS_", "MKL_", "BLIS_", "NVPL_", "ONEDNN_", "DNNL_", "ATEN_", "OMP_", "GOMP_", "KMP_", "TORCH",
-              "KAERU_", "LD_PRELOAD", "MALLOC_")
+# Prefixes of variables that can make a library slower or change its number of threads.
+UNSET = ("OPENBLAS_", "MKL_", "BLIS_", "NVPL_", "ONEDNN_", "DNNL_", "ATEN_", "OMP_", "GOMP_", "KMP_", "TORCH",
+         "KAERU_", "LD_PRELOAD", "MALLOC_")
 
 
 def environment(threads):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(HINDRANCES)}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(UNSET)}
     return clean | {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
 
 
-# ---- what else the machine does --------------------------------------------------------------------------------------
+# ---- other programs on the machine -----------------------------------------------------------------------------------
 
 def busy_seconds():
-    """Processor time that all programs have taken; None where the system does not say."""
+    """Processor time of all programs so far; None where the system has no /proc/stat."""
     try:
         fields = [int(x) for x in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
     except OSError:
         return None
-    return (sum(fields[:3]) + sum(fields[5:8])) / os.sysconf("SC_CLK_TCK")      # all but idle and waiting for files
+    return (sum(fields[:3]) + sum(fields[5:8])) / os.sysconf("SC_CLK_TCK")      # without idle and iowait
 
 
 def children_seconds():
@@ -59,22 +59,22 @@ def children_seconds():
 
 
 def program_seconds():
-    """Name and processor time of each program but this one, by process."""
+    """Name and processor time of each other process, by process id."""
     programs = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         if path.parent.name == str(os.getpid()):
             continue
         try:
             start, _, rest = path.read_text(errors="replace").rpartition(")")           # PID (NAME) STATE PPID ...
-        except OSError:                                                                 # it has ended meanwhile
+        except OSError:                                                                 # the process has ended
             continue
         ticks = sum(int(x) for x in rest.split()[11:13])
         programs[path.parent.name] = start.partition("(")[2], ticks / os.sysconf("SC_CLK_TCK")
     return programs
 
 
-def tell_of_others(options):
-    """Looks for half a second who takes the processors, and says what is waited for."""
+def report_others(options):
+    """Measures for half a second which programs use the processors, and prints them."""
     programs, busy, start = program_seconds(), busy_seconds(), time.monotonic()
     time.sleep(0.5)
     elapsed, shares = time.monotonic() - start, {}
@@ -88,7 +88,7 @@ def tell_of_others(options):
 
 
 def wait_for_quiet(options):
-    """Until other programs leave the processors alone for half a second, or patience is at its end."""
+    """Waits until other programs use the processors little for half a second, at most options.patience seconds."""
     end = time.monotonic() + (0 if options.cpu else options.patience)
     while time.monotonic() < end:
         before = busy_seconds()
@@ -97,15 +97,15 @@ def wait_for_quiet(options):
         time.sleep(0.5)
         if busy_seconds() - before <= 0.5 * options.others:
             return
-        if not options.told:
-            options.told = True
-            tell_of_others(options)
+        if not options.reported:
+            options.reported = True
+            report_others(options)
 
 
 # ---- one run ---------------------------------------------------------------------------------------------------------
 
 def output_of(command, **how):
-    """Status and output. The command has a session of its own: Ctrl-C comes here alone, and ends all that it started."""
+    """Status and output. The command runs in a new session: Ctrl-C only reaches this program, which kills the session."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True, **how) as process:
         try:
             out, _ = process.communicate()
@@ -117,7 +117,7 @@ def output_of(command, **how):
 
 
 def parse(text, workload, command):
-    """Figures by name; none from a peer that does not know the workload."""
+    """Figures by name; none from a peer without the workload."""
     figures = {}
     for line in text.splitlines():
         try:
@@ -134,7 +134,7 @@ def parse(text, workload, command):
 
 
 def run_once(command, workload, options):
-    """Its figures, and the share of a processor that others took meanwhile."""
+    """The figures, and the share of a processor that other programs used during the run."""
     arguments = ["--threads", str(options.threads), "--seconds", str(options.seconds)]
     command = command + arguments + (["--cpu"] if options.cpu else []) + [workload]
     before, own, start = busy_seconds(), children_seconds(), time.monotonic()
@@ -166,7 +166,7 @@ def is_rate(unit):
 
 
 def check_same(workload, ours, theirs, name, options):
-    """That the two did the same with the same means."""
+    """Both must have the same number of threads and of parameters, and the same unit."""
     for what in ("threads", "parameters"):
         key = f"{workload}.{what}"
         if ours.get(key) != theirs.get(key):
@@ -179,7 +179,7 @@ def check_same(workload, ours, theirs, name, options):
 
 
 def compare(workload, bench, peers, options):
-    """Yields a row of the table for each peer that knows the workload."""
+    """Yields a row of the table for each peer that has the workload."""
     ours, theirs, others = [], {name: [] for name in peers}, 0.0
     for _ in range(options.rounds):
         figures, disturbed = run(bench, workload, options)
@@ -237,10 +237,10 @@ def write(path, rows):
 
 
 def compare_all(options, rows):
-    """Adds to the rows, and writes them as they come."""
+    """Adds to the rows, and writes the file after each."""
     peers = find_peers(options)
     if not peers:
-        sys.exit("compare.py: nobody to compare with")
+        sys.exit("compare.py: no peer to compare with")
     machine = f"{processor()} with {options.threads} thread{'s' if options.threads != 1 else ''}"
     machine += ": processor time" if options.cpu else ""
     print(f"{machine}; times faster than the peer: median of {options.rounds}, least and most of them")
@@ -297,7 +297,7 @@ def peer(text):
     name, _, command = text.partition("=")
     try:
         words = shlex.split(command)
-    except ValueError as error:                                                         # a quote without its end
+    except ValueError as error:                                                         # an unclosed quote
         refuse(text, str(error))
     if not name or not words:
         refuse(text, "expected NAME=COMMAND")
@@ -305,7 +305,7 @@ def peer(text):
 
 
 def writable_file(text):
-    """Before anything is measured. What is there stays until there is something to write."""
+    """Checks the path before measuring; an existing file stays until there are results."""
     there = os.path.lexists(text)
     try:
         open(text, "a").close()
@@ -320,30 +320,33 @@ def parse_command_line():
     parser = Parser(description=__doc__.split("\n\n")[0], epilog="Workloads: " + ", ".join(WORKLOADS))
     parser.add_argument("--bench", type=built_program, default=str(BENCH), help="kaeru's program")
     parser.add_argument("--python", type=program, default=sys.executable, help="a Python that has PyTorch")
-    parser.add_argument("--compile", action="store_true", help="with torch.compile, too")
+    parser.add_argument("--compile", action="store_true", help="also with torch.compile")
     parser.add_argument("--peer", type=peer, action="append", default=[], metavar="NAME=COMMAND",
-                        help="one more to compare with")
-    parser.add_argument("--rounds", type=number(1, 10000, int), default=5, help="runs of each; 5 if not given")
-    parser.add_argument("--threads", type=number(0, 256, int), default=0, help="for each; 0, the default: one per processor")
-    parser.add_argument("--seconds", type=number(0.001, 3600), default=1, help="how long a run is measured; 1 if not given")
+                        help="another program to compare with")
+    parser.add_argument("--rounds", type=number(1, 10000, int), default=5, help="runs of each; default 5")
+    parser.add_argument("--threads", type=number(0, 256, int), default=0,
+                        help="for each; the default 0 means one per processor")
+    parser.add_argument("--seconds", type=number(0.001, 3600), default=1, help="how long a run is measured; default 1")
     parser.add_argument("--cpu", action="store_true",
-                        help="compare processor time, with --threads 1: for a machine that is never quiet")
-    parser.add_argument("--others", type=number(0, 10000), default=0.1, help="share of a processor that others may take; 0.1")
-    parser.add_argument("--tries", type=number(1, 10000, int), default=4, help="for a run without more than that; 4")
+                        help="compare processor time, with --threads 1: for a busy machine")
+    parser.add_argument("--others", type=number(0, 10000), default=0.1,
+                        help="share of a processor that others may use; default 0.1")
+    parser.add_argument("--tries", type=number(1, 10000, int), default=4,
+                        help="attempts for a run within that share; default 4")
     parser.add_argument("--patience", type=number(0, 86400), default=60,
-                        help="seconds to wait for a quiet moment, each time; 60")
-    parser.add_argument("--out", type=writable_file, default="bench.csv", help="the file to write; bench.csv")
-    parser.add_argument("workload", type=workload_name, nargs="*", help="all if not given")
+                        help="seconds to wait for a quiet machine, each time; default 60")
+    parser.add_argument("--out", type=writable_file, default="bench.csv", help="the file to write; default bench.csv")
+    parser.add_argument("workload", type=workload_name, nargs="*", help="default: all")
     options = parser.parse_args()
     if options.threads == 0:
         options.threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    options.told = False                                                # of what is waited for: once is enough
+    options.reported = False                                            # report_others is called once
     return options
 
 
 def main():
     rows = []
-    signal.signal(signal.SIGTERM, signal.default_int_handler)           # `timeout` ends it as Ctrl-C does
+    signal.signal(signal.SIGTERM, signal.default_int_handler)           # the same as Ctrl-C
     try:
         options = parse_command_line()
         compare_all(options, rows)

@@ -1,14 +1,14 @@
-/* gpt.c: a language model learns, and writes. */
+/* gpt.c: training steps of language models, and generation. */
 #include "bench.h"
 #include "kaeru/kaeru.h"
 
 /* ---- a training step --------------------------------------------------------------------------------------------- */
 
-typedef struct { Scope scope; Tensor *ids, *targets; GPT *model; Optimizer *adam; } Lesson;
+typedef struct { Scope scope; Tensor *ids, *targets; GPT *model; Optimizer *adam; } Training;
 
-static Lesson *lesson_new(GPTOptions options, int64_t batch, int64_t length, int64_t *parameters)
+static Training *training_new(GPTOptions options, int64_t batch, int64_t length, int64_t *parameters)
 {
-    Lesson *l = ag_alloc(1, sizeof *l);
+    Training *l = ag_alloc(1, sizeof *l);
     l->scope = ag_begin(AG_NO_GRAD);
     l->model = gpt_new(options);
     l->adam = nn_adamw_new(l->model, 1e-4);
@@ -18,7 +18,7 @@ static Lesson *lesson_new(GPTOptions options, int64_t batch, int64_t length, int
     return l;
 }
 
-/* GPT-2's smallest, without dropout, as it is trained today. */
+/* The smallest GPT-2, without dropout, the usual setting for training today. */
 static GPTOptions gpt2_options(void)
 {
     GPTOptions o = gpt_defaults();
@@ -34,12 +34,12 @@ void *shakespeare_begin(const Workload *w, int64_t *parameters)
     o.width = 128;
     o.vocab = 65;
     o.context = 64;
-    return lesson_new(o, 12, 64, parameters);
+    return training_new(o, 12, 64, parameters);
 }
 
 void *gpt2_begin(const Workload *w, int64_t *parameters)
 {
-    return lesson_new(gpt2_options(), w->size[0], w->size[1], parameters);
+    return training_new(gpt2_options(), w->size[0], w->size[1], parameters);
 }
 
 void *scaled_gpt_begin(const Workload *w, int64_t *parameters)
@@ -50,12 +50,12 @@ void *scaled_gpt_begin(const Workload *w, int64_t *parameters)
     o.heads = o.width / 64;
     o.layers = w->size[3];
     o.vocab = 256;
-    return lesson_new(o, w->size[0], o.context, parameters);
+    return training_new(o, w->size[0], o.context, parameters);
 }
 
 void gpt_step(void *state)
 {
-    Lesson *l = state;
+    Training *l = state;
     Scope step = ag_begin(AG_RECORD);
     ag_backward(gpt_loss(l->model, l->ids, l->targets));
     nn_optimizer_set_lr(l->adam, 1e-4);
@@ -65,20 +65,20 @@ void gpt_step(void *state)
 
 void gpt_end(void *state)
 {
-    Lesson *l = state;
+    Training *l = state;
     ag_free(l->adam);
     nn_free(l->model);
     ag_end(l->scope);
     ag_free(l);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
-typedef struct { GPT *model; int32_t *prompt; int64_t length, tokens; } Writer;
+typedef struct { GPT *model; int32_t *prompt; int64_t length, tokens; } Generation;
 
 void *decode_begin(const Workload *w, int64_t *parameters)
 {
-    Writer *d = ag_alloc(1, sizeof *d);
+    Generation *d = ag_alloc(1, sizeof *d);
     d->model = gpt_new(gpt2_options());
     nn_eval(d->model);
     d->length = w->size[0];
@@ -89,7 +89,7 @@ void *decode_begin(const Workload *w, int64_t *parameters)
     return d;
 }
 
-static bool go_on(void *unused, int32_t id)
+static bool continue_always(void *unused, int32_t id)
 {
     (void)unused, (void)id;
     return true;
@@ -97,13 +97,13 @@ static bool go_on(void *unused, int32_t id)
 
 void decode_step(void *state)
 {
-    Writer *d = state;
-    gpt_generate(d->model, d->prompt, d->length, d->tokens, &(Sampling){ .temperature = 0 }, go_on, NULL);
+    Generation *d = state;
+    gpt_generate(d->model, d->prompt, d->length, d->tokens, &(Sampling){ .temperature = 0 }, continue_always, NULL);
 }
 
 void decode_end(void *state)
 {
-    Writer *d = state;
+    Generation *d = state;
     nn_free(d->model);
     ag_free(d->prompt);
     ag_free(d);

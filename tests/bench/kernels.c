@@ -1,4 +1,4 @@
-/* kernels.c: the matrix product, the thread pool, and what an operation costs that computes next to nothing. */
+/* kernels.c: the matrix product, the thread pool, and the overhead of an operation. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ void gemm_end(void *state)
 
 /* ---- the thread pool --------------------------------------------------------------------------------------------- */
 
-/* A piece ends when the other one has begun, so that each has a thread of its own. */
+/* A piece ends when the other one has started, so that they need two threads. */
 static void meet(void *arg, int64_t begin, int64_t end)
 {
     atomic_int *arrived = arg;
@@ -71,7 +71,7 @@ void dispatch_end(void *state)
     ag_free(state);
 }
 
-/* ---- an operation on almost nothing ------------------------------------------------------------------------------ */
+/* ---- operations on very small tensors ---------------------------------------------------------------------------- */
 
 typedef struct { Scope scope; Tensor *w, *b, *start; } Chain;
 

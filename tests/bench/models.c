@@ -1,4 +1,4 @@
-/* models.c: the skip connection's experiment and the Transformer, a training step each. */
+/* models.c: training steps of the skip connection's experiment and of the Transformer. */
 #include "bench.h"
 #include "kaeru/kaeru.h"
 
@@ -64,7 +64,7 @@ typedef struct {
     Optimizer *adam;
 } Translation;
 
-/* Random sentences without padding, which are the most work. */
+/* Random sentences without padding. */
 static Translation *translation_new(int layers, int32_t src_vocab, int32_t tgt_vocab, int64_t batch, int64_t source,
                                     int64_t target, LabelSmoothing criterion, int64_t *parameters)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The matrix products of `bench` in NumPy, whose wheels bring OpenBLAS: same options, same output. See compare.py:
+"""The matrix products of `bench` in NumPy, whose wheels contain OpenBLAS: same options, same output. See compare.py:
 
     python3 tests/bench/compare.py --peer "OpenBLAS=python3 tests/bench/peer_numpy.py" gemm gemm_128 gemm_512 gemm_2048 \\
         gemm_deep gemm_abt gemm_atb
@@ -20,7 +20,7 @@ def rate(np, name, seconds):
     a = random.standard_normal((k, m), np.float32).T if kind == "AtB" else random.standard_normal((m, k), np.float32)
     b = random.standard_normal((n, k), np.float32).T if kind == "ABt" else random.standard_normal((k, n), np.float32)
     c = np.empty((m, n), np.float32)
-    calls = max(1, int(2e7 / (m * n * k)))              # of small products, several between two looks at the clock
+    calls = max(1, int(2e7 / (m * n * k)))              # several small products in one sample
     times, begun = [], time.perf_counter()
     while len(times) < 4 or time.perf_counter() - begun < seconds:
         start = time.perf_counter()
@@ -37,7 +37,7 @@ def main():
     parser.add_argument("workload", nargs="*", default=list(SIZES))
     options = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(options.threads)
-    import numpy as np                                  # not before the number of threads is set
+    import numpy as np                                  # after the number of threads is set
     for name in options.workload:
         if name in SIZES:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The workloads of `bench` in PyTorch: same options, same output. See compare.py.
 
-Written as someone would who wants PyTorch to be fast on a CPU: one projection for queries, keys and values where the
-model has one, PyTorch's own attention, its foreach or fused optimizers, gradients set to None, no checks in the loop.
-With --compile, models and losses go through torch.compile first.
+Written for speed on a CPU: one projection for queries, keys and values where the model has one, PyTorch's own attention, its
+foreach or fused optimizers, gradients set to None, no checks in the loop. With --compile, models and losses are compiled by
+torch.compile.
 """
 import argparse
 import math
@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 compiled = False
 clock = time.perf_counter
-before_2 = not hasattr(F, "scaled_dot_product_attention")       # where fused optimizers are for GPUs alone, too
+before_2 = not hasattr(F, "scaled_dot_product_attention")       # there fused optimizers are only for GPUs, too
 
 
 def maybe_compile(f):
@@ -29,7 +29,7 @@ def adam(model, kind=torch.optim.Adam, **how):
 
 
 def plain_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False):
-    """What F.scaled_dot_product_attention is, for a PyTorch that has none."""
+    """F.scaled_dot_product_attention for a PyTorch without it."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
     if is_causal:
         attn_mask = torch.ones(q.size(-2), k.size(-2), dtype=torch.bool).tril()
@@ -45,7 +45,7 @@ def parameter_count(*models):
 attend = plain_attention if before_2 else F.scaled_dot_product_attention
 
 
-# ---- the matrix product, and operations on almost nothing ------------------------------------------------------------
+# ---- the matrix product, and operations on very small tensors --------------------------------------------------------
 
 def gemm(m, n, k, kind="AB"):
     a = torch.randn(k, m).t() if kind == "AtB" else torch.randn(m, k)
@@ -156,7 +156,7 @@ class Transformer(nn.Module):
 
 
 def smoothed_loss(log_p, target, padding, smoothing):
-    """The notebook's LabelSmoothing (but for a constant) without its table of targets."""
+    """The notebook's LabelSmoothing, up to a constant, without its table of targets."""
     log_p, target = log_p.flatten(0, 1), target.flatten()
     rest = smoothing / (log_p.size(1) - 2)
     at_target = log_p.gather(1, target.unsqueeze(1)).squeeze(1)
@@ -296,7 +296,7 @@ WORKLOADS = {
 }
 
 
-# ---- time, as bench.c takes it ---------------------------------------------------------------------------------------
+# ---- time, measured as in timing.c -----------------------------------------------------------------------------------
 
 def time_steps(step, count):
     start = clock()
@@ -327,7 +327,7 @@ def peak_mib():
 
 
 def load_all():
-    """One step of almost nothing: what PyTorch imports at first use is no memory of the step that is measured."""
+    """A very small step, so that memory of PyTorch's imports at first use does not count for the measured step."""
     x, linear = torch.randn(2, 8), nn.Linear(8, 8)
     optimizer = adam(linear)
 
@@ -357,12 +357,12 @@ def run(name, seconds):
 def main():
     global clock, compiled
     parser = argparse.ArgumentParser(description="The workloads of bench in PyTorch.")
-    parser.add_argument("--threads", type=int, default=0, help="threads to compute with; 0: PyTorch's own choice")
+    parser.add_argument("--threads", type=int, default=0, help="number of threads; the default 0 means PyTorch's choice")
     parser.add_argument("--seconds", type=float, default=2, help="how long each workload is measured")
     parser.add_argument("--cpu", action="store_true", help="count processor time")
     parser.add_argument("--compile", action="store_true", help="use torch.compile")
     parser.add_argument("--version", action="store_true", help="print PyTorch's version and end")
-    parser.add_argument("workload", nargs="*", help="one process a workload, or their peaks of memory mix")
+    parser.add_argument("workload", nargs="*", help="give one for each process; the peak memory of several mixes")
     options = parser.parse_args()
     if options.version:
         print("PyTorch", torch.__version__.split("+")[0], "compiled" if options.compile else "eager")

@@ -1,4 +1,4 @@
-/* scaling.c: whether the time grows as the work does. */
+/* scaling.c: how the time of a training step grows with the sizes of a GPT. */
 #include <stdio.h>
 
 #include "bench.h"
@@ -8,8 +8,8 @@ static const char *const names[DIMENSIONS] = { "batch", "length", "width", "laye
 static const int64_t smallest[DIMENSIONS] = { 8, 128, 256, 2 };
 static const int doublings[DIMENSIONS] = { 3, 3, 2, 3 };
 
-/* Multiplications and additions of the matrix products of a step, forward and backward: each weight meets each token, and
- * each position each other one. The back of a causal square is not counted: nobody computes blocks of it. */
+/* Multiplications and additions of the matrix products of a step, forward and backward: each weight with each token, and
+ * attention between the positions. Blocks of 64 positions that the causal mask hides are not computed and not counted. */
 static double operations(const int64_t size[DIMENSIONS])
 {
     double tokens = (double)(size[BATCH] * size[LENGTH]), width = (double)size[WIDTH];

@@ -1,4 +1,4 @@
-/* timing.c: how long a step takes. */
+/* timing.c: measures the time of a step. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -13,7 +13,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds that `count` steps take. */
+/* The time of `count` steps in seconds. */
 static double time_steps(const Workload *w, void *state, int64_t count)
 {
     double start = now();
@@ -28,7 +28,7 @@ static int ascending(const void *a, const void *b)
 }
 
 enum { MOST_SAMPLES = 10000, LEAST_SAMPLES = 5 };
-#define SAMPLE_SECONDS 2e-3     /* short steps are timed several at once */
+#define SAMPLE_SECONDS 2e-3     /* a sample of short steps has several */
 
 double measure(const Workload *w, void *state, double seconds, double *least)
 {

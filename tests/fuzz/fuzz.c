@@ -1,3 +1,4 @@
+/* fuzz.c: the functions of fuzz.h. */
 #include "fuzz.h"
 
 #include "utf8.h"

@@ -1,4 +1,4 @@
-/* fuzz.h: what the targets check alike. */
+/* fuzz.h: checks that the fuzz targets share. */
 #ifndef KAERU_TESTS_FUZZ_H
 #define KAERU_TESTS_FUZZ_H
 
@@ -11,10 +11,10 @@
 
 #include "kaeru/autograd.h"
 
-/* What libFuzzer calls. */
+/* libFuzzer calls this. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Stops the fuzzer, which then keeps the input. */
+/* Stops the fuzzer if the condition is false; it then saves the input. */
 #define CHECK(condition)                                                                    \
     do {                                                                                    \
         if (condition) break;                                                               \
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         abort();                                                                            \
     } while (0)
 
-/* What was refused must have been refused in one line that names the file. */
+/* The message of a refused file must be one line of UTF-8 that starts with `name`. */
 void fuzz_check_refusal(const char *name);
 
 #endif

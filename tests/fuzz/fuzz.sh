@@ -1,12 +1,13 @@
 #!/bin/sh
-# fuzz.sh TARGET SEEDS FOUND: runs a fuzz target for KAERU_FUZZ_SECONDS (8) or, if that is given, KAERU_FUZZ_RUNS inputs,
-# and prints how many it tried. Inputs that reach new code are kept in FOUND; one that fails, too, as NAME-crash-...
+# fuzz.sh TARGET SEEDS FOUND: runs a fuzz target with KAERU_FUZZ_RUNS inputs or, without this variable, for
+# KAERU_FUZZ_SECONDS (8) seconds, and prints the number of inputs. The folder FOUND keeps inputs that reach new code, and an
+# input that fails as NAME-crash-...
 target=$1
 name=$(basename "$target")
 mkdir -p "$3" || exit 1
 limit=-max_total_time=${KAERU_FUZZ_SECONDS:-8}
 [ -z "${KAERU_FUZZ_RUNS-}" ] || limit=-runs=$KAERU_FUZZ_RUNS
-# Where memory came from is told by few of its callers, which makes all faster; a finding can be run again without this.
+# Few callers in the report of an allocation, which makes all faster. A failing input can be run again without this.
 export ASAN_OPTIONS="${ASAN_OPTIONS-malloc_context_size=3}"
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT

@@ -1,12 +1,12 @@
-/* fuzz_bpe.c: any bytes come back, with any vocabulary. The first byte chooses where that comes from:
- *   0   vocab.json up to a NUL byte, merges.txt up to the next
- *   1   the bytes and all pairs of the letters a to h as tokens, merges.txt up to a NUL byte
- *   2   learned from what is encoded, as large as the second byte says
- * The rest is encoded. */
+/* fuzz_bpe.c: decoding restores any bytes with any vocabulary. The first byte modulo 3 selects the vocabulary:
+ *   0   the input has vocab.json up to a NUL byte and merges.txt up to the next one
+ *   1   the tokens are the bytes and all pairs of the letters a to h; the input has merges.txt up to a NUL byte
+ *   2   it is learned from the text, with 257 tokens plus the second byte
+ * The rest of the input is the text. */
 #include "bpe_parts.h"
 #include "fuzz.h"
 
-/* Up to the next NUL byte, which is taken too. */
+/* Takes a file up to the next NUL byte, and the NUL byte. */
 static BpeFile take_file(const char *name, const char **text, size_t *n)
 {
     const char *end = memchr(*text, '\0', *n);

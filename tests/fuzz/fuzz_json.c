@@ -1,4 +1,4 @@
-/* fuzz_json.c: what is taken can be written, and what was written reads as the same. */
+/* fuzz_json.c: a value that was read can be written, and the written text has the same value. */
 #include "fuzz.h"
 #include "json.h"
 

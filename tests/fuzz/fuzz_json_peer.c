@@ -1,7 +1,7 @@
-/* fuzz_json_peer.c: our JSON reader and Jansson, which is strict, too, take the same texts and read the same values.
- * They may differ in three things: we read at most 128 levels and Jansson more; it knows no names with a NUL character; and
- * a NUL byte behind the value, which is no JSON, is the end of the text to it. */
-#define JSON_NULL   OURS_NULL                   /* names that both have */
+/* fuzz_json_peer.c: our JSON reader and the strict reader Jansson accept the same texts and read the same values. There are
+ * three allowed differences: ours reads at most 128 levels, Jansson more; Jansson refuses names with a NUL character; and a
+ * NUL byte after the value, which ours refuses, ends the text for Jansson. */
+#define JSON_NULL   OURS_NULL                   /* names in both libraries */
 #define JSON_STRING OURS_STRING
 #define JSON_ARRAY  OURS_ARRAY
 #define JSON_OBJECT OURS_OBJECT

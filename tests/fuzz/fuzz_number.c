@@ -1,4 +1,4 @@
-/* fuzz_number.c: the value of a number is what the C library says it is, and its text reads as the same. */
+/* fuzz_number.c: the value of a number equals that of the C library's strtod, and its text has the same value. */
 #include <math.h>
 
 #include "fuzz.h"

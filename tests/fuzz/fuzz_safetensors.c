@@ -1,9 +1,9 @@
-/* fuzz_safetensors.c: every tensor of a file that is taken can be read. What follows the first byte is a whole file, if
- * that byte is even, or else a header as far as the first newline, and values. */
+/* fuzz_safetensors.c: every tensor of an accepted file can be read. After an even first byte the input is a whole file, after
+ * an odd one it is a header up to the first newline, then the values. */
 #include "fuzz.h"
 #include "safetensors.h"
 
-/* The product of its sizes must be what it is, and not what is left of it in 64 bits. */
+/* The number of items must be the product of the sizes without overflow in 64 bits. */
 static bool numel_is_right(const StTensor *t)
 {
     double product = 1;
@@ -43,12 +43,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] % 2 == 0) memcpy(bytes, data + 1, n);
     else {
         const uint8_t *line = memchr(data + 1, '\n', n);
-        size_t header = line ? (size_t)(line - data) : n;        /* the newline is a blank of its JSON */
+        size_t header = line ? (size_t)(line - data) : n;        /* the newline is white space of the JSON */
         for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)header >> 8 * i);
         memcpy(bytes + 8, data + 1, n);
         n += 8;
     }
-    uint8_t *exact = malloc(n + !n);                            /* so that a byte read behind the end is seen */
+    uint8_t *exact = malloc(n + !n);                            /* exact size: sanitizers find a read after the end */
     memcpy(exact, bytes, n);
     SafeTensors *st = st_open_bytes("fuzz", exact, n);
     if (st) read_all(st, n);

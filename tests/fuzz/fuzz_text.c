@@ -1,4 +1,4 @@
-/* fuzz_text.c: vocabularies of any text, and any text with them. */
+/* fuzz_text.c: makes vocabularies from any text, encodes and decodes the text with them, and reads it as a vocabulary file. */
 #include "fuzz.h"
 #include "kaeru/text.h"
 #include "vocab_file.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a folder of seeds for each fuzz target from the files that the tests have: make_seeds.py FOLDER"""
+"""Makes a folder of seeds for each fuzz target from the test files: make_seeds.py FOLDER"""
 import json
 import pathlib
 import sys
@@ -9,7 +9,7 @@ BAD, BPE = TESTS / "bad_files", TESTS / "fixtures" / "bpe"
 
 
 def header_of(content):
-    """A safetensors file as the target's second form: header, newline, values."""
+    """A safetensors file in the target's second form: header, newline, values."""
     size = int.from_bytes(content[:8], "little")
     return b"\1" + content[8:8 + size].replace(b"\n", b" ") + b"\n" + content[8 + size:]
 
@@ -26,7 +26,7 @@ def main():
                "123456789012345678901234567890", "01", "1.", "-", "1e"]
     commands = ["--whole\n7", "--number=-2e-3\n--flag", "--name\nfile\n--whole=+12", "--whole\n9007199254740992",
                 "--number\n1e400", "--number=nan", "--flag=1", "--help", "x", "--", "--name="]
-    # shapes whose product is 0 in 64 bits
+    # shapes whose product is 0 modulo 2**64
     wrapping = [b'\1{"a":{"dtype":"F32","shape":[%d,%d],"data_offsets":[0,0]}}\n' % shape
                 for shape in ((1 << 32, 1 << 32), (1 << 61, 2))]
     whole.append(rb'{"\"\\\/\b\f\n\r\t": ["\u00e9\ud83d\udc38", true, false, null, -0, 1e-3, [], {}]}')
