@@ -1,16 +1,16 @@
-/* pool.c: the threads behind k_parallel.
+/* pool.c: the thread pool behind k_parallel.
  *
- * A job is cut into pieces, and each thread finds its share of them on a desk of its own: the caller the first ones,
- * its workers the next, the same in every job. So what a thread wrote in one job it reads in the next, out of its own
- * cache; fetching it from another core's can take several times as long. A thread whose desk is empty takes pieces from
- * the others' desks, from the far end: a worker that the system does not run just now costs nothing.
+ * A job is cut into chunks. Each thread has a work queue of its own with a fixed share of the chunks: the caller's queue has
+ * the first ones, the workers' queues the next. The shares are the same in every job, so a thread finds what it wrote in one
+ * job in its own cache in the next; fetching it from another core's cache can take several times as long. A thread whose
+ * queue is empty steals chunks from the end of the others' queues. A worker that the system does not run at the moment
+ * therefore delays nothing.
  *
- * What lies on a desk is a single atomic word: the job's number, the next piece and the end. Whoever takes a piece
- * holds the job open until the piece is done, so what describes the job can lie in plain variables; who finds no piece
- * left touches nothing.
+ * A queue is one atomic word: job id, next chunk, end. A job is not over while a chunk of it is being computed, so the
+ * description of the job can be in plain variables. A thread that gets no chunk reads none of them.
  *
- * Waiting is spinning for SPIN_NS, because in a training step the next job is a few microseconds away and waking a
- * thread costs about as much, and then sleeping, because idle threads must not eat a shared machine. */
+ * A waiting thread spins for SPIN_NS, because the next job of a training step is a few microseconds away and waking a thread
+ * takes about as long. Then it sleeps, so that idle threads do not use a shared machine. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE             /* sched_getaffinity */
 #endif
@@ -28,34 +28,34 @@
 
 enum {
     MAX_THREADS = 256,
-    PIECES_A_THREAD = 4,        /* more than 1, so that who is late or slow takes fewer */
+    CHUNKS_PER_THREAD = 4,      /* more than 1, so that a late or slow thread computes fewer */
     SPIN_NS = 40000,
     STACK_BYTES = 1 << 20
 };
 
-/* What lies on a desk: job number, next piece, end. */
-enum { PIECE_BITS = 16, PIECE_MASK = (1 << PIECE_BITS) - 1 };
-#define SHARE(job, next, end) ((uint64_t)(job) << (2 * PIECE_BITS) | (uint64_t)(next) << PIECE_BITS | (uint64_t)(end))
-static int64_t next_of(uint64_t share) { return (int64_t)(share >> PIECE_BITS & PIECE_MASK); }
-static int64_t end_of(uint64_t share)  { return (int64_t)(share & PIECE_MASK); }
+/* The word of a queue. */
+enum { CHUNK_BITS = 16, CHUNK_MASK = (1 << CHUNK_BITS) - 1 };
+#define QUEUE(job, next, end) ((uint64_t)(job) << (2 * CHUNK_BITS) | (uint64_t)(next) << CHUNK_BITS | (uint64_t)(end))
+static int64_t next_of(uint64_t queue) { return (int64_t)(queue >> CHUNK_BITS & CHUNK_MASK); }
+static int64_t end_of(uint64_t queue)  { return (int64_t)(queue & CHUNK_MASK); }
 
-static atomic_int wanted;               /* threads asked for; 0: not yet known */
-static atomic_flag busy = ATOMIC_FLAG_INIT;     /* some thread has the pool; it guards the next four */
+static atomic_int wanted;               /* the requested number of threads; 0: not yet known */
+static atomic_flag busy = ATOMIC_FLAG_INIT;     /* a thread uses the pool; guards the next four */
 static pthread_t worker[MAX_THREADS];
 static int workers;                     /* running */
 static int sized_for;                   /* the number of threads that `workers` was chosen for */
 static bool fork_handled;
 
-/* Desk 0 is the caller's. The job stands on each, so that one cache line travels to a worker, not several. */
-typedef struct { _Alignas(64) atomic_uint_fast64_t share; KBody *body; void *arg; int64_t n, pieces; } Desk;
-static Desk desk[MAX_THREADS];
-static atomic_int desks;                /* in use */
-static _Alignas(64) atomic_int left;    /* pieces that are not done */
-static uint32_t job_number;
+/* Queue 0 is the caller's. Each holds a copy of the job, so a worker needs one cache line of it, not several. */
+typedef struct { _Alignas(64) atomic_uint_fast64_t word; KBody *body; void *arg; int64_t n, chunks; } WorkQueue;
+static WorkQueue queue[MAX_THREADS];
+static atomic_int n_queues;             /* in use */
+static _Alignas(64) atomic_int left;    /* chunks that are not finished */
+static uint32_t job_id;
 
 /* Sleeping. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t work_there = PTHREAD_COND_INITIALIZER, all_done = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t work_ready = PTHREAD_COND_INITIALIZER, job_done = PTHREAD_COND_INITIALIZER;
 static atomic_int sleepers;
 static atomic_bool caller_sleeps, stop;
 
@@ -75,12 +75,12 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Spins until ready(at) or for SPIN_NS; says whether it is ready. */
-static bool spin_until(bool (*ready)(const Desk *at), const Desk *at)
+/* Spins until ready(q) or for SPIN_NS; returns whether it is ready. */
+static bool spin_until(bool (*ready)(const WorkQueue *q), const WorkQueue *q)
 {
     for (int64_t end = 0;;) {
         for (int i = 0; i < 32; i++) {
-            if (ready(at))
+            if (ready(q))
                 return true;
             relax();
         }
@@ -92,92 +92,92 @@ static bool spin_until(bool (*ready)(const Desk *at), const Desk *at)
     }
 }
 
-/* Takes the first piece from a desk, or the last one; -1 if there is none. */
-static int64_t take_piece(Desk *d, bool first)
+/* Takes the first chunk from a queue, or the last one; -1 if it is empty. */
+static int64_t take_chunk(WorkQueue *q, bool first)
 {
-    uint64_t share = atomic_load(&d->share);
-    while (next_of(share) < end_of(share)) {
-        uint64_t rest = first ? share + ((uint64_t)1 << PIECE_BITS) : share - 1;
-        if (atomic_compare_exchange_weak(&d->share, &share, rest))
-            return first ? next_of(share) : end_of(share) - 1;
+    uint64_t word = atomic_load(&q->word);
+    while (next_of(word) < end_of(word)) {
+        uint64_t rest = first ? word + ((uint64_t)1 << CHUNK_BITS) : word - 1;
+        if (atomic_compare_exchange_weak(&q->word, &word, rest))
+            return first ? next_of(word) : end_of(word) - 1;
     }
     return -1;
 }
 
-static void work_on(const Desk *d, int64_t i)
+static void run_chunk(const WorkQueue *q, int64_t i)
 {
-    int64_t size = d->n / d->pieces, longer = d->n % d->pieces, begin = i * size + (i < longer ? i : longer);
-    d->body(d->arg, begin, begin + size + (i < longer));
+    int64_t size = q->n / q->chunks, longer = q->n % q->chunks, begin = i * size + (i < longer ? i : longer);
+    q->body(q->arg, begin, begin + size + (i < longer));
 }
 
-static void report(int pieces)
+static void finish_chunks(int chunks)
 {
-    if (pieces > 0 && atomic_fetch_sub(&left, pieces) == pieces && atomic_load(&caller_sleeps)) {
+    if (chunks > 0 && atomic_fetch_sub(&left, chunks) == chunks && atomic_load(&caller_sleeps)) {
         pthread_mutex_lock(&lock);
-        pthread_cond_signal(&all_done);
+        pthread_cond_signal(&job_done);
         pthread_mutex_unlock(&lock);
     }
 }
 
-/* Works on all pieces of its own desk, then on those that others have not come to. */
-static void take_pieces(int own)
+/* Runs all chunks of its own queue, then steals from the others. */
+static void run_chunks(int own)
 {
     int count = 0;
-    for (int64_t i; (i = take_piece(&desk[own], true)) >= 0; count++)
-        work_on(&desk[own], i);
-    report(count);
-    for (int k = 0, n = atomic_load(&desks); k < n; k++)
-        for (int64_t i; (i = take_piece(&desk[k], false)) >= 0; report(1))
-            work_on(&desk[k], i);
+    for (int64_t i; (i = take_chunk(&queue[own], true)) >= 0; count++)
+        run_chunk(&queue[own], i);
+    finish_chunks(count);
+    for (int k = 0, n = atomic_load(&n_queues); k < n; k++)
+        for (int64_t i; (i = take_chunk(&queue[k], false)) >= 0; finish_chunks(1))
+            run_chunk(&queue[k], i);
 }
 
-static bool has_work(const Desk *d)
+static bool has_work(const WorkQueue *q)
 {
-    uint64_t share = atomic_load(&d->share);
-    return next_of(share) < end_of(share);
+    uint64_t word = atomic_load(&q->word);
+    return next_of(word) < end_of(word);
 }
 
-static bool work_or_stop(const Desk *own)
+static bool work_or_stop(const WorkQueue *own)
 {
     return has_work(own) || atomic_load(&stop);
 }
 
 static bool any_work_or_stop(void)
 {
-    for (int k = 0, n = atomic_load(&desks); k < n; k++)
-        if (has_work(&desk[k]))
+    for (int k = 0, n = atomic_load(&n_queues); k < n; k++)
+        if (has_work(&queue[k]))
             return true;
     return atomic_load(&stop);
 }
 
-static bool pieces_done(const Desk *unused)
+static bool chunks_done(const WorkQueue *unused)
 {
     (void)unused;
     return atomic_load(&left) == 0;
 }
 
-/* Waking a thread costs the waker microseconds, so that the caller wakes one and each that wakes up wakes two more. */
+/* Waking a thread takes microseconds, so the caller wakes one, and each woken thread wakes two more. */
 static void wake(int n)
 {
     if (atomic_load(&sleepers) == 0)
         return;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < n; i++)
-        pthread_cond_signal(&work_there);
+        pthread_cond_signal(&work_ready);
     pthread_mutex_unlock(&lock);
 }
 
 static void *work(void *arg)
 {
-    Desk *own = arg;
+    WorkQueue *own = arg;
     while (!atomic_load(&stop)) {
-        take_pieces((int)(own - desk));
+        run_chunks((int)(own - queue));
         if (spin_until(work_or_stop, own))
             continue;
         pthread_mutex_lock(&lock);
-        atomic_fetch_add(&sleepers, 1);         /* before looking again: the caller publishes, then counts sleepers */
+        atomic_fetch_add(&sleepers, 1);         /* before the check: the caller first publishes, then counts sleepers */
         while (!any_work_or_stop())
-            pthread_cond_wait(&work_there, &lock);
+            pthread_cond_wait(&work_ready, &lock);
         atomic_fetch_sub(&sleepers, 1);
         pthread_mutex_unlock(&lock);
         wake(2);
@@ -185,7 +185,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* ---- starting and ending ----------------------------------------------------------------------------------------- */
+/* ---- starting and stopping the workers ----------------------------------------------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -197,22 +197,22 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The child has none of the workers, and nobody who had the pool: it starts afresh. */
+/* The child has no workers, and no thread of it uses the pool: resets everything. */
 static void after_fork_in_child(void)
 {
     pthread_mutex_unlock(&lock);
-    pthread_cond_init(&work_there, NULL);
-    pthread_cond_init(&all_done, NULL);
+    pthread_cond_init(&work_ready, NULL);
+    pthread_cond_init(&job_done, NULL);
     workers = sized_for = 0;
     for (int i = 0; i < MAX_THREADS; i++)
-        atomic_store(&desk[i].share, 0);
+        atomic_store(&queue[i].word, 0);
     atomic_store(&sleepers, 0);
     atomic_store(&caller_sleeps, false);
     atomic_store(&stop, false);
     atomic_flag_clear(&busy);
 }
 
-static void end_workers(void)
+static void stop_workers(void)
 {
     atomic_store(&stop, true);
     wake(workers);
@@ -222,19 +222,19 @@ static void end_workers(void)
     sized_for = 0;
 }
 
-/* Starts n - 1 workers, or as many as the system gives. Signals stay with the program's own threads. */
+/* Starts n - 1 workers, or as many as the system allows. They block all signals, which the program's own threads get. */
 static void start_workers(int n)
 {
     if (!fork_handled)
         fork_handled = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
-    atomic_store(&desks, n);
+    atomic_store(&n_queues, n);
     sigset_t all, former;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
     pthread_attr_t attr;
     if (pthread_attr_init(&attr) == 0) {
         pthread_attr_setstacksize(&attr, STACK_BYTES);
-        while (workers < n - 1 && pthread_create(&worker[workers], &attr, work, &desk[workers + 1]) == 0)
+        while (workers < n - 1 && pthread_create(&worker[workers], &attr, work, &queue[workers + 1]) == 0)
             workers++;
         pthread_attr_destroy(&attr);
     }
@@ -242,11 +242,11 @@ static void start_workers(int n)
     sized_for = n;
 }
 
-__attribute__((destructor)) static void end_at_exit(void)
+__attribute__((destructor)) static void stop_at_exit(void)
 {
     if (atomic_flag_test_and_set(&busy))
-        return;                                 /* exit() while another thread computes: let it be */
-    end_workers();
+        return;                                 /* exit() while another thread computes: leave the workers */
+    stop_workers();
     atomic_flag_clear(&busy);
 }
 
@@ -284,14 +284,14 @@ int k_threads(void)
 
 /* ---- a job ------------------------------------------------------------------------------------------------------- */
 
-static void wait_for_pieces(void)
+static void wait_for_chunks(void)
 {
-    if (spin_until(pieces_done, NULL))
+    if (spin_until(chunks_done, NULL))
         return;
     pthread_mutex_lock(&lock);
     atomic_store(&caller_sleeps, true);
-    while (!pieces_done(NULL))
-        pthread_cond_wait(&all_done, &lock);
+    while (!chunks_done(NULL))
+        pthread_cond_wait(&job_done, &lock);
     atomic_store(&caller_sleeps, false);
     pthread_mutex_unlock(&lock);
 }
@@ -306,30 +306,30 @@ void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg)
         return;
     }
     if (sized_for != threads) {
-        end_workers();
+        stop_workers();
         start_workers(threads);
     }
-    int64_t pieces = n / (grain > 0 ? grain : 1), hands = workers + 1;
-    pieces = pieces < PIECES_A_THREAD * hands ? pieces : PIECES_A_THREAD * hands;
-    if (pieces > hands)
-        pieces -= pieces % hands;               /* the same for each */
-    if (workers == 0 || pieces < 2)
+    int64_t chunks = n / (grain > 0 ? grain : 1), threads_used = workers + 1;
+    chunks = chunks < CHUNKS_PER_THREAD * threads_used ? chunks : CHUNKS_PER_THREAD * threads_used;
+    if (chunks > threads_used)
+        chunks -= chunks % threads_used;               /* the same number for each */
+    if (workers == 0 || chunks < 2)
         body(arg, 0, n);
     else {
-        if (pieces < hands)
-            hands = pieces;
-        atomic_store(&left, (int)pieces);
-        job_number++;
-        for (int64_t i = 0; i < hands; i++) {
-            desk[i].body = body;
-            desk[i].arg = arg;
-            desk[i].n = n;
-            desk[i].pieces = pieces;
-            atomic_store(&desk[i].share, SHARE(job_number, i * pieces / hands, (i + 1) * pieces / hands));
+        if (chunks < threads_used)
+            threads_used = chunks;
+        atomic_store(&left, (int)chunks);
+        job_id++;
+        for (int64_t i = 0; i < threads_used; i++) {
+            queue[i].body = body;
+            queue[i].arg = arg;
+            queue[i].n = n;
+            queue[i].chunks = chunks;
+            atomic_store(&queue[i].word, QUEUE(job_id, i * chunks / threads_used, (i + 1) * chunks / threads_used));
         }
         wake(1);
-        take_pieces(0);
-        wait_for_pieces();
+        run_chunks(0);
+        wait_for_chunks();
     }
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }

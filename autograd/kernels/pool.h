@@ -9,7 +9,7 @@
 void k_set_threads(int n);
 int  k_threads(void);
 
-/* Calls body(arg, begin, end) on pieces that together cover 0..n, several at a time; returns when all are done. Each piece
+/* Calls body(arg, begin, end) on chunks that together cover 0..n, several at a time; returns when all are done. Each chunk
  * has at least `grain` items, except the last one; with n <= grain everything runs on the caller. The cuts depend on the
  * number of threads, so the result of a body must not depend on them. A call from inside a body, or while another thread of
  * the program uses the pool, runs on the caller alone. */
