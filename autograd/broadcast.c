@@ -59,6 +59,17 @@ void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DI
     }
 }
 
+Along shape_along(const Shape *shape, int first, int last)
+{
+    Along a = { 1, 1, 1 };
+    for (int i = 0; i < shape->ndim; i++) {
+        if (i < first) a.outer *= shape->dim[i];
+        else if (i <= last) a.n *= shape->dim[i];
+        else a.inner *= shape->dim[i];
+    }
+    return a;
+}
+
 KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b)
 {
     KWalk w = { .ndim = shape->ndim };
@@ -73,30 +84,22 @@ void grad_sum_to(Tensor *x, const real *dy, const Shape *from)
 {
     Grad g = grad_into(x);
     if (!g.data) return;
-    int ndim = from->ndim;
-    int64_t dim[AG_MAX_DIMS];
-    memcpy(dim, from->dim, sizeof dim);
-    for (int last = ndim - 1; last >= 0;) {
-        if (dim[last] == size_in(&x->shape, last, ndim)) {
+    Shape now = *from;                      /* dy's shape so far */
+    for (int last = now.ndim - 1; last >= 0;) {
+        if (now.dim[last] == size_in(&x->shape, last, now.ndim)) {
             last--;
             continue;
         }
         int first = last;
-        while (first > 0 && dim[first - 1] != size_in(&x->shape, first - 1, ndim)) first--;
-        int64_t outer = 1, n = 1, inner = 1;
+        while (first > 0 && now.dim[first - 1] != size_in(&x->shape, first - 1, now.ndim)) first--;
         bool more = false;
-        for (int i = 0; i < ndim; i++) {
-            if (i < first) {
-                outer *= dim[i];
-                more = more || dim[i] != size_in(&x->shape, i, ndim);
-            } else if (i <= last) n *= dim[i];
-            else inner *= dim[i];
-        }
-        real *sums = more ? scratch_new(x->site, "backward", outer * inner, sizeof(real)) : g.data;
-        k_sum(outer, n, inner, sums, dy, 1, more ? false : g.add);
+        for (int i = 0; i < first; i++) more = more || now.dim[i] != size_in(&x->shape, i, now.ndim);
+        Along a = shape_along(&now, first, last);
+        real *sums = more ? scratch_new(x->site, "backward", a.outer * a.inner, sizeof(real)) : g.data;
+        k_sum(a.outer, a.n, a.inner, sums, dy, 1, more ? false : g.add);
         if (!more) return;
         dy = sums;
-        for (int i = first; i <= last; i++) dim[i] = 1;
+        for (int i = first; i <= last; i++) now.dim[i] = 1;
         last = first - 1;
     }
     if (g.add) k_axpy(x->numel, g.data, 1, dy);

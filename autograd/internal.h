@@ -195,7 +195,8 @@ typedef struct Op {
     Tensor *(*sample)(Sample *s);
     int needs;
     const char *forward_text, *backward_text;
-    const char *params;         /* "(Tensor *x, int dim)"; NULL for an operation of the program's own */
+    const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
+                                                       doubles; NULL for an operation of the program's own */
 } Op;
 extern const Op op_table[];
 /* Whether the rule of y declares that it reads t's value. True if t is neither an input nor y. */
@@ -248,6 +249,8 @@ static inline void check_any(Site at, const char *what, const char *argument, co
 }
 /* A dimension number made non-negative and checked. */
 int  check_dim(Site at, const char *what, const Tensor *x, int dim);
+/* Ids (AG_INT) in 0..below-1. */
+void check_ids(Site at, const char *what, const Tensor *ids, int64_t below);
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
 int64_t check_shape(Site at, const char *what, const Shape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */
@@ -265,6 +268,9 @@ static inline int64_t row_count(const Tensor *x)
     for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
     return rows;
 }
+/* An array seen as (outer, n, inner): the dimensions before first..last, these, and those behind. */
+typedef struct { int64_t outer, n, inner; } Along;
+Along shape_along(const Shape *shape, int first, int last);
 /* A strided iteration over `shape`, with the strides of a and b broadcast to it. */
 KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 
@@ -282,6 +288,9 @@ Grad grad_in_place(Tensor *x, Tensor *y);
 /* Passes y's gradient to x unchanged: shares it if it is the first, otherwise adds. Sizes are equal. */
 void grad_pass(Tensor *x, Tensor *y);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
+/* The rule of an operation that takes items of its first input x along a dimension: item i of y (outer, m, inner) is item
+ * ids[i] along the dimension of x (outer, n, inner). dx = dy at the items taken, else 0. */
+void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 /* Sums a dense gradient of shape `from` down to x's shape, into x's gradient. */
 void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
 /* For a rule that computes the gradient of x in the shape of y, to which x was broadcast: x's gradient if the sizes are equal,

@@ -1,6 +1,6 @@
-# expect.sh: what the tests of command lines have in common. They set $program, read this with `.`, and end with
-# `summary`. It makes a folder of its own, which vanishes in the end, and goes there; neither spaces nor other letters
-# are to do harm.
+# expect.sh: functions for the tests of command lines. A test sets $program, reads this file with `.`, and ends with
+# `summary`. This file makes a temporary folder, changes to it and removes it at the end. Its name contains spaces and letters
+# beyond ASCII, since the programs must work with them.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 [ -x "$program" ] || { echo "no program $program"; exit 1; }
@@ -13,13 +13,15 @@ cd "$folder" || exit 1
 ok() { passed=$((passed + 1)); }
 wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
 
-# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: leaves stdout and stderr. An empty text means that
-# nothing is said at all (stderr) or that it does not matter (stdout). Standard input is the file `input`.
+# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: runs the program and leaves the files stdout and stderr. An empty
+# text means that stderr must be empty, or that stdout does not matter. Standard input is the file $input; $with is a setting
+# of the environment.
 input=/dev/null
+with=LC_ALL=C
 expect() {
     want=$1 out=$2 err=$3
     shift 3
-    LC_ALL=C "$program" "$@" >stdout 2>stderr <"$input"
+    env "$with" "$program" "$@" >stdout 2>stderr <"$input"
     status=$?
     if [ $status -ne "$want" ]; then
         wrong "status $status, expected $want: $*"
@@ -31,7 +33,7 @@ expect() {
         wrong "'$err' missing on stderr: $*"
         cat stderr
     elif [ -z "$err" ] && [ -s stderr ]; then
-        wrong "unexpected words on stderr: $*"
+        wrong "unexpected text on stderr: $*"
         cat stderr
     elif [ -n "$out" ] && ! grep -qF -- "$out" stdout; then
         wrong "'$out' missing on stdout: $*"
@@ -52,8 +54,8 @@ differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi
 has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
 lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
 
-# killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the row FIRST is in the file. A run that has reached
-# the row LAST by then, since the machine was busy, says nothing: its folder is removed and it is started again.
+# killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the file has the row FIRST. If the file then already has
+# the row LAST (on a busy machine), the test removes the folder and starts again.
 killed() {
     file=$1 first=$2 last=$3
     shift 3
@@ -68,10 +70,10 @@ killed() {
         ) 2>/dev/null
         if [ $? -eq 137 ] && [ -e "$file" ] && ! grep -q "^$last," "$file"; then ok; return; fi
     done
-    wrong "each of $attempt runs ended before it was killed: $*"
+    wrong "each of $attempt runs ended before the kill: $*"
 }
 
-# summary NAME: the numbers, and as status whether all is well.
+# summary NAME: prints the numbers; the status is 0 if nothing failed.
 summary() {
     echo "$1: $passed passed, $failed failed"
     [ $failed -eq 0 ]

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "misuse.h"
+#include "usage_error.h"
 
 static _Atomic int64_t requests, live, countdown = -1;
 static atomic_bool after, hit;
@@ -37,21 +37,21 @@ static bool reaches(void (*job)(void), int64_t n, bool all_after)
     ag_memory_trim();
     int64_t before = live;
     faults_at(n, all_after);
-    CATCH_MISUSE(job());
+    CATCH_USAGE_ERROR(job());
     bool failed = hit;
     faults_at(-1, false);
     ag_memory_trim();
     ck_assert_msg(live == before, "after request %d failed, %d pieces are left", (int)n, (int)(live - before));
-    bool told = strstr(misuse_message, "no memory") != NULL;
-    if (failed && all_after) ck_assert_msg(told, "request %d failed with \"%s\"", (int)n, misuse_message);
-    if (!failed) ck_assert_str_eq(misuse_message, "");
+    bool told = strstr(usage_message, "no memory") != NULL;
+    if (failed && all_after) ck_assert_msg(told, "request %d failed with \"%s\"", (int)n, usage_message);
+    if (!failed) ck_assert_str_eq(usage_message, "");
     return failed;
 }
 
 int64_t faults_everywhere(void (*job)(void), bool all_after)
 {
     if (!faults_work()) return 0;
-    CATCH_MISUSE(job());                    /* what is asked for once in a program */
+    CATCH_USAGE_ERROR(job());                    /* what is asked for once in a program */
     int64_t n = 0;
     while (reaches(job, n, all_after)) n++;
     return n;

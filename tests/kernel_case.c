@@ -1,4 +1,4 @@
-/* kernel_case.c: see kernel_case.h. */
+/* kernel_case.c: calls a kernel with every instruction set and several numbers of threads. See kernel_case.h. */
 #include "kernel_case.h"
 
 static const KernelTable reference = {
@@ -12,7 +12,7 @@ static const KernelTable tested = {
 #include "kernels.def"
 };
 
-const char *const path_names[3] = { "avx512", "avx2", "portable" };
+const char *const isa_names[3] = { "avx512", "avx2", "portable" };
 static const int thread_counts[] = { 1, 2, 3, 8 };
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
@@ -113,7 +113,7 @@ static void reset_outputs(const Case *c, unsigned char *const *start)
         memcpy(c->outputs[o].memory + GUARD + 4, start[o], c->outputs[o].bytes);
 }
 
-/* Floats of NaN's many patterns count as one. */
+/* All bit patterns of NaN count as the same. */
 static bool same_bits(const unsigned char *a, const unsigned char *b, size_t bytes)
 {
     if (memcmp(a, b, bytes) == 0)
@@ -168,8 +168,8 @@ void check_case(Case *c, Call *call)
     for (int o = 0; o < c->n_outputs; o++)
         want[o] = copy_of(&c->outputs[o]);
     bool any = false;
-    for (int p = 0; p < COUNT(path_names); p++) {
-        if (!k_use_isa(path_names[p]))
+    for (int p = 0; p < COUNT(isa_names); p++) {
+        if (!k_use_isa(isa_names[p]))
             continue;
         for (int t = 0; t < COUNT(thread_counts); t++, any = true) {
             k_set_threads(thread_counts[t]);

@@ -1,9 +1,9 @@
 /* kernel_case.h: one call of a kernel, with its arrays, and the comparison of its results.
  *
- * A test fills a Case with shapes and arrays and hands check_case a function that calls one kernel. check_case calls it
- * with the reference's table of kernels, then with k_<name> on every path and with 1, 2, 3 and 8 threads: the results
- * must lie within the tolerance of the reference, must be the same bits each time, and nothing outside the outputs may
- * change. Arrays begin at odd addresses for vectors: 4 bytes past a multiple of 64. */
+ * A test fills a Case with shapes and arrays and calls check_case with a function that calls one kernel. check_case runs it
+ * with the reference's table of kernels, then with k_<name>, with every instruction set and 1, 2, 3 and 8 threads. The results
+ * must be within the tolerance of the reference and have the same bits each time, and nothing outside the outputs may change.
+ * Arrays are not aligned for vectors: they begin 4 bytes after a multiple of 64. */
 #ifndef KAERU_KERNEL_CASE_H
 #define KAERU_KERNEL_CASE_H
 
@@ -21,7 +21,7 @@ enum { MAX_ARRAYS = 12 };
 
 typedef struct { unsigned char *memory; size_t bytes; } Array;
 
-/* What a kernel is called with. */
+/* The arguments of a kernel. */
 typedef struct {
     int64_t n, outer, inner;
     int f;
@@ -39,19 +39,19 @@ typedef struct {
 
 typedef void Call(const KernelTable *k, Case *c);
 
-/* Compares and frees the arrays. */
+/* Calls, compares and frees the arrays. */
 void check_case(Case *c, Call *call);
 
-extern const char *const path_names[3];
+extern const char *const isa_names[3];
 
-/* Random numbers of the tests' own; `setup` starts them anew. */
+/* The tests' own random numbers; `setup` restarts them. */
 void     setup(void);
 uint32_t draw(void);
 float    draw_between(double low, double high);
 
-/* Arrays that belong to the case. Outputs begin with content of their own, floats in -1..1. */
+/* Arrays that belong to the case. An output starts with floats in -1..1, which add to the result where `add` is set. */
 float   *input(Case *c, int64_t n, double low, double high);
-float   *odd_input(Case *c, int64_t n);             /* numbers of every size and kind among others */
+float   *odd_input(Case *c, int64_t n);             /* some are infinite, NaN, 0, subnormal, very large */
 uint8_t *mask_input(Case *c, int64_t n);
 int32_t *id_input(Case *c, int64_t n, int32_t below);
 float   *output(Case *c, int64_t n);

@@ -1,25 +1,25 @@
 #!/bin/sh
-# Runs all tests, from nothing: sh tests/run.sh [OPTION...]
+# Runs all tests, from a fresh clone: sh tests/run.sh [OPTION...]
 
 usage() {
     cat <<'END'
 usage: sh tests/run.sh [OPTION...]
 
-Installs what is missing (on Debian and Ubuntu; elsewhere you are told how), builds kaeru and runs all its tests, each
-in float and in double where both make sense. Each option is a way to build and run them; several can be given.
+Installs missing tools (on Debian and Ubuntu; on other systems it prints the command), builds kaeru and runs all its tests,
+each in float and in double where both make sense. Each option is a way to build and run them; several can be given.
 
-  --release     as it is released, in build/: the default
+  --release     the release build, in build/: the default
   --asan        with address and undefined behavior sanitizers, in build-asan/
   --tsan        with the thread sanitizer, in build-tsan/
   --valgrind    under valgrind, in build-valgrind/
   --clang       compiled by clang, in build-clang/
-  --fuzz        a minute of random input for the readers of files and command lines, by clang, in build-fuzz/
-  --oldest      configures by the oldest meson that meson.build admits, which pip installs, in build-oldest/
+  --fuzz        a minute of random input for the readers of files and command lines, compiled by clang, in build-fuzz/
+  --oldest      only configures, by the oldest meson that meson.build accepts, in build-oldest/; pip installs that meson
   --all         all of these
   --help        this text
 
-With CI=true in the environment, warnings of the compiler and of meson are errors. The last line of the output says how
-many tests passed and failed; the exit status is 0 if none failed, 1 if some did, 2 if an option is unknown.
+With CI=true in the environment, warnings of the compiler and of meson are errors. The last line of the output is the
+number of tests that passed and failed; the exit status is 0 if none failed, 1 if some failed, 2 if an option is unknown.
 END
 }
 
@@ -54,60 +54,53 @@ strict='-Dwerror=false'
 total_passed=0
 total_failed=0
 
-# count: reads meson's log and prints "PASSED FAILED". Every test program ends with "NAME: N passed, N failed"; one that
-# went wrong without saying so, by a crash or at the time limit, counts as one failed. Status 77 means: not for this
-# build.
+# count FILE...: reads meson's logs and prints "PASSED FAILED". Every test program ends with "NAME: N passed, N failed". A
+# program that fails without such a line (a crash, the time limit) counts as one failed test. Status 77: skipped.
 count() {
     awk '
-        function close_test() { if (bad && !said) failed++; bad = said = 0 }
+        function close_test() { if (bad && !counted) failed++; bad = counted = 0 }
         /^test: / { close_test() }
         /^result: / { bad = !/ exit status (0|77)$/ }
-        /^[a-z_ ]+: [0-9]+ passed, [0-9]+ failed$/ { passed += $(NF - 3); failed += $(NF - 1); said = $(NF - 1) > 0 }
+        /^[a-z_ ]+: [0-9]+ passed, [0-9]+ failed$/ { passed += $(NF - 3); failed += $(NF - 1); counted = $(NF - 1) > 0 }
         END { close_test(); print passed + 0, failed + 0 }' "$@"
 }
 
-# A word on the terminal about what takes so long; it is written over.
-progress() { [ ! -t 2 ] || printf '%-40s\r' "$1" >&2; }
-
-# sum_up PASSED FAILED: adds to the totals, and says what it adds.
+# sum_up PASSED FAILED: adds to the totals and prints the counts of this run.
 sum_up() {
     total_passed=$((total_passed + $1))
     total_failed=$((total_failed + $2))
-    progress ""
     echo "$run: $1 passed, $2 failed, $(($(date +%s) - begin)) s"
 }
 
-# run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds there, runs the tests and adds to the totals.
+# run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds in FOLDER, runs the tests and adds to the totals.
 run_tests() {
     folder=$root/$1
     how=$2
     shift 2
     begin=$(date +%s)
-    progress "$run: building ..."
+    echo "$run: configuring"
     # shellcheck disable=SC2086 # a list of words
-    (configure "$folder" -Dtests=enabled $strict "$@"; quietly meson compile -C "$folder") || { sum_up 0 1; return; }
+    (configure "$folder" -Dtests=enabled $strict "$@") || { sum_up 0 1; return; }
+    echo "$run: building"
+    (quietly meson compile -C "$folder") || { sum_up 0 1; return; }
     rm -f "$folder"/meson-logs/testlog*
-    progress "$run: testing ..."
-    output=$(mktemp) || die "no room for a temporary file in ${TMPDIR:-/tmp}"
+    echo "$run: testing"
     # shellcheck disable=SC2086 # a list of words
-    meson test -C "$folder" --no-rebuild --print-errorlogs $how >"$output" 2>&1 </dev/null
+    meson test -C "$folder" --no-rebuild --print-errorlogs $how </dev/null
     status=$?
     counts=$(count "$folder"/meson-logs/testlog*.txt)
     passed=${counts% *}
     failed=${counts#* }
-    # Whatever the counts say: meson knows whether all is well.
+    # meson can fail although no test has.
     [ $status -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
-    progress ""
-    [ "$failed" -eq 0 ] || cat "$output"
-    rm -f "$output"
     sum_up "$passed" "$failed"
 }
 
-# The oldest meson, in a virtual environment of its own.
+# Installs the oldest meson in a virtual environment and configures with it.
 configure_by_oldest() {
     folder=$root/build-oldest
     begin=$(date +%s)
-    progress "$run: configuring ..."
+    echo "$run: configuring"
     rm -rf "$folder"
     # shellcheck disable=SC2086 # a list of words
     if (

@@ -126,7 +126,7 @@ static bool train_gpt(const RunSize *size, const char *path, bool resume, void (
 {
     char vocab[PATH_SIZE];
     ag_seed(SEED);
-    Tokenizer t = { .chars = char_vocab_new(text, sizeof text - 1) };
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, sizeof text - 1) };
     bool good = t.chars && (resume || tokenizer_save(&t, beside(vocab, path, ".vocab"), NULL)) &&
                 train_on(&t, size, path, resume, pass_on, &stepped);
     tokenizer_close(&t);
@@ -154,7 +154,7 @@ static Tensor *prompt_of(const Tokenizer *t)
 static bool write_gpt(const char *path)
 {
     char vocab[PATH_SIZE];
-    Tokenizer t = { NULL, NULL };
+    Tokenizer t = { 0 };
     GPT *m = gpt_load(path);
     bool good = m && tokenizer_open(&t, beside(vocab, path, ".vocab"), NULL);
     if (good) {

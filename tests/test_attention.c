@@ -5,8 +5,8 @@
 
 #include "expected.h"
 #include "kaeru/attention.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 enum { B = 2, T = 5, S = 7, D = 12, H = 3 };
 
@@ -300,10 +300,10 @@ START_TEST(masks_print)
     fclose(f);
     ck_assert_int_eq(tensor_numel(nn_causal_mask(0)), 0);
     Tensor *flat = tensor_ints(SHAPE(3), NULL), *reals = tensor_zeros(SHAPE(2, 3));
-    EXPECT_MISUSE("nn_padding_mask: ids (3,), expected (B,T)", nn_padding_mask(flat, 0));
-    EXPECT_MISUSE("tests/test_attention.c", nn_causal_padding_mask(flat, 0));
-    EXPECT_MISUSE("negative size in shape (1, -1, -1) (at tests/test_attention.c", nn_causal_mask(-1));
-    EXPECT_MISUSE("AG_BOOL", nn_mask_print(stdout, reals));
+    EXPECT_USAGE_ERROR("nn_padding_mask: ids (3,), expected (B,T)", nn_padding_mask(flat, 0));
+    EXPECT_USAGE_ERROR("tests/test_attention.c", nn_causal_padding_mask(flat, 0));
+    EXPECT_USAGE_ERROR("negative size in shape (1, -1, -1) (at tests/test_attention.c", nn_causal_mask(-1));
+    EXPECT_USAGE_ERROR("AG_BOOL", nn_mask_print(stdout, reals));
     ag_end(s);
 }
 END_TEST
@@ -361,14 +361,14 @@ START_TEST(positions_are_added)
 
     Tensor *longer = tensor_zeros(SHAPE(1, 10, D)), *wide = tensor_zeros(SHAPE(1, 3, D + 1));
     Tensor *flat = tensor_zeros(SHAPE(3, D));
-    EXPECT_MISUSE("x (1, 10, 12) from position 0 on: the table has 9 positions", nn_positional_encoding(fixed, longer));
-    EXPECT_MISUSE("in nn_positional_encoding called at tests/test_attention.c", nn_positional_encoding(fixed, longer));
-    EXPECT_MISUSE("from position 5 on", nn_positional_encoding_from(fixed, x, 5));
-    EXPECT_MISUSE("the table has 9", nn_positional_encoding_from(fixed, x, -1));
-    EXPECT_MISUSE("the table has 9", nn_positional_encoding_from(fixed, x, INT64_MAX));
-    EXPECT_MISUSE("x (1, 3, 13), expected (B,T,12)", nn_positional_encoding(fixed, wide));
-    EXPECT_MISUSE("x (3, 12), expected (B,T,12)", nn_positional_encoding(fixed, flat));
-    EXPECT_MISUSE("negative size in shape (1, 9, -1) (at tests/test_attention.c", nn_positional_encoding_new(-1, 0, 9));
+    EXPECT_USAGE_ERROR("x (1, 10, 12) from position 0 on: the table has 9 positions", nn_positional_encoding(fixed, longer));
+    EXPECT_USAGE_ERROR("in nn_positional_encoding called at tests/test_attention.c", nn_positional_encoding(fixed, longer));
+    EXPECT_USAGE_ERROR("from position 5 on", nn_positional_encoding_from(fixed, x, 5));
+    EXPECT_USAGE_ERROR("the table has 9", nn_positional_encoding_from(fixed, x, -1));
+    EXPECT_USAGE_ERROR("the table has 9", nn_positional_encoding_from(fixed, x, INT64_MAX));
+    EXPECT_USAGE_ERROR("x (1, 3, 13), expected (B,T,12)", nn_positional_encoding(fixed, wide));
+    EXPECT_USAGE_ERROR("x (3, 12), expected (B,T,12)", nn_positional_encoding(fixed, flat));
+    EXPECT_USAGE_ERROR("negative size in shape (1, 9, -1) (at tests/test_attention.c", nn_positional_encoding_new(-1, 0, 9));
     ag_end(s);
     nn_free(fixed);
     nn_free(learned);
@@ -431,7 +431,7 @@ START_TEST(caches_append_choose_and_forget)
     Cache *c = nn_cache_new(2, 6);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *key = tensor_normal(SHAPE(3, 6, 2), 0, 1), *value = tensor_normal(SHAPE(3, 6, 2), 0, 1), *k, *v;
-    EXPECT_MISUSE("nn_cache_read: layer 0 of the cache is empty", nn_cache_read(c, 0, &k, &v));
+    EXPECT_USAGE_ERROR("nn_cache_read: layer 0 of the cache is empty", nn_cache_read(c, 0, &k, &v));
     for (int at = 0; at < 5; at += at == 0 ? 3 : 2)
         nn_cache_append(c, 0, ag_slice(key, 1, at, at == 0 ? 3 : 5), ag_slice(value, 1, at, at == 0 ? 3 : 5));
     nn_cache_read(c, 0, &k, &v);
@@ -451,12 +451,12 @@ START_TEST(caches_append_choose_and_forget)
     check_close("kept values", v, ag_slice(rows, 1, 3, 5), 0);
     Tensor *narrow = tensor_zeros(SHAPE(4, 1, 1)), *five = tensor_zeros(SHAPE(4, 5, 2));
     Tensor *flat = tensor_zeros(SHAPE(4, 2));
-    EXPECT_MISUSE("keys (4, 1, 1) do not fit (4, 6, 2) in the cache", nn_cache_append(c, 0, narrow, narrow));
-    EXPECT_MISUSE("5 positions after 2: the cache has room for 6", nn_cache_append(c, 0, five, five));
-    EXPECT_MISUSE("key (4, 5, 2) and value (4, 1, 1), expected (B,t,D) for both", nn_cache_append(c, 1, five, narrow));
-    EXPECT_MISUSE("key (4, 2) and value (4, 2)", nn_cache_append(c, 1, flat, flat));
-    EXPECT_MISUSE("layer 2 of a cache for 2", nn_cache_append(c, 2, five, five));
-    EXPECT_MISUSE("layer -1 of a cache for 2", nn_cache_read(c, -1, &k, &v));
+    EXPECT_USAGE_ERROR("keys (4, 1, 1) do not fit (4, 6, 2) in the cache", nn_cache_append(c, 0, narrow, narrow));
+    EXPECT_USAGE_ERROR("5 positions after 2: the cache has room for 6", nn_cache_append(c, 0, five, five));
+    EXPECT_USAGE_ERROR("key (4, 5, 2) and value (4, 1, 1), expected (B,t,D) for both", nn_cache_append(c, 1, five, narrow));
+    EXPECT_USAGE_ERROR("key (4, 2) and value (4, 2)", nn_cache_append(c, 1, flat, flat));
+    EXPECT_USAGE_ERROR("layer 2 of a cache for 2", nn_cache_append(c, 2, five, five));
+    EXPECT_USAGE_ERROR("layer -1 of a cache for 2", nn_cache_read(c, -1, &k, &v));
     ag_end(s);
     ag_free(c);
     ag_free(NULL);
@@ -486,13 +486,13 @@ END_TEST
 
 /* ---- misuse ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
-    EXPECT_MISUSE("nn_multi_head_attention_new: a width of 12 does not divide into 5 heads",
-                  nn_multi_head_attention_new(5, 12, 0));
-    EXPECT_MISUSE("12 does not divide into 0 heads", nn_multi_head_attention_new(0, 12, 0));
-    EXPECT_MISUSE("tests/test_attention.c", nn_multi_head_attention_new(5, 12, 0));
-    EXPECT_MISUSE("nn_score_new: a dot product needs equal widths, these are 3 and 4", nn_score_new(NN_SCORE_DOT, 3, 4, 0));
+    EXPECT_USAGE_ERROR("nn_multi_head_attention_new: a width of 12 does not divide into 5 heads",
+                       nn_multi_head_attention_new(5, 12, 0));
+    EXPECT_USAGE_ERROR("12 does not divide into 0 heads", nn_multi_head_attention_new(0, 12, 0));
+    EXPECT_USAGE_ERROR("tests/test_attention.c", nn_multi_head_attention_new(5, 12, 0));
+    EXPECT_USAGE_ERROR("nn_score_new: a dot product needs equal widths, these are 3 and 4", nn_score_new(NN_SCORE_DOT, 3, 4, 0));
     MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(B, T, D)), *key = tensor_zeros(SHAPE(B, S, D));
@@ -501,14 +501,14 @@ START_TEST(misuse_is_told)
     Tensor *reals = tensor_zeros(SHAPE(T, S));
     for (int keep = 0; keep < 2; keep++) {
         a->keep_weights = keep;
-        EXPECT_MISUSE("(2, 1, 5, 6)", nn_multi_head_attention(a, x, key, key, mask));
-        EXPECT_MISUSE("(2, 3, 5, 7)", nn_multi_head_attention(a, x, key, key, mask));
-        EXPECT_MISUSE("(3, 1, 1, 7)", nn_multi_head_attention(a, x, key, key, batch));
-        EXPECT_MISUSE("mask", nn_multi_head_attention(a, x, key, key, reals));
-        EXPECT_MISUSE("(3, ", nn_multi_head_attention(a, x, other, other, NULL));
-        EXPECT_MISUSE("(2, 5, 13)", nn_multi_head_attention(a, wide, key, key, NULL));
-        EXPECT_MISUSE("in nn_multi_head_attention called at tests/test_attention.c",
-                      nn_multi_head_attention(a, x, key, key, mask));
+        EXPECT_USAGE_ERROR("(2, 1, 5, 6)", nn_multi_head_attention(a, x, key, key, mask));
+        EXPECT_USAGE_ERROR("(2, 3, 5, 7)", nn_multi_head_attention(a, x, key, key, mask));
+        EXPECT_USAGE_ERROR("(3, 1, 1, 7)", nn_multi_head_attention(a, x, key, key, batch));
+        EXPECT_USAGE_ERROR("mask", nn_multi_head_attention(a, x, key, key, reals));
+        EXPECT_USAGE_ERROR("(3, ", nn_multi_head_attention(a, x, other, other, NULL));
+        EXPECT_USAGE_ERROR("(2, 5, 13)", nn_multi_head_attention(a, wide, key, key, NULL));
+        EXPECT_USAGE_ERROR("in nn_multi_head_attention called at tests/test_attention.c",
+                           nn_multi_head_attention(a, x, key, key, mask));
     }
     ag_end(s);
     nn_free(a);
@@ -526,7 +526,7 @@ Suite *attention_suite(void)
     tcase_add_test(attention, dropout_acts_on_the_weights);
     tcase_add_loop_test(attention, scores_are_their_formulas, 0, 4);
     tcase_add_loop_test(attention, heads_attend_by_any_score, 0, 4);
-    tcase_add_test(attention, misuse_is_told);
+    tcase_add_test(attention, usage_errors_are_reported);
     suite_add_tcase(suite, attention);
     TCase *parts = tcase_create("parts");
     tcase_add_test(parts, masks_print);

@@ -1,9 +1,9 @@
-/* test_bad_files.c: every file of the folder bad_files is refused with the message that bad_files/messages.txt says. */
+/* test_bad_files.c: every file in the folder bad_files is refused with its message in bad_files/messages.txt. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/bpe.h"
 #include "kaeru/text.h"
@@ -76,7 +76,7 @@ static const struct { const char *name; bool (*take)(const char *first, const ch
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* The text with PATH and VOCAB replaced. */
+/* Replaces PATH and VOCAB in the text. */
 static void expand(const char *message, const char *path, const char *vocab, char *out, size_t room)
 {
     size_t n = 0;
@@ -126,7 +126,7 @@ START_TEST(each_is_refused_with_its_message)
 }
 END_TEST
 
-/* That the good parts are good: so what is refused above is refused for what is wrong with it. */
+/* The correct parts of the bad files are accepted, so each file above is refused for its mistake. */
 START_TEST(good_files_are_taken)
 {
     ck_assert_msg(take_bpe(FOLDER "good_vocab.json", FOLDER "good_merges.txt"), "%s", ag_error());

@@ -1,18 +1,18 @@
-/* test_bpe.c: byte-pair encoding gives the ids of the library `tokenizers`, learns its merges, and loses no byte. */
+/* test_bpe.c: byte-pair encoding gives the same ids as the library `tokenizers`, learns the same merges, keeps all bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpe_words.h"
 #include "faults.h"
-#include "files.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "json.h"
 #include "kaeru/bpe.h"
-#include "misuse.h"
 #include "suites.h"
 #include "unicode.h"
+#include "usage_error.h"
 
 #define FIXTURES TEST_FIXTURES "/bpe/"
 
@@ -42,7 +42,7 @@ static const Json *read_json(Region *region, const char *path)
     return value;
 }
 
-/* Decoding these ids must give these bytes. */
+/* Decoding the ids must give the bytes. */
 static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const char *text, size_t n)
 {
     size_t size;
@@ -53,7 +53,7 @@ static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const
     ag_free(back);
 }
 
-/* Encoding and decoding must give the bytes back. */
+/* Encoding, then decoding must give the same bytes. */
 static void check_round(Bpe *bpe, const char *text, size_t n)
 {
     size_t count;
@@ -84,7 +84,7 @@ START_TEST(ids_are_those_of_the_library)
     const Json *cases = read_json(region, FIXTURES "cases.json");
     ck_assert_uint_gt(cases->count, 150);
     Bpe *bpe = open_fixture();
-    for (int pass = 0; pass < 2; pass++) {                          /* the second time from memory */
+    for (int pass = 0; pass < 2; pass++) {                          /* the second time from the cache */
         for (uint32_t i = 0; i < cases->count; i++) {
             const Json *text = json_get(&cases->as.item[i], "text"), *ids = json_get(&cases->as.item[i], "ids");
             const Json *special = json_get(&cases->as.item[i], "special");
@@ -105,7 +105,7 @@ START_TEST(characters_are_classed_as_in_the_library)
     ck_assert_uint_gt(classes->count, 1000);
     uint32_t i = 0;
     for (uint32_t code = 0; code < 0x110000; code++) {
-        if (code >= 0xd800 && code < 0xe000) continue;              /* surrogates are no characters */
+        if (code >= 0xd800 && code < 0xe000) continue;              /* surrogates are not characters */
         while (i + 1 < classes->count && classes->as.item[i + 1].as.item[0].as.integer <= code) i++;
         UnicodeClass expected = meaning[classes->as.item[i].as.item[1].as.integer];
         ck_assert_msg(unicode_class(code) == expected, "U+%04X is of class %d, not %d", (unsigned)code,
@@ -137,7 +137,7 @@ END_TEST
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* Words of the text, with bars between. */
+/* The words of the text, with bars between them. */
 static void check_words(const char *text, size_t n, const char *expected)
 {
     char found[200], *p = found;
@@ -168,7 +168,7 @@ START_TEST(text_is_cut_into_words)
 }
 END_TEST
 
-/* The rule itself: while there is a pair in the list, merge the first one of the best rank. */
+/* The definition: while a pair has a merge, apply the merge of lowest rank, at its first position. */
 static size_t merge_plainly(const Json *ranks, int32_t *ids, size_t n)
 {
     for (;;) {
@@ -191,7 +191,7 @@ static size_t merge_plainly(const Json *ranks, int32_t *ids, size_t n)
 
 START_TEST(long_words_are_merged_by_the_rule)
 {
-    /* ranks 0, 1, ... of pairs of a vocabulary's first letters; what is made has the next ids: rank * 10000 + id */
+    /* merges of ranks 0, 1, ... of pairs of the first letters; each result has the next id: rank * 10000 + id */
     char text[400];
     size_t n = 0, count;
     ag_seed(3);
@@ -307,7 +307,7 @@ START_TEST(a_vocabulary_has_what_was_asked_for)
     ck_assert_int_eq(ids[count - 1], 259);
     ag_free(ids);
     bpe_free(bpe);
-    bpe = bpe_train(text, n, 100000);                                       /* ends where no pair is left twice */
+    bpe = bpe_train(text, n, 100000);                                       /* ends when no pair occurs twice */
     ck_assert_int_eq(bpe_size(bpe), 261);
     bpe_free(bpe);
     bpe = bpe_train("", 0, 1000);
@@ -344,7 +344,7 @@ START_TEST(a_saved_vocabulary_comes_back)
 }
 END_TEST
 
-/* Both kinds of line end, and a file without the line of the version or without an end of its last line. */
+/* Both kinds of line ends; a file without the version line; a file whose last line has no end. */
 START_TEST(merges_may_be_written_in_any_way)
 {
     Region *region = region_new();
@@ -372,7 +372,7 @@ START_TEST(merges_may_be_written_in_any_way)
     }
     ag_free(expected);
     bpe_free(bpe);
-    bpe = open_good(FIXTURES "vocab.json", in_folder("none"));              /* no merges: bytes */
+    bpe = open_good(FIXTURES "vocab.json", in_folder("none"));              /* no merges: each byte is a token */
     ag_free(bpe_encode(bpe, merges, n, BPE_TEXT, &count));
     ck_assert_uint_eq(count, n);
     bpe_free(bpe);

@@ -1,4 +1,5 @@
-/* test_checkpoint.c: what is saved comes back to the bit, what does not fit is refused whole, a kill loses nothing. */
+/* test_checkpoint.c: a checkpoint is loaded exactly as saved, one that does not fit changes nothing, a kill loses nothing. */
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static Net *net_new(int width)
     return net;
 }
 
-/* A step on random data, with dropout: everything that a run's state is made of takes part. */
+/* A step on random data, with dropout, which uses all parts of a run's state. */
 static void train_step(Net *net, Optimizer *o)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -39,7 +40,7 @@ static void train_step(Net *net, Optimizer *o)
     Tensor *x = nn_dropout(net->dropout, ag_add(nn_embedding(net->embed, ids), net->table));
     x = nn_linear(net->head, ag_tanh(nn_linear(net->fc, x)));
     ag_backward(nn_cross_entropy(x, targets));
-    if (nn_optimizer_steps(o) == 0) tensor_zero_grad(net->fc->bias);    /* its own count of steps lags behind */
+    if (nn_optimizer_steps(o) == 0) tensor_zero_grad(net->fc->bias);    /* it has one step less than the others */
     nn_optimizer_set_lr(o, 0.05);
     nn_optimizer_step(o);
     ag_end(s);
@@ -72,7 +73,7 @@ START_TEST(weights_come_back_to_the_bit)
     ck_assert_ptr_eq(other->head->weight, other->embed->weight);
 
     SafeTensors *st = st_open(in_folder("a"));
-    ck_assert_uint_eq(st->n_tensors, 4);            /* the tied one once */
+    ck_assert_uint_eq(st->n_tensors, 4);            /* the tied one is there once */
     ck_assert_ptr_nonnull(st_find(st, "embed.weight"));
     ck_assert_ptr_null(st_find(st, "head.weight"));
     ck_assert_ptr_nonnull(st_find(st, "table"));
@@ -95,7 +96,7 @@ START_TEST(empty_things_are_saved_too)
 }
 END_TEST
 
-/* Writes a file with the net's tensors under these names, in turn, or with others in their place. */
+/* Writes a file with the net's tensors, or others, under these names. */
 static void write_file(const char *path, Net *net, const char *skip, const char *extra, const Tensor *extra_values)
 {
     Parameters *p = nn_parameters(net);
@@ -129,7 +130,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     write_file(in_folder("differ"), net, NULL, "head.weight", different);
     nn_init_constant(net->table, 5);
     expect_refused(nn_load(in_folder("differ"), other),
-                  "/differ: \"embed.weight\" and \"head.weight\" are one tensor in the model, and differ here");
+                  "/differ: \"embed.weight\" and \"head.weight\" are one tensor in the model, but differ in the file");
     check_equal(before, other);
     ag_end(s);
     nn_free(before);
@@ -148,7 +149,7 @@ START_TEST(what_does_not_fit_is_refused_whole)
     write_file(in_folder("extra"), net, NULL, "fc2.bias", small);
     expect_refused(nn_load(in_folder("extra"), other), "/extra: unexpected: \"fc2.bias\"");
     write_file(in_folder("shape"), net, "fc.bias", "fc.bias", small);
-    expect_refused(nn_load(in_folder("shape"), other), "/shape: of another shape: \"fc.bias\" is (2,), expected (3,)");
+    expect_refused(nn_load(in_folder("shape"), other), "/shape: wrong shape: \"fc.bias\" is (2,), expected (3,)");
     write_file(in_folder("dims"), net, "table", "table", deep);
     expect_refused(nn_load(in_folder("dims"), other), "\"table\" is (1, 1, 1, 1, 1, 1, 1, 3), expected (3,)");
     write_file(in_folder("two"), net, "embed.weight", "line\nbreak", small);
@@ -163,7 +164,7 @@ START_TEST(what_does_not_fit_is_refused_whole)
     nn_free(row);
 
     expect_refused(nn_load(in_folder("absent"), other), "/absent: cannot be opened");
-    expect_refused(nn_load(in_folder("."), other), "expected a file");
+    expect_refused(nn_load(in_folder("."), other), "expected a regular file");
     check_equal(before, other);
     ag_end(s);
     nn_free(net);
@@ -172,7 +173,7 @@ START_TEST(what_does_not_fit_is_refused_whole)
 }
 END_TEST
 
-/* A safetensors file of this header and these values. */
+/* Writes a safetensors file with this header and these values. */
 static void write_raw(const char *name, const char *header, const void *values, size_t n)
 {
     unsigned char bytes[1024] = { 0 };
@@ -213,7 +214,7 @@ START_TEST(other_types_are_converted)
     write_raw("types", "{\"bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
               "\"weight\":{\"dtype\":\"C64\",\"shape\":[2,1],\"data_offsets\":[8,24]}}", values, 24);
     expect_refused(nn_load(in_folder("types"), l), "found C64");
-    ck_assert(tensor_data(l->bias)[0] == 1.5f);     /* the good one is not taken either */
+    ck_assert(tensor_data(l->bias)[0] == 1.5f);     /* the tensor that fits is not loaded either */
     nn_free(l);
 }
 END_TEST
@@ -273,7 +274,7 @@ START_TEST(a_resumed_run_is_the_same_run)
     expect_done(nn_settings_int(found, "width", &width));
     Net *resumed = net_new((int)width);
     Optimizer *p = makers[_i](resumed);
-    train_step(resumed, p);                         /* a past that is forgotten */
+    train_step(resumed, p);                         /* loading replaces this state */
     expect_done(nn_checkpoint_load(in_folder("middle"), resumed, p, found));
     ck_assert_int_eq(nn_optimizer_steps(p), 5);
     ck_assert(ag_random_state().seed == 0xfedcba9876543210);
@@ -317,7 +318,7 @@ START_TEST(a_checkpoint_serves_as_weights)
 }
 END_TEST
 
-/* Copies a checkpoint with one text of its metadata changed, or left out (NULL). */
+/* Copies a checkpoint with one text of its metadata changed or, if it is NULL, left out. */
 static void change_text(const char *from, const char *to, const char *key, const char *value)
 {
     SafeTensors *st = st_open(from);
@@ -353,11 +354,11 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
     tensor_copy(net->table, before->table);
 
     expect_refused(nn_checkpoint_load(in_folder("weights"), net, o, NULL),
-                  "/weights: this is no checkpoint of a run: it has no \"random.seed\"");
+                  "/weights: is not a checkpoint of a run: it has no \"random.seed\"");
     expect_refused(nn_checkpoint_load(in_folder("bare"), net, o, NULL),
-                  "/bare: holds no optimizer's state, expected that of \"adam\"");
+                  "/bare: has no optimizer state, expected that of \"adam\"");
     expect_refused(nn_checkpoint_load(in_folder("run"), net, other, NULL),
-                  "/run: holds the state of an optimizer \"adam\", expected \"sgd\"");
+                  "/run: has the state of an optimizer \"adam\", expected \"sgd\"");
     const struct { const char *key, *value, *message; } changes[] = {
         { "random.seed", "-1", "\"random.seed\" is \"-1\", expected a whole number of 0 to 18446744073709551615" },
         { "random.counter", "18446744073709551616", "\"random.counter\" is \"18446744073709551616\", expected" },
@@ -366,7 +367,7 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
         { "step", "9223372036854775808", "\"step\" is" },
         { "step", NULL, "it has no \"step\"" },
         { "step.fc.bias", "x", "\"step.fc.bias\" is \"x\"" },
-        { "optimizer", "sgd", "holds the state of an optimizer \"sgd\", expected \"adam\"" },
+        { "optimizer", "sgd", "has the state of an optimizer \"sgd\", expected \"adam\"" },
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         change_text(in_folder("run"), in_folder("changed"), changes[i].key, changes[i].value);
@@ -453,12 +454,30 @@ START_TEST(settings_are_checked_texts)
 }
 END_TEST
 
+/* Checkpoints have a decimal point where the locale has a comma. */
+START_TEST(settings_do_not_depend_on_the_locale)
+{
+    static const char *const names[] = { "C", "de_DE.UTF-8", "fr_FR.UTF-8" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!setlocale(LC_ALL, names[i])) continue;
+        Settings *s = nn_settings_new();
+        double number = 0;
+        nn_settings_set(s, "lr", "%.17g", 0.5);
+        ck_assert_str_eq(nn_settings_get(s, "lr"), "0.5");
+        expect_done(nn_settings_real(s, "lr", &number));
+        ck_assert(number == 0.5);
+        ag_free(s);
+    }
+    setlocale(LC_ALL, "C");
+}
+END_TEST
+
 /* ---- a kill, and memory that cannot be had ----------------------------------------------------------------------- */
 
-/* Saves without end, each time a model full of one number, and tells through the pipe what is safely there. */
+/* Saves again and again, each time a model whose weights are all one number; writes to the pipe each number that is saved. */
 _Noreturn static void save_forever(int out)
 {
-    ag_set_threads(1);                      /* the files are what is tested, and qemu-user has no threads after fork */
+    ag_set_threads(1);                      /* qemu-user has no threads after fork */
     Net *net = net_new(200);
     for (int round = 0; ; round++) {
         Parameters *p = nn_parameters(net);
@@ -483,7 +502,7 @@ START_TEST(a_kill_at_any_moment_loses_nothing)
         if (child == 0) save_forever(ends[1]);
         close(ends[1]);
         int last = -1, read_round;
-        if (read(ends[0], &last, sizeof last) != sizeof last) {                 /* else one is there */
+        if (read(ends[0], &last, sizeof last) != sizeof last) {                 /* waits for the first save */
             waitpid(child, &status, 0);
             ck_abort_msg("the child ended with status %d, after %ld kills", status, killed);
         }
@@ -512,7 +531,7 @@ END_TEST
 
 static bool saved_and_loaded;
 
-static void save_and_load(void)                     /* without Check's own calls, which need memory themselves */
+static void save_and_load(void)                     /* without Check's functions, which allocate memory */
 {
     saved_and_loaded = false;
     Net *net = net_new(3);
@@ -539,7 +558,7 @@ START_TEST(memory_that_cannot_be_had_leaks_nothing)
 }
 END_TEST
 
-/* Every call to the file system fails once (_i = 0), or from there on (1). */
+/* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). */
 START_TEST(failing_files_are_refused_and_lose_nothing)
 {
     if (!io_faults_work()) return;
@@ -601,6 +620,7 @@ Suite *checkpoint_suite(void)
     tcase_add_test(runs, a_run_that_does_not_fit_is_refused_whole);
     tcase_add_test(runs, saving_where_it_cannot_be_is_refused);
     tcase_add_test(runs, settings_are_checked_texts);
+    tcase_add_test(runs, settings_do_not_depend_on_the_locale);
     suite_add_tcase(suite, runs);
     TCase *trouble = tcase_create("trouble");
     tcase_add_checked_fixture(trouble, folder_make, folder_remove);

@@ -6,8 +6,8 @@
 
 #include "faults.h"
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- y = x^3 ----------------------------------------------------------------------------------------------------- */
 
@@ -96,17 +96,17 @@ START_TEST(the_check_takes_right_rules_alone)
 }
 END_TEST
 
-/* What is not declared is not there for the rule, whether backward has given it back by then or not. */
+/* What is not declared is not there for the rule, whether backward has released it by then or not. */
 START_TEST(undeclared_values_are_told)
 {
-    EXPECT_MISUSE("declares_nothing: its backward rule reads the value of input 0, made by tensor_uniform at ",
-                  ag_backward(ag_sum(call(&declares_nothing, leaf(SHAPE(2))))));
-    EXPECT_MISUSE("declares_x: its backward rule reads the value of its result, made by declares_x at tests/",
-                  ag_backward(ag_sum(call(&declares_x, leaf(SHAPE(2))))));
-    EXPECT_MISUSE("reads the value of input 0, made by neg at ",
-                  ag_backward(ag_sum(call(&declares_nothing, ag_neg(leaf(SHAPE(2)))))));
-    EXPECT_MISUSE("declares_nothing: its backward rule reads", passes(&declares_nothing, NULL));
-    EXPECT_MISUSE("declares_x: its backward rule reads", passes(&declares_x, NULL));
+    EXPECT_USAGE_ERROR("declares_nothing: its backward rule reads the value of input 0, made by tensor_uniform at ",
+                       ag_backward(ag_sum(call(&declares_nothing, leaf(SHAPE(2))))));
+    EXPECT_USAGE_ERROR("declares_x: its backward rule reads the value of its result, made by declares_x at tests/",
+                       ag_backward(ag_sum(call(&declares_x, leaf(SHAPE(2))))));
+    EXPECT_USAGE_ERROR("reads the value of input 0, made by neg at ",
+                       ag_backward(ag_sum(call(&declares_nothing, ag_neg(leaf(SHAPE(2)))))));
+    EXPECT_USAGE_ERROR("declares_nothing: its backward rule reads", passes(&declares_nothing, NULL));
+    EXPECT_USAGE_ERROR("declares_x: its backward rule reads", passes(&declares_x, NULL));
     ck_assert(passes(&cube, stderr));                               /* and nothing of it stays behind */
 }
 END_TEST
@@ -178,9 +178,9 @@ START_TEST(backward_gives_back_what_is_not_declared)
     Tensor *x = leaf(SHAPE(4)), *table = leaf(SHAPE(2));
     Tensor *h = ag_neg(x), *y = mixed_of((Tensor *[]){ h, table, h }, &x), *z = call(&cube, y), *loss = ag_sum(z);
     ag_backward(loss);
-    EXPECT_MISUSE("the value of t (neg made at", tensor_data(h));
-    EXPECT_MISUSE("the value of t (mixed made at", tensor_data(y));
-    EXPECT_MISUSE("the value of t (cube made at tests/test_custom.c:", tensor_data(z));
+    EXPECT_USAGE_ERROR("the value of t (neg made at", tensor_data(h));
+    EXPECT_USAGE_ERROR("the value of t (mixed made at", tensor_data(y));
+    EXPECT_USAGE_ERROR("the value of t (cube made at tests/test_custom.c:", tensor_data(z));
     ck_assert_ptr_nonnull(tensor_grad_data(x));
     ag_end(s);
     ck_assert_uint_eq(ag_memory().in_use, 0);
@@ -264,9 +264,9 @@ static const AgCustom nan_back = { "nan_back", cube_forward, nan_backward, AG_NE
 START_TEST(the_search_for_nan_names_it)
 {
     ag_find_nan(true);
-    EXPECT_MISUSE("cube: first infinity found in its result, item 0; shape (1,) of inputs (1,) (at tests/",
+    EXPECT_USAGE_ERROR("cube: first infinity found in its result, item 0; shape (1,) of inputs (1,) (at tests/",
                   call(&cube, tensor_full(SHAPE(1), sizeof(real) == 4 ? 1e20 : 1e200)));
-    EXPECT_MISUSE("nan_back: first NaN found in the gradient it passed back, item 1; shape (3,) of inputs (3,)",
+    EXPECT_USAGE_ERROR("nan_back: first NaN found in the gradient that it computed, item 1; shape (3,) of inputs (3,)",
                   ag_backward(ag_sum(call(&nan_back, leaf(SHAPE(3))))));
     ag_find_nan(false);
 }
@@ -274,32 +274,32 @@ END_TEST
 
 /* ---- misuse ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(misuse_is_named)
+START_TEST(usage_errors_are_reported)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(SHAPE(2)), *gone = ag_neg(x), *in[17] = { x };
     const AgCustom unnamed = { NULL, cube_forward, cube_backward, 0, NULL, NULL };
     const AgCustom no_rule = { "half", cube_forward, NULL, 0, NULL, NULL };
     const AgCustom strange = { "strange", cube_forward, cube_backward, AG_NEEDS_Y << 1, NULL, NULL };
-    EXPECT_MISUSE("ag_custom: an operation needs a name, a forward and a backward",
-                  ag_custom(NULL, SCALAR, in, 1, NULL, 0));
-    EXPECT_MISUSE("ag_custom: an operation needs a name, a forward and a backward", call(&unnamed, x));
-    EXPECT_MISUSE("ag_custom: an operation needs a name, a forward and a backward", call(&no_rule, x));
-    EXPECT_MISUSE("strange: needs is 0x20000, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", call(&strange, x));
-    EXPECT_MISUSE("cube: 17 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, 17, NULL, 0));
-    EXPECT_MISUSE("cube: -1 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, -1, NULL, 0));
-    EXPECT_MISUSE("cube: in is NULL, expected 1 inputs", ag_custom(&cube, SCALAR, NULL, 1, NULL, 0));
-    EXPECT_MISUSE("cube: args is NULL, expected 8 bytes", ag_custom(&cube, SHAPE(2), in, 1, NULL, 8));
-    EXPECT_MISUSE("cube: negative size in shape (-2,)", ag_custom(&cube, SHAPE(-2), in, 1, NULL, 0));
+    EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward",
+                       ag_custom(NULL, SCALAR, in, 1, NULL, 0));
+    EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward", call(&unnamed, x));
+    EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward", call(&no_rule, x));
+    EXPECT_USAGE_ERROR("strange: needs is 0x20000, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", call(&strange, x));
+    EXPECT_USAGE_ERROR("cube: 17 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, 17, NULL, 0));
+    EXPECT_USAGE_ERROR("cube: -1 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, -1, NULL, 0));
+    EXPECT_USAGE_ERROR("cube: in is NULL, expected 1 inputs", ag_custom(&cube, SCALAR, NULL, 1, NULL, 0));
+    EXPECT_USAGE_ERROR("cube: args is NULL, expected 8 bytes", ag_custom(&cube, SHAPE(2), in, 1, NULL, 8));
+    EXPECT_USAGE_ERROR("cube: negative size in shape (-2,)", ag_custom(&cube, SHAPE(-2), in, 1, NULL, 0));
     ag_backward(ag_sum(gone));
-    EXPECT_MISUSE("cube: the value of input 0 (neg made at", call(&cube, gone));
+    EXPECT_USAGE_ERROR("cube: the value of input 0 (neg made at", call(&cube, gone));
     ag_end(s);
     ag_guard(true);                 /* it keeps what is said about tensors whose scope has ended */
     s = ag_begin(AG_RECORD);
     in[0] = leaf(SHAPE(2));
     ag_end(s);
-    EXPECT_MISUSE("cube: input 0 is not a live tensor: it was made by tensor_uniform",
-                  ag_custom(&cube, SHAPE(2), in, 1, NULL, 0));
+    EXPECT_USAGE_ERROR("cube: input 0 is not a live tensor: it was made by tensor_uniform",
+                       ag_custom(&cube, SHAPE(2), in, 1, NULL, 0));
     ag_guard(false);
 }
 END_TEST
@@ -321,7 +321,7 @@ Suite *custom_suite(void)
     TCase *inside = tcase_create("looking inside");
     tcase_add_test(inside, it_is_explained_and_drawn);
     tcase_add_test(inside, the_search_for_nan_names_it);
-    tcase_add_test(inside, misuse_is_named);
+    tcase_add_test(inside, usage_errors_are_reported);
     suite_add_tcase(suite, inside);
     return suite;
 }

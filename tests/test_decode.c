@@ -1,16 +1,16 @@
-/* test_decode.c: generation by the Transformer: with a cache as without one, greedily, and by beam search, which is
- * compared with a search through everything. */
+/* test_decode.c: decoding with the Transformer: a cache changes nothing; greedy decoding; beam search, compared with an
+ * exhaustive search. */
 #include <math.h>
 
 #include "expected.h"
 #include "kaeru/training.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 enum { PAD = 2, END = 1, START = 0 };
 
-/* A model of that many words, with preferences: its generator's weights are twice as large as at first, and it likes to
- * come to an end. */
+/* A model of that many words. Twice the initial weights of the generator make its probabilities differ more, and a bias
+ * makes the end symbol probable. */
 static EncoderDecoder *decided(int64_t vocab)
 {
     TransformerOptions o = transformer_defaults();
@@ -54,12 +54,12 @@ START_TEST(a_cache_changes_nothing)
                     generator(m->generator, ag_slice(all, 1, at, at + step)), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(2, 1), NULL), *other_batch = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_MISUSE("1 positions after 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
-    EXPECT_MISUSE("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
-    EXPECT_MISUSE("keys (3, 1, 12) do not fit (2, 9, 12) in the cache", decode_next(m, memory, mask, other_batch, cache));
+    EXPECT_USAGE_ERROR("1 positions after 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("keys (3, 1, 12) do not fit (2, 9, 12) in the cache", decode_next(m, memory, mask, other_batch, cache));
     ag_free(cache);
     cache = nn_cache_new(2, 9);                             /* of a model with one layer */
-    EXPECT_MISUSE("layer 2 of a cache for 2", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("layer 2 of a cache for 2", decode_next(m, memory, mask, one, cache));
     ag_free(cache);
     ag_end(s);
     nn_free(m);
@@ -99,7 +99,7 @@ static BeamOptions beam_options(int beam, int64_t max_len, double penalty)
                           .length_penalty = penalty };
 }
 
-/* The score of a sequence as Wu et al. (2016) have it, from a full pass. */
+/* The score of a sequence (Wu et al. 2016), computed without a cache. */
 static double score_of(EncoderDecoder *m, Tensor *src, Tensor *mask, Tensor *ids, double penalty)
 {
     int64_t n = tensor_numel(ids), vocab = tensor_dim(m->generator->proj->weight, 0);
@@ -134,7 +134,7 @@ START_TEST(one_hypothesis_is_greedy)
 }
 END_TEST
 
-/* The best of all sequences that end in time, one by one. `ids` begins with `length` tokens. */
+/* The best of all sequences that end in time. try_all tries those that begin with the first `length` ids. */
 typedef struct {
     EncoderDecoder *m;
     Tensor *src, *mask;
@@ -180,8 +180,8 @@ START_TEST(a_wide_beam_finds_the_best_of_all)
 }
 END_TEST
 
-/* A beam may lose what a single hypothesis finds, where its beginning is poor, but seldom, and it often finds better; a
- * score is always the sequence's own. Where the single hypothesis does not end in time there is nothing to compare. */
+/* Beam search often finds a better sequence than greedy decoding, and seldom a worse one. The score that it returns must be
+ * the score of the sequence. If greedy decoding does not end in time, there is nothing to compare. */
 START_TEST(more_hypotheses_find_better)
 {
     for (int beam = 2; beam <= 8; beam *= 2) {
@@ -225,9 +225,9 @@ START_TEST(a_length_penalty_favors_length)
 }
 END_TEST
 
-/* ---- at the edges ------------------------------------------------------------------------------------------------ */
+/* ---- special cases ----------------------------------------------------------------------------------------------- */
 
-/* Without a source there is nothing to attend to: each source attention gives its last bias, whatever the memory. */
+/* With an empty source, each attention to the source returns only its last bias. */
 START_TEST(an_empty_source_is_defined)
 {
     EncoderDecoder *m = decided(7);
@@ -256,28 +256,28 @@ START_TEST(an_empty_source_is_defined)
 }
 END_TEST
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
     EncoderDecoder *m = decided(7);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 }), *longer = tensor_ints(SHAPE(1, 21), NULL);
-    EXPECT_MISUSE("greedy_decode: max_len 0, expected 1 or more", greedy_decode(m, src, mask, 0, START));
-    EXPECT_MISUSE("beam_search: beam 0, max_len 5, 1 sentences",
-                  beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
-    EXPECT_MISUSE("beam_search: beam 2, max_len 5, 2 sentences",
-                  beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
-    EXPECT_MISUSE("x (1, 21, 12) from position 0 on: the table has 20 positions",
-                  greedy_decode(m, longer, NULL, 5, START));
-    EXPECT_MISUSE("x (1, 1, 12) from position 20 on: the table has 20 positions",
-                  greedy_decode(m, one, NULL, 22, START));
-    EXPECT_MISUSE("7", greedy_decode(m, high, NULL, 5, START));
-    EXPECT_MISUSE("99", greedy_decode(m, one, NULL, 5, 99));
-    EXPECT_MISUSE("-1", beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
-    EXPECT_MISUSE("in greedy_decode called at tests/test_decode.c", greedy_decode(m, high, NULL, 5, START));
-    EXPECT_MISUSE("in beam_search called at tests/test_decode.c",
-                  beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
+    EXPECT_USAGE_ERROR("greedy_decode: max_len 0, expected 1 or more", greedy_decode(m, src, mask, 0, START));
+    EXPECT_USAGE_ERROR("beam_search: beam 0, max_len 5, 1 sentences",
+                       beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
+    EXPECT_USAGE_ERROR("beam_search: beam 2, max_len 5, 2 sentences",
+                       beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
+    EXPECT_USAGE_ERROR("x (1, 21, 12) from position 0 on: the table has 20 positions",
+                       greedy_decode(m, longer, NULL, 5, START));
+    EXPECT_USAGE_ERROR("x (1, 1, 12) from position 20 on: the table has 20 positions",
+                       greedy_decode(m, one, NULL, 22, START));
+    EXPECT_USAGE_ERROR("7", greedy_decode(m, high, NULL, 5, START));
+    EXPECT_USAGE_ERROR("99", greedy_decode(m, one, NULL, 5, 99));
+    EXPECT_USAGE_ERROR("-1", beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
+    EXPECT_USAGE_ERROR("in greedy_decode called at tests/test_decode.c", greedy_decode(m, high, NULL, 5, START));
+    EXPECT_USAGE_ERROR("in beam_search called at tests/test_decode.c",
+                       beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
     ag_end(s);
     nn_free(m);
 }
@@ -294,7 +294,7 @@ Suite *decode_suite(void)
     tcase_add_test(decoding, more_hypotheses_find_better);
     tcase_add_test(decoding, a_length_penalty_favors_length);
     tcase_add_test(decoding, an_empty_source_is_defined);
-    tcase_add_test(decoding, misuse_is_told);
+    tcase_add_test(decoding, usage_errors_are_reported);
     suite_add_tcase(suite, decoding);
     return suite;
 }

@@ -10,22 +10,22 @@
 
 #include "faults.h"
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
 #include "internal.h"
+#include "usage_error.h"
 
 /* The statement must be misuse with exactly this message, at this line (or the next, for it may be on the second). */
 #define SAYS(text, statement) do {                                          \
-        CATCH_MISUSE(statement);                                            \
+        CATCH_USAGE_ERROR(statement);                                       \
         check_message(text, __LINE__);                                      \
     } while (0)
 
 static void check_message(const char *text, int line)
 {
-    char here[sizeof misuse_message], next[sizeof misuse_message];
+    char here[sizeof usage_message], next[sizeof usage_message];
     snprintf(here, sizeof here, "%s (at tests/test_errors.c:%d)", text, line);
     snprintf(next, sizeof next, "%s (at tests/test_errors.c:%d)", text, line + 1);
-    if (strcmp(misuse_message, next) != 0) ck_assert_str_eq(misuse_message, here);
+    if (strcmp(usage_message, next) != 0) ck_assert_str_eq(usage_message, here);
 }
 
 static Tensor *ones(int64_t rows, int64_t columns)
@@ -71,11 +71,11 @@ END_TEST
 START_TEST(sizes_beyond_the_machine)
 {
     int64_t huge = (int64_t)1 << 60;
-    EXPECT_MISUSE("too large for this machine (at tests/test_errors.c:", tensor_uniform(SHAPE(huge), 0, 1));
-    EXPECT_MISUSE("too large for this machine", tensor_bools(SHAPE(huge, 4), NULL));
-    EXPECT_MISUSE("too large for this machine", tensor_new_owned(SHAPE(huge), AG_REAL));
-    EXPECT_MISUSE("expand: a tensor of ", ag_expand(ones(1, 1), SHAPE(huge, 1)));
-    EXPECT_MISUSE("memory: no memory for ", ag_alloc(SIZE_MAX / 2, 4));
+    EXPECT_USAGE_ERROR("too large for this machine (at tests/test_errors.c:", tensor_uniform(SHAPE(huge), 0, 1));
+    EXPECT_USAGE_ERROR("too large for this machine", tensor_bools(SHAPE(huge, 4), NULL));
+    EXPECT_USAGE_ERROR("too large for this machine", tensor_new_owned(SHAPE(huge), AG_REAL));
+    EXPECT_USAGE_ERROR("expand: a tensor of ", ag_expand(ones(1, 1), SHAPE(huge, 1)));
+    EXPECT_USAGE_ERROR("memory: no memory for ", ag_alloc(SIZE_MAX / 2, 4));
 }
 END_TEST
 
@@ -233,8 +233,10 @@ START_TEST(rows_by_number)
          ag_embedding(table, tensor_ints(SHAPE(1), (int32_t[]){ -1 })));
     SAYS("embedding: table (5,) and ids (2,): expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(5)), ids));
     SAYS("embedding: ids is AG_REAL, expected AG_INT", ag_embedding(table, table));
-    SAYS("gather: ids (2,) do not fit x (5, 2) without dimension 1", ag_gather(table, 1, ids));
-    SAYS("gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, ids));
+    SAYS("gather: ids (2,) do not fit x (5, 2): sizes must be equal except along dimension 1", ag_gather(table, 1, ids));
+    Tensor *row = ag_unsqueeze(ids, 0);
+    SAYS("gather: ids (1, 2) do not fit x (5, 2): sizes must be equal except along dimension -1", ag_gather(table, -1, row));
+    SAYS("gather: id 5 at item 1 is out of range: expected 0..4", ag_gather(table, 0, row));
     SAYS("one_hot: id 5 at item 1 is out of range: expected 0..4", ag_one_hot(ids, 5));
     SAYS("one_hot: -1 classes for ids (2,)", ag_one_hot(ids, -1));
     end();
@@ -349,9 +351,9 @@ static void check_chain(int line)
     char expected[256];
     snprintf(expected, sizeof expected, ", in inner_layer called at tests/test_errors.c:%d, in outer_layer called at "
              "tests/test_errors.c:%d)", inner_line, line);
-    size_t n = strlen(misuse_message), k = strlen(expected);
-    ck_assert_msg(n > k && strcmp(misuse_message + n - k, expected) == 0, "%s", misuse_message);
-    ck_assert_ptr_nonnull(strstr(misuse_message, "matmul: shapes (2, 3) and (2, 3) do not fit"));
+    size_t n = strlen(usage_message), k = strlen(expected);
+    ck_assert_msg(n > k && strcmp(usage_message + n - k, expected) == 0, "%s", usage_message);
+    ck_assert_ptr_nonnull(strstr(usage_message, "matmul: shapes (2, 3) and (2, 3) do not fit"));
 }
 
 static Tensor *around_arguments_at(Site at, Tensor *x)
@@ -366,19 +368,19 @@ START_TEST(the_layers_on_the_way_are_named)
 {
     char expected[256];
     for (int round = 0; round < 100; round++) {                 /* errors leave nothing behind in the chain */
-        CATCH_MISUSE(outer_layer(ones(2, 3)));
+        CATCH_USAGE_ERROR(outer_layer(ones(2, 3)));
         check_chain(__LINE__ - 1);
     }
     /* An argument that fails is not inside the layer that it is for. */
-    CATCH_MISUSE(outer_layer(ag_tanh(NULL)));
-    ck_assert_msg(!strstr(misuse_message, "_layer"), "%s", misuse_message);
-    CATCH_MISUSE(outer_layer(inner_layer(ag_exp(NULL))));
-    ck_assert_msg(!strstr(misuse_message, "_layer"), "%s", misuse_message);
-    CATCH_MISUSE(ag_tanh(inner_layer(outer_layer(ones(2, 3)))));
+    CATCH_USAGE_ERROR(outer_layer(ag_tanh(NULL)));
+    ck_assert_msg(!strstr(usage_message, "_layer"), "%s", usage_message);
+    CATCH_USAGE_ERROR(outer_layer(inner_layer(ag_exp(NULL))));
+    ck_assert_msg(!strstr(usage_message, "_layer"), "%s", usage_message);
+    CATCH_USAGE_ERROR(ag_tanh(inner_layer(outer_layer(ones(2, 3)))));
     check_chain(__LINE__ - 1);
-    CATCH_MISUSE(around_arguments(NULL));
+    CATCH_USAGE_ERROR(around_arguments(NULL));
     snprintf(expected, sizeof expected, ", in around_arguments called at tests/test_errors.c:%d)", __LINE__ - 1);
-    ck_assert_msg(strstr(misuse_message, expected) && !strstr(misuse_message, "inner_layer"), "%s", misuse_message);
+    ck_assert_msg(strstr(usage_message, expected) && !strstr(usage_message, "inner_layer"), "%s", usage_message);
     begin();
     SAYS("tanh: x is NULL", ag_tanh(NULL));
     ck_assert_ptr_nonnull(outer_layer(ones(3, 3)));
@@ -404,13 +406,13 @@ static void another_layer_with_quite_a_long_name(int depth)
 
 START_TEST(a_long_way_is_cut_not_spilled)
 {
-    CATCH_MISUSE(a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full(200));
-    ck_assert_uint_eq(strlen(misuse_message), sizeof misuse_message - 1);
+    CATCH_USAGE_ERROR(a_layer_with_quite_a_long_name_so_that_the_message_is_soon_full(200));
+    ck_assert_uint_eq(strlen(usage_message), sizeof usage_message - 1);
     char what[3000];
     memset(what, 'x', sizeof what - 1);
     what[sizeof what - 1] = '\0';
-    CATCH_MISUSE(ag_usage_error(AG_HERE, what, "%s", what));
-    ck_assert_uint_eq(strlen(misuse_message), sizeof misuse_message - 1);
+    CATCH_USAGE_ERROR(ag_usage_error(AG_HERE, what, "%s", what));
+    ck_assert_uint_eq(strlen(usage_message), sizeof usage_message - 1);
     SAYS("tanh: x is NULL", ag_tanh(NULL));
 }
 END_TEST
@@ -455,8 +457,8 @@ START_TEST(scopes_end_once_and_in_order)
 {
     Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
     Tensor *x = ones(1, 1);
-    EXPECT_MISUSE("ag_end: scopes begun inside this one and still open: 2", ag_end(outer));
-    EXPECT_MISUSE("ag_end_return: the scope must be the innermost and have another around it", ag_end_return(inner, x));
+    EXPECT_USAGE_ERROR("ag_end: scopes begun inside this one and still open: 2", ag_end(outer));
+    EXPECT_USAGE_ERROR("ag_end_return: the scope must be the innermost and have another around it", ag_end_return(inner, x));
     ag_end(inner);
     SAYS("ag_end: this scope has ended already", ag_end(inner));
     SAYS("ag_end_return: this scope has ended already", ag_end_return(inner, ones(1, 1)));
@@ -473,10 +475,10 @@ START_TEST(too_many_scopes)
 {
     Scope first = ag_begin(AG_RECORD);
     while (context()->depth < MAX_SCOPES - 1) ag_begin(AG_NO_GRAD);
-    CATCH_MISUSE(ag_begin(AG_RECORD));
-    ck_assert_ptr_nonnull(strstr(misuse_message, "ag_begin: 256 scopes are open already: is an ag_end missing?"));
-    CATCH_MISUSE(ag_end(first));
-    ck_assert_ptr_nonnull(strstr(misuse_message, "scopes begun inside this one and still open"));
+    CATCH_USAGE_ERROR(ag_begin(AG_RECORD));
+    ck_assert_ptr_nonnull(strstr(usage_message, "ag_begin: 256 scopes are open already: is an ag_end missing?"));
+    CATCH_USAGE_ERROR(ag_end(first));
+    ck_assert_ptr_nonnull(strstr(usage_message, "scopes begun inside this one and still open"));
 }
 END_TEST
 
@@ -626,7 +628,7 @@ START_TEST(everything_made_inside_is_freed)
     int64_t live = 0;
     for (int round = 0; round < 20; round++) {
         size_t in_use = ag_memory().in_use;
-        EXPECT_MISUSE("thing: broken", fail_deep_inside());
+        EXPECT_USAGE_ERROR("thing: broken", fail_deep_inside());
         ck_assert_uint_eq(ag_memory().in_use, in_use);
         ck_assert_int_eq(things, 1);
         if (round == 1) live = faults_live();
@@ -708,7 +710,7 @@ static void stop(Tensor *y)
 
 static Tensor *stopping(Tensor *x)
 {
-    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "", NULL };
+    static const Op op = { "stop", stop, NULL, NEEDS_NONE, "", "", NULL, NULL };
     Tensor *y = ag_tanh(x);
     y->op = &op;
     return y;
@@ -720,7 +722,7 @@ START_TEST(an_error_in_the_middle_of_backward)
     Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(100), 3), true), *h = ag_mul(x, x), *trunk = ag_scale(h, 1);
     Tensor *other = ag_sum(trunk);
     size_t in_use = ag_memory().in_use;
-    EXPECT_MISUSE("stop: in the middle of backward", {
+    EXPECT_USAGE_ERROR("stop: in the middle of backward", {
         Tensor *y = stopping(trunk);
         Tensor *z = ag_add(y, ag_mul(trunk, y));                /* the trunk has got a gradient when it stops */
         ag_backward(ag_sum(ag_add(z, trunk)));

@@ -1,60 +1,18 @@
 #!/bin/sh
-# test_examples.sh PROGRAM PLOTS: the command line of the examples, tried on skip_connection: what it says, what it
-# writes, and that the numbers are the same bits on any number of threads and every path of the kernels.
+# test_examples.sh PROGRAM PLOTS: the command line of the examples, tested with skip_connection: its messages, its files, and
+# that the numbers are the same bits with any number of threads and each instruction set of the kernels.
+
+# shellcheck disable=SC2086 # lists of words
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-KAERU_PLOTS=$2
+KAERU_PLOTS=$(cd "$2" && pwd)
 export KAERU_PLOTS
-[ -x "$program" ] || { echo "test_examples.sh: no program $1"; exit 1; }
-passed=0
-failed=0
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
 
-ok() { passed=$((passed + 1)); }
-wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
-
-# run ARGUMENT...: leaves status, stdout and stderr. `with` is a setting of the program's environment.
-with=LC_ALL=C
-run() {
-    env "$with" "$program" "$@" >stdout 2>stderr </dev/null
-    status=$?
-}
 small='--rows 50 --steps 12 --hidden 8 --depth 3'
 
-# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: an empty text means that nothing is said at all (stderr)
-# or that it does not matter (stdout).
-expect() {
-    want=$1 out=$2 err=$3
-    shift 3
-    run "$@"
-    if [ $status -ne "$want" ]; then
-        wrong "status $status, expected $want: $*"
-        cat stderr
-    elif [ -n "$err" ] && [ "$(wc -l <stderr)" -ne 1 ]; then
-        wrong "not one line on stderr: $*"
-        cat stderr
-    elif [ -n "$err" ] && ! grep -qF -- "$err" stderr; then
-        wrong "'$err' missing on stderr: $*"
-        cat stderr
-    elif [ -z "$err" ] && [ -s stderr ]; then
-        wrong "unexpected words on stderr: $*"
-        cat stderr
-    elif [ -n "$out" ] && ! grep -qF -- "$out" stdout; then
-        wrong "'$out' missing on stdout: $*"
-    else
-        ok
-    fi
-}
-
-# same FILE FILE
-same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
-# has FILE: it is there and not empty
-has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
-lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
-
-# ---- what it says ----------------------------------------------------------------------------------------------------
+# ---- messages --------------------------------------------------------------------------------------------------------
 
 for option in --steps --rows --hidden --lr --depth --seed --threads --out --help; do
     expect 0 "  $option " '' --help
@@ -87,7 +45,7 @@ expect 2 '' "--lr: -0.1 is out of range" --lr -0.1
 expect 2 '' "--out: expected DIR, not an empty text" --out ''
 lacks out
 
-# ---- what it writes --------------------------------------------------------------------------------------------------
+# ---- data files ------------------------------------------------------------------------------------------------------
 
 expect 0 'data:    first/skip_connection.csv' '' $small --out first
 printf 'step,ffn,skip\n' >header
@@ -100,7 +58,7 @@ for file in skip_connection skip_deep; do
         "first/$file.csv"; then ok; else wrong "rows of $file.csv"; fi
     lacks "first/$file.csv.part"
 done
-# Norms of 4 places before and after; without skip connections less arrives at the input.
+# Norms at 4 blocks before and after training; without skip connections the gradient at the input is smaller.
 if awk -F, 'NR > 1 && ($1 != (NR > 5 ? 12 : 0) || $2 != (NR - 2) % 4) { bad = 1 }
             NR == 2 { input = $3; skipped = $4 } NR == 5 { bad = bad || input > $3 / 10 || skipped < $4 / 10 }
             END { exit bad || NR != 9 }' first/skip_gradient.csv; then ok; else wrong "rows of skip_gradient.csv"; fi
@@ -110,8 +68,8 @@ same first/skip_connection.csv shallow/skip_connection.csv
 lacks shallow/skip_deep.csv
 lacks shallow/skip_gradient.csv
 
-# The same seed gives the same bytes: into a folder that has them already, with enough rows for several threads on any
-# number of them, and on each path of the kernels that this processor has.
+# The same seed gives the same bytes: in a folder that has them already, with any number of threads (with enough rows for
+# several), and with each instruction set that this processor has.
 expect 0 '' '' $small --out first
 large='--rows 3001 --steps 5 --hidden 37 --depth 2'
 expect 0 '' '' $large --threads 1 --out "with a blank/1"
@@ -124,8 +82,8 @@ agrees() {
 for threads in 0 2 3 4 8; do
     agrees --threads $threads
 done
-for path in portable avx2 avx512; do
-    with=KAERU_ISA=$path
+for isa in portable avx2 avx512; do
+    with=KAERU_ISA=$isa
     agrees
 done
 for locale in C C.UTF-8 de_DE.UTF-8; do
@@ -135,9 +93,9 @@ for locale in C C.UTF-8 de_DE.UTF-8; do
 done
 with=LC_ALL=C
 expect 0 '' '' $small --depth 0 --seed 1 --out other
-if cmp -s first/skip_connection.csv other/skip_connection.csv; then wrong "the seed does not matter"; else ok; fi
+if cmp -s first/skip_connection.csv other/skip_connection.csv; then wrong "another seed gives the same numbers"; else ok; fi
 
-# Losses that leave the numbers are data, too.
+# Infinite losses are written as well.
 expect 0 '' '' --rows 50 --steps 40 --lr 1000 --depth 0 --out wild
 if [ "$(wc -l <wild/skip_connection.csv)" -eq 41 ]; then ok; else wrong "rows with a wild learning rate"; fi
 expect 0 '' '' --rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
@@ -145,7 +103,7 @@ expect 0 '' '' --rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
 # ---- files that cannot be written ------------------------------------------------------------------------------------
 
 : >file
-expect 1 '' '--out file: cannot make the folder file: there is something else of that name' $small --out file
+expect 1 '' '--out file: cannot make the folder file: a file of that name exists' $small --out file
 expect 1 '' '--out file/deep: cannot make the folder file' $small --out file/deep
 expect 1 '' '--out /dev/null/deep: cannot make the folder /dev/null' $small --out /dev/null/deep
 if [ -c /dev/full ]; then
@@ -181,7 +139,7 @@ if command -v gnuplot >/dev/null; then
         has "it's here/$file.svg"
     done
 else
-    echo "gnuplot is not here: pictures not tried"
+    echo "no gnuplot: pictures not tested"
 fi
 with=KAERU_PLOTS=$folder/empty
 expect 1 'data:    first' 'skip_connection.gp: No such file or directory' $small --depth 0 --out first
@@ -208,5 +166,4 @@ for seed in 0 1 2; do
     if bands bands/skip_connection.csv; then ok; else wrong "losses with seed $seed"; fi
 done
 
-echo "examples: $passed passed, $failed failed"
-[ $failed -eq 0 ]
+summary examples

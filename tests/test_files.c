@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "files.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ START_TEST(parts_are_read)
     expect_refused(file_read_at(f, 991, out, 10), "a: expected 10 bytes at offset 991, found the end at 1000");
     expect_refused(file_read_at(f, UINT64_MAX, out, 2), "found the end at 1000");
     ck_assert_int_eq(truncate(in_folder("a"), 500), 0);
-    expect_refused(file_read_at(f, 400, out, 200), "a: has become shorter while it was read");
+    expect_refused(file_read_at(f, 400, out, 200), "a: became shorter while it was read");
     ag_free(f);
     f = file_of_bytes("memory", "abc", 3);
     expect_done(file_read_at(f, 1, out, 2));
@@ -107,9 +107,9 @@ START_TEST(what_is_no_file_is_refused)
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
     expect_refused(file_read(region, in_folder("d"), 100, &size) != NULL, "d: cannot be read: Is a directory");
     expect_refused(file_read(region, in_folder("x"), 100, &size) != NULL, "x: cannot be opened: No such file");
-    expect_refused(file_open(in_folder("d")) != NULL, "d: expected a file, found something else");
+    expect_refused(file_open(in_folder("d")) != NULL, "d: expected a regular file");
     expect_refused(file_open(in_folder("x")) != NULL, "x: cannot be opened: No such file");
-    expect_refused(file_map(in_folder("d")) != NULL, "d: expected a file, found something else");
+    expect_refused(file_map(in_folder("d")) != NULL, "d: expected a regular file");
     expect_refused(file_map(in_folder("x")) != NULL, "x: cannot be opened: No such file");
     region_free(region);
 }
@@ -134,7 +134,7 @@ START_TEST(files_are_made_and_replaced)
     folder_expect("a", "the second");
     struct stat status;
     ck_assert_int_eq(stat(in_folder("a"), &status), 0);
-    ck_assert_int_eq(status.st_mode & 0777, 0640);              /* who may read it stays */
+    ck_assert_int_eq(status.st_mode & 0777, 0640);              /* the permissions stay */
     expect_done(replace(in_folder("a"), ""));
     folder_expect("a", "");
     ck_assert_int_eq(folder_count(), 1);
@@ -172,7 +172,7 @@ START_TEST(abandoning_leaves_the_old_file)
 }
 END_TEST
 
-/* What a program that was killed has left is no hindrance. */
+/* The temporary file of a killed program is overwritten. */
 START_TEST(leftovers_are_written_over)
 {
     folder_write("a.tmp", "a long leftover", 15);
@@ -186,8 +186,8 @@ START_TEST(what_cannot_be_replaced_is_refused)
 {
     expect_refused(replace(in_folder("none/a"), "x"), "none/a: cannot be written: its folder: No such file");
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
-    expect_refused(replace(in_folder("d"), "x"), "d: expected a file to replace, found something else");
-    expect_refused(replace("/dev/null", "x"), "/dev/null: expected a file to replace, found something else");
+    expect_refused(replace(in_folder("d"), "x"), "d: expected a regular file to replace");
+    expect_refused(replace("/dev/null", "x"), "/dev/null: expected a regular file to replace");
     ck_assert_int_eq(mkdir(in_folder("a.tmp"), 0700), 0);
     expect_refused(replace(in_folder("a"), "x"), "a: cannot be written: Is a directory");
     ck_assert_int_eq(symlink("elsewhere", in_folder("b.tmp")), 0);
@@ -215,7 +215,7 @@ START_TEST(one_program_writes_at_a_time)
 }
 END_TEST
 
-/* A limit on file sizes does what a full disk does: a write is cut short, and the next one fails. */
+/* A limit on file sizes acts like a full disk: one write is incomplete, and the next one fails. */
 START_TEST(a_full_disk_leaves_the_old_file)
 {
     expect_done(replace(in_folder("a"), "one"));
@@ -241,7 +241,7 @@ static void replace_large(void)
     file_commit(w);
 }
 
-/* Whenever the writer is killed, the file is the old one or the new one. */
+/* After a kill at any moment, the file is the old one or the new one. */
 START_TEST(kills_leave_the_old_file_or_the_new_one)
 {
     int sizes[2] = { 0 };
@@ -281,7 +281,7 @@ static bool use_files(void)
     return done && replace(in_folder("a"), "new");
 }
 
-/* What fails leaves the old file, but for the last step, bringing the folder to the disk. */
+/* A failure leaves the old file, except a failure of the last step, which syncs the folder. */
 START_TEST(each_failing_call_is_told)
 {
     if (!io_faults_work()) return;

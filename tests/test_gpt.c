@@ -1,4 +1,4 @@
-/* test_gpt.c: GPT against a GPT-2 in PyTorch (fixtures/make_gpt2.py), its cache, its first weights, and its files. */
+/* test_gpt.c: GPT compared with a GPT-2 in PyTorch (fixtures/make_gpt2.py), its cache, initial weights, and files. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "io_faults.h"
 #include "json.h"
 #include "kaeru/gpt.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 #define WEIGHTS TEST_FIXTURES "/gpt2.safetensors"
 #define CONFIG TEST_FIXTURES "/gpt2_config.json"
@@ -110,7 +110,7 @@ START_TEST(a_cache_changes_nothing)
         check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_MISUSE("1 ids behind 11: the context has room for 11", gpt_next(m, one, cache));
+    EXPECT_USAGE_ERROR("1 ids after 11: the context has room for 11", gpt_next(m, one, cache));
     ag_free(cache);
     ag_end(s);
     st_close(st);
@@ -143,7 +143,7 @@ START_TEST(sizes_count)
 }
 END_TEST
 
-/* Mean and deviation of a parameter's numbers. */
+/* The mean and standard deviation of a parameter. */
 static void check_normal(GPT *m, const char *name, double deviation)
 {
     Tensor *t = nn_find(m, name);
@@ -216,35 +216,35 @@ START_TEST(the_future_is_hidden)
 }
 END_TEST
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
     GPTOptions bad = small();
     bad.heads = 3;
-    EXPECT_MISUSE("gpt_new: a width of 8 does not divide into 3 heads", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt_new: a width of 8 does not divide into 3 heads", gpt_new(bad));
     bad = small();
     bad.layers = 0;
-    EXPECT_MISUSE("gpt.layers is 0, expected 1 to 100000", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.layers is 0, expected 1 to 100000", gpt_new(bad));
     bad = small();
     bad.vocab = INT64_C(1) << 40;
-    EXPECT_MISUSE("gpt.vocab is 1099511627776, expected 1 to 2147483647", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.vocab is 1099511627776, expected 1 to 2147483647", gpt_new(bad));
     bad = small();
     bad.dropout = 1;
-    EXPECT_MISUSE("gpt.dropout is 1, expected 0 to below 1", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.dropout is 1, expected 0 to below 1", gpt_new(bad));
     bad.dropout = NAN;
-    EXPECT_MISUSE("gpt.dropout is nan, expected", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.dropout is nan, expected", gpt_new(bad));
     bad = small();
     bad.eps = -1;
-    EXPECT_MISUSE("gpt.eps is -1, expected", gpt_new(bad));
+    EXPECT_USAGE_ERROR("gpt.eps is -1, expected", gpt_new(bad));
 
     GPT *m = gpt_new(small());
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *long_ids = tensor_ints(SHAPE(1, 7), NULL), *flat = tensor_ints(SHAPE(6), NULL);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *high = tensor_ints(SHAPE(1, 1), (int32_t[]){ 13 });
-    EXPECT_MISUSE("7 ids behind 0: the context has room for 6", gpt(m, long_ids));
-    EXPECT_MISUSE("ids (6,), expected (B,T)", gpt(m, flat));
-    EXPECT_MISUSE("ids (1, 0), expected (B,T)", gpt(m, none));
-    EXPECT_MISUSE("13", gpt(m, high));
-    EXPECT_MISUSE("in gpt called at tests/test_gpt.c", gpt(m, flat));
+    EXPECT_USAGE_ERROR("7 ids after 0: the context has room for 6", gpt(m, long_ids));
+    EXPECT_USAGE_ERROR("ids (6,), expected (B,T)", gpt(m, flat));
+    EXPECT_USAGE_ERROR("ids (1, 0), expected (B,T)", gpt(m, none));
+    EXPECT_USAGE_ERROR("13", gpt(m, high));
+    EXPECT_USAGE_ERROR("in gpt called at tests/test_gpt.c", gpt(m, flat));
     ag_end(s);
     nn_free(m);
 }
@@ -310,8 +310,8 @@ START_TEST(a_model_without_biases_is_written_with_zeros)
 }
 END_TEST
 
-/* The fixture's tensors, changed, as a file "w": `skip` is left out, `extra` is added (with another name than its own,
- * if that is given), and every name loses `strip`. */
+/* Writes the fixture's tensors, changed, as a file "w": `skip` is left out, `extra` is added (under another name if that is
+ * given), and the prefix `strip` is removed from each name. */
 typedef struct { const char *skip, *extra, *strip; Shape shape; real value; } Change;
 
 static void write_changed(Change c)
@@ -366,15 +366,15 @@ START_TEST(wrong_weights_are_refused)
 {
     static const struct { Change change; const char *message; } cases[] = {
         { { .skip = "transformer.h.1.mlp.c_fc.weight" },
-          "holds 6199 numbers, expected the 6420 of the config's model" },
+          "has 6199 numbers, expected the 6420 of the config's model" },
         { { .skip = "transformer.h.1.ln_2.bias", .extra = "transformer.h.0.ln_3.bias", .shape = { 1, { 900 } } },
           "\"h.1.ln_2.bias\" is missing" },
         { { .skip = "transformer.wte.weight", .extra = "x", .shape = { 1, { 900 } } }, "\"wte.weight\" is missing" },
         { { .extra = "transformer.h.2.ln_1.weight", .shape = { 1, { 15 } } },
-          "\"transformer.h.2.ln_1.weight\" is no part of a GPT-2 of the config's size" },
-        { { .extra = "wte.weight", .shape = { 2, { 29, 15 } } }, "\"wte.weight\" is no part" },
-        { { .extra = "h.0.attn.bias", .shape = { 1, { 1 } } }, "\"h.0.attn.bias\" is no part" },
-        { { .extra = "transformer.h..attn.bias", .shape = { 1, { 1 } } }, "is no part" },
+          "\"transformer.h.2.ln_1.weight\" does not belong to a GPT-2 of the sizes in the config" },
+        { { .extra = "wte.weight", .shape = { 2, { 29, 15 } } }, "\"wte.weight\" does not belong" },
+        { { .extra = "h.0.attn.bias", .shape = { 1, { 1 } } }, "\"h.0.attn.bias\" does not belong" },
+        { { .extra = "transformer.h..attn.bias", .shape = { 1, { 1 } } }, "does not belong" },
         { { .skip = "transformer.h.0.attn.c_attn.weight", .extra = "transformer.h.0.attn.c_attn.weight",
             .shape = { 2, { 45, 15 } } }, "\"transformer.h.0.attn.c_attn.weight\" is (45, 15), expected (15, 45)" },
         { { .skip = "transformer.ln_f.weight", .extra = "transformer.ln_f.weight", .shape = { 2, { 15, 1 } } },
@@ -383,7 +383,7 @@ START_TEST(wrong_weights_are_refused)
           "\"lm_head.weight\" differs from \"wte.weight\": expected one table" },
         { { .skip = "lm_head.weight", .extra = "lm_head.weight", .shape = { 2, { 15, 29 } } },
           "\"lm_head.weight\" is (15, 29), expected (29, 15)" },
-        { { .skip = "transformer.ln_f.bias" }, "is no part" },          /* one bias missing is not "without biases" */
+        { { .skip = "transformer.ln_f.bias" }, "does not belong" },          /* one bias missing is not "without biases" */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_changed(cases[i].change);
@@ -427,8 +427,8 @@ static void write_place(JsonWriter *w, StTensor t, int64_t at)
     json_close(w, '}');
 }
 
-/* The fixture's weights, and before them a mask of nearly 4 GiB, so that one of them lies across that mark and most
- * behind it. False if this disk makes no files that are mostly holes. */
+/* Writes the fixture's weights after a mask of nearly 4 GiB, so that one weight crosses that offset and most follow it.
+ * False if this disk has no sparse files. */
 static bool write_behind_mask(const char *path)
 {
     static const uint64_t most = (UINT64_C(1) << 32) - 4000;
@@ -548,7 +548,7 @@ START_TEST(a_checkpoint_brings_its_sizes)
     static const struct { const char *key, *value, *message; } cases[] = {
         { "gpt.layers", "3", "missing: \"h.2." },
         { "gpt.layers", "99999", "a: " },
-        { "gpt.vocab", "2147483647", "are too few for the 17179870" },
+        { "gpt.vocab", "2147483647", "are too few for the model that its settings describe, of 17179870" },
         { "gpt.heads", "0", "a: gpt.heads is 0" },
         { "gpt.width", "x", "a: the setting \"gpt.width\" is \"x\"" },
         { "gpt.bias", "2", "a: gpt.bias is 2, expected 0 to 1" },
@@ -572,7 +572,7 @@ END_TEST
 
 /* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
 
-/* Every call to the file system fails once (_i = 0), or from there on (1): the files that are there then open. */
+/* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). The files must open afterwards. */
 START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;
@@ -634,7 +634,7 @@ Suite *gpt_suite(void)
     tcase_add_test(model, first_weights_are_those_of_gpt2);
     tcase_add_test(model, dropout_is_for_training);
     tcase_add_test(model, the_future_is_hidden);
-    tcase_add_test(model, misuse_is_told);
+    tcase_add_test(model, usage_errors_are_reported);
     suite_add_tcase(suite, model);
     TCase *layout = tcase_create("files");
     tcase_add_checked_fixture(layout, folder_make, folder_remove);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
 #include "internal.h"
+#include "usage_error.h"
 
 enum { CASES = 8 };             /* that each operation must bring */
 
@@ -115,7 +115,7 @@ static Tensor *tanh_sample_of(Sample *s, const Op *op)
 
 #define TANH_WITH(name, rule, needs)                                                                      \
     static Tensor *name##_sample(Sample *s);                                                              \
-    static const Op name##_op = { #name, rule, name##_sample, needs, "tanh x", "", NULL };                      \
+    static const Op name##_op = { #name, rule, name##_sample, needs, "tanh x", "", NULL, NULL };          \
     static Tensor *name##_sample(Sample *s) { return tanh_sample_of(s, &name##_op); }
 TANH_WITH(right, right, NEEDS_Y)
 TANH_WITH(wrong_factor, wrong_factor, NEEDS_Y)
@@ -173,12 +173,12 @@ TANH_WITH(declares_too_much, reads_x_late, NEEDS_X0 + NEEDS_Y)
 
 START_TEST(an_undeclared_value_is_missed)
 {
-    EXPECT_MISUSE("declares_no_y: its backward rule reads the value of its result, made by declares_no_y at tests/",
-                  op_check(&declares_no_y_op, NULL));
-    EXPECT_MISUSE("the value of its result, made by declares_x_for_y at", op_check(&declares_x_for_y_op, NULL));
-    EXPECT_MISUSE("declares_no_x: its backward rule reads the value of input 0, made by scale at ",
-                  op_check(&declares_no_x_op, NULL));
-    EXPECT_MISUSE("the value of input 0, made by scale at ", op_check(&declares_y_for_x_op, NULL));
+    EXPECT_USAGE_ERROR("declares_no_y: its backward rule reads the value of its result, made by declares_no_y at tests/",
+                       op_check(&declares_no_y_op, NULL));
+    EXPECT_USAGE_ERROR("the value of its result, made by declares_x_for_y at", op_check(&declares_x_for_y_op, NULL));
+    EXPECT_USAGE_ERROR("declares_no_x: its backward rule reads the value of input 0, made by scale at ",
+                       op_check(&declares_no_x_op, NULL));
+    EXPECT_USAGE_ERROR("the value of input 0, made by scale at ", op_check(&declares_y_for_x_op, NULL));
     ck_assert(!context()->mark_unwritten);
     ck_assert_int_eq(op_check(&declares_x_op, stderr), 3);
     ck_assert_int_eq(op_check(&declares_too_much_op, stderr), 3);
@@ -193,7 +193,7 @@ static Tensor *no_sample(Sample *s)
 
 START_TEST(an_operation_without_cases_has_none)
 {
-    const Op op = { "empty", right, no_sample, NEEDS_NONE, "", "", NULL };
+    const Op op = { "empty", right, no_sample, NEEDS_NONE, "", "", NULL, NULL };
     ck_assert_int_eq(op_check(&op, NULL), 0);
 }
 END_TEST
@@ -201,7 +201,7 @@ END_TEST
 /* The rule of softmax is 0 for a plain sum, since the outputs sum to 1: a check without weights would take it. */
 static Tensor *softmax_without_gradient(Tensor **in, void *arg)
 {
-    static const Op op = { "softmax", zero, no_sample, NEEDS_Y, "", "", NULL };
+    static const Op op = { "softmax", zero, no_sample, NEEDS_Y, "", "", NULL, NULL };
     Tensor *y = ag_softmax(in[0], -1);
     if (y->op) y->op = &op;
     (void)arg;
@@ -415,15 +415,15 @@ static Tensor *nothing(Tensor **in, void *arg)
     return NULL;
 }
 
-START_TEST(misuse_is_named)
+START_TEST(usage_errors_are_reported)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(SHAPE(3)), *made = ag_neg(x), *none = NULL, *ids = tensor_ints(SHAPE(2), NULL);
-    EXPECT_MISUSE("ag_gradcheck: input 0 was made by neg, expected a leaf",
-                  ag_gradcheck(identity, NULL, &made, 1, NULL));
-    EXPECT_MISUSE("ag_gradcheck: an input is NULL", ag_gradcheck(identity, NULL, &none, 1, NULL));
-    EXPECT_MISUSE("ag_gradcheck: an input is AG_INT, expected AG_REAL", ag_gradcheck(identity, NULL, &ids, 1, NULL));
-    EXPECT_MISUSE("ag_gradcheck: the function's result is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: input 0 was made by neg, expected a leaf",
+                       ag_gradcheck(identity, NULL, &made, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: an input is NULL", ag_gradcheck(identity, NULL, &none, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: an input is AG_INT, expected AG_REAL", ag_gradcheck(identity, NULL, &ids, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: the function's result is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));
     ag_end(s);
 }
 END_TEST
@@ -445,7 +445,7 @@ Suite *gradcheck_suite(void)
     tcase_add_test(check, functions_that_compute_nothing);
     tcase_add_test(check, the_report_names_what_is_wrong);
     tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 10);
-    tcase_add_test(check, misuse_is_named);
+    tcase_add_test(check, usage_errors_are_reported);
     suite_add_tcase(suite, check);
     return suite;
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
 #include "internal.h"
+#include "usage_error.h"
 
 static void on(void)
 {
@@ -39,11 +39,11 @@ START_TEST(an_overrun_is_found_by_the_next_operation)
     write_at(x, 4);
     ag_neg(x);
     write_at(y, 5);
-    EXPECT_MISUSE("neg: the memory of tanh (made at tests/test_guard.c:", ag_neg(x));
+    EXPECT_USAGE_ERROR("neg: the memory of tanh (made at tests/test_guard.c:", ag_neg(x));
     char expected[80];
     snprintf(expected, sizeof expected, "): byte 0 after its %zu bytes was written since the last check (at ",
              5 * sizeof(real));
-    ck_assert_msg(strstr(misuse_message, expected) != NULL, "%s", misuse_message);
+    ck_assert_msg(strstr(usage_message, expected) != NULL, "%s", usage_message);
     ag_neg(x);                                                  /* it is reported once */
     ag_end(s);
 }
@@ -54,8 +54,8 @@ START_TEST(an_underrun_is_found)
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(5);
     write_at(x, -1);
-    EXPECT_MISUSE("tanh: the memory of tensor_full (made at tests/test_guard.c:", ag_tanh(x));
-    ck_assert_msg(strstr(misuse_message, "): byte 1 before its first byte was written") != NULL, "%s", misuse_message);
+    EXPECT_USAGE_ERROR("tanh: the memory of tensor_full (made at tests/test_guard.c:", ag_tanh(x));
+    ck_assert_msg(strstr(usage_message, "): byte 1 before its first byte was written") != NULL, "%s", usage_message);
     ag_end(s);
 }
 END_TEST
@@ -70,8 +70,8 @@ static void overrun_at_the_end(void)
 
 START_TEST(an_overrun_is_found_when_the_scope_ends)
 {
-    EXPECT_MISUSE("ag_end: the memory of tensor_bools (made at tests/test_guard.c:", overrun_at_the_end());
-    ck_assert_msg(strstr(misuse_message, "byte 0 after its 3 bytes was written") != NULL, "%s", misuse_message);
+    EXPECT_USAGE_ERROR("ag_end: the memory of tensor_bools (made at tests/test_guard.c:", overrun_at_the_end());
+    ck_assert_msg(strstr(usage_message, "byte 0 after its 3 bytes was written") != NULL, "%s", usage_message);
 }
 END_TEST
 
@@ -80,8 +80,8 @@ START_TEST(an_overrun_is_found_when_the_tensor_is_freed)
     static Tensor *x;               /* static, so that leak checkers do not report it */
     x = tensor_new_owned(SHAPE(3), AG_INT);
     tensor_int_data(x)[3] = 7;
-    EXPECT_MISUSE("tensor_new_owned: the memory of tensor_new_owned (made at tests/test_guard.c:", tensor_free(x));
-    ck_assert_msg(strstr(misuse_message, "byte 0 after its 12 bytes was written") != NULL, "%s", misuse_message);
+    EXPECT_USAGE_ERROR("tensor_new_owned: the memory of tensor_new_owned (made at tests/test_guard.c:", tensor_free(x));
+    ck_assert_msg(strstr(usage_message, "byte 0 after its 12 bytes was written") != NULL, "%s", usage_message);
 }
 END_TEST
 
@@ -94,12 +94,12 @@ static void rule_that_overruns(Tensor *y)
 
 START_TEST(a_rule_that_overruns_is_named)
 {
-    static const Op op = { "tanh", rule_that_overruns, NULL, NEEDS_Y, "", "", NULL };
+    static const Op op = { "tanh", rule_that_overruns, NULL, NEEDS_Y, "", "", NULL, NULL };
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(16), *h = ag_sigmoid(x), *y = ag_tanh(h), *loss = ag_sum(y);
     y->op = &op;
-    EXPECT_MISUSE("tanh: the memory of ", ag_backward(loss));
-    ck_assert_msg(strstr(misuse_message, "after its") != NULL, "%s", misuse_message);
+    EXPECT_USAGE_ERROR("tanh: the memory of ", ag_backward(loss));
+    ck_assert_msg(strstr(usage_message, "after its") != NULL, "%s", usage_message);
     ag_end(s);
 }
 END_TEST
@@ -124,8 +124,8 @@ START_TEST(a_write_to_a_released_value_is_found)
     real *old = tensor_data(wide);
     ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
     old[2] = 1;
-    EXPECT_MISUSE("neg: the memory of concat (made at tests/test_guard.c:", ag_neg(x));
-    ck_assert_msg(strstr(misuse_message, "of the released memory was written since") != NULL, "%s", misuse_message);
+    EXPECT_USAGE_ERROR("neg: the memory of concat (made at tests/test_guard.c:", ag_neg(x));
+    ck_assert_msg(strstr(usage_message, "of the released memory was written since") != NULL, "%s", usage_message);
     ag_end(s);
 }
 END_TEST
@@ -146,8 +146,8 @@ START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
     s = ag_begin(AG_RECORD);
     char place[64];
     snprintf(place, sizeof place, ", called from tests/test_guard.c:%d, and its scope has ended", line);
-    EXPECT_MISUSE("neg: x is not a live tensor: it was made by tanh at tests/test_guard.c:", ag_neg(y));
-    ck_assert_msg(strstr(misuse_message, place) != NULL, "%s", misuse_message);
+    EXPECT_USAGE_ERROR("neg: x is not a live tensor: it was made by tanh at tests/test_guard.c:", ag_neg(y));
+    ck_assert_msg(strstr(usage_message, place) != NULL, "%s", usage_message);
     ag_end(s);
 }
 END_TEST
@@ -163,12 +163,12 @@ START_TEST(a_tensor_of_an_ended_scope_is_known)
         ag_tanh(leaf(3));
         ag_end(inner);
     }
-    EXPECT_MISUSE("tanh: x is not a live tensor: it was made by tensor_full at tests/test_guard.c:", ag_tanh(x));
-    ck_assert_msg(strstr(misuse_message, ", and its scope has ended (at ") != NULL, "%s", misuse_message);
+    EXPECT_USAGE_ERROR("tanh: x is not a live tensor: it was made by tensor_full at tests/test_guard.c:", ag_tanh(x));
+    ck_assert_msg(strstr(usage_message, ", and its scope has ended (at ") != NULL, "%s", usage_message);
     Tensor *kept = ag_keep(leaf(2));
     tensor_free(kept);
-    EXPECT_MISUSE(", and freed (at ", ag_neg(kept));
-    EXPECT_MISUSE("tensor_free: ", tensor_free(kept));
+    EXPECT_USAGE_ERROR(", and freed (at ", ag_neg(kept));
+    EXPECT_USAGE_ERROR("tensor_free: ", tensor_free(kept));
     ag_end(s);
 }
 END_TEST
@@ -237,7 +237,7 @@ START_TEST(a_buffer_may_end_on_another_thread)
     pthread_join(thread, NULL);
     tensor_free(made[2]);
     write_at(made[0], 10);
-    EXPECT_MISUSE("after its", tensor_free(made[0]));
+    EXPECT_USAGE_ERROR("after its", tensor_free(made[0]));
     tensor_free(made[3]);
 }
 END_TEST
@@ -246,8 +246,8 @@ static void *overruns(void *message)
 {
     Scope s = ag_begin(AG_NO_GRAD);
     write_at(tensor_zeros(SHAPE(6)), 6);
-    CATCH_MISUSE(tensor_zeros(SCALAR); ag_neg(tensor_zeros(SCALAR)));
-    strcpy(message, misuse_message);
+    CATCH_USAGE_ERROR(tensor_zeros(SCALAR); ag_neg(tensor_zeros(SCALAR)));
+    strcpy(message, usage_message);
     ag_guard(false);
     ag_end(s);
     return NULL;

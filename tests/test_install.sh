@@ -46,12 +46,12 @@ readme_shows() {
 }
 try "README" readme_shows
 
-# In a folder of its own, since the program saves its model where it runs.
+# In a folder of its own, since the program saves its model in out/ of the current folder.
 run_there() { (cd "$folder" && "$@"); }
 
 try "compile with pkg-config" compile kaeru "$source/examples/spiral.c" "$folder/spiral"
 try "run" run_there ./spiral
-try "it saved its model" test -s "$folder/spiral.safetensors"
+try "it saved its model" test -s "$folder/out/spiral.safetensors"
 
 # Every installed header stands alone and is quiet under the usual warnings.
 include=$(dirname "$(find "$root" -name kaeru.h)")

@@ -1,4 +1,4 @@
-/* test_json.c: what JSON says is read, what it does not allow is refused where it stands, numbers to the last bit. */
+/* test_json.c: JSON is read and written, malformed text is refused with its position, and numbers are exact. */
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -10,9 +10,9 @@
 #include "folder.h"
 #include "json.h"
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "number.h"
 #include "suites.h"
+#include "usage_error.h"
 #include "utf8.h"
 
 /* ---- reading and writing ----------------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static void copy(JsonWriter *w, const Json *value)
     }
 }
 
-/* `size` bytes of JSON, read and written again, must give `expected`. */
+/* Reads `size` bytes of JSON and writes them again; the result must be `expected`. */
 static void check_copy(const char *text, size_t size, int indent, const char *expected)
 {
     Region *region = region_new();
@@ -203,11 +203,11 @@ static const struct { const char *text, *message; size_t size; } refused[] = {
     { "\"\\u12g4\"", "line 1, column 6: expected four hexadecimal digits after \\u, found 'g'", 0 },
     { "\"\\u12", "line 1, column 6: expected four hexadecimal digits after \\u, found the end", 0 },
     { "\"\\ud800x\"",
-      "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair, found 'x'", 0 },
-    { "\"\\ud800\\n\"", "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair", 0 },
+      "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found 'x'", 0 },
+    { "\"\\ud800\\n\"", "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one", 0 },
     { "\"\\ud800\\u0041\"",
-      "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair", 0 },
-    { "\"\\udc00\"", "line 1, column 8: expected no second half of a surrogate pair without its first, found '\"'", 0 },
+      "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one", 0 },
+    { "\"\\udc00\"", "line 1, column 8: expected a high surrogate before a low one, found '\"'", 0 },
     { "\"a\nb\"", "line 1, column 3: expected no control character inside a string, found U+000A", 0 },
     { "\"\xff\"", "line 1, column 2: expected UTF-8, found byte 0xFF", 0 },
     { "\"\xc0\x80\"", "line 1, column 2: expected UTF-8, found byte 0xC0", 0 },
@@ -229,7 +229,7 @@ START_TEST(malformed_text_is_refused)
 {
     Region *region = region_new();
     size_t size = refused[_i].size ? refused[_i].size : strlen(refused[_i].text);
-    char *exact = malloc(size + !size);                         /* so that a tool sees a byte read behind the end */
+    char *exact = malloc(size + !size);                         /* so that a sanitizer reports a read past the end */
     memcpy(exact, refused[_i].text, size);
     expect_refused(json_parse(region, "test", exact, size) != NULL, refused[_i].message);
     ck_assert(strncmp(ag_error(), "test: line ", 11) == 0);
@@ -259,7 +259,7 @@ static double number_of(const char *text)
     return number.value;
 }
 
-/* Equal, and of equal sign if 0. */
+/* The value must be `expected`, also in the sign of 0. */
 static void check_number(const char *text, double expected)
 {
     double value = number_of(text);
@@ -272,7 +272,7 @@ START_TEST(numbers_are_the_nearest_doubles)
     check_number("0", 0.0);
     check_number("-0", -0.0);
     check_number("0.1", 0x1.999999999999ap-4);
-    check_number("9007199254740993", 0x1p53);                                   /* a tie goes to the even one */
+    check_number("9007199254740993", 0x1p53);                                   /* a tie: rounded to even */
     check_number("9007199254740993.0000000000000000000000000000001", 0x1.0000000000001p53);
     check_number("9007199254740995", 0x1.0000000000002p53);
     check_number("1.7976931348623157e308", DBL_MAX);
@@ -291,7 +291,7 @@ START_TEST(numbers_are_the_nearest_doubles)
 }
 END_TEST
 
-/* A number written with many zeros, or with its point far away. */
+/* Numbers with many zeros, or with a large exponent. */
 START_TEST(long_numbers_are_read)
 {
     static char text[5000];
@@ -303,7 +303,7 @@ START_TEST(long_numbers_are_read)
     text[0] = '1';
     memcpy(text + 1600, "e-1599", 7);
     check_number(text, 1.0);
-    memset(text, '0', 2000);                                                    /* a tie but for its 1990th digit */
+    memset(text, '0', 2000);                                                    /* a tie without its 1990th digit */
     memcpy(text, "9007199254740993.", 17);
     text[1990] = '1';
     text[2000] = '\0';
@@ -345,7 +345,7 @@ START_TEST(whole_numbers_are_exact)
 }
 END_TEST
 
-/* Where the decimal point is a comma, files still have a point. */
+/* A number has a decimal point even in a locale with a decimal comma. */
 START_TEST(numbers_do_not_depend_on_the_locale)
 {
     static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "ru_RU.UTF-8" };
@@ -353,6 +353,7 @@ START_TEST(numbers_do_not_depend_on_the_locale)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!setlocale(LC_ALL, names[i])) continue;
         check_number("1.5", 1.5);
+        ck_assert_str_eq(localeconv()->decimal_point, ",");
         ck_assert_str_eq(number_text(-1.5, text), "-1.5");
         ck_assert_str_eq(number_text(1.25e-30, text), "1.25e-30");
     }
@@ -377,7 +378,7 @@ START_TEST(every_code_point_survives)
 }
 END_TEST
 
-/* Of all sequences of three bytes, as many are UTF-8 as there are characters for them. */
+/* Of all sequences of three bytes, those that are UTF-8 are as many as there are characters. */
 START_TEST(nothing_else_is_utf8)
 {
     int found[5] = { 0 };

@@ -1,5 +1,5 @@
-/* test_kernel_rows.c: kernels over rows and dimensions, tables, random numbers and updates, against their plain loops;
- * see kernel_case.h. */
+/* test_kernel_rows.c: the kernels of reduce.h, rows.h, random.h and update.h, and those of whole arrays, against their plain
+ * loops. See kernel_case.h. */
 #include "kernel_case.h"
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ START_TEST(extremes_match_reference)
 {
     const int64_t *shape = sum_shapes[_i];
     for (int least = 0; least < 2 && shape[1] > 0; least++)
-        for (int kind = 0; kind < 3; kind++) {                          /* few different values, odd ones, no index */
+        for (int kind = 0; kind < 3; kind++) {                          /* few different values; infinities and NaN; no index */
             Case c = { .outer = shape[0], .n = shape[1], .inner = shape[2], .add = least, .flag = kind == 2 };
             int64_t size = c.outer * c.n * c.inner;
             c.in[0] = kind == 1 ? odd_input(&c, size) : input(&c, size, -1, 1);
@@ -132,7 +132,7 @@ START_TEST(softmax_matches_reference)
     for (int odd = 0; odd < 2; odd++) {
         Case c = { .outer = rows, .n = n, .tolerance = 3e-6 };
         c.in[0] = input(&c, size, -20, 20);
-        for (int64_t i = 0; i < size && odd; i++)                       /* masks; every third row sees nothing */
+        for (int64_t i = 0; i < size && odd; i++)                       /* masked items; every third row is masked */
             if (i / n % 3 == 0 || draw() % 2)
                 c.in[0][i] = -INFINITY;
         if (odd && size > 5)
@@ -278,7 +278,7 @@ END_TEST
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
-/* The known answers of the authors' own library, Random123. */
+/* Known answers of the authors' library, Random123. */
 START_TEST(philox_known_answers)
 {
     static const uint32_t known[3][10] = {          /* counter, key, result */
@@ -302,7 +302,7 @@ END_TEST
 
 static void call_random(const KernelTable *k, Case *c)
 {
-    uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the low word overflows on the way */
+    uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the low word overflows in the array */
     k->uniform(c->n, c->out[0], 0x123456789abcdef, counter, c->p, c->q);
     k->normal(c->n, c->out[1], 42, counter, c->p, c->q);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_lessons.sh PROGRAMS PLOTS: each lesson in PROGRAMS, in a short form: what it says, that its data is there and
-# shows what the lesson claims, the same bytes on any number of threads, and that its pictures are drawn.
+# test_lessons.sh PROGRAMS PLOTS: each lesson in PROGRAMS, in a short form: its output, its data, which must support the claims
+# of the lesson and be the same bytes with any number of threads, and its pictures.
 
 # shellcheck disable=SC2016 # what is in single quotes is for awk
 programs=$(cd "$1" && pwd) || exit 1
@@ -11,12 +11,12 @@ failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
-command -v gnuplot >/dev/null || echo "gnuplot is not here: pictures not tried"
+command -v gnuplot >/dev/null || echo "no gnuplot: pictures not tested"
 
 ok() { passed=$((passed + 1)); }
 wrong() { failed=$((failed + 1)); echo "FAILED: $name: $*"; }
 
-# lesson NAME [ARGUMENT...]: runs it into the folder NAME, with two numbers of threads.
+# lesson NAME [ARGUMENT...]: runs it with 1 and with 3 threads; the output folders are NAME.1 and NAME.3.
 lesson() {
     name=$1
     shift
@@ -30,23 +30,23 @@ lesson() {
             wrong "status $? with $*"
             cat stderr
         fi
-        if [ -s stderr ]; then wrong "words on stderr"; cat stderr; else ok; fi
+        if [ -s stderr ]; then wrong "text on stderr"; cat stderr; else ok; fi
     done
     data=
 }
 
-# says TEXT: in what it prints
+# says TEXT: TEXT is in the printed text
 says() { if grep -qF -- "$1" stdout; then ok; else wrong "'$1' missing on stdout"; fi; }
 
-# has FILE.csv HEADER: the data is there under this header, which --help tells, and is the same for all threads
+# has FILE.csv HEADER: the file has this header, which --help describes, and is the same for any number of threads
 has() {
     data=$name.1/$1
     if [ "$(head -n 1 "$data")" = "$2" ]; then ok; else wrong "header of $1"; fi
-    if tr '\n' ' ' <help | grep -qF "$1 ($2"; then ok; else wrong "--help does not tell $1 ($2"; fi
+    if tr '\n' ' ' <help | grep -qF "$1 ($2"; then ok; else wrong "--help does not describe $1 ($2"; fi
     if cmp -s "$data" "$name.3/$1"; then ok; else wrong "$1 depends on the number of threads"; fi
 }
 
-# shows "CLAIM" AWK: a program that reads the data (without its header) and ends with `exit` 0 if the claim holds
+# shows "CLAIM" AWK: an awk program that reads the data (without its header) and exits with 0 if the claim is true
 shows() {
     if tail -n +2 "$data" | awk -F, "function abs(x) { return x < 0 ? -x : x } $2"; then ok; else wrong "not so: $1"; fi
 }
@@ -66,7 +66,7 @@ says 'du = 0.46212 + 0.39322 = 0.85534'
 says 'dc/da = 4                               dc/da = 6'
 says 'dW1    = [[-4.0601, -8.1201], [1.8323, 3.6646]]'
 if awk '/^  [A-Za-z0-9]+ +item [0-9]/ { n++; d = $4 - $5; if (d < 0) d = -d; if (d > 2e-3) bad = 1 }
-    END { exit bad || n != 12 }' stdout; then ok; else wrong "gradients and small steps differ"; fi
+    END { exit bad || n != 12 }' stdout; then ok; else wrong "gradients and finite differences differ"; fi
 if [ "$(find backprop.1 -name '*.dot' | wc -l)" -eq 20 ]; then ok; else wrong "not 20 frames"; fi
 if command -v dot >/dev/null; then
     for frame in 00 09; do
@@ -96,13 +96,13 @@ fi
 
 lesson families --steps 150
 has families.csv step,fills,goes_on,rewrites
-shows 'all three learn; the decoder cannot know what comes' \
+shows 'all three learn; the decoder cannot know the next word' \
     'NR <= 5 { first += $4 / 5 } NR > 145 { fills += $2 / 5; goes_on += $3 / 5; rewrites += $4 / 5 }
      END { exit bad || NR != 150 || rewrites > first / 50 || fills > 1.5 || goes_on > 1.2 || goes_on < 0.6 }'
 numbers() { sed -n "s/$1/\\1 \\2/p" stdout; }
-if [ "$(numbers '.*verbs right in 60 unseen sentences: encoder \([0-9]*\), decoder \([0-9]*\)' |
+if [ "$(numbers '.*right verbs in 60 held-out sentences: encoder \([0-9]*\), decoder \([0-9]*\)' |
     awk '$1 >= 55 && $2 <= 30' | wc -l)" -eq 1 ]; then ok; else wrong "verbs"; fi
-if [ "$(numbers '  \([0-9]*\) of \(60\) unseen sentences right' | awk '$1 >= 55' | wc -l)" -eq 1 ]; then ok
+if [ "$(numbers '  \([0-9]*\) of \(60\) held-out sentences right' | awk '$1 >= 55' | wc -l)" -eq 1 ]; then ok
 else wrong "passive voice"; fi
 says '-> the '
 draws families
@@ -118,9 +118,9 @@ draws norm_conventions
 
 lesson layer_norm --depth 8 --steps 40 --runs 2
 has layer_norm.csv run,step,plain,normalized
-shows 'normalized, it learns sooner' '$2 == 30 && $4 > $3 { bad = 1 } END { exit bad || NR != 80 }'
+shows 'the normalized network learns faster' '$2 == 30 && $4 > $3 { bad = 1 } END { exit bad || NR != 80 }'
 has layer_norm_layers.csv step,layer,value,plain,normalized
-shows 'before training, numbers stay spread with norms alone' \
+shows 'before training, only norms keep the deviation' \
     '$1 == 0 { plain[$2] += $3 * $3 * $4; normalized[$2] += $3 * $3 * $5 }
      END { exit !(sqrt(plain[8]) < 0.3 && abs(sqrt(normalized[8]) - 1) < 0.1) || NR != 2 * 8 * 80 }'
 draws layer_norm layer_norm_layers
@@ -147,7 +147,7 @@ shows 'the map is linear' 'NR <= 2 { x[NR] = $1; y[NR] = $2; X[NR] = $3; Y[NR] =
              if (abs(s * X[1] + t * X[2] - $3) > 1e-4 || abs(s * Y[1] + t * Y[2] - $4) > 1e-4) bad = 1 }
     END { exit bad || NR != 200 }'
 has vectors_projection.csv a_x,a_y,b_x,b_y,foot_x,foot_y
-shows 'the shadow lies on a, at a right angle' \
+shows 'the projection is on a, at a right angle' \
     '{ exit abs($1 * $6 - $2 * $5) > 1e-6 || abs($1 * ($3 - $5) + $2 * ($4 - $6)) > 1e-6 }'
 draws vectors
 
@@ -160,7 +160,7 @@ shows 'weights add up to 1 and are softmax(score / temperature)' \
           for (i = 1; i <= NR; i++) if (abs(w[i] - x[i] / e[t[i]]) > 1e-5) bad = 1
           exit bad || NR != 28 }'
 has temperature_width.csv width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled
-shows 'unscaled scores grow with K, harden softmax and lose the gradient; scaled ones do not' \
+shows 'unscaled scores grow with K, and entropy and gradient vanish; scaled ones do not' \
     'abs($2 - $1 * $3) > 1e-3 * $2 { bad = 1 } $1 == 8 { entropy = $4; gradient = $6 }
      $1 >= 8 && (abs($3 - 1) > 0.3 || abs($5 - 3) > 0.2) { bad = 1 }
      END { exit bad || NR != 9 || $4 > entropy / 4 || $6 > gradient / 2 || $7 < 2 * $6 }'
@@ -179,9 +179,9 @@ if awk "BEGIN { exit !(${hull:-1} < 1e-5) }"; then ok; else wrong "outputs lie $
 draws attention_geometry
 
 lesson seq2seq --steps 150 --length 10 --word abcab --timed 16
-says 'attention     says '
+says 'attention     output: '
 has seq2seq.csv length,fixed,attention,transformer
-shows 'on the longest words, attention is far above the fixed vector' \
+shows 'on the longest words, attention is far better than the fixed vector' \
     '{ gap = $3 - $2 } END { exit gap < 0.2 || NR != 10 }'
 for file in seq2seq_attention.csv seq2seq_transformer.csv; do
     data=seq2seq.1/$file
@@ -199,9 +199,9 @@ lesson knobs --draws 2000
 says '# # # # # # . .'
 says '0.0000  0.1333  0.6000  0.1333  0.1333'
 has knobs_mask.csv query,key,seen
-shows 'a position sees itself and what was before' '$3 != ($2 <= $1) { bad = 1 } END { exit bad || NR != 400 }'
+shows 'a position sees itself and earlier ones' '$3 != ($2 <= $1) { bad = 1 } END { exit bad || NR != 400 }'
 has knobs_mask_sentence.csv token,query,key,seen
-shows 'nobody sees padding' '$4 != ($3 <= $2 && $3 < 6) { bad = 1 } END { exit bad || NR != 64 }'
+shows 'no position sees padding' '$4 != ($3 <= $2 && $3 < 6) { bad = 1 } END { exit bad || NR != 64 }'
 has knobs_rate.csv step,rate_512_4000,rate_512_8000,rate_256_4000
 shows 'rates are those of the paper' \
     'function rate(d, w) { s = $1 ^ -0.5; r = $1 * w ^ -1.5; return d ^ -0.5 * (s < r ? s : r) }
@@ -212,11 +212,11 @@ has knobs_smoothing.csv row,token,target
 shows 'rows of targets add up to 1, that of padding to 0' '{ sum[$1] += $3 } $2 == 0 && $3 != 0 { bad = 1 }
     END { for (i = 0; i < 5; i++) if (abs(sum[i] - (i != 2)) > 1e-6) bad = 1; exit bad || NR != 25 }'
 has knobs_penalty.csv x,probability,smoothing_0,smoothing_0.1
-shows 'the loss is the least where the model is as sure as the target, and zero there' \
+shows 'the loss is lowest, and zero, where the probability is that of the target' \
     'abs($3 + log($2)) > 1e-5 { bad = 1 } NR == 1 || $4 < least { least = $4; where = $2 }
      END { exit bad || abs(where - 0.9) > 0.01 || abs(least) > 1e-3 || $4 < 0.1 }'
 has knobs_sampling.csv 'word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0'
-shows 'each way leaves probabilities that add up to 1, of as many words as it says' \
+shows 'the probabilities of each way add up to 1 over the right number of words' \
     '{ for (i = 2; i <= NF; i++) { sum[i] += $i; left[i] += $i > 0 } }
      END { for (i = 2; i <= 7; i++) if (abs(sum[i] - 1) > 1e-6) bad = 1
            exit bad || left[4] != 8 || left[5] != 3 || left[6] != 4 || left[7] != 1 }'
@@ -224,7 +224,7 @@ draws knobs_mask knobs_rate knobs_smoothing knobs_sampling
 
 # ---- fonts -----------------------------------------------------------------------------------------------------------
 
-# Where no font has Japanese letters, Cairo would spoil the pictures that have some: the plainer terminal draws them.
+# Without a font for Japanese, Cairo would damage the pictures with Japanese labels: the simpler terminal draws them.
 name=style.gp
 terminal() { FONTCONFIG_FILE=$1 gnuplot -e "$2" -e "load '$KAERU_PLOTS/style.gp'" -e 'print png_terminal' 2>&1; }
 cat >no_fonts <<'END'
@@ -237,7 +237,7 @@ if command -v gnuplot >/dev/null && command -v fc-list >/dev/null; then
     case $(terminal "$folder/no_fonts" 'x = 1') in 'pngcairo '* | 'png '*) ok ;; *) wrong "no terminal" ;; esac
 fi
 
-# ---- what is printed comes through a pipe as it is made --------------------------------------------------------------
+# ---- printed lines go through a pipe immediately ---------------------------------------------------------------------
 
 name=copy_task
 mkfifo pipe
@@ -251,7 +251,7 @@ wait $child 2>/dev/null
 
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 
-# gallery STATUS "TEXT ON STDERR": with what is in the file list
+# gallery STATUS "TEXT ON STDERR": runs the gallery of the file list
 examples=$KAERU_PLOTS/../examples
 name=gallery
 gallery() {
@@ -276,10 +276,10 @@ fi
 printf '$ missing\n' >list
 gallery 1 'these failed: missing'
 printf 'nonsense\n' >list
-gallery 1 'not understood: nonsense'
+gallery 1 'cannot read the line: nonsense'
 for option in --out --list --nonsense; do
     sh "$examples/gallery.sh" $option >stdout 2>stderr
-    if [ $? -eq 2 ] && [ "$(wc -l <stderr)" -eq 1 ]; then ok; else wrong "wrong use: $option"; cat stderr; fi
+    if [ $? -eq 2 ] && [ "$(wc -l <stderr)" -eq 1 ]; then ok; else wrong "usage error: $option"; cat stderr; fi
 done
 
 # Every picture of an example is in the list.

@@ -1,4 +1,4 @@
-/* test_lm.c: data for language models, and training that can be broken off at any moment. */
+/* test_lm.c: data for language models, and training that can be stopped at any moment and resumed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,21 +10,21 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "kaeru/lm.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
 static Tokenizer characters(const char *text)
 {
-    Tokenizer t = { .chars = char_vocab_new(text, strlen(text)) };
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, strlen(text)) };
     ck_assert_msg(t.chars != NULL, "%s", ag_error());
     return t;
 }
 
 static Tokenizer pairs(const char *text, int32_t size)
 {
-    Tokenizer t = { .bpe = bpe_train(text, strlen(text), size) };
+    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_train(text, strlen(text), size) };
     ck_assert_msg(t.bpe != NULL, "%s", ag_error());
     return t;
 }
@@ -116,9 +116,9 @@ START_TEST(windows_are_parts_of_the_text)
         }
         ag_end(s);
     }
-    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window began at %d", (int)at);
+    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window begins at %d", (int)at);
     Tensor *x, *y;
-    EXPECT_MISUSE("windows of", lm_data_draw(d, 1, learned, &x, &y));
+    EXPECT_USAGE_ERROR("windows of", lm_data_draw(d, 1, learned, &x, &y));
     ag_free(all);
     lm_data_close(d);
     lm_data_close(NULL);
@@ -126,7 +126,7 @@ START_TEST(windows_are_parts_of_the_text)
 }
 END_TEST
 
-/* Some text in which no two windows are alike: numbers and words. */
+/* A text of words and numbers in which no two windows are equal. */
 static char *story(size_t size)
 {
     static const char *words[] = { "frog", "pond ", "\n", " ", "  ", "\n\n", ".", "It's", "\xE8\x9B\x99", "\xC2\xA0",
@@ -150,12 +150,14 @@ static void check_token_file(const char *text, const Tokenizer *t)
     int64_t written;
     folder_write("text", text, n);
     expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &written));
+    ck_assert(lm_is_token_file(in_folder("tokens")) && !lm_is_token_file(in_folder("text")));
+    ck_assert(!lm_is_token_file(in_folder("missing")));
     int32_t *ids = tokenizer_encode(t, text, n, &count);
     ck_assert_int_eq(written, (int64_t)count);
     LmData *d = opened("tokens", t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), written);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), written * 9 / 10);
-    /* the longest window, over and over, is the whole part for training */
+    /* the longest window is the whole part for training */
     int64_t length = lm_data_tokens(d, LM_TRAIN) - 1;
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x, *y;
@@ -203,7 +205,7 @@ END_TEST
 START_TEST(a_text_and_its_tokens_are_the_same_data)
 {
     char *text = story(2000);
-    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a place is an id */
+    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a position is an id */
     Tokenizer t = characters(text);
     int64_t n;
     folder_write("text", text, strlen(text));
@@ -246,7 +248,7 @@ START_TEST(broken_token_files_are_refused)
     expect_unopened("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
 
     static const struct { size_t at; unsigned char value; const char *message; } cases[] = {
-        { 8, 2, "expected version 1 of files of tokens, found 2" },
+        { 8, 2, "expected version 1 of token files, found 2" },
         { 12, 3, "expected ids of 2 or 4 bytes, found 3" },
         { 12, 4, "expected 8 tokens of 4 bytes, found 16 bytes" },
         { 16, 9, "was made with another vocabulary, of 9 tokens" },
@@ -420,7 +422,7 @@ static void leave_at_13(LmTraining *t, void *arg)
     if (t->step == 13) _exit(7);
 }
 
-/* Runs in a process of its own, which the callback ends; returns how. */
+/* Trains in a child process, which the callback ends; returns its wait status. */
 static int train_apart(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
 {
     int status;
@@ -445,7 +447,7 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
     expect_done(train("broken", o, true, NULL));
     check_same("straight.last", "broken.last");
     check_same("straight.best", "broken.best");
-    expect_done(train("broken", o, true, NULL));                /* all steps are taken: nothing changes */
+    expect_done(train("broken", o, true, NULL));                /* all steps are done: nothing changes */
     check_same("straight.last", "broken.last");
 }
 END_TEST
@@ -493,7 +495,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
         ag_free(t.settings);
         nn_free(t.model);
     }
-    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* after the only step, the schedule is at its end */
+    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the schedule ends with the only step */
     for (int64_t i = 0; i < n; i++) ck_assert_double_eq_tol((double)w[0][i], (double)w[1][i], 2e-6);
     free(w[0]);
     free(w[1]);
@@ -538,7 +540,7 @@ static void note_step(LmTraining *t, void *arg)
     ck_assert_int_eq(t->step, ++seen->steps);
     seen->lr[t->step] = t->lr;
 }
-/* The checkpoint on the disk is still that of the evaluation before. */
+/* The checkpoint on the disk is still that of the previous evaluation. */
 static void note_evaluation(LmTraining *t, void *arg)
 {
     Seen *seen = arg;
@@ -572,7 +574,7 @@ START_TEST(a_model_learns_what_repeats)
     ck_assert_int_eq(seen.steps, 60);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert_msg(seen.valid_loss < 0.1 && seen.train_loss < 0.1, "losses %g, %g", seen.train_loss, seen.valid_loss);
-    expect_done(lm_train(&run, true));                                   /* nothing is left to do */
+    expect_done(lm_train(&run, true));                                   /* all steps are done */
     ck_assert_int_eq(seen.started, 2);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
@@ -583,7 +585,7 @@ START_TEST(a_model_learns_what_repeats)
 }
 END_TEST
 
-START_TEST(what_cannot_go_on_is_refused)
+START_TEST(what_cannot_be_trained_is_refused)
 {
     LmOptions o = few_steps(8);
     expect_refused(train("none", o, true, NULL), "none.last: cannot be opened");
@@ -595,9 +597,9 @@ START_TEST(what_cannot_go_on_is_refused)
                      .last = in_folder("a.last") };
     expect_refused(lm_train(&t, true), "a.last: ");
     t.last = in_folder("a.best");
-    expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer's state */
+    expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer state */
     t.last = NULL;
-    EXPECT_MISUSE("no path of a checkpoint", lm_train(&t, true));
+    EXPECT_USAGE_ERROR("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;
     expect_refused(lm_train(&t, false), "train.batch is 0, expected 1 to 16777216");
     ag_free(t.settings);
@@ -637,10 +639,10 @@ START_TEST(options_are_checked_settings)
 }
 END_TEST
 
-/* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
+/* ---- files and memory that fail ---------------------------------------------------------------------------------- */
 
-/* Every call to the file system fails once (_i = 0), or from there on (1): who then resumes, ends as if nothing had
- * been. */
+/* Every call to the file system fails once (_i = 0), or it and all later ones fail (1). The resumed run ends with the same
+ * bytes as a run without failures. */
 START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;
@@ -699,7 +701,7 @@ static bool ignore(void *arg, int32_t id)
 static void train_and_write(void)
 {
     all_done = false;
-    Tokenizer t = { .chars = char_vocab_new("abcdefgh", 8) };
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new("abcdefgh", 8) };
     LmData *d = lm_data_of_text("text", "abcdefghabcdefgh", 16, &t);
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .dropout = 0.1,
                                    .eps = 1e-5 });
@@ -745,7 +747,7 @@ Suite *lm_suite(void)
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
     tcase_add_test(training, a_model_learns_what_repeats);
-    tcase_add_test(training, what_cannot_go_on_is_refused);
+    tcase_add_test(training, what_cannot_be_trained_is_refused);
     tcase_add_loop_test(training, failing_files_lose_nothing, 0, 2);
     tcase_add_loop_test(training, failing_files_leave_the_old_tokens, 0, 2);
     suite_add_tcase(suite, training);

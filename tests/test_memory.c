@@ -8,8 +8,8 @@
 
 #include "faults.h"
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- a network to train ------------------------------------------------------------------------------------------ */
 
@@ -189,7 +189,7 @@ START_TEST(the_peak_of_a_deep_chain_is_its_activations)
     ag_backward(loss);
     ck_assert_uint_lt(ag_memory().peak - before, activations + activations / 10);
     ck_assert_uint_lt(ag_memory().in_use - before, 2 * one);            /* x's gradient is left */
-    EXPECT_MISUSE("released by backward", tensor_data(y));
+    EXPECT_USAGE_ERROR("released by backward", tensor_data(y));
     ag_end(s);
 }
 END_TEST
@@ -223,7 +223,7 @@ START_TEST(memory_falls_during_backward)
     size_t left = ag_memory().in_use;
     ck_assert_uint_gt(full, 7 * ITEMS * sizeof(real));
     ck_assert_uint_lt(left, 3 * ITEMS * sizeof(real));                  /* x and its gradient */
-    for (int i = 0; i < 4; i++) EXPECT_MISUSE("exp made at tests/test_memory.c:", tensor_data(part[i]));
+    for (int i = 0; i < 4; i++) EXPECT_USAGE_ERROR("exp made at tests/test_memory.c:", tensor_data(part[i]));
     ag_end(s);
     ck_assert_uint_eq(ag_memory().in_use, 0);
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
 #include "internal.h"
+#include "usage_error.h"
 
 enum { MAX_INPUTS = 4 };
 
@@ -21,8 +21,8 @@ static bool told(const char *name, const char *what)
 {
     char start[128];
     snprintf(start, sizeof start, "%s: first NaN found in %s, item ", name, what);
-    return strncmp(misuse_message, start, strlen(start)) == 0 && strstr(misuse_message, "; shape (") &&
-           strstr(misuse_message, " of inputs (") && strstr(misuse_message, " (at autograd/");
+    return strncmp(usage_message, start, strlen(start)) == 0 && strstr(usage_message, "; shape (") &&
+           strstr(usage_message, " of inputs (") && strstr(usage_message, " (at autograd/");
 }
 
 /* The inputs of case `number`, made by a first run in an outer scope; false if there is no such case. */
@@ -68,7 +68,7 @@ START_TEST(in_a_result_of_every_operation)
                 used[i] = true;
                 no_number(in[i]);
                 for (int mode = AG_RECORD; mode <= AG_NO_GRAD; mode++) {
-                    CATCH_MISUSE(run(op, number, in, (AgMode)mode, false));
+                    CATCH_USAGE_ERROR(run(op, number, in, (AgMode)mode, false));
                     found[i] = found[i] || told(op->name, "its result");
                 }
             }
@@ -92,8 +92,8 @@ START_TEST(in_a_gradient_of_every_operation)
     for (int number = 0; !found; number++) {
         Tensor *in[MAX_INPUTS];
         ck_assert_msg(inputs_of(op, number, in), "%s: no case passes NaN back", op->name);
-        CATCH_MISUSE(run(op, number, in, AG_RECORD, true));
-        found = told(op->name, "the gradient it passed back");
+        CATCH_USAGE_ERROR(run(op, number, in, AG_RECORD, true));
+        found = told(op->name, "the gradient that it computed");
         ag_find_nan(false);
         free_inputs(in);
     }
@@ -105,16 +105,16 @@ END_TEST
 
 /* The statement must find something and say exactly this, with its line (or the next: it may stand on the second). */
 #define SAYS(text, statement) do {                                                              \
-        CATCH_MISUSE(statement);                                                                \
+        CATCH_USAGE_ERROR(statement);                                                           \
         check_message(text, __LINE__);                                                          \
     } while (0)
 
 static void check_message(const char *text, int line)
 {
-    char here[sizeof misuse_message], next[sizeof misuse_message];
+    char here[sizeof usage_message], next[sizeof usage_message];
     snprintf(here, sizeof here, "%s (at tests/test_nan.c:%d)", text, line);
     snprintf(next, sizeof next, "%s (at tests/test_nan.c:%d)", text, line + 1);
-    if (strcmp(misuse_message, next) != 0) ck_assert_str_eq(misuse_message, here);
+    if (strcmp(usage_message, next) != 0) ck_assert_str_eq(usage_message, here);
 }
 
 static Tensor *leaf(double a, double b)
@@ -138,8 +138,8 @@ START_TEST(forward)
     SAYS("mean_dims: first NaN found in its result, item 0; shape () of inputs (0, 3)",
          ag_mean(tensor_zeros(SHAPE(0, 3))));
     ag_find_nan(false);
-    CATCH_MISUSE(ag_log(leaf(-1, 0)));
-    ck_assert_str_eq(misuse_message, "");
+    CATCH_USAGE_ERROR(ag_log(leaf(-1, 0)));
+    ck_assert_str_eq(usage_message, "");
 }
 END_TEST
 
@@ -148,13 +148,13 @@ START_TEST(backward)
 {
     double tiny = sizeof(real) == 4 ? 1e-40 : 1e-310;
     ag_find_nan(true);
-    SAYS("sqrt: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,)",
+    SAYS("sqrt: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,)",
          ag_backward(ag_sum(ag_sqrt(leaf(4, 0)))));
-    SAYS("log: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
+    SAYS("log: first infinity found in the gradient that it computed, item 0; shape (2,) of inputs (2,)",
          ag_backward(ag_sum(ag_log(leaf(tiny, 1)))));
-    SAYS("div: first infinity found in the gradient it passed back, item 1; shape (2,) of inputs (2,), (2,)",
+    SAYS("div: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,), (2,)",
          ag_backward(ag_sum(ag_div(leaf(1, tiny), leaf(1, tiny)))));
-    SAYS("pow_scalar: first infinity found in the gradient it passed back, item 0; shape (2,) of inputs (2,)",
+    SAYS("pow_scalar: first infinity found in the gradient that it computed, item 0; shape (2,) of inputs (2,)",
          ag_backward(ag_sum(ag_pow_scalar(leaf(0, 1), 0.5))));
     ag_find_nan(false);
 }
@@ -170,7 +170,7 @@ static Tensor *layer_at(Site at, Tensor *x)
 START_TEST(the_layer_is_named_too)
 {
     ag_find_nan(true);
-    EXPECT_MISUSE(", in layer called at tests/test_nan.c:", layer(leaf(0, 1e4)));
+    EXPECT_USAGE_ERROR(", in layer called at tests/test_nan.c:", layer(leaf(0, 1e4)));
     ag_find_nan(false);
 }
 END_TEST
@@ -182,11 +182,11 @@ START_TEST(an_input_that_was_bad_is_named)
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_ones(SHAPE(2, 3)), *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 3)), true);
     tensor_data(w)[7] = (real)INFINITY;
-    EXPECT_MISUSE("shape (2, 4) of inputs (2, 3), (4, 3); input 1 has infinity already, at item 7 (at", ag_linear(x, w, NULL));
+    EXPECT_USAGE_ERROR("shape (2, 4) of inputs (2, 3), (4, 3); input 1 already has infinity, at item 7 (at", ag_linear(x, w, NULL));
     tensor_data(w)[7] = 1;
     tensor_data(x)[5] = (real)NAN;
-    EXPECT_MISUSE("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 has NaN "
-                  "already, at item 5 (at", ag_linear(x, w, NULL));
+    EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 already "
+                  "has NaN, at item 5 (at", ag_linear(x, w, NULL));
     ag_end(s);
     ag_find_nan(false);
 }
@@ -202,7 +202,7 @@ START_TEST(what_is_finite_passes)
     Tensor *y = ag_softmax(ag_masked_fill(x, mask, (double)-INFINITY), -1);     /* an infinity that was asked for */
     ag_backward(ag_mean(ag_mul(y, ag_masked_softmax(x, mask, 2))));
     ag_end(s);
-    EXPECT_MISUSE("masked_softmax: first NaN", {
+    EXPECT_USAGE_ERROR("masked_softmax: first NaN", {
         tensor_data(x = leaf(1, 2))[0] = (real)NAN;
         ag_masked_softmax(x, NULL, 1);
     });

@@ -6,8 +6,8 @@
 
 #include "faults.h"
 #include "kaeru/nn.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- models to test on ------------------------------------------------------------------------------------------- */
 
@@ -119,8 +119,8 @@ START_TEST(a_list_numbers_its_items)
         ck_assert_ptr_eq(nn_find(list, name), nn_item(Linear, list, i)->weight);
         ck_assert_int_eq(tensor_dim(nn_item(Linear, list, i)->weight, 0), i + 1);
     }
-    EXPECT_MISUSE("nn_item: item 11 of a list of 11", (void)nn_item(Linear, list, 11));
-    EXPECT_MISUSE("nn_item: item -1 of a list of 11", (void)nn_item(Linear, list, -1));
+    EXPECT_USAGE_ERROR("nn_item: item 11 of a list of 11", (void)nn_item(Linear, list, 11));
+    EXPECT_USAGE_ERROR("nn_item: item -1 of a list of 11", (void)nn_item(Linear, list, -1));
     nn_free(list);
 }
 END_TEST
@@ -281,37 +281,37 @@ END_TEST
 
 /* ---- misuse and lifetimes ---------------------------------------------------------------------------------------- */
 
-START_TEST(misuse_is_named)
+START_TEST(usage_errors_are_reported)
 {
     Net *net = net_new();
     ModuleList *list = nn_list_new();
     Three *three = three_new();
-    EXPECT_MISUSE("nn_child: the module for \"fc1\" of Net is NULL", nn_child(net, fc1, NULL));
-    EXPECT_MISUSE("nn_child: Net already has a \"fc1\"", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
-    EXPECT_MISUSE("nn_list_add: this Linear is already in a Net", nn_list_add(list, net->fc2));
-    EXPECT_MISUSE("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, "a.b", nn_linear_new(1, 1)));
-    EXPECT_MISUSE("\"\" cannot be a name in Net", nn_child_named(net, fc2, "", nn_linear_new(1, 1)));
-    EXPECT_MISUSE("nn_free: this Linear belongs to a Three", nn_free(three->a));
-    EXPECT_MISUSE("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(list, list));
-    EXPECT_MISUSE("\"weight\" of Linear can only be tied to a parameter of the same tree",
-                  nn_tie(three->a, weight, net->fc1->weight));
-    EXPECT_MISUSE("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",
-                  nn_tie(net->fc1, weight, net->fc2->weight));
-    EXPECT_MISUSE("nn_param: Net already has a \"scale\"", nn_param(net, scale, SHAPE(1)));
+    EXPECT_USAGE_ERROR("nn_child: the module for \"fc1\" of Net is NULL", nn_child(net, fc1, NULL));
+    EXPECT_USAGE_ERROR("nn_child: Net already has a \"fc1\"", nn_child_named(net, fc2, "fc1", nn_linear_new(1, 1)));
+    EXPECT_USAGE_ERROR("nn_list_add: this Linear is already in a Net", nn_list_add(list, net->fc2));
+    EXPECT_USAGE_ERROR("\"a.b\" cannot be a name in Net", nn_child_named(net, fc2, "a.b", nn_linear_new(1, 1)));
+    EXPECT_USAGE_ERROR("\"\" cannot be a name in Net", nn_child_named(net, fc2, "", nn_linear_new(1, 1)));
+    EXPECT_USAGE_ERROR("nn_free: this Linear belongs to a Three", nn_free(three->a));
+    EXPECT_USAGE_ERROR("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(list, list));
+    EXPECT_USAGE_ERROR("\"weight\" of Linear can only be tied to a parameter of the same tree",
+                       nn_tie(three->a, weight, net->fc1->weight));
+    EXPECT_USAGE_ERROR("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",
+                       nn_tie(net->fc1, weight, net->fc2->weight));
+    EXPECT_USAGE_ERROR("nn_param: Net already has a \"scale\"", nn_param(net, scale, SHAPE(1)));
     Tensor *elsewhere = NULL;
-    EXPECT_MISUSE("the field for \"x\" is not in the struct Net",
-                  nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
-    EXPECT_MISUSE("test_nn.c", nn_linear_new(-1, 2));
-    EXPECT_MISUSE("nn_linear_new: sizes -1 -> 2", nn_linear_new(-1, 2));
-    EXPECT_MISUSE("nn_embedding_new: -5 rows of width 2", nn_embedding_new(-5, 2));
-    EXPECT_MISUSE("nn_layer_norm_new: width 0, must be 1 or more", nn_layer_norm_new(0));
-    EXPECT_MISUSE("nn_dropout_new: probability 1, must be in [0, 1)", nn_dropout_new(1.0));
-    EXPECT_MISUSE("nn_dropout_new: probability nan", nn_dropout_new((double)NAN));
+    EXPECT_USAGE_ERROR("the field for \"x\" is not in the struct Net",
+                       nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
+    EXPECT_USAGE_ERROR("test_nn.c", nn_linear_new(-1, 2));
+    EXPECT_USAGE_ERROR("nn_linear_new: sizes -1 -> 2", nn_linear_new(-1, 2));
+    EXPECT_USAGE_ERROR("nn_embedding_new: -5 rows of width 2", nn_embedding_new(-5, 2));
+    EXPECT_USAGE_ERROR("nn_layer_norm_new: width 0, must be 1 or more", nn_layer_norm_new(0));
+    EXPECT_USAGE_ERROR("nn_dropout_new: probability 1, must be in [0, 1)", nn_dropout_new(1.0));
+    EXPECT_USAGE_ERROR("nn_dropout_new: probability nan", nn_dropout_new((double)NAN));
     Sequential *row = nn_sequential_new();
-    EXPECT_MISUSE("nn_sequential_add: a Net has no forward with one input", nn_sequential_add(row, net));
-    EXPECT_MISUSE("nn_init_xavier_uniform: needs a tensor of two dimensions or more, this one is (2",
-                  nn_init_xavier_uniform(net->scale, 1));
-    EXPECT_MISUSE("77 is not an AgActivation", ag_activate((AgActivation)77, net->scale));
+    EXPECT_USAGE_ERROR("nn_sequential_add: a Net has no forward with one input", nn_sequential_add(row, net));
+    EXPECT_USAGE_ERROR("nn_init_xavier_uniform: needs a tensor of two dimensions or more, this one is (2",
+                       nn_init_xavier_uniform(net->scale, 1));
+    EXPECT_USAGE_ERROR("77 is not an AgActivation", ag_activate((AgActivation)77, net->scale));
     nn_free(row);
     nn_free(list);
     nn_free(three);
@@ -324,9 +324,9 @@ START_TEST(messages_show_the_line_of_the_model)
     Net *net = net_new();
     char expected[64];
     snprintf(expected, sizeof expected, "in nn_linear called at ");
-    EXPECT_MISUSE("linear: ", nn_linear(net->fc1, tensor_zeros(SHAPE(4, 3))));
-    ck_assert_ptr_nonnull(strstr(misuse_message, expected));
-    ck_assert_ptr_nonnull(strstr(strstr(misuse_message, expected), "test_nn.c:"));
+    EXPECT_USAGE_ERROR("linear: ", nn_linear(net->fc1, tensor_zeros(SHAPE(4, 3))));
+    ck_assert_ptr_nonnull(strstr(usage_message, expected));
+    ck_assert_ptr_nonnull(strstr(strstr(usage_message, expected), "test_nn.c:"));
     nn_free(net);
 }
 END_TEST
@@ -343,11 +343,11 @@ static void broken_new(void)
 START_TEST(a_half_built_module_is_freed_by_the_scope)
 {
     ag_guard(false);
-    CATCH_MISUSE(broken_new());                     /* first, so that this thread's buffers exist */
+    CATCH_USAGE_ERROR(broken_new());                     /* first, so that this thread's buffers exist */
     ag_memory_trim();
     int64_t before = faults_live();
     size_t in_use = ag_memory().in_use;
-    EXPECT_MISUSE("sizes -3 -> 2", broken_new());
+    EXPECT_USAGE_ERROR("sizes -3 -> 2", broken_new());
     ag_memory_trim();
     ck_assert_int_eq(faults_live(), before);
     ck_assert_uint_eq(ag_memory().in_use, in_use);
@@ -361,7 +361,7 @@ START_TEST(a_module_outlives_the_scope_it_was_made_in)
     Net *net = net_new();
     ag_end(inner);
     ag_end(outer);
-    EXPECT_MISUSE("sizes", nn_linear_new(-1, 1));   /* and an error in a later one */
+    EXPECT_USAGE_ERROR("sizes", nn_linear_new(-1, 1));   /* and an error in a later one */
     ck_assert_int_eq(nn_count(net), 17);
     nn_free(net);
 }
@@ -571,8 +571,8 @@ START_TEST(embedding_by_hand)
     CHECK_VALUES(tensor_grad(e->weight), 0, 1, 1, 0, 0, 3, 3);
     ag_end(s);
     nn_free(e);
-    EXPECT_MISUSE("in nn_embedding called at",
-                  nn_embedding(nn_embedding_new(3, 2), tensor_ints(SHAPE(1), (int32_t[]){ 3 })));
+    EXPECT_USAGE_ERROR("in nn_embedding called at",
+                       nn_embedding(nn_embedding_new(3, 2), tensor_ints(SHAPE(1), (int32_t[]){ 3 })));
 }
 END_TEST
 
@@ -755,7 +755,7 @@ Suite *nn_suite(void)
     tcase_add_test(modules, ties_in_any_order_share_and_free_once);
     tcase_add_test(modules, a_clone_is_equal_and_independent);
     tcase_add_test(modules, a_part_can_be_cloned);
-    tcase_add_test(modules, misuse_is_named);
+    tcase_add_test(modules, usage_errors_are_reported);
     tcase_add_test(modules, messages_show_the_line_of_the_model);
     tcase_add_test(modules, a_half_built_module_is_freed_by_the_scope);
     tcase_add_test(modules, a_module_outlives_the_scope_it_was_made_in);

@@ -3,8 +3,8 @@
 
 #include "faults.h"
 #include "kaeru/nn.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* A module of one vector and, if wanted, a matrix. */
 typedef struct { Module module; Tensor *vector, *matrix; } Point;
@@ -174,7 +174,7 @@ START_TEST(a_frozen_parameter_is_left_out)
     ck_assert_double_lt(value(p->matrix, 0), 0);
     ag_free(o);
     tensor_set_requires_grad(p->matrix, false);
-    EXPECT_MISUSE("nn_sgd_new: this Point has no trained parameters", nn_sgd_new(p, 0.1));
+    EXPECT_USAGE_ERROR("nn_sgd_new: this Point has no trained parameters", nn_sgd_new(p, 0.1));
     nn_free(p);
 }
 END_TEST
@@ -254,22 +254,22 @@ START_TEST(options_are_checked)
 {
     Point *p = point_new(0, 0);
     AdamOptions how = nn_adam_options(1);
-    EXPECT_MISUSE("nn_adam_new: lr is -1, must be 0 or more", nn_adam_new(p, -1));
+    EXPECT_USAGE_ERROR("nn_adam_new: lr is -1, must be 0 or more", nn_adam_new(p, -1));
     how.beta1 = 1;
-    EXPECT_MISUSE("nn_adam_new: beta1 is 1, must be in [0, 1)", nn_adam_new_with(p, how));
+    EXPECT_USAGE_ERROR("nn_adam_new: beta1 is 1, must be in [0, 1)", nn_adam_new_with(p, how));
     how = nn_adam_options(1);
     how.beta2 = -0.5;
-    EXPECT_MISUSE("nn_adam_new: beta2 is -0.5, must be in [0, 1)", nn_adam_new_with(p, how));
+    EXPECT_USAGE_ERROR("nn_adam_new: beta2 is -0.5, must be in [0, 1)", nn_adam_new_with(p, how));
     how = nn_adam_options(1);
     how.eps = -1;
-    EXPECT_MISUSE("nn_adam_new: eps is -1, must be 0 or more", nn_adam_new_with(p, how));
+    EXPECT_USAGE_ERROR("nn_adam_new: eps is -1, must be 0 or more", nn_adam_new_with(p, how));
     how = nn_adam_options(1);
     how.weight_decay = (double)NAN;
-    EXPECT_MISUSE("nn_adam_new: weight_decay is", nn_adam_new_with(p, how));
-    EXPECT_MISUSE("nn_sgd_new: momentum is 0, must be above 0 with nesterov",
-                  nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .nesterov = true }));
-    EXPECT_MISUSE("nn_sgd_new: momentum is -1, must be 0 or more", nn_sgd_new_with(p, (SgdOptions){ .momentum = -1 }));
-    EXPECT_MISUSE("test_optim.c", nn_sgd_new(p, -1));
+    EXPECT_USAGE_ERROR("nn_adam_new: weight_decay is", nn_adam_new_with(p, how));
+    EXPECT_USAGE_ERROR("nn_sgd_new: momentum is 0, must be above 0 with nesterov",
+                       nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .nesterov = true }));
+    EXPECT_USAGE_ERROR("nn_sgd_new: momentum is -1, must be 0 or more", nn_sgd_new_with(p, (SgdOptions){ .momentum = -1 }));
+    EXPECT_USAGE_ERROR("test_optim.c", nn_sgd_new(p, -1));
     nn_free(p);
 }
 END_TEST

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- the tensors of make_print.py -------------------------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
 
 #include "folder.h"
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "random_graph.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* KAERU_GRAPHS graphs, for a thorough run, from number KAERU_GRAPH on. */
 START_TEST(random_graphs)
@@ -14,8 +14,8 @@ START_TEST(random_graphs)
     long n = from_environment("KAERU_GRAPHS", 1000), first = from_environment("KAERU_GRAPH", 0), wrong = 0;
     for (long i = first; i < first + n; i++) {
         bool holds = false;
-        CATCH_MISUSE(holds = random_graph_holds((uint64_t)i, NULL, stderr));
-        if (!holds) fprintf(stderr, "graph %ld is wrong %s\n", i, misuse_message);
+        CATCH_USAGE_ERROR(holds = random_graph_holds((uint64_t)i, NULL, stderr));
+        if (!holds) fprintf(stderr, "graph %ld is wrong %s\n", i, usage_message);
         wrong += !holds;
     }
     ck_assert_msg(wrong == 0, "%ld of %ld graphs are wrong", wrong, n);
@@ -100,7 +100,7 @@ static int found(ExtraOp *extra)
     int n = 0;
     for (uint64_t seed = 0; seed < TRIES; seed++) {
         bool holds = false;
-        CATCH_MISUSE(holds = random_graph_holds(seed, extra, NULL));
+        CATCH_USAGE_ERROR(holds = random_graph_holds(seed, extra, NULL));
         ag_guard(false);                                        /* misuse may have left it on */
         n += !holds;
     }

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "philox.h"
 #include "suites.h"
+#include "usage_error.h"
 
 static Scope scope;
 
@@ -22,8 +22,8 @@ static void end(void)
 
 /* ---- known answers ----------------------------------------------------------------------------------------------- */
 
-/* Of Random123, the authors' own library: counter, key, words (kat_vectors, philox4x32 10). */
-START_TEST(the_function_is_the_papers)
+/* Of the authors' library, Random123: counter, key, words (kat_vectors, philox4x32 10). */
+START_TEST(the_function_is_that_of_the_paper)
 {
     static const struct { uint32_t counter[4], key[2], words[4]; } known[] = {
         { { 0, 0, 0, 0 }, { 0, 0 }, { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 } },
@@ -83,17 +83,17 @@ START_TEST(known_tensors)
 }
 END_TEST
 
-START_TEST(the_counter_runs_over_its_words)
+START_TEST(the_counter_overflows_its_words)
 {
     begin();
-    AgRandom last = { 7, 0xfffffffffffffffe };                  /* the next but one block is number 0 */
+    AgRandom last = { 7, 0xfffffffffffffffe };                  /* the counter overflows after two blocks */
     ag_set_random_state(last);
     Tensor *t = tensor_uniform(SHAPE(16), 0, 1);
     ck_assert_uint_eq(ag_random_state().counter, 2);
     ag_seed(7);
     Tensor *start = tensor_uniform(SHAPE(8), 0, 1);
     ck_assert_mem_eq(tensor_data(t) + 8, tensor_data(start), 8 * sizeof(real));
-    ag_set_random_state((AgRandom){ 7, 0xffffffff });           /* the lower word runs over */
+    ag_set_random_state((AgRandom){ 7, 0xffffffff });           /* the lower word overflows */
     Tensor *across = tensor_uniform(SHAPE(64), 0, 1);
     ag_set_random_state((AgRandom){ 7, 0x100000000 });
     Tensor *beyond = tensor_uniform(SHAPE(60), 0, 1);
@@ -250,8 +250,8 @@ START_TEST(integers_in_a_range)
     int negative = 0;
     for (int i = 0; i < 1000; i++) negative += tensor_int_data(whole)[i] < 0;
     ck_assert(negative > 400 && negative < 600);
-    CATCH_MISUSE(tensor_randint(SHAPE(1), INT32_MAX - 1, INT32_MAX));
-    ck_assert_str_eq(misuse_message, "");
+    CATCH_USAGE_ERROR(tensor_randint(SHAPE(1), INT32_MAX - 1, INT32_MAX));
+    ck_assert_str_eq(usage_message, "");
     end();
 }
 END_TEST
@@ -310,10 +310,10 @@ Suite *random_suite(void)
 {
     Suite *suite = suite_create("random");
     TCase *known = tcase_create("known answers");
-    tcase_add_test(known, the_function_is_the_papers);
+    tcase_add_test(known, the_function_is_that_of_the_paper);
     tcase_add_test(known, known_numbers);
     tcase_add_test(known, known_tensors);
-    tcase_add_test(known, the_counter_runs_over_its_words);
+    tcase_add_test(known, the_counter_overflows_its_words);
     suite_add_tcase(suite, known);
     TCase *state = tcase_create("state");
     tcase_add_test(state, two_integers_are_the_state);

@@ -6,8 +6,8 @@
 #include "faults.h"
 #include "kaeru/attention.h"
 #include "kaeru/recurrent.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 enum { B = 3, T = 5, IN = 4, H = 6 };
 
@@ -203,11 +203,11 @@ END_TEST
 
 /* ---- misuse, memory ---------------------------------------------------------------------------------------------- */
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
-    EXPECT_MISUSE("nn_recurrent_new: sizes 0 -> 5, expected 1 or more", nn_gru_new(0, 5));
-    EXPECT_MISUSE("nn_recurrent_new: sizes 5 -> -1", nn_lstm_new(5, -1));
-    EXPECT_MISUSE("tests/test_recurrent.c", nn_lstm_new(5, 0));
+    EXPECT_USAGE_ERROR("nn_recurrent_new: sizes 0 -> 5, expected 1 or more", nn_gru_new(0, 5));
+    EXPECT_USAGE_ERROR("nn_recurrent_new: sizes 5 -> -1", nn_lstm_new(5, -1));
+    EXPECT_USAGE_ERROR("tests/test_recurrent.c", nn_lstm_new(5, 0));
     Recurrent *gru = nn_gru_new(IN, H), *lstm = nn_lstm_new(IN, H);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(B, T, IN)), *wide = tensor_zeros(SHAPE(B, T, IN + 1));
@@ -215,21 +215,21 @@ START_TEST(misuse_is_told)
     Tensor *ids = tensor_ints(SHAPE(B, T), NULL), *mask = tensor_bools(SHAPE(B, T), NULL);
     RecurrentState state = { .h = tensor_zeros(SHAPE(B, IN)) }, cell = { .c = tensor_zeros(SHAPE(B, H)) };
     RecurrentState wrong = { .c = tensor_zeros(SHAPE(B + 1, H)) }, fine = { NULL, NULL };
-    EXPECT_MISUSE("nn_recurrent: x is (3, 4), expected (B,T,in) with 4 for in", nn_recurrent(gru, one, NULL, NULL));
-    EXPECT_MISUSE("nn_recurrent: x is (3, 5, 5), expected (B,T,in) with 4 for in",
-                  nn_recurrent(lstm, wide, NULL, NULL));
-    EXPECT_MISUSE("nn_recurrent: x is (3, 0, 4), expected one step or more", nn_recurrent(gru, none, NULL, NULL));
-    EXPECT_MISUSE("nn_recurrent: the mask is (3, 5), expected (3, 1, 5)", nn_recurrent(gru, x, mask, NULL));
-    EXPECT_MISUSE("nn_recurrent: the state's h is (3, 4), expected (B,H), here (3, 6)",
-                  nn_recurrent(gru, x, NULL, &state));
-    EXPECT_MISUSE("nn_recurrent: the state's c is (4, 6), expected (B,H), here (3, 6)",
-                  nn_recurrent(lstm, x, NULL, &wrong));
-    EXPECT_MISUSE("nn_recurrent: the state has a c, which only an LSTM has", nn_recurrent(gru, x, NULL, &cell));
-    EXPECT_MISUSE("nn_recurrent_step: x is (3, 5, 4), expected (B,in) with 4 for in", nn_recurrent_step(gru, x, &fine));
-    EXPECT_MISUSE("nn_recurrent_step: the state's h is (3, 4)", nn_recurrent_step(gru, one, &state));
-    EXPECT_MISUSE("nn_recurrent_step: the state is NULL", nn_recurrent_step(gru, one, NULL));
-    EXPECT_MISUSE("in nn_recurrent called at tests/test_recurrent.c", nn_recurrent(gru, ids, NULL, NULL));
-    EXPECT_MISUSE("linear: x is AG_INT", nn_recurrent(gru, tensor_ints(SHAPE(B, T, IN), NULL), NULL, NULL));
+    EXPECT_USAGE_ERROR("nn_recurrent: x is (3, 4), expected (B,T,in) with 4 for in", nn_recurrent(gru, one, NULL, NULL));
+    EXPECT_USAGE_ERROR("nn_recurrent: x is (3, 5, 5), expected (B,T,in) with 4 for in",
+                       nn_recurrent(lstm, wide, NULL, NULL));
+    EXPECT_USAGE_ERROR("nn_recurrent: x is (3, 0, 4), expected one step or more", nn_recurrent(gru, none, NULL, NULL));
+    EXPECT_USAGE_ERROR("nn_recurrent: the mask is (3, 5), expected (3, 1, 5)", nn_recurrent(gru, x, mask, NULL));
+    EXPECT_USAGE_ERROR("nn_recurrent: the state's h is (3, 4), expected (B,H), here (3, 6)",
+                       nn_recurrent(gru, x, NULL, &state));
+    EXPECT_USAGE_ERROR("nn_recurrent: the state's c is (4, 6), expected (B,H), here (3, 6)",
+                       nn_recurrent(lstm, x, NULL, &wrong));
+    EXPECT_USAGE_ERROR("nn_recurrent: the state has a c, which only an LSTM has", nn_recurrent(gru, x, NULL, &cell));
+    EXPECT_USAGE_ERROR("nn_recurrent_step: x is (3, 5, 4), expected (B,in) with 4 for in", nn_recurrent_step(gru, x, &fine));
+    EXPECT_USAGE_ERROR("nn_recurrent_step: the state's h is (3, 4)", nn_recurrent_step(gru, one, &state));
+    EXPECT_USAGE_ERROR("nn_recurrent_step: the state is NULL", nn_recurrent_step(gru, one, NULL));
+    EXPECT_USAGE_ERROR("in nn_recurrent called at tests/test_recurrent.c", nn_recurrent(gru, ids, NULL, NULL));
+    EXPECT_USAGE_ERROR("linear: x is AG_INT", nn_recurrent(gru, tensor_ints(SHAPE(B, T, IN), NULL), NULL, NULL));
     ag_end(s);
     nn_free(gru);
     nn_free(lstm);
@@ -267,7 +267,7 @@ Suite *recurrent_suite(void)
     tcase_add_loop_test(layers, gradients_are_right, 0, 4);
     suite_add_tcase(suite, layers);
     TCase *errors = tcase_create("errors");
-    tcase_add_test(errors, misuse_is_told);
+    tcase_add_test(errors, usage_errors_are_reported);
     tcase_add_loop_test(errors, memory_that_cannot_be_had_leaks_nothing, 0, 2);
     suite_add_tcase(suite, errors);
     return suite;

@@ -13,9 +13,9 @@
 #include "forks.h"
 #include "io_faults.h"
 #include "kaeru/nn.h"
-#include "misuse.h"
 #include "runs.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* The checkpoints, and the best ones of a GPT. */
 static void check_same(const char *left, const char *right)
@@ -59,14 +59,14 @@ static bool reaches(const Trouble *t, int64_t n, bool all_after)
     int open = io_faults_open();
     ag_set_error("%s", "");
     t->at(n, all_after);
-    CATCH_MISUSE(whole_run());
+    CATCH_USAGE_ERROR(whole_run());
     bool hit = t->hit();
     t->at(-1, false);
     ag_memory_trim();
     ck_assert_msg(faults_live() == live, "%s %d: %d pieces of memory are left", t->name, (int)n,
                   (int)(faults_live() - live));
     ck_assert_msg(io_faults_open() == open, "%s %d: a file is open", t->name, (int)n);
-    bool told = *misuse_message || *ag_error();
+    bool told = *usage_message || *ag_error();
     ck_assert_msg(succeeded || (hit && told), "%s %d: no word on why it failed", t->name, (int)n);
     ck_assert_msg(tried->write(tried_path), "%s %d: the checkpoint is lost: %s", t->name, (int)n, ag_error());
     ck_assert_int_le(folder_count(), 3);                        /* checkpoints and vocabulary, nothing half written */
@@ -82,7 +82,7 @@ START_TEST(every_call_that_can_fail_fails)
     tried_path = in_folder("run");
     const Trouble *t = &troubles[_i / 2 % 2];
     bool all_after = _i / 4;
-    CATCH_MISUSE(whole_run());                  /* the old checkpoint, and what is made once in a program */
+    CATCH_USAGE_ERROR(whole_run());                  /* the old checkpoint, and what is made once in a program */
     ck_assert_msg(succeeded, "%s", ag_error());
     bool each = from_environment("KAERU_EVERY_CALL", 0);
     int64_t n = !each && sizeof(real) == sizeof(double);

@@ -1,5 +1,5 @@
-/* test_safetensors.c: files of the original library are read, ours come back to the bit, and a failure harms
- * nothing. */
+/* test_safetensors.c: files of the original library are read, files written here are read back exactly, and a failure
+ * leaves the old file. */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -13,9 +13,9 @@
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
-#include "misuse.h"
 #include "safetensors.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -94,7 +94,7 @@ START_TEST(other_types_are_no_reals)
 }
 END_TEST
 
-/* A file in memory: its header, and behind it the values. */
+/* A file in memory: the header, followed by the values. */
 static size_t make_bytes(unsigned char *out, const char *header, const void *values, size_t size)
 {
     size_t n = strlen(header);
@@ -127,7 +127,7 @@ START_TEST(every_half_is_its_number)
 }
 END_TEST
 
-/* Tensors far behind 4 GB, in a file that is mostly a hole. */
+/* Tensors at offsets above 4 GB, in a sparse file. */
 START_TEST(large_files_are_read)
 {
     static unsigned char bytes[1000];
@@ -139,7 +139,7 @@ START_TEST(large_files_are_read)
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(pwrite(fd, bytes, start, 0), start);
     if (sizeof(off_t) < 8 || pwrite(fd, two, 8, (off_t)(start + 5000000000)) != 8) {
-        close(fd);                                              /* this disk does not do that */
+        close(fd);                                              /* this disk has no sparse files */
         return;
     }
     close(fd);
@@ -159,7 +159,7 @@ START_TEST(every_start_of_a_file_is_refused)
     size_t size = make_bytes(bytes, "{\"__metadata__\":{\"a\":\"b\"},\"x\":{\"dtype\":\"F32\",\"shape\":[2],"
                              "\"data_offsets\":[0,8]}}", two, 8);
     for (size_t n = 0; n <= size; n++) {
-        unsigned char *part = malloc(n + !n);                   /* so that a tool sees a byte read behind the end */
+        unsigned char *part = malloc(n + !n);                   /* so that a sanitizer reports a read past the end */
         memcpy(part, bytes, n);
         SafeTensors *st = st_open_bytes("memory", part, n);
         ck_assert_int_eq(st != NULL, n == size);
@@ -246,7 +246,7 @@ END_TEST
 
 /* ---- every call and every request fails once --------------------------------------------------------------------- */
 
-/* Reads what is there (a tensor x, of 1 or 2 numbers), and replaces it by x of 2 numbers. */
+/* Reads the file, which has a tensor x of 1 or 2 numbers, and replaces it by one with an x of 2 numbers. */
 static bool read_and_write(void)
 {
     real values[2];

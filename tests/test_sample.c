@@ -1,12 +1,12 @@
-/* test_sample.c: choosing the next token, text in pieces, and writing on and on. */
+/* test_sample.c: choosing the next token, printing text in pieces, and generation beyond the context. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "folder.h"
 #include "kaeru/lm.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
@@ -20,7 +20,8 @@ static int32_t sample(const real *x, int64_t n, Sampling how)
     return id;
 }
 
-/* Draws often; each id must come as often as its probability says: within 5 deviations, and never if that is 0. */
+/* Draws many times. The count of each id must agree with its probability within 5 standard deviations, and be 0 if that is
+ * 0. */
 static void check_shares(Sampling how, const double probability[N])
 {
     int count[N] = { 0 };
@@ -32,7 +33,7 @@ static void check_shares(Sampling how, const double probability[N])
     }
 }
 
-/* Softmax of logits / temperature over the ids that `left` marks. */
+/* The softmax of logits / temperature over the ids that `left` marks. */
 static void softmax(double temperature, const bool left[N], double p[N])
 {
     double sum = 0;
@@ -49,13 +50,13 @@ START_TEST(shares_are_those_of_the_softmax)
         { { .temperature = 3, .top_k = 7 }, { 1, 1, 1, 1, 1, 1, 1 } },
         { { .temperature = 3, .top_k = 99, .top_p = 1 }, { 1, 1, 1, 1, 1, 1, 1 } },
         { { .temperature = 3, .top_k = 1 }, { 0, 0, 0, 0, 0, 1, 0 } },
-        { { .temperature = 3, .top_k = 2 }, { 0, 1, 0, 0, 0, 1, 0 } },              /* of 1 and 3 the smaller id */
+        { { .temperature = 3, .top_k = 2 }, { 0, 1, 0, 0, 0, 1, 0 } },              /* of ids 1 and 3, the smaller */
         { { .temperature = 3, .top_k = 3 }, { 0, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 3, .top_k = 5 }, { 1, 1, 0, 1, 1, 1, 0 } },
         /* at temperature 1: 4 has 0.6551, 2.5 twice 0.1462, 1 has 0.0326, 0 has 0.0120, -0.5 0.0073, -3 0.0006 */
         { { .temperature = 1, .top_p = 0.5 }, { 0, 0, 0, 0, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.655 }, { 0, 0, 0, 0, 0, 1, 0 } },
-        { { .temperature = 1, .top_p = 0.656 }, { 0, 1, 0, 0, 0, 1, 0 } },           /* the one that crosses stays */
+        { { .temperature = 1, .top_p = 0.656 }, { 0, 1, 0, 0, 0, 1, 0 } },           /* the id that reaches the share is kept */
         { { .temperature = 1, .top_p = 0.947 }, { 0, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.948 }, { 1, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.9999 }, { 1, 1, 1, 1, 1, 1, 1 } },
@@ -75,13 +76,13 @@ START_TEST(temperature_zero_is_greedy)
 {
     AgRandom before = ag_random_state();
     for (int i = 0; i < 10; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .top_k = 3, .top_p = 0.1 }), 5);
-    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (Sampling){ 0 }), 1);         /* the first of equal ones */
+    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (Sampling){ 0 }), 1);         /* the first of equal logits */
     double p[4];
     expect_done(sample_probabilities((const real[]){ 0, 3, 3, 1 }, 4, &(Sampling){ 0 }, p));
     ck_assert(p[0] == 0 && p[1] == 1 && p[2] == 0 && p[3] == 0);
     ck_assert(ag_random_state().counter == before.counter);
     for (int i = 0; i < 50; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .temperature = 1e-300 }), 5);
-    for (int i = 0; i < 50; i++) {                                                         /* the same up to any size */
+    for (int i = 0; i < 50; i++) {                                                         /* logits of any size */
         static const real far[3] = { (real)-1e30, (real)1e30, (real)0 };
         ck_assert_int_eq(sample(far, 3, (Sampling){ .temperature = 1, .top_p = 0.9 }), 1);
     }
@@ -102,13 +103,13 @@ START_TEST(a_seed_gives_the_same_ids)
 }
 END_TEST
 
-/* Many logits: the k best are those of a full sort, however the heap was cut. */
+/* Many logits: the k largest are those of a full sort. */
 START_TEST(many_candidates_are_sorted_rightly)
 {
     enum { MANY = 5000 };
     real *x = malloc(MANY * sizeof *x);
     ag_seed(7);
-    for (int i = 0; i < MANY; i++) x[i] = (real)(ag_random_below(600)) / 50;                /* with many equal ones */
+    for (int i = 0; i < MANY; i++) x[i] = (real)(ag_random_below(600)) / 50;                /* many are equal */
     for (int k = 1; k < 40; k++) {
         int32_t id = sample(x, MANY, (Sampling){ .temperature = 50, .top_k = k });
         int better = 0;
@@ -130,9 +131,9 @@ START_TEST(numbers_that_are_none_are_refused)
         expect_refused(sample_probabilities((const real[]){ 1, (real)NAN }, 2, &hows[i], p),
                        "the logit of token 1 is nan");
     }
-    EXPECT_MISUSE("0 logits", sample_next(logits, 0, &hows[0]));
-    EXPECT_MISUSE("temperature -1", sample_next(logits, N, &(Sampling){ .temperature = -1 }));
-    EXPECT_MISUSE("sample_probabilities: 0 logits", sample_probabilities(logits, 0, &hows[0], p));
+    EXPECT_USAGE_ERROR("0 logits", sample_next(logits, 0, &hows[0]));
+    EXPECT_USAGE_ERROR("temperature -1", sample_next(logits, N, &(Sampling){ .temperature = -1 }));
+    EXPECT_USAGE_ERROR("sample_probabilities: 0 logits", sample_probabilities(logits, 0, &hows[0], p));
 }
 END_TEST
 
@@ -166,7 +167,7 @@ START_TEST(parts_of_characters_are_held_back)
     check_stream((const char *[]){ "\xE0", NULL }, "", BAD);
     check_stream((const char *[]){ "\xF4", NULL }, "", BAD);
     check_stream((const char *[]){ "\xED\xA0", NULL }, BAD BAD, BAD BAD);       /* a surrogate: never */
-    check_stream((const char *[]){ "\xE0\x80", NULL }, BAD BAD, BAD BAD);       /* longer than needed: never */
+    check_stream((const char *[]){ "\xE0\x80", NULL }, BAD BAD, BAD BAD);       /* overlong: never */
     check_stream((const char *[]){ "\xF4\x90", NULL }, BAD BAD, BAD BAD);       /* beyond U+10FFFF: never */
     check_stream((const char *[]){ "\xC0", NULL }, BAD, BAD);
     check_stream((const char *[]){ "\xF5z", NULL }, BAD "z", BAD "z");
@@ -198,7 +199,7 @@ static GPT *model(int64_t context)
     return m;
 }
 
-/* The likeliest next one, without a cache. */
+/* The most probable next id, without a cache. */
 static int32_t likeliest(GPT *m, const int32_t *ids, int64_t n)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -220,7 +221,7 @@ START_TEST(the_window_slides_as_it_is_said)
 
     int32_t all[PROMPT + MOST];
     memcpy(all, prompt, sizeof prompt);
-    int64_t begin = PROMPT > context ? PROMPT - context : 0;            /* where what the model reads begins */
+    int64_t begin = PROMPT > context ? PROMPT - context : 0;            /* the first id that the model reads */
     for (int64_t n = PROMPT; n < PROMPT + MOST; n++) {
         if (n - begin > context) begin = n - (context > 1 ? context / 2 : 1);
         all[n] = likeliest(m, all + begin, n - begin);
@@ -241,7 +242,7 @@ START_TEST(writing_ends_where_it_is_told)
     w = (Written){ .n = 0 };
     expect_done(gpt_generate(m, prompt, 1, 0, &(Sampling){ .temperature = 1 }, take, &w));
     ck_assert_int_eq(w.n, 0);
-    EXPECT_MISUSE("an empty prompt", gpt_generate(m, prompt, 0, 1, &(Sampling){ 0 }, take, &w));
+    EXPECT_USAGE_ERROR("an empty prompt", gpt_generate(m, prompt, 0, 1, &(Sampling){ 0 }, take, &w));
     tensor_data(m->ln_f->gamma)[0] = (real)NAN;
     expect_refused(gpt_generate(m, prompt, 1, 5, &(Sampling){ 0 }, take, &w), "the logit of token 0 is nan");
     nn_free(m);
@@ -277,7 +278,7 @@ START_TEST(writing_asks_for_no_more_memory)
     expect_done(gpt_generate(m, prompt, 1, 60, &(Sampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
     ck_assert_uint_eq(ag_memory().in_use, before.in_use);
     ck_assert_msg(ag_memory().system_calls - before.system_calls <= 8, "%d more calls",
-                  (int)(ag_memory().system_calls - before.system_calls));        /* the new cache, at most */
+                  (int)(ag_memory().system_calls - before.system_calls));        /* at most the new cache */
     nn_free(m);
 }
 END_TEST

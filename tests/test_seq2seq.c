@@ -5,8 +5,8 @@
 #include "expected.h"
 #include "faults.h"
 #include "kaeru/seq2seq.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 enum { PAD, START, END, SRC_VOCAB = 9, TGT_VOCAB = 8 };
 
@@ -76,7 +76,7 @@ static Tensor *context_by_hand(Tensor *states, Tensor *h, Tensor *mask, Tensor *
     return c;
 }
 
-/* Steps 1 to 3 for each word, put together from the layers. */
+/* Steps 1 to 3 for each word, computed with the layers. */
 START_TEST(attention_is_its_formulas)
 {
     Seq2Seq *m = small(1);
@@ -100,7 +100,7 @@ START_TEST(attention_is_its_formulas)
 }
 END_TEST
 
-/* Without attention, the encoder's last state is all that the decoder gets. */
+/* Without attention, the decoder knows the source only by the encoder's last state. */
 START_TEST(a_fixed_vector_is_one_layer_after_another)
 {
     Seq2Seq *m = small(_i ? 4 : 0);
@@ -140,7 +140,7 @@ START_TEST(weights_add_up_to_one_and_none_is_on_padding)
 }
 END_TEST
 
-/* The third sentence without its padding and its neighbors; and nobody sees what comes later in the target. */
+/* The third sentence without its padding, alone in a batch; and no position attends to later ones of the target. */
 START_TEST(padding_and_neighbors_do_not_matter)
 {
     Seq2Seq *m = small(_i);
@@ -201,7 +201,7 @@ START_TEST(gradients_of_the_whole_are_right)
 }
 END_TEST
 
-/* Learns the three sentences by heart, and says them. */
+/* Memorizes the three sentences, and decodes them. */
 START_TEST(learns_a_few_sentences)
 {
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, options(_i, 16, 16));
@@ -231,8 +231,8 @@ START_TEST(learns_a_few_sentences)
 }
 END_TEST
 
-/* Each word is the likeliest after those before it, as teacher forcing with these words has it; dropout is off, and on
- * again afterwards. */
+/* Each word is the most probable one by teacher forcing with the words before it. Dropout is off, and on again
+ * afterwards. */
 START_TEST(decoding_agrees_with_teacher_forcing)
 {
     Seq2SeqOptions how = options(_i, 5, 6);
@@ -250,7 +250,7 @@ START_TEST(decoding_agrees_with_teacher_forcing)
     }
     said = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, -1);
     ck_assert(!m->module.training);
-    /* Stops where each row says what is called the end, the start symbol or not; one symbol is only the start. */
+    /* Stops when each row has the end symbol, which may be the start symbol; with max_len 1 there is only the start. */
     int32_t end = tensor_int_data(said)[6 + 2];
     Tensor *cut = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, end);
     for (int row = 0; row < 3; row++) {
@@ -303,34 +303,34 @@ START_TEST(names_of_parameters)
 }
 END_TEST
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
     Seq2SeqOptions bad = seq2seq_defaults();
     bad.hidden = 0;
-    EXPECT_MISUSE("seq2seq_new: vocabularies of 9 and 8 words, width 256, hidden 0: each must be 1 or more",
-                  seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
-    EXPECT_MISUSE("tests/test_seq2seq.c", seq2seq_new(0, TGT_VOCAB, seq2seq_defaults()));
+    EXPECT_USAGE_ERROR("seq2seq_new: vocabularies of 9 and 8 words, width 256, hidden 0: each must be 1 or more",
+                       seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
+    EXPECT_USAGE_ERROR("tests/test_seq2seq.c", seq2seq_new(0, TGT_VOCAB, seq2seq_defaults()));
     bad = seq2seq_defaults();
     bad.dropout = 1;
-    EXPECT_MISUSE("seq2seq_new: dropout is 1, expected 0 to below 1", seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
+    EXPECT_USAGE_ERROR("seq2seq_new: dropout is 1, expected 0 to below 1", seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
     Seq2Seq *m = small(1);
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = sentences();
     Tensor *two = tensor_ints(SHAPE(2, 4), NULL), *none = tensor_ints(SHAPE(3, 0), NULL);
     Tensor *flat = tensor_ints(SHAPE(3), NULL);
     Tensor *beyond = tensor_ints(SHAPE(3, 4), (int32_t[]){ 0, 0, 0, 0, 0, TGT_VOCAB, 0, 0, 0, 0, 0, 0 });
-    EXPECT_MISUSE("seq2seq: src (3, 5) and tgt (2, 4), expected (B,S) and (B,T) with S and T of 1 or more",
-                  seq2seq(m, b.src, two, b.src_mask));
-    EXPECT_MISUSE("seq2seq: src (3, 5) and tgt (3, 0)", seq2seq(m, b.src, none, b.src_mask));
-    EXPECT_MISUSE("seq2seq: src (3, 0) and tgt (3, 4)", seq2seq(m, none, b.tgt, NULL));
-    EXPECT_MISUSE("seq2seq: src (3,) and tgt (3, 4)", seq2seq(m, flat, b.tgt, NULL));
-    EXPECT_MISUSE("nn_recurrent: the mask is (3, 4, 4), expected (3, 1, 5)", seq2seq(m, b.src, b.tgt, b.tgt_mask));
-    EXPECT_MISUSE("in seq2seq called at tests/test_seq2seq.c", seq2seq(m, b.src, b.tgt, b.tgt_mask));
-    EXPECT_MISUSE("embedding: id 8", seq2seq(m, b.src, beyond, b.src_mask));
-    EXPECT_MISUSE("seq2seq_greedy_decode: max_len 0, expected 1 or more",
-                  seq2seq_greedy_decode(m, b.src, b.src_mask, 0, START, END));
-    EXPECT_MISUSE("seq2seq_greedy_decode: src (3,), expected (B,S) with S of 1 or more",
-                  seq2seq_greedy_decode(m, flat, NULL, 5, START, END));
+    EXPECT_USAGE_ERROR("seq2seq: src (3, 5) and tgt (2, 4), expected (B,S) and (B,T) with S and T of 1 or more",
+                       seq2seq(m, b.src, two, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq: src (3, 5) and tgt (3, 0)", seq2seq(m, b.src, none, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq: src (3, 0) and tgt (3, 4)", seq2seq(m, none, b.tgt, NULL));
+    EXPECT_USAGE_ERROR("seq2seq: src (3,) and tgt (3, 4)", seq2seq(m, flat, b.tgt, NULL));
+    EXPECT_USAGE_ERROR("nn_recurrent: the mask is (3, 4, 4), expected (3, 1, 5)", seq2seq(m, b.src, b.tgt, b.tgt_mask));
+    EXPECT_USAGE_ERROR("in seq2seq called at tests/test_seq2seq.c", seq2seq(m, b.src, b.tgt, b.tgt_mask));
+    EXPECT_USAGE_ERROR("embedding: id 8", seq2seq(m, b.src, beyond, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq_greedy_decode: max_len 0, expected 1 or more",
+                       seq2seq_greedy_decode(m, b.src, b.src_mask, 0, START, END));
+    EXPECT_USAGE_ERROR("seq2seq_greedy_decode: src (3,), expected (B,S) with S of 1 or more",
+                       seq2seq_greedy_decode(m, flat, NULL, 5, START, END));
     ag_end(s);
     nn_free(m);
 }
@@ -373,7 +373,7 @@ Suite *seq2seq_suite(void)
     suite_add_tcase(suite, learning);
     TCase *errors = tcase_create("errors");
     tcase_add_test(errors, names_of_parameters);
-    tcase_add_test(errors, misuse_is_told);
+    tcase_add_test(errors, usage_errors_are_reported);
     tcase_add_test(errors, memory_that_cannot_be_had_leaks_nothing);
     suite_add_tcase(suite, errors);
     return suite;

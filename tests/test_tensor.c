@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 static Scope scope;
 
@@ -234,10 +234,10 @@ END_TEST
 START_TEST(shapes_that_do_not_fit)
 {
     Shape a = misfits[_i].a, b = misfits[_i].b;
-    EXPECT_MISUSE("add: shapes ", ag_add(tensor_zeros(a), tensor_zeros(b)));
-    EXPECT_MISUSE("mul: shapes ", ag_mul(tensor_zeros(b), tensor_zeros(a)));
-    EXPECT_MISUSE("compare: shapes ", ag_compare(AG_EQ, tensor_ints(a, NULL), tensor_ints(b, NULL)));
-    EXPECT_MISUSE("and: shapes ", ag_and(tensor_bools(a, NULL), tensor_bools(b, NULL)));
+    EXPECT_USAGE_ERROR("add: shapes ", ag_add(tensor_zeros(a), tensor_zeros(b)));
+    EXPECT_USAGE_ERROR("mul: shapes ", ag_mul(tensor_zeros(b), tensor_zeros(a)));
+    EXPECT_USAGE_ERROR("compare: shapes ", ag_compare(AG_EQ, tensor_ints(a, NULL), tensor_ints(b, NULL)));
+    EXPECT_USAGE_ERROR("and: shapes ", ag_and(tensor_bools(a, NULL), tensor_bools(b, NULL)));
 }
 END_TEST
 
@@ -352,6 +352,18 @@ START_TEST(joining)
     Tensor *kept = ag_keep(b);
     ITEMS(kept, SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
     tensor_free(kept);
+    end();
+}
+END_TEST
+
+START_TEST(gathering)
+{
+    begin();
+    Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+    Tensor *wider = tensor_ints(SHAPE(2, 4), (int32_t[]){ 0, 0, 2, 1, 1, 2, 0, 0 });
+    CHECK(ag_gather(x, 1, wider), SHAPE(2, 4), 1, 1, 3, 2, 5, 6, 4, 4);
+    CHECK(ag_gather(x, 0, tensor_ints(SHAPE(1, 3), (int32_t[]){ 1, 0, 1 })), SHAPE(1, 3), 4, 2, 6);
+    CHECK(ag_gather(x, -1, tensor_ints(SHAPE(2, 1), (int32_t[]){ 2, 0 })), SHAPE(2, 1), 3, 4);
     end();
 }
 END_TEST
@@ -530,6 +542,7 @@ Suite *tensor_suite(void)
     tcase_add_loop_test(shapes, permuting, AG_REAL, AG_BOOL + 1);
     tcase_add_loop_test(shapes, slicing, AG_REAL, AG_BOOL + 1);
     tcase_add_loop_test(shapes, joining, AG_REAL, AG_BOOL + 1);
+    tcase_add_test(shapes, gathering);
     suite_add_tcase(suite, shapes);
     TCase *reducing = tcase_create("reducing");
     tcase_add_test(reducing, sums_over_any_dimensions);

@@ -1,4 +1,4 @@
-/* test_transformer.c: the Annotated Transformer in C against the one in PyTorch (fixtures/make_transformer.py), its
+/* test_transformer.c: the Transformer compared with the Annotated Transformer in PyTorch (fixtures/make_transformer.py), its
  * training loop, and its files. */
 #include <math.h>
 #include <stdio.h>
@@ -6,9 +6,9 @@
 #include "expected.h"
 #include "folder.h"
 #include "kaeru/training.h"
-#include "misuse.h"
 #include "dispatch.h"
 #include "suites.h"
+#include "usage_error.h"
 
 #define WEIGHTS TEST_FIXTURES "/transformer.safetensors"
 #define EXPECTED TEST_FIXTURES "/transformer_expected.safetensors"
@@ -67,7 +67,7 @@ static void check_same_bits(void *left, void *right)
 
 /* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
 
-/* A bias of the keys adds the same to all scores of a row, so its gradient is 0 but for rounding errors. */
+/* A bias of the keys adds the same to all scores of a row, so its gradient is 0, except for rounding errors. */
 static bool is_key_bias(const char *name)
 {
     return strstr(name, "attn.linears.1.bias") != NULL;
@@ -140,7 +140,7 @@ END_TEST
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* Sentences, given out `rows` at a time, all of them `rounds` times. */
+/* Gives sentences in batches of `rows`, all of them `rounds` times. */
 typedef struct { Tensor *src, *tgt; int64_t rows, at; int rounds; } Source;
 
 static bool next_batch(void *source, Batch *batch)
@@ -176,7 +176,7 @@ static void check_trained(EncoderDecoder *m, const SafeTensors *st)
     for (int i = 0; i < p->n; i++) {
         char name[80];
         snprintf(name, sizeof name, "trained/%s", p->item[i].name);
-        /* Adam makes steps of full length out of the key biases' rounding errors; nothing depends on them. */
+        /* Adam scales the rounding errors of the key biases up to full steps; no output depends on these biases. */
         if (p->item[i].trained && !is_key_bias(name)) check_close(name, p->item[i].tensor, reals_of(st, name), 1e-5);
     }
     ag_free(p);
@@ -299,7 +299,7 @@ START_TEST(small_batches_add_up_to_a_large_one)
 }
 END_TEST
 
-/* Five batches, a step after every two, and one for what is left: as three runs with a step each. */
+/* Five batches with a step after every two, and one for the rest, equal three runs with one step each. */
 START_TEST(leftovers_are_not_lost)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -341,10 +341,10 @@ START_TEST(batches_hide_padding_and_the_future)
     ck_assert_mem_eq(tensor_bool_data(b.tgt_mask),
                      ((uint8_t[]){ 1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 0 }), 18);
     Tensor *flat = tensor_ints(SHAPE(6), NULL), *none = tensor_ints(SHAPE(2, 0), NULL);
-    EXPECT_MISUSE("batch_new: src (6,) and tgt (2, 4), expected (B,S) and (B,T+1)", batch_new(flat, tgt, PAD));
-    EXPECT_MISUSE("tests/test_transformer.c", batch_new(flat, tgt, PAD));
-    EXPECT_MISUSE("src (2, 3) and tgt (2, 0)", batch_new(src, none, PAD));
-    EXPECT_MISUSE("batch_new", batch_new(ag_slice(src, 0, 0, 1), tgt, PAD));
+    EXPECT_USAGE_ERROR("batch_new: src (6,) and tgt (2, 4), expected (B,S) and (B,T+1)", batch_new(flat, tgt, PAD));
+    EXPECT_USAGE_ERROR("tests/test_transformer.c", batch_new(flat, tgt, PAD));
+    EXPECT_USAGE_ERROR("src (2, 3) and tgt (2, 0)", batch_new(src, none, PAD));
+    EXPECT_USAGE_ERROR("batch_new", batch_new(ag_slice(src, 0, 0, 1), tgt, PAD));
     ag_end(s);
 }
 END_TEST
@@ -369,7 +369,7 @@ START_TEST(smoothed_targets)
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), sum, 1e-5);
     criterion.smoothing = 0;
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), nll, 1e-5);
-    /* A probability of exactly 0: nothing at the padding, infinity where some is wanted. */
+    /* A probability of exactly 0: the loss is 0 at the padding, infinite where the target is not 0. */
     Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
     Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (real[]){ 0, (real)0.7, (real)0.1, (real)0.1, (real)0.1 }));
     Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (real[]){ (real)0.1, (real)0.7, (real)0.1, 0, (real)0.1 }));
@@ -378,8 +378,8 @@ START_TEST(smoothed_targets)
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, no_pad, one)), kl, 1e-6);
     ck_assert(isinf(tensor_item(label_smoothing(criterion, no_other, one))));
     Tensor *high = tensor_ints(SHAPE(1), (int32_t[]){ 5 });
-    EXPECT_MISUSE("label_smoothing_targets", label_smoothing_targets(criterion, high, 5));
-    EXPECT_MISUSE("label_smoothing_targets", label_smoothing_targets((LabelSmoothing){ 5, 0.1 }, target, 5));
+    EXPECT_USAGE_ERROR("label_smoothing_targets", label_smoothing_targets(criterion, high, 5));
+    EXPECT_USAGE_ERROR("label_smoothing_targets", label_smoothing_targets((LabelSmoothing){ 5, 0.1 }, target, 5));
     ag_end(s);
 }
 END_TEST
@@ -395,7 +395,7 @@ START_TEST(rates)
 }
 END_TEST
 
-/* Five steps with dropout, on some number of threads and a processor path: the same weights, to the last bit. */
+/* Five steps with dropout give the same weights, bit for bit, with any number of threads and any instruction set. */
 static EncoderDecoder *five_steps(int threads)
 {
     ag_set_threads(threads);
@@ -468,7 +468,7 @@ START_TEST(what_is_written_opens_in_pytorch)
 }
 END_TEST
 
-/* Positions as the notebook makes them, (1,5000,D), in the place of the fixture's 40. */
+/* The notebook's table of positions, (1,5000,D), instead of the fixture's 40 positions. */
 START_TEST(the_notebooks_table_of_positions_opens)
 {
     TransformerOptions o = small();

@@ -6,8 +6,8 @@
 #include "folder.h"
 #include "json.h"
 #include "kaeru/translation.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 static Lines lines_from(const char *text)
 {
@@ -55,7 +55,7 @@ START_TEST(texts_are_cut_into_lines)
 }
 END_TEST
 
-/* Some small letters have more bytes than the capital ones, some have fewer. */
+/* Some lower-case letters have more bytes than the upper-case ones, some have fewer. */
 START_TEST(capital_letters_become_small)
 {
     Lines l = lines_from("Grüße AUS KÖLN\n\u1e9e \u0130\u023a\u2126\n\U00010400 Ж\u0391\n日本");
@@ -101,7 +101,7 @@ START_TEST(sentences_of_words)
     char *token = sentence_token(&v, WORD_END);
     ck_assert_str_eq(token, "</s>");
     ag_free(token);
-    EXPECT_MISUSE("sentence_decode: id 7 of a vocabulary of 7", sentence_token(&v, 7));
+    EXPECT_USAGE_ERROR("sentence_decode: id 7 of a vocabulary of 7", sentence_token(&v, 7));
     sentence_vocab_close(&v);
     sentence_vocab_close(&v);
     lines_close(&l);
@@ -130,7 +130,7 @@ START_TEST(unknown_words_are_named)
 }
 END_TEST
 
-/* NULs are characters of words like others; a line of text has none. */
+/* A NUL can be part of a word, but a decoded line has none. */
 START_TEST(words_may_hold_nul)
 {
     static const char text[] = "a c\0t sat";
@@ -162,12 +162,12 @@ START_TEST(sentences_of_byte_pairs)
     check_round_trip(&v, "the cat", "the cat");
     check_round_trip(&v, "Zoë, 犬!  two", "Zoë, 犬!  two");
     check_round_trip(&v, "", "");
-    /* The first word is the same token as a later one. */
+    /* The first word is the same token as elsewhere. */
     size_t count;
     int32_t *ids = sentence_encode(&v, "the the", 7, &count);
     ck_assert_uint_eq(count, 4);
     ck_assert_int_eq(ids[1], ids[2]);
-    /* What comes after the end is not text, and a line stays one line. */
+    /* Ids after WORD_END are ignored, and the text is one line. */
     int32_t some[] = { WORD_START, ids[1], WORD_BLANK, 4 + '\n', WORD_END, ids[1] };
     ag_free(ids);
     ids = sentence_encode(&v, "\n", 1, &count);
@@ -184,7 +184,7 @@ START_TEST(sentences_of_byte_pairs)
     sentence_vocab_close(&v);
     expect_refused(sentence_vocab_open(&v, in_folder("none"), in_folder("m.txt")), "none: cannot be opened");
     expect_refused(sentence_vocab_open(&v, in_folder("none"), NULL), "none: cannot be opened");
-    EXPECT_MISUSE("sentence_vocab_of_bpe: a size of 299, expected 300 or more", sentence_vocab_of_bpe(&l, 1, 299));
+    EXPECT_USAGE_ERROR("sentence_vocab_of_bpe: a size of 299, expected 300 or more", sentence_vocab_of_bpe(&l, 1, 299));
     lines_close(&l);
 }
 END_TEST
@@ -209,8 +209,7 @@ static void some_lines(Lines *src, Lines *tgt)
     *tgt = lines_from(b);
 }
 
-/* Goes through an epoch: each pair is in one batch, none is larger than it may be. Returns a number that depends on the
- * order. */
+/* Checks an epoch: each pair is in one batch, and no batch is too large. Returns a number that depends on the order. */
 static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const SentenceVocab *tv,
                             int64_t batch_tokens)
 {
@@ -272,14 +271,14 @@ START_TEST(every_pair_is_in_one_batch)
         check_epoch(pairs, &sv, &tv, sizes[i]);
     }
     ck_assert_int_eq(sentence_pairs_batches(pairs), 1);
-    /* An epoch depends on the random state alone, not on those before. */
+    /* An epoch depends on the random state, not on earlier epochs. */
     ag_seed(7);
     sentence_pairs_shuffle(pairs, 64);
     uint64_t once = check_epoch(pairs, &sv, &tv, 64);
     ag_seed(7);
     sentence_pairs_shuffle(pairs, 64);
     ck_assert(once == check_epoch(pairs, &sv, &tv, 64));
-    EXPECT_MISUSE("sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more", sentence_pairs_shuffle(pairs, 0));
+    EXPECT_USAGE_ERROR("sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more", sentence_pairs_shuffle(pairs, 0));
     sentence_pairs_free(pairs);
     sentence_pairs_free(NULL);
     sentence_vocab_close(&sv);
@@ -298,7 +297,7 @@ START_TEST(pairs_that_do_not_fit)
     ck_assert_int_eq(sentence_pairs_left_out(pairs), 3);
     sentence_pairs_free(pairs);
     expect_refused(sentence_pairs_new(&src, &v, &fewer, &v, 5),
-                   "4 sentences in one language and 1 in the other, expected as many");
+                   "4 sentences in one language and 1 in the other, expected the same number");
     expect_refused(sentence_pairs_new(&src, &v, &tgt, &v, 4), "none of 4 pairs of sentences can be used");
     Lines none = lines_from("");
     expect_refused(sentence_pairs_new(&none, &v, &none, &v, 4), "none of 0 pairs of sentences can be used");
@@ -327,7 +326,7 @@ static TransformerOptions tiny(void)
 static const char german[] = "ein hund\neine katze schläft\n\nder hund schläft\ndie katze\n";
 static const char english[] = "a dog\na cat sleeps\n\nthe dog sleeps\nthe cat\n";
 
-/* A model that has learned the four sentences by heart. */
+/* A model that has memorized the four sentences. */
 static EncoderDecoder *learned(const Lines *src, const SentenceVocab *sv, const Lines *tgt, const SentenceVocab *tv)
 {
     ag_seed(1);
@@ -368,7 +367,7 @@ START_TEST(learned_sentences_are_translated)
         for (int i = 0; i < 5; i++) check_line(&said, i, expected[i]);
         lines_close(&said);
     }
-    /* Whatever mode the model is in, it stays in. */
+    /* The model stays in its mode. */
     nn_train(m);
     expect_done(translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &said));
     ck_assert(m->module.training);
@@ -378,7 +377,7 @@ START_TEST(learned_sentences_are_translated)
     ck_assert_int_eq(said.n, 0);
     lines_close(&said);
     lines_close(&none);
-    /* A word that is not known; a sentence that is longer than the table of positions. */
+    /* An unknown word; a sentence with more tokens than the model has positions. */
     Lines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
     expect_refused(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &said),
                    "line 2: 11 tokens with start and end, expected at most 10");
@@ -386,8 +385,8 @@ START_TEST(learned_sentences_are_translated)
     expect_done(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &said));
     lines_close(&said);
     lines_close(&odd);
-    EXPECT_MISUSE("translate_lines: a beam of 0, expected 1 or more",
-                  translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &said));
+    EXPECT_USAGE_ERROR("translate_lines: a beam of 0, expected 1 or more",
+                       translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &said));
     nn_free(m);
     sentence_vocab_close(&sv);
     sentence_vocab_close(&tv);
@@ -505,9 +504,9 @@ START_TEST(settings_that_make_no_model)
 {
     static const char *const bad[][3] = {
         { "transformer.N", "0", "transformer.N is 0, expected 1 to 100000" },
-        { "transformer.N", "100000", "are too few for the sizes in its settings" },
-        { "transformer.max_len", "1073741824", "are too few for the sizes in its settings" },
-        { "transformer.src_vocab", "2147483647", "are too few for the sizes in its settings" },
+        { "transformer.N", "100000", "bytes are too few for the model that its settings describe" },
+        { "transformer.max_len", "1073741824", "bytes are too few for the model that its settings describe" },
+        { "transformer.src_vocab", "2147483647", "bytes are too few for the model that its settings describe" },
         { "transformer.h", "3", "a d_model of 32 does not divide into 3 heads" },
         { "transformer.dropout", "1", "transformer.dropout is 1, expected 0 to below 1" },
         { "transformer.activation", "6", "transformer.activation is 6, expected 0 to 5" },

@@ -6,8 +6,8 @@
 #include "faults.h"
 #include "folder.h"
 #include "kaeru/training.h"
-#include "misuse.h"
 #include "suites.h"
+#include "usage_error.h"
 
 enum { PAD = 2, V = 9, D = 8 };
 
@@ -169,7 +169,7 @@ START_TEST(embeddings_can_be_shared)
     EncoderDecoder *again = make_model(V, V, o);
     expect_done(nn_load(in_folder("w"), again));
     check_close("table", again->generator->proj->weight, table, 0);
-    EXPECT_MISUSE("make_model: shared embeddings for vocabularies of 9 and 8 words", make_model(V, 8, o));
+    EXPECT_USAGE_ERROR("make_model: shared embeddings for vocabularies of 9 and 8 words", make_model(V, 8, o));
     ag_free(optimizer);
     ag_end(s);
     nn_free(again);
@@ -261,40 +261,40 @@ END_TEST
 
 /* ---- misuse, and memory that cannot be had ----------------------------------------------------------------------- */
 
-START_TEST(misuse_is_told)
+START_TEST(usage_errors_are_reported)
 {
     TransformerOptions bad = tiny();
     bad.h = 3;
-    EXPECT_MISUSE("make_model: a d_model of 8 does not divide into 3 heads (at tests/test_variants.c",
-                  make_model(V, V, bad));
+    EXPECT_USAGE_ERROR("make_model: a d_model of 8 does not divide into 3 heads (at tests/test_variants.c",
+                       make_model(V, V, bad));
     bad.h = 0;
-    EXPECT_MISUSE("does not divide into 0 heads", make_encoder_only(V, bad));
+    EXPECT_USAGE_ERROR("does not divide into 0 heads", make_encoder_only(V, bad));
     bad = tiny();
     bad.N = 0;
-    EXPECT_MISUSE("make_model: vocabulary 9, N 0, d_model 8, d_ff 12, max_len 10: each must be 1 or more",
-                  make_model(V, V, bad));
-    EXPECT_MISUSE("make_encoder_only: vocabulary 0", make_encoder_only(0, tiny()));
+    EXPECT_USAGE_ERROR("make_model: vocabulary 9, N 0, d_model 8, d_ff 12, max_len 10: each must be 1 or more",
+                       make_model(V, V, bad));
+    EXPECT_USAGE_ERROR("make_encoder_only: vocabulary 0", make_encoder_only(0, tiny()));
     bad = tiny();
     bad.dropout = 1;
-    EXPECT_MISUSE("make_model: dropout is 1, expected 0 to below 1", make_model(V, V, bad));
+    EXPECT_USAGE_ERROR("make_model: dropout is 1, expected 0 to below 1", make_model(V, V, bad));
     bad.dropout = NAN;
-    EXPECT_MISUSE("make_model: dropout is nan", make_model(V, V, bad));
+    EXPECT_USAGE_ERROR("make_model: dropout is nan", make_model(V, V, bad));
 
     EncoderDecoder *m = make_model(V, V, tiny());
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = some_batch();
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, V }), *low = tensor_ints(SHAPE(1, 2), (int32_t[]){ -1, 3 });
     Tensor *longer = tensor_ints(SHAPE(1, 11), NULL), *flat = tensor_ints(SHAPE(4), NULL);
-    EXPECT_MISUSE("embedding: id 9", encode(m, high, NULL));
-    EXPECT_MISUSE("in encode called at tests/test_variants.c", encode(m, high, NULL));
-    EXPECT_MISUSE("embedding: id -1", encode(m, low, NULL));
-    EXPECT_MISUSE("x (1, 11, 8) from position 0 on: the table has 10 positions", encode(m, longer, NULL));
-    EXPECT_MISUSE("x (4, 8), expected (B,T,8)", encode(m, flat, NULL));
-    EXPECT_MISUSE("in encoder_decoder called at tests/test_variants.c", encoder_decoder(m, high, b.tgt, NULL, NULL));
-    EXPECT_MISUSE("(3, 1, 1, 4)", encoder_decoder(m, b.src, b.tgt, b.src_mask, b.src_mask));
-    EXPECT_MISUSE("(3, 1, 3, 3)", encoder_decoder(m, b.src, b.tgt, b.tgt_mask, b.tgt_mask));
-    EXPECT_MISUSE("attention", encoder_decoder(m, ag_slice(b.src, 0, 0, 2), b.tgt, NULL, b.tgt_mask));
-    EXPECT_MISUSE("attention: mask", encoder_decoder(m, b.src, b.tgt, b.src, b.tgt_mask));
+    EXPECT_USAGE_ERROR("embedding: id 9", encode(m, high, NULL));
+    EXPECT_USAGE_ERROR("in encode called at tests/test_variants.c", encode(m, high, NULL));
+    EXPECT_USAGE_ERROR("embedding: id -1", encode(m, low, NULL));
+    EXPECT_USAGE_ERROR("x (1, 11, 8) from position 0 on: the table has 10 positions", encode(m, longer, NULL));
+    EXPECT_USAGE_ERROR("x (4, 8), expected (B,T,8)", encode(m, flat, NULL));
+    EXPECT_USAGE_ERROR("in encoder_decoder called at tests/test_variants.c", encoder_decoder(m, high, b.tgt, NULL, NULL));
+    EXPECT_USAGE_ERROR("(3, 1, 1, 4)", encoder_decoder(m, b.src, b.tgt, b.src_mask, b.src_mask));
+    EXPECT_USAGE_ERROR("(3, 1, 3, 3)", encoder_decoder(m, b.src, b.tgt, b.tgt_mask, b.tgt_mask));
+    EXPECT_USAGE_ERROR("attention", encoder_decoder(m, ag_slice(b.src, 0, 0, 2), b.tgt, NULL, b.tgt_mask));
+    EXPECT_USAGE_ERROR("attention: mask", encoder_decoder(m, b.src, b.tgt, b.src, b.tgt_mask));
     ag_end(s);
     nn_free(m);
 }
@@ -349,7 +349,7 @@ Suite *variants_suite(void)
     tcase_add_test(variants, weights_of_all_heads_can_be_kept);
     tcase_add_test(variants, dropout_is_for_training);
     tcase_add_loop_test(variants, the_encoder_alone_predicts_hidden_tokens, 0, 2);
-    tcase_add_test(variants, misuse_is_told);
+    tcase_add_test(variants, usage_errors_are_reported);
     tcase_add_test(variants, memory_that_cannot_be_had_leaks_nothing);
     suite_add_tcase(suite, variants);
     return suite;

@@ -9,7 +9,7 @@ solutions=$2
 . "$(dirname "$0")/expect.sh"
 undone='the backward rule in examples/write_backward/exercise.c is not'
 
-expect 0 'An exercise.' '' --help
+expect 0 'An exercise ' '' --help
 program=$solutions.undone
 expect 1 'input 0, x (2, 3): 6 of 6 entries are wrong: the gradient is 0' \
     "$undone written yet: nothing arrives at x and w"

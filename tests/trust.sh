@@ -1,29 +1,30 @@
 #!/bin/sh
-# Shows what kaeru promises, one row of README's table at a time: sh tests/trust.sh NAME [COUNT]
+# Checks what kaeru promises, one row of README's table at a time: sh tests/trust.sh NAME [COUNT]
 # shellcheck disable=SC2317 # functions are called by name
 
 usage() {
     cat <<'END_OF_TEXT'
 usage: sh tests/trust.sh NAME [COUNT]
 
-  graphs [100000]      random graphs: gradients against numerical ones, in double, and without any memory used twice
-  guard                every test with sentinels around each buffer and poison in what was given back (KAERU_GUARD=1)
+  graphs [100000]      random graphs: gradients against numerical gradients, in double, and against gradients that are
+                       computed without reuse of memory
+  guard                every test with sentinels around each buffer and poison in released buffers (KAERU_GUARD=1)
   failures             each request for memory and each call to a file fails, in whole runs of a Transformer and a GPT
-  kills [500]          as many kills of a Transformer's and of a GPT's training at random moments, and of saving; a tenth
-                       as many of the programs gpt and of translate, their rows compared, too
-  hashes               SHA-256 of what is trained on 1, 2, 3, 4, 8 threads, every processor path, by cc and clang
-  fuzz [50000000]      as many inputs for the readers of files and command lines, under address and undefined behavior
+  kills [500]          kills at random moments: 500 of the training of a Transformer, 500 of the training of a GPT, 500 of
+                       saving, and 50 of each of the programs gpt and translate, whose CSV files are compared as well
+  hashes               SHA-256 of trained weights, on 1, 2, 3, 4 and 8 threads, with every instruction set, compiled by cc
+                       and by clang
+  fuzz [50000000]      random inputs for the readers of files and command lines, under address and undefined behavior
                        sanitizers; needs clang, and compares with Jansson where that is installed
-  planted              the hunts for bad files, failures and kills on sources with a mistake planted, which they must
-                       find, and without it, which they must pass; needs clang (graphs and guard have theirs among the
-                       tests)
-  portable             builds and passes without optimization and, where Debian's packages can be had, as 32-bit x86 and
-                       on AArch64 under qemu-user; the hashes are the same there
-  all                  all of these; hours
+  planted              plants mistakes in a copy of the sources; the checks of bad files, failures and kills must fail with
+                       each mistake and pass without it; needs clang (the tests plant mistakes for graphs and guard)
+  portable             builds and tests without optimization and, where Debian's packages are available, for 32-bit x86
+                       and for AArch64 under qemu-user; compares the hashes
+  all                  all of these; takes hours
 
-COUNT, 1 or more, replaces the number in brackets. The last line says what was reached; the exit status is 0 if the promise
-holds, 1 if not, 2 if the command line is to blame. More rows: sh tests/run.sh --all (every test as released, under address,
-undefined behavior and thread sanitizers, under valgrind, by clang).
+COUNT, 1 or more, replaces the number in brackets. The last line is the result; the exit status is 0 if the promise holds,
+1 if it does not, 2 if the command line is wrong. Other rows of the table: sh tests/run.sh --all (every test in the release
+build, under address, undefined behavior and thread sanitizers, under valgrind, compiled by clang).
 END_OF_TEXT
 }
 
@@ -31,10 +32,10 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
 
-# Long runs have no limit in time.
+# Check's time limit for one test, in seconds: none for long runs.
 export CK_DEFAULT_TIMEOUT=1000000
 
-# build FOLDER TARGET...: as released, in that folder.
+# build FOLDER TARGET...: builds the targets for release in FOLDER.
 build() {
     _where=$root/$1
     shift
@@ -44,87 +45,94 @@ build() {
 
 sha256() { if have sha256sum; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d' ' -f1; }
 
-# shown COMMAND...: runs it; what it says is shown, and is in $work/log afterwards.
-shown() {
+# show COMMAND...: runs it, shows its output and keeps the output in $work/log.
+show() {
     { "$@" 2>&1; echo $? >"$work/status"; } | tee "$work/log"
     return "$(cat "$work/status")"
 }
 
-# sum_before WORD: of the numbers before that word in the log.
+# sum_before WORD: the sum of the numbers that stand before that word in the log.
 sum_before() {
     awk -v word="^$1" '{ for (i = 2; i <= NF; i++) if ($i ~ word) n += $(i - 1) } END { print n + 0 }' "$work/log"
 }
 
-# ---- the hunts -----------------------------------------------------------------------------------------------------
+# ---- the checks ----------------------------------------------------------------------------------------------------
 #
-# Each sets `reached`, the figure.
+# Each sets `result`, the text of the last line.
 
 graphs() {
     build build run_tests_double run_tests_float
     double=${1:-100000} float=$(((${1:-100000} + 9) / 10))
-    shown env KAERU_GRAPHS="$double" "$root/build/tests/run_tests_double" property &&
-        shown env KAERU_GRAPHS="$float" "$root/build/tests/run_tests_float" property || return
-    reached="$double random graphs in double and $float in float, 0 wrong"
+    show env KAERU_GRAPHS="$double" "$root/build/tests/run_tests_double" property &&
+        show env KAERU_GRAPHS="$float" "$root/build/tests/run_tests_float" property || return
+    result="$double random graphs in double and $float in float, 0 wrong"
 }
 
 guard() {
     build build run_tests_double run_tests_float
     passed=0
     for precision in float double; do
-        shown env KAERU_GUARD=1 "$root/build/tests/run_tests_$precision" |
+        show env KAERU_GUARD=1 "$root/build/tests/run_tests_$precision" |
             awk -v p="$precision" '/^[a-z_0-9]+: [0-9]+ passed/ { print p ", " $0; fflush() }'
         [ "$(cat "$work/status")" -eq 0 ] || { cat "$work/log"; return 1; }
         passed=$((passed + $(sum_before passed,)))
     done
-    reached="$passed tests passed with sentinels and poison, 0 failed"
+    result="$passed tests passed with sentinels and poison, 0 failed"
 }
 
 failures() {
     build build run_tests_double run_tests_float
     calls=0
     for precision in float double; do
-        shown env CK_RUN_CASE=failures KAERU_EVERY_CALL=1 "$root/build/tests/run_tests_$precision" runs || return
+        show env CK_RUN_CASE=failures KAERU_EVERY_CALL=1 "$root/build/tests/run_tests_$precision" runs || return
         calls=$((calls + $(sum_before calls,)))
     done
-    reached="$calls times one request or call failed, alone or with all that followed; nothing lost or leaked"
+    result="$calls times one request or call failed, alone or with all that followed; nothing lost or leaked"
 }
 
-# same_as_straight PROGRAM COLUMNS: the killed run has the same files, and the same rows, their first columns at least.
+# same_as_straight PROGRAM COLUMNS: the killed run has the same files as the straight run, and the same CSV rows; only the
+# first COLUMNS of a row are compared, since the others are times.
 same_as_straight() {
     for file in "$work/straight/"*.safetensors; do cmp "$file" "$work/killed/${file##*/}" || return; done
     for run in straight killed; do cut -d, -f"1-$2" "$work/$run/$1.csv" >"$work/$run.csv" || return; done
     cmp "$work/straight.csv" "$work/killed.csv"
 }
 
-# kill_program PROGRAM COLUMNS OPTION...: a tenth as many kills of the program, each at a random moment.
+seconds_now() { python3 -c 'import time; print(time.time())'; }
+
+# kill_program PROGRAM COLUMNS OPTION...: kills the program KAERU_KILLS / 10 times, each time at a random moment, and resumes
+# it. The moment is within half the time that a run without kills takes: a resumed run is shorter. A run that ends before
+# its kill is compared, and a new run starts.
 kill_program() {
-    program=$1 columns=$2 wanted=$(((KAERU_KILLS + 9) / 10)) died=0 ends=0
+    program=$1 columns=$2 wanted=$(((KAERU_KILLS + 9) / 10)) killed=0 ended=0
     shift 2
     rm -rf "$work/straight" "$work/killed"
+    begin=$(seconds_now)
     "$root/build/examples/$program" train "$@" --out "$work/straight" >/dev/null || return
+    length=$(awk "BEGIN { print $(seconds_now) - $begin }")
     while :; do
-        going=''
-        [ ! -e "$work/killed/${program}_last.safetensors" ] || going=--resume
+        resume=''
+        [ ! -e "$work/killed/${program}_last.safetensors" ] || resume=--resume
         # shellcheck disable=SC2086 # nothing, or one word
-        "$root/build/examples/$program" train "$@" --out "$work/killed" --overwrite $going >/dev/null 2>"$work/error" &
-        if [ "$died" -lt "$wanted" ]; then
-            sleep "$(awk -v n="$((died + ends))" 'BEGIN { srand(n); print rand() * 0.9 }')"
+        "$root/build/examples/$program" train "$@" --out "$work/killed" --overwrite $resume >/dev/null 2>"$work/error" &
+        if [ "$killed" -lt "$wanted" ]; then
+            sleep "$(awk -v n="$((killed + ended))" -v most="$length" 'BEGIN { srand(n); printf "%.3f", rand() * most / 2 }')"
             kill -9 $! 2>/dev/null
         fi
         wait $! 2>/dev/null
         status=$?
         if [ "$status" -eq 137 ]; then
-            died=$((died + 1))
+            killed=$((killed + 1))
             continue
         fi
         [ "$status" -eq 0 ] || { cat "$work/error"; return 1; }
         same_as_straight "$program" "$columns" || return
-        ends=$((ends + 1))
-        [ "$died" -lt "$wanted" ] || break
+        ended=$((ended + 1))
+        [ "$killed" -lt "$wanted" ] || break
         rm -rf "$work/killed"
     done
-    echo "program $program: $died killed, $ends run to the end, each with the weights and rows of the run without kills"
-    all=$((all + died))
+    echo "program $program: $killed killed, $ended run to the end, each with the weights and rows of the run without kills"
+    all=$((all + killed))
 }
 
 kills() {
@@ -132,34 +140,35 @@ kills() {
     export KAERU_KILLS="${1:-500}"
     all=0
     for suite in runs checkpoint; do
-        shown env CK_RUN_CASE=kills "$root/build/tests/run_tests_float" "$suite" || return
+        show env CK_RUN_CASE=kills "$root/build/tests/run_tests_float" "$suite" || return
         all=$((all + $(sum_before killed,)))
     done
     kill_program gpt 4 --layers 2 --heads 2 --width 16 --context 16 --steps 150 --every 10 --held-out 200 --sample 0 &&
         kill_program translate 5 --layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2 --sentences 200 \
             --held-out 20 --epochs 8 --average 2 || return
-    reached="$all kills; nothing lost, nothing changed"
+    result="$all kills; nothing lost, nothing changed"
 }
 
-# hash_with LABEL PATH THREADS COMMAND...: trains both models and notes their hashes.
+# hash_with LABEL ISA THREADS COMMAND...: trains both models, prints their hashes and adds them to $work/hashes.
 hash_with() {
-    _label=$1 _path=$2 _threads=$3
+    _label=$1 _isa=$2 _threads=$3
     shift 3
     for model in transformer gpt; do
-        KAERU_ISA=$_path "$@" "$model" "$_threads" "$work/weights" || return
-        printf '%-12s %-10s %-9s %d threads  %s\n' "$model" "$_label" "$_path" "$_threads" "$(sha256 "$work/weights")" |
+        KAERU_ISA=$_isa "$@" "$model" "$_threads" "$work/weights" || return
+        printf '%-12s %-10s %-9s %d threads  %s\n' "$model" "$_label" "$_isa" "$_threads" "$(sha256 "$work/weights")" |
             tee -a "$work/hashes"
     done
 }
 
-paths_here() {
-    for path in avx512 avx2; do
-        ! grep -qw "$(echo "$path" | sed 's/avx512/avx512f/')" /proc/cpuinfo 2>/dev/null || echo "$path"
+# The instruction sets that this processor has, the widest first.
+list_isas() {
+    for isa in avx512 avx2; do
+        ! grep -qw "$(echo "$isa" | sed 's/avx512/avx512f/')" /proc/cpuinfo 2>/dev/null || echo "$isa"
     done
     echo portable
 }
 
-# The figure: as many hashes as models.
+# Prints the number of trainings and of hashes; there must be one hash for each model.
 count_hashes() {
     for model in transformer gpt; do
         n=$(grep "^$model " "$work/hashes" | awk '{ print $NF }' | sort -u | wc -l)
@@ -168,15 +177,15 @@ count_hashes() {
     done
 }
 
-# Which compiler is COMMAND? Clang answers to gcc's names, too.
-compiler_is() {
+# compiler_name COMMAND...: which compiler it is. A command named gcc can be Clang.
+compiler_name() {
     echo "$(if echo __clang__ | "$@" -E - | tail -n 1 | grep -q 1; then echo clang; else echo gcc; fi) $("$@" -dumpversion)"
 }
 
 hashes() {
     need clang
     # shellcheck disable=SC2086 # a command and its first words
-    compilers="$(compiler_is ${CC:-cc}) and $(compiler_is clang)"
+    compilers="$(compiler_name ${CC:-cc}) and $(compiler_name clang)"
     for compiler in cc clang; do
         folder=build
         if [ "$compiler" = clang ]; then
@@ -184,18 +193,18 @@ hashes() {
             export CC=clang
         fi
         build "$folder" final_weights
-        for path in $(paths_here); do
+        for isa in $(list_isas); do
             for threads in 1 2 3 4 8; do
-                hash_with "$compiler" "$path" "$threads" "$root/$folder/tests/final_weights" || return
+                hash_with "$compiler" "$isa" "$threads" "$root/$folder/tests/final_weights" || return
             done
         done
     done
     unset CC
     count_hashes || return
-    reached="the same weights from $compilers, on 1, 2, 3, 4 and 8 threads, by $(paths_here | xargs)"
+    result="the same weights from $compilers, on 1, 2, 3, 4 and 8 threads, with $(list_isas | xargs)"
 }
 
-# In a thousand inputs, as many for each reader; the fast ones get more. 50 million take an hour of one processor.
+# Each reader's share of a thousand inputs; the fast readers get more. 50 million inputs take an hour of one processor.
 fuzz_shares='options:400 safetensors:250 number:200 json:110 json_peer:30 text:8 bpe:2'
 
 fuzz() {
@@ -214,42 +223,42 @@ fuzz() {
         sed -n 's/ inputs$/& tried/p' "$work/log"
         tried=$((tried + $(sed -n 's/^.*: \([0-9]*\) inputs$/\1/p' "$work/log")))
     done
-    reached="$tried inputs, $failed findings"
+    result="$tried inputs, $failed findings"
     [ "$failed" -eq 0 ]
 }
 
-# ---- are they able to find something? ------------------------------------------------------------------------------
+# ---- planted mistakes ----------------------------------------------------------------------------------------------
 
-# hunt SECONDS COMMAND...: there, for so long if it is a search without an end.
-hunt() {
+# check SECONDS COMMAND...: runs it in the copy of the sources. A fuzzer stops after SECONDS.
+check() {
     export KAERU_FUZZ_SECONDS="$1"
     shift
     (cd "$copy" && "$@") >"$work/log" 2>&1
 }
 
-# plant NAME FILE SED_EXPRESSION COMMAND...: changes one place in a copy of the sources. The command must fail there, and
-# pass once the place is as it was.
+# plant NAME FILE SED_EXPRESSION COMMAND...: changes one line in the copy of the sources. The command must fail with the
+# change and pass without it.
 plant() {
     planted=$1 file=$2 change=$3
     shift 3
     sed "$change" "$root/$file" >"$copy/$file"
     if cmp -s "$root/$file" "$copy/$file"; then
-        echo "planted $planted: its place in $file is no longer there"
+        echo "planted $planted: $file has no line that the expression changes"
         lost=$((lost + 1))
-    elif hunt 60 "$@"; then
+    elif check 60 "$@"; then
         echo "planted $planted: NOT found"
         lost=$((lost + 1))
-    elif word=$(grep -m 1 -E 'ERROR: |runtime error|not so:|:[FE]:| differ: ' "$work/log"); then
-        echo "planted $planted: found: $(echo "$word" | cut -c1-200)"
+    elif line=$(grep -m 1 -E 'ERROR: |runtime error|check failed:|:[FE]:| differ: ' "$work/log"); then
+        echo "planted $planted: found: $(echo "$line" | cut -c1-200)"
         found=$((found + 1))
     else
-        echo "planted $planted: the hunt failed, but did not say why:"
+        echo "planted $planted: the check failed without a message:"
         tail -n 5 "$work/log"
         lost=$((lost + 1))
     fi
-    cat "$root/$file" >"$copy/$file"                       # newer than what was built from the mistake
-    if ! hunt 5 "$@"; then
-        echo "planted $planted: the hunt fails without it, too:"
+    cat "$root/$file" >"$copy/$file"                       # newer than the object files of the mistake
+    if ! check 5 "$@"; then
+        echo "planted $planted: the check fails without it, too:"
         tail -n 5 "$work/log"
         lost=$((lost + 1))
     fi
@@ -280,27 +289,27 @@ planted() {
     quietly meson setup "$copy/build" "$copy"
     quietly meson compile -C "$copy/build-fuzz"
     export KAERU_KILLS=100
-    plant 'a size not held against the shape' nn/files/safetensors.c 's/if (t->size == bits \/ 8) return true;/return true;/' \
+    plant 'a size not compared with the shape' nn/files/safetensors.c 's/if (t->size == bits \/ 8) return true;/return true;/' \
         planted_fuzz safetensors
     plant 'a product that may overflow' nn/files/safetensors.c 's/if (b && a > UINT64_MAX \/ b) return false;//' \
         planted_fuzz safetensors
     plant 'a string one byte short' nn/files/json.c 's/end - p->at + 1, 1)/end - p->at, 1)/' planted_fuzz json
     plant 'an escape of JSON misread' nn/files/json.c 's/\\b\\f\\n\\r\\t"/\\b\\f\\r\\n\\t"/' planted_fuzz json_peer
     plant 'a range unchecked in options' examples/common/options.c 's/ || value > o->high//' planted_fuzz options
-    plant 'a file written in place' nn/files/files.c 's/"%s\.tmp", w->target/"%s", w->target/' planted_test checkpoint kills
-    plant 'a file left open' nn/files/files.c 's/if (w->folder >= 0) close(w->folder);//' planted_test runs failures
+    plant 'a file written in place' nn/files/file.c 's/"%s\.tmp", w->target/"%s", w->target/' planted_test checkpoint kills
+    plant 'a file left open' nn/files/file.c 's/if (w->folder >= 0) close(w->folder);//' planted_test runs failures
     plant 'a random state not saved' nn/files/checkpoint.c 's/ag_set_random_state(.*);//' planted_test runs kills
-    plant 'rows that a kill loses' examples/common/csv_resume.c 's/ = part_is_old ? &whole : &part;/ = \&whole;/' \
+    plant 'rows that a kill loses' examples/common/csv.c 's/ = part_is_old ? &whole : &part;/ = \&whole;/' \
         planted_kills
-    reached="$found found, $lost not"
+    result="$found found, $lost not found"
     [ "$lost" -eq 0 ]
 }
 
-# ---- elsewhere -----------------------------------------------------------------------------------------------------
+# ---- other machines ------------------------------------------------------------------------------------------------
 
-# foreign DEBIAN_ARCH TRIPLET FAMILY WRAPPER COMPILER...: fetches Check for that machine, without installing it, and
+# cross_file DEBIAN_ARCH TRIPLET FAMILY WRAPPER COMPILER...: downloads Check for that machine, without installing it, and
 # writes the cross file build-foreign/ARCH.ini.
-foreign() {
+cross_file() {
     arch=$1 triplet=$2 family=$3 wrapper=$4
     shift 4
     place=$root/build-foreign/$arch
@@ -308,7 +317,7 @@ foreign() {
         mkdir -p "$place/lists/partial"
         (cd "$place" &&
             set -- -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o Dir::State::Lists="$place/lists" &&
-            { apt-get "$@" update >/dev/null 2>&1 || :; } &&   # if a source that matters fails, the next one will
+            { apt-get "$@" update >/dev/null 2>&1 || :; } &&   # without a source that matters, the next line fails
             quietly apt-get "$@" download check libsubunit0 libsubunit-dev &&
             for package in *.deb; do dpkg -x "$package" . || exit; done) || return
     fi
@@ -331,18 +340,18 @@ endian = 'little'
 END_OF_FILE
 }
 
-# elsewhere FOLDER LABEL RUNNER OPTION...: builds, tests and hashes there.
-elsewhere() {
+# test_machine FOLDER LABEL RUNNER OPTION...: builds in FOLDER, runs the tests and adds the hashes.
+test_machine() {
     folder=$1 label=$2 runner=$3
     shift 3
-    [ ! -f "$root/$folder/build.ninja" ] || set --         # a cross file is for the first time alone
+    [ ! -f "$root/$folder/build.ninja" ] || set --         # meson takes a cross file only at the first setup
     configure "$root/$folder" "$@"
     quietly meson compile -C "$root/$folder"
     if KAERU_EMULATED=$runner meson test -C "$root/$folder" --no-rebuild --print-errorlogs \
         --suite float --suite double -t 20 >"$work/log" 2>&1
     then
         echo "$label: $(sed -n 's/^Ok: *\([0-9]*\).*/\1/p' "$work/log") suites passed"
-        places="$places, $label"
+        machines="$machines, $label"
     else
         cat "$work/log"
         return 1
@@ -352,29 +361,29 @@ elsewhere() {
 }
 
 portable() {
-    differs=0 places=''
+    differs=0 machines=''
     build build final_weights
-    hash_with here "$(paths_here | head -n 1)" 2 "$root/build/tests/final_weights" || return
-    elsewhere build-O0 -O0 '' -Doptimization=0 -Db_ndebug=false || differs=1
+    hash_with here "$(list_isas | head -n 1)" 2 "$root/build/tests/final_weights" || return
+    test_machine build-O0 -O0 '' -Doptimization=0 -Db_ndebug=false || differs=1
     if [ "$(system_kind)" != debian ] || [ "$(uname -m)" != x86_64 ]; then
-        say "32-bit x86 and AArch64 are tried on Debian and Ubuntu on x86-64 only"
+        say "32-bit x86 and AArch64 are tested only on Debian and Ubuntu on x86-64"
     else
-        have_package gcc-multilib
-        have_package gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-        foreign i386 i386-linux-gnu x86 '' gcc -m32 -idirafter /usr/include/x86_64-linux-gnu &&
-            elsewhere build-m32 32-bit '' --cross-file "$root/build-foreign/i386.ini" || differs=1
-        foreign arm64 aarch64-linux-gnu aarch64 "'qemu-aarch64', '-L', '/usr/aarch64-linux-gnu'" \
+        need_package gcc-multilib
+        need_package gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+        cross_file i386 i386-linux-gnu x86 '' gcc -m32 -idirafter /usr/include/x86_64-linux-gnu &&
+            test_machine build-m32 32-bit '' --cross-file "$root/build-foreign/i386.ini" || differs=1
+        cross_file arm64 aarch64-linux-gnu aarch64 "'qemu-aarch64', '-L', '/usr/aarch64-linux-gnu'" \
             aarch64-linux-gnu-gcc &&
-            elsewhere build-aarch64 AArch64 "qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+            test_machine build-aarch64 AArch64 "qemu-aarch64 -L /usr/aarch64-linux-gnu" \
                 --cross-file "$root/build-foreign/arm64.ini" || differs=1
     fi
     count_hashes || differs=1
-    reached="the same here and as ${places#, }"
+    result="the same here and for ${machines#, }"
     return "$differs"
 }
 
-# have_package NAME...: installs those Debian packages that are not there.
-have_package() {
+# need_package NAME...: installs these Debian packages unless all are installed.
+need_package() {
     for package in "$@"; do
         dpkg -s "$package" >/dev/null 2>&1 || { install_by_apt "$@"; return; }
     done
@@ -402,21 +411,21 @@ esac
 [ $# -le 1 ] || { say "tests/trust.sh: unexpected argument '$2'"; exit 2; }
 
 need cc meson ninja pkg-config check
-result=0
-work=$(mktemp -d) || die "no room for a temporary folder in ${TMPDIR:-/tmp}"
+exit_status=0 result=''
+work=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 for row in $names; do
     mkdir "$work/tmp"
-    export TMPDIR="$work/tmp"                               # for what a killed program leaves behind
+    export TMPDIR="$work/tmp"                               # for files that a killed program leaves
     if $row "$@"; then
-        echo "$row: $reached"
+        echo "$row: $result"
     else
-        say "$row: ${reached:+$reached; }the promise does not hold"
-        result=1
+        say "$row: ${result:+$result; }the promise does not hold"
+        exit_status=1
     fi
-    reached=''
+    result=''
     rm -rf "${work:?}"/*
 done
-exit $result
+exit $exit_status

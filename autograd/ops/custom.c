@@ -35,7 +35,7 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
     check_custom(at, op, in, n);
     if (size && !args) ag_usage_error(at, op->name, "args is NULL, expected %zu bytes", size);
     CustomArgs *c = ag_scratch_at(at, 1, sizeof *c);
-    c->op = (Op){ op->name, custom_backward, NULL, op->needs, op->forward_text, op->backward_text, NULL };
+    c->op = (Op){ op->name, custom_backward, NULL, op->needs, op->forward_text, op->backward_text, NULL, NULL };
     c->custom = op;
     c->args = ag_scratch_at(at, size, 1);
     if (size) memcpy(c->args, args, size);

@@ -1,4 +1,4 @@
-/* lines.c: the lines of a text. */
+/* lines.c: splits a text into lines, and converts them to lower case. */
 #include <string.h>
 
 #include "kaeru/translation.h"
@@ -42,7 +42,7 @@ bool lines_open(Lines *l, const char *path)
     return good;
 }
 
-/* Writes a line with small letters; returns its length, which a few letters change. */
+/* Writes a line in lower case; returns its size in bytes, which a few letters change. */
 static size_t lower_line(Line line, char *out)
 {
     char *p = out;
@@ -57,7 +57,7 @@ static size_t lower_line(Line line, char *out)
 void lines_lower(Lines *l)
 {
     size_t room = 1;
-    for (int64_t i = 0; i < l->n; i++) room += 2 * l->line[i].size;     /* two bytes may become three, one stays one */
+    for (int64_t i = 0; i < l->n; i++) room += 2 * l->line[i].size;     /* 1 byte stays 1, 2 may become 3 */
     char *at = l->region ? region_alloc(l->region, room, 1) : NULL;
     for (int64_t i = 0; i < l->n; i++) {
         size_t size = lower_line(l->line[i], at);

@@ -1,8 +1,9 @@
+/* vocab_file.c: reads and writes a vocabulary as a JSON object of tokens and ids. */
 #include "vocab_file.h"
 
 #include <inttypes.h>
 
-#include "files.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/autograd.h"
 #include "utf8.h"
@@ -18,13 +19,13 @@ static bool read_tokens(const char *name, const Json *root, Word *token)
         utf8_quote(text->as.text, text->count, quoted);
         if (!json_int(text + 1, &id))
             return ag_set_error("%s: token %s: expected a whole number as id, found %s", name, quoted,
-                             text[1].type == JSON_NUMBER ? "another number" : json_type_name(text + 1));
+                                text[1].type == JSON_NUMBER ? "another number" : json_type_name(text + 1));
         if (id < 0 || id >= root->count)
             return ag_set_error("%s: token %s: expected ids from 0 to %" PRIu32 " without gaps, found %" PRId64, name,
-                             quoted, root->count - 1, id);
+                                quoted, root->count - 1, id);
         if (token[id].text)
             return ag_set_error("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", name, quoted,
-                             id, utf8_quote(token[id].text, token[id].size, other));
+                                id, utf8_quote(token[id].text, token[id].size, other));
         token[id] = (Word){ text->as.text, text->count };
     }
     return true;

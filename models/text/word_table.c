@@ -1,3 +1,4 @@
+/* word_table.c: a hash table of words with open addressing and linear probing. */
 #include "word_table.h"
 
 #include "kaeru/autograd.h"
@@ -19,7 +20,7 @@ WordTable *word_table_new(Region *region)
     return t;
 }
 
-/* The slot that holds the word, or the free one where it would go. */
+/* The slot of the word; if it has none, the free slot for it. */
 static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint32_t hash)
 {
     for (size_t i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
@@ -30,7 +31,7 @@ static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint
     }
 }
 
-/* Twice as many slots, and room for half as many words. */
+/* Doubles the number of slots, and makes room for half as many words. */
 static void grow(WordTable *t)
 {
     if (t->n > INT32_MAX / 2) ag_usage_error(AG_HERE, "word table", "%d different words are too many", (int)t->n);

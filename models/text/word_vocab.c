@@ -1,8 +1,9 @@
-/* word_vocab.c: one id for each word that is frequent enough. */
+/* word_vocab.c: a vocabulary with one id for each frequent word. */
+#include "word_vocab.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "kaeru/text.h"
 #include "unicode.h"
 #include "utf8.h"
 #include "vocab_file.h"
@@ -12,10 +13,10 @@ struct WordVocab {
     WordTable *table;
 };
 
-static const char *const specials[] = { "<s>", "</s>", "<blank>", "<unk>" };
-enum { N_SPECIALS = sizeof specials / sizeof *specials };
+const char *const special_tokens[N_SPECIAL_TOKENS] = { "<s>", "</s>", "<blank>", "<unk>" };
 
-/* The next word from *at on, which moves behind it; false if there is none. What is not UTF-8 is part of a word. */
+/* Finds the next word from offset *at on, and moves *at past it; false if there is none. A byte that is not UTF-8 is part
+ * of a word. */
 static bool next_word(const char *text, size_t n, size_t *at, Word *word)
 {
     size_t start = *at;
@@ -43,7 +44,7 @@ static WordVocab *make(Region *region)
 
 typedef struct { Word word; int64_t count; } Counted;
 
-/* By falling count, then by bytes. */
+/* Orders words by falling count, words of equal count by their bytes. */
 static int compare_counts(const void *left, const void *right)
 {
     const Counted *a = left, *b = right;
@@ -74,7 +75,8 @@ WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
     if (table->n) qsort(counted, (size_t)table->n, sizeof *counted, compare_counts);
 
     WordVocab *v = make(region_new());
-    for (int i = 0; i < N_SPECIALS; i++) word_table_add(v->table, specials[i], strlen(specials[i]));
+    for (int i = 0; i < N_SPECIAL_TOKENS; i++)
+        word_table_add(v->table, special_tokens[i], strlen(special_tokens[i]));
     for (int32_t i = 0; i < table->n && counted[i].count >= min_count; i++)
         word_table_add(v->table, counted[i].word.text, counted[i].word.size);
     region_free(work);
@@ -87,11 +89,12 @@ WordVocab *word_vocab_open(const char *path)
     int32_t n;
     const Word *token = vocab_read(region, path, &n);
     bool good = token != NULL;
-    for (int32_t i = 0; good && i < N_SPECIALS; i++) {
-        if (i < n && token[i].size == strlen(specials[i]) && strcmp(token[i].text, specials[i]) == 0) continue;
+    for (int32_t i = 0; good && i < N_SPECIAL_TOKENS; i++) {
+        const char *expected = special_tokens[i];
+        if (i < n && token[i].size == strlen(expected) && strcmp(token[i].text, expected) == 0) continue;
         char quoted[UTF8_QUOTE] = "nothing";
         if (i < n) utf8_quote(token[i].text, token[i].size, quoted);
-        good = ag_set_error("%s: expected \"%s\" as token %d, found %s", path, specials[i], (int)i, quoted);
+        good = ag_set_error("%s: expected \"%s\" as token %d, found %s", path, expected, (int)i, quoted);
     }
     if (good) {
         WordVocab *v = make(region);

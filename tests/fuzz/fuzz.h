@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define CHECK(condition)                                                                    \
     do {                                                                                    \
         if (condition) break;                                                               \
-        fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);             \
+        fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition);             \
         abort();                                                                            \
     } while (0)
 

@@ -1,5 +1,5 @@
-/* fuzz_options.c: a command line, its words apart by newlines. What it is read to is within the bounds of each option;
- * what is refused ends the program with status 2, here: leaves by longjmp. */
+/* fuzz_options.c: reads a command line, whose words are separated by newlines. The values must be within the range of each
+ * option. A usage error ends the program with status 2; here it returns by longjmp. */
 #include <math.h>
 #include <setjmp.h>
 
@@ -14,7 +14,7 @@ static _Noreturn void leave(int with)
     longjmp(refused, 1);
 }
 
-/* The reader itself, with its ends and its voice replaced. */
+/* options.c itself, with its exits and its output replaced. */
 static FILE *nowhere;
 #define exit leave
 #define _Exit leave

@@ -1,11 +1,11 @@
-/* reference_update.c: random numbers and the optimizers' updates as plain loops. See reference.h. */
+/* reference_update.c: the kernels of random.h and update.h as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
 
 static const double PI = 3.14159265358979323846;
 
-/* Element i's 24 random bits. */
+/* The 24 random bits of item i. */
 static uint32_t bits24(int64_t i, uint64_t seed, uint64_t counter)
 {
     uint32_t word[4];
@@ -18,7 +18,7 @@ static double unit(uint32_t bits)
     return bits / 16777216.0;
 }
 
-/* The largest number below `high`, for low < high: a number near the end may not round up to it. */
+/* The largest number below `high`, for low < high: no number may be rounded up to it. */
 static real just_below(double low, double high)
 {
     real end = (real)high;
@@ -56,7 +56,7 @@ void ref_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uin
     }
 }
 
-void ref_adam(int64_t n, real *w, real *m, real *v, const real *grad, const KAdam *k)
+void ref_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const KAdam *k)
 {
     for (int64_t i = 0; i < n; i++) {
         double g = k->grad_scale * grad[i], wi = w[i];
@@ -64,9 +64,9 @@ void ref_adam(int64_t n, real *w, real *m, real *v, const real *grad, const KAda
             wi -= k->lr * k->decay * wi;
         else
             g += k->decay * wi;
-        m[i] = (real)(k->b1 * m[i] + (1 - k->b1) * g);
-        v[i] = (real)(k->b2 * v[i] + (1 - k->b2) * g * g);
-        w[i] = (real)(wi - k->lr * (m[i] / k->c1) / (sqrt(v[i] / k->c2) + k->eps));
+        exp_avg[i] = (real)(k->b1 * exp_avg[i] + (1 - k->b1) * g);
+        exp_avg_sq[i] = (real)(k->b2 * exp_avg_sq[i] + (1 - k->b2) * g * g);
+        w[i] = (real)(wi - k->lr * (exp_avg[i] / k->c1) / (sqrt(exp_avg_sq[i] / k->c2) + k->eps));
     }
 }
 
