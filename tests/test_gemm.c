@@ -26,7 +26,7 @@ static int64_t extent(int64_t rows, int64_t columns, int64_t ld, int64_t step)
 
 static double tolerance(void)
 {
-    return shape.act == K_ACT_GELU || shape.act == K_ACT_GELU_ERF ? 1e-6 : 0;
+    return shape.act == AG_GELU || shape.act == AG_GELU_ERF ? 1e-6 : 0;
 }
 
 /* Tests `shape`, with or without a bias and an array for `pre`. */
@@ -75,7 +75,7 @@ START_TEST(random_shapes)
         shape.step_a = below(4) == 0 ? 0 : (shape.ta ? shape.k : shape.m) * shape.lda + below(3);
         shape.step_b = below(4) == 0 ? 0 : (shape.tb ? shape.n : shape.k) * shape.ldb + below(3);
         shape.step_c = below(8) == 0 ? 0 : shape.m * shape.ldc + below(2);
-        shape.act = shape.add ? K_ACT_NONE : (KActivation)below(4);
+        shape.act = shape.add ? AG_IDENTITY : (AgActivation)below(4);
         check_shape(!shape.add && below(2), !shape.add && below(2));
     }
 }

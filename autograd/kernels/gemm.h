@@ -7,7 +7,6 @@
 
 #include "kaeru/types.h"
 
-typedef enum { K_ACT_NONE, K_ACT_RELU, K_ACT_GELU, K_ACT_GELU_ERF } KActivation;
 /* `batch` products C = op(A) op(B), where op transposes if ta or tb is set: op(A) is (m, k), op(B) (k, n), C (m, n).
  * lda, ldb, ldc: distance between stored rows; step_*: distance between the matrices of the batch (0 repeats one).
  * add: C += instead of C =. Then, in the same pass: bias (n), if not NULL, is added to every row; pre (like C), if not NULL,
@@ -21,7 +20,7 @@ typedef struct {
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
     const real *bias;
     real *pre;
-    KActivation act;
+    AgActivation act;               /* AG_IDENTITY, AG_RELU, AG_GELU or AG_GELU_ERF */
 } KGemm;
 void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
 

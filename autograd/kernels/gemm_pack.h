@@ -1,24 +1,24 @@
-/* gemm_pack.h: copies blocks of A and B into the order in which a tile reads them.
+/* gemm_pack.h: packs blocks of A and B into the order in which the microkernel reads them.
  *
- * A packed block of A holds its tiles one after the other, each k columns of the tile's rows; a packed block of B its
- * slivers of NR columns (the last one as many vectors as it needs), each k rows. Rows of the source are read as long as
- * they are, for memory gives long pieces faster than short ones. */
+ * A packed block of A is a sequence of tiles, each with its rows' elements side by side for every k. A packed block of B is a
+ * sequence of micropanels of NR columns (the last one with as many vectors as needed), row by row. Sources are read along
+ * their rows, because memory is faster for long contiguous reads. */
 #ifndef KAERU_GEMM_PACK_H
 #define KAERU_GEMM_PACK_H
 
 #include "gemm.h"
-#include "gemm_tile.h"
+#include "gemm_micro.h"
 
-/* m rows cut into tiles of base + 1 rows, the first `longer` of them, and base rows, the others. */
-typedef struct { int tiles, base, longer; } Cut;
+/* m rows as tiles of nearly equal height: the first `longer` tiles have base + 1 rows, the others base. */
+typedef struct { int tiles, base, longer; } RowTiles;
 
-INLINE Cut cut_rows(int64_t m)
+INLINE RowTiles tile_rows(int64_t m)
 {
     int tiles = (int)((m + MR - 1) / MR);
-    return (Cut){ tiles, (int)(m / tiles), (int)(m % tiles) };
+    return (RowTiles){ tiles, (int)(m / tiles), (int)(m % tiles) };
 }
 
-INLINE int rows_of(Cut cut, int tile) { return cut.base + (tile < cut.longer); }
+INLINE int tile_height(RowTiles cut, int tile) { return cut.base + (tile < cut.longer); }
 
 INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
 {
@@ -33,8 +33,8 @@ INLINE void pack_transposed_rows(float *to, int64_t step, const float *from, int
         vstore(to + p * step, load_column(from + p, ld, rows));
 }
 
-/* to[p * step + i] = from[i * ld + p], i < rows. Writes whole vectors: what is behind `rows` is for the next p to write
- * over, so the buffer must be W longer than it seems. More rows than W count as W. */
+/* to[p * step + i] = from[i * ld + p], i < min(rows, W). Writes whole vectors: the lanes beyond `rows` are overwritten by the
+ * next p, so the buffer needs W more elements at its end. */
 static void pack_transposed(float *to, int64_t step, const float *from, int64_t ld, int64_t rows, int64_t k)
 {
     if (rows >= W)
@@ -49,19 +49,19 @@ INLINE void pack_across(float *to, const float *from, int64_t ld, int64_t rows, 
     for (int64_t p = 0; p < k - 1; p++, from += ld)
         for (int64_t t = 0; t < count; t++) {
             __builtin_prefetch(from + 8 * ld + t * rows);
-            vstore(to + t * rows * k + p * rows, take(from + t * rows, rows));
+            vstore(to + t * rows * k + p * rows, vload_masked(from + t * rows, rows));
         }
-    for (int64_t t = 0; t < count; t++)             /* behind these stands the next tile */
-        vstore_n(to + t * rows * k + (k - 1) * rows, take(from + t * rows, rows), rows);
+    for (int64_t t = 0; t < count; t++)             /* the last row of a tile: not beyond it */
+        vstore_n(to + t * rows * k + (k - 1) * rows, vload_masked(from + t * rows, rows), rows);
 }
 
-/* m rows of op(A), k columns of them. */
+/* Packs m rows and k columns of op(A). */
 static void pack_a(float *to, const KGemm *s, const float *a, int64_t m, int64_t k)
 {
-    enum { TILES_AT_ONCE = 8 };                     /* for those of more tiles may be the same lines of the cache */
-    const Cut cut = cut_rows(m);
+    enum { TILES_AT_ONCE = 8 };                     /* the lines of more tiles may share a cache set */
+    const RowTiles cut = tile_rows(m);
     for (int t = 0, count; t < cut.tiles; t += count) {
-        const int64_t rows = rows_of(cut, t);
+        const int64_t rows = tile_height(cut, t);
         count = 1;
         if (s->ta) {
             const int alike = (t < cut.longer ? cut.longer : cut.tiles) - t;
@@ -69,7 +69,7 @@ static void pack_a(float *to, const KGemm *s, const float *a, int64_t m, int64_t
             pack_across(to, a, s->lda, rows, count, k);
             a += count * rows;
         } else {
-            pack_transposed(to, rows, a, s->lda, m, k);    /* of the next tile's rows, too: faster than to stop */
+            pack_transposed(to, rows, a, s->lda, m, k);    /* also reads the next tile's rows: faster than masks */
             a += rows * s->lda;
             m -= rows;
         }
@@ -77,7 +77,7 @@ static void pack_a(float *to, const KGemm *s, const float *a, int64_t m, int64_t
     }
 }
 
-/* n columns of op(B), k rows of them. */
+/* Packs n columns and k rows of op(B). */
 static void pack_b(float *to, const KGemm *s, const float *b, int64_t n, int64_t k)
 {
     if (s->tb) {

@@ -177,7 +177,7 @@ static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 }
 
 /* y = act(x W^T + b). If `pre` is not NULL, the values before act are stored there. */
-static void linear_forward(real *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
+static void linear_forward(real *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
     KGemm g = { .tb = true, .m = row_count(x), .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .batch = 1,
@@ -188,13 +188,13 @@ static void linear_forward(real *y, real *pre, Tensor *x, Tensor *weight, Tensor
 Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 {
     Tensor *y = linear_new(at, x, weight, bias);
-    linear_forward(reals(y), NULL, x, weight, bias, K_ACT_NONE);
+    linear_forward(reals(y), NULL, x, weight, bias, AG_IDENTITY);
     return op_done(y);
 }
 
 /* linear and the activation `op` as two nodes, computed in one pass. The result of linear is stored only if the activation's
  * rule reads it. */
-static Tensor *linear_activate(Site at, int op, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
+static Tensor *linear_activate(Site at, int op, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     Tensor *pre = linear_new(at, x, weight, bias);
     bool store = pre->op && reads_input(&op_table[op], 0);
@@ -206,9 +206,9 @@ static Tensor *linear_activate(Site at, int op, Tensor *x, Tensor *weight, Tenso
 Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
     bool fused = !context()->find_nan;                          /* the search for NaN also checks the result of linear */
-    if (fused && kind == AG_RELU) return linear_activate(at, OP_relu, x, weight, bias, K_ACT_RELU);
-    if (fused && kind == AG_GELU) return linear_activate(at, OP_gelu, x, weight, bias, K_ACT_GELU);
-    if (fused && kind == AG_GELU_ERF) return linear_activate(at, OP_gelu_erf, x, weight, bias, K_ACT_GELU_ERF);
+    if (fused && kind == AG_RELU) return linear_activate(at, OP_relu, x, weight, bias, AG_RELU);
+    if (fused && kind == AG_GELU) return linear_activate(at, OP_gelu, x, weight, bias, AG_GELU);
+    if (fused && kind == AG_GELU_ERF) return linear_activate(at, OP_gelu_erf, x, weight, bias, AG_GELU_ERF);
     return ag_activate_at(at, kind, ag_linear_at(at, x, weight, bias));
 }
 

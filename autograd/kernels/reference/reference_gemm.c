@@ -22,15 +22,15 @@ static real dot(const KGemm *s, const real *a, const real *b, int64_t i, int64_t
     return sum;
 }
 
-static real activate(KActivation act, real x)
+static real activate(AgActivation act, real x)
 {
     switch (act) {
-    case K_ACT_NONE:     return x;
-    case K_ACT_RELU:     return (real)ref_unary_1(K_RELU, x, 0, 0);
-    case K_ACT_GELU:     return (real)ref_unary_1(K_GELU, x, 0, 0);
-    case K_ACT_GELU_ERF: return (real)ref_unary_1(K_GELU_ERF, x, 0, 0);
+    case AG_IDENTITY:     return x;
+    case AG_RELU:     return (real)ref_unary_1(K_RELU, x, 0, 0);
+    case AG_GELU:     return (real)ref_unary_1(K_GELU, x, 0, 0);
+    case AG_GELU_ERF: return (real)ref_unary_1(K_GELU_ERF, x, 0, 0);
+    default:          return x;
     }
-    return x;
 }
 
 void ref_gemm(const KGemm *shape, real *c, const real *a, const real *b)

@@ -1,13 +1,13 @@
-/* gemm_tile.h: the innermost part of the matrix product: a tile of C that fits into the registers.
+/* gemm_micro.h: the microkernels of the matrix product: each computes a tile of C in registers.
  *
- * A tile is `rows` rows by `vecs` vectors of columns. Each step along k loads vecs vectors of B, broadcasts one element of
- * A for each row and does rows * vecs fused multiply-adds, each into a register of its own. Fourteen rows by two vectors
- * keep both multipliers of an AVX-512 core busy (28 independent sums, 16 loads) and leave registers for B and A.
+ * A tile has `rows` rows and `vecs` vectors of columns. Each step along k loads vecs vectors of B, broadcasts one element of A
+ * per row, and does rows * vecs fused multiply-adds into separate registers (a rank-1 update). With AVX-512, fourteen rows by
+ * two vectors keep both multipliers busy (28 independent sums, 16 loads) and leave registers for A and B.
  *
- * How many rows a tile has is a compile-time number, for the sums to stay in registers, and any number up to MR is there:
- * m rows are then cut into tiles of nearly equal height, and no tile computes rows that nobody wants. */
-#ifndef KAERU_GEMM_TILE_H
-#define KAERU_GEMM_TILE_H
+ * The number of rows is a compile-time constant, so that the sums stay in registers. There is a microkernel for every height up
+ * to MR: m rows are cut into tiles of nearly equal height, and no tile computes rows that are not needed. */
+#ifndef KAERU_GEMM_MICRO_H
+#define KAERU_GEMM_MICRO_H
 
 #include "simd.h"
 
@@ -24,9 +24,9 @@ enum { MR = 4, NV = 4 };        /* 16 of NEON's 32 */
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4)
 #define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2) X(rows, 3) X(rows, 4)
 #endif
-enum { NR = NV * W, MAX_VECS = 16, SHORT = 256 };
+enum { NR = NV * W, MAX_VECS = 16, L1_K = 256 };
 
-/* The sums become registers only where every loop over them is written out. */
+/* The sums are registers only if every loop over them is unrolled. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define UNROLL_4 _Pragma("clang loop unroll_count(4)")
@@ -35,8 +35,8 @@ enum { NR = NV * W, MAX_VECS = 16, SHORT = 256 };
 #define UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
-/* What a tile is made of: op(A)'s element (i, p) is a[i * a_row + p * a_k]. C's last vector has `last` columns. At every
- * fourth step along k one line of memory is asked for, ahead_step after the one before: what the program wants next. */
+/* The arguments of a microkernel. Element (i, p) of op(A) is a[i * a_row + p * a_k]. The last vector of C has `last` columns.
+ * Every fourth step along k prefetches one cache line, at `ahead`, which advances by ahead_step. */
 typedef struct {
     const float *a, *b, *ahead;
     float *c;
@@ -45,16 +45,17 @@ typedef struct {
     bool add;
 } Tile;
 
-typedef void TileKernel(const Tile *t);
+typedef void Microkernel(const Tile *t);
 
-/* How the elements of A lie, and those of B: rows; rows of which the last vector is cut short; or, of the transpose,
- * columns. With a few rows of A it is memory that sets the pace: B_ROWS_ONCE asks for the columns to the right in passing. */
-typedef enum { A_COLUMNS, A_ROWS, A_ANY } FormA;
-typedef enum { B_ROWS, B_ROWS_ONCE, B_ROWS_CUT, B_COLUMNS } FormB;
+/* The layout of A: by columns (packed), by rows, or any. The layout of B: rows; rows of a matrix that is read once (STREAMED:
+ * the microkernel prefetches the columns to the right); rows with a partial last vector (MASKED); columns (transposed). */
+typedef enum { A_COLUMNS, A_ROWS, A_ANY } LayoutA;
+typedef enum { B_ROWS, B_STREAMED, B_MASKED, B_COLUMNS } LayoutB;
 
-/* The first n lanes, 1 <= n <= W. Masks cost nothing with AVX-512; elsewhere whole vectors are faster. */
-INLINE vf take(const float *p, int64_t n) { return W < 16 && n == W ? vload(p) : vload_n(p, n); }
-INLINE void put(float *p, vf x, int64_t n)
+/* Masked load and store of the first n lanes, 1 <= n <= W. With AVX-512 a mask costs nothing; elsewhere whole vectors are
+ * faster. */
+INLINE vf vload_masked(const float *p, int64_t n) { return W < 16 && n == W ? vload(p) : vload_n(p, n); }
+INLINE void vstore_masked(float *p, vf x, int64_t n)
 {
     if (W < 16 && n == W)
         vstore(p, x);
@@ -62,17 +63,17 @@ INLINE void put(float *p, vf x, int64_t n)
         vstore_n(p, x, n);
 }
 
-/* Keeps the compiler from working out an address in advance, of which it would then run out of registers. */
-#define HIDE(pointer) __asm__("" : "+r"(pointer))
+/* Hides how a pointer was computed: the compiler would keep too many addresses in registers. */
+#define OPAQUE(pointer) __asm__("" : "+r"(pointer))
 
-/* Four columns of W rows of an array, transposed: out[q] holds column q. Rows beyond `rows` repeat the last one. */
+/* Loads four columns of W rows: out[q] is column q. Rows beyond `rows` repeat the last one. */
 INLINE void load_4_columns(vf out[4], const float *from, int64_t ld, int64_t rows)
 {
     const float *group[W / 4];
     UNROLL
     for (int g = 0; g < W / 4; g++) {
         group[g] = from + 4 * g * ld;
-        HIDE(group[g]);
+        OPAQUE(group[g]);
     }
 #define QUAD(i) (rows >= W ? group[(i) / 4] + (i) % 4 * ld : from + ((i) < rows ? (i) : rows - 1) * ld)
 #if defined(__SSE__)
@@ -117,8 +118,8 @@ INLINE vf load_column(const float *from, int64_t ld, int64_t rows)
     return vload(column);
 }
 
-/* One step along k. */
-INLINE void multiply_step(vf *sum, int rows, int vecs, const float *a, int64_t a_row, const vf *b)
+/* One step along k: a rank-1 update of the tile. */
+INLINE void rank_1_update(vf *sum, int rows, int vecs, const float *a, int64_t a_row, const vf *b)
 {
     UNROLL
     for (int i = 0; i < rows; i++) {
@@ -129,8 +130,8 @@ INLINE void multiply_step(vf *sum, int rows, int vecs, const float *a, int64_t a
     }
 }
 
-/* Sets sum to the products of all k steps. */
-INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_row, int64_t a_k, FormB form_b)
+/* Sets sum to the sums of all k products; B by rows. */
+INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_row, int64_t a_k, LayoutB layout_b)
 {
     const float *a = t->a, *b = t->b, *ahead = t->ahead;
     const int64_t ldb = t->ldb, ahead_step = t->ahead_step, last = t->last;
@@ -140,16 +141,16 @@ INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_
         vf row[MAX_VECS];                                                                                           \
         UNROLL                                                                                                   \
         for (int j = 0; j < vecs; j++) {                                                                            \
-            row[j] = form_b == B_ROWS_CUT && j == vecs - 1 ? vload_n(b + j * W, last) : vload(b + j * W);           \
-            if (form_b == B_ROWS_ONCE && j * W % 16 == 0)                                                           \
+            row[j] = layout_b == B_MASKED && j == vecs - 1 ? vload_n(b + j * W, last) : vload(b + j * W);           \
+            if (layout_b == B_STREAMED && j * W % 16 == 0)                                                           \
                 __builtin_prefetch(b + (vecs + j) * W, 0, 2);                                                       \
         }                                                                                                           \
-        multiply_step(sum, rows, vecs, a, a_row, row);                                                              \
+        rank_1_update(sum, rows, vecs, a, a_row, row);                                                              \
         a += a_k;                                                                                                   \
         b += ldb;                                                                                                   \
     } while (0)
     for (; p >= 4; p -= 4) {
-        if (form_b == B_ROWS)
+        if (layout_b == B_ROWS)
             __builtin_prefetch(ahead, 0, 2);
         ahead += ahead_step;
         UNROLL
@@ -161,10 +162,9 @@ INLINE void multiply_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_
 #undef STEP
 }
 
-/* The same with B transposed; the last vector has `last` columns. While its columns are in hand, the next ones are on their
- * way, a part of them at each step: with few rows this runs at the speed of the memory. Short ones fit into the innermost
- * cache. */
-INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t last, int64_t a_row, int64_t a_k)
+/* The same with B transposed. While four columns are used, the next ones are prefetched, a part at each step; with few rows
+ * this runs at the speed of the memory. Up to L1_K, they are prefetched into the first-level cache, which they fit. */
+INLINE void multiply_b_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t last, int64_t a_row, int64_t a_k)
 {
     const float *a = t->a, *b = t->b;
     const int64_t k = t->k, ldb = t->ldb;
@@ -173,7 +173,7 @@ INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t
         const float *ahead = b + vecs * (W + p % 16 * W / 16) * ldb + p;
         UNROLL
         for (int j = 0; j < vecs * W / 4; j++, ahead += ldb)
-            if (k <= SHORT)
+            if (k <= L1_K)
                 __builtin_prefetch(ahead, 0, 3);
             else
                 __builtin_prefetch(ahead, 0, 2);
@@ -184,7 +184,7 @@ INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t
         UNROLL
         for (int q = 0; q < 4; q++, a += a_k) {
             vf row[2] = { column[0][q], column[vecs - 1][q] };
-            multiply_step(sum, rows, vecs, a, a_row, row);
+            rank_1_update(sum, rows, vecs, a, a_row, row);
         }
     }
     for (; p < k; p++, a += a_k) {
@@ -192,7 +192,7 @@ INLINE void multiply_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t
         UNROLL
         for (int j = 0; j < vecs; j++)
             row[j] = load_column(b + j * W * ldb + p, ldb, j < vecs - 1 ? W : last);
-        multiply_step(sum, rows, vecs, a, a_row, row);
+        rank_1_update(sum, rows, vecs, a, a_row, row);
     }
 }
 
@@ -205,15 +205,15 @@ INLINE void store_tile(float *c, int64_t ldc, const vf *sum, int rows, int vecs,
             const int64_t columns = j < vecs - 1 ? W : last;
             vf x = sum[i * vecs + j];
             if (add)
-                x = take(c + j * W, columns) + x;
-            put(c + j * W, x, columns);
+                x = vload_masked(c + j * W, columns) + x;
+            vstore_masked(c + j * W, x, columns);
         }
     }
 }
 
-INLINE void tile(const Tile *t, int rows, int vecs, FormA form_a, FormB form_b)
+INLINE void tile(const Tile *t, int rows, int vecs, LayoutA layout_a, LayoutB layout_b)
 {
-    const int64_t a_row = form_a == A_COLUMNS ? 1 : t->a_row, a_k = form_a == A_ROWS ? 1 : t->a_k;
+    const int64_t a_row = layout_a == A_COLUMNS ? 1 : t->a_row, a_k = layout_a == A_ROWS ? 1 : t->a_k;
     const int64_t ldc = t->ldc, last = t->last;
     const bool add = t->add;
     float *c = t->c;
@@ -226,54 +226,54 @@ INLINE void tile(const Tile *t, int rows, int vecs, FormA form_a, FormB form_b)
             if (add)
                 __builtin_prefetch(c + i * ldc + j * W, 0, 2);
         }
-    if (form_b == B_COLUMNS && last == W)
-        multiply_columns(sum, t, rows, vecs, W, a_row, a_k);
-    else if (form_b == B_COLUMNS)
-        multiply_columns(sum, t, rows, vecs, last, a_row, a_k);
+    if (layout_b == B_COLUMNS && last == W)
+        multiply_b_columns(sum, t, rows, vecs, W, a_row, a_k);
+    else if (layout_b == B_COLUMNS)
+        multiply_b_columns(sum, t, rows, vecs, last, a_row, a_k);
     else
-        multiply_rows(sum, t, rows, vecs, a_row, a_k, form_b);
+        multiply_b_rows(sum, t, rows, vecs, a_row, a_k, layout_b);
     if (add)
         store_tile(c, ldc, sum, rows, vecs, last, true);
     else
         store_tile(c, ldc, sum, rows, vecs, last, false);
 }
 
-/* ---- the kernels, by height and width ---------------------------------------------------------------------------- */
+/* ---- the microkernels, by height and width ------------------------------------------------------------------------ */
 
-#define KERNEL_OF(name, rows, vecs, form_a, form_b)             \
+#define MICROKERNEL(name, rows, vecs, layout_a, layout_b)             \
     static void name##_##rows##x##vecs(const Tile *t)           \
     {                                                           \
-        tile(t, rows, vecs, form_a, form_b);                    \
+        tile(t, rows, vecs, layout_a, layout_b);                    \
     }
-#define KERNELS_OF_SIZE(rows, vecs)                             \
-    KERNEL_OF(columns_by_rows, rows, vecs, A_COLUMNS, B_ROWS)   \
-    KERNEL_OF(rows_by_rows, rows, vecs, A_ROWS, B_ROWS)
-#define KERNELS_OF_HEIGHT(rows)                                 \
-    EACH_WIDTH(KERNELS_OF_SIZE, rows)                           \
-    EACH_WIDTH(KERNELS_READ_ONCE, rows)                         \
-    KERNEL_OF(rows_cut, rows, 1, A_ANY, B_ROWS_CUT)             \
-    KERNEL_OF(columns, rows, 1, A_ANY, B_COLUMNS)               \
-    KERNEL_OF(columns, rows, 2, A_ANY, B_COLUMNS)
-#define KERNELS_READ_ONCE(rows, vecs) KERNEL_OF(read_once, rows, vecs, A_ANY, B_ROWS_ONCE)
-EACH_HEIGHT(KERNELS_OF_HEIGHT)
+#define MICROKERNELS_OF_SIZE(rows, vecs)                             \
+    MICROKERNEL(columns_by_rows, rows, vecs, A_COLUMNS, B_ROWS)   \
+    MICROKERNEL(rows_by_rows, rows, vecs, A_ROWS, B_ROWS)
+#define MICROKERNELS_OF_HEIGHT(rows)                                 \
+    EACH_WIDTH(MICROKERNELS_OF_SIZE, rows)                           \
+    EACH_WIDTH(STREAMING_MICROKERNELS, rows)                         \
+    MICROKERNEL(masked, rows, 1, A_ANY, B_MASKED)             \
+    MICROKERNEL(columns, rows, 1, A_ANY, B_COLUMNS)               \
+    MICROKERNEL(columns, rows, 2, A_ANY, B_COLUMNS)
+#define STREAMING_MICROKERNELS(rows, vecs) MICROKERNEL(streaming, rows, vecs, A_ANY, B_STREAMED)
+EACH_HEIGHT(MICROKERNELS_OF_HEIGHT)
 
-/* Few rows want more columns: what is read of a row of B is longer then, and memory gives it faster. */
-enum { WIDE_ROWS = 3 };
-static const int wide_vecs[WIDE_ROWS] = { W == 16 ? 16 : 8, W == 8 ? 4 : 8, W == 16 ? 8 : 4 };
+/* With up to three rows, tiles are wider: longer reads of the rows of B are faster. */
+enum { SMALL_M_ROWS = 3 };
+static const int small_m_vecs[SMALL_M_ROWS] = { W == 16 ? 16 : 8, W == 8 ? 4 : 8, W == 16 ? 8 : 4 };
 #if defined(__AVX512F__)
-KERNEL_OF(read_once, 1, 16, A_ANY, B_ROWS)
-KERNEL_OF(read_once, 2, 8, A_ANY, B_ROWS_ONCE)
-KERNEL_OF(read_once, 3, 8, A_ANY, B_ROWS_ONCE)
-static TileKernel *const wide[WIDE_ROWS] = { read_once_1x16, read_once_2x8, read_once_3x8 };
+MICROKERNEL(streaming, 1, 16, A_ANY, B_ROWS)
+MICROKERNEL(streaming, 2, 8, A_ANY, B_STREAMED)
+MICROKERNEL(streaming, 3, 8, A_ANY, B_STREAMED)
+static Microkernel *const small_m_kernels[SMALL_M_ROWS] = { streaming_1x16, streaming_2x8, streaming_3x8 };
 #elif defined(__AVX2__) && defined(__FMA__)
-KERNEL_OF(read_once, 1, 8, A_ANY, B_ROWS_ONCE)
-KERNEL_OF(read_once, 2, 4, A_ANY, B_ROWS_ONCE)
-KERNEL_OF(read_once, 3, 4, A_ANY, B_ROWS_ONCE)
-static TileKernel *const wide[WIDE_ROWS] = { read_once_1x8, read_once_2x4, read_once_3x4 };
+MICROKERNEL(streaming, 1, 8, A_ANY, B_STREAMED)
+MICROKERNEL(streaming, 2, 4, A_ANY, B_STREAMED)
+MICROKERNEL(streaming, 3, 4, A_ANY, B_STREAMED)
+static Microkernel *const small_m_kernels[SMALL_M_ROWS] = { streaming_1x8, streaming_2x4, streaming_3x4 };
 #else
-KERNEL_OF(read_once, 1, 8, A_ANY, B_ROWS_ONCE)
-KERNEL_OF(read_once, 2, 8, A_ANY, B_ROWS_ONCE)
-static TileKernel *const wide[WIDE_ROWS] = { read_once_1x8, read_once_2x8, read_once_3x4 };
+MICROKERNEL(streaming, 1, 8, A_ANY, B_STREAMED)
+MICROKERNEL(streaming, 2, 8, A_ANY, B_STREAMED)
+static Microkernel *const small_m_kernels[SMALL_M_ROWS] = { streaming_1x8, streaming_2x8, streaming_3x4 };
 #endif
 
 /* [A by columns, by rows][rows - 1][vecs - 1] */
@@ -281,15 +281,15 @@ static TileKernel *const wide[WIDE_ROWS] = { read_once_1x8, read_once_2x8, read_
 #define BY_ROWS_SIZE(rows, vecs)    rows_by_rows_##rows##x##vecs,
 #define BY_COLUMNS(rows) { EACH_WIDTH(BY_COLUMNS_SIZE, rows) },
 #define BY_ROWS(rows)    { EACH_WIDTH(BY_ROWS_SIZE, rows) },
-static TileKernel *const by_rows[2][MR][NV] = { { EACH_HEIGHT(BY_COLUMNS) }, { EACH_HEIGHT(BY_ROWS) } };
+static Microkernel *const by_rows[2][MR][NV] = { { EACH_HEIGHT(BY_COLUMNS) }, { EACH_HEIGHT(BY_ROWS) } };
 
 /* [rows - 1][vecs - 1] and [rows - 1] */
-#define READ_ONCE_SIZE(rows, vecs) read_once_##rows##x##vecs,
-#define READ_ONCE(rows)  { EACH_WIDTH(READ_ONCE_SIZE, rows) },
-static TileKernel *const read_once[MR][NV] = { EACH_HEIGHT(READ_ONCE) };
-#define CUT(rows) rows_cut_##rows##x1,
-static TileKernel *const by_rows_cut[MR] = { EACH_HEIGHT(CUT) };
+#define STREAMING_SIZE(rows, vecs) streaming_##rows##x##vecs,
+#define STREAMING(rows)  { EACH_WIDTH(STREAMING_SIZE, rows) },
+static Microkernel *const streaming[MR][NV] = { EACH_HEIGHT(STREAMING) };
+#define CUT(rows) masked_##rows##x1,
+static Microkernel *const masked_kernels[MR] = { EACH_HEIGHT(CUT) };
 #define TRANSPOSED(rows) { columns_##rows##x1, columns_##rows##x2 },
-static TileKernel *const by_columns[MR][2] = { EACH_HEIGHT(TRANSPOSED) };
+static Microkernel *const by_columns[MR][2] = { EACH_HEIGHT(TRANSPOSED) };
 
 #endif
