@@ -13,7 +13,6 @@
 #include "kaeru/bpe.h"
 #include "suites.h"
 #include "unicode.h"
-#include "usage_error.h"
 
 #define FIXTURES TEST_FIXTURES "/bpe/"
 

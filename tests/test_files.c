@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,7 +16,6 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "suites.h"
-#include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

@@ -12,7 +12,6 @@
 #include "kaeru/autograd.h"
 #include "number.h"
 #include "suites.h"
-#include "usage_error.h"
 #include "utf8.h"
 
 /* ---- reading and writing ----------------------------------------------------------------------------------------- */

@@ -15,7 +15,6 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "suites.h"
-#include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
