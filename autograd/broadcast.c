@@ -24,6 +24,12 @@ bool broadcast(const Shape *a, const Shape *b, Shape *y)
     return true;
 }
 
+bool broadcasts_to(const Shape *from, const Shape *to)
+{
+    Shape both;
+    return broadcast(from, to, &both) && shape_equal(both, *to);
+}
+
 Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b)
 {
     Shape y;
@@ -34,6 +40,15 @@ Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *
     return y;
 }
 
+void check_mask(Site at, const char *what, const Tensor *mask, const char *target, const Shape *shape)
+{
+    char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
+    check_tensor(at, what, "mask", mask, AG_BOOL);
+    if (!broadcasts_to(&mask->shape, shape))
+        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", shape_text(mask->shape, from), target,
+                  shape_text(*shape, to));
+}
+
 void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS])
 {
     int64_t step = 1;
@@ -42,6 +57,17 @@ void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DI
         stride[i] = size == 1 ? 0 : step;
         step *= size;
     }
+}
+
+Along shape_along(const Shape *shape, int first, int last)
+{
+    Along a = { 1, 1, 1 };
+    for (int i = 0; i < shape->ndim; i++) {
+        if (i < first) a.outer *= shape->dim[i];
+        else if (i <= last) a.n *= shape->dim[i];
+        else a.inner *= shape->dim[i];
+    }
+    return a;
 }
 
 KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b)
@@ -58,32 +84,41 @@ void grad_sum_to(Tensor *x, const real *dy, const Shape *from)
 {
     Grad g = grad_into(x);
     if (!g.data) return;
-    int ndim = from->ndim;
-    int64_t dim[AG_MAX_DIMS];
-    memcpy(dim, from->dim, sizeof dim);
-    for (int last = ndim - 1; last >= 0;) {
-        if (dim[last] == size_in(&x->shape, last, ndim)) {
+    Shape now = *from;                      /* dy's shape so far */
+    for (int last = now.ndim - 1; last >= 0;) {
+        if (now.dim[last] == size_in(&x->shape, last, now.ndim)) {
             last--;
             continue;
         }
         int first = last;
-        while (first > 0 && dim[first - 1] != size_in(&x->shape, first - 1, ndim)) first--;
-        int64_t outer = 1, n = 1, inner = 1;
+        while (first > 0 && now.dim[first - 1] != size_in(&x->shape, first - 1, now.ndim)) first--;
         bool more = false;
-        for (int i = 0; i < ndim; i++) {
-            if (i < first) {
-                outer *= dim[i];
-                more = more || dim[i] != size_in(&x->shape, i, ndim);
-            } else if (i <= last) n *= dim[i];
-            else inner *= dim[i];
-        }
-        real *sums = more ? scratch_new(x->site, "backward", outer * inner, sizeof(real)) : g.data;
-        k_sum(outer, n, inner, sums, dy, 1, more ? false : g.add);
+        for (int i = 0; i < first; i++) more = more || now.dim[i] != size_in(&x->shape, i, now.ndim);
+        Along a = shape_along(&now, first, last);
+        real *sums = more ? scratch_new(x->site, "backward", a.outer * a.inner, sizeof(real)) : g.data;
+        k_sum(a.outer, a.n, a.inner, sums, dy, 1, more ? false : g.add);
         if (!more) return;
         dy = sums;
-        for (int i = first; i <= last; i++) dim[i] = 1;
+        for (int i = first; i <= last; i++) now.dim[i] = 1;
         last = first - 1;
     }
     if (g.add) k_axpy(x->numel, g.data, 1, dy);
     else memcpy(g.data, dy, (size_t)x->numel * sizeof(real));
+}
+
+Grad grad_broadcast(Tensor *x, const Tensor *y)
+{
+    if (x->numel == y->numel) return grad_into(x);
+    return (Grad){ scratch_new(y->site, y->op->name, y->numel, sizeof(real)), false };
+}
+
+void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g)
+{
+    if (x->numel != y->numel) grad_sum_to(x, g.data, &y->shape);
+}
+
+void grad_pass_broadcast(Tensor *x, Tensor *y)
+{
+    if (x->numel == y->numel) grad_pass(x, y);
+    else grad_sum_to(x, grad_of(y), &y->shape);
 }

@@ -1,19 +1,21 @@
-/* graph.c: how an operation records itself, and the way back.
+/* graph.c: records operations, and runs their backward rules.
  *
- * Backward is one loop down the tape, from the loss to the oldest tensor. A node whose gradient has arrived runs its
- * operation's rule, which hands gradients to its inputs; all its users lie above it and have done so already, so its
- * own gradient is complete by then (this is why gradients of a value used twice add up to the right sum).
+ * Backward is one loop down the tape, from the loss to the oldest tensor. A node that has a gradient runs its operation's
+ * rule, which adds to the gradients of its inputs. All users of a node are above it on the tape and have run their rules
+ * before, so the node's own gradient is complete: the contributions of all its users have been added.
  *
- * Memory is given back on the way. Each tensor counts its `readers`, the rules that will read its value, and its
- * `users`, the recorded operations on it that are not finished. A node is finished when its rule has run and it has no
- * users left: another loss that still needs a part of the graph keeps that part alive by being an unfinished user. */
+ * Backward releases memory during the loop. Each tensor counts its `readers`, the rules that will still read its value, and
+ * its `users`, the recorded operations on it whose rules have not run. A node is finished when its rule has run and it has
+ * no users left. If another loss still needs a part of the graph, that part has users and stays. */
 #include "internal.h"
 
 #include <string.h>
 
+#include "op_parameters.h"
+
 const Op op_table[] = {
 #define OP(name, params, needs, forward, backward) \
-    { #name, name##_backward, name##_sample, needs, forward, backward, #params },
+    { #name, name##_backward, name##_sample, needs, forward, backward, name##_inputs, name##_numbers },
 #include "ops/ops.def"
 #undef OP
 };
@@ -60,32 +62,32 @@ bool declares(const Tensor *y, const Tensor *t)
 _Noreturn void error_undeclared_read(const Tensor *t)
 {
     const Tensor *y = context()->rule;
-    if (!y) ag_usage_error(t->site, t->made_by, "its value was given back by backward");
+    if (!y) ag_usage_error(t->site, t->made_by, "its value was released by backward");
     char what[64] = "its result";
     for (int i = y->n_in - 1; i >= 0; i--)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
     char place[PLACE_TEXT];
     ag_usage_error(y->site, y->op->name,
               "its backward rule reads the value of %s, made by %s at %s, and does not declare that: backward may have "
-              "given it back", what, t->made_by, place_text(t->site, t->user_site, place));
+              "released it", what, t->made_by, place_text(t->site, t->user_site, place));
 }
 
-/* Notes y's operation and inputs if a gradient can flow. Everything is allocated before anything is counted. The search
- * for NaN wants to name the inputs in any case. */
+/* Stores y's operation and inputs if an input requires a gradient. The search for NaN names the inputs, so it needs them in
+ * any case. Memory is allocated before the counts change, so an error leaves them correct. */
 static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n)
 {
     Context *c = context();
-    bool wanted = false;
-    for (int i = 0; c->recording && i < n; i++) wanted = wanted || (in[i] && in[i]->requires_grad);
-    if (!wanted && !c->find_nan) return y;
+    bool requires_grad = false;
+    for (int i = 0; c->recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
+    if (!requires_grad && !c->find_nan) return y;
     y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in);
     memcpy(y->in, in, (size_t)n * sizeof *in);
     y->n_in = n;
-    if (!wanted) return y;
+    if (!requires_grad) return y;
     y->op = op;
     y->requires_grad = true;
     for (int i = 0; i < n; i++) {
-        if (!in[i] || !in[i]->op) continue;             /* leaves are never given back */
+        if (!in[i] || !in[i]->op) continue;             /* leaves are never released */
         in[i]->users++;
         if (reads_input(op, i)) in[i]->readers++;
     }
@@ -143,31 +145,31 @@ static int64_t first_not_finite(const real *x)
 
 static const char *kind_of(real x) { return x != x ? "NaN" : "infinity"; }
 
-/* Where an input, data or a parameter, has been bad before the operation met it. */
-static void tell_bad_input(const Tensor *y, char *text, size_t size)
+/* Writes which input, if any, already had a NaN or an infinity. */
+static void describe_bad_input(const Tensor *y, char *text, size_t size)
 {
     for (int j = 0; j < y->n_in; j++) {
         const Tensor *x = y->in[j];
         if (!x || x->dtype != AG_REAL || !x->data || k_all_finite(x->numel, x->data)) continue;
         int64_t i = first_not_finite(x->data);
-        snprintf(text, size, "; input %d has %s already, at item %lld", j, kind_of(((const real *)x->data)[i]),
+        snprintf(text, size, "; input %d already has %s, at item %lld", j, kind_of(((const real *)x->data)[i]),
                  (long long)i);
         return;
     }
 }
 
-/* In the mode that looks for NaN: what came out of an operation, or back from it. */
-static void check_finite(const Tensor *made_by, const char *direction, int64_t n, const real *x)
+/* For ag_find_nan: checks the result of an operation, or a gradient that its rule computed. `what` says which. */
+static void check_finite(const Tensor *made_by, const char *what, int64_t n, const real *x)
 {
     if (k_all_finite(n, x)) return;
     int64_t i = first_not_finite(x);
     char text[AG_SHAPE_TEXT], inputs[4 * AG_SHAPE_TEXT] = "", bad[96] = "";
-    tell_bad_input(made_by, bad, sizeof bad);
+    describe_bad_input(made_by, bad, sizeof bad);
     for (int j = 0; j < made_by->n_in && j < 4; j++) {
         if (!made_by->in[j]) continue;
         strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape, text));
     }
-    ag_usage_error(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), direction,
+    ag_usage_error(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
               (long long)i, shape_text(made_by->shape, text), inputs, bad);
 }
 
@@ -186,22 +188,22 @@ void ag_find_nan(bool on)
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
-/* May backward give back this value? Leaves and what was retained, the loss among them, stay. */
+/* Whether backward may release this value: no rule will read it, and it is neither a leaf nor retained. */
 static bool can_release(const Tensor *t)
 {
     return t->op && !t->retained && t->readers == 0 && t->buffer && !context()->keep_graph;
 }
 
-/* An array for x's first gradient. A value that no rule will read has done its work: its memory serves. */
+/* Memory for x's first gradient. If x's value is no longer needed, its memory is used. */
 static Buffer *new_gradient(Tensor *x)
 {
     size_t bytes = (size_t)x->numel * sizeof(real);
     if (can_release(x)) {
         Buffer *b = x->buffer;
-        bool alone = b->refs == 1;
+        bool shared = b->refs > 1;
         x->buffer = NULL;
         x->data = NULL;
-        if (alone) return b;
+        if (!shared) return b;
         buffer_release(b);
     }
     return buffer_new(x->site, "backward", bytes);
@@ -215,7 +217,7 @@ Grad grad_into(Tensor *x)
         if (context()->mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
         return (Grad){ buffer_data(x->grad), false };
     }
-    if (x->grad->refs > 1) {                /* shared by grad_pass: make it x's own before adding */
+    if (x->grad->refs > 1) {                /* shared by grad_pass: copy it before adding */
         size_t bytes = (size_t)x->numel * sizeof(real);
         Buffer *own = buffer_new(x->site, "backward", bytes);
         memcpy(buffer_data(own), buffer_data(x->grad), bytes);
@@ -225,7 +227,7 @@ Grad grad_into(Tensor *x)
     return (Grad){ buffer_data(x->grad), true };
 }
 
-/* y's gradient becomes x's, whose first it is. */
+/* Makes y's gradient the first gradient of x. */
 static void share_gradient(Tensor *x, Tensor *y)
 {
     if (can_release(x)) release_value(x);
@@ -240,7 +242,7 @@ Grad grad_in_place(Tensor *x, Tensor *y)
     return (Grad){ buffer_data(x->grad), false };
 }
 
-/* A leaf gets a copy: optimizers and callers write to its gradient, and must not write to another's. */
+/* A leaf gets a copy, because optimizers and callers may write to its gradient. */
 void grad_pass(Tensor *x, Tensor *y)
 {
     if (!x || !x->requires_grad) return;
@@ -253,6 +255,13 @@ void grad_pass(Tensor *x, Tensor *y)
     else memcpy(g.data, grad_of(y), (size_t)x->numel * sizeof(real));
 }
 
+real *grad_to_add(Tensor *x)
+{
+    Grad g = grad_into(x);
+    if (g.data && !g.add) k_fill(x->numel, g.data, 0);
+    return g.data;
+}
+
 void tensor_zero_grad_at(Site at, Tensor *t)
 {
     check_alive(at, "tensor_zero_grad", "t", t);
@@ -261,7 +270,8 @@ void tensor_zero_grad_at(Site at, Tensor *t)
     t->grad = t->kept_grad = NULL;
 }
 
-static Buffer *leaf_or_kept_gradient(const Tensor *t)
+/* The gradient that a caller may read: of a leaf or a retained tensor; NULL if none. */
+static Buffer *readable_gradient(const Tensor *t)
 {
     return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
 }
@@ -269,23 +279,23 @@ static Buffer *leaf_or_kept_gradient(const Tensor *t)
 real *tensor_grad_data_at(Site at, Tensor *t)
 {
     check_alive(at, "tensor_grad_data", "t", t);
-    Buffer *g = leaf_or_kept_gradient(t);
+    Buffer *g = readable_gradient(t);
     return g ? buffer_data(g) : NULL;
 }
 
 Tensor *tensor_grad_at(Site at, Tensor *t)
 {
     check_alive(at, "tensor_grad", "t", t);
-    Buffer *g = leaf_or_kept_gradient(t);
+    Buffer *g = readable_gradient(t);
     return g ? tensor_alias(at, "tensor_grad", &t->shape, AG_REAL, g) : NULL;
 }
 
-Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool wants)
+Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool requires_grad)
 {
     check_tensor(at, "tensor_set_requires_grad", "t", t, AG_REAL);
     if (t->op)
-        ag_usage_error(at, "tensor_set_requires_grad", "t was made by %s; only leaves can be told (see ag_detach)", t->op->name);
-    t->requires_grad = wants;
+        ag_usage_error(at, "tensor_set_requires_grad", "t was made by %s; only a leaf can be set (see ag_detach)", t->op->name);
+    t->requires_grad = requires_grad;
     return t;
 }
 
@@ -302,10 +312,10 @@ Tensor *ag_retain_at(Site at, Tensor *t)
     return t;
 }
 
-/* ---- the way back ------------------------------------------------------------------------------------------------ */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
-/* y's rule has run and nobody will come to it again: it no longer needs its inputs' values. */
-static void finish(Tensor *y)
+/* Releases what only y's rule needed. The rule has run, and y has no users left. */
+static void release_node(Tensor *y)
 {
     for (int i = 0; i < y->n_in; i++) {
         Tensor *x = y->in[i];
@@ -321,8 +331,8 @@ static void finish(Tensor *y)
     y->graph_released = true;
 }
 
-/* A retained tensor collects the gradients of all passes, as a leaf does; others have passed theirs on. */
-static void keep_retained_gradient(Tensor *y)
+/* Adds y's gradient to the kept one if y is retained, and releases it: its rule has used it. */
+static void store_gradient(Tensor *y)
 {
     if (y->retained && y->kept_grad) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));
     if (y->retained && !y->kept_grad) {
@@ -346,7 +356,7 @@ void rule_run(Tensor *y)
 _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
 {
     char place[PLACE_TEXT];
-    ag_usage_error(at, what, "an earlier backward has passed %s (made at %s) and gave its values back; use "
+    ag_usage_error(at, what, "an earlier backward has run through %s (made at %s) and released its values; use "
               "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
 }
 
@@ -359,9 +369,9 @@ static void run_backward_rules(Site at, Tensor *from)
         rule_run(y);
         for (int i = 0; c->find_nan && i < y->n_in; i++)
             if (y->in[i] && y->in[i]->grad)
-                check_finite(y, "the gradient it passed back", y->in[i]->numel, grad_of(y->in[i]));
-        keep_retained_gradient(y);
-        if (!c->keep_graph && y->users == 0) finish(y);
+                check_finite(y, "the gradient that it computed", y->in[i]->numel, grad_of(y->in[i]));
+        store_gradient(y);
+        if (!c->keep_graph && y->users == 0) release_node(y);
     }
 }
 
@@ -373,8 +383,7 @@ void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
         ag_usage_error(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
                   shape_text(loss->shape, text));
     if (!loss->requires_grad)
-        ag_usage_error(at, what, "nothing behind the loss wants a gradient: no parameter was used, or the scope is "
-                  "AG_NO_GRAD");
+        ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, or the scope is AG_NO_GRAD");
 }
 
 static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)

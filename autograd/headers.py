@@ -1,17 +1,31 @@
 #!/usr/bin/env python3
-"""Writes ops.h, the prototypes of all differentiable operations, from the list in ops.def.
+"""Writes the headers that follow from lists and from prototypes.
 
-    headers.py OPS_DEF OPS_H
+    headers.py ops OPS_DEF OPS_H
 
-A line OP(name, (parameters), NEEDS, "forward", "backward") becomes a comment with the two formulas, the prototype of
-ag_<name>_at and the macro ag_<name> that passes the caller's line along. Comments of the list, but for the one at its
-top, are carried over as headings.
+OPS_H, the prototypes of all differentiable operations, from the list OPS_DEF: a line OP(name, (parameters), NEEDS,
+"forward", "backward") gives a comment with the two formulas, the prototype of ag_<name>_at and the macro ag_<name> that
+passes the caller's line along. The comments of the list, except the first, become headings.
+
+    headers.py parameters OPS_DEF OP_PARAMETERS_H
+
+OP_PARAMETERS_H, for the table of operations in graph.c: of each operation <name>_inputs, the names of its parameters that
+are tensors, and <name>_numbers, the names of those that are doubles; both end with NULL.
+
+    headers.py kernels FOLDER HEADER...
+
+For each HEADER of kernels, FOLDER/<its name>.def with one line KERNEL(...) for each prototype, and FOLDER/kernels.def with
+the lines of all. See kernels.h.
 """
+import collections
+import os
 import re
 import sys
 import textwrap
 
 WIDTH = 120
+
+# ---- operations --------------------------------------------------------------------------------------------------------
 
 TOP = """\
 /* ops.h: the differentiable operations of kaeru. Written by the build from autograd/ops/ops.def; change that list instead.
@@ -46,7 +60,7 @@ def tokens(path, text):
         at = found.end()
 
 
-def arguments(path, text, stream):
+def parts_of(path, text, stream):
     """Splits what stands between an OP's parentheses at its outer commas; each part is a list of tokens."""
     parts, depth = [[]], 0
     for kind, value, at in stream:
@@ -89,6 +103,23 @@ def comment(lines):
     return "/* " + "\n * ".join(wrapped) + " */\n"
 
 
+# A line of the list. parameters: C source; inputs, numbers: names of those that are Tensor * and double.
+Operation = collections.namedtuple("Operation", "name parameters inputs numbers forward backward")
+
+
+def names_of_type(parameters, *of_type):
+    """The names of the parameters of one type, from the tokens between the parentheses."""
+    names, parameter = [], []
+    for _, value in parameters + [("mark", ",")]:
+        if value != ",":
+            parameter.append(value)
+            continue
+        if parameter[:-1] == list(of_type):
+            names.append(parameter[-1])
+        parameter = []
+    return names
+
+
 def operation(path, text, at, parts):
     if len(parts) != 5:
         refuse(path, text, at, f"OP takes 5 parts, this one has {len(parts)}")
@@ -101,13 +132,32 @@ def operation(path, text, at, parts):
     for part, what in ((forward, "fourth"), (backward, "fifth")):
         if not part or any(kind != "text" for kind, _ in part):
             refuse(path, text, at, f"{name}: the {what} part of an OP is a string")
-    parameters = c_text(parameters)
-    if not (parameters.startswith("(") and parameters.endswith(")")):
+    if parameters[:1] != [("mark", "(")] or parameters[-1:] != [("mark", ")")]:
         refuse(path, text, at, f"{name}: the second part of an OP is its parameters in parentheses")
-    formulas = ["y = " + "".join(value for _, value in forward), "".join(value for _, value in backward)]
-    return name, (comment(formulas) +
-                  f"Tensor *ag_{name}_at(Site at, {parameters[1:-1]});\n"
-                  f"#define ag_{name}(...) ag_{name}_at(AG_HERE, __VA_ARGS__)\n")
+    parameters = parameters[1:-1]
+    return Operation(name, c_text(parameters), names_of_type(parameters, "Tensor", "*"),
+                     names_of_type(parameters, "double"),
+                     *("".join(value for _, value in part) for part in (forward, backward)))
+
+
+def entries(path, text):
+    """The list: its comments, except the first, as strings, and its operations."""
+    names = set()
+    stream = tokens(path, text)
+    first = True
+    for kind, value, at in stream:
+        if kind == "comment":
+            if not first:
+                yield value
+        elif (kind, value) == ("word", "OP"):
+            entry = operation(path, text, at, parts_of(path, text, stream))
+            if entry.name in names:
+                refuse(path, text, at, f"{entry.name} is listed twice")
+            names.add(entry.name)
+            yield entry
+        else:
+            refuse(path, text, at, f"expected OP(...) or a comment, found {value!r}")
+        first = False
 
 
 def heading(value):
@@ -118,34 +168,83 @@ def heading(value):
     return start + "-" * (WIDTH - len(start) - 3) + " */\n"
 
 
-def header(path, text):
-    pages, names = [TOP], set()
-    stream = tokens(path, text)
-    first = True
-    for kind, value, at in stream:
-        if kind == "comment":
-            if not first:
-                pages.append(heading(value))
-        elif (kind, value) == ("word", "OP"):
-            name, page = operation(path, text, at, arguments(path, text, stream))
-            if name in names:
-                refuse(path, text, at, f"{name} is listed twice")
-            names.add(name)
-            pages.append(page)
-        else:
-            refuse(path, text, at, f"expected OP(...) or a comment, found {value!r}")
-        first = False
-    pages.append("#endif\n")
-    return "\n".join(pages)
+def prototype(op):
+    return (comment(["y = " + op.forward, op.backward]) +
+            f"Tensor *ag_{op.name}_at(Site at, {op.parameters});\n"
+            f"#define ag_{op.name}(...) ag_{op.name}_at(AG_HERE, __VA_ARGS__)\n")
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    with open(sys.argv[1], encoding="utf-8") as source:
-        page = header(sys.argv[1], source.read())
-    with open(sys.argv[2], "w", encoding="utf-8") as out:
+def ops(path, text):
+    pages = [heading(entry) if isinstance(entry, str) else prototype(entry) for entry in entries(path, text)]
+    return "\n".join([TOP, *pages, "#endif\n"])
+
+
+def parameters_page(path, text):
+    page = "/* op_parameters.h: the names of each operation's parameters. Written by the build from ops.def. */\n"
+    for op in entries(path, text):
+        if isinstance(op, Operation):
+            for what, names in (("inputs", op.inputs), ("numbers", op.numbers)):
+                items = ", ".join([f'"{name}"' for name in names] + ["NULL"])
+                page += f"static const char *const {op.name}_{what}[] = {{ {items} }};\n"
+    return page
+
+
+# ---- kernels -----------------------------------------------------------------------------------------------------------
+
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+PROTOTYPE = re.compile(r"^(?P<result>\w+) k_(?P<name>\w+)\((?P<parameters>[^()]*)\);", re.M)
+
+
+def kernel(found):
+    """KERNEL(result, name, (parameters), (arguments), RETURN) from a prototype."""
+    parameters = " ".join(found["parameters"].split())
+    arguments = ", ".join(re.search(r"\w+$", parameter)[0] for parameter in parameters.split(", "))
+    after = "" if found["result"] == "void" else "return"
+    return f"KERNEL({found['result']}, {found['name']}, ({parameters}), ({arguments}), {after})\n"
+
+
+def kernels(path, text):
+    """A line for each prototype of a header. A function with a body (static inline) is no kernel."""
+    text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    found = list(PROTOTYPE.finditer(text))
+    starts = {prototype.start() for prototype in found}
+    for line in re.finditer(r"^(?!static|typedef|#).*\bk_\w+\(", text, re.M):
+        if line.start() not in starts:
+            refuse(path, text, line.start(), "expected `result k_name(parameters);` with a plain type as result")
+    return "".join(map(kernel, found))
+
+
+def write_kernels(folder, paths):
+    pages = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as source:
+            pages[os.path.splitext(os.path.basename(path))[0]] = kernels(path, source.read())
+    pages["kernels"] = "".join(pages.values()) + "#undef KERNEL\n"
+    for name, page in pages.items():
+        write(os.path.join(folder, name + ".def"), page)
+
+
+# ---- the command line --------------------------------------------------------------------------------------------------
+
+def write(path, page):
+    """A file that would not change keeps its time, so that nothing is compiled again because of it."""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as old:
+            if old.read() == page:
+                return
+    with open(path, "w", encoding="utf-8") as out:
         out.write(page)
 
 
-main()
+def main(what="", *arguments):
+    lists = {"ops": ops, "parameters": parameters_page}
+    if what in lists and len(arguments) == 2:
+        with open(arguments[0], encoding="utf-8") as source:
+            write(arguments[1], lists[what](arguments[0], source.read()))
+    elif what == "kernels" and len(arguments) > 1:
+        write_kernels(arguments[0], arguments[1:])
+    else:
+        sys.exit(__doc__)
+
+
+main(*sys.argv[1:])

@@ -17,15 +17,6 @@ static real *state_of(Site at, const char *what, const char *argument, const Ten
     return reals(state);
 }
 
-/* x^n by squaring, the same bits on every machine. */
-static double whole_power(double x, int64_t n)
-{
-    double y = 1;
-    for (; n > 0; n >>= 1, x *= x)
-        if (n & 1) y *= x;
-    return y;
-}
-
 void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
                        double grad_scale)
 {
@@ -34,10 +25,7 @@ void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, 
     real *avg = state_of(at, what, "exp_avg", w, exp_avg), *avg_sq = state_of(at, what, "exp_avg_sq", w, exp_avg_sq);
     if (step < 1) ag_usage_error(at, what, "step is %lld, expected 1 or more", (long long)step);
     if (!grad) return;
-    KAdam k = { .lr = o->lr, .b1 = o->beta1, .b2 = o->beta2, .eps = o->eps,
-                .c1 = 1 - whole_power(o->beta1, step), .c2 = 1 - whole_power(o->beta2, step),
-                .decay = o->weight_decay, .grad_scale = grad_scale, .decoupled = o->decoupled };
-    k_adam(w->numel, reals(w), avg, avg_sq, grad, &k);
+    k_adam(w->numel, reals(w), avg, avg_sq, grad, o, step, grad_scale);
 }
 
 void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale)
@@ -45,9 +33,7 @@ void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o,
     const char *what = "ag_sgd_update";
     real *grad = gradient(at, what, w), *state = momentum ? state_of(at, what, "momentum", w, momentum) : NULL;
     if (!grad) return;
-    KSgd k = { .lr = o->lr, .momentum = o->momentum, .decay = o->weight_decay, .grad_scale = grad_scale,
-               .nesterov = o->nesterov, .first = first };
-    k_sgd(w->numel, reals(w), state, grad, &k);
+    k_sgd(w->numel, reals(w), state, grad, o, first, grad_scale);
 }
 
 double ag_grad_sum_squares_at(Site at, Tensor *w)

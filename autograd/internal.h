@@ -195,7 +195,8 @@ typedef struct Op {
     Tensor *(*sample)(Sample *s);
     int needs;
     const char *forward_text, *backward_text;
-    const char *params;         /* "(Tensor *x, int dim)"; NULL for an operation of the program's own */
+    const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
+                                                       doubles; NULL for an operation of the program's own */
 } Op;
 extern const Op op_table[];
 /* Whether the rule of y declares that it reads t's value. True if t is neither an input nor y. */
@@ -241,13 +242,23 @@ void check_alive(Site at, const char *what, const char *argument, const Tensor *
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t);
 /* Alive, of that type, value not released. */
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype);
+/* The same for any type. */
+static inline void check_any(Site at, const char *what, const char *argument, const Tensor *t)
+{
+    check_tensor(at, what, argument, t, t ? (DType)t->dtype : AG_REAL);
+}
 /* A dimension number made non-negative and checked. */
 int  check_dim(Site at, const char *what, const Tensor *x, int dim);
+/* Ids (AG_INT) in 0..below-1. */
+void check_ids(Site at, const char *what, const Tensor *ids, int64_t below);
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */
 int64_t check_shape(Site at, const char *what, const Shape *shape);
 /* Sets *y to the shape that both broadcast to; false if they do not. The second form reports a usage error. */
 bool  broadcast(const Shape *a, const Shape *b, Shape *y);
+bool  broadcasts_to(const Shape *from, const Shape *to);
 Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b);
+/* A usage error unless the mask is AG_BOOL and broadcasts to `shape`, which `target` names in the message. */
+void  check_mask(Site at, const char *what, const Tensor *mask, const char *target, const Shape *shape);
 /* Strides of t seen in a shape that it broadcasts to; 0 where it repeats. */
 void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS]);
 /* How many rows of the last dimension there are. */
@@ -257,6 +268,9 @@ static inline int64_t row_count(const Tensor *x)
     for (int i = 0; i < x->shape.ndim - 1; i++) rows *= x->shape.dim[i];
     return rows;
 }
+/* An array seen as (outer, n, inner): the dimensions before first..last, these, and those behind. */
+typedef struct { int64_t outer, n, inner; } Along;
+Along shape_along(const Shape *shape, int first, int last);
 /* A strided iteration over `shape`, with the strides of a and b broadcast to it. */
 KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 
@@ -265,6 +279,8 @@ KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b);
 /* Where a rule puts x's gradient: data is NULL if x requires none; overwrite it or, if `add`, add to it. */
 typedef struct { real *data; bool add; } Grad;
 Grad grad_into(Tensor *x);
+/* The same for a rule that only adds: filled with zeros if nothing has been added yet. NULL if x requires none. */
+real *grad_to_add(Tensor *x);
 /* The same for an elementwise rule of one input, which may write dx over dy: uses y's gradient memory for x if nothing else
  * needs it. */
 Grad grad_in_place(Tensor *x, Tensor *y);
@@ -272,8 +288,17 @@ Grad grad_in_place(Tensor *x, Tensor *y);
 /* Passes y's gradient to x unchanged: shares it if it is the first, otherwise adds. Sizes are equal. */
 void grad_pass(Tensor *x, Tensor *y);
 static inline real *grad_of(const Tensor *y) { return buffer_data(y->grad); }
+/* The rule of an operation that takes items of its first input x along a dimension: item i of y (outer, m, inner) is item
+ * ids[i] along the dimension of x (outer, n, inner). dx = dy at the items taken, else 0. */
+void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids);
 /* Sums a dense gradient of shape `from` down to x's shape, into x's gradient. */
 void grad_sum_to(Tensor *x, const real *dy, const Shape *from);
+/* For a rule that computes the gradient of x in the shape of y, to which x was broadcast: x's gradient if the sizes are equal,
+ * else scratch memory, which grad_broadcast_done sums into x's gradient. */
+Grad grad_broadcast(Tensor *x, const Tensor *y);
+void grad_broadcast_done(Tensor *x, const Tensor *y, Grad g);
+/* grad_pass to an x that was broadcast to y's shape. */
+void grad_pass_broadcast(Tensor *x, Tensor *y);
 
 /* ---- samples for the gradient check (gradcheck.c) ---------------------------------------------------------------- */
 
@@ -284,7 +309,7 @@ struct Sample {
     int number;
     Tensor **in;
     bool alias;
-    Tensor *(*give)(Sample *s, int i, Shape shape, SampleRange range);          /* the source of inputs, unless NULL */
+    Tensor *(*make_input)(Sample *s, int i, Shape shape, SampleRange range);    /* NULL: gradcheck.c makes them */
 };
 /* Checks all its cases, as ag_check_op does. */
 int op_check(const Op *op, FILE *report);

@@ -1,4 +1,4 @@
-/* attention_geometry.c: what self-attention does to a sentence, seen as a polygon in the plane. */
+/* attention_geometry.c: self-attention in the plane: it shrinks the polygon of a sentence. */
 #include <math.h>
 #include <string.h>
 
@@ -6,11 +6,11 @@
 #include "kaeru/attention.h"
 
 enum { N = 4, D = 2, SENTENCES = 1000 };
-/* "This is a pen." Each word is a point of the plane, and the sentence a polygon. */
+/* "This is a pen." Each word is a point in the plane; the sentence is a polygon. */
 static const char *const token[N] = { "これ", "は", "ペン", "です" };
 static const real words[N][D] = { { -1.7, -0.9 }, { -1.0, 1.3 }, { 1.5, 1.2 }, { 1.2, -1.4 } };
-/* Queries, keys and values are linear maps of the words. With other values than the words themselves, the polygon moves
- * before it shrinks: try it. */
+/* Queries, keys and values are linear maps of the words. If `value` is not the identity, the polygon first moves and then
+ * shrinks: try it. */
 static const real query[D][D] = { { 1.1, 0.2 }, { -0.1, 0.9 } }, key[D][D] = { { 0.9, -0.1 }, { 0.2, 1.1 } },
                   value[D][D] = { { 1.0, 0.0 }, { 0.0, 1.0 } };
 static const double temperatures[] = { 0.5, 1, 2, 4, 16 };
@@ -22,18 +22,18 @@ typedef struct { Tensor *query, *key, *value; } Maps;                   /* (D,D)
 static Tensor *attend(Maps w, Tensor *x, double temperature, Tensor **weights)
 {
     Tensor *q = ag_linear(x, w.query, NULL), *k = ag_linear(x, w.key, NULL), *v = ag_linear(x, w.value, NULL);
-    return nn_attention(ag_scale(q, 1 / temperature, 0), k, v, NULL, NULL, weights);
+    return nn_attention(ag_scale(q, 1 / temperature), k, v, NULL, NULL, weights);
 }
 
 /* Words are columns: V softmax(K^T Q / sqrt(D)), where Q = W_Q X. x (D,N) -> (D,N) */
 static Tensor *attend_columns(Maps w, Tensor *x)
 {
     Tensor *q = ag_matmul(w.query, x), *k = ag_matmul(w.key, x), *v = ag_matmul(w.value, x);
-    return ag_matmul(v, ag_softmax(ag_scale(ag_matmul(ag_transpose(k, 0, 1), q), 1 / sqrt(D), 0), 0));
+    return ag_matmul(v, ag_softmax(ag_scale(ag_matmul(ag_transpose(k, 0, 1), q), 1 / sqrt(D)), 0));
 }
 
-/* How far the points reach beyond the hull of the corners, both (N,2); 0: not at all. Only edges need a look, and each
- * edge joins two corners. */
+/* The largest distance of the points from the convex hull of the corners, both (N,2); 0 if all are inside. Each edge of the
+ * hull joins two corners, so it is enough to check all pairs of corners. */
 static double beyond_hull(Tensor *points, Tensor *corners)
 {
     const real *p = tensor_data(points), *c = tensor_data(corners);
@@ -71,7 +71,7 @@ static void write_polygon(Csv *csv, double number, Tensor *x)
 
 static void print_weights(Tensor *weights)
 {
-    printf("How much each word (a row) looks at each word (a column):\n          これ    は      ペン    です\n");
+    printf("Attention weights of each word (row) for each word (column):\n          これ    は      ペン    です\n");
     for (int i = 0; i < N; i++) {
         printf("  %s%*s", token[i], 4 - 2 * (int)strlen(token[i]) / 3, "");
         for (int j = 0; j < N; j++) {
@@ -81,7 +81,7 @@ static void print_weights(Tensor *weights)
     }
 }
 
-/* Any sentence and any maps: what comes out lies in the hull of the values. Returns the worst that it does not. */
+/* For random sentences and maps, the outputs are inside the hull of the values. Returns the largest distance from it. */
 static double try_random_sentences(void)
 {
     double worst = 0;
@@ -98,12 +98,12 @@ static double try_random_sentences(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("layers", &layers, 1, 100, "passes through attention"), OPTIONS_END };
+    const Option options[] = { option_int("layers", &layers, 1, 100, "layers of attention"), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "attention_geometry",
-        "Teaches what self-attention does, as geometry. Words are points of the plane, a sentence is a polygon. Each\n"
-        "word becomes a weighted mean of the values: the polygon shrinks, the more so the higher the temperature,\n"
-        "and again with every layer. No point ever leaves the hull of the values. With the words as columns, as some\n"
-        "write it, the same numbers come out.\n\n"
+        "Shows self-attention as geometry. Words are points in the plane; a sentence is a polygon. Each word becomes a\n"
+        "weighted mean of the values, so the polygon shrinks: more at a higher temperature, and again in every layer. No\n"
+        "point leaves the convex hull of the values. The formulas with words as rows and with words as columns give the\n"
+        "same numbers.\n\n"
         "Writes attention_geometry.csv (token,temperature,x,y: temperature 0 is before attention) and\n"
         "attention_layers.csv (token,layer,x,y), and draws them.", options });
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
     }
     csv_close(csv);
     worst = fmax(worst, try_random_sentences());
-    printf("Of all these and %d random sentences, no point lies more than %.1g beyond the hull of the values.\n",
+    printf("In all these and %d random sentences, no point lies more than %.1g beyond the hull of the values.\n",
            SENTENCES, worst);
     picture_draw("attention_geometry");
     ag_end(scope);

@@ -1,4 +1,4 @@
-/* backprop.c: the way back through a small graph, told step by step; why its order matters; the same by small steps. */
+/* backprop.c: backpropagation through a small graph, step by step; why its order matters; a check by finite differences. */
 #include "common/common.h"
 
 static double h = 0.01;
@@ -18,7 +18,7 @@ static Tensor *network(Tensor **in)                                     /* two i
     return tensor_name(ag_mse_loss(tensor_name(ag_linear(a, in[3], in[4]), "out"), in[5]), "loss");
 }
 
-/* f's result, without a record of the way there. */
+/* f's result, without recording a graph. */
 static double value(Function *f, Tensor **in)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -27,7 +27,7 @@ static double value(Function *f, Tensor **in)
     return y;
 }
 
-/* What f does when one number moves by h to either side, per unit of the step. */
+/* The derivative of f by one number, from its values at h above and below: a central difference. */
 static double slope(Function *f, Tensor **in, real *x)
 {
     real before = *x;
@@ -41,14 +41,14 @@ static double slope(Function *f, Tensor **in, real *x)
 
 static void compare(Function *f, Tensor **in, int n)
 {
-    printf("\nThe same by small steps of %g to either side:\n  %-11s%12s%12s%14s\n", h, "", "backward", "steps",
+    printf("\nThe same by finite differences, with a step of %g:\n  %-11s%12s%12s%14s\n", h, "", "backward", "finite",
            "difference");
     for (int i = 0; i < n; i++) {
         const real *gradient = tensor_grad_data(in[i]);
         for (int64_t j = 0; gradient && j < tensor_numel(in[i]); j++) {
-            double steps = slope(f, in, tensor_data(in[i]) + j);
+            double finite = slope(f, in, tensor_data(in[i]) + j);
             printf("  %-4s item %lld%12.5f%12.5f%14.5f\n", tensor_get_name(in[i]), (long long)j, (double)gradient[j],
-                   steps, (double)gradient[j] - steps);
+                   finite, (double)gradient[j] - finite);
         }
     }
 }
@@ -80,7 +80,7 @@ static void give(Log *log, const Node *from, Node *to, double gradient)
     }
 }
 
-/* Each node once, the newest first: all that a node will ever get is there before it passes anything on. */
+/* Each node once, the newest first: a node has received its whole gradient before it passes it on. */
 static void in_order(Log *log, Node *node[], int n)
 {
     for (int i = n - 1; i >= 0; i--) {
@@ -90,7 +90,7 @@ static void in_order(Log *log, Node *node[], int n)
     }
 }
 
-/* Depth first: whatever arrives, the node passes on what it has, and what came before goes down a second time. */
+/* Depth first: each time a gradient arrives, the node passes on all it has, so earlier gradients are passed on twice. */
 static void at_once(Log *log, Node *node)
 {
     for (int j = 0; j < 2 && node->in[j]; j++) {
@@ -107,14 +107,14 @@ static void why_order_matters(void)
     in_order(&right, (Node *[]){ &a, &b, &c }, 3);
     at_once(&naive, &c2);
     printf("\n2. Why order matters: a = 1, b = a + a, c = b + b\n\n  %-40s%s\n", "each node once, after all its users",
-           "at once, whenever something arrives");
+           "at once, whenever a gradient arrives");
     for (int i = 0; i < LINES && (i < right.n || i < naive.n); i++) {
         printf("  %-40s%s\n", right.line[i], naive.line[i]);
     }
-    printf("  dc/da = %-32gdc/da = %g\n\nc is 4 a, so the left one is right.\n\n", a.grad, a2.grad);
+    printf("  dc/da = %-32gdc/da = %g\n\nc = 4 a, so the left result is right.\n\n", a.grad, a2.grad);
 }
 
-static Tensor *wants(const char *name, Tensor *t)
+static Tensor *leaf(const char *name, Tensor *t)
 {
     return tensor_set_requires_grad(tensor_name(t, name), true);
 }
@@ -126,21 +126,21 @@ int main(int argc, char **argv)
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "backprop",
-        "Teaches how gradients are found. A formula of one line, then a network of nine numbers: each operation on\n"
-        "the way back with its rule, the numbers put in and what it passes on; the same gradients by moving each\n"
-        "number a little; and what goes wrong if a gradient is passed on before all of it has arrived.\n\n"
-        "Draws both graphs, one frame a step: backprop_formula_00.png to _09.png, backprop_network_00.png to _09.png.",
-        options });
+        "Shows how backpropagation computes gradients, in a formula and in a network with nine parameters: the backward\n"
+        "rule of each operation, its inputs and the gradients that it passes on. Checks the gradients by finite\n"
+        "differences. Shows the error that results if a gradient is passed on before all of it has arrived.\n\n"
+        "Draws both graphs, one frame for each step: backprop_formula_00.png to _09.png and backprop_network_00.png to\n"
+        "_09.png.", options });
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *scalars[] = { wants("w", tensor_full(SCALAR, 0.5)), wants("x", tensor_full(SCALAR, 3)),
-                          wants("b", tensor_full(SCALAR, -1)) };
+    Tensor *scalars[] = { leaf("w", tensor_full(SCALAR, 0.5)), leaf("x", tensor_full(SCALAR, 3)),
+                          leaf("b", tensor_full(SCALAR, -1)) };
     show("1. A formula: y = u tanh(u) with u = w x + b", "backprop_formula", formula, scalars, 3);
     why_order_matters();
     Tensor *numbers[] = { tensor_name(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), "x"),
-                          wants("W1", tensor_from(SHAPE(2, 2), (real[]){ 0.5f, -0.5f, 1, 0.25f })),
-                          wants("b1", tensor_from(SHAPE(2), (real[]){ 0.1f, -0.2f })),
-                          wants("W2", tensor_from(SHAPE(1, 2), (real[]){ 1, -1.5f })),
-                          wants("b2", tensor_full(SHAPE(1), 0.3)),
+                          leaf("W1", tensor_from(SHAPE(2, 2), (real[]){ 0.5f, -0.5f, 1, 0.25f })),
+                          leaf("b1", tensor_from(SHAPE(2), (real[]){ 0.1f, -0.2f })),
+                          leaf("W2", tensor_from(SHAPE(1, 2), (real[]){ 1, -1.5f })),
+                          leaf("b2", tensor_full(SHAPE(1), 0.3)),
                           tensor_name(tensor_ones(SHAPE(1, 1)), "target") };
     show("3. A network: out = tanh(x W1^T + b1) W2^T + b2, loss = (out - target)^2", "backprop_network", network,
          numbers, 6);

@@ -1,4 +1,4 @@
-/* copy_task.c: a Transformer learns to repeat its input: the first run of the Annotated Transformer. */
+/* copy_task.c: a Transformer learns to copy its input: the first example of the Annotated Transformer. */
 #include <unistd.h>
 
 #include "common/common.h"
@@ -7,7 +7,7 @@
 enum { LENGTH = 10, VOCAB = 11, PAD = 0, START = 1, SHOWN = 10 };
 static int64_t d_model = 128, layers = 2, batch = 80, epochs = 20, batches = 20, eval_batches = 5, warmup = 400;
 static int64_t average = 5;
-static double factor = 0.5, dropout = 0.1;                         /* 0.5: the notebook's base lr, times its factor 1 */
+static double factor = 0.5, dropout = 0.1;                         /* 0.5: the notebook's base lr 0.5 times its factor 1 */
 static bool full;
 
 /* Rows of 10 ids drawn from 1..10, the first one 1: source and target are the same. */
@@ -40,7 +40,7 @@ static void show_progress(void *arg, const TrainState *state, double loss, doubl
 }
 
 /* ---- the mean of the last weights --------------------------------------------------------------------------------
- * The learning rate is still high at the end, and the weights go back and forth around a better place. */
+ * The learning rate is still high at the end, so the weights oscillate around a better point: their mean. */
 
 static char *epoch_path(int64_t epoch)
 {
@@ -60,25 +60,19 @@ static void save_epoch(EncoderDecoder *model, int64_t epoch)
 
 static void take_mean(EncoderDecoder *model)
 {
-    const char **path = ag_alloc((size_t)average, sizeof *path);
-    for (int64_t i = 0; i < average; i++) {
-        path[i] = epoch_path(epochs - average + i);
+    average_epochs(model, epoch_path, epochs - average, average);
+    for (int64_t epoch = epochs - average; epoch < epochs; epoch++) {
+        char *path = epoch_path(epoch);
+        unlink(path);
+        ag_free(path);
     }
-    if (!average_checkpoints(model, path, (int)average)) {
-        example_fail("%s", ag_error());
-    }
-    for (int64_t i = 0; i < average; i++) {
-        unlink(path[i]);
-        ag_free((char *)path[i]);
-    }
-    ag_free(path);
 }
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
 static void train(EncoderDecoder *model, Csv *csv)
 {
-    AdamOptions adam = nn_adam_options(0);                              /* run_epoch gives each step its rate */
+    AdamOptions adam = nn_adam_options(0);                              /* run_epoch sets the learning rate of each step */
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     Optimizer *optimizer = nn_adam_new_with(model, adam);
@@ -116,7 +110,7 @@ static void print_row(const char *label, const int32_t *ids)
     }
 }
 
-/* The notebook begins with 0, which its data never does; 1 is what every row begins with. */
+/* The start symbol is 1, with which every row begins. (The notebook uses 0, which no row begins with.) */
 static void decode_some(EncoderDecoder *model)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -124,12 +118,12 @@ static void decode_some(EncoderDecoder *model)
     Tensor *out = greedy_decode(model, src, nn_padding_mask(src, PAD), LENGTH, START);
     int right = 0;
     for (int i = 0; i < SHOWN; i++) {
-        const int32_t *wanted = tensor_int_data(src) + i * LENGTH, *got = tensor_int_data(out) + i * LENGTH;
+        const int32_t *expected = tensor_int_data(src) + i * LENGTH, *got = tensor_int_data(out) + i * LENGTH;
         bool same = true;
         for (int j = 0; j < LENGTH; j++) {
-            same = same && got[j] == wanted[j];
+            same = same && got[j] == expected[j];
         }
-        print_row("source", wanted);
+        print_row("source", expected);
         print_row("   output", got);
         printf("   %s\n", same ? "right" : "wrong");
         right += same;
@@ -141,29 +135,28 @@ static void decode_some(EncoderDecoder *model)
 int main(int argc, char **argv)
 {
     const Option options[] = {
-        option_flag("full", &full, "the notebook's own size: d_model 512, 20 epochs"),
+        option_flag("full", &full, "the size of the notebook: d_model 512, 20 epochs"),
         option_int("width", &d_model, 64, 4096, "d_model, a multiple of 64"),
-        option_int("layers", &layers, 1, 100, "layers of encoder and decoder"),
+        option_int("layers", &layers, 1, 100, "layers of the encoder and of the decoder"),
         option_int("batch", &batch, 1, 100000, "rows in a batch"),
         option_int("epochs", &epochs, 1, 100000, "epochs of 20 batches"),
-        option_int("warmup", &warmup, 1, 1000000, "steps of rising learning rate"),
+        option_int("warmup", &warmup, 1, 1000000, "steps until the learning rate is highest"),
         option_int("average", &average, 0, 1000,
-                   "epochs, the last ones, whose mean weights copy; 0: the last weights do"),
+                   "last epochs; the mean of their weights is tested; 0: the last weights"),
         option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
         option_real("dropout", &dropout, 0, 0.99, "probability of dropout"),
         OPTIONS_END
     };
     const Program program = { "copy_task",
-        "Teaches how a whole Transformer learns. An encoder-decoder reads rows of 10 numbers and learns to repeat\n"
-        "them: the encoder turns the row into vectors, the decoder says it again number by number, looking at those\n"
-        "vectors.\n\n"
-        "Writes copy_task.csv (epoch,train_loss,eval_loss,learning_rate,tokens_per_second) and draws it, then lets\n"
-        "the model copy rows that it has not seen. --full is the run of the Annotated Transformer.", options };
+        "Shows how a complete Transformer learns. An encoder-decoder learns to copy rows of 10 numbers: the encoder\n"
+        "turns the row into vectors, and the decoder outputs it number by number, with attention to these vectors.\n\n"
+        "Writes copy_task.csv (epoch,train_loss,eval_loss,learning_rate,tokens_per_second), draws it, and prints copies\n"
+        "of new rows. --full is the example of the Annotated Transformer in its size.", options };
     example_begin(argc, argv, &program);
     if (full) {
         d_model = 512;
         epochs = 20;
-        example_begin(argc, argv, &program);                            /* options that are given come before these */
+        example_begin(argc, argv, &program);                            /* options that are given replace these */
     }
     average = average < epochs ? average : epochs;
     if (d_model % 64 != 0) {
@@ -177,7 +170,7 @@ int main(int argc, char **argv)
     o.dropout = dropout;
     o.max_len = LENGTH;
     EncoderDecoder *model = make_model(VOCAB, VOCAB, o);
-    printf("A Transformer of %lld parameters learns to repeat rows of %d numbers.\n", (long long)nn_count(model),
+    printf("A Transformer of %lld parameters learns to copy rows of %d numbers.\n", (long long)nn_count(model),
            LENGTH);
     Csv *csv = csv_open("copy_task.csv", "epoch,train_loss,eval_loss,learning_rate,tokens_per_second");
     train(model, csv);

@@ -1,4 +1,4 @@
-/* families.c: encoder, decoder, and both: three models of the same blocks fill in, go on, rewrite one small text. */
+/* families.c: an encoder fills in a word, a decoder continues a text, an encoder-decoder rewrites a sentence. */
 #include <string.h>
 
 #include "common/common.h"
@@ -7,15 +7,15 @@
 enum { BATCH = 32 };
 static int64_t steps = 300, width = 48;
 static double lr = 3e-3;
-static EncoderOnly *fills, *goes_on;                                    /* one class of model, two masks */
+static EncoderOnly *fills, *goes_on;                                    /* the same kind of model with two masks */
 static EncoderDecoder *rewrites;
 
-/* One word of each row is hidden; say it, seeing all the others. */
+/* Hides one word of each row; the model predicts it from all the others. */
 static Tensor *loss_of_filling(Tensor *ids)
 {
     Tensor *target = tensor_ints(tensor_shape(ids), NULL);
     for (int64_t i = 0; i < tensor_numel(ids); i++) {
-        tensor_int_data(target)[i] = -100;                              /* does not count */
+        tensor_int_data(target)[i] = -100;                              /* not part of the loss */
     }
     for (int64_t i = 0; i < tensor_dim(ids, 0); i++) {
         int64_t at = i * LENGTH + 1 + ag_random_below(LENGTH - 2);
@@ -25,14 +25,14 @@ static Tensor *loss_of_filling(Tensor *ids)
     return ag_nll_loss(encoder_only(fills, ids, NULL), target, AG_MEAN, -100);
 }
 
-/* Say at each place the word that follows, seeing those up to there. */
+/* The model predicts the next word at each position from the words up to there. */
 static Tensor *loss_of_going_on(Tensor *ids)
 {
     Tensor *seen = ag_slice(ids, 1, 0, LENGTH - 1), *next = ag_slice(ids, 1, 1, LENGTH);
     return ag_nll_loss(encoder_only(goes_on, seen, nn_causal_mask(LENGTH - 1)), next, AG_MEAN, -100);
 }
 
-/* Say the other sentence, word after word, seeing all of this one and what is said already of the other. */
+/* The model predicts each word of the second sentence from the first one and the earlier words of the second. */
 static Tensor *loss_of_rewriting(Tensor *from, Tensor *to)
 {
     Batch b = batch_new(from, to, WORD_BLANK);
@@ -65,7 +65,7 @@ static void train(void)
         ag_end(s);
     }
     chart_print(csv, &(Chart){ "loss per word", "step", true, { { "fills", "encoder: fills in" },
-                               { "goes_on", "decoder: goes on" }, { "rewrites", "both: rewrite" } } });
+                               { "goes_on", "decoder: continues" }, { "rewrites", "both: rewrite" } } });
     csv_close(csv);
     picture_draw("families");
     for (int k = 0; k < 3; k++) {
@@ -82,13 +82,13 @@ int main(int argc, char **argv)
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "families",
-        "Teaches what the three families of Transformers are for. An encoder, a decoder and an encoder-decoder, two\n"
-        "layers each and of the same blocks, learn from 240 sentences, \"the old girl plays the piano\". What differs\n"
-        "is who sees whom, and what is asked: the encoder sees all words and fills in a hidden one, the decoder sees\n"
-        "those before and goes on, both together read a sentence and say another (\"the piano is played by ...\").\n\n"
+        "Shows the three families of Transformers: encoder, decoder, encoder-decoder. Each has two layers of the same\n"
+        "blocks and learns from 240 sentences like \"the old girl plays the piano\". They differ in the mask and in the\n"
+        "task: the encoder sees all words and fills in a hidden one; the decoder sees the earlier words and continues;\n"
+        "the encoder-decoder reads a sentence and writes it in the passive (\"the piano is played by ...\").\n\n"
         "Writes families.csv (step,fills,goes_on,rewrites: the losses per word) and draws it.", options });
     if (width % 4 != 0) {
-        example_usage_error("--width %lld: expected a multiple of 4, one part for each head", (long long)width);
+        example_usage_error("--width %lld: expected a multiple of 4, the number of heads", (long long)width);
     }
     Scope s = ag_begin(AG_NO_GRAD);
     WordVocab *vocab = make_sentences();

@@ -1,8 +1,8 @@
 #!/bin/sh
 # All pictures of the lessons on one page: sh examples/run.sh gallery [--out FOLDER] [--list FILE]
-# Builds the examples, runs the commands of examples/gallery.txt with the output folder FOLDER/PROGRAM, and writes
-# FOLDER/index.html with the pictures, the commands, an explanation of each picture, and the programs' output. The exit
-# status is 1 if a command or a picture failed, 2 if the command line is wrong.
+# Builds the examples, runs the commands in examples/gallery.txt with their output in FOLDER/PROGRAM, and writes
+# FOLDER/index.html with the commands, the pictures, their captions, and the printed text. The exit status is 1 if a command
+# or a picture failed, 2 for an error in the command line.
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh disable=SC1091
@@ -22,10 +22,10 @@ while [ $# -gt 0 ]; do
 done
 [ -r "$list" ] || die "gallery: cannot read $list"
 
-# KAERU_PROGRAMS: a folder of built examples, instead of building.
+# KAERU_PROGRAMS: a folder of examples that are already built.
 if [ -z "${KAERU_PROGRAMS-}" ]; then
     need cc meson ninja pkg-config gnuplot dot
-    [ -d "$root/build" ] || say "Building kaeru, only the first time ..."
+    [ -d "$root/build" ] || say "Building kaeru ..."
     configure "$root/build"
     # shellcheck disable=SC2046 # a list of words
     quietly meson compile -C "$root/build" $(sed -n 's|^\$ \([a-z0-9_]*\).*|examples/\1|p' "$list" | sort -u)
@@ -38,7 +38,7 @@ begun=$(date +%s)
 
 escape() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
 
-# run COMMAND: runs it with its program's output folder, and adds it to the page with its output in a folded section.
+# run COMMAND: runs it with its output in the folder of the program, and writes the command and the printed text.
 run() {
     command=$1
     say "gallery: $command"
@@ -57,13 +57,13 @@ run() {
     LC_ALL=C.UTF-8 "$KAERU_PROGRAMS/$name" "$@" >"$out/$name/output.txt" 2>&1 </dev/null || failed="$failed $name"
     {
         printf '<pre class="command">sh examples/run.sh %s</pre>\n' "$(printf '%s' "$command" | escape)"
-        printf '<details><summary>What it prints</summary><pre>'
+        printf '<details><summary>Printed text</summary><pre>'
         escape <"$out/$name/output.txt"
         printf '</pre></details>\n'
     } >>"$page"
 }
 
-# image PICTURE: adds the PNG as a link to the SVG (or the SVG itself, where gnuplot writes no PNG)
+# image PICTURE: the PNG, or the SVG if gnuplot has no PNG, with a link to the SVG
 image() {
     _shown=$name/$1.png
     [ -s "$out/$_shown" ] || _shown=$name/$1.svg
@@ -74,7 +74,7 @@ image() {
     printf '<a href="%s/%s.svg"><img src="%s" alt="%s"></a>\n' "$name" "$1" "$_shown" "$1" >>"$page"
 }
 
-# show PICTURE EXPLANATION: adds a figure. PICTURE can end with _*, a series of frames.
+# show PICTURE CAPTION
 show() {
     case $1 in
     *_\*)   printf '<figure><div class="film">\n' >>"$page"
@@ -113,7 +113,7 @@ summary { cursor: pointer; color: #555; }
 </head>
 <body>
 <h1>kaeru: the lessons in pictures</h1>
-<p>Each command draws the pictures below it. examples/README.md explains the lessons: what to read, what to try.
+<p>Each command makes the pictures below it. examples/README.md explains the lessons, with code to read and exercises.
 A click on a picture opens it as SVG.</p>
 END
 
@@ -123,7 +123,7 @@ while IFS= read -r line || [ -n "$line" ]; do
     '#'* | '') ;;
     '$ '*) run "${line#'$ '}" ;;
     *': '*) show "${line%%: *}" "${line#*: }" ;;
-    *) die "gallery: $list: not understood: $line" ;;
+    *) die "gallery: $list: cannot read the line: $line" ;;
     esac
 done <"$list"
 printf '</body>\n</html>\n' >>"$page"

@@ -1,4 +1,4 @@
-/* knobs.c: what a Transformer may see, how fast it learns, how sure it should be, and how it chooses the next word. */
+/* knobs.c: masks, learning rate with warmup, label smoothing, and ways to sample the next word. */
 #include <math.h>
 
 #include "common/common.h"
@@ -10,7 +10,7 @@ static int64_t draws = 10000;
 /* ---- masks ------------------------------------------------------------------------------------------------------- */
 
 enum { POSITIONS = 20, TOKENS = 8, PAD = 2 };
-/* "This is a pen.", as the decoder reads it in a batch with a longer sentence. */
+/* "This is a pen.", padded, as the decoder's input in a batch with a longer sentence. */
 static const char *const token[TOKENS] = { "<BOS>", "これ", "は", "ペン", "です", "。", "<pad>", "<pad>" };
 static const int32_t ids[TOKENS] = { 0, 4, 5, 6, 7, 8, PAD, PAD };
 
@@ -28,7 +28,7 @@ static void show_masks(void)
         csv_named_row(csv, token[i / TOKENS], i / TOKENS, i % TOKENS, tensor_bool_data(both)[i]);
     }
     csv_close(csv);
-    printf("Each word (a row) sees itself and those before it, but no padding:\n\n");
+    printf("Each word (row) sees itself and the earlier words, but no padding:\n\n");
     nn_mask_print(stdout, both);
 }
 
@@ -54,14 +54,14 @@ static void show_smoothing(void)
     Tensor *target = tensor_ints(SHAPE(ROWS), (const int32_t[]){ 2, 1, 0, 3, 3 });
     Tensor *smooth = label_smoothing_targets(((LabelSmoothing){ 0, 0.4 }), target, VOCAB);
     Csv *csv = csv_open("knobs_smoothing.csv", "row,token,target");
-    printf("\nTargets with smoothing 0.4 where the right tokens are 2, 1, 0, 3, 3, and 0 is padding:\n\n");
+    printf("\nTargets with smoothing 0.4 for the tokens 2, 1, 0, 3, 3, where 0 is padding:\n\n");
     for (int i = 0; i < ROWS * VOCAB; i++) {
         double t = (double)tensor_data(smooth)[i];
         csv_row(csv, i / VOCAB, i % VOCAB, t);
         printf(" %7.4f%s", t, i % VOCAB == VOCAB - 1 ? "\n" : "");
     }
     csv_close(csv);
-    /* The model gives x parts to the right token and one part to each of the three others. */
+    /* The model's probabilities: x parts for the correct token, one part for each of the three others. */
     csv = csv_open("knobs_penalty.csv", "x,probability,smoothing_0,smoothing_0.1");
     Tensor *right = tensor_ints(SHAPE(1), (const int32_t[]){ 1 });
     for (double x = 1; x < 200; x *= 1.05) {
@@ -75,10 +75,10 @@ static void show_smoothing(void)
     csv_close(csv);
 }
 
-/* ---- choosing the next word -------------------------------------------------------------------------------------- */
+/* ---- sampling the next word -------------------------------------------------------------------------------------- */
 
 enum { WORDS = 8, WAYS = 6 };
-/* After "This is a", as a made-up model has it. */
+/* Scores of the word after "This is a", made up. */
 static const char *const word[WORDS] = { "pen", "book", "dog", "cup", "bird", "house", "song", "the" };
 static const real logits[WORDS] = { 3, 2.5, 2, 1.5, 1, 0.5, 0, -1 };
 static const struct { const char *name; Sampling how; } ways[WAYS] = {
@@ -98,7 +98,7 @@ static void show_sampling(void)
     }
     Csv *csv = csv_open("knobs_sampling.csv",
                         "word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0");
-    printf("\nThe next word after \"This is a\": probability, and share of %lld draws\n        ", (long long)draws);
+    printf("\nThe next word after \"This is a\": probability, and share of %lld samples\n        ", (long long)draws);
     for (int k = 0; k < WAYS; k++) {
         printf("  %-15s", ways[k].name);
     }
@@ -116,16 +116,15 @@ static void show_sampling(void)
 
 int main(int argc, char **argv)
 {
-    const Option options[] = { option_int("draws", &draws, 1, 100000000, "words drawn in each way"), OPTIONS_END };
+    const Option options[] = { option_int("draws", &draws, 1, 100000000, "words sampled in each way"), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "knobs",
-        "Teaches the knobs of training and writing. Masks: what each position may look at. The learning rate, which\n"
-        "rises and then falls. Label smoothing: targets that are not quite sure, so that the model does not get too\n"
-        "sure. And the ways to choose the next word from its probabilities: temperature, top_k, top_p.\n\n"
+        "Shows four parts of training and sampling. Masks: which positions each position can see. The learning rate,\n"
+        "which rises and then falls. Label smoothing: targets below 1, so that the model does not become too confident.\n"
+        "Ways to choose the next word from its probabilities: temperature, top_k, top_p.\n\n"
         "Writes knobs_mask.csv (query,key,seen), knobs_mask_sentence.csv (token,query,key,seen), knobs_rate.csv\n"
         "(step,rate_512_4000,rate_512_8000,rate_256_4000: width and warmup), knobs_smoothing.csv (row,token,target),\n"
         "knobs_penalty.csv (x,probability,smoothing_0,smoothing_0.1: the loss) and knobs_sampling.csv\n"
-        "(word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0), and\n"
-        "draws them.", options });
+        "(word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0), and draws them.", options });
     Scope scope = ag_begin(AG_NO_GRAD);
     show_masks();
     show_rates();

@@ -1,4 +1,4 @@
-/* layer_norm.c: what layer normalization does to the numbers in a deep network, and to its learning. */
+/* layer_norm.c: layer normalization in a deep network: the distribution of its activations, and how fast it learns. */
 #include <math.h>
 
 #include "common/common.h"
@@ -24,14 +24,14 @@ static Deep *deep_new(bool normalized)
     return d;
 }
 
-/* (B,2) -> (B,2): a score for "different" and "same". `seen`, unless NULL, gets what each layer hands to its ReLU. */
-static Tensor *deep(Deep *d, Tensor *x, Tensor **seen)
+/* (B,2) -> (B,2): scores for "different" and "same". `before`, unless NULL, gets the input of each ReLU. */
+static Tensor *deep(Deep *d, Tensor *x, Tensor **before)
 {
     for (int i = 0; i < depth; i++) {
         x = nn_linear(nn_item(Linear, d->linears, i), x);
         x = d->normalized ? nn_layer_norm(nn_item(LayerNorm, d->norms, i), x) : x;
-        if (seen) {
-            seen[i] = x;
+        if (before) {
+            before[i] = x;
         }
         x = ag_relu(x);
     }
@@ -58,8 +58,8 @@ static double train_step(Deep *d, Optimizer *adam, Tensor *x, Tensor *same)
     return value;
 }
 
-/* Prints the mean and deviation of all numbers of x, and counts the share of them in each bin of -REACH..REACH. */
-static void look_at(Tensor *x, double share[BINS])
+/* Prints the mean and standard deviation of all numbers in x, and sets the share of them in each bin of -REACH..REACH. */
+static void print_distribution(Tensor *x, double share[BINS])
 {
     int64_t n = tensor_numel(x);
     for (int64_t i = 0; i < n; i++) {
@@ -74,16 +74,16 @@ static void look_at(Tensor *x, double share[BINS])
 
 static void write_layers(Csv *csv, int64_t step, Deep *d[2], Tensor *x)
 {
-    Tensor *seen[2][MAX_DEPTH];
-    deep(d[0], x, seen[0]);
-    deep(d[1], x, seen[1]);
-    printf("What the layers hand to their ReLU after %lld steps:\n               plain              normalized\n"
+    Tensor *before[2][MAX_DEPTH];
+    deep(d[0], x, before[0]);
+    deep(d[1], x, before[1]);
+    printf("Inputs of the ReLU of each layer after %lld steps:\n               plain              normalized\n"
            "layer       mean deviation       mean deviation\n", (long long)step);
     for (int layer = 0; layer < depth; layer++) {
         double share[2][BINS] = { { 0 } };
         printf("%5d", layer + 1);
-        look_at(seen[0][layer], share[0]);
-        look_at(seen[1][layer], share[1]);
+        print_distribution(before[0][layer], share[0]);
+        print_distribution(before[1][layer], share[1]);
         printf("\n");
         for (int i = 0; i < BINS; i++) {
             csv_row(csv, (double)step, layer + 1, ((2 * i + 1.0) / BINS - 1) * REACH, share[0][i], share[1][i]);
@@ -91,7 +91,7 @@ static void write_layers(Csv *csv, int64_t step, Deep *d[2], Tensor *x)
     }
 }
 
-/* Trains two networks from new weights, plain [0] and normalized [1]. */
+/* Trains two networks with new weights, plain [0] and normalized [1]. */
 static void run(int64_t number, Csv *losses, Csv *layers)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -127,14 +127,14 @@ int main(int argc, char **argv)
     const Option options[] = {
         option_int("depth", &depth, 1, MAX_DEPTH, "layers"),
         option_int("steps", &steps, 1, 1000000, "training steps"),
-        option_int("runs", &runs, 1, 1000, "networks of each kind, each from new weights"),
+        option_int("runs", &runs, 1, 1000, "networks of each kind, each with new weights"),
         option_real("lr", &lr, 0, 1000, "learning rate of Adam"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "layer_norm",
-        "Teaches what layer normalization is good for. Two deep networks learn whether the two numbers of a row have\n"
-        "the same sign. In the plain one the numbers shrink from layer to layer, and their spread moves while it\n"
-        "learns; in the other one each layer hands on numbers of mean 0 and deviation 1, and it learns sooner.\n\n"
+        "Shows what layer normalization does. Two deep networks learn whether the two numbers of a row have the same\n"
+        "sign. In the plain network the activations shrink from layer to layer, and their distribution changes during\n"
+        "training. In the normalized network they have mean 0 and deviation 1 in each layer, and it learns faster.\n\n"
         "Writes layer_norm.csv (run,step,plain,normalized: the losses) and layer_norm_layers.csv\n"
         "(step,layer,value,plain,normalized: the share of numbers around each value), and draws them.", options });
     Csv *losses = csv_open("layer_norm.csv", "run,step,plain,normalized");

@@ -1,4 +1,4 @@
-/* norm_conventions.c: layer normalization as four texts write it, on the same numbers. */
+/* norm_conventions.c: four definitions of layer normalization on the same numbers. */
 #include <math.h>
 
 #include "common/common.h"
@@ -30,12 +30,12 @@ static void print_normalized(const char *what, Tensor *x)
     }
 }
 
-/* The same row with smaller and smaller differences. */
+/* The deviation after each norm, by the deviation of the row before. */
 static void write_deviations(Tensor *x)
 {
     Csv *csv = csv_open("norm_conventions.csv", "deviation,pytorch,annotated,book,seminar");
     for (int i = -32; i <= 8; i++) {
-        Tensor *small = ag_scale(x, ag_math_pow(10, i / 4.0) / deviation(x), 0);
+        Tensor *small = ag_scale(x, ag_math_pow(10, i / 4.0) / deviation(x));
         double out[N_NORMS];
         for (int k = 0; k < N_NORMS; k++) {
             out[k] = deviation(ag_layer_norm(small, NULL, NULL, norms[k].kind));
@@ -49,15 +49,15 @@ int main(int argc, char **argv)
 {
     const Option options[] = { OPTIONS_END };
     example_begin(argc, argv, &(Program){ "norm_conventions",
-        "Teaches layer normalization: each row gets the mean 0 and the deviation 1. Texts disagree in two details:\n"
-        "what the variance is divided by, and where the small number stands that saves a row of equal numbers. On\n"
-        "ordinary rows the small number does not show; on rows that hardly vary it decides.\n\n"
+        "Shows four definitions of layer normalization, which gives each row mean 0 and deviation 1. They differ in two\n"
+        "details: whether the variance is divided by n or n - 1, and where a small number is added to avoid a division\n"
+        "by zero. The small number has no visible effect on ordinary rows, but a large one on nearly constant rows.\n\n"
         "Writes norm_conventions.csv (deviation,pytorch,annotated,book,seminar: the deviation of a row before, and\n"
-        "after each of the four), and draws it.", options });
+        "after each of the four norms), and draws it.", options });
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_from(SHAPE(WIDTH), (const real[]){ 1, 2, 3, 6 });
     print_normalized("The row 1, 2, 3, 6:", x);
-    print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6, 0));
+    print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6));
     print_normalized("A row of equal numbers, 3, 3, 3, 3:", tensor_full(SHAPE(WIDTH), 3));
     write_deviations(x);
     picture_draw("norm_conventions");

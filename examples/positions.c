@@ -1,4 +1,4 @@
-/* positions.c: how a Transformer is told where in the sentence a word stands. */
+/* positions.c: positional encoding: the position of a word as a vector of sines and cosines. */
 #include <math.h>
 
 #include "common/common.h"
@@ -6,7 +6,7 @@
 
 static int64_t width = 128, length = 100;
 
-/* How far sin and cos number k move with each position: they are the dimensions 2k and 2k+1. */
+/* The angle per position of pair k: dimensions 2k (sine) and 2k+1 (cosine). */
 static double frequency(int64_t k)
 {
     return ag_math_pow(10000, -2 * (double)k / (double)width);
@@ -32,7 +32,7 @@ static void write_table(Tensor *pe)
     csv_close(csv);
 }
 
-/* PE_i . PE_j = sum over k of cos((i - j) frequency(k)), for sin a sin b + cos a cos b = cos(a - b). */
+/* PE_i . PE_j = sum over k of cos((i - j) frequency(k)), since sin a sin b + cos a cos b = cos(a - b). */
 static double theory(int64_t distance)
 {
     double sum = 0;
@@ -42,7 +42,7 @@ static double theory(int64_t distance)
     return sum;
 }
 
-/* products (length,length); returns how far the worst of them is from the theory. */
+/* products (length,length); returns the largest difference from the theory. */
 static double write_products(Tensor *products)
 {
     Csv *csv = csv_open("positions_products.csv", "i,j,product");
@@ -75,14 +75,14 @@ static void compare(Tensor *products)
 int main(int argc, char **argv)
 {
     const Option options[] = {
-        option_int("width", &width, 2, 1024, "D, the numbers of a position; even"),
+        option_int("width", &width, 2, 1024, "D, the width of a position's vector; even"),
         option_int("length", &length, 2, 1000, "positions"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "positions",
-        "Teaches how positions become vectors. Attention looks at a set of words; what tells it their order is a\n"
-        "vector added to each word: sines and cosines of the position, fast ones first, slow ones last. The inner\n"
-        "product of two such vectors depends on their distance alone, and is the largest where the distance is 0.\n\n"
+        "Shows how positions become vectors. Attention does not depend on the order of the words, so a vector for the\n"
+        "position is added to each word: sines and cosines of the position, with high frequencies first. The inner\n"
+        "product of two such vectors depends only on the distance of the positions, and is largest at distance 0.\n\n"
         "Writes positions.csv (position,dimension,value), positions_products.csv (i,j,product: PE_i . PE_j) and\n"
         "positions_theory.csv (distance,theory,measured), and draws them.", options });
     if (width % 2 != 0) {

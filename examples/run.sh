@@ -1,18 +1,18 @@
 #!/bin/sh
-# Runs an example, from a fresh clone: sh examples/run.sh [NAME [ARGUMENT...]]
+# Builds and runs an example: sh examples/run.sh [NAME [ARGUMENT...]]
 # Installs missing tools, builds in build/, runs build/examples/NAME in the current folder.
 
 usage() {
     cat <<'END'
 usage: sh examples/run.sh [NAME [ARGUMENT...]]
 
-Builds kaeru in build/ and runs the example NAME (the default is skip_connection) in the current folder. Installs missing
-tools (a C compiler, meson, ninja, pkg-config; gnuplot for pictures) on Debian and Ubuntu; on other systems it prints the
-command.
+Builds kaeru in build/ and runs the example NAME (default: skip_connection) in the current folder. On Debian and Ubuntu
+it installs the missing tools (a C compiler, meson, ninja, pkg-config; gnuplot for pictures); on other systems it prints
+how to install them.
 
   --list        lists the examples
-  NAME --help   what an example does, and its options
-  gallery       runs the lessons and puts all their pictures on one page, out/gallery/index.html
+  NAME --help   describes an example and its options
+  gallery       runs the lessons and makes one page of all pictures, out/gallery/index.html
 END
 }
 
@@ -20,7 +20,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
 
-# Prints the description in the first line of each source: "/* name.c: description */"
+# Uses the first line of each source: "/* name.c: what it shows. */"
 list() {
     for _source in "$root"/examples/*.c; do
         _name=$(basename "$_source" .c)
@@ -51,7 +51,7 @@ if [ $known = no ]; then
 fi
 
 need cc meson ninja pkg-config gnuplot?
-[ -d "$root/build" ] || say "Building kaeru, only the first time ..."
+[ -d "$root/build" ] || say "Building kaeru ..."
 configure "$root/build"
 quietly meson compile -C "$root/build" "examples/$name"
 exec "$root/build/examples/$name" "$@"

@@ -1,23 +1,23 @@
-/* seq2seq.c: words said backwards: a fixed vector forgets, attention looks back, the Transformer need not wait. */
+/* seq2seq.c: three models learn to spell words backwards: with one fixed vector, with attention, with attention only. */
 #include "common/common.h"
-#include "seq2seq/rung.h"
+#include "seq2seq/letter_model.h"
 
 enum { ROWS = 48, TESTED = 200, TIMED_LETTERS = 1024 };
 static int64_t steps = 600, length = 16, timed = LONGEST;
 static const char *score = "dot", *word = "backpropagation";
 static bool lstm;
 
-static void train(const Rung *r)
+static void train(const LetterModel *m)
 {
-    Optimizer *optimizer = nn_adam_new(r->model, 0.005);
-    Progress progress = progress_begin(r->name, steps);
-    ag_seed((uint64_t)example_seed());                                  /* all three see the same words */
+    Optimizer *optimizer = nn_adam_new(m->module, 0.005);
+    Progress progress = progress_begin(m->name, steps);
+    ag_seed((uint64_t)example_seed());                                  /* all three learn the same words */
     for (int64_t step = 0; step < steps; step++) {
         Scope scope = ag_begin(AG_RECORD);
         Batch batch = random_words(ROWS, 1, length);
-        Tensor *loss = rung_loss(r, &batch);
+        Tensor *loss = letter_model_loss(m, &batch);
         ag_backward(loss);
-        nn_clip_grad_norm(r->model, 1);
+        nn_clip_grad_norm(m->module, 1);
         nn_optimizer_set_lr(optimizer, nn_schedule_cosine(step, 0.005, 0.0005, steps / 10, steps));
         nn_optimizer_step(optimizer);
         progress_show(&progress, step + 1, "loss %.2f", tensor_item(loss));
@@ -27,71 +27,72 @@ static void train(const Rung *r)
     ag_free(optimizer);
 }
 
-/* The share of letters in the right place, over words of n letters. */
-static double share_right(const Rung *r, int64_t n)
+/* The share of correct letters over words of n letters. */
+static double share_right(const LetterModel *m, int64_t n)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Batch batch = random_words(TESTED, n, n);
-    const int32_t *said = tensor_int_data(rung_say(r, &batch)), *wanted = tensor_int_data(batch.tgt_y);
+    const int32_t *output = tensor_int_data(letter_model_decode(m, &batch)), *expected = tensor_int_data(batch.tgt_y);
     int64_t right = 0;
     for (int64_t i = 0; i < TESTED * n; i++) {
-        right += said[i / n * (n + 2) + 1 + i % n] == wanted[i / n * (n + 1) + i % n];
+        right += output[i / n * (n + 2) + 1 + i % n] == expected[i / n * (n + 1) + i % n];
     }
     ag_end(scope);
     return (double)right / (double)(TESTED * n);
 }
 
-/* Milliseconds of forward and backward on TIMED_LETTERS letters in words of n, the best of some. */
-static double step_time(const Rung *r, int64_t n)
+/* Milliseconds of a forward and a backward pass over TIMED_LETTERS letters in words of n: the shortest of ten. */
+static double step_time(const LetterModel *m, int64_t n)
 {
     double best = 0;
     for (int i = 0; i < 10; i++) {
         Scope scope = ag_begin(AG_RECORD);
         Batch batch = random_words(TIMED_LETTERS / n, n, n);
         double start = example_seconds();
-        ag_backward(rung_loss(r, &batch));
+        ag_backward(letter_model_loss(m, &batch));
         double ms = 1000 * (example_seconds() - start);
         best = i == 0 || ms < best ? ms : best;
-        nn_zero_grad(r->model);
+        nn_zero_grad(m->module);
         ag_end(scope);
     }
     return best;
 }
 
-/* One number of each model by length, which grows by 1 or doubles: as data and in the terminal. */
-static void compare(const Rung *r, const char *file, const char *title, bool doubles, int64_t from, int64_t to,
-                    double (*measure)(const Rung *r, int64_t n))
+/* Measures each model at each length and shows the results as data and as a chart. The length grows by 1 or doubles. */
+static void compare(const LetterModel *m, const char *file, const char *title, bool doubles, int64_t from, int64_t to,
+                    double (*measure)(const LetterModel *m, int64_t n))
 {
     Csv *csv = csv_open(file, "length,fixed,attention,transformer");
     for (int64_t n = from; n <= to; n = doubles ? 2 * n : n + 1) {
-        csv_row(csv, (double)n, measure(&r[FIXED], n), measure(&r[ATTENTION], n), measure(&r[TRANSFORMER], n));
+        csv_row(csv, (double)n, measure(&m[FIXED], n), measure(&m[ATTENTION], n), measure(&m[TRANSFORMER], n));
     }
     chart_print(csv, &(Chart){ title, "length", doubles,
-        { { "fixed", r[FIXED].name }, { "attention", r[ATTENTION].name }, { "transformer", r[TRANSFORMER].name } } });
+        { { "fixed", m[FIXED].name }, { "attention", m[ATTENTION].name }, { "transformer", m[TRANSFORMER].name } } });
     csv_close(csv);
 }
 
-/* Prints what the model says and, a row for each letter of it, what it looked at; the same as data. */
-static void align(const Rung *r)
+/* Prints the model's output and, in a row for each letter of it, the attention to the letters of the word. The attention is
+ * also written as data. */
+static void show_alignment(const LetterModel *m)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Batch batch = one_word(word);
     int64_t n = tensor_dim(batch.src, 1);
-    Tensor *said = rung_say(r, &batch);
-    batch.tgt = ag_slice(said, 1, 0, n + 1);                            /* each is said after those before it */
-    Tensor *weights = rung_look(r, &batch);
+    Tensor *output = letter_model_decode(m, &batch);
+    batch.tgt = ag_slice(output, 1, 0, n + 1);                            /* the decoder reads its own output */
+    Tensor *weights = letter_model_attention(m, &batch);
     char header[2 * LONGEST + 8] = "said";
     for (int64_t j = 0; j < n; j++) {
         snprintf(header + 4 + 2 * j, 3, ",%c", word[j]);
     }
-    printf("%-13s says ", r->name);
+    printf("%-13s output: ", m->name);
     for (int64_t i = 1; i < n + 2; i++) {
-        putchar(letter(tensor_int_data(said)[i]));
+        putchar(letter(tensor_int_data(output)[i]));
     }
-    Csv *csv = weights ? csv_open(r->transformer ? "seq2seq_transformer.csv" : "seq2seq_attention.csv", header) : NULL;
+    Csv *csv = weights ? csv_open(m->transformer ? "seq2seq_transformer.csv" : "seq2seq_attention.csv", header) : NULL;
     printf(csv ? "\n\n  %s\n" : "\n", word);
     for (int64_t i = 0; csv && i <= n; i++) {
-        char name[2] = { letter(tensor_int_data(said)[i + 1]), '\0' };
+        char name[2] = { letter(tensor_int_data(output)[i + 1]), '\0' };
         double weight[LONGEST];
         printf("%s ", name);
         for (int64_t j = 0; j < n; j++) {
@@ -112,37 +113,37 @@ int main(int argc, char **argv)
     const Option options[] = {
         option_int("steps", &steps, 1, 1000000, "training steps of each model"),
         option_int("length", &length, 1, LONGEST, "letters of the longest words"),
-        option_text("score", "NAME", &score, "of attention: dot, general or additive"),
-        option_flag("lstm", &lstm, "LSTM cells in the recurrent models, for GRU"),
-        option_text("word", "WORD", &word, "a to z; what the models look at while they say it is shown"),
-        option_int("timed", &timed, 8, LONGEST, "letters of the longest words that training is timed on"),
+        option_text("score", "NAME", &score, "score function of the attention: dot, general or additive"),
+        option_flag("lstm", &lstm, "LSTM cells in the recurrent models instead of GRU"),
+        option_text("word", "WORD", &word, "letters from a to z; the attention of the models for this word is shown"),
+        option_int("timed", &timed, 8, LONGEST, "letters of the longest words for which the training time is measured"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "seq2seq",
-        "Teaches why the Transformer came. Three models learn to say words of random letters backwards. In the first,\n"
-        "a recurrent network reads the word into one vector, from which another one says it: what the vector has no\n"
-        "room for is forgotten. In the second it looks back at all states of the reader; the third does nothing but\n"
-        "look, and no letter has to wait for the one before it.\n\n"
-        "Writes seq2seq.csv (length,fixed,attention,transformer: the share of letters said right), seq2seq_time.csv\n"
-        "(length,fixed,attention,transformer: milliseconds to learn from 1024 letters), seq2seq_attention.csv and\n"
-        "seq2seq_transformer.csv (a row for each letter said, a column for each read), and draws them.", options });
+        "Shows why Transformers replaced recurrent models. Three models learn to spell words of random letters\n"
+        "backwards. The first one is recurrent: it reads the word into one vector of fixed size and spells from that\n"
+        "vector, which has no room for a long word. The second one also has attention to all states of its encoder.\n"
+        "The third one, the Transformer, has only attention, so it computes all letters of a word at the same time.\n\n"
+        "Writes seq2seq.csv (length,fixed,attention,transformer: the share of correct letters), seq2seq_time.csv\n"
+        "(length,fixed,attention,transformer: milliseconds of a training step on 1024 letters), seq2seq_attention.csv and\n"
+        "seq2seq_transformer.csv (a row for each output letter, a column for each input letter), and draws them.", options });
     ScoreKind by = score_named(score);
     check_word(word);
-    Rung r[RUNGS];
-    for (int k = 0; k < RUNGS; k++) {
-        r[k] = rung_new((RungKind)k, lstm ? NN_LSTM : NN_GRU, by);
-        train(&r[k]);
+    LetterModel m[LETTER_MODELS];
+    for (int k = 0; k < LETTER_MODELS; k++) {
+        m[k] = letter_model_new((LetterModelKind)k, lstm ? NN_LSTM : NN_GRU, by);
+        train(&m[k]);
     }
-    printf("Three models learned in %lld steps to say words backwards.\n", (long long)steps);
-    compare(r, "seq2seq.csv", "share of letters said right, in words not seen before", false, 1, length, share_right);
-    for (int k = 0; k < RUNGS; k++) {
-        align(&r[k]);
+    printf("Three models learned in %lld steps to spell words backwards.\n", (long long)steps);
+    compare(m, "seq2seq.csv", "share of correct letters, in new words", false, 1, length, share_right);
+    for (int k = 0; k < LETTER_MODELS; k++) {
+        show_alignment(&m[k]);
     }
-    compare(r, "seq2seq_time.csv", "milliseconds to learn from 1024 letters", true, 8, timed, step_time);
+    compare(m, "seq2seq_time.csv", "milliseconds of a training step on 1024 letters", true, 8, timed, step_time);
     picture_draw("seq2seq");
     picture_draw("seq2seq_alignment");
-    for (int k = 0; k < RUNGS; k++) {
-        nn_free(r[k].model);
+    for (int k = 0; k < LETTER_MODELS; k++) {
+        nn_free(m[k].module);
     }
     return example_end();
 }

@@ -1,8 +1,8 @@
 /* skip_connection.c: why the blocks of a Transformer add their input to their output.
  *
- * A feed-forward network f and the same with a skip connection, x + f(x), learn to return their input. The second is
- * close from the start: f = 0 is all it has to learn. Then many such blocks, one after the other: on its way back the
- * gradient is multiplied by f'(x) in each, which is small, or by 1 + f'(x), which is not. */
+ * A feed-forward network f and the same with a skip connection, x + f(x), learn to return their input. The second one has to
+ * learn only f = 0, so it starts near the solution. Then many such blocks in a row: in the backward pass, each block
+ * multiplies the gradient by f'(x), which is small, or by 1 + f'(x), which is not. */
 #include <math.h>
 
 #include "common/common.h"
@@ -41,14 +41,14 @@ static Stack *stack_new(int64_t n, bool skip)
     return s;
 }
 
-/* Block after block, x becomes f(x), or x + f(x): (N,D) -> (N,D). `out`, unless NULL, gets the output of each. */
+/* Each block computes f(x), or x + f(x): (N,D) -> (N,D). `out`, unless NULL, gets the output of each block. */
 static Tensor *stack(Stack *s, Tensor *x, Tensor **out)
 {
     for (int i = 0; i < s->blocks->n; i++) {
         Tensor *f = ffn(nn_item(FFN, s->blocks, i), x);
         x = s->skip ? ag_add(x, f) : f;
         if (out) {
-            out[i] = ag_retain(x);                                      /* backward will leave us its gradient */
+            out[i] = ag_retain(x);                                      /* so that the backward pass keeps its gradient */
         }
     }
     return x;
@@ -66,7 +66,7 @@ static double train_step(Stack *s, Optimizer *adam, Tensor *x)
     return value;
 }
 
-/* norm[i] = |d loss / d output of block i|, over all rows; block 0 is the input. */
+/* norm[i] = |d loss / d output of block i|, over all rows; block 0 stands for the input. */
 static void gradient_norms(Stack *s, Tensor *x, double norm[MAX_DEPTH + 1])
 {
     Scope look = ag_begin(AG_RECORD);
@@ -88,7 +88,7 @@ static void write_norms(Csv *csv, int64_t step, Stack *s[2], Tensor *x)
     for (int i = 0; i <= n; i++) {
         csv_row(csv, step, i, f[i], skip[i]);
     }
-    printf("step %lld: on its way back the gradient's norm is multiplied by %.3g a block, with skip connections %.3g\n",
+    printf("step %lld: each block multiplies the gradient's norm by %.3g, with skip connections by %.3g\n",
            (long long)step, pow(f[0] / f[n], 1.0 / n), pow(skip[0] / skip[n], 1.0 / n));
 }
 
@@ -129,16 +129,16 @@ int main(int argc, char **argv)
 {
     const Option options[] = {
         option_int("steps", &steps, 1, 1000000, "training steps"),
-        option_int("rows", &rows, 1, 10000000, "rows of data, all used in every step"),
+        option_int("rows", &rows, 1, 10000000, "rows of data, all of them in each step"),
         option_int("hidden", &hidden, 1, 100000, "width of the hidden layer of f"),
         option_real("lr", &lr, 0, 1000, "learning rate of Adam"),
-        option_int("depth", &depth, 0, MAX_DEPTH, "blocks in the deep form, 0: leave it out"),
+        option_int("depth", &depth, 0, MAX_DEPTH, "blocks of the deep network; 0: no deep network"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "skip_connection",
-        "Teaches what a skip connection is good for. f, two linear layers with a ReLU between, and x + f(x) learn to\n"
-        "return their input x: 10 numbers a row, standard normal. Then many such blocks, one after the other, and the\n"
-        "gradient that arrives at each: f'(x) loses it, 1 + f'(x) carries it.\n\n"
+        "Shows the effect of a skip connection. f, two linear layers with a ReLU between them, and x + f(x) learn to\n"
+        "return their input x, rows of 10 standard normal numbers. Then the same with many such blocks in a row, and the\n"
+        "gradient at each block: the factors f'(x) make it vanish, the factors 1 + f'(x) keep it.\n\n"
         "Writes skip_connection.csv (step,ffn,skip: the losses of f(x) and x + f(x)), skip_deep.csv (the same of many\n"
         "blocks) and skip_gradient.csv (step,block,ffn,skip: the norms of the gradients), and draws them.", options });
     Scope data = ag_begin(AG_NO_GRAD);
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     compare(1, x, csv_open("skip_connection.csv", "step,ffn,skip"), NULL);
     picture_draw("skip_connection");
     if (depth > 0) {
-        printf("\nThe same with %lld blocks, one after the other.\n", (long long)depth);
+        printf("\nThe same with %lld blocks in a row.\n", (long long)depth);
         compare(depth, x, csv_open("skip_deep.csv", "step,ffn,skip"),
                 csv_open("skip_gradient.csv", "step,block,ffn,skip"));
         picture_draw("skip_gradient");

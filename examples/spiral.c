@@ -1,6 +1,9 @@
-/* spiral.c: a model of your own in one file: two layers learn on which arm of a spiral a point lies. */
+/* spiral.c: your own model in one file: a network of two layers learns on which arm of a spiral a point is. */
 #include <stdio.h>
+#include <sys/stat.h>
 #include <kaeru/nn.h>
+
+static const char path[] = "out/spiral.safetensors";
 
 typedef struct { Module module; Linear *hidden, *out; } Net;
 
@@ -43,14 +46,15 @@ int main(void)
         nn_optimizer_step(adam);
         ag_end(scope);
     }
-    if (!nn_save("spiral.safetensors", model) || !nn_load("spiral.safetensors", copy)) {
+    mkdir("out", 0777);                                                 /* fails if it exists already */
+    if (!nn_save(path, model) || !nn_load(path, copy)) {
         fprintf(stderr, "%s\n", ag_error());
         return 1;
     }
     draw_points(x, arm);
     Tensor *right = ag_compare(AG_EQ, ag_argmax(net(copy, x), -1, false), arm);
     Tensor *share = ag_mean(ag_where(right, tensor_ones(SCALAR), tensor_zeros(SCALAR)));
-    printf("loaded from spiral.safetensors: %.1f %% of new points right\n", 100 * tensor_item(share));
+    printf("loaded from %s: %.1f %% of new points right\n", path, 100 * tensor_item(share));
     ag_free(adam);
     nn_free(model);
     nn_free(copy);

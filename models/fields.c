@@ -1,25 +1,35 @@
+/* fields.c: checks, reads and writes the fields of an options struct by a table of their types and ranges. */
 #include "fields.h"
 
-#include <inttypes.h>
+#include "file.h"
 
-typedef union { const void *of; const int64_t *whole; const double *number; const bool *flag; } Place;
-
-static Place place_of(const Field *field, const void *options)
+static double get(const Field *field, const void *options)
 {
-    return (Place){ (const char *)options + field->offset };
+    const void *at = (const char *)options + field->offset;
+    switch (field->kind) {
+    case FIELD_INT:   return *(const int *)at;
+    case FIELD_INT64: return (double)*(const int64_t *)at;
+    case FIELD_BOOL:  return *(const bool *)at;
+    default:          return *(const double *)at;
+    }
 }
 
-static double value_of(const Field *field, const void *options)
+static void set(const Field *field, void *options, double value)
 {
-    Place at = place_of(field, options);
-    return field->kind == FIELD_WHOLE ? (double)*at.whole : field->kind == FIELD_REAL ? *at.number : *at.flag;
+    void *at = (char *)options + field->offset;
+    switch (field->kind) {
+    case FIELD_INT:   *(int *)at = (int)value; break;
+    case FIELD_INT64: *(int64_t *)at = (int64_t)value; break;
+    case FIELD_BOOL:  *(bool *)at = value != 0; break;
+    default:          *(double *)at = value;
+    }
 }
 
 static bool check(const Field *field, double value)
 {
-    if (value >= field->low && (field->open ? value < field->high : value <= field->high)) return true;
-    const char *below = field->open ? "below " : "";
-    if (field->kind == FIELD_REAL)
+    if (value >= field->low && (field->half_open ? value < field->high : value <= field->high)) return true;
+    const char *below = field->half_open ? "below " : "";
+    if (field->kind == FIELD_DOUBLE)
         return ag_set_error("%s is %g, expected %g to %s%g", field->name, value, field->low, below, field->high);
     return ag_set_error("%s is %.0f, expected %.0f to %s%.0f", field->name, value, field->low, below, field->high);
 }
@@ -27,41 +37,41 @@ static bool check(const Field *field, double value)
 bool fields_check(const Field *field, int n, const void *options)
 {
     for (int i = 0; i < n; i++)
-        if (!check(&field[i], value_of(&field[i], options))) return false;
+        if (!check(&field[i], get(&field[i], options))) return false;
     return true;
 }
 
 void fields_to_settings(const Field *field, int n, const void *options, Settings *s)
 {
-    for (int i = 0; i < n; i++) {
-        if (field[i].kind == FIELD_WHOLE)
-            nn_settings_set(s, field[i].name, "%" PRId64, *place_of(&field[i], options).whole);
-        else nn_settings_set(s, field[i].name, "%.17g", value_of(&field[i], options));
-    }
+    for (int i = 0; i < n; i++) nn_settings_set(s, field[i].name, "%.17g", get(&field[i], options));
 }
 
-/* A whole number stays within 2^53, so that its value as a double is itself. */
-static bool read(const Field *field, const Settings *s, int64_t *whole, double *number)
+static bool read(const Field *field, const Settings *s, double *value)
 {
-    if (field->kind == FIELD_REAL) return nn_settings_real(s, field->name, number) && check(field, *number);
-    if (!nn_settings_int(s, field->name, whole)) return false;
-    *number = (double)*whole;
-    return check(field, *number);
+    int64_t integer;
+    if (field->kind == FIELD_DOUBLE) return nn_settings_real(s, field->name, value) && check(field, *value);
+    if (!nn_settings_int(s, field->name, &integer)) return false;
+    *value = (double)integer;
+    return check(field, *value);
 }
 
 bool fields_from_settings(const Field *field, int n, void *options, const Settings *s)
 {
-    for (int pass = 0; pass < 2; pass++) {                          /* first all are checked, then all are taken */
-        for (int i = 0; i < n; i++) {
-            int64_t whole = 0;
-            double number = 0;
-            if (!read(&field[i], s, &whole, &number)) return false;
-            char *to = (char *)options + field[i].offset;
-            if (pass == 0) continue;
-            if (field[i].kind == FIELD_WHOLE) *(int64_t *)(void *)to = whole;
-            else if (field[i].kind == FIELD_REAL) *(double *)(void *)to = number;
-            else *(bool *)(void *)to = whole != 0;
-        }
-    }
+    double value;
+    for (int i = 0; i < n; i++)
+        if (!read(&field[i], s, &value)) return false;
+    for (int i = 0; i < n; i++)
+        if (read(&field[i], s, &value)) set(&field[i], options, value);
     return true;
+}
+
+bool checkpoint_may_hold(const char *path, double parameters)
+{
+    File *file = file_open(path);
+    if (!file) return false;
+    double size = (double)file_size(file);
+    ag_free(file);
+    return parameters * 2 <= size ||
+           ag_set_error("%s: %.0f bytes are too few for the model that its settings describe, of %.0f parameters or more",
+                        path, size, parameters);
 }

@@ -1,20 +1,20 @@
-/* gpt.c: GPT-2 (Radford et al. 2019). From a token to the next one: look up token and position, pass block after block,
- * norm, and compare with each row of the token table. */
+/* gpt.c: the model GPT-2 (Radford et al. 2019). Token and position embeddings are added. The sum passes through the blocks
+ * and a layer norm. The logit of each token is the product of the result with that token's embedding. */
 #include "kaeru/gpt.h"
 
 #include <math.h>
 
-/* ---- attention: each position looks back at those before it ------------------------------------------------------ */
+/* ---- attention: each position attends to itself and to those before it ------------------------------------------- */
 
-/* softmax(q k^T / sqrt(K)) v in each head, position t seeing 0..t (nn/attention.c has the same step by step). With a
- * cache, the keys and values of the past come before those of x. */
+/* softmax(q k^T / sqrt(K)) v in each head, where position t attends to 0..t (nn/attention.c shows the steps). With a
+ * cache, the keys and values of earlier calls come before those of x. */
 static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   /* (B,T,D) -> (B,T,D) */
 {
     double p = a->module.training ? a->dropout : 0;
     Tensor *qkv = nn_linear(a->c_attn, x), *y;                              /* (B,T,3D) */
     if (cache) {
         Tensor *part[3], *k, *v;
-        Tensor *q = ag_split(qkv, 3, -1, part);                             /* (B,T,D), and so part[1] and part[2] */
+        Tensor *q = ag_split(qkv, 3, -1, part);                             /* q, k and v: (B,T,D) */
         nn_cache_append(cache, layer, part[1], part[2]);
         nn_cache_read(cache, layer, &k, &v);                                /* (B,S,D) */
         y = ag_attention(q, k, v, NULL, a->heads, true, p);
@@ -24,7 +24,7 @@ static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   
     return nn_dropout(a->resid_dropout, nn_linear(a->c_proj, y));
 }
 
-/* ---- what each position then works out by itself ----------------------------------------------------------------- */
+/* ---- feed-forward: each position by itself ----------------------------------------------------------------------- */
 
 static Tensor *mlp(GPTMlp *m, Tensor *x)                                    /* (B,T,D) -> (B,T,D) */
 {
@@ -38,8 +38,8 @@ static Tensor *block(GPTBlock *b, Tensor *x, Cache *cache, int layer)           
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
-/* The same while writing, when no gradient is wanted: what a block made is not needed behind it, and its memory serves the
- * next one. */
+/* The same for generation, without gradients. The scope frees the memory of a block, so that the next block uses the same
+ * memory. */
 static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -48,7 +48,7 @@ static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* Everything but the output layer, for ids that come after those in the cache (NULL: after none). */
+/* The model without its output layer. The ids follow those in the cache, which may be NULL. */
 static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
 {
     char text[AG_SHAPE_TEXT];
@@ -57,8 +57,8 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
         ag_usage_error(AG_HERE, "gpt", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
     int64_t n = tensor_dim(ids, 1);
     if (n > m->options.context - past)
-        ag_usage_error(AG_HERE, "gpt", "%lld ids behind %lld: the context has room for %lld", (long long)n, (long long)past,
-                  (long long)m->options.context);
+        ag_usage_error(AG_HERE, "gpt", "%lld ids after %lld: the context has room for %lld", (long long)n, (long long)past,
+                       (long long)m->options.context);
 
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */
@@ -97,7 +97,7 @@ Cache *gpt_cache_new_at(Site at, const GPT *m)
     return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
 }
 
-/* ---- birth ------------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 #define DEVIATION 0.02
 
@@ -109,7 +109,8 @@ static Linear *linear_new(int64_t in, int64_t out, const GPTOptions *o, double d
     return l;
 }
 
-/* The 2 layers residual branches add up: each begins smaller, so that their sum does not grow with depth. */
+/* The last layer of a residual branch. The model adds up 2 branches per block; smaller initial weights keep the sum from
+ * growing with the number of blocks. */
 static Linear *branch_end_new(int64_t in, int64_t out, const GPTOptions *o)
 {
     return linear_new(in, out, o, DEVIATION / sqrt(2.0 * (double)o->layers));

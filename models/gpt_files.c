@@ -1,12 +1,14 @@
-/* gpt_files.c: GPTs in files: checkpoints, and GPT-2's own in the layout of Hugging Face's library.
+/* gpt_files.c: loads a GPT from a checkpoint, and reads and writes GPT-2's files in the layout of Hugging Face's library.
  *
- * There the layers' matrices belong to a "Conv1D", which computes x W + b: W lies as (in, out), the transpose of a
- * Linear's. What a config.json asks for is held against the weights' file before any memory is. */
+ * In that layout, the matrices of the layers belong to a "Conv1D", which computes x W + b. So W is stored as (in, out),
+ * the transpose of the weight of a Linear. The sizes in config.json are checked against the weights file before the model
+ * is constructed. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "files.h"
+#include "fields.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/gpt.h"
 #include "safetensors.h"
@@ -16,29 +18,19 @@ enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
 #define PREFIX "transformer."
 #define HEAD "lm_head.weight"
 
-/* Puts the file's name before the last message. */
-static bool refuse_in(const char *path)
+/* Puts the path before the error message. */
+static bool add_path(const char *path)
 {
     return ag_set_error("%s: %s", path, ag_error());
 }
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-/* A file can hold a model of that size only if it has at least two bytes for each number. */
-static bool fits_file(const GPTOptions *o, const char *path)
-{
-    File *file = file_open(path);
-    if (!file) return false;
-    double size = (double)file_size(file);
-    ag_free(file);
-    return gpt_size(o) * 2 <= size || ag_set_error("%s: %.0f bytes are too few for the %.0f parameters of its settings",
-                                                path, size, gpt_size(o));
-}
-
 static bool checkpoint_options(const char *path, GPTOptions *o)
 {
     Settings *s = nn_settings_new();
-    bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || refuse_in(path)) && fits_file(o, path);
+    bool good = nn_checkpoint_settings(path, s) && (gpt_from_settings(o, s) || add_path(path)) &&
+                checkpoint_may_hold(path, gpt_size(o));
     ag_free(s);
     return good;
 }
@@ -57,26 +49,26 @@ GPT *gpt_load(const char *path)
 
 typedef struct { const char *path; const Json *root; } Config;
 
-static bool refuse_key(const Config *c, const char *key, const char *expected, const Json *found)
+static bool key_error(const Config *c, const char *key, const char *expected, const Json *found)
 {
     return ag_set_error("%s: \"%s\": expected %s, found %s", c->path, key, expected,
-                     found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
+                        found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
 }
 
 static bool read_size(const Config *c, const char *key, int64_t *n)
 {
     const Json *value = json_get(c->root, key);
-    return json_int(value, n) || refuse_key(c, key, "a whole number", value);
+    return json_int(value, n) || key_error(c, key, "a whole number", value);
 }
 
-/* A number that may be left out. */
+/* Reads a number, which may be missing. */
 static bool read_number(const Config *c, const char *key, double *x)
 {
     const Json *value = json_get(c->root, key);
-    return !value || json_real(value, x) || refuse_key(c, key, "a number", value);
+    return !value || json_real(value, x) || key_error(c, key, "a number", value);
 }
 
-/* A truth value that may be left out and is of use here only as `expected`. */
+/* Checks a bool, which may be missing. Only the value `expected` is supported. */
 static bool check_flag(const Config *c, const char *key, bool expected)
 {
     const Json *value = json_get(c->root, key);
@@ -84,7 +76,7 @@ static bool check_flag(const Config *c, const char *key, bool expected)
            ag_set_error("%s: \"%s\": expected %s", c->path, key, expected ? "true" : "false");
 }
 
-/* The same of a text, with two that are equally good. */
+/* The same for a text. `other` is a second supported value, or NULL. */
 static bool check_text(const Config *c, const char *key, const char *expected, const char *other)
 {
     const Json *value = json_get(c->root, key);
@@ -92,7 +84,7 @@ static bool check_text(const Config *c, const char *key, const char *expected, c
     if (!value || json_is(value, expected) || (other && json_is(value, other))) return true;
     if (value->type != JSON_STRING) return ag_set_error("%s: \"%s\": expected \"%s\"", c->path, key, expected);
     return ag_set_error("%s: \"%s\": expected \"%s\", found %s", c->path, key, expected,
-                     utf8_quote(value->as.text, value->count, found));
+                        utf8_quote(value->as.text, value->count, found));
 }
 
 static bool check_inner(const Config *c, int64_t width)
@@ -116,15 +108,15 @@ static bool read_config(const Config *c, GPTOptions *o)
            check_inner(c, o->width) && check_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
            check_flag(c, "scale_attn_weights", true) && check_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
            check_flag(c, "add_cross_attention", false) && check_flag(c, "tie_word_embeddings", true) &&
-           (gpt_check(o) || refuse_in(c->path));
+           (gpt_check(o) || add_path(c->path));
 }
 
 static bool open_config(const char *path, GPTOptions *o)
 {
-    Region *region = region_new();
-    Config c = { path, json_read(region, path, MAX_CONFIG) };
+    void *owner = ag_alloc(1, 1);
+    Config c = { path, json_read(owner, path, MAX_CONFIG) };
     bool good = c.root && read_config(&c, o);
-    region_free(region);
+    ag_free(owner);
     return good;
 }
 
@@ -132,13 +124,13 @@ static bool open_config(const char *path, GPTOptions *o)
 
 typedef struct {
     SafeTensors *st;
-    const char *prefix;                         /* of all names but lm_head's */
-    bool *used;                                 /* for each tensor of the file */
+    const char *prefix;                         /* of all names but HEAD */
+    bool *used;                                 /* for each tensor of the file: whether `find` has returned it */
 } Source;
 
 static const StTensor *find(Source *s, const char *prefix, const char *name)
 {
-    char *full = region_alloc(s->st->region, strlen(prefix) + strlen(name) + 1, 1);
+    char *full = ag_alloc_in(s->st->owner, strlen(prefix) + strlen(name) + 1, 1);
     strcpy(full, prefix);
     strcat(full, name);
     const StTensor *t = st_find(s->st, full);
@@ -146,7 +138,7 @@ static const StTensor *find(Source *s, const char *prefix, const char *name)
     return t;
 }
 
-static bool refuse_tensor(const Source *s, const char *name, const char *what)
+static bool tensor_error(const Source *s, const char *name, const char *what)
 {
     char quoted[UTF8_QUOTE];
     return ag_set_error("%s: %s %s", file_name(s->st->file), utf8_quote(name, strlen(name), quoted), what);
@@ -159,10 +151,10 @@ static bool check_shape(const Source *s, const StTensor *t, Shape expected)
     if (st_shape(s->st, t, &found) && shape_equal(found, expected)) return true;
     if (t->ndim > AG_MAX_DIMS) snprintf(what, sizeof what, "has %zu dimensions, expected %d", t->ndim, expected.ndim);
     else snprintf(what, sizeof what, "is %s, expected %s", shape_text(found, text[0]), shape_text(expected, text[1]));
-    return refuse_tensor(s, t->name, what);
+    return tensor_error(s, t->name, what);
 }
 
-/* Whether a parameter of that name lies transposed. */
+/* Whether the file stores the parameter transposed. */
 static bool is_transposed(const NamedTensor *p)
 {
     return strncmp(p->name, "h.", 2) == 0 && tensor_ndim(p->tensor) == 2;
@@ -177,7 +169,7 @@ static Shape stored_shape(const NamedTensor *p)
 static bool read_parameter(Source *s, const NamedTensor *p)
 {
     const StTensor *from = find(s, s->prefix, p->name);
-    if (!from) return refuse_tensor(s, p->name, "is missing");
+    if (!from) return tensor_error(s, p->name, "is missing");
     if (!check_shape(s, from, stored_shape(p))) return false;
     if (!is_transposed(p)) return st_read_reals(s->st, from, tensor_data(p->tensor));
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -188,7 +180,7 @@ static bool read_parameter(Source *s, const NamedTensor *p)
     return good;
 }
 
-/* The output layer, if the file has it, too, must be the token table. */
+/* If the file has the output layer, its weights must be those of the token table. */
 static bool check_head(Source *s, const GPT *m)
 {
     const StTensor *head = find(s, "", HEAD);
@@ -199,12 +191,13 @@ static bool check_head(Source *s, const GPT *m)
     size_t size = (size_t)tensor_numel(values) * sizeof(real);
     bool good = st_read_reals(s->st, head, tensor_data(values));
     if (good && memcmp(tensor_data(values), tensor_data(m->wte->weight), size) != 0)
-        good = refuse_tensor(s, HEAD, "differs from \"wte.weight\": expected one table for input and output");
+        good = tensor_error(s, HEAD, "differs from \"wte.weight\": expected one table for input and output");
     ag_end(scope);
     return good;
 }
 
-/* h.N.attn.bias and h.N.attn.masked_bias: the causal mask, which older versions of the library save. */
+/* Whether the tensor is the causal mask, h.N.attn.bias or h.N.attn.masked_bias, which older versions of the library
+ * save. */
 static bool is_mask(const Source *s, const char *name)
 {
     size_t n = strlen(s->prefix);
@@ -222,25 +215,25 @@ static bool read_weights(Source *s, GPT *m)
     good = good && check_head(s, m);
     for (size_t i = 0; good && i < s->st->n_tensors; i++)
         if (!s->used[i] && !is_mask(s, s->st->tensor[i].name))
-            good = refuse_tensor(s, s->st->tensor[i].name, "is no part of a GPT-2 of the config's size");
+            good = tensor_error(s, s->st->tensor[i].name, "does not belong to a GPT-2 of the sizes in the config");
     return good;
 }
 
-/* Whether the file has as many numbers as a model of these options: before memory is asked for. */
-static bool fits_weights(const SafeTensors *st, const GPTOptions *o)
+/* Whether the file has at least as many numbers as a model of these options. */
+static bool has_enough_weights(const SafeTensors *st, const GPTOptions *o)
 {
     double numbers = 0;
     for (size_t i = 0; i < st->n_tensors; i++) numbers += (double)st->tensor[i].numel;
-    return gpt_size(o) <= numbers || ag_set_error("%s: holds %.0f numbers, expected the %.0f of the config's model",
-                                               file_name(st->file), numbers, gpt_size(o));
+    return gpt_size(o) <= numbers || ag_set_error("%s: has %.0f numbers, expected the %.0f of the config's model",
+                                                  file_name(st->file), numbers, gpt_size(o));
 }
 
 static GPT *read_model(SafeTensors *st, GPTOptions o)
 {
     Source s = { .st = st, .prefix = st_find(st, PREFIX "wte.weight") ? PREFIX : "" };
-    s.used = region_alloc(st->region, st->n_tensors, sizeof *s.used);
+    s.used = ag_alloc_in(st->owner, st->n_tensors, sizeof *s.used);
     o.bias = find(&s, s.prefix, "ln_f.bias") != NULL;
-    if (!fits_weights(st, &o)) return NULL;
+    if (!has_enough_weights(st, &o)) return NULL;
     GPT *m = gpt_new(o);
     if (read_weights(&s, m)) return m;
     nn_free(m);
@@ -278,9 +271,9 @@ static void write_real(JsonWriter *w, const char *key, double value)
     json_write_real(w, value);
 }
 
-static const char *config_text(Region *region, const GPTOptions *o, size_t *size)
+static const char *config_text(void *owner, const GPTOptions *o, size_t *size)
 {
-    JsonWriter *w = json_writer(region, 2);
+    JsonWriter *w = json_writer(owner, 2);
     json_open(w, '{');
     json_write_name(w, "architectures", strlen("architectures"));
     json_open(w, '[');
@@ -302,33 +295,33 @@ static const char *config_text(Region *region, const GPTOptions *o, size_t *size
     return json_written(w, size);
 }
 
-static StEntry entry_of(Region *region, const NamedTensor *p)
+static StEntry entry_of(void *owner, const NamedTensor *p)
 {
     Tensor *values = is_transposed(p) ? ag_transpose(p->tensor, 0, 1) : p->tensor;
-    return (StEntry){ region_text(region, p->name, strlen(p->name)), tensor_shape(values), tensor_data(values) };
+    return (StEntry){ ag_strndup_in(owner, p->name, strlen(p->name)), tensor_shape(values), tensor_data(values) };
 }
 
-/* The bias that belongs to a weight and that the model does not have. */
-static StEntry zero_bias(Region *region, const NamedTensor *p)
+/* A bias of zeros for a weight whose layer has no bias. */
+static StEntry zero_bias(void *owner, const NamedTensor *p)
 {
     size_t stem = strlen(p->name) - strlen("weight");
-    char *name = region_alloc(region, stem + sizeof "bias", 1);
+    char *name = ag_alloc_in(owner, stem + sizeof "bias", 1);
     memcpy(name, p->name, stem);
     strcpy(name + stem, "bias");
     Tensor *zeros = tensor_zeros(SHAPE(tensor_dim(p->tensor, 0)));
     return (StEntry){ name, tensor_shape(zeros), tensor_data(zeros) };
 }
 
-static bool write_weights(Region *region, GPT *m, const char *path)
+static bool write_weights(void *owner, GPT *m, const char *path)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Parameters *p = nn_parameters(m);
-    StEntry *entry = region_alloc(region, 2 * (size_t)p->n, sizeof *entry);
+    StEntry *entry = ag_alloc_in(owner, 2 * (size_t)p->n, sizeof *entry);
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
         bool is_table = p->item[i].tensor == m->wte->weight || p->item[i].tensor == m->wpe->weight;
-        entry[n++] = entry_of(region, &p->item[i]);
-        if (!m->options.bias && !is_table) entry[n++] = zero_bias(region, &p->item[i]);
+        entry[n++] = entry_of(owner, &p->item[i]);
+        if (!m->options.bias && !is_table) entry[n++] = zero_bias(owner, &p->item[i]);
     }
     bool done = st_write(path, entry, n, &(StText){ "format", "pt" }, 1);
     ag_free(p);
@@ -338,17 +331,17 @@ static bool write_weights(Region *region, GPT *m, const char *path)
 
 bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
-    const char *text = config_text(region, &m->options, &size);
+    const char *text = config_text(owner, &m->options, &size);
     FileWriter *config = text ? file_replace(config_path) : NULL;
     bool done = config != NULL;
-    if (done) {                                 /* on the disk, but for its name, before the weights get theirs */
+    if (done) {                                 /* the config is on the disk before the weights are replaced */
         file_write(config, text, size);
-        done = file_finish(config) && write_weights(region, m, weights_path);
+        done = file_finish(config) && write_weights(owner, m, weights_path);
         if (done) done = file_commit(config);
         else ag_free(config);
     }
-    region_free(region);
+    ag_free(owner);
     return done;
 }

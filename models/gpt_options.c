@@ -1,4 +1,4 @@
-/* gpt_options.c: the sizes of a GPT, checked, counted, and as settings of a checkpoint. */
+/* gpt_options.c: checks the sizes of a GPT, counts its parameters, and converts the sizes to and from settings. */
 #include <inttypes.h>
 
 #include "fields.h"
@@ -10,16 +10,16 @@ GPTOptions gpt_defaults(void)
                          .bias = true, .eps = 1e-5 };
 }
 
-/* The largest sizes are beyond use, but no product of two of them beyond an int64_t. */
+/* The upper bounds are far above any real model, but the product of any two fits an int64_t. */
 static const Field fields[] = {
-    { "gpt.layers",  FIELD_WHOLE, offsetof(GPTOptions, layers), 1, 100000, false },
-    { "gpt.heads",   FIELD_WHOLE, offsetof(GPTOptions, heads), 1, 1 << 24, false },
-    { "gpt.width",   FIELD_WHOLE, offsetof(GPTOptions, width), 1, 1 << 24, false },
-    { "gpt.vocab",   FIELD_WHOLE, offsetof(GPTOptions, vocab), 1, INT32_MAX, false },
-    { "gpt.context", FIELD_WHOLE, offsetof(GPTOptions, context), 1, 1 << 30, false },
-    { "gpt.dropout", FIELD_REAL,  offsetof(GPTOptions, dropout), 0, 1, true },
-    { "gpt.bias",    FIELD_FLAG,  offsetof(GPTOptions, bias), 0, 1, false },
-    { "gpt.eps",     FIELD_REAL,  offsetof(GPTOptions, eps), 0, 1, true },
+    { "gpt.layers",  FIELD_INT64,  offsetof(GPTOptions, layers), 1, 100000, false },
+    { "gpt.heads",   FIELD_INT64,  offsetof(GPTOptions, heads), 1, 1 << 24, false },
+    { "gpt.width",   FIELD_INT64,  offsetof(GPTOptions, width), 1, 1 << 24, false },
+    { "gpt.vocab",   FIELD_INT64,  offsetof(GPTOptions, vocab), 1, INT32_MAX, false },
+    { "gpt.context", FIELD_INT64,  offsetof(GPTOptions, context), 1, 1 << 30, false },
+    { "gpt.dropout", FIELD_DOUBLE, offsetof(GPTOptions, dropout), 0, 1, true },
+    { "gpt.bias",    FIELD_BOOL,   offsetof(GPTOptions, bias), 0, 1, false },
+    { "gpt.eps",     FIELD_DOUBLE, offsetof(GPTOptions, eps), 0, 1, true },
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 

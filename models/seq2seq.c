@@ -1,17 +1,18 @@
 /* seq2seq.c: recurrent encoder and decoder, with a fixed vector between them or with attention.
  *
- *     x_1    x_2           x_N          y_0           y_(M-1)       words read
+ *     x_1    x_2           x_N          y_0           y_(M-1)       words of input
  *      |      |             |            |               |
  *      v      v             v            v               v
  *     s_1 -> s_2 -> ... -> s_N = h_0 -> h_1 -> ... ---> h_M         states of the encoder, states of the decoder
  *                                        |               |
  *                                        v               v
- *                                       y_1             y_M         words said
+ *                                       y_1             y_M         words of output
  *
- * Without attention, s_N is all that the decoder gets. With it, the step from h_i to h_(i+1) also gets the context
+ * Without attention, the decoder knows the source only by s_N. With attention, the step from h_i to h_(i+1) also reads the
+ * context vector
  *     a_i(j) = exp(score(s_j, h_i)) / sum over j' of exp(score(s_j', h_i))
  *     c_i    = sum over j of a_i(j) s_j
- * beside the word y_i; then y_(i+1) is predicted from h_(i+1). */
+ * next to the word y_i. The word y_(i+1) is predicted from h_(i+1). */
 #include "kaeru/seq2seq.h"
 
 Seq2SeqOptions seq2seq_defaults(void)
@@ -23,7 +24,7 @@ Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOp
 {
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
         ag_usage_error(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
-                  "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
+                       "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
     if (!(o.dropout >= 0 && o.dropout < 1))
         ag_usage_error(at, "seq2seq_new", "dropout is %g, expected 0 to below 1", o.dropout);
     Seq2Seq *m = nn_new(Seq2Seq);
@@ -37,7 +38,7 @@ Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOp
     return m;
 }
 
-/* tgt NULL: there is none yet. */
+/* Checks the shapes of src and, unless it is NULL, tgt. */
 static void check_ids(const char *what, Tensor *src, Tensor *tgt)
 {
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -46,12 +47,12 @@ static void check_ids(const char *what, Tensor *src, Tensor *tgt)
         ag_usage_error(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", shape_text(tensor_shape(src), a));
     if (tgt && !(good && tensor_ndim(tgt) == 2 && tensor_dim(tgt, 0) == tensor_dim(src, 0) && tensor_dim(tgt, 1) > 0))
         ag_usage_error(AG_HERE, what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
-                  shape_text(tensor_shape(src), a), shape_text(tensor_shape(tgt), b));
+                       shape_text(tensor_shape(src), a), shape_text(tensor_shape(tgt), b));
 }
 
 /* ---- the encoder ------------------------------------------------------------------------------------------------- */
 
-/* What the encoder leaves to the decoder: all states s_j (B,S,H), and the last one of each sentence. */
+/* The encoder's output: all states s_j (B,S,H), and the last state of each sentence. */
 typedef struct { Tensor *states, *mask; RecurrentState last; } Source;
 
 static Source read_source(Seq2Seq *m, Tensor *src, Tensor *src_mask)

@@ -1,15 +1,15 @@
-/* transformer.c: "Attention Is All You Need" (Vaswani et al. 2017), class for class as in the Annotated Transformer, in
- * its order and with its names: read it with the notebook beside it. A class's constructor, x_new, stands before its
- * forward, which has the name of the class: encoder_layer(l, x, mask) is what layer(x, mask) is there. (EncoderDecoder
- * is put together in make_model.) What Python says otherwise:
+/* transformer.c: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017). It has the classes of the Annotated
+ * Transformer, with the same names and in the same order. Read it with the notebook beside it. The constructor of a class,
+ * x_new, stands before its forward function, which has the name of the class: the notebook's layer(x, mask) is
+ * encoder_layer(l, x, mask) here. (make_model constructs the EncoderDecoder.) Python writes these differently:
  *     nn_new(T)               super().__init__()
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
  *     ag_...                  functions of torch
- *     (encoder)(e, x, mask)   read it as encoder(e, x, mask): a macro of that name passes on the caller's place for
- *                             messages, as Site at does, and parentheses name the function itself
+ *     (encoder)(e, x, mask)   read it as encoder(e, x, mask). A macro of that name notes the caller's source line for
+ *                             messages; the parentheses name the function, not the macro
  *
- * Some of the notebook's classes serve other models as well and stand in nn, under these names:
+ * Other models use some of the notebook's classes, too. These are in the folder nn, under these names:
  *     LayerNorm                   nn_layer_norm                       layer_norm.c
  *     SublayerConnection          nn_sublayer_in, nn_sublayer_out     sublayer.c
  *     attention                   nn_attention                        attention.c
@@ -17,10 +17,13 @@
  *     PositionwiseFeedForward     nn_positionwise_feed_forward        sublayer.c
  *     PositionalEncoding          nn_positional_encoding              position.c
  *
- * A sublayer is not handed to its connection as a function: the connection has an in and an out, and the sublayer
- * stands between them. Nothing is cloned: a constructor is called once for each copy, with the sizes in
- * TransformerOptions, so biases differ between layers at first. And dropout acts on attention's weights as it is given,
- * where the notebook's make_model leaves it at 0.1 there. */
+ * Differences from the notebook:
+ *   - A connection does not take its sublayer as a function. It has two functions, nn_sublayer_in and nn_sublayer_out;
+ *     the first is called before the sublayer, the second after it.
+ *   - Layers are not cloned. Each one is constructed with the sizes in TransformerOptions, so the layers begin with
+ *     different biases.
+ *   - TransformerOptions.dropout is also the dropout of the attention weights. The notebook's make_model leaves that at
+ *     0.1. */
 #include "kaeru/transformer.h"
 
 #include <math.h>
@@ -79,7 +82,7 @@ Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask)                
     return e->norm ? nn_layer_norm(e->norm, x) : x;
 }
 
-/* The n connections of a layer. */
+/* The n sublayer connections of a layer. */
 static ModuleList *sublayer_connections(int n, const TransformerOptions *o)
 {
     ModuleList *list = nn_list_new();
@@ -97,7 +100,7 @@ EncoderLayer *encoder_layer_new(const TransformerOptions *o)
     return l;
 }
 
-/* The paper's Figure 1, left. */
+/* The left half of the paper's Figure 1. */
 Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask)
 {
     AG_LAYER(at);
@@ -113,7 +116,7 @@ Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask)
 }
 
 /* ---- Decoder ------------------------------------------------------------------------------------------------------
- * The cache is what generation adds to the notebook's arguments (see decode_next below); in training it is NULL. */
+ * The notebook has no cache. It is for generation (see decode_next below), and NULL in training. */
 
 Decoder *decoder_new(const TransformerOptions *o)
 {
@@ -142,7 +145,7 @@ DecoderLayer *decoder_layer_new(const TransformerOptions *o)
     return l;
 }
 
-/* The paper's Figure 1, right. Each layer of the stack has two entries of the cache. */
+/* The right half of the paper's Figure 1. Each layer has two entries in the cache. */
 Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer)
 {
@@ -171,7 +174,7 @@ Tensor *subsequent_mask(int64_t n)                                          /* -
 
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
 
-/* For Sequential, which calls its layers through their modules. */
+/* The forward function for Sequential, which calls each of its layers by the layer's module. */
 static Tensor *embeddings_forward(Site at, void *self, Tensor *ids)
 {
     return embeddings_at(at, self, ids);
@@ -189,7 +192,7 @@ Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
 Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids)                            /* (B,T) -> (B,T,D) */
 {
     AG_LAYER(at);
-    return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model), 0);    /* times that, plus 0 */
+    return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model));
 }
 
 /* ---- make_model -------------------------------------------------------------------------------------------------- */
@@ -205,7 +208,7 @@ static void check_options(Site at, const char *what, int64_t vocab, const Transf
 {
     if (vocab < 1 || o->N < 1 || o->d_model < 1 || o->d_ff < 1 || o->max_len < 1)
         ag_usage_error(at, what, "vocabulary %lld, N %d, d_model %lld, d_ff %lld, max_len %lld: each must be 1 or more",
-                  (long long)vocab, o->N, (long long)o->d_model, (long long)o->d_ff, (long long)o->max_len);
+                       (long long)vocab, o->N, (long long)o->d_model, (long long)o->d_ff, (long long)o->max_len);
     if (o->h < 1 || o->d_model % o->h != 0)
         ag_usage_error(at, what, "a d_model of %lld does not divide into %d heads", (long long)o->d_model, o->h);
     if (!(o->dropout >= 0 && o->dropout < 1)) ag_usage_error(at, what, "dropout is %g, expected 0 to below 1", o->dropout);
@@ -220,7 +223,7 @@ static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o
     return s;
 }
 
-/* One table of words instead of three (section 3.4 of the paper). */
+/* Source, target and generator use one embedding matrix (section 3.4 of the paper). */
 static void share_embeddings(EncoderDecoder *m)
 {
     Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
@@ -228,7 +231,7 @@ static void share_embeddings(EncoderDecoder *m)
     nn_tie(m->generator->proj, weight, table);
 }
 
-/* First weights by Glorot and Bengio (2010), for every matrix. */
+/* Initializes every matrix as Glorot and Bengio (2010) do. */
 static void xavier_uniform(void *model)
 {
     Parameters *p = nn_parameters(model);
@@ -242,7 +245,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
     check_options(at, "make_model", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
         ag_usage_error(at, "make_model", "shared embeddings for vocabularies of %lld and %lld words, expected one",
-                  (long long)src_vocab, (long long)tgt_vocab);
+                       (long long)src_vocab, (long long)tgt_vocab);
     EncoderDecoder *m = nn_new(EncoderDecoder);
     nn_child(m, encoder, encoder_new(&o));
     nn_child(m, decoder, decoder_new(&o));
@@ -254,7 +257,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
     return m;
 }
 
-/* ---- beyond the notebook: generation that remembers, weights to look at, the encoder alone ----------------------- */
+/* ---- beyond the notebook: generation with a cache, attention weights, a model of the encoder alone --------------- */
 
 Cache *transformer_cache_new(EncoderDecoder *m, int64_t room)
 {
@@ -269,7 +272,7 @@ Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_m
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
-    /* A single last position sees all before it. */
+    /* One position attends to all positions before it, so it needs no mask. */
     Tensor *mask = t == 1 ? NULL : ag_slice(subsequent_mask(past + t), 1, past, past + t);
     return decoder(m->decoder, x, memory, src_mask, mask, cache);
 }

@@ -1,84 +1,65 @@
-/* transformer_files.c: the sizes of an encoder-decoder as settings of a checkpoint, and back to a model. */
+/* transformer_files.c: the sizes of an encoder-decoder as settings of a checkpoint, and the model that a checkpoint holds. */
 #include <inttypes.h>
 
 #include "fields.h"
-#include "files.h"
 #include "kaeru/transformer.h"
 
-/* TransformerOptions and the vocabularies, with every number as settings know it. */
-typedef struct {
-    int64_t src_vocab, tgt_vocab, N, d_model, d_ff, h, max_len, activation;
-    double dropout, eps;
-    bool post_norm, eps_inside, unbiased, learned_positions, share_embeddings;
-} Sizes;
+_Static_assert(sizeof(NormPlace) == sizeof(int) && sizeof(AgActivation) == sizeof(int), "FIELD_INT reads them as int");
 
-#define SIZE(name, kind, low, high, open) { "transformer." #name, kind, offsetof(Sizes, name), low, high, open }
+typedef struct { int64_t src_vocab, tgt_vocab; TransformerOptions o; } Sizes;
+
+#define AT(member) offsetof(Sizes, member)
 static const Field fields[] = {
-    SIZE(src_vocab, FIELD_WHOLE, 1, INT32_MAX, false),
-    SIZE(tgt_vocab, FIELD_WHOLE, 1, INT32_MAX, false),
-    SIZE(N, FIELD_WHOLE, 1, 100000, false),
-    SIZE(d_model, FIELD_WHOLE, 1, 1 << 24, false),
-    SIZE(d_ff, FIELD_WHOLE, 1, 1 << 24, false),
-    SIZE(h, FIELD_WHOLE, 1, 1 << 24, false),
-    SIZE(max_len, FIELD_WHOLE, 1, 1 << 30, false),
-    SIZE(activation, FIELD_WHOLE, AG_IDENTITY, AG_SIGMOID, false),
-    SIZE(dropout, FIELD_REAL, 0, 1, true),
-    SIZE(eps, FIELD_REAL, 0, 1, true),
-    SIZE(post_norm, FIELD_FLAG, 0, 1, false),
-    SIZE(eps_inside, FIELD_FLAG, 0, 1, false),
-    SIZE(unbiased, FIELD_FLAG, 0, 1, false),
-    SIZE(learned_positions, FIELD_FLAG, 0, 1, false),
-    SIZE(share_embeddings, FIELD_FLAG, 0, 1, false),
+    { "transformer.src_vocab", FIELD_INT64, AT(src_vocab), 1, INT32_MAX, false },
+    { "transformer.tgt_vocab", FIELD_INT64, AT(tgt_vocab), 1, INT32_MAX, false },
+    { "transformer.N", FIELD_INT, AT(o.N), 1, 100000, false },
+    { "transformer.d_model", FIELD_INT64, AT(o.d_model), 1, 1 << 24, false },
+    { "transformer.d_ff", FIELD_INT64, AT(o.d_ff), 1, 1 << 24, false },
+    { "transformer.h", FIELD_INT, AT(o.h), 1, 1 << 24, false },
+    { "transformer.max_len", FIELD_INT64, AT(o.max_len), 1, 1 << 30, false },
+    { "transformer.activation", FIELD_INT, AT(o.activation), AG_IDENTITY, AG_SIGMOID, false },
+    { "transformer.dropout", FIELD_DOUBLE, AT(o.dropout), 0, 1, true },
+    { "transformer.eps", FIELD_DOUBLE, AT(o.norm.eps), 0, 1, true },
+    { "transformer.post_norm", FIELD_INT, AT(o.norm_place), NN_PRE_NORM, NN_POST_NORM, false },
+    { "transformer.eps_inside", FIELD_BOOL, AT(o.norm.eps_inside), 0, 1, false },
+    { "transformer.unbiased", FIELD_BOOL, AT(o.norm.unbiased), 0, 1, false },
+    { "transformer.learned_positions", FIELD_BOOL, AT(o.learned_positions), 0, 1, false },
+    { "transformer.share_embeddings", FIELD_BOOL, AT(o.share_embeddings), 0, 1, false },
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
 void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s)
 {
-    Sizes sizes = {
-        .src_vocab = src_vocab, .tgt_vocab = tgt_vocab, .N = o->N, .d_model = o->d_model, .d_ff = o->d_ff, .h = o->h,
-        .max_len = o->max_len, .activation = o->activation, .dropout = o->dropout, .eps = o->norm.eps,
-        .post_norm = o->norm_place == NN_POST_NORM, .eps_inside = o->norm.eps_inside, .unbiased = o->norm.unbiased,
-        .learned_positions = o->learned_positions, .share_embeddings = o->share_embeddings };
-    fields_to_settings(fields, N_FIELDS, &sizes, s);
+    fields_to_settings(fields, N_FIELDS, &(Sizes){ src_vocab, tgt_vocab, *o }, s);
 }
 
-/* The numbers that such a model has in its matrices: less than all, so that no good file is refused. A double, since
- * what a file says may be beyond every integer. */
-static double least_size(const Sizes *s)
+/* The number of parameters in the matrices of such a model: fewer than all, so that no good file is refused. A double,
+ * because the product of sizes from a file may be too large for an integer. */
+static double least_parameters(const Sizes *s)
 {
-    double width = (double)s->d_model;
-    double layers = (double)s->N * width * (12 * width + 4 * (double)s->d_ff);
-    double words = (double)(s->share_embeddings ? s->src_vocab : s->src_vocab + 2 * s->tgt_vocab);
-    return layers + width * (words + 2 * (double)s->max_len);
+    double width = (double)s->o.d_model;
+    double layers = (double)s->o.N * width * (12 * width + 4 * (double)s->o.d_ff);
+    double words = (double)(s->o.share_embeddings ? s->src_vocab : s->src_vocab + 2 * s->tgt_vocab);
+    return layers + width * (words + 2 * (double)s->o.max_len);
 }
 
 static bool read_sizes(Sizes *sizes, const Settings *s)
 {
     if (!fields_from_settings(fields, N_FIELDS, sizes, s)) return false;
-    if (sizes->d_model % sizes->h != 0)
-        return ag_set_error("a d_model of %" PRId64 " does not divide into %" PRId64 " heads", sizes->d_model, sizes->h);
-    if (sizes->share_embeddings && sizes->src_vocab != sizes->tgt_vocab)
+    if (sizes->o.d_model % sizes->o.h != 0)
+        return ag_set_error("a d_model of %" PRId64 " does not divide into %d heads", sizes->o.d_model, sizes->o.h);
+    if (sizes->o.share_embeddings && sizes->src_vocab != sizes->tgt_vocab)
         return ag_set_error("shared embeddings for vocabularies of %" PRId64 " and %" PRId64 " words, expected one",
-                         sizes->src_vocab, sizes->tgt_vocab);
+                            sizes->src_vocab, sizes->tgt_vocab);
     return true;
-}
-
-/* A file can hold a model of that size only if it has at least two bytes for each number. */
-static bool fits_file(const Sizes *s, const char *path)
-{
-    File *file = file_open(path);
-    if (!file) return false;
-    double size = (double)file_size(file);
-    ag_free(file);
-    return least_size(s) * 2 <= size ||
-           ag_set_error("%s: %.0f bytes are too few for the sizes in its settings", path, size);
 }
 
 static bool checkpoint_sizes(const char *path, Sizes *sizes)
 {
     Settings *s = nn_settings_new();
     bool good = nn_checkpoint_settings(path, s) &&
-                (read_sizes(sizes, s) || ag_set_error("%s: %s", path, ag_error())) && fits_file(sizes, path);
+                (read_sizes(sizes, s) || ag_set_error("%s: %s", path, ag_error())) &&
+                checkpoint_may_hold(path, least_parameters(sizes));
     ag_free(s);
     return good;
 }
@@ -87,13 +68,7 @@ EncoderDecoder *transformer_load(const char *path)
 {
     Sizes s;
     if (!checkpoint_sizes(path, &s)) return NULL;
-    TransformerOptions o = {
-        .N = (int)s.N, .d_model = s.d_model, .d_ff = s.d_ff, .h = (int)s.h, .dropout = s.dropout,
-        .norm_place = s.post_norm ? NN_POST_NORM : NN_PRE_NORM,
-        .norm = { .eps = s.eps, .eps_inside = s.eps_inside, .unbiased = s.unbiased },
-        .activation = (AgActivation)s.activation, .max_len = s.max_len, .learned_positions = s.learned_positions,
-        .share_embeddings = s.share_embeddings };
-    EncoderDecoder *m = make_model(s.src_vocab, s.tgt_vocab, o);
+    EncoderDecoder *m = make_model(s.src_vocab, s.tgt_vocab, s.o);
     if (nn_load(path, m)) return m;
     nn_free(m);
     return NULL;

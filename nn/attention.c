@@ -1,13 +1,12 @@
-/* attention.c: attention, its score functions, and several heads of it (Vaswani et al. 2017, 3.2). */
+/* attention.c: attention of one head, score functions, and multi-head attention (Vaswani et al. 2017, 3.2). */
 #include <math.h>
 
 #include "kaeru/attention.h"
 
 /* ---- one head ---------------------------------------------------------------------------------------------------- */
 
-/* The end of every kind of attention: weights from scores that are scaled and masked, then the weighted sum of the values. */
-static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout,
-                      Tensor **weights)
+/* The weights are the softmax of the scaled and masked scores; the result is the weighted sum of the values. */
+static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
     Tensor *p = ag_masked_softmax_at(at, scores, mask, scale);
     if (dropout) p = nn_dropout(dropout, p);
@@ -26,7 +25,8 @@ Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
 Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
     if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
-        ag_usage_error(at, "nn_score_new", "a dot product of widths %lld and %lld", (long long)query, (long long)key);
+        ag_usage_error(at, "nn_score_new", "a dot product needs equal widths, these are %lld and %lld", (long long)query,
+                  (long long)key);
     Score *s = (Score *)nn_new_sized_at(at, sizeof *s, "Score");
     s->kind = kind;
     if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_with_at(at, query, key, false));
@@ -47,13 +47,13 @@ Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k)
         return ag_squeeze(nn_linear(s->v, ag_tanh(ag_add(queries, keys))), -1);
     }
     if (s->kind == NN_SCORE_GENERAL) q = nn_linear(s->w1, q);
-    /* A single query is turned rather than all of the keys. */
+    /* a single query is transposed instead of all keys */
     Tensor *scores = tensor_dim(q, -2) == 1 ? ag_transpose(ag_matmul(k, ag_transpose(q, -2, -1)), -2, -1)
                                             : ag_matmul(q, ag_transpose(k, -2, -1));
-    return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1)), 0) : scores;
+    return s->kind == NN_SCORE_SCALED_DOT ? ag_scale(scores, 1 / sqrt((double)tensor_dim(q, -1))) : scores;
 }
 
-/* ---- several heads ----------------------------------------------------------------------------------------------- */
+/* ---- multi-head attention ---------------------------------------------------------------------------------------- */
 
 MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
 {
@@ -71,22 +71,14 @@ MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int6
     return a;
 }
 
-/* The layer of the cache has all that is ever to be seen: the source, which was read when the first token was written. */
-static bool is_filled(const Cache *cache, int layer)
-{
-    if (cache && (layer < 0 || layer >= cache->n))
-        ag_usage_error(AG_HERE, "attention", "layer %d of a cache for %d", layer, cache->n);
-    return cache && cache->layer[layer].fixed && cache->layer[layer].key;
-}
-
 /* (B,T,D) -> (B,H,T,K) */
 static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
 {
     return ag_transpose(ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width)), 1, 2);
 }
 
-/* What ag_attention does as one operation that never has all of the weights, in steps: where they are wanted, or where the
- * score is another one. (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
+/* The same as ag_attention, which does not store the weights, composed of single operations: for keep_weights and for other
+ * scores. (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
 static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
 {
     Shape shape = tensor_shape(q);
@@ -99,18 +91,18 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
     return ag_reshape(ag_transpose(x, 1, 2), shape);
 }
 
-Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask,
-                                         Cache *cache, int layer)
+Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value,
+                                          Tensor *mask, Cache *cache, int layer)
 {
     AG_LAYER(at);
     /* 1) the projections of query, key and value */
-    bool filled = is_filled(cache, layer);
+    bool filled = cache && nn_cache_is_filled(cache, layer);
     Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
     Tensor *k = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 1), key);
     Tensor *v = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 2), value);
     if (cache && !filled) nn_cache_append(cache, layer, k, v);
     if (cache) nn_cache_read(cache, layer, &k, &v);
-    /* 2) attention in each head, and the heads side by side again */
+    /* 2) attention in each head, then the heads are joined */
     if (mask && tensor_ndim(mask) == 3) mask = ag_unsqueeze(mask, 1);       /* (B,1,T,S): the same for each head */
     double p = a->dropout->module.training ? a->dropout->p : 0;
     Tensor *x = a->keep_weights || a->score ? attend_in_steps(a, q, k, v, mask)

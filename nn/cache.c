@@ -1,4 +1,4 @@
-/* cache.c: the cache of keys and values for generation. */
+/* cache.c: the cache of keys and values that attention uses in generation. */
 #include <string.h>
 
 #include "kaeru/attention.h"
@@ -12,7 +12,8 @@ Cache *nn_cache_new_at(Site at, int n, int64_t room)
     return c;
 }
 
-/* Positions from..from+count of each of n sequences with room for room_from, to position `to` of ones with room_to. */
+/* Copies `count` positions of each of n sequences: from position `from` of src, which has room_from positions for a sequence,
+ * to position `to` of dst, which has room_to. */
 static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *src, int64_t from, int64_t room_from,
                            int64_t count, int64_t n, int64_t width)
 {
@@ -21,7 +22,7 @@ static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *s
                 (size_t)(count * width) * sizeof(real));
 }
 
-/* Makes room for `needed` positions in *x, which holds `length`. Room doubles up to `limit`, so a short text uses little
+/* Makes room for `needed` positions in *x, which has `length`. The room is doubled, up to `limit`: a short text uses little
  * memory. */
 static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t needed, int64_t limit, int64_t b, int64_t width)
 {
@@ -38,7 +39,7 @@ static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t nee
     *x = moved;
 }
 
-/* Appends positions (B,t,D) to the `length` that *x has. */
+/* Appends positions (B,t,D) to *x, which has `length`. */
 static void append(Site at, Cache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
     int64_t b = tensor_dim(more, 0), t = tensor_dim(more, 1), width = tensor_dim(more, 2);
@@ -46,13 +47,13 @@ static void append(Site at, Cache *c, Tensor **x, int64_t length, Tensor *more, 
     copy_positions(tensor_data(*x), length, tensor_dim(*x, 1), tensor_data(more), 0, t, t, b, width);
 }
 
-static KeysValues *layer_at(Site at, const char *what, const Cache *c, int layer)
+static KeysValues *checked_layer(Site at, const char *what, const Cache *c, int layer)
 {
-    if (layer < 0 || layer >= c->n) ag_usage_error(at, what, "layer %d of a cache for %d", layer, c->n);
+    if (layer < 0 || layer >= c->n) ag_usage_error(at, what, "layer %d of a cache for %d layers", layer, c->n);
     return &c->layer[layer];
 }
 
-/* Keys and values must have one shape, and fit those of the cache. */
+/* New keys and values must have the same shape, and fit those of the cache. */
 static void check_positions(Site at, const KeysValues *kv, const Tensor *key, const Tensor *value)
 {
     char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
@@ -60,18 +61,18 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
         ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
                   shape_text(tensor_shape(key), k), shape_text(tensor_shape(value), v));
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != tensor_dim(kv->key, 2)))
-        ag_usage_error(at, "nn_cache_append", "keys %s behind %s: batch or width differs", shape_text(tensor_shape(key), k),
-                  shape_text(tensor_shape(kv->key), v));
+        ag_usage_error(at, "nn_cache_append", "keys %s do not fit %s in the cache: batch or width differs",
+                  shape_text(tensor_shape(key), k), shape_text(tensor_shape(kv->key), v));
 }
 
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)
 {
-    KeysValues *kv = layer_at(at, "nn_cache_append", c, layer);
+    KeysValues *kv = checked_layer(at, "nn_cache_append", c, layer);
     check_positions(at, kv, key, value);
     int64_t t = tensor_dim(key, 1);
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->room;
     if (kv->length + t > limit)
-        ag_usage_error(at, "nn_cache_append", "%lld positions behind %lld: the cache has room for %lld", (long long)t,
+        ag_usage_error(at, "nn_cache_append", "%lld positions after %lld: the cache has room for %lld", (long long)t,
                   (long long)kv->length, (long long)limit);
     append(at, c, &kv->key, kv->length, key, limit);
     append(at, c, &kv->value, kv->length, value, limit);
@@ -80,13 +81,19 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
 
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value)
 {
-    KeysValues *kv = layer_at(at, "nn_cache_read", c, layer);
+    KeysValues *kv = checked_layer(at, "nn_cache_read", c, layer);
     if (!kv->key) ag_usage_error(at, "nn_cache_read", "layer %d of the cache is empty", layer);
     *key = ag_slice_at(at, kv->key, 1, 0, kv->length);
     *value = ag_slice_at(at, kv->value, 1, 0, kv->length);
 }
 
-/* Replaces one tensor by its rows rows[0..n). */
+bool nn_cache_is_filled_at(Site at, const Cache *c, int layer)
+{
+    const KeysValues *kv = checked_layer(at, "nn_cache_is_filled", c, layer);
+    return kv->fixed && kv->key;
+}
+
+/* Replaces *t by its rows rows[0..n). */
 static void select_rows(Cache *c, Tensor **t, const int32_t *rows, int64_t n)
 {
     if (!*t) return;

@@ -1,7 +1,7 @@
-/* clone.c: copies a whole module: first the tree of structs, then the tensors.
+/* clone.c: copies a module: first the tree of structs, then the tensors.
  *
- * Both trees have the same shape, so two walks in step visit each slot and its original. Slots that share a tensor in the
- * original share one in the copy. */
+ * Both trees have the same structure, so two walks visit a slot of the original and its copy at the same time. Slots that share
+ * a tensor in the original share one in the copy. */
 #include "slots.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static Module *copy_tree(Site at, const Module *original)
     return copy;
 }
 
-/* The slot of the copy that stands where the original has its first one with t; NULL if that is not before `limit`. */
+/* The copy of the original's first slot that holds t; NULL if that slot is not before `limit`. */
 static ModuleSlot *copy_of_first(const Module *original, Module *copy, const Tensor *t, const ModuleSlot *limit)
 {
     Walk from = walk_below(original), to = walk_below(copy);

@@ -1,4 +1,4 @@
-/* embedding.c: rows of a table by number. */
+/* embedding.c: the embedding layer: rows of a table, selected by ids. */
 #include "kaeru/nn.h"
 
 static Tensor *forward(Site at, void *self, Tensor *ids)

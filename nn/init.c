@@ -1,17 +1,18 @@
-/* init.c: first values of parameters.
+/* init.c: initialization of parameters.
  *
- * Bounds come from the four operations and square roots alone, so they are the same on every machine. */
+ * Bounds are computed with the four basic operations and square roots only, so they are the same on every machine. */
 #include <math.h>
 
 #include "kaeru/nn.h"
+
+/* fan_in and fan_out; see module.h. An empty tensor may have fans of 0, so the functions below do not fill it. */
+typedef struct { double in, out; } Fans;
 
 static void check_real(Site at, const char *what, const Tensor *w)
 {
     if (!w) ag_usage_error(at, what, "the tensor is NULL");
     if (tensor_dtype(w) != AG_REAL) ag_usage_error(at, what, "the tensor must hold reals");
 }
-
-typedef struct { double in, out; } Fans;
 
 static Fans fans(Site at, const char *what, const Tensor *w)
 {
@@ -43,8 +44,6 @@ void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation)
     check_real(at, "nn_init_normal", w);
     ag_fill_normal(w, mean, deviation);
 }
-
-/* The fill functions are not called on empty tensors: their fans may be 0. */
 
 void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain)
 {

@@ -1,4 +1,4 @@
-/* layer_norm.c: each row of the last dimension to mean 0 and deviation 1, then scaled and shifted (Ba et al. 2016). */
+/* layer_norm.c: layer normalization: each row to mean 0 and deviation 1, then scaled and shifted (Ba et al. 2016). */
 #include "kaeru/nn.h"
 
 static Tensor *forward(Site at, void *self, Tensor *x)
@@ -6,7 +6,7 @@ static Tensor *forward(Site at, void *self, Tensor *x)
     return nn_layer_norm_at(at, self, x);
 }
 
-/* In the Annotated Transformer's state dictionary, gamma and beta are called a_2 and b_2. */
+/* The state dictionary of the Annotated Transformer calls gamma and beta a_2 and b_2. */
 static bool is_annotated(AgNorm kind)
 {
     AgNorm annotated = AG_NORM_ANNOTATED;

@@ -1,4 +1,4 @@
-/* linear.c: y = x W^T + b. */
+/* linear.c: the linear layer, y = x W^T + b, alone and with an activation. */
 #include <math.h>
 
 #include "kaeru/nn.h"
@@ -26,4 +26,10 @@ Tensor *nn_linear_at(Site at, Linear *l, Tensor *x)                             
 {
     AG_LAYER(at);
     return ag_linear(x, l->weight, l->bias);
+}
+
+Tensor *nn_linear_activate_at(Site at, Linear *l, Tensor *x, AgActivation kind)
+{
+    AG_LAYER(at);
+    return ag_linear_activate(x, l->weight, l->bias, kind);
 }

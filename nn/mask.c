@@ -1,12 +1,12 @@
-/* mask.c: which positions may be seen. One polarity everywhere: true = may be seen. */
+/* mask.c: masks for attention, and how to print one. In every mask, true means visible. */
 #include "kaeru/attention.h"
 
 Tensor *nn_causal_mask_at(Site at, int64_t n)
 {
     Tensor *mask = tensor_bools_at(at, SHAPE(1, n, n), NULL);
-    uint8_t *seen = tensor_bool_data(mask);
+    uint8_t *visible = tensor_bool_data(mask);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++) seen[i * n + j] = 1;
+        for (int64_t j = 0; j <= i; j++) visible[i * n + j] = 1;
     return mask;
 }
 
@@ -26,13 +26,13 @@ Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding)
 
 void nn_mask_print(FILE *out, Tensor *mask)
 {
-    const uint8_t *seen = tensor_bool_data(mask);
+    const uint8_t *visible = tensor_bool_data(mask);
     Shape shape = tensor_shape(mask);
     int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,
         rows = shape.ndim > 1 ? shape.dim[shape.ndim - 2] : 1;
     for (int64_t i = 0; i < tensor_numel(mask); i++) {
         if (i > 0 && i % (rows * columns) == 0) fputc('\n', out);
-        fputs(seen[i] ? "#" : ".", out);
+        fputs(visible[i] ? "#" : ".", out);
         fputs((i + 1) % columns == 0 ? "\n" : " ", out);
     }
 }

@@ -1,7 +1,7 @@
 /* module.c: modules as trees of named slots: construction, children, parameters, ties, lists.
  *
- * A module owns its children and tensors (ag_set_owner), and a tied tensor belongs to its first slot, so ag_free of the root
- * frees the tree. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
+ * A module owns its children and tensors (ag_set_owner), so ag_free of the root frees the tree. The module of the first slot of
+ * a tied tensor owns it. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
 #include "slots.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ void nn_free_at(Site at, void *module)
 {
     Module *m = module;
     if (m && m->parent)
-        ag_usage_error(at, "nn_free", "this %s belongs to a %s: free that instead", m->type, parent_name(m));
+        ag_usage_error(at, "nn_free", "this %s belongs to a %s: free the %s instead", m->type, parent_name(m), parent_name(m));
     ag_free(m);
 }
 
@@ -51,11 +51,11 @@ ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name,
         ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
     }
     for (int i = 0; i < m->n_slots; i++) {
-        if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s has a \"%s\" already", m->type, name);
+        if (strcmp(m->slots[i].name, name) == 0) ag_usage_error(at, what, "%s already has a \"%s\"", m->type, name);
     }
     size_t offset = field ? (size_t)((const char *)field - (const char *)m) : 0;
     if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *))) {
-        ag_usage_error(at, what, "the field for \"%s\" does not lie in the struct %s", name, m->type);
+        ag_usage_error(at, what, "the field for \"%s\" is not in the struct %s", name, m->type);
     }
     if (m->n_slots == m->room) {
         int room = m->room ? 2 * m->room : 4;
@@ -98,7 +98,7 @@ static void add_child(Site at, const char *what, Module *parent, const char *nam
 {
     if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
     if (child->parent) {
-        ag_usage_error(at, what, "this %s is in a %s already; to share weights, use nn_tie", child->type,
+        ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type,
                   parent_name(child));
     }
     if (module_root(parent) == child) {
@@ -128,7 +128,7 @@ Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **fie
 
 /* ---- ties -------------------------------------------------------------------------------------------------------- */
 
-/* The slot of that field; NULL: none. */
+/* The slot of the field; NULL if it has none. */
 static ModuleSlot *field_slot(Module *m, Tensor **field)
 {
     for (int i = 0; i < m->n_slots; i++) {
@@ -137,7 +137,7 @@ static ModuleSlot *field_slot(Module *m, Tensor **field)
     return NULL;
 }
 
-/* Every slot of the tree that holds `old` holds t from now on, and the first of all that hold t owns it. */
+/* Replaces `old` by t in every slot of the tree. The module of the first one owns t. */
 static void tie_all(Module *root, const Tensor *old, Tensor *t)
 {
     bool first = true;

@@ -1,6 +1,5 @@
-/* optim.c: Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and stochastic gradient descent, as PyTorch
- * defines them: the parameters, their groups and state, and the norm of all gradients. The arithmetic of one update is in
- * ag_adam_update and ag_sgd_update. */
+/* optim.c: the optimizers Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and SGD, as PyTorch defines them, and
+ * gradient clipping. The arithmetic of an update is in ag_adam_update and ag_sgd_update. */
 #include "optim.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@ static Tensor *state_tensor(Site at, Optimizer *o, const Tensor *parameter)
     return t;
 }
 
-/* An optimizer in one group, with n_tensors (0 to 2) zeroed state tensors for each trained parameter. */
+/* An optimizer with one group, and n_tensors (0 to 2) zeroed state tensors for each trained parameter. */
 static Optimizer *optimizer_new(Site at, const char *what, void *module, double lr, double weight_decay, int n_tensors)
 {
     if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
@@ -37,9 +36,9 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, double 
     return o;
 }
 
-static void check(Site at, const char *what, const char *name, double value, bool good, const char *expected)
+static void check(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
 {
-    if (!good) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
+    if (!valid) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
 }
 
 AdamOptions nn_adam_options(double lr)
@@ -74,7 +73,7 @@ Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
     const char *what = "nn_sgd_new", *from_0 = "0 or more";
     check(at, what, "lr", options.lr, options.lr >= 0, from_0);
     check(at, what, "momentum", options.momentum, options.momentum >= 0, from_0);
-    check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 for Nesterov's");
+    check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
     check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
     Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, options.momentum > 0 ? 1 : 0);
     o->sgd = options;

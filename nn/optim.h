@@ -1,4 +1,4 @@
-/* optim.h: what an optimizer is inside, for the files of this floor. */
+/* optim.h: the members of an optimizer, for the files of nn. */
 #ifndef KAERU_OPTIM_H
 #define KAERU_OPTIM_H
 
@@ -17,10 +17,10 @@ typedef struct { double weight_decay, lr_factor; } Group;
 struct Optimizer {
     bool is_adam;               /* else SGD */
     double lr;
-    AdamOptions adam;           /* lr and weight_decay of these are replaced in each update */
+    AdamOptions adam;           /* update() replaces lr and weight_decay of both options */
     SgdOptions sgd;
     Parameters *parameters;
-    ParameterState *state;      /* one each */
+    ParameterState *state;      /* one for each item of `parameters` */
     Group *group;
     int n_groups;
     int64_t steps;

@@ -1,4 +1,4 @@
-/* parameters.c: walks over the tensors of a module tree, and what follows from them: names, modes and counts. */
+/* parameters.c: the walk over the tensors of a module tree, and what uses it: names, parameter lists, modes, counts. */
 #include "slots.h"
 
 #include <string.h>
@@ -58,39 +58,33 @@ static const char *module_name(const Module *m)
     return m->parent->slots[m->index].name;
 }
 
-/* Writes `text` so that it ends where `end` points; returns its start. */
-static char *put_before(char *end, const char *text)
+/* Writes `text` so that it ends before `end`; returns its start. */
+static char *write_before(char *end, const char *text)
 {
     size_t length = strlen(text);
     return memcpy(end - length, text, length);
 }
 
-/* The dotted name of a slot of `holder`, as seen from root; owned by `owner`. */
+/* The dotted name of a slot of `holder`, relative to root. `owner` owns the text. */
 static char *slot_path(Site at, void *owner, const Module *root, const Module *holder, const char *name)
 {
     size_t length = strlen(name);
     for (const Module *m = holder; m != root; m = m->parent) length += strlen(module_name(m)) + 1;
     char *path = ag_alloc_in_at(at, owner, length + 1, 1);
-    char *start = put_before(path + length, name);
-    for (const Module *m = holder; m != root; m = m->parent) start = put_before(put_before(start, "."), module_name(m));
+    char *start = write_before(path + length, name);
+    for (const Module *m = holder; m != root; m = m->parent) start = write_before(write_before(start, "."), module_name(m));
     return path;
 }
 
-/* The next slot of the list. */
-static ModuleSlot *walk_listed(Walk *w, bool every_name)
-{
-    return every_name ? walk_slot(w) : walk_tensor(w);
-}
-
-/* The parameters below m, by their names as seen from root; tied ones once, or under every name. */
-static Parameters *parameters_below(Site at, const Module *root, Module *m, bool every_name)
+/* The parameters below m, with names relative to root. `next` is walk_tensor, or walk_slot to repeat tied ones. */
+static Parameters *parameters_below(Site at, const Module *root, Module *m, ModuleSlot *next(Walk *))
 {
     Parameters *p = ag_alloc_at(at, 1, sizeof *p);
     size_t n = 0;
-    for (Walk walk = walk_below(m); walk_listed(&walk, every_name); ) n++;
+    for (Walk walk = walk_below(m); next(&walk); ) n++;
     p->item = ag_alloc_in_at(at, p, n, sizeof *p->item);
     Walk walk = walk_below(m);
-    for (ModuleSlot *slot; (slot = walk_listed(&walk, every_name)) != NULL; p->n++) {
+    for (ModuleSlot *slot; (slot = next(&walk)) != NULL; p->n++) {
         p->item[p->n] = (NamedTensor){
             .name = slot_path(at, p, root, walk.holder, slot->name),
             .tensor = slot->tensor,
@@ -103,17 +97,17 @@ static Parameters *parameters_below(Site at, const Module *root, Module *m, bool
 
 Parameters *nn_parameters_at(Site at, void *module)
 {
-    return parameters_below(at, module, module, false);
+    return parameters_below(at, module, module, walk_tensor);
 }
 
-Parameters *every_name(Site at, Module *m)
+Parameters *parameters_with_ties(Site at, Module *m)
 {
-    return parameters_below(at, m, m, true);
+    return parameters_below(at, m, m, walk_slot);
 }
 
 void name_tensors(Site at, Module *m)
 {
-    Parameters *p = parameters_below(at, module_root(m), m, false);
+    Parameters *p = parameters_below(at, module_root(m), m, walk_tensor);
     for (int i = 0; i < p->n; i++) tensor_name_at(at, p->item[i].tensor, p->item[i].name);
     ag_free(p);
 }

@@ -1,4 +1,4 @@
-/* position.c: where in the sequence a vector stands, added to it (Vaswani et al. 2017, 3.5). */
+/* position.c: positional encoding: adds a vector for each position (Vaswani et al. 2017, 3.5). */
 #include "kaeru/attention.h"
 
 static Tensor *forward(Site at, void *self, Tensor *x)

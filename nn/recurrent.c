@@ -1,4 +1,4 @@
-/* recurrent.c: the gated recurrent unit and the long short-term memory. */
+/* recurrent.c: the recurrent layers: gated recurrent unit and long short-term memory. */
 #include "kaeru/recurrent.h"
 
 #include <math.h>
@@ -29,13 +29,13 @@ Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t 
     return r;
 }
 
-/* Gates `from` to `to` - 1 of (B,G H). */
+/* Gates `from` to `to` - 1 of all gates (B,G H). */
 static Tensor *gates(Tensor *all, int64_t hidden, int from, int to)
 {
     return ag_slice(all, 1, from * hidden, to * hidden);
 }
 
-/* x and u are what the input and the state add to each gate: W x + b and U h + d, (B,G H). */
+/* For both: x = W x + b and u = U h + d of all gates, (B,G H). */
 static RecurrentState gru(Tensor *x, Tensor *u, RecurrentState old)
 {
     int64_t hidden = tensor_dim(old.h, 1);
@@ -55,22 +55,22 @@ static RecurrentState lstm(Tensor *x, Tensor *u, RecurrentState old)
     return (RecurrentState){ .h = ag_mul(o, ag_tanh(c)), .c = c };
 }
 
-/* x, what the input adds to the gates (B,G H), does not depend on the state and can be had for all steps at once. */
+/* x is W x + b of all gates, (B,G H). It does not depend on the state, so it is computed for all steps at once. */
 static RecurrentState step(Recurrent *r, Tensor *x, RecurrentState old)
 {
     Tensor *u = ag_linear(old.h, r->weight_hh_l0, r->bias_hh_l0);
     return r->kind == NN_LSTM ? lstm(x, u, old) : gru(x, u, old);
 }
 
-/* The state to begin with, zeros where there is none, checked. */
-static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const RecurrentState *given)
+/* The initial state: `state`, checked, with zeros for what is NULL. */
+static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const RecurrentState *state)
 {
-    RecurrentState s = given ? *given : (RecurrentState){ NULL, NULL };
+    RecurrentState s = state ? *state : (RecurrentState){ NULL, NULL };
     Shape shape = SHAPE(batch, r->hidden);
     char text[AG_SHAPE_TEXT], expected[AG_SHAPE_TEXT];
     if (!s.h) s.h = tensor_zeros(shape);
     if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
-    if (s.c && r->kind != NN_LSTM) ag_usage_error(AG_HERE, what, "a state with c, which only an LSTM has");
+    if (s.c && r->kind != NN_LSTM) ag_usage_error(AG_HERE, what, "the state has a c, which only an LSTM has");
     for (int i = 0; i < (s.c ? 2 : 1); i++)
         if (!shape_equal(tensor_shape(i ? s.c : s.h), shape))
             ag_usage_error(AG_HERE, what, "the state's %c is %s, expected (B,H), here %s", i ? 'c' : 'h',
@@ -90,20 +90,20 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
 Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *state)
 {
     AG_LAYER(at);
-    if (!state) ag_usage_error(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one to begin with and to replace");
+    if (!state) ag_usage_error(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one that is updated");
     check_input(r, "nn_recurrent_step", x, 2, "(B,in)");
     RecurrentState old = begin(r, "nn_recurrent_step", tensor_dim(x, 0), state);
     *state = step(r, ag_linear(x, r->weight_ih_l0, r->bias_ih_l0), old);
     return state->h;
 }
 
-/* Whether step t of the mask (B,1,T) moves every row, as steps do until the shortest sentence ends. */
-static bool moves_all(Tensor *mask, int64_t t)
+/* Whether step t of the mask (B,1,T) is true for every row, as until the end of the shortest sentence. */
+static bool all_visible(Tensor *mask, int64_t t)
 {
     int64_t time = tensor_dim(mask, 2);
-    const uint8_t *moves = tensor_bool_data(mask);
+    const uint8_t *visible = tensor_bool_data(mask);
     for (int64_t b = 0; b < tensor_dim(mask, 0); b++)
-        if (!moves[b * time + t]) return false;
+        if (!visible[b * time + t]) return false;
     return true;
 }
 
@@ -124,10 +124,10 @@ Tensor *nn_recurrent_at(Site at, Recurrent *r, Tensor *x, Tensor *mask, Recurren
     for (int64_t t = 0; t < time; t++) {
         RecurrentState old = s;
         s = step(r, ag_squeeze(ag_slice(inputs, 1, t, t + 1), 1), old);
-        if (mask && !moves_all(mask, t)) {
-            Tensor *moves = ag_squeeze(ag_slice(mask, 2, t, t + 1), 2);     /* (B,1) */
-            s.h = ag_where(moves, s.h, old.h);
-            if (s.c) s.c = ag_where(moves, s.c, old.c);
+        if (mask && !all_visible(mask, t)) {
+            Tensor *visible = ag_squeeze(ag_slice(mask, 2, t, t + 1), 2);   /* (B,1) */
+            s.h = ag_where(visible, s.h, old.h);
+            if (s.c) s.c = ag_where(visible, s.c, old.c);
         }
         h[t] = ag_unsqueeze(s.h, 1);
     }

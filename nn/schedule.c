@@ -1,4 +1,4 @@
-/* schedule.c: the learning rate as a function of the step. */
+/* schedule.c: learning-rate schedules: pure functions of the step. */
 #include <math.h>
 
 #include "kaeru/nn.h"

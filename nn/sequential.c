@@ -1,7 +1,7 @@
-/* sequential.c: modules in a row, each fed with the output of the one before. */
+/* sequential.c: a list of modules that are applied one after another. */
 #include "kaeru/nn.h"
 
-/* An activation as a module, whose type is the function's name. */
+/* An activation as a module. Its type is the name of the function. */
 typedef struct { Module module; AgActivation kind; } ActivationLayer;
 
 static Tensor *activate(Site at, void *self, Tensor *x)

@@ -1,7 +1,7 @@
-/* slots.h: what a module is inside, for the files of this floor.
+/* slots.h: the slots of modules and the walk over them, for the files of nn.
  *
- * A slot is one registered part: a child module or a tensor. Everything that works on whole models (names, files, optimizers,
- * clone) is a walk over slots. The walk goes down by child and up by parent, so it needs neither recursion nor memory. */
+ * A slot is one registered part of a module: a child module or a tensor. Names, files, optimizers and clone work on whole
+ * models by a walk over slots. It goes down by `child` and up by `parent`, so it needs neither recursion nor memory. */
 #ifndef KAERU_SLOTS_H
 #define KAERU_SLOTS_H
 
@@ -12,41 +12,42 @@
 typedef struct ModuleSlot {
     char name[SLOT_NAME];
     size_t offset;              /* of the field in the module's struct; 0: an item of a list */
-    Module *child;              /* this, */
-    Tensor *tensor;             /* or that */
+    Module *child;              /* a child, */
+    Tensor *tensor;             /* or a tensor */
     bool tied;                  /* the tensor belongs to an earlier slot of the walk */
 } ModuleSlot;
 
 /* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
-/* A module of the same type, mode and plain members as the original, with room for as many slots, and none yet. */
+/* A module with the type, mode and other members of the original, with room for as many slots, but without slots. */
 Module *module_new_like(Site at, const Module *original);
-/* The next slot of a module, named and empty; slot_fill makes it count. A usage error in the name of `what` if the name is
- * taken or not allowed. */
+/* A new slot with that name and field. It is not part of the module before slot_fill. A usage error if the name is used already
+ * or not allowed. */
 ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field);
+/* Sets the child or the tensor, and the field. */
 void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor);
-/* Puts another tensor into a filled slot and its field; the former one is not freed. */
+/* Replaces the tensor of a slot and its field. The old one is not freed. */
 void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied);
 
 /* ---- parameters.c ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
-    Module *root;               /* where it began */
-    Module *holder;             /* the module of the slot that came last */
-    int next;
+    Module *root;               /* where the walk began */
+    Module *holder;             /* the module of the last slot returned */
+    int next;                   /* the number of the next slot in it */
 } Walk;
 Walk walk_below(const void *module);
 /* The next slot that holds a tensor, in order of registration; NULL at the end. */
 ModuleSlot *walk_slot(Walk *w);
-/* The same, but each tensor once, where it comes first. */
+/* The same, but each tensor only once, at its first slot. */
 ModuleSlot *walk_tensor(Walk *w);
 /* The first slot below root that holds t; NULL: none. */
 ModuleSlot *first_slot(Module *root, const Tensor *t);
-/* The top of the tree that m is in. */
+/* The root of the tree that contains m. */
 Module *module_root(Module *m);
-/* As nn_parameters, but tied ones under each of their names. */
-Parameters *every_name(Site at, Module *m);
-/* Gives the tensors below m their full names, for messages and graphs. */
+/* As nn_parameters, but with tied parameters once for each of their names. */
+Parameters *parameters_with_ties(Site at, Module *m);
+/* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */
 void name_tensors(Site at, Module *m);
 
 #endif

@@ -1,5 +1,5 @@
-/* sublayer.c: the position-wise network, and the skip connection around every sublayer (Vaswani et al. 2017, 3.1,
- * 3.3). */
+/* sublayer.c: the position-wise feed-forward network (Vaswani et al. 2017, 3.3), and the skip connection around each sublayer
+ * (3.1). */
 #include "kaeru/attention.h"
 
 static Tensor *forward(Site at, void *self, Tensor *x)

@@ -1,10 +1,10 @@
-/* summary.c: a model as a table. */
+/* summary.c: prints the modules, parameters and counts of a model as a table. */
 #include "slots.h"
 
 #include <string.h>
 
 typedef struct {
-    FILE *out;                  /* NULL: only measure */
+    FILE *out;                  /* NULL: only set the widths */
     Module *root;
     int name_width, what_width, count_width;
 } Table;
@@ -41,13 +41,13 @@ static const char *grouped(int64_t n, char text[GROUPED_TEXT])
     return text;
 }
 
-/* Whether the table counts the tensor here: it is met here first. */
+/* A tied tensor is counted at its first slot. */
 static bool counts(Module *root, const ModuleSlot *slot)
 {
     return !slot->tied || first_slot(root, slot->tensor) == slot;
 }
 
-/* Trained numbers below m, or those that are not, as the whole table counts them. */
+/* The number of entries of trained tensors below m, or of tensors that are not trained. */
 static int64_t count_below(Module *root, Module *m, bool trained)
 {
     int64_t count = 0;
@@ -61,10 +61,10 @@ static int64_t count_below(Module *root, Module *m, bool trained)
 static void tensor_row(Table *t, int depth, const ModuleSlot *slot)
 {
     char shape[AG_SHAPE_TEXT], count[GROUPED_TEXT];
-    const char *says = grouped(tensor_numel(slot->tensor), count);
-    if (!counts(t->root, slot)) says = "tied";
-    else if (!tensor_requires_grad(slot->tensor)) says = "not trained";
-    row(t, depth, slot->name, shape_text(tensor_shape(slot->tensor), shape), says);
+    const char *text = grouped(tensor_numel(slot->tensor), count);
+    if (!counts(t->root, slot)) text = "tied";
+    else if (!tensor_requires_grad(slot->tensor)) text = "not trained";
+    row(t, depth, slot->name, shape_text(tensor_shape(slot->tensor), shape), text);
 }
 
 static void module_rows(Table *t, int depth, const char *name, const char *type, Module *m)
@@ -78,7 +78,7 @@ static void module_rows(Table *t, int depth, const char *name, const char *type,
     }
 }
 
-static void table(Table *t)
+static void write_table(Table *t)
 {
     row(t, 0, "module", "type or shape", "parameters");
     module_rows(t, 0, t->root->type, "", t->root);
@@ -87,9 +87,9 @@ static void table(Table *t)
 void nn_summary(void *module, FILE *out)
 {
     Table t = { .root = module };
-    table(&t);
+    write_table(&t);
     t.out = out;
-    table(&t);
+    write_table(&t);
     int64_t trained = count_below(module, module, true), fixed = count_below(module, module, false);
     char text[GROUPED_TEXT];
     fprintf(out, "%s parameters", grouped(trained, text));

@@ -8,12 +8,12 @@ temperatures = "attention_geometry.csv"
 layers = "attention_layers.csv"
 WORDS = 4
 
-# What the second column says of each polygon of a file.
+# The value in the second column of each polygon of a file.
 numbers(file) = sprintf("numbers = ''; stats '%s' using 2 nooutput; count = STATS_records / WORDS; ", file) \
     .sprintf("do for [n = 1:count] { stats '%s' using 2 every ::first(n)::last(n) nooutput; ", file) \
     ."numbers = numbers.sprintf(' %g', STATS_max) }"
 
-# Polygon n, from 1, which is the one before attention: its rows and its color.
+# The rows and the color of polygon n. Polygon 1 is the one before attention.
 first(n) = WORDS * (n - 1)
 last(n) = WORDS * n - 1
 color(n) = word("#777777 #56B4E9 #0072B2 #009E73 #E69F00 #D55E00", n > 6 ? 6 : n)

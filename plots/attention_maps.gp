@@ -10,7 +10,7 @@ stats data using (is_kind(stringcolumn(1)) ? $4 : NaN) name "ROW" nooutput
 stats data using (is_kind(stringcolumn(1)) ? $5 : NaN) name "COLUMN" nooutput
 layers = LAYER_max + 1
 heads = HEAD_max + 1
-# The tokens of the first map, each with a tab behind it.
+# The tokens of the first map, each followed by a tab.
 rows = ""
 columns = ""
 is_first(n) = is_kind(stringcolumn(1)) && $2 == 0 && $3 == 0 && n == 0

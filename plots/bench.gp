@@ -1,4 +1,4 @@
-# bench.gp: how many times faster kaeru is than other frameworks, workload by workload.
+# bench.gp: how many times faster kaeru is than other frameworks, by workload.
 # Reads bench.csv (workload,peer,unit,kaeru,other,ratio,low,high,...,machine), which tests/bench/compare.py writes.
 load ARG0[:strlen(ARG0) - strlen("bench.gp")]."style.gp"
 
@@ -10,7 +10,7 @@ if (system(sprintf("sed -n '1{/^%s/!q;}; 2p' %s 2>/dev/null", begins, data)) eq 
     exit status 1
 }
 
-# The peers in the order of their first appearance, the workloads with a line for each, from the top, and the machine.
+# The peers in the order of their first appearance, the workloads from top to bottom, and the machine.
 peers = ""
 last = ""
 rows = 0
@@ -28,7 +28,7 @@ peer_count = peer_count - 1
 peer_name(i) = (rest = peers[2:], skip_names(i - 1), rest[:strstrt(rest, "|") - 1])
 skip_names(n) = n < 1 ? 0 : (rest = rest[strstrt(rest, "|") + 1:], skip_names(n - 1))
 
-# Where a row of the file stands; peers of one workload are beside each other.
+# The position of a row of the file; the peers of one workload are next to each other.
 line_of(workload) = (workload eq last ? 0 : (last = workload, line = line + 1), -line)
 shift(i) = 0.22 * ((peer_count - 1) / 2.0 - (i - 1))
 

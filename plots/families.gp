@@ -1,11 +1,11 @@
-# families.gp: loss per word of an encoder, a decoder and both, and what nobody can know.
+# families.gp: loss per word of an encoder, a decoder and an encoder-decoder, and the lowest possible losses.
 # Reads families.csv (step,fills,goes_on,rewrites), which examples/families writes.
 load ARG0[:strlen(ARG0) - strlen("families.gp")]."style.gp"
 
 data = "families.csv"
 stats data using 1 name "STEP" nooutput
-# A sentence leaves open one of 5 adjectives, 5 people, 4 verbs and 3 things for each verb. Who goes on has to guess
-# them all, in 7 words; who fills in has one of 6 words to say, and knows the verb by the thing.
+# A sentence contains one of 5 adjectives, 5 people, 4 verbs and 3 things for each verb. The decoder has to guess all of
+# them, in 7 words. The encoder predicts one of 6 words, and the thing determines the verb.
 guess_going_on = log(5 * 5 * 4 * 3) / 7
 guess_filling = log(5 * 5 * 3) / 6
 

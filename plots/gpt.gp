@@ -1,4 +1,4 @@
-# gpt.gp: the loss of a GPT on the text that it learns from and on the part that is held out.
+# gpt.gp: the training loss and the held-out loss of a GPT.
 # Reads gpt.csv (step,train_loss,valid_loss,learning_rate,tokens_per_second), which examples/gpt writes.
 load ARG0[:strlen(ARG0) - strlen("gpt.gp")]."style.gp"
 

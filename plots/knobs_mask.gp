@@ -1,4 +1,4 @@
-# knobs_mask.gp: which positions may be seen: the causal mask, and that of a sentence with padding.
+# knobs_mask.gp: the causal mask, and the mask of a sentence with padding.
 # Reads knobs_mask.csv (query,key,seen) and knobs_mask_sentence.csv (token,query,key,seen), which examples/knobs writes.
 JAPANESE = 1
 load ARG0[:strlen(ARG0) - strlen("knobs_mask.gp")]."style.gp"

@@ -1,4 +1,4 @@
-# knobs_sampling.gp: the same distribution of the next word, as it is drawn from in several ways.
+# knobs_sampling.gp: the distribution of the next word for several ways of sampling.
 # Reads knobs_sampling.csv (word and a column for each way), which examples/knobs writes.
 load ARG0[:strlen(ARG0) - strlen("knobs_sampling.gp")]."style.gp"
 

@@ -1,4 +1,4 @@
-# knobs_smoothing.gp: smoothed targets, and the loss by how sure the model is. Reads knobs_smoothing.csv
+# knobs_smoothing.gp: smoothed targets, and the loss by the model's confidence. Reads knobs_smoothing.csv
 # (row,token,target) and knobs_penalty.csv (x,probability,smoothing_0,smoothing_0.1), which examples/knobs writes.
 load ARG0[:strlen(ARG0) - strlen("knobs_smoothing.gp")]."style.gp"
 

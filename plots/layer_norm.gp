@@ -1,4 +1,4 @@
-# layer_norm.gp: deep networks learn with and without layer normalization, several of each.
+# layer_norm.gp: the loss of deep networks with and without layer normalization, several of each.
 # Reads layer_norm.csv (run,step,plain,normalized), which examples/layer_norm writes.
 load ARG0[:strlen(ARG0) - strlen("layer_norm.gp")]."style.gp"
 

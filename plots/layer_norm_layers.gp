@@ -1,5 +1,5 @@
-# layer_norm_layers.gp: how the numbers that each layer hands on are spread, before training and after, with and
-# without layer normalization.
+# layer_norm_layers.gp: the distribution of the activations of each layer, before and after training, with and without
+# layer normalization.
 # Reads layer_norm_layers.csv (step,layer,value,plain,normalized), which examples/layer_norm writes.
 load ARG0[:strlen(ARG0) - strlen("layer_norm_layers.gp")]."style.gp"
 
@@ -10,7 +10,7 @@ stats data using 3 name "VALUE" nooutput
 layers = int(LAYER_max)
 bins = STEP_records / 2 / layers
 
-# The rows of a layer, before training (0) and after (1), and how high its mountain would be without scaling.
+# The rows of a layer, before training (0) and after (1), and the height of its curve before scaling.
 first(layer, after) = bins * (layer - 1 + after * layers)
 last(layer, after) = first(layer, after) + bins - 1
 array high[4 * layers]

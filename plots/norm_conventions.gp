@@ -1,4 +1,4 @@
-# norm_conventions.gp: what the four conventions of layer normalization make of rows that vary much or little.
+# norm_conventions.gp: the result of four definitions of layer normalization, by the deviation of the row.
 # Reads norm_conventions.csv (deviation,pytorch,annotated,book,seminar), which examples/norm_conventions writes.
 load ARG0[:strlen(ARG0) - strlen("norm_conventions.gp")]."style.gp"
 

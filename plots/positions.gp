@@ -1,4 +1,4 @@
-# positions.gp: the table of positional encodings, as a heat map and, a few of its columns, as waves.
+# positions.gp: the table of positional encodings as a heat map, and some of its columns as waves.
 # Reads positions.csv (position,dimension,value), which examples/positions writes.
 load ARG0[:strlen(ARG0) - strlen("positions.gp")]."style.gp"
 
@@ -7,7 +7,7 @@ stats data using 1 name "POSITION" nooutput
 stats data using 2 name "DIMENSION" nooutput
 length = POSITION_max + 1
 width = DIMENSION_max + 1
-# A few of the dimensions: a sine, its cosine a quarter of a wave ahead, and slower ones.
+# Some of the dimensions: a sine, its cosine, and two of lower frequency.
 shown(n) = n == 1 ? 2 * floor(width / 12) : n == 2 ? shown(1) + 1 : n == 3 ? 2 * floor(width / 6) : 2 * floor(width / 4)
 
 do for [format in FORMATS] {

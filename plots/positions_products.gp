@@ -1,4 +1,4 @@
-# positions_products.gp: inner products of positional encodings: of all pairs, and by distance against the theory.
+# positions_products.gp: inner products of positional encodings: all pairs, and measured and theoretical values by distance.
 # Reads positions_products.csv (i,j,product) and positions_theory.csv (distance,theory,measured), which
 # examples/positions writes.
 load ARG0[:strlen(ARG0) - strlen("positions_products.gp")]."style.gp"

@@ -1,4 +1,4 @@
-# scaling.gp: does the time of a training step grow as its operations do, when a GPT's sizes are doubled?
+# scaling.gp: the time of a training step by its number of operations, when one size of a GPT is doubled.
 # Reads scaling.csv (dimension,factor,operations,seconds), which `bench --scaling` prints.
 load ARG0[:strlen(ARG0) - strlen("scaling.gp")]."style.gp"
 
@@ -10,7 +10,7 @@ if (system(sprintf("sed -n '1{/^%s/!q;}; 2p' %s 2>/dev/null", header, data)) eq 
 }
 dimensions = "batch length width layers"
 
-# What is proportional: the time of each size by its operations, against that of the smallest of the same row.
+# For comparison: the time proportional to the operations, from the smallest size of the same row.
 first = 0
 relative(factor, operations, seconds) = \
     (factor == 1 ? first = seconds / operations : 0, seconds / operations / first)

@@ -1,6 +1,6 @@
-# seq2seq.gp: what a recurrent model with a fixed vector, one with attention, and a Transformer make of longer and
-# longer words. Reads seq2seq.csv and seq2seq_time.csv (length,fixed,attention,transformer), which examples/seq2seq
-# writes.
+# seq2seq.gp: a recurrent model with a fixed vector, one with attention, and a Transformer: share of correct letters and
+# time by the length of the words. Reads seq2seq.csv and seq2seq_time.csv (length,fixed,attention,transformer), which
+# examples/seq2seq writes.
 load ARG0[:strlen(ARG0) - strlen("seq2seq.gp")]."style.gp"
 
 right = "seq2seq.csv"

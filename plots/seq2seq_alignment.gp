@@ -1,4 +1,4 @@
-# seq2seq_alignment.gp: at which letters of a word two models look while they say it backwards. Reads
+# seq2seq_alignment.gp: the attention of two models to the letters of a word while they spell it backwards. Reads
 # seq2seq_attention.csv and seq2seq_transformer.csv (a row for each letter said, a column for each letter read), which
 # examples/seq2seq writes.
 load ARG0[:strlen(ARG0) - strlen("seq2seq_alignment.gp")]."style.gp"

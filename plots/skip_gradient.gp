@@ -1,6 +1,6 @@
-# skip_gradient.gp: many blocks on top of each other, with and without skip connections: how they learn, and how much
-# gradient reaches each block. Reads skip_deep.csv (step,ffn,skip) and skip_gradient.csv (step,block,ffn,skip: the norm
-# of d loss / d output of the block, block 0 is the input), which examples/skip_connection writes.
+# skip_gradient.gp: many blocks in a row, with and without skip connections: the loss, and the gradient at each block.
+# Reads skip_deep.csv (step,ffn,skip) and skip_gradient.csv (step,block,ffn,skip: the norm of d loss / d output of the
+# block; block 0 is the input), which examples/skip_connection writes.
 load ARG0[:strlen(ARG0) - strlen("skip_gradient.gp")]."style.gp"
 
 loss = "skip_deep.csv"
@@ -13,7 +13,7 @@ every = ceil(FFN_records / 10.0)
 stats gradient using 2 name "BLOCK" nooutput
 blocks = BLOCK_max
 
-# What one block makes of the gradient on its way back, before the first step: the mean factor from output to input.
+# The mean factor by which one block multiplies the gradient, before the first step.
 at(column, block) = sprintf("gradient using (column(1) == 0 && column(2) == %d ? column(%d) : NaN)", block, column)
 factor(bottom, top) = (bottom / top) ** (1.0 / blocks)
 eval "stats ".at(3, 0)." name 'F0' nooutput"

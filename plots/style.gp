@@ -1,4 +1,4 @@
-# style.gp: how kaeru's figures look. A figure loads this file and is drawn in each format in turn:
+# style.gp: the style of kaeru's figures. A figure loads this file and is drawn in each format:
 #
 #     load ARG0[:strlen(ARG0) - strlen("NAME.gp")]."style.gp"
 #     do for [format in FORMATS] {
@@ -13,10 +13,10 @@ set encoding utf8
 set datafile separator comma
 set datafile columnheaders
 
-# PNG for slides, SVG to scale. A gnuplot without Cairo still has the plainer png terminal, or draws the SVG alone.
-# "Sans" leaves the typeface to the system, which finds one for Japanese too where there is any (Debian:
-# fonts-vlgothic or fonts-noto-cjk). Where there is none, Cairo does not draw boxes but spoils the picture, so figures
-# with Japanese labels set JAPANESE = 1 before they load this file, and then get the plainer terminal there.
+# PNG for slides, SVG to scale. A gnuplot without Cairo uses the simpler png terminal, or draws only the SVG.
+# With "Sans" the system chooses the typeface, and one for Japanese if it has any (Debian: fonts-vlgothic or
+# fonts-noto-cjk). If it has none, Cairo does not draw boxes but damages the whole picture. So figures with Japanese labels
+# set JAPANESE = 1 before they load this file; without such a font they then use the simpler terminal.
 no_font = exists("JAPANESE") && \
     system("command -v fc-list >/dev/null && test -z \"$(fc-list :lang=ja family)\" && echo none") eq "none"
 has(terminal) = strstrt(GPVAL_TERMINALS." ", " ".terminal." ") > 0
@@ -29,12 +29,12 @@ open_picture(format, name, width, height) = \
     .sprintf(" size %d,%d background rgb 'white'; set output '%s.%s'", width, height, name, format)
 font_note = no_font ? "set label 3 'Boxes stand for letters that no font has: sudo apt install fonts-vlgothic' " \
     ."at screen 0.5, 0.02 center textcolor rgb gray font ',14'" : ""
-# A headline and, smaller, what is shown, at the upper left of the picture.
+# A title and, in smaller letters, a subtitle, at the upper left of the picture.
 heading(title, subtitle) = sprintf("set label 1 '{/:Bold=30 %s}' at screen 0.015, 0.94; ", title) \
     .sprintf("set label 2 '%s' at screen 0.015, 0.87 textcolor rgb gray; ", subtitle).font_note
 
-# The colors of Okabe and Ito, which the color-blind and weak projectors keep apart; each curve has a dash and a marker
-# of its own besides. 1 is what is compared, 2 the better way.
+# The colors of Okabe and Ito, which color-blind people and weak projectors can distinguish; each curve also has its own dash
+# and marker. 1 is the reference, 2 the better way.
 set linetype 1 lc rgb "#D55E00" lw 4 dt (12, 5)        pt 6  ps 1.6
 set linetype 2 lc rgb "#0072B2" lw 4 dt solid          pt 7  ps 1.6
 set linetype 3 lc rgb "#009E73" lw 4 dt (4, 4)         pt 8  ps 1.8
@@ -44,7 +44,7 @@ set linetype 6 lc rgb "#56B4E9" lw 4 dt (2, 4)         pt 13 ps 2.0
 set linetype 7 lc rgb "#000000" lw 4 dt (20, 8)        pt 4  ps 1.6
 set linetype cycle 7
 
-# Quiet axes: left and below, with a light grid behind the curves.
+# Axes only on the left and below, with a light grid behind the curves.
 gray = "#555555"
 curves = "set border 3 lw 1.5 lc rgb gray; set grid back lw 1 lc rgb '#DDDDDD'; set style fill solid noborder; " \
     ."set key inside top right vertical noautotitle samplen 3 spacing 1.4 noenhanced; " \
@@ -52,9 +52,9 @@ curves = "set border 3 lw 1.5 lc rgb gray; set grid back lw 1 lc rgb '#DDDDDD'; 
 eval curves
 set tics nomirror out scale 0.7 textcolor rgb gray
 
-# Heat maps: from nothing to much (viridis, which also keeps its order in gray), and from minus through white to plus.
-# Row 0 is on top. Many cells are plotted `with image`; a few, as boxes: `using x:y:(CELL):(CELL):z with @BOXES`. After
-# a heat map, `eval curves` goes back to axes.
+# Heat maps: `rising` for values from 0 up (viridis, which keeps its order in gray), `signed` for negative and positive values
+# with white at 0. Row 0 is on top. Many cells are plotted `with image`, few cells as boxes:
+# `using x:y:(CELL):(CELL):z with @BOXES`. `eval curves` sets the axes again after a heat map.
 CELL = 0.47
 BOXES = "boxxyerror fillcolor palette fillstyle solid noborder"
 rising = "0 '#440154', 1 '#46327e', 2 '#365c8d', 3 '#277f8e', 4 '#1fa187', 5 '#4ac16d', 6 '#a0da39', 7 '#fde725'"
@@ -62,7 +62,7 @@ signed = "0 '#0072B2', 1 '#8FBFDD', 2 '#FFFFFF', 3 '#EFB48F', 4 '#D55E00'"
 heat_map(colors, columns, rows) = "set palette defined (".colors."); unset grid; unset key; set border 15; " \
     .sprintf("set xrange [-0.5:%f]; set yrange [%f:-0.5] noreverse", columns - 0.5, rows - 0.5)
 
-# One of several figures in a picture: its title and where it stands, in shares of the picture's width and height.
+# One of several figures in a picture: its title, and its edges as shares of the picture's width and height.
 panel(title, left, right, bottom, top) = sprintf("set title \"%s\"; " \
     ."set lmargin at screen %f; set rmargin at screen %f; set bmargin at screen %f; set tmargin at screen %f; " \
     ."unset label; unset xlabel; unset ylabel", title, left, right, bottom, top)

@@ -1,4 +1,4 @@
-# temperature_width.gp: what the width K of queries and keys does to softmax, with and without a division by sqrt(K).
+# temperature_width.gp: the effect of the width K of queries and keys on softmax, with and without division by sqrt(K).
 # Reads temperature_width.csv (width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled), which
 # examples/temperature writes.
 load ARG0[:strlen(ARG0) - strlen("temperature_width.gp")]."style.gp"

@@ -1,4 +1,4 @@
-# vectors.gp: words as points of the plane, a matrix that moves a cloud of points, an inner product as a projection.
+# vectors.gp: words as points in the plane, a matrix that moves a cloud of points, an inner product as a projection.
 # Reads vectors_words.csv (token,x,y), vectors_map.csv (x,y,mapped_x,mapped_y) and vectors_projection.csv
 # (a_x,a_y,b_x,b_y,foot_x,foot_y), which examples/vectors writes.
 JAPANESE = 1

@@ -1,6 +1,6 @@
-# expect.sh: functions for the tests of command lines. A test sets $program, reads this file with `.` and ends with
-# `summary`. This file makes a temporary folder, removed at the end, and changes to it. The folder's name has spaces and
-# letters beyond ASCII, which must not matter.
+# expect.sh: functions for the tests of command lines. A test sets $program, reads this file with `.`, and ends with
+# `summary`. This file makes a temporary folder, changes to it and removes it at the end. Its name contains spaces and letters
+# beyond ASCII, since the programs must work with them.
 # shellcheck shell=sh disable=SC2034,SC2154
 
 [ -x "$program" ] || { echo "no program $program"; exit 1; }
@@ -13,18 +13,18 @@ cd "$folder" || exit 1
 ok() { passed=$((passed + 1)); }
 wrong() { failed=$((failed + 1)); echo "FAILED: $*"; }
 
-# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: runs the program; its output is in the files stdout and
-# stderr. With an empty third argument stderr must be empty; with an empty second argument stdout can be anything. $with is
-# a setting of the program's environment, $input the file of its standard input.
-with=LC_ALL=C
+# expect STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: runs the program and leaves the files stdout and stderr. An empty
+# text means that stderr must be empty, or that stdout does not matter. Standard input is the file $input; $with is a setting
+# of the environment.
 input=/dev/null
+with=LC_ALL=C
 expect() {
-    expected=$1 out=$2 err=$3
+    want=$1 out=$2 err=$3
     shift 3
     env "$with" "$program" "$@" >stdout 2>stderr <"$input"
     status=$?
-    if [ $status -ne "$expected" ]; then
-        wrong "status $status, expected $expected: $*"
+    if [ $status -ne "$want" ]; then
+        wrong "status $status, expected $want: $*"
         cat stderr
     elif [ -n "$err" ] && [ "$(wc -l <stderr)" -ne 1 ]; then
         wrong "not one line on stderr: $*"
@@ -41,21 +41,21 @@ expect() {
         ok
     fi
 }
-# that "CLAIM" COMMAND...: the command must succeed.
+# that "WHAT" COMMAND...: the command succeeds.
 that() {
-    claim=$1
+    what=$1
     shift
-    if "$@"; then ok; else wrong "$claim"; fi
+    if "$@"; then ok; else wrong "$what"; fi
 }
-# same FILE FILE, differ FILE FILE: the contents must be the same, must differ.
+# same FILE FILE, differ FILE FILE
 same() { if cmp -s "$1" "$2"; then ok; else wrong "$1 and $2 differ"; fi; }
 differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi; }
-# has FILE, lacks FILE: the file must exist and have content, must not exist.
+# has FILE: it is there and not empty
 has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
 lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
 
-# killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the row FIRST is in the CSV file. On a busy machine the
-# run can reach the row LAST before the kill; then its folder is removed and it starts again.
+# killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the file has the row FIRST. If the file then already has
+# the row LAST (on a busy machine), the test removes the folder and starts again.
 killed() {
     file=$1 first=$2 last=$3
     shift 3
@@ -70,10 +70,10 @@ killed() {
         ) 2>/dev/null
         if [ $? -eq 137 ] && [ -e "$file" ] && ! grep -q "^$last," "$file"; then ok; return; fi
     done
-    wrong "each of $attempt runs ended before it was killed: $*"
+    wrong "each of $attempt runs ended before the kill: $*"
 }
 
-# summary NAME: prints the counts; status 0 if nothing failed.
+# summary NAME: prints the numbers; the status is 0 if nothing failed.
 summary() {
     echo "$1: $passed passed, $failed failed"
     [ $failed -eq 0 ]

@@ -1,9 +1,9 @@
 /* kernel_case.h: one call of a kernel, with its arrays, and the comparison of its results.
  *
- * A test fills a Case with shapes and arrays and passes check_case a function that calls one kernel. check_case calls it
- * with the reference's table of kernels, then with k_<name> for every instruction set and with 1, 2, 3 and 8 threads: the
- * results must be within the tolerance of the reference and must have the same bits each time, and memory outside the
- * outputs must not change. Arrays are not aligned for vectors: they start 4 bytes after a multiple of 64. */
+ * A test fills a Case with shapes and arrays and calls check_case with a function that calls one kernel. check_case runs it
+ * with the reference's table of kernels, then with k_<name>, with every instruction set and 1, 2, 3 and 8 threads. The results
+ * must be within the tolerance of the reference and have the same bits each time, and nothing outside the outputs may change.
+ * Arrays are not aligned for vectors: they begin 4 bytes after a multiple of 64. */
 #ifndef KAERU_KERNEL_CASE_H
 #define KAERU_KERNEL_CASE_H
 
@@ -28,7 +28,7 @@ typedef struct {
     bool flag, add;
     double p, q, value;         /* `value`: what the kernel returned */
     KWalk walk;
-    KNorm norm;
+    AgNorm norm;
     float *in[5], *out[3];
     uint8_t *mask, *bytes;
     int32_t *ids, *places;
@@ -39,19 +39,19 @@ typedef struct {
 
 typedef void Call(const KernelTable *k, Case *c);
 
-/* Compares and frees the arrays. */
+/* Calls, compares and frees the arrays. */
 void check_case(Case *c, Call *call);
 
 extern const char *const isa_names[3];
 
-/* Random numbers for the tests; `setup` restarts the sequence. */
+/* The tests' own random numbers; `setup` restarts them. */
 void     setup(void);
 uint32_t draw(void);
 float    draw_between(double low, double high);
 
-/* Arrays that check_case frees. Float outputs start with random values in -1..1. */
+/* Arrays that belong to the case. An output starts with floats in -1..1, which add to the result where `add` is set. */
 float   *input(Case *c, int64_t n, double low, double high);
-float   *odd_input(Case *c, int64_t n);             /* with some zeros, infinities, NaN, tiny and large values */
+float   *odd_input(Case *c, int64_t n);             /* some are infinite, NaN, 0, subnormal, very large */
 uint8_t *mask_input(Case *c, int64_t n);
 int32_t *id_input(Case *c, int64_t n, int32_t below);
 float   *output(Case *c, int64_t n);

@@ -1,4 +1,3 @@
-/* runs.c: the runs of runs.h. */
 #include "runs.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 
 enum { SEED = 7, HEADS = 2 };
 
-/* ---- a Transformer that learns to copy rows of numbers ----------------------------------------------------------- */
+/* ---- a Transformer that learns to repeat rows of numbers --------------------------------------------------------- */
 
 enum { PAD = 0, START = 1, VOCAB = 11, LENGTH = 7 };
 
@@ -61,7 +60,7 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
     return good;
 }
 
-static bool generate_transformer(const char *path)
+static bool write_transformer(const char *path)
 {
     Settings *s = nn_settings_new();
     EncoderDecoder *m = nn_checkpoint_settings(path, s) ? transformer_of(s) : NULL;
@@ -87,14 +86,14 @@ static const char text[] =
 
 enum { PATH_SIZE = 512 };
 
-static char *with_suffix(char out[PATH_SIZE], const char *path, const char *ending)
+static char *beside(char out[PATH_SIZE], const char *path, const char *ending)
 {
     snprintf(out, PATH_SIZE, "%s%s", path, ending);
     return out;
 }
 
-/* The part of train_gpt after the vocabulary is saved. */
-static bool train_gpt_with(const Tokenizer *t, const RunSize *size, const char *path, bool resume,
+/* The rest of `train_gpt`, when the vocabulary lies beside the checkpoint. */
+static bool train_on(const Tokenizer *t, const RunSize *size, const char *path, bool resume,
                      void (*stepped)(LmTraining *, void *), void *arg)
 {
     LmData *data = lm_data_of_text("the text", text, sizeof text - 1, t);
@@ -103,7 +102,7 @@ static bool train_gpt_with(const Tokenizer *t, const RunSize *size, const char *
                                    .vocab = tokenizer_size(t), .dropout = 0.1, .eps = 1e-5 });
     char best[PATH_SIZE];
     LmTraining run = { .model = m, .data = data, .options = lm_defaults(), .settings = nn_settings_new(), .last = path,
-                       .best = with_suffix(best, path, ".best"), .stepped = stepped, .arg = arg };
+                       .best = beside(best, path, ".best"), .stepped = stepped, .arg = arg };
     run.options.steps = size->steps;
     run.options.batch = size->batch;
     run.options.evaluate_every = size->every;
@@ -116,7 +115,7 @@ static bool train_gpt_with(const Tokenizer *t, const RunSize *size, const char *
     return good;
 }
 
-static void call_stepped(LmTraining *t, void *arg)
+static void pass_on(LmTraining *t, void *arg)
 {
     (void)t;
     void (*const *stepped)(void) = arg;
@@ -127,9 +126,9 @@ static bool train_gpt(const RunSize *size, const char *path, bool resume, void (
 {
     char vocab[PATH_SIZE];
     ag_seed(SEED);
-    Tokenizer t = { .chars = char_vocab_new(text, sizeof text - 1) };
-    bool good = t.chars && (resume || tokenizer_save(&t, with_suffix(vocab, path, ".vocab"), NULL)) &&
-                train_gpt_with(&t, size, path, resume, call_stepped, &stepped);
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, sizeof text - 1) };
+    bool good = t.chars && (resume || tokenizer_save(&t, beside(vocab, path, ".vocab"), NULL)) &&
+                train_on(&t, size, path, resume, pass_on, &stepped);
     tokenizer_close(&t);
     return good;
 }
@@ -140,7 +139,7 @@ static bool count_id(void *arg, int32_t id)
     return true;
 }
 
-/* In memory of the scope, which a usage error frees. */
+/* In memory of the scope, as a program has to have it that means to go on after an error. */
 static Tensor *prompt_of(const Tokenizer *t)
 {
     size_t n;
@@ -152,12 +151,12 @@ static Tensor *prompt_of(const Tokenizer *t)
     return tensor_ints(SHAPE((int64_t)n), copy);
 }
 
-static bool generate_gpt(const char *path)
+static bool write_gpt(const char *path)
 {
     char vocab[PATH_SIZE];
-    Tokenizer t = { NULL, NULL };
+    Tokenizer t = { 0 };
     GPT *m = gpt_load(path);
-    bool good = m && tokenizer_open(&t, with_suffix(vocab, path, ".vocab"), NULL);
+    bool good = m && tokenizer_open(&t, beside(vocab, path, ".vocab"), NULL);
     if (good) {
         Scope scope = ag_begin(AG_NO_GRAD);
         int written = 0;
@@ -173,6 +172,6 @@ static bool generate_gpt(const char *path)
 }
 
 const Run runs[N_RUNS] = {
-    { "transformer", train_transformer, generate_transformer },
-    { "gpt", train_gpt, generate_gpt },
+    { "transformer", train_transformer, write_transformer },
+    { "gpt", train_gpt, write_gpt },
 };

@@ -270,7 +270,7 @@ START_TEST(heads_can_use_any_score)
         int64_t from = h * (D / H), to = from + D / H;
         Tensor *qh = ag_slice(q, -1, from, to), *kh = ag_slice(k, -1, from, to);
         Tensor *scores = a->score ? nn_score(a->score, qh, kh)
-                                  : ag_scale(ag_matmul(qh, ag_transpose(kh, 1, 2)), 0.5, 0);
+                                  : ag_scale(ag_matmul(qh, ag_transpose(kh, 1, 2)), 0.5);
         Tensor *w = ag_masked_softmax(scores, mask, 1);
         check_close("weights", ag_squeeze(ag_slice(a->weights, 1, h, h + 1), 1), w, 1e-5);
         heads[h] = ag_matmul(w, ag_slice(v, -1, from, to));
@@ -454,8 +454,8 @@ START_TEST(caches_append_select_and_keep_the_last)
     check_close("kept values", v, ag_slice(rows, 1, 3, 5), 0);
     Tensor *narrow = tensor_zeros(SHAPE(4, 1, 1)), *five = tensor_zeros(SHAPE(4, 5, 2));
     Tensor *flat = tensor_zeros(SHAPE(4, 2));
-    EXPECT_USAGE_ERROR("keys (4, 1, 1) behind (4, 6, 2)", nn_cache_append(c, 0, narrow, narrow));
-    EXPECT_USAGE_ERROR("5 positions behind 2: the cache has room for 6", nn_cache_append(c, 0, five, five));
+    EXPECT_USAGE_ERROR("keys (4, 1, 1) do not fit (4, 6, 2) in the cache", nn_cache_append(c, 0, narrow, narrow));
+    EXPECT_USAGE_ERROR("5 positions after 2: the cache has room for 6", nn_cache_append(c, 0, five, five));
     EXPECT_USAGE_ERROR("key (4, 5, 2) and value (4, 1, 1), expected (B,t,D) for both", nn_cache_append(c, 1, five, narrow));
     EXPECT_USAGE_ERROR("key (4, 2) and value (4, 2)", nn_cache_append(c, 1, flat, flat));
     EXPECT_USAGE_ERROR("layer 2 of a cache for 2", nn_cache_append(c, 2, five, five));
@@ -492,10 +492,10 @@ END_TEST
 START_TEST(usage_errors_are_reported)
 {
     EXPECT_USAGE_ERROR("nn_multi_head_attention_new: a width of 12 does not divide into 5 heads",
-                       nn_multi_head_attention_new(5, 12, 0));
+                  nn_multi_head_attention_new(5, 12, 0));
     EXPECT_USAGE_ERROR("12 does not divide into 0 heads", nn_multi_head_attention_new(0, 12, 0));
     EXPECT_USAGE_ERROR("tests/test_attention.c", nn_multi_head_attention_new(5, 12, 0));
-    EXPECT_USAGE_ERROR("nn_score_new: a dot product of widths 3 and 4", nn_score_new(NN_SCORE_DOT, 3, 4, 0));
+    EXPECT_USAGE_ERROR("nn_score_new: a dot product needs equal widths, these are 3 and 4", nn_score_new(NN_SCORE_DOT, 3, 4, 0));
     MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(B, T, D)), *key = tensor_zeros(SHAPE(B, S, D));

@@ -1,9 +1,9 @@
-/* test_bad_files.c: the readers refuse each file of the folder bad_files with its message in bad_files/messages.txt. */
+/* test_bad_files.c: every file in the folder bad_files is refused with its message in bad_files/messages.txt. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/bpe.h"
 #include "kaeru/text.h"
@@ -12,18 +12,18 @@
 
 #define FOLDER TEST_BAD_FILES "/"
 
-/* ---- one function for each kind of file: true if the reader accepts it -------------------------------------------- */
+/* ---- one function for each kind of file: true if it took the file ------------------------------------------------ */
 
-static bool accepts_json(const char *path, const char *unused)
+static bool take_json(const char *path, const char *unused)
 {
     (void)unused;
-    Region *region = region_new();
-    bool accepted = json_read(region, path, 1 << 20) != NULL;
-    region_free(region);
-    return accepted;
+    void *owner = ag_alloc(1, 1);
+    bool taken = json_read(owner, path, 1 << 20) != NULL;
+    ag_free(owner);
+    return taken;
 }
 
-static bool accepts_safetensors(const char *path, const char *unused)
+static bool take_safetensors(const char *path, const char *unused)
 {
     (void)unused;
     SafeTensors *st = st_open(path);
@@ -31,7 +31,7 @@ static bool accepts_safetensors(const char *path, const char *unused)
     return st != NULL;
 }
 
-static bool accepts_chars(const char *path, const char *unused)
+static bool take_chars(const char *path, const char *unused)
 {
     (void)unused;
     CharVocab *v = char_vocab_open(path);
@@ -39,7 +39,7 @@ static bool accepts_chars(const char *path, const char *unused)
     return v != NULL;
 }
 
-static bool accepts_words(const char *path, const char *unused)
+static bool take_words(const char *path, const char *unused)
 {
     (void)unused;
     WordVocab *v = word_vocab_open(path);
@@ -47,36 +47,36 @@ static bool accepts_words(const char *path, const char *unused)
     return v != NULL;
 }
 
-static bool accepts_text(const char *path, const char *unused)
+static bool take_text(const char *path, const char *unused)
 {
     (void)unused;
     Text text;
-    bool accepted = text_open(&text, path);
+    bool taken = text_open(&text, path);
     text_close(&text);
-    return accepted;
+    return taken;
 }
 
-static bool accepts_bpe(const char *vocab, const char *merges)
+static bool take_bpe(const char *vocab, const char *merges)
 {
     Bpe *bpe = bpe_open(vocab, merges);
     bpe_free(bpe);
     return bpe != NULL;
 }
 
-static bool accepts_bpe_vocab(const char *vocab, const char *unused)
+static bool take_bpe_vocab(const char *vocab, const char *unused)
 {
     (void)unused;
-    return accepts_bpe(vocab, FOLDER "good_merges.txt");
+    return take_bpe(vocab, FOLDER "good_merges.txt");
 }
 
-static const struct { const char *name; bool (*accepts)(const char *first, const char *second); } kinds[] = {
-    { "json", accepts_json }, { "safetensors", accepts_safetensors }, { "chars", accepts_chars }, { "words", accepts_words },
-    { "text", accepts_text }, { "bpe", accepts_bpe }, { "bpe-vocab", accepts_bpe_vocab },
+static const struct { const char *name; bool (*take)(const char *first, const char *second); } kinds[] = {
+    { "json", take_json }, { "safetensors", take_safetensors }, { "chars", take_chars }, { "words", take_words },
+    { "text", take_text }, { "bpe", take_bpe }, { "bpe-vocab", take_bpe_vocab },
 };
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* Writes the message to `out`, with PATH and VOCAB replaced. */
+/* Replaces PATH and VOCAB in the text. */
 static void expand(const char *message, const char *path, const char *vocab, char *out, size_t room)
 {
     size_t n = 0;
@@ -104,33 +104,33 @@ static void check_line(char *line)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, field[0]) != 0) continue;
         ag_set_error("nothing");
-        ck_assert_msg(!kinds[i].accepts(path[0], n > 3 ? path[1] : NULL), "%s was accepted", path[n - 3]);
+        ck_assert_msg(!kinds[i].take(path[0], n > 3 ? path[1] : NULL), "%s was taken", path[n - 3]);
         ck_assert_str_eq(ag_error(), expected);
         return;
     }
     ck_abort_msg("there is no kind of file \"%s\"", field[0]);
 }
 
-START_TEST(each_file_is_refused_with_its_message)
+START_TEST(each_is_refused_with_its_message)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size, count = 0;
-    char *text = file_read(region, FOLDER "messages.txt", 1 << 20, &size);
+    char *text = file_read(owner, FOLDER "messages.txt", 1 << 20, &size);
     ck_assert_msg(text != NULL, "%s", ag_error());
     for (char *end; (end = strchr(text, '\n')); text = end + 1, count++) {
         *end = '\0';
         check_line(text);
     }
     ck_assert_uint_ge(count, 90);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
-/* The valid files that the bad ones are combined with are accepted. */
-START_TEST(good_files_are_accepted)
+/* The correct parts of the bad files are accepted, so each file above is refused for its mistake. */
+START_TEST(good_files_are_taken)
 {
-    ck_assert_msg(accepts_bpe(FOLDER "good_vocab.json", FOLDER "good_merges.txt"), "%s", ag_error());
-    ck_assert_msg(accepts_json(FOLDER "good_vocab.json", NULL), "%s", ag_error());
+    ck_assert_msg(take_bpe(FOLDER "good_vocab.json", FOLDER "good_merges.txt"), "%s", ag_error());
+    ck_assert_msg(take_json(FOLDER "good_vocab.json", NULL), "%s", ag_error());
 }
 END_TEST
 
@@ -138,8 +138,8 @@ Suite *bad_files_suite(void)
 {
     Suite *suite = suite_create("bad_files");
     TCase *t = tcase_create("bad_files");
-    tcase_add_test(t, each_file_is_refused_with_its_message);
-    tcase_add_test(t, good_files_are_accepted);
+    tcase_add_test(t, each_is_refused_with_its_message);
+    tcase_add_test(t, good_files_are_taken);
     suite_add_tcase(suite, t);
     return suite;
 }

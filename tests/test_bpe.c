@@ -1,12 +1,11 @@
-/* test_bpe.c: byte-pair encoding gives the same ids and learns the same merges as the library `tokenizers`, and decoding
- * restores all bytes. */
+/* test_bpe.c: byte-pair encoding gives the same ids as the library `tokenizers`, learns the same merges, keeps all bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpe_words.h"
 #include "faults.h"
-#include "files.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "json.h"
@@ -28,21 +27,21 @@ static Bpe *open_fixture(void)
     return open_good(FIXTURES "vocab.json", FIXTURES "merges.txt");
 }
 
-static char *read_good(Region *region, const char *path, size_t *n)
+static char *read_good(void *owner, const char *path, size_t *n)
 {
-    char *text = file_read(region, path, 1 << 24, n);
+    char *text = file_read(owner, path, 1 << 24, n);
     ck_assert_msg(text != NULL, "%s", ag_error());
     return text;
 }
 
-static const Json *read_json(Region *region, const char *path)
+static const Json *read_json(void *owner, const char *path)
 {
-    const Json *value = json_read(region, path, 1 << 24);
+    const Json *value = json_read(owner, path, 1 << 24);
     ck_assert_msg(value != NULL, "%s", ag_error());
     return value;
 }
 
-/* Decoding these ids must give these bytes. */
+/* Decoding the ids must give the bytes. */
 static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const char *text, size_t n)
 {
     size_t size;
@@ -53,8 +52,8 @@ static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const
     ag_free(back);
 }
 
-/* Encoding and decoding must give the same bytes. */
-static void check_round_trip(Bpe *bpe, const char *text, size_t n)
+/* Encoding, then decoding must give the same bytes. */
+static void check_round(Bpe *bpe, const char *text, size_t n)
 {
     size_t count;
     for (int mode = BPE_TEXT; mode <= BPE_SPECIAL; mode++) {
@@ -64,7 +63,7 @@ static void check_round_trip(Bpe *bpe, const char *text, size_t n)
     }
 }
 
-/* ---- the same as `tokenizers` ------------------------------------------------------------------------------------ */
+/* ---- the library's ids ------------------------------------------------------------------------------------------- */
 
 static void check_ids(Bpe *bpe, const Json *text, const Json *ids, BpeMode mode)
 {
@@ -78,13 +77,13 @@ static void check_ids(Bpe *bpe, const Json *text, const Json *ids, BpeMode mode)
     ag_free(found);
 }
 
-START_TEST(ids_equal_those_of_tokenizers)
+START_TEST(ids_are_those_of_the_library)
 {
-    Region *region = region_new();
-    const Json *cases = read_json(region, FIXTURES "cases.json");
+    void *owner = ag_alloc(1, 1);
+    const Json *cases = read_json(owner, FIXTURES "cases.json");
     ck_assert_uint_gt(cases->count, 150);
     Bpe *bpe = open_fixture();
-    for (int pass = 0; pass < 2; pass++) {                          /* the second time from the cache of words */
+    for (int pass = 0; pass < 2; pass++) {                          /* the second time from the cache */
         for (uint32_t i = 0; i < cases->count; i++) {
             const Json *text = json_get(&cases->as.item[i], "text"), *ids = json_get(&cases->as.item[i], "ids");
             const Json *special = json_get(&cases->as.item[i], "special");
@@ -93,19 +92,19 @@ START_TEST(ids_equal_those_of_tokenizers)
         }
     }
     bpe_free(bpe);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
-START_TEST(character_classes_equal_those_of_tokenizers)
+START_TEST(characters_are_classed_as_in_the_library)
 {
     static const UnicodeClass meaning[] = { UNICODE_OTHER, UNICODE_LETTER, UNICODE_NUMBER, UNICODE_SPACE };
-    Region *region = region_new();
-    const Json *classes = read_json(region, FIXTURES "classes.json");
+    void *owner = ag_alloc(1, 1);
+    const Json *classes = read_json(owner, FIXTURES "classes.json");
     ck_assert_uint_gt(classes->count, 1000);
     uint32_t i = 0;
     for (uint32_t code = 0; code < 0x110000; code++) {
-        if (code >= 0xd800 && code < 0xe000) continue;              /* surrogates are no characters */
+        if (code >= 0xd800 && code < 0xe000) continue;              /* surrogates are not characters */
         while (i + 1 < classes->count && classes->as.item[i + 1].as.item[0].as.integer <= code) i++;
         UnicodeClass expected = meaning[classes->as.item[i].as.item[1].as.integer];
         ck_assert_msg(unicode_class(code) == expected, "U+%04X is of class %d, not %d", (unsigned)code,
@@ -113,31 +112,31 @@ START_TEST(character_classes_equal_those_of_tokenizers)
     }
     ck_assert_int_eq(unicode_class(0x110000), UNICODE_OTHER);
     ck_assert_int_eq(unicode_class(UINT32_MAX), UNICODE_OTHER);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
-START_TEST(learned_merges_equal_those_of_tokenizers)
+START_TEST(merges_are_learned_as_by_the_library)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t n, size, expected_size;
-    const char *text = read_good(region, FIXTURES "text.txt", &n);
+    const char *text = read_good(owner, FIXTURES "text.txt", &n);
     Bpe *bpe = bpe_train(text, n, 1000);
     ck_assert_msg(bpe != NULL, "%s", ag_error());
     ck_assert_int_eq(bpe_end_of_text(bpe), bpe_size(bpe) - 1);
     expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
     bpe_free(bpe);
-    const char *merges = read_good(region, in_folder("m"), &size);
-    ck_assert_str_eq(merges, read_good(region, FIXTURES "merges.txt", &expected_size));
-    const char *vocab = read_good(region, in_folder("v"), &size);
-    ck_assert_str_eq(vocab, read_good(region, FIXTURES "vocab.json", &expected_size));
-    region_free(region);
+    const char *merges = read_good(owner, in_folder("m"), &size);
+    ck_assert_str_eq(merges, read_good(owner, FIXTURES "merges.txt", &expected_size));
+    const char *vocab = read_good(owner, in_folder("v"), &size);
+    ck_assert_str_eq(vocab, read_good(owner, FIXTURES "vocab.json", &expected_size));
+    ag_free(owner);
 }
 END_TEST
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* `expected` has the words of the text with bars between them. */
+/* The words of the text, with bars between them. */
 static void check_words(const char *text, size_t n, const char *expected)
 {
     char found[200], *p = found;
@@ -153,7 +152,7 @@ static void check_words(const char *text, size_t n, const char *expected)
     ck_assert_str_eq(found, expected);
 }
 
-START_TEST(text_is_split_into_words)
+START_TEST(text_is_cut_into_words)
 {
     static const char *const cases[][2] = {
         { "Hello world's end", "Hello| world|'s| end" }, { "a  b   c", "a| | b|  | c" }, { "x \n y", "x| \n| y" },
@@ -168,8 +167,8 @@ START_TEST(text_is_split_into_words)
 }
 END_TEST
 
-/* The rule in plain code: while there is a pair in the list, merge the first one of the best rank. */
-static size_t merge_by_the_rule(const Json *ranks, int32_t *ids, size_t n)
+/* The definition: while a pair has a merge, apply the merge of lowest rank, at its first position. */
+static size_t merge_plainly(const Json *ranks, int32_t *ids, size_t n)
 {
     for (;;) {
         int64_t best = INT64_MAX;
@@ -191,19 +190,19 @@ static size_t merge_by_the_rule(const Json *ranks, int32_t *ids, size_t n)
 
 START_TEST(long_words_are_merged_by_the_rule)
 {
-    /* the table has rank * 10000 + id of the new token for each pair of ids */
+    /* merges of ranks 0, 1, ... of pairs of the first letters; each result has the next id: rank * 10000 + id */
     char text[400];
     size_t n = 0, count;
     ag_seed(3);
     for (int i = 0; i < 300; i++) text[n++] = "abc"[ag_random_below(3)];
     Bpe *bpe = bpe_train(text, n, 300);
     ck_assert_ptr_nonnull(bpe);
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
-    const Json *vocab = read_json(region, in_folder("v"));
+    const Json *vocab = read_json(owner, in_folder("v"));
     size_t size;
-    char *merges = read_good(region, in_folder("m"), &size);
-    JsonWriter *w = json_writer(region, 0);
+    char *merges = read_good(owner, in_folder("m"), &size);
+    JsonWriter *w = json_writer(owner, 0);
     json_open(w, '{');
     int64_t rank = 0;
     for (char *line = strchr(merges, '\n') + 1; *line; rank++) {
@@ -221,7 +220,7 @@ START_TEST(long_words_are_merged_by_the_rule)
     }
     json_close(w, '}');
     const char *table = json_written(w, &size);
-    const Json *ranks = json_parse(region, "ranks", table, size);
+    const Json *ranks = json_parse(owner, "ranks", table, size);
     ck_assert_msg(ranks && ranks->count > 20, "%s", ag_error());
     for (int trial = 0; trial < 200; trial++) {
         int32_t expected[400];
@@ -233,20 +232,20 @@ START_TEST(long_words_are_merged_by_the_rule)
             ck_assert(json_int(json_get(vocab, letter), &id));
             expected[i] = (int32_t)id;
         }
-        size_t n_expected = merge_by_the_rule(ranks, expected, n);
+        size_t n_expected = merge_plainly(ranks, expected, n);
         int32_t *ids = bpe_encode(bpe, text, n, BPE_TEXT, &count);
         ck_assert_uint_eq(count, n_expected);
         ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
         ag_free(ids);
     }
-    region_free(region);
+    ag_free(owner);
     bpe_free(bpe);
 }
 END_TEST
 
 /* ---- any bytes --------------------------------------------------------------------------------------------------- */
 
-START_TEST(decoding_restores_any_bytes)
+START_TEST(any_bytes_come_back)
 {
     static char text[20000];
     Bpe *bpe = open_fixture();
@@ -257,17 +256,17 @@ START_TEST(decoding_restores_any_bytes)
             if (trial % 3 == 0) text[i] = (char)ag_random_u32();
             else text[i] = " \xe4\xb8\xadthe\xc3\xff'"[ag_random_below(10)];
         }
-        check_round_trip(bpe, text, n);
+        check_round(bpe, text, n);
     }
-    check_round_trip(bpe, "", 0);
-    check_round_trip(bpe, "\0\0", 2);
+    check_round(bpe, "", 0);
+    check_round(bpe, "\0\0", 2);
     for (size_t i = 0; i < sizeof text; i++) text[i] = 'a';
-    check_round_trip(bpe, text, sizeof text);
+    check_round(bpe, text, sizeof text);
     bpe_free(bpe);
 }
 END_TEST
 
-START_TEST(ids_have_tokens)
+START_TEST(tokens_are_read)
 {
     Bpe *bpe = open_fixture();
     size_t n;
@@ -288,40 +287,40 @@ END_TEST
 
 /* ---- learning and saving ----------------------------------------------------------------------------------------- */
 
-START_TEST(a_vocabulary_has_the_requested_size)
+START_TEST(a_vocabulary_has_what_was_asked_for)
 {
     const char *text = "low low low lower lowest<|endoftext|>low<|endoftext|>";
     size_t count, n = strlen(text);
     expect_refused(bpe_train(text, n, 256) != NULL, "expected a vocabulary of at least 257 tokens");
     Bpe *bpe = bpe_train(text, n, 257);
     ck_assert_int_eq(bpe_size(bpe), 257);
-    check_round_trip(bpe, text, n);
+    check_round(bpe, text, n);
     bpe_free(bpe);
     bpe = bpe_train(text, n, 260);
     ck_assert_int_eq(bpe_size(bpe), 260);
-    ck_assert_str_eq(bpe_token(bpe, 256, &count), "lo");                    /* 6 times, the same as "ow": smaller ids first */
+    ck_assert_str_eq(bpe_token(bpe, 256, &count), "lo");                    /* 6 times, as "ow": smaller ids first */
     ck_assert_str_eq(bpe_token(bpe, 257, &count), "low");
     ck_assert_str_eq(bpe_token(bpe, 258, &count), " low");
-    check_round_trip(bpe, text, n);
+    check_round(bpe, text, n);
     int32_t *ids = bpe_encode(bpe, text, n, BPE_SPECIAL, &count);
     ck_assert_int_eq(ids[count - 1], 259);
     ag_free(ids);
     bpe_free(bpe);
-    bpe = bpe_train(text, n, 100000);                                       /* stops when no pair occurs twice */
+    bpe = bpe_train(text, n, 100000);                                       /* ends when no pair occurs twice */
     ck_assert_int_eq(bpe_size(bpe), 261);
     bpe_free(bpe);
     bpe = bpe_train("", 0, 1000);
     ck_assert_int_eq(bpe_size(bpe), 257);
-    check_round_trip(bpe, text, n);
+    check_round(bpe, text, n);
     bpe_free(bpe);
 }
 END_TEST
 
-START_TEST(a_saved_vocabulary_loads_unchanged)
+START_TEST(a_saved_vocabulary_comes_back)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t n, count, count_back;
-    const char *text = read_good(region, FIXTURES "cases.json", &n);
+    const char *text = read_good(owner, FIXTURES "cases.json", &n);
     Bpe *bpe = bpe_train(text, n, 600);
     expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
     Bpe *back = open_good(in_folder("v"), in_folder("m"));
@@ -340,18 +339,18 @@ START_TEST(a_saved_vocabulary_loads_unchanged)
     expect_refused(bpe_save(bpe, in_folder("v"), in_folder("none/m")), "none/m: cannot be written: its folder");
     bpe_free(bpe);
     ck_assert_int_eq(folder_count(), 2);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
-/* Both kinds of line ends; a file without the version line and without a newline at its end. */
-START_TEST(files_of_merges_may_differ_in_line_ends)
+/* Both kinds of line ends; a file without the version line; a file whose last line has no end. */
+START_TEST(merges_may_be_written_in_any_way)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t n, count, size = 0;
-    const char *merges = read_good(region, FIXTURES "merges.txt", &n);
+    const char *merges = read_good(owner, FIXTURES "merges.txt", &n);
     const char *rest = strchr(merges, '\n') + 1;
-    char *windows = region_alloc(region, 2 * n, 1);
+    char *windows = ag_alloc_in(owner, 2 * n, 1);
     for (const char *c = merges; *c; c++) {
         if (*c == '\n') windows[size++] = '\r';
         windows[size++] = *c;
@@ -372,11 +371,11 @@ START_TEST(files_of_merges_may_differ_in_line_ends)
     }
     ag_free(expected);
     bpe_free(bpe);
-    bpe = open_good(FIXTURES "vocab.json", in_folder("none"));              /* without merges the tokens are bytes */
+    bpe = open_good(FIXTURES "vocab.json", in_folder("none"));              /* no merges: each byte is a token */
     ag_free(bpe_encode(bpe, merges, n, BPE_TEXT, &count));
     ck_assert_uint_eq(count, n);
     bpe_free(bpe);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
@@ -399,12 +398,12 @@ static bool learn_and_use(void)
     return true;
 }
 
-static void try_learn_and_use(void)
+static void learn_and_use_or_not(void)
 {
     learn_and_use();
 }
 
-START_TEST(each_failing_call_is_reported)
+START_TEST(each_failing_call_is_told)
 {
     if (!io_faults_work()) return;
     bool hit = true;
@@ -424,9 +423,9 @@ START_TEST(each_failing_call_is_reported)
 }
 END_TEST
 
-START_TEST(failing_allocations_leak_nothing)
+START_TEST(missing_memory_leaves_nothing)
 {
-    int64_t requests = faults_everywhere(try_learn_and_use, _i);
+    int64_t requests = faults_everywhere(learn_and_use_or_not, _i);
     if (faults_work()) ck_assert_int_gt(requests, 30);
     ck_assert_int_eq(folder_count(), 2);
 }
@@ -437,18 +436,18 @@ Suite *bpe_suite(void)
     Suite *suite = suite_create("bpe");
     TCase *t = tcase_create("bpe");
     tcase_add_checked_fixture(t, folder_make, folder_remove);
-    tcase_add_test(t, ids_equal_those_of_tokenizers);
-    tcase_add_test(t, character_classes_equal_those_of_tokenizers);
-    tcase_add_test(t, learned_merges_equal_those_of_tokenizers);
-    tcase_add_test(t, text_is_split_into_words);
+    tcase_add_test(t, ids_are_those_of_the_library);
+    tcase_add_test(t, characters_are_classed_as_in_the_library);
+    tcase_add_test(t, merges_are_learned_as_by_the_library);
+    tcase_add_test(t, text_is_cut_into_words);
     tcase_add_test(t, long_words_are_merged_by_the_rule);
-    tcase_add_test(t, decoding_restores_any_bytes);
-    tcase_add_test(t, ids_have_tokens);
-    tcase_add_test(t, a_vocabulary_has_the_requested_size);
-    tcase_add_test(t, a_saved_vocabulary_loads_unchanged);
-    tcase_add_test(t, files_of_merges_may_differ_in_line_ends);
-    tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
-    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
+    tcase_add_test(t, any_bytes_come_back);
+    tcase_add_test(t, tokens_are_read);
+    tcase_add_test(t, a_vocabulary_has_what_was_asked_for);
+    tcase_add_test(t, a_saved_vocabulary_comes_back);
+    tcase_add_test(t, merges_may_be_written_in_any_way);
+    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
+    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* test_decode.c: generation by the Transformer: with and without a cache, greedy, and by beam search, which is compared with
- * an exhaustive search. */
+/* test_decode.c: decoding with the Transformer: a cache changes nothing; greedy decoding; beam search, compared with an
+ * exhaustive search. */
 #include <math.h>
 
 #include "expected.h"
@@ -9,9 +9,9 @@
 
 enum { PAD = 2, END = 1, START = 0 };
 
-/* A model with this vocabulary whose probabilities are not nearly equal: the generator's weights are doubled, and the bias of
- * END is 1, so that sequences end. */
-static EncoderDecoder *model_new(int64_t vocab)
+/* A model of that many words. Twice the initial weights of the generator make its probabilities differ more, and a bias
+ * makes the end symbol probable. */
+static EncoderDecoder *decided(int64_t vocab)
 {
     TransformerOptions o = transformer_defaults();
     o.N = 2;
@@ -22,13 +22,13 @@ static EncoderDecoder *model_new(int64_t vocab)
     EncoderDecoder *m = make_model(vocab, vocab, o);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *w = m->generator->proj->weight;
-    tensor_copy(w, ag_scale(w, 2, 0));
+    tensor_copy(w, ag_scale(w, 2));
     tensor_data(m->generator->proj->bias)[END] = 1;
     ag_end(s);
     return m;
 }
 
-/* Log-probabilities (B,T,V) of the next token at each position of tgt, without a cache. */
+/* Log-probabilities (B,T,V) of what follows each position of tgt, without a cache. */
 static Tensor *log_probs(EncoderDecoder *m, Tensor *src, Tensor *src_mask, Tensor *tgt)
 {
     return generator(m->generator, encoder_decoder(m, src, tgt, src_mask, subsequent_mask(tensor_dim(tgt, 1))));
@@ -39,7 +39,7 @@ static Tensor *log_probs(EncoderDecoder *m, Tensor *src, Tensor *src_mask, Tenso
 START_TEST(a_cache_changes_nothing)
 {
     static const int steps[] = { 1, 2, 3, 4, 9 };           /* tokens at a time */
-    EncoderDecoder *m = model_new(13);
+    EncoderDecoder *m = decided(13);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_ints(SHAPE(2, 5), (int32_t[]){ 5, 6, 7, 8, 9, 4, 3, PAD, PAD, PAD });
@@ -54,9 +54,9 @@ START_TEST(a_cache_changes_nothing)
                     generator(m->generator, ag_slice(all, 1, at, at + step)), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(2, 1), NULL), *other_batch = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_USAGE_ERROR("1 positions behind 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("1 positions after 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
     EXPECT_USAGE_ERROR("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
-    EXPECT_USAGE_ERROR("keys (3, 1, 12) behind (2, 9, 12)", decode_next(m, memory, mask, other_batch, cache));
+    EXPECT_USAGE_ERROR("keys (3, 1, 12) do not fit (2, 9, 12) in the cache", decode_next(m, memory, mask, other_batch, cache));
     ag_free(cache);
     cache = nn_cache_new(2, 9);                             /* of a model with one layer */
     EXPECT_USAGE_ERROR("layer 2 of a cache for 2", decode_next(m, memory, mask, one, cache));
@@ -68,9 +68,9 @@ END_TEST
 
 /* ---- greedy ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(greedy_takes_the_likeliest_token)
+START_TEST(greedy_takes_the_likeliest)
 {
-    EncoderDecoder *m = model_new(11);
+    EncoderDecoder *m = decided(11);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(3, 6), 3, 11);
     for (int j = 3; j < 6; j++) tensor_int_data(src)[6 + j] = PAD;
@@ -99,7 +99,7 @@ static BeamOptions beam_options(int beam, int64_t max_len, double penalty)
                           .length_penalty = penalty };
 }
 
-/* The score of a sequence by Wu et al. (2016), from a full pass. */
+/* The score of a sequence (Wu et al. 2016), computed without a cache. */
 static double score_of(EncoderDecoder *m, Tensor *src, Tensor *mask, Tensor *ids, double penalty)
 {
     int64_t n = tensor_numel(ids), vocab = tensor_dim(m->generator->proj->weight, 0);
@@ -109,12 +109,12 @@ static double score_of(EncoderDecoder *m, Tensor *src, Tensor *mask, Tensor *ids
     return sum / pow((5 + (double)(n - 1)) / 6, penalty);
 }
 
-START_TEST(a_beam_of_one_is_greedy)
+START_TEST(one_hypothesis_is_greedy)
 {
     int ended = 0;
     for (int i = 0; i < 20; i++) {
         ag_seed((uint64_t)i);
-        EncoderDecoder *m = model_new(7);
+        EncoderDecoder *m = decided(7);
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
@@ -134,7 +134,7 @@ START_TEST(a_beam_of_one_is_greedy)
 }
 END_TEST
 
-/* The best of all sequences that end within max_len tokens. */
+/* The best of all sequences that end in time. try_all tries those that begin with the first `length` ids. */
 typedef struct {
     EncoderDecoder *m;
     Tensor *src, *mask;
@@ -143,7 +143,6 @@ typedef struct {
     int32_t best[8];
 } All;
 
-/* Tries all sequences that start with the first `length` of `ids`. */
 static void try_all(All *a, int32_t *ids, int64_t length)
 {
     if (ids[length - 1] == END && length > 1) {
@@ -163,7 +162,7 @@ static void try_all(All *a, int32_t *ids, int64_t length)
 START_TEST(a_wide_beam_finds_the_best_of_all)
 {
     static const double penalties[] = { 0, 0.6, 1, 3 };
-    EncoderDecoder *m = model_new(4);
+    EncoderDecoder *m = decided(4);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < 4; i++) {
@@ -181,16 +180,15 @@ START_TEST(a_wide_beam_finds_the_best_of_all)
 }
 END_TEST
 
-/* A wider beam often finds a better sequence than greedy search. It seldom finds a worse one: it can drop the greedy sequence
- * whose start has a low probability. The reported score must be the sequence's. Greedy sequences without an end are not
- * compared. */
-START_TEST(a_wider_beam_finds_better_sequences)
+/* Beam search often finds a better sequence than greedy decoding, and seldom a worse one. The score that it returns must be
+ * the score of the sequence. If greedy decoding does not end in time, there is nothing to compare. */
+START_TEST(more_hypotheses_find_better)
 {
     for (int beam = 2; beam <= 8; beam *= 2) {
         int better = 0, worse = 0;
         for (int i = 0; i < 40; i++) {
             ag_seed((uint64_t)i);
-            EncoderDecoder *m = model_new(7);
+            EncoderDecoder *m = decided(7);
             nn_eval(m);
             Scope s = ag_begin(AG_NO_GRAD);
             Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
@@ -214,7 +212,7 @@ START_TEST(a_length_penalty_favors_length)
     int64_t length[2] = { 0, 0 };
     for (int i = 0; i < 20; i++) {
         ag_seed((uint64_t)i);
-        EncoderDecoder *m = model_new(7);
+        EncoderDecoder *m = decided(7);
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
@@ -227,12 +225,12 @@ START_TEST(a_length_penalty_favors_length)
 }
 END_TEST
 
-/* ---- edge cases -------------------------------------------------------------------------------------------------- */
+/* ---- special cases ----------------------------------------------------------------------------------------------- */
 
-/* With an empty source, each source attention gives the bias of its last Linear. */
+/* With an empty source, each attention to the source returns only its last bias. */
 START_TEST(an_empty_source_is_defined)
 {
-    EncoderDecoder *m = model_new(7);
+    EncoderDecoder *m = decided(7);
     nn_eval(m);
     Scope s = ag_begin(AG_RECORD);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *hidden = tensor_ints(SHAPE(1, 3), (int32_t[]){ PAD, PAD, PAD });
@@ -260,7 +258,7 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    EncoderDecoder *m = model_new(7);
+    EncoderDecoder *m = decided(7);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
@@ -290,10 +288,10 @@ Suite *decode_suite(void)
     Suite *suite = suite_create("decode");
     TCase *decoding = tcase_create("decode");
     tcase_add_loop_test(decoding, a_cache_changes_nothing, 0, 5);
-    tcase_add_test(decoding, greedy_takes_the_likeliest_token);
-    tcase_add_test(decoding, a_beam_of_one_is_greedy);
+    tcase_add_test(decoding, greedy_takes_the_likeliest);
+    tcase_add_test(decoding, one_hypothesis_is_greedy);
     tcase_add_test(decoding, a_wide_beam_finds_the_best_of_all);
-    tcase_add_test(decoding, a_wider_beam_finds_better_sequences);
+    tcase_add_test(decoding, more_hypotheses_find_better);
     tcase_add_test(decoding, a_length_penalty_favors_length);
     tcase_add_test(decoding, an_empty_source_is_defined);
     tcase_add_test(decoding, usage_errors_are_reported);

@@ -1,17 +1,18 @@
 #!/bin/sh
 # test_examples.sh PROGRAM PLOTS: the command line of the examples, tested with skip_connection: its messages, its files, and
-# the same bits on any number of threads and with every instruction set.
+# that the numbers are the same bits with any number of threads and each instruction set of the kernels.
 
-# shellcheck disable=SC2016,SC2086 # programs of awk; lists of words
+# shellcheck disable=SC2086 # lists of words
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-KAERU_PLOTS=$2
+KAERU_PLOTS=$(cd "$2" && pwd)
 export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
+
 small='--rows 50 --steps 12 --hidden 8 --depth 3'
 
-# ---- the command line ------------------------------------------------------------------------------------------------
+# ---- messages --------------------------------------------------------------------------------------------------------
 
 for option in --steps --rows --hidden --lr --depth --seed --threads --out --help; do
     expect 0 "  $option " '' --help
@@ -44,7 +45,7 @@ expect 2 '' "--lr: -0.1 is out of range" --lr -0.1
 expect 2 '' "--out: expected DIR, not an empty text" --out ''
 lacks out
 
-# ---- its files -------------------------------------------------------------------------------------------------------
+# ---- data files ------------------------------------------------------------------------------------------------------
 
 expect 0 'data:    first/skip_connection.csv' '' $small --out first
 printf 'step,ffn,skip\n' >header
@@ -53,23 +54,22 @@ head -n 1 first/skip_deep.csv >got; same header got
 printf 'step,block,ffn,skip\n' >header
 head -n 1 first/skip_gradient.csv >got; same header got
 for file in skip_connection skip_deep; do
-    that "rows of $file.csv" awk -F, '
-        NR > 1 && ($1 != NR - 2 || NF != 3 || $2 <= 0 || $3 <= 0) { bad = 1 } END { exit bad || NR != 13 }' "first/$file.csv"
+    if awk -F, 'NR > 1 && ($1 != NR - 2 || NF != 3 || $2 <= 0 || $3 <= 0) { bad = 1 } END { exit bad || NR != 13 }' \
+        "first/$file.csv"; then ok; else wrong "rows of $file.csv"; fi
     lacks "first/$file.csv.part"
 done
-# Norms of the gradient at 4 places, before and after training; without skip connections it is smaller at the input.
-that "rows of skip_gradient.csv" awk -F, '
-    NR > 1 && ($1 != (NR > 5 ? 12 : 0) || $2 != (NR - 2) % 4) { bad = 1 }
-    NR == 2 { input = $3; skipped = $4 } NR == 5 { bad = bad || input > $3 / 10 || skipped < $4 / 10 }
-    END { exit bad || NR != 9 }' first/skip_gradient.csv
+# Norms at 4 blocks before and after training; without skip connections the gradient at the input is smaller.
+if awk -F, 'NR > 1 && ($1 != (NR > 5 ? 12 : 0) || $2 != (NR - 2) % 4) { bad = 1 }
+            NR == 2 { input = $3; skipped = $4 } NR == 5 { bad = bad || input > $3 / 10 || skipped < $4 / 10 }
+            END { exit bad || NR != 9 }' first/skip_gradient.csv; then ok; else wrong "rows of skip_gradient.csv"; fi
 
 expect 0 '' '' $small --depth 0 --out shallow
 same first/skip_connection.csv shallow/skip_connection.csv
 lacks shallow/skip_deep.csv
 lacks shallow/skip_gradient.csv
 
-# The same seed gives the same bytes: in a folder that already has the files, on any number of threads (with enough rows
-# for several), and with each instruction set that this processor has.
+# The same seed gives the same bytes: in a folder that has them already, with any number of threads (with enough rows for
+# several), and with each instruction set that this processor has.
 expect 0 '' '' $small --out first
 large='--rows 3001 --steps 5 --hidden 37 --depth 2'
 expect 0 '' '' $large --threads 1 --out "with a blank/1"
@@ -93,17 +93,17 @@ for locale in C C.UTF-8 de_DE.UTF-8; do
 done
 with=LC_ALL=C
 expect 0 '' '' $small --depth 0 --seed 1 --out other
-differ first/skip_connection.csv other/skip_connection.csv
+if cmp -s first/skip_connection.csv other/skip_connection.csv; then wrong "another seed gives the same numbers"; else ok; fi
 
-# Losses that become infinite or NaN are written, too.
+# Infinite losses are written as well.
 expect 0 '' '' --rows 50 --steps 40 --lr 1000 --depth 0 --out wild
-that "rows with a large learning rate" [ "$(wc -l <wild/skip_connection.csv)" -eq 41 ]
+if [ "$(wc -l <wild/skip_connection.csv)" -eq 41 ]; then ok; else wrong "rows with a wild learning rate"; fi
 expect 0 '' '' --rows 1 --steps 1 --hidden 1 --depth 1 --out tiny
 
 # ---- files that cannot be written ------------------------------------------------------------------------------------
 
 : >file
-expect 1 '' '--out file: cannot make the folder file: there is something else of that name' $small --out file
+expect 1 '' '--out file: cannot make the folder file: a file of that name exists' $small --out file
 expect 1 '' '--out file/deep: cannot make the folder file' $small --out file/deep
 expect 1 '' '--out /dev/null/deep: cannot make the folder /dev/null' $small --out /dev/null/deep
 if [ -c /dev/full ]; then
@@ -113,8 +113,7 @@ if [ -c /dev/full ]; then
     same before first/skip_connection.csv
     rm first/skip_connection.csv.part
     "$program" --help >/dev/full 2>stderr
-    that "status of --help on a full disk" [ $? -eq 1 ]
-    that "message of --help on a full disk" grep -qF 'cannot write the output' stderr
+    if [ $? -eq 1 ] && grep -qF 'cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
 fi
 mkdir -p taken/skip_connection.csv
 expect 1 '' 'cannot write taken/skip_connection.csv: Is a directory' $small --out taken
@@ -128,8 +127,7 @@ lacks "it's here/skip_connection.png"
 sed -n 's/.*Then: //p' stdout >later
 with=LC_ALL=C
 if command -v gnuplot >/dev/null; then
-    that "two commands to draw later" [ "$(wc -l <later)" -eq 2 ]
-    that "they draw" sh later
+    if sh later && [ "$(wc -l <later)" -eq 2 ]; then ok; else wrong "the commands to draw later"; fi
     for file in skip_connection skip_gradient; do
         has "it's here/$file.png"
         has "it's here/$file.svg"
@@ -153,8 +151,8 @@ with=LC_ALL=C
 
 # ---- the experiment --------------------------------------------------------------------------------------------------
 
-# The ranges of 200 runs of the same experiment in PyTorch, each end moved away from the mean by half its distance.
-within_bands() {
+# The ranges of 200 runs of the same experiment in PyTorch, widened by half their distance from the mean.
+bands() {
     awk -F, '
         function within(x, low, high) { if (!(x >= low && x <= high)) { print "step " $1 ": " x; bad = 1 } }
         $1 == "0"  { within($2, 0.92, 1.24);   within($3, 0.029, 0.145);   seen++ }
@@ -165,7 +163,7 @@ within_bands() {
 }
 for seed in 0 1 2; do
     expect 0 '' '' --depth 0 --seed $seed --out bands
-    that "losses with seed $seed" within_bands bands/skip_connection.csv
+    if bands bands/skip_connection.csv; then ok; else wrong "losses with seed $seed"; fi
 done
 
 summary examples

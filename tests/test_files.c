@@ -1,4 +1,4 @@
-/* test_files.c: reading whole files and parts; replacing a file in one step; after a failure the old file is unchanged. */
+/* test_files.c: files are read whole, replaced in one step, and left as they were when anything fails. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "files.h"
+#include "file.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "suites.h"
@@ -21,14 +21,14 @@
 
 static void check_read(const char *name, size_t expected)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size = 0;
-    char *text = file_read(region, in_folder(name), 1 << 24, &size);
+    char *text = file_read(owner, in_folder(name), 1 << 24, &size);
     ck_assert_msg(text != NULL, "%s", ag_error());
     ck_assert_uint_eq(size, expected);
     ck_assert_int_eq(text[size], 0);
     for (size_t i = 0; i < size; i++) ck_assert_int_eq((unsigned char)text[i], i * i % 251);
-    region_free(region);
+    ag_free(owner);
 }
 
 static void make_file(const char *name, size_t size)
@@ -67,13 +67,13 @@ END_TEST
 
 START_TEST(limits_are_kept)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
     make_file("a", 100);
-    ck_assert_ptr_nonnull(file_read(region, in_folder("a"), 100, &size));
-    expect_refused(file_read(region, in_folder("a"), 99, &size) != NULL, "a: expected at most 99 bytes, found more");
-    expect_refused(file_read(region, "/dev/zero", 10000, &size) != NULL, "/dev/zero: expected at most 10000 bytes");
-    region_free(region);
+    ck_assert_ptr_nonnull(file_read(owner, in_folder("a"), 100, &size));
+    expect_refused(file_read(owner, in_folder("a"), 99, &size) != NULL, "a: expected at most 99 bytes, found more");
+    expect_refused(file_read(owner, "/dev/zero", 10000, &size) != NULL, "/dev/zero: expected at most 10000 bytes");
+    ag_free(owner);
 }
 END_TEST
 
@@ -90,7 +90,7 @@ START_TEST(parts_are_read)
     expect_refused(file_read_at(f, 991, out, 10), "a: expected 10 bytes at offset 991, found the end at 1000");
     expect_refused(file_read_at(f, UINT64_MAX, out, 2), "found the end at 1000");
     ck_assert_int_eq(truncate(in_folder("a"), 500), 0);
-    expect_refused(file_read_at(f, 400, out, 200), "a: has become shorter while it was read");
+    expect_refused(file_read_at(f, 400, out, 200), "a: became shorter while it was read");
     ag_free(f);
     f = file_of_bytes("memory", "abc", 3);
     expect_done(file_read_at(f, 1, out, 2));
@@ -100,18 +100,18 @@ START_TEST(parts_are_read)
 }
 END_TEST
 
-START_TEST(folders_and_missing_files_are_refused)
+START_TEST(what_is_no_file_is_refused)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
-    expect_refused(file_read(region, in_folder("d"), 100, &size) != NULL, "d: cannot be read: Is a directory");
-    expect_refused(file_read(region, in_folder("x"), 100, &size) != NULL, "x: cannot be opened: No such file");
-    expect_refused(file_open(in_folder("d")) != NULL, "d: expected a file, found something else");
+    expect_refused(file_read(owner, in_folder("d"), 100, &size) != NULL, "d: cannot be read: Is a directory");
+    expect_refused(file_read(owner, in_folder("x"), 100, &size) != NULL, "x: cannot be opened: No such file");
+    expect_refused(file_open(in_folder("d")) != NULL, "d: expected a regular file");
     expect_refused(file_open(in_folder("x")) != NULL, "x: cannot be opened: No such file");
-    expect_refused(file_map(in_folder("d")) != NULL, "d: expected a file, found something else");
+    expect_refused(file_map(in_folder("d")) != NULL, "d: expected a regular file");
     expect_refused(file_map(in_folder("x")) != NULL, "x: cannot be opened: No such file");
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
@@ -141,7 +141,7 @@ START_TEST(files_are_made_and_replaced)
 }
 END_TEST
 
-START_TEST(names_without_a_folder_are_in_the_current_folder)
+START_TEST(names_without_a_folder_are_in_this_one)
 {
     ck_assert_int_eq(chdir(in_folder("")), 0);
     expect_done(replace("a", "here"));
@@ -149,7 +149,7 @@ START_TEST(names_without_a_folder_are_in_the_current_folder)
 }
 END_TEST
 
-START_TEST(symbolic_links_stay)
+START_TEST(links_stay_links)
 {
     expect_done(replace(in_folder("a"), "one"));
     ck_assert_int_eq(symlink("a", in_folder("link")), 0);
@@ -172,8 +172,8 @@ START_TEST(abandoning_leaves_the_old_file)
 }
 END_TEST
 
-/* A temporary file of a killed program is overwritten. */
-START_TEST(old_temporary_files_are_overwritten)
+/* The temporary file of a killed program is overwritten. */
+START_TEST(leftovers_are_written_over)
 {
     folder_write("a.tmp", "a long leftover", 15);
     expect_done(replace(in_folder("a"), "new"));
@@ -182,17 +182,17 @@ START_TEST(old_temporary_files_are_overwritten)
 }
 END_TEST
 
-START_TEST(files_that_cannot_be_replaced_are_refused)
+START_TEST(what_cannot_be_replaced_is_refused)
 {
     expect_refused(replace(in_folder("none/a"), "x"), "none/a: cannot be written: its folder: No such file");
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
-    expect_refused(replace(in_folder("d"), "x"), "d: expected a file to replace, found something else");
-    expect_refused(replace("/dev/null", "x"), "/dev/null: expected a file to replace, found something else");
+    expect_refused(replace(in_folder("d"), "x"), "d: expected a regular file to replace");
+    expect_refused(replace("/dev/null", "x"), "/dev/null: expected a regular file to replace");
     ck_assert_int_eq(mkdir(in_folder("a.tmp"), 0700), 0);
     expect_refused(replace(in_folder("a"), "x"), "a: cannot be written: Is a directory");
     ck_assert_int_eq(symlink("elsewhere", in_folder("b.tmp")), 0);
     expect_refused(replace(in_folder("b"), "x"), "b: cannot be written: Too many levels of symbolic links");
-    if (geteuid() != 0) {                                       /* root can write anywhere */
+    if (geteuid() != 0) {                                       /* root may write anywhere */
         ck_assert_int_eq(chmod(in_folder("d"), 0500), 0);
         expect_refused(replace(in_folder("d/a"), "x"), "a: cannot be written: Permission denied");
     }
@@ -241,7 +241,7 @@ static void replace_large(void)
     file_commit(w);
 }
 
-/* After a kill of the writer at any moment, the file is the old one or the new one. */
+/* After a kill at any moment, the file is the old one or the new one. */
 START_TEST(kills_leave_the_old_file_or_the_new_one)
 {
     int sizes[2] = { 0 };
@@ -269,20 +269,20 @@ END_TEST
 
 static bool use_files(void)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
     char out[3];
     File *f = file_open(in_folder("a"));
     FileMap *map = f ? file_map(in_folder("a")) : NULL;
-    bool done = map && file_read_at(f, 0, out, 3) && file_read(region, in_folder("a"), 100, &size);
+    bool done = map && file_read_at(f, 0, out, 3) && file_read(owner, in_folder("a"), 100, &size);
     ag_free(map);
     ag_free(f);
-    region_free(region);
+    ag_free(owner);
     return done && replace(in_folder("a"), "new");
 }
 
-/* A failing call leaves the old file. Only the last step, writing the folder to the disk, comes after the replacement. */
-START_TEST(each_failing_call_is_reported)
+/* A failure leaves the old file, except a failure of the last step, which syncs the folder. */
+START_TEST(each_failing_call_is_told)
 {
     if (!io_faults_work()) return;
     int failures = 0;
@@ -306,15 +306,15 @@ START_TEST(each_failing_call_is_reported)
 }
 END_TEST
 
-static void try_use_files(void)
+static void use_files_or_not(void)
 {
     replace(in_folder("a"), "new");
     use_files();
 }
 
-START_TEST(failing_allocations_leak_nothing)
+START_TEST(missing_memory_leaves_nothing)
 {
-    int64_t requests = faults_everywhere(try_use_files, _i);
+    int64_t requests = faults_everywhere(use_files_or_not, _i);
     if (faults_work()) ck_assert_int_gt(requests, 8);
     ck_assert_int_eq(folder_count(), 1);
 }
@@ -329,18 +329,18 @@ Suite *files_suite(void)
     tcase_add_test(t, pipes_are_read);
     tcase_add_test(t, limits_are_kept);
     tcase_add_test(t, parts_are_read);
-    tcase_add_test(t, folders_and_missing_files_are_refused);
+    tcase_add_test(t, what_is_no_file_is_refused);
     tcase_add_test(t, files_are_made_and_replaced);
-    tcase_add_test(t, names_without_a_folder_are_in_the_current_folder);
-    tcase_add_test(t, symbolic_links_stay);
+    tcase_add_test(t, names_without_a_folder_are_in_this_one);
+    tcase_add_test(t, links_stay_links);
     tcase_add_test(t, abandoning_leaves_the_old_file);
-    tcase_add_test(t, old_temporary_files_are_overwritten);
-    tcase_add_test(t, files_that_cannot_be_replaced_are_refused);
+    tcase_add_test(t, leftovers_are_written_over);
+    tcase_add_test(t, what_cannot_be_replaced_is_refused);
     tcase_add_test(t, one_program_writes_at_a_time);
     tcase_add_test(t, a_full_disk_leaves_the_old_file);
     tcase_add_test(t, kills_leave_the_old_file_or_the_new_one);
-    tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
-    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
+    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
+    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -1,4 +1,4 @@
-/* test_gpt.c: GPT against a GPT-2 in PyTorch (fixtures/make_gpt2.py), its cache, its initial weights, and its files. */
+/* test_gpt.c: GPT compared with a GPT-2 in PyTorch (fixtures/make_gpt2.py), its cache, initial weights, and files. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -110,7 +110,7 @@ START_TEST(a_cache_changes_nothing)
         check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_USAGE_ERROR("1 ids behind 11: the context has room for 11", gpt_next(m, one, cache));
+    EXPECT_USAGE_ERROR("1 ids after 11: the context has room for 11", gpt_next(m, one, cache));
     ag_free(cache);
     ag_end(s);
     st_close(st);
@@ -125,7 +125,7 @@ static GPTOptions small(void)
     return (GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 13, .context = 6, .bias = true, .eps = 1e-5 };
 }
 
-START_TEST(sizes_give_the_number_of_parameters)
+START_TEST(sizes_count)
 {
     GPTOptions o = gpt_defaults();
     ck_assert_double_eq(gpt_size(&o), 124439808);
@@ -143,7 +143,7 @@ START_TEST(sizes_give_the_number_of_parameters)
 }
 END_TEST
 
-/* The parameter's values must have mean 0 and this standard deviation, within 5 standard errors. */
+/* The mean and standard deviation of a parameter. */
 static void check_normal(GPT *m, const char *name, double deviation)
 {
     Tensor *t = nn_find(m, name);
@@ -158,7 +158,7 @@ static void check_normal(GPT *m, const char *name, double deviation)
                   "%s: mean %g, deviation %g", name, mean, found);
 }
 
-START_TEST(initial_weights_are_those_of_gpt2)
+START_TEST(first_weights_are_those_of_gpt2)
 {
     GPTOptions o = small();
     o.layers = 8;
@@ -183,7 +183,7 @@ START_TEST(initial_weights_are_those_of_gpt2)
 }
 END_TEST
 
-START_TEST(dropout_acts_only_in_training)
+START_TEST(dropout_is_for_training)
 {
     GPTOptions o = small();
     o.dropout = 0.5;
@@ -202,7 +202,7 @@ START_TEST(dropout_acts_only_in_training)
 }
 END_TEST
 
-START_TEST(later_positions_have_no_effect)
+START_TEST(the_future_is_hidden)
 {
     GPT *m = gpt_new(small());
     Scope s = ag_begin(AG_NO_GRAD);
@@ -240,7 +240,7 @@ START_TEST(usage_errors_are_reported)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *long_ids = tensor_ints(SHAPE(1, 7), NULL), *flat = tensor_ints(SHAPE(6), NULL);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *high = tensor_ints(SHAPE(1, 1), (int32_t[]){ 13 });
-    EXPECT_USAGE_ERROR("7 ids behind 0: the context has room for 6", gpt(m, long_ids));
+    EXPECT_USAGE_ERROR("7 ids after 0: the context has room for 6", gpt(m, long_ids));
     EXPECT_USAGE_ERROR("ids (6,), expected (B,T)", gpt(m, flat));
     EXPECT_USAGE_ERROR("ids (1, 0), expected (B,T)", gpt(m, none));
     EXPECT_USAGE_ERROR("13", gpt(m, high));
@@ -252,12 +252,26 @@ END_TEST
 
 /* ---- Hugging Face's files ---------------------------------------------------------------------------------------- */
 
-START_TEST(written_files_equal_those_that_were_read)
+static void check_equal(void *left, void *right)
+{
+    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
+    ck_assert_int_eq(p->n, q->n);
+    for (int i = 0; i < p->n; i++) {
+        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
+        ck_assert_str_eq(p->item[i].name, q->item[i].name);
+        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
+                      "%s differs", p->item[i].name);
+    }
+    ag_free(q);
+    ag_free(p);
+}
+
+START_TEST(written_files_are_those_that_were_read)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
     expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
     GPT *again = opened(in_folder("w"), in_folder("c"));
-    check_same_parameters(m, again);
+    check_equal(m, again);
     ck_assert(again->options.eps == 1e-4 && again->options.dropout == 0.1 && again->options.context == 11);
 
     SafeTensors *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
@@ -296,8 +310,8 @@ START_TEST(a_model_without_biases_is_written_with_zeros)
 }
 END_TEST
 
-/* A change of the fixture's tensors: without `skip`, with one more tensor `extra` of this shape and value, and without the
- * prefix `strip` of the names. */
+/* Writes the fixture's tensors, changed, as a file "w": `skip` is left out, `extra` is added (under another name if that is
+ * given), and the prefix `strip` is removed from each name. */
 typedef struct { const char *skip, *extra, *strip; Shape shape; real value; } Change;
 
 static void write_changed(Change c)
@@ -322,7 +336,7 @@ static void write_changed(Change c)
     st_close(st);
 }
 
-START_TEST(files_of_other_versions_open)
+START_TEST(layouts_of_other_versions_open)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
     static const Change changes[] = {
@@ -335,14 +349,14 @@ START_TEST(files_of_other_versions_open)
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         write_changed(changes[i]);
         GPT *other = opened(in_folder("w"), CONFIG);
-        check_same_parameters(m, other);
+        check_equal(m, other);
         nn_free(other);
     }
     nn_free(m);
 }
 END_TEST
 
-static void expect_open_refused(const char *weights, const char *config, const char *part)
+static void expect_unopened(const char *weights, const char *config, const char *part)
 {
     GPT *m = gpt_open(weights, config);
     expect_refused(m != NULL, part);
@@ -352,15 +366,15 @@ START_TEST(wrong_weights_are_refused)
 {
     static const struct { Change change; const char *message; } cases[] = {
         { { .skip = "transformer.h.1.mlp.c_fc.weight" },
-          "holds 6199 numbers, expected the 6420 of the config's model" },
+          "has 6199 numbers, expected the 6420 of the config's model" },
         { { .skip = "transformer.h.1.ln_2.bias", .extra = "transformer.h.0.ln_3.bias", .shape = { 1, { 900 } } },
           "\"h.1.ln_2.bias\" is missing" },
         { { .skip = "transformer.wte.weight", .extra = "x", .shape = { 1, { 900 } } }, "\"wte.weight\" is missing" },
         { { .extra = "transformer.h.2.ln_1.weight", .shape = { 1, { 15 } } },
-          "\"transformer.h.2.ln_1.weight\" is no part of a GPT-2 of the config's size" },
-        { { .extra = "wte.weight", .shape = { 2, { 29, 15 } } }, "\"wte.weight\" is no part" },
-        { { .extra = "h.0.attn.bias", .shape = { 1, { 1 } } }, "\"h.0.attn.bias\" is no part" },
-        { { .extra = "transformer.h..attn.bias", .shape = { 1, { 1 } } }, "is no part" },
+          "\"transformer.h.2.ln_1.weight\" does not belong to a GPT-2 of the sizes in the config" },
+        { { .extra = "wte.weight", .shape = { 2, { 29, 15 } } }, "\"wte.weight\" does not belong" },
+        { { .extra = "h.0.attn.bias", .shape = { 1, { 1 } } }, "\"h.0.attn.bias\" does not belong" },
+        { { .extra = "transformer.h..attn.bias", .shape = { 1, { 1 } } }, "does not belong" },
         { { .skip = "transformer.h.0.attn.c_attn.weight", .extra = "transformer.h.0.attn.c_attn.weight",
             .shape = { 2, { 45, 15 } } }, "\"transformer.h.0.attn.c_attn.weight\" is (45, 15), expected (15, 45)" },
         { { .skip = "transformer.ln_f.weight", .extra = "transformer.ln_f.weight", .shape = { 2, { 15, 1 } } },
@@ -369,14 +383,14 @@ START_TEST(wrong_weights_are_refused)
           "\"lm_head.weight\" differs from \"wte.weight\": expected one table" },
         { { .skip = "lm_head.weight", .extra = "lm_head.weight", .shape = { 2, { 15, 29 } } },
           "\"lm_head.weight\" is (15, 29), expected (29, 15)" },
-        { { .skip = "transformer.ln_f.bias" }, "is no part" },          /* only one bias is missing */
+        { { .skip = "transformer.ln_f.bias" }, "does not belong" },          /* one bias missing is not "without biases" */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_changed(cases[i].change);
-        expect_open_refused(in_folder("w"), CONFIG, cases[i].message);
+        expect_unopened(in_folder("w"), CONFIG, cases[i].message);
     }
-    expect_open_refused(in_folder("absent"), CONFIG, "absent: cannot be opened");
-    expect_open_refused(CONFIG, CONFIG, "gpt2_config.json");
+    expect_unopened(in_folder("absent"), CONFIG, "absent: cannot be opened");
+    expect_unopened(CONFIG, CONFIG, "gpt2_config.json");
 }
 END_TEST
 
@@ -389,13 +403,13 @@ START_TEST(truncated_weights_are_refused)
     st_close(st);
     for (size_t n = 0; n < size; n += n < 3000 ? 97 : 1501) {
         folder_write("w", bytes, n);
-        expect_open_refused(in_folder("w"), CONFIG, "w");
+        expect_unopened(in_folder("w"), CONFIG, "w");
     }
     free(bytes);
 }
 END_TEST
 
-static void write_entry(JsonWriter *w, StTensor t, int64_t at)
+static void write_place(JsonWriter *w, StTensor t, int64_t at)
 {
     json_write_name(w, t.name, strlen(t.name));
     json_open(w, '{');
@@ -413,24 +427,24 @@ static void write_entry(JsonWriter *w, StTensor t, int64_t at)
     json_close(w, '}');
 }
 
-/* The fixture's weights after a mask of nearly 4 GiB, so that one of them crosses the offset of 4 GiB and most are after it.
+/* Writes the fixture's weights after a mask of nearly 4 GiB, so that one weight crosses that offset and most follow it.
  * False if this disk has no sparse files. */
-static bool write_after_mask(const char *path)
+static bool write_behind_mask(const char *path)
 {
     static const uint64_t most = (UINT64_C(1) << 32) - 4000;
     SafeTensors *st = st_open(WEIGHTS);
     uint64_t start = st->tensor[0].offset;
     size_t size, n = (size_t)(file_size(st->file) - start);
-    JsonWriter *w = json_writer(st->region, 0);
+    JsonWriter *w = json_writer(st->owner, 0);
     json_open(w, '{');
-    write_entry(w, (StTensor){ .name = "transformer.h.7.attn.bias", .dtype = "U8", .ndim = 1, .dim = &most,
+    write_place(w, (StTensor){ .name = "transformer.h.7.attn.bias", .dtype = "U8", .ndim = 1, .dim = &most,
                                .size = most }, 0);
     for (size_t i = 0; i < st->n_tensors; i++)
-        write_entry(w, st->tensor[i], (int64_t)(most + st->tensor[i].offset - start));
+        write_place(w, st->tensor[i], (int64_t)(most + st->tensor[i].offset - start));
     json_close(w, '}');
     const char *header = json_written(w, &size);
     unsigned char length[8] = { (unsigned char)size, (unsigned char)(size >> 8) };
-    char *values = region_alloc(st->region, n, 1);
+    char *values = ag_alloc_in(st->owner, n, 1);
     expect_done(file_read_at(st->file, start, values, n));
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
     bool done = sizeof(off_t) == 8 && pwrite(fd, length, 8, 0) == 8 && pwrite(fd, header, size, 8) == (ssize_t)size &&
@@ -440,13 +454,13 @@ static bool write_after_mask(const char *path)
     return done;
 }
 
-START_TEST(weights_after_4_GiB_are_read)
+START_TEST(weights_behind_4_GiB_are_read)
 {
-    if (!write_after_mask(in_folder("w"))) return;
-    GPT *m = opened(WEIGHTS, CONFIG), *other = opened(in_folder("w"), CONFIG);
-    check_same_parameters(m, other);
+    if (!write_behind_mask(in_folder("w"))) return;
+    GPT *m = opened(WEIGHTS, CONFIG), *behind = opened(in_folder("w"), CONFIG);
+    check_equal(m, behind);
     nn_free(m);
-    nn_free(other);
+    nn_free(behind);
 }
 END_TEST
 
@@ -489,9 +503,9 @@ START_TEST(wrong_configs_are_refused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         folder_write("c", cases[i].text, strlen(cases[i].text));
-        expect_open_refused(WEIGHTS, in_folder("c"), cases[i].message);
+        expect_unopened(WEIGHTS, in_folder("c"), cases[i].message);
     }
-    expect_open_refused(WEIGHTS, in_folder("absent"), "absent: cannot be opened");
+    expect_unopened(WEIGHTS, in_folder("absent"), "absent: cannot be opened");
     const char good[] = "{" SIZES ",\"n_inner\":60,\"activation_function\":\"gelu_pytorch_tanh\"}";
     folder_write("c", good, strlen(good));
     GPT *m = opened(WEIGHTS, in_folder("c"));
@@ -500,7 +514,7 @@ START_TEST(wrong_configs_are_refused)
 }
 END_TEST
 
-START_TEST(writing_to_an_impossible_path_is_refused)
+START_TEST(writing_where_it_cannot_be_is_refused)
 {
     GPT *m = gpt_new(small());
     folder_write("w", "old", 3);
@@ -516,7 +530,7 @@ END_TEST
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_checkpoint_has_the_sizes)
+START_TEST(a_checkpoint_brings_its_sizes)
 {
     GPTOptions o = small();
     o.bias = false;
@@ -527,14 +541,14 @@ START_TEST(a_checkpoint_has_the_sizes)
     expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
     GPT *again = gpt_load(in_folder("a"));
     ck_assert_msg(again != NULL, "%s", ag_error());
-    check_same_parameters(m, again);
+    check_equal(m, again);
     ck_assert(again->options.dropout == 0.3 && !again->options.bias && again->options.heads == 2);
     nn_free(again);
 
     static const struct { const char *key, *value, *message; } cases[] = {
         { "gpt.layers", "3", "missing: \"h.2." },
         { "gpt.layers", "99999", "a: " },
-        { "gpt.vocab", "2147483647", "are too few for the 17179870" },
+        { "gpt.vocab", "2147483647", "are too few for the model that its settings describe, of 17179870" },
         { "gpt.heads", "0", "a: gpt.heads is 0" },
         { "gpt.width", "x", "a: the setting \"gpt.width\" is \"x\"" },
         { "gpt.bias", "2", "a: gpt.bias is 2, expected 0 to 1" },
@@ -556,10 +570,10 @@ START_TEST(a_checkpoint_has_the_sizes)
 }
 END_TEST
 
-/* ---- failing files and allocations ------------------------------------------------------------------------------- */
+/* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
 
-/* Every call to the file system fails once (_i = 0), or it and all later ones (1). Afterwards the files must open. */
-START_TEST(failing_calls_lose_nothing)
+/* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). The files must open afterwards. */
+START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;
     GPT *m = opened(WEIGHTS, CONFIG);
@@ -574,7 +588,7 @@ START_TEST(failing_calls_lose_nothing)
         ck_assert(again || hit);
         nn_free(again);
         again = opened(in_folder("w"), in_folder("c"));
-        check_same_parameters(m, again);
+        check_equal(m, again);
         nn_free(again);
         ck_assert_int_eq(folder_count(), 2);
         ck_assert_int_eq(io_faults_open(), 0);
@@ -601,7 +615,7 @@ static void open_use_and_write(void)
     nn_free(m);
 }
 
-START_TEST(failing_allocations_leak_nothing)
+START_TEST(memory_that_cannot_be_had_leaks_nothing)
 {
     int64_t requests = faults_everywhere(open_use_and_write, true);
     if (faults_work()) ck_assert(requests > 100 && all_done);
@@ -616,25 +630,25 @@ Suite *gpt_suite(void)
     tcase_add_test(model, loss_and_gradients_agree);
     tcase_add_test(model, greedy_continuation_agrees);
     tcase_add_loop_test(model, a_cache_changes_nothing, 0, 5);
-    tcase_add_test(model, sizes_give_the_number_of_parameters);
-    tcase_add_test(model, initial_weights_are_those_of_gpt2);
-    tcase_add_test(model, dropout_acts_only_in_training);
-    tcase_add_test(model, later_positions_have_no_effect);
+    tcase_add_test(model, sizes_count);
+    tcase_add_test(model, first_weights_are_those_of_gpt2);
+    tcase_add_test(model, dropout_is_for_training);
+    tcase_add_test(model, the_future_is_hidden);
     tcase_add_test(model, usage_errors_are_reported);
     suite_add_tcase(suite, model);
     TCase *layout = tcase_create("files");
     tcase_add_checked_fixture(layout, folder_make, folder_remove);
-    tcase_add_test(layout, written_files_equal_those_that_were_read);
+    tcase_add_test(layout, written_files_are_those_that_were_read);
     tcase_add_test(layout, a_model_without_biases_is_written_with_zeros);
-    tcase_add_test(layout, files_of_other_versions_open);
+    tcase_add_test(layout, layouts_of_other_versions_open);
     tcase_add_test(layout, wrong_weights_are_refused);
     tcase_add_test(layout, truncated_weights_are_refused);
-    tcase_add_test(layout, weights_after_4_GiB_are_read);
+    tcase_add_test(layout, weights_behind_4_GiB_are_read);
     tcase_add_test(layout, wrong_configs_are_refused);
-    tcase_add_test(layout, writing_to_an_impossible_path_is_refused);
-    tcase_add_test(layout, a_checkpoint_has_the_sizes);
-    tcase_add_loop_test(layout, failing_calls_lose_nothing, 0, 2);
-    tcase_add_test(layout, failing_allocations_leak_nothing);
+    tcase_add_test(layout, writing_where_it_cannot_be_is_refused);
+    tcase_add_test(layout, a_checkpoint_brings_its_sizes);
+    tcase_add_loop_test(layout, failing_files_lose_nothing, 0, 2);
+    tcase_add_test(layout, memory_that_cannot_be_had_leaks_nothing);
     suite_add_tcase(suite, layout);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* test_gradcheck.c: every operation's gradient is right on its samples; and the check fails for rules with each of the usual
- * mistakes. */
+/* test_gradcheck.c: every operation's gradient is right on its own samples; and the check itself is no rubber stamp: it
+ * turns down rules that are wrong in each of the ways in which rules go wrong. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "internal.h"
 #include "usage_error.h"
 
-enum { CASES = 8 };             /* that each operation must have at least */
+enum { CASES = 8 };             /* that each operation must bring */
 
 START_TEST(every_operation)
 {
@@ -26,7 +26,7 @@ START_TEST(an_unknown_name_has_no_cases)
 }
 END_TEST
 
-/* ---- wrong rules: tanh with another rule ------------------------------------------------------------------------- */
+/* ---- wrong rules: tanh with another rule in the place of its own ------------------------------------------------- */
 
 static void right(Tensor *y)
 {
@@ -88,7 +88,7 @@ static void is_infinite(Tensor *y)
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (real)INFINITY;
 }
 
-/* Wrong where grad_into returns memory that is not initialized. */
+/* As if grad_into always gave memory that holds something. */
 static void always_adds(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
@@ -115,7 +115,7 @@ static Tensor *tanh_sample_of(Sample *s, const Op *op)
 
 #define TANH_WITH(name, rule, needs)                                                                      \
     static Tensor *name##_sample(Sample *s);                                                              \
-    static const Op name##_op = { #name, rule, name##_sample, needs, "tanh x", "", NULL };                      \
+    static const Op name##_op = { #name, rule, name##_sample, needs, "tanh x", "", NULL, NULL };          \
     static Tensor *name##_sample(Sample *s) { return tanh_sample_of(s, &name##_op); }
 TANH_WITH(right, right, NEEDS_Y)
 TANH_WITH(wrong_factor, wrong_factor, NEEDS_Y)
@@ -128,9 +128,9 @@ TANH_WITH(is_infinite, is_infinite, NEEDS_Y)
 TANH_WITH(always_adds, always_adds, NEEDS_Y)
 TANH_WITH(leaves_the_last_item, leaves_the_last_item, NEEDS_Y)
 
-START_TEST(a_right_rule_passes_all_its_cases)
+START_TEST(a_right_rule_passes_with_as_many_cases_as_it_brings)
 {
-    ck_assert_int_eq(op_check(&right_op, stderr), 3);           /* fewer than CASES */
+    ck_assert_int_eq(op_check(&right_op, stderr), 3);           /* too few for an operation of the library */
     ck_assert_int_lt(op_check(&right_op, NULL), CASES);
 }
 END_TEST
@@ -143,9 +143,9 @@ START_TEST(a_wrong_rule_is_rejected)
 }
 END_TEST
 
-/* ---- right rules that read values that they do not declare ------------------------------------------------------- */
+/* ---- right rules that read what they do not declare -------------------------------------------------------------- */
 
-/* dx = dy (1 - tanh(x)^2), which reads x before or after its call of grad_into. */
+/* dx = dy (1 - tanh(x)^2), which reads x, before or after it asks where the gradient goes. */
 static void reads_x_early(Tensor *y)
 {
     const real *x = reals(y->in[0]);
@@ -171,7 +171,7 @@ TANH_WITH(declares_y_for_x, reads_x_late, NEEDS_Y)
 TANH_WITH(declares_x, reads_x_early, NEEDS_X0)
 TANH_WITH(declares_too_much, reads_x_late, NEEDS_X0 + NEEDS_Y)
 
-START_TEST(reading_an_undeclared_value_is_reported)
+START_TEST(an_undeclared_value_is_missed)
 {
     EXPECT_USAGE_ERROR("declares_no_y: its backward rule reads the value of its result, made by declares_no_y at tests/",
                        op_check(&declares_no_y_op, NULL));
@@ -193,15 +193,15 @@ static Tensor *no_sample(Sample *s)
 
 START_TEST(an_operation_without_cases_has_none)
 {
-    const Op op = { "empty", right, no_sample, NEEDS_NONE, "", "", NULL };
+    const Op op = { "empty", right, no_sample, NEEDS_NONE, "", "", NULL, NULL };
     ck_assert_int_eq(op_check(&op, NULL), 0);
 }
 END_TEST
 
-/* The gradient of a plain sum of softmax is 0, since the outputs sum to 1: a check without weights would accept this rule. */
+/* The rule of softmax is 0 for a plain sum, since the outputs sum to 1: a check without weights would take it. */
 static Tensor *softmax_without_gradient(Tensor **in, void *arg)
 {
-    static const Op op = { "softmax", zero, no_sample, NEEDS_Y, "", "", NULL };
+    static const Op op = { "softmax", zero, no_sample, NEEDS_Y, "", "", NULL, NULL };
     Tensor *y = ag_softmax(in[0], -1);
     if (y->op) y->op = &op;
     (void)arg;
@@ -223,7 +223,7 @@ static Tensor *network(Tensor **in, void *arg)                  /* x (5,3), W (4
     return ag_cross_entropy(ag_linear(h, in[3], NULL), tensor_ints(SHAPE(5), targets), AG_MEAN, -100, 0.1);
 }
 
-START_TEST(a_composed_function_passes_and_is_unchanged)
+START_TEST(a_composed_function_passes_and_is_left_as_it_was)
 {
     ag_seed(3);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -273,7 +273,7 @@ static Tensor *identity(Tensor **in, void *arg)
     return in[0];
 }
 
-START_TEST(functions_without_operations)
+START_TEST(functions_that_compute_nothing)
 {
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = leaf(SHAPE(3));
@@ -283,7 +283,7 @@ START_TEST(functions_without_operations)
 }
 END_TEST
 
-static const char *report_of(AgFunction *f, Tensor *x)
+static const char *reported(AgFunction *f, Tensor *x)
 {
     static char text[4096];
     FILE *report = fmemopen(text, sizeof text, "w");
@@ -296,8 +296,8 @@ START_TEST(the_report_names_what_is_wrong)
 {
     ag_seed(5);
     Scope s = ag_begin(AG_NO_GRAD);
-    const char *text = report_of(half_a_square, leaf(SHAPE(2, 10)));
-    const char *first = "input 0 (2, 10): 20 of 20 entries wrong, each 0.5 times what it should be\n  [0][0] gradient ";
+    const char *text = reported(half_a_square, leaf(SHAPE(2, 10)));
+    const char *first = "input 0 (2, 10): 20 of 20 entries are wrong: each is 0.5 times the correct value\n  [0][0] gradient ";
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0, "%s", text);
     ck_assert_ptr_nonnull(strstr(text, "  [0][7] gradient "));
     ck_assert_ptr_null(strstr(text, "[0][8]"));
@@ -309,7 +309,7 @@ START_TEST(the_report_names_what_is_wrong)
 }
 END_TEST
 
-/* ---- kinds of mistakes, and their messages ----------------------------------------------------------------------- */
+/* ---- kinds of errors in the report ------------------------------------------------------------------------------- */
 
 static Tensor *tanh_by(const Op *op, Tensor *x)
 {
@@ -324,16 +324,16 @@ static Tensor *added_to_nothing(Tensor **in, void *arg) { (void)arg; return tanh
 static Tensor *left_unwritten(Tensor **in, void *arg) { (void)arg; return tanh_by(&leaves_the_last_item_op, in[0]); }
 static Tensor *undefined(Tensor **in, void *arg) { (void)arg; return tanh_by(&is_not_a_number_op, in[0]); }
 static Tensor *by_itself(Tensor **in, void *arg) { (void)arg; return ag_mul(in[0], ag_exp(ag_detach(in[0]))); }
-static Tensor *zero_slope(Tensor **in, void *arg) { (void)arg; return ag_sub(in[0], ag_detach(in[0])); }
+static Tensor *no_slope(Tensor **in, void *arg) { (void)arg; return ag_sub(in[0], ag_detach(in[0])); }
 
-/* A function with derivative 0, whose rule gives another one. */
+/* A function without a slope, and a rule that finds one. */
 static Tensor *invented(Tensor **in, void *arg)
 {
     (void)arg;
-    return ag_mul(zero_slope(in, NULL), tensor_full(SCALAR, 1));
+    return ag_mul(no_slope(in, NULL), tensor_full(SCALAR, 1));
 }
 
-/* y[i][j] = x[j] for four rows. The wrong rules use only the gradient of the last row: they write it, or add it. */
+/* y[i][j] = x[j] for four rows, and back only what the last row sends: over it, or added once. */
 static void put_rows(const AgCustomCall *c)
 {
     int64_t n = tensor_numel(c->in[0]);
@@ -371,38 +371,39 @@ static Tensor *last_row_added(Tensor **in, void *arg)
     return rows_of(&op, in[0]);
 }
 
-#define UNWRITTEN_HINT ": where grad_into says add = false, a rule must write"
-#define OVERWRITTEN "of two uses one alone has arrived: a rule must add to what is there\n"
-#define ADDED       "added to memory that nobody has written" UNWRITTEN_HINT " (=)\n"
-#define LEFT        "left as memory that nobody has written" UNWRITTEN_HINT " every entry\n"
-#define LAST_PART   "only what the last of several entries of the result sends back has arrived: a rule must add all up"
+#define UNWRITTEN_HINT ": where grad_into returns add = false, it must write"
+#define OVERWRITTEN "only one of two uses counts: a rule must add to the gradient (+=), not overwrite it\n"
+#define ADDED       "a rule adds to memory that was not written" UNWRITTEN_HINT " (=)\n"
+#define LEFT        "a rule leaves memory unwritten" UNWRITTEN_HINT " every entry\n"
+#define LAST_PART   "only the last of several entries of the result counts: a rule must add up (+=) the parts of all of them\n"
 
-START_TEST(the_kind_of_mistake_is_reported)
+START_TEST(the_kind_of_error_is_reported)
 {
-    /* the message for three entries, of which `wrong` are wrong, and that for one entry */
+    /* the words for the wrong ones of three entries, and for one alone */
     static const struct { AgFunction *f; const char *words, *of_one; int wrong; } kinds[] = {
-        { without_gradient, "no gradient arrives there\n", "no gradient arrives there\n", 3 },
+        { without_gradient, "the gradient is 0\n", "the gradient is 0\n", 3 },
         { overwritten, OVERWRITTEN, OVERWRITTEN, 3 },
-        { undefined, "not all of them finite\n", "it is not finite\n", 3 },
-        { by_itself, " times what they should be\n", " times what it should be\n", 3 },
-        { invented, "some of them should be 0\n", "it should be 0\n", 3 },
+        { undefined, "some are not finite\n", "it is not finite\n", 3 },
+        { by_itself, " times the correct values\n", " times the correct value\n", 3 },
+        { invented, "some should be 0\n", "it should be 0\n", 3 },
         { added_to_nothing, ADDED, ADDED, 3 },
         { left_unwritten, LEFT, LEFT, 1 },
         { last_row, LAST_PART, LAST_PART, 3 },
         { last_row_added, LAST_PART, LAST_PART, 3 },
-        { half_a_square, " wrong, each 0.5 times what it should be\n", " wrong, 0.5 times what it should be\n", 3 },
+        { half_a_square, " wrong: each is 0.5 times the correct value\n", " wrong: it is 0.5 times the correct value\n", 3 },
     };
     ag_seed(6);
     Scope s = ag_begin(AG_NO_GRAD);
-    const char *text = report_of(kinds[_i].f, tensor_name(leaf(SHAPE(3)), "x"));
+    const char *text = reported(kinds[_i].f, tensor_name(leaf(SHAPE(3)), "x"));
     char first[64];
-    snprintf(first, sizeof first, "input 0, x (3,): %d of 3 entries wrong, ", kinds[_i].wrong);
+    int wrong = kinds[_i].wrong;
+    snprintf(first, sizeof first, "input 0, x (3,): %d of 3 entries %s wrong: ", wrong, wrong == 1 ? "is" : "are");
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].words), "%s", text);
-    text = report_of(kinds[_i].f, leaf(SHAPE(1)));
-    snprintf(first, sizeof first, "input 0 (1,): its only entry is wrong, ");
+    text = reported(kinds[_i].f, leaf(SHAPE(1)));
+    snprintf(first, sizeof first, "input 0 (1,): its only entry is wrong: ");
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].of_one), "%s", text);
-    text = report_of(half_a_square, leaf(SCALAR));
-    ck_assert_ptr_nonnull(strstr(text, "\n   gradient "));                 /* a scalar has no index */
+    text = reported(half_a_square, leaf(SCALAR));
+    ck_assert_ptr_nonnull(strstr(text, "\n   gradient "));                 /* a scalar has no place */
     ag_end(s);
 }
 END_TEST
@@ -435,15 +436,15 @@ Suite *gradcheck_suite(void)
     tcase_add_test(operations, an_unknown_name_has_no_cases);
     suite_add_tcase(suite, operations);
     TCase *check = tcase_create("the check itself");
-    tcase_add_test(check, a_right_rule_passes_all_its_cases);
+    tcase_add_test(check, a_right_rule_passes_with_as_many_cases_as_it_brings);
     tcase_add_loop_test(check, a_wrong_rule_is_rejected, 0, 9);
-    tcase_add_test(check, reading_an_undeclared_value_is_reported);
+    tcase_add_test(check, an_undeclared_value_is_missed);
     tcase_add_test(check, an_operation_without_cases_has_none);
-    tcase_add_test(check, a_composed_function_passes_and_is_unchanged);
+    tcase_add_test(check, a_composed_function_passes_and_is_left_as_it_was);
     tcase_add_test(check, a_function_with_a_cut_is_rejected);
-    tcase_add_test(check, functions_without_operations);
+    tcase_add_test(check, functions_that_compute_nothing);
     tcase_add_test(check, the_report_names_what_is_wrong);
-    tcase_add_loop_test(check, the_kind_of_mistake_is_reported, 0, 10);
+    tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 10);
     tcase_add_test(check, usage_errors_are_reported);
     suite_add_tcase(suite, check);
     return suite;

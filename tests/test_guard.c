@@ -1,5 +1,5 @@
-/* test_guard.c: ag_guard finds writes outside a tensor's values, writes to released values, and uses of tensors after the end
- * of their scope. Without ag_guard, nothing would report the wrong writes of these tests. */
+/* test_guard.c: ag_guard finds writes around a tensor's values, writes to released values, and tensors that are used too late.
+ * None of the bad writes here would be found without it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ START_TEST(an_overrun_is_found_by_the_next_operation)
     write_at(y, 5);
     EXPECT_USAGE_ERROR("neg: the memory of tanh (made at tests/test_guard.c:", ag_neg(x));
     char expected[80];
-    snprintf(expected, sizeof expected, "): byte 0 behind its %zu bytes was written since the last check (at ",
+    snprintf(expected, sizeof expected, "): byte 0 after its %zu bytes was written since the last check (at ",
              5 * sizeof(real));
     ck_assert_msg(strstr(usage_message, expected) != NULL, "%s", usage_message);
     ag_neg(x);                                                  /* it is reported once */
@@ -55,7 +55,7 @@ START_TEST(an_underrun_is_found)
     Tensor *x = leaf(5);
     write_at(x, -1);
     EXPECT_USAGE_ERROR("tanh: the memory of tensor_full (made at tests/test_guard.c:", ag_tanh(x));
-    ck_assert_msg(strstr(usage_message, "): byte 1 before its first was written") != NULL, "%s", usage_message);
+    ck_assert_msg(strstr(usage_message, "): byte 1 before its first byte was written") != NULL, "%s", usage_message);
     ag_end(s);
 }
 END_TEST
@@ -71,21 +71,21 @@ static void overrun_at_the_end(void)
 START_TEST(an_overrun_is_found_when_the_scope_ends)
 {
     EXPECT_USAGE_ERROR("ag_end: the memory of tensor_bools (made at tests/test_guard.c:", overrun_at_the_end());
-    ck_assert_msg(strstr(usage_message, "byte 0 behind its 3 bytes was written") != NULL, "%s", usage_message);
+    ck_assert_msg(strstr(usage_message, "byte 0 after its 3 bytes was written") != NULL, "%s", usage_message);
 }
 END_TEST
 
 START_TEST(an_overrun_is_found_when_the_tensor_is_freed)
 {
-    static Tensor *x;               /* static, so that leak checkers find a pointer to it */
+    static Tensor *x;               /* static, so that leak checkers do not report it */
     x = tensor_new_owned(SHAPE(3), AG_INT);
     tensor_int_data(x)[3] = 7;
     EXPECT_USAGE_ERROR("tensor_new_owned: the memory of tensor_new_owned (made at tests/test_guard.c:", tensor_free(x));
-    ck_assert_msg(strstr(usage_message, "byte 0 behind its 12 bytes was written") != NULL, "%s", usage_message);
+    ck_assert_msg(strstr(usage_message, "byte 0 after its 12 bytes was written") != NULL, "%s", usage_message);
 }
 END_TEST
 
-/* A rule that writes one item too many to its input's gradient. */
+/* A rule that writes one number too many to its input's gradient. */
 static void rule_that_overruns(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
@@ -94,12 +94,12 @@ static void rule_that_overruns(Tensor *y)
 
 START_TEST(a_rule_that_overruns_is_named)
 {
-    static const Op op = { "tanh", rule_that_overruns, NULL, NEEDS_Y, "", "", NULL };
+    static const Op op = { "tanh", rule_that_overruns, NULL, NEEDS_Y, "", "", NULL, NULL };
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(16), *h = ag_sigmoid(x), *y = ag_tanh(h), *loss = ag_sum(y);
     y->op = &op;
     EXPECT_USAGE_ERROR("tanh: the memory of ", ag_backward(loss));
-    ck_assert_msg(strstr(usage_message, "behind its") != NULL, "%s", usage_message);
+    ck_assert_msg(strstr(usage_message, "after its") != NULL, "%s", usage_message);
     ag_end(s);
 }
 END_TEST
@@ -125,7 +125,7 @@ START_TEST(a_write_to_a_released_value_is_found)
     ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
     old[2] = 1;
     EXPECT_USAGE_ERROR("neg: the memory of concat (made at tests/test_guard.c:", ag_neg(x));
-    ck_assert_msg(strstr(usage_message, "was written after it was given back") != NULL, "%s", usage_message);
+    ck_assert_msg(strstr(usage_message, "of the released memory was written since") != NULL, "%s", usage_message);
     ag_end(s);
 }
 END_TEST
@@ -137,8 +137,8 @@ static Tensor *layer_at(Site at, Tensor *x)
 }
 #define layer(...) layer_at(AG_HERE, __VA_ARGS__)
 
-/* The message names the line in the layer and the line that called the layer. */
-START_TEST(a_tensor_made_in_a_layer_is_named_with_the_caller)
+/* A tensor that a layer made is named with the line that called the layer, too. */
+START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *y = layer(leaf(3)); const int line = __LINE__;
@@ -152,13 +152,13 @@ START_TEST(a_tensor_made_in_a_layer_is_named_with_the_caller)
 }
 END_TEST
 
-START_TEST(a_tensor_of_an_ended_scope_is_named)
+START_TEST(a_tensor_of_an_ended_scope_is_known)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(3);
     ag_end(s);
     s = ag_begin(AG_RECORD);
-    for (int i = 0; i < 100; i++) {                             /* without ag_guard these reuse the memory of x */
+    for (int i = 0; i < 100; i++) {                             /* without ag_guard these lie where x was */
         Scope inner = ag_begin(AG_RECORD);
         ag_tanh(leaf(3));
         ag_end(inner);
@@ -173,7 +173,7 @@ START_TEST(a_tensor_of_an_ended_scope_is_named)
 }
 END_TEST
 
-/* ---- ag_guard changes no result ---------------------------------------------------------------------------------- */
+/* ---- what it does not change ------------------------------------------------------------------------------------- */
 
 static double loss_of_a_net(real gradient[12])
 {
@@ -202,7 +202,7 @@ START_TEST(results_stay_the_same)
 }
 END_TEST
 
-START_TEST(it_may_be_switched_inside_scopes)
+START_TEST(it_may_begin_and_end_in_the_middle_of_scopes)
 {
     ag_guard(false);
     Scope outer = ag_begin(AG_RECORD);
@@ -229,15 +229,15 @@ static void *made_elsewhere(void *out)
     return NULL;
 }
 
-START_TEST(a_tensor_may_be_freed_on_another_thread)
+START_TEST(a_buffer_may_end_on_another_thread)
 {
-    static Tensor *made[4];         /* static, so that leak checkers find pointers to them */
+    static Tensor *made[4];         /* static, as x above */
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, made_elsewhere, made), 0);
     pthread_join(thread, NULL);
     tensor_free(made[2]);
     write_at(made[0], 10);
-    EXPECT_USAGE_ERROR("behind its", tensor_free(made[0]));
+    EXPECT_USAGE_ERROR("after its", tensor_free(made[0]));
     tensor_free(made[3]);
 }
 END_TEST
@@ -253,7 +253,7 @@ static void *overruns(void *message)
     return NULL;
 }
 
-START_TEST(the_environment_can_switch_it_on)
+START_TEST(the_environment_can_ask_for_it)
 {
     char message[1024];
     pthread_t thread;
@@ -277,12 +277,12 @@ Suite *guard_suite(void)
     tcase_add_test(tests, a_rule_that_overruns_is_named);
     tcase_add_test(tests, released_values_are_poisoned);
     tcase_add_test(tests, a_write_to_a_released_value_is_found);
-    tcase_add_test(tests, a_tensor_of_an_ended_scope_is_named);
-    tcase_add_test(tests, a_tensor_made_in_a_layer_is_named_with_the_caller);
+    tcase_add_test(tests, a_tensor_of_an_ended_scope_is_known);
+    tcase_add_test(tests, a_tensor_made_in_a_layer_is_known_by_its_caller);
     tcase_add_test(tests, results_stay_the_same);
-    tcase_add_test(tests, it_may_be_switched_inside_scopes);
-    tcase_add_test(tests, a_tensor_may_be_freed_on_another_thread);
-    tcase_add_test(tests, the_environment_can_switch_it_on);
+    tcase_add_test(tests, it_may_begin_and_end_in_the_middle_of_scopes);
+    tcase_add_test(tests, a_buffer_may_end_on_another_thread);
+    tcase_add_test(tests, the_environment_can_ask_for_it);
     suite_add_tcase(suite, tests);
     return suite;
 }

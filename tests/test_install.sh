@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_install.sh SOURCE BUILD CC...: kaeru as users build with it: installed and found by pkg-config, and as a subproject
+# test_install.sh SOURCE BUILD CC...: kaeru as its users have it: installed and found by pkg-config, and as a subproject
 # of meson, there as a shared library.
 
 source=$1 build=$2
@@ -10,7 +10,7 @@ failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# try "WHAT" COMMAND...: runs the command, counts, and shows its output if it fails.
+# try "WHAT" COMMAND...: counts, and shows the output of what fails.
 try() {
     what=$1
     shift
@@ -31,7 +31,7 @@ PKG_CONFIG_PATH=$(dirname "$(find "$root" -name kaeru.pc)")
 PKG_CONFIG_SYSROOT_DIR=$root
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 
-# compile PACKAGE SOURCE PROGRAM [FLAG...]: with the README's command.
+# compile PACKAGE SOURCE PROGRAM [FLAG...]: as the README says.
 compile() {
     package=$1 file=$2 program=$3
     shift 3
@@ -39,21 +39,21 @@ compile() {
     $cc "$@" "$file" -o "$program" $(pkg-config --cflags --libs "$package")
 }
 
-# The README must show the whole file spiral.c.
+# The README shows that file, whole.
 readme_shows() {
     awk '/^```/ { inside = 0 } /^\/\* spiral\.c/ { inside = 1 } inside' "$source/README.md" >"$folder/shown.c"
     diff "$folder/shown.c" "$source/examples/spiral.c"
 }
 try "README" readme_shows
 
-# The program saves its model in the current folder.
+# In a folder of its own, since the program saves its model in out/ of the current folder.
 run_there() { (cd "$folder" && "$@"); }
 
 try "compile with pkg-config" compile kaeru "$source/examples/spiral.c" "$folder/spiral"
 try "run" run_there ./spiral
-try "it saved its model" test -s "$folder/spiral.safetensors"
+try "it saved its model" test -s "$folder/out/spiral.safetensors"
 
-# Every installed header compiles alone, without warnings.
+# Every installed header stands alone and is quiet under the usual warnings.
 include=$(dirname "$(find "$root" -name kaeru.h)")
 for header in "$include"/*.h; do
     name=$(basename "$header")
@@ -88,14 +88,14 @@ project('user', 'c')
 executable('spiral', 'spiral.c', dependencies: dependency('kaeru', fallback: 'kaeru'))
 END
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
-# Without optimization it compiles in a third of the time. The option `optimization` reaches a subproject only in some
-# versions of meson; c_args does in all.
+# Without optimization: it compiles in a third of the time. An optimization that the user asks for reaches a subproject
+# in some versions of meson only; c_args does in all.
 try "set up with a subproject" meson setup "$folder/user/build" "$folder/user" --wrap-mode=forcefallback \
     -Dc_args=-O0 -Ddebug=false -Dkaeru:default_library=shared
 try "compile with a subproject" meson compile -C "$folder/user/build" spiral
 try "run with a subproject" run_there "$folder/user/build/spiral"
 
-# The shared library must export only symbols that the headers declare.
+# What the shared library exports is what the headers declare.
 library=$(find "$folder/user/build/subprojects/kaeru/" -name 'libkaeru.so' -o -name 'libkaeru.dylib' | head -n 1)
 exports_only_public() {
     nm -g "$library" | awk '$2 ~ /^[TDBRV]$/ { sub(/^_/, "", $3); print $3 }' | sort -u >"$folder/exported"

@@ -1,4 +1,4 @@
-/* test_json.c: JSON is read and written; malformed text is refused with its line and column; numbers are exact; UTF-8. */
+/* test_json.c: JSON is read and written, malformed text is refused with its position, and numbers are exact. */
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -41,20 +41,20 @@ static void copy(JsonWriter *w, const Json *value)
     }
 }
 
-/* `size` bytes of JSON, read and written again, must give `expected`. */
+/* Reads `size` bytes of JSON and writes them again; the result must be `expected`. */
 static void check_copy(const char *text, size_t size, int indent, const char *expected)
 {
-    Region *region = region_new();
-    const Json *value = json_parse(region, "test", text, size);
+    void *owner = ag_alloc(1, 1);
+    const Json *value = json_parse(owner, "test", text, size);
     ck_assert_msg(value != NULL, "\"%s\": %s", text, ag_error());
-    JsonWriter *w = json_writer(region, indent);
+    JsonWriter *w = json_writer(owner, indent);
     copy(w, value);
     size_t n;
     const char *written = json_written(w, &n);
     ck_assert_ptr_nonnull(written);
     ck_assert_uint_eq(n, strlen(expected));
     ck_assert_msg(memcmp(written, expected, n) == 0, "\"%s\" became \"%.*s\"", text, (int)n, written);
-    region_free(region);
+    ag_free(owner);
 }
 
 static const char *const copies[][2] = {
@@ -94,9 +94,9 @@ END_TEST
 
 START_TEST(members_are_found)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     const char *text = "{\"z\":1,\"aa\":2.5,\"a\":\"x\",\"m\":{\"z\":-3},\"list\":[null,true],\"big\":1e300}";
-    const Json *root = json_parse(region, "test", text, strlen(text));
+    const Json *root = json_parse(owner, "test", text, strlen(text));
     int64_t whole = 0;
     double number = 0;
     ck_assert_ptr_nonnull(root);
@@ -113,15 +113,15 @@ START_TEST(members_are_found)
     ck_assert_ptr_null(json_get(NULL, "a"));
     ck_assert_str_eq(json_type_name(json_get(root, "list")), "an array");
     ck_assert_str_eq(json_type_name(json_get(root, "b")), "nothing");
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
 START_TEST(objects_may_be_large)
 {
     enum { N = 20000 };
-    Region *region = region_new();
-    JsonWriter *w = json_writer(region, 0);
+    void *owner = ag_alloc(1, 1);
+    JsonWriter *w = json_writer(owner, 0);
     char name[16];
     json_open(w, '{');
     for (int i = 0; i < N; i++) {
@@ -132,28 +132,28 @@ START_TEST(objects_may_be_large)
     json_close(w, '}');
     size_t n;
     const char *text = json_written(w, &n);
-    const Json *root = json_parse(region, "test", text, n);
+    const Json *root = json_parse(owner, "test", text, n);
     ck_assert_msg(root && root->count == N, "%s", ag_error());
     for (int i = 0; i < N; i++) {
         int64_t value = -1;
         snprintf(name, sizeof name, "k%d", i * 7919 % N);
         ck_assert(json_int(json_get(root, name), &value) && value == i);
     }
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
-START_TEST(invalid_utf8_and_infinity_are_not_written)
+START_TEST(what_json_cannot_hold_is_not_written)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t n;
-    JsonWriter *w = json_writer(region, 0);
+    JsonWriter *w = json_writer(owner, 0);
     json_write_text(w, "a\xff", 2);
     expect_refused(json_written(w, &n) != NULL, "expected UTF-8 to be written as JSON, found byte 0xFF");
-    w = json_writer(region, 0);
+    w = json_writer(owner, 0);
     json_write_real(w, HUGE_VAL);
     expect_refused(json_written(w, &n) != NULL, "expected a finite number to be written as JSON, found infinity");
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
@@ -202,11 +202,11 @@ static const struct { const char *text, *message; size_t size; } refused[] = {
     { "\"\\u12g4\"", "line 1, column 6: expected four hexadecimal digits after \\u, found 'g'", 0 },
     { "\"\\u12", "line 1, column 6: expected four hexadecimal digits after \\u, found the end", 0 },
     { "\"\\ud800x\"",
-      "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair, found 'x'", 0 },
-    { "\"\\ud800\\n\"", "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair", 0 },
+      "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found 'x'", 0 },
+    { "\"\\ud800\\n\"", "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one", 0 },
     { "\"\\ud800\\u0041\"",
-      "line 1, column 8: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair", 0 },
-    { "\"\\udc00\"", "line 1, column 8: expected no second half of a surrogate pair without its first, found '\"'", 0 },
+      "line 1, column 8: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one", 0 },
+    { "\"\\udc00\"", "line 1, column 8: expected a high surrogate before a low one, found '\"'", 0 },
     { "\"a\nb\"", "line 1, column 3: expected no control character inside a string, found U+000A", 0 },
     { "\"\xff\"", "line 1, column 2: expected UTF-8, found byte 0xFF", 0 },
     { "\"\xc0\x80\"", "line 1, column 2: expected UTF-8, found byte 0xC0", 0 },
@@ -226,24 +226,24 @@ static const struct { const char *text, *message; size_t size; } refused[] = {
 
 START_TEST(malformed_text_is_refused)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size = refused[_i].size ? refused[_i].size : strlen(refused[_i].text);
-    char *exact = malloc(size + !size);                         /* exact size: sanitizers find a read after the end */
+    char *exact = malloc(size + !size);                         /* so that a sanitizer reports a read past the end */
     memcpy(exact, refused[_i].text, size);
-    expect_refused(json_parse(region, "test", exact, size) != NULL, refused[_i].message);
+    expect_refused(json_parse(owner, "test", exact, size) != NULL, refused[_i].message);
     ck_assert(strncmp(ag_error(), "test: line ", 11) == 0);
     free(exact);
-    region_free(region);
+    ag_free(owner);
 }
 END_TEST
 
-START_TEST(every_incomplete_text_is_refused)
+START_TEST(every_start_of_a_text_is_refused)
 {
     const char *text = "{\"a\":[true,false,null,-1.5e-3,\"\\u00e9\\ud83d\\ude00x\"],\"b\":{}}";
     for (size_t size = 0; size < strlen(text); size++) {
-        Region *region = region_new();
-        expect_refused(json_parse(region, "test", text, size) != NULL, "expected");
-        region_free(region);
+        void *owner = ag_alloc(1, 1);
+        expect_refused(json_parse(owner, "test", text, size) != NULL, "expected");
+        ag_free(owner);
     }
 }
 END_TEST
@@ -258,7 +258,7 @@ static double number_of(const char *text)
     return number.value;
 }
 
-/* Equal, and of equal sign if 0. */
+/* The value must be `expected`, also in the sign of 0. */
 static void check_number(const char *text, double expected)
 {
     double value = number_of(text);
@@ -271,7 +271,7 @@ START_TEST(numbers_are_the_nearest_doubles)
     check_number("0", 0.0);
     check_number("-0", -0.0);
     check_number("0.1", 0x1.999999999999ap-4);
-    check_number("9007199254740993", 0x1p53);                                   /* a tie rounds to even */
+    check_number("9007199254740993", 0x1p53);                                   /* a tie: rounded to even */
     check_number("9007199254740993.0000000000000000000000000000001", 0x1.0000000000001p53);
     check_number("9007199254740995", 0x1.0000000000002p53);
     check_number("1.7976931348623157e308", DBL_MAX);
@@ -282,7 +282,7 @@ START_TEST(numbers_are_the_nearest_doubles)
     check_number("2.2250738585072014e-308", DBL_MIN);
     check_number("2.2250738585072011e-308", 0x0.fffffffffffffp-1022);
     check_number("4.9406564584124654e-324", 0x1p-1074);
-    check_number("2.4703282292062328e-324", 0x1p-1074);                         /* just above half of the smallest double */
+    check_number("2.4703282292062328e-324", 0x1p-1074);                         /* just above half of the smallest */
     check_number("2.4703282292062327e-324", 0.0);
     check_number("1e-99999999999999999999", 0.0);
     check_number("0e99999999999999999999", 0.0);
@@ -302,7 +302,7 @@ START_TEST(long_numbers_are_read)
     text[0] = '1';
     memcpy(text + 1600, "e-1599", 7);
     check_number(text, 1.0);
-    memset(text, '0', 2000);                                                    /* a tie, apart from the 1990th digit */
+    memset(text, '0', 2000);                                                    /* a tie without its 1990th digit */
     memcpy(text, "9007199254740993.", 17);
     text[1990] = '1';
     text[2000] = '\0';
@@ -344,7 +344,7 @@ START_TEST(whole_numbers_are_exact)
 }
 END_TEST
 
-/* Numbers in files have a point in locales with a decimal comma, too. */
+/* A number has a decimal point even in a locale with a decimal comma. */
 START_TEST(numbers_do_not_depend_on_the_locale)
 {
     static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "ru_RU.UTF-8" };
@@ -352,6 +352,7 @@ START_TEST(numbers_do_not_depend_on_the_locale)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!setlocale(LC_ALL, names[i])) continue;
         check_number("1.5", 1.5);
+        ck_assert_str_eq(localeconv()->decimal_point, ",");
         ck_assert_str_eq(number_text(-1.5, text), "-1.5");
         ck_assert_str_eq(number_text(1.25e-30, text), "1.25e-30");
     }
@@ -363,7 +364,7 @@ END_TEST
 
 /* ---- UTF-8 ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(every_code_point_is_encoded_and_decoded)
+START_TEST(every_code_point_survives)
 {
     for (uint32_t code = 0; code < 0x110000; code++) {
         if (code >= 0xd800 && code < 0xe000) continue;
@@ -376,7 +377,7 @@ START_TEST(every_code_point_is_encoded_and_decoded)
 }
 END_TEST
 
-/* Of all three-byte sequences, counts those that start with a character of 1, 2, 3 and 4 bytes. */
+/* Of all sequences of three bytes, those that are UTF-8 are as many as there are characters. */
 START_TEST(nothing_else_is_utf8)
 {
     int found[5] = { 0 };
@@ -412,20 +413,20 @@ END_TEST
 
 static void parse_and_write(void)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     static char text[60000];
     size_t n = 0;
     text[n++] = '[';
     for (int i = 0; i < 1000; i++) n += (size_t)snprintf(text + n, sizeof text - n, "{\"name %d\":[%d,\"x\"]},", i, i);
     memcpy(text + n, "0]", 2);
-    const Json *value = json_parse(region, "test", text, n + 2);
-    JsonWriter *w = json_writer(region, 1);
+    const Json *value = json_parse(owner, "test", text, n + 2);
+    JsonWriter *w = json_writer(owner, 1);
     copy(w, value);
     json_written(w, &n);
-    region_free(region);
+    ag_free(owner);
 }
 
-START_TEST(failing_allocations_leak_nothing)
+START_TEST(missing_memory_leaves_nothing)
 {
     int64_t requests = faults_everywhere(parse_and_write, _i);
     if (faults_work()) ck_assert_int_gt(requests, 5);
@@ -441,18 +442,18 @@ Suite *json_suite(void)
     tcase_add_test(t, only_the_given_bytes_are_read);
     tcase_add_test(t, members_are_found);
     tcase_add_test(t, objects_may_be_large);
-    tcase_add_test(t, invalid_utf8_and_infinity_are_not_written);
+    tcase_add_test(t, what_json_cannot_hold_is_not_written);
     tcase_add_loop_test(t, malformed_text_is_refused, 0, sizeof refused / sizeof *refused);
-    tcase_add_test(t, every_incomplete_text_is_refused);
+    tcase_add_test(t, every_start_of_a_text_is_refused);
     tcase_add_test(t, numbers_are_the_nearest_doubles);
     tcase_add_test(t, long_numbers_are_read);
     tcase_add_test(t, random_numbers_agree_with_the_c_library);
     tcase_add_test(t, whole_numbers_are_exact);
     tcase_add_test(t, numbers_do_not_depend_on_the_locale);
-    tcase_add_test(t, every_code_point_is_encoded_and_decoded);
+    tcase_add_test(t, every_code_point_survives);
     tcase_add_test(t, nothing_else_is_utf8);
     tcase_add_test(t, messages_quote_on_one_line);
-    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
+    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* test_kernel_rows.c: kernels over rows and dimensions, tables, random numbers and updates, against the reference's plain
- * loops; see kernel_case.h. */
+/* test_kernel_rows.c: the kernels of reduce.h, rows.h, random.h and update.h, and those of whole arrays, against their plain
+ * loops. See kernel_case.h. */
 #include "kernel_case.h"
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ START_TEST(extremes_match_reference)
 {
     const int64_t *shape = sum_shapes[_i];
     for (int least = 0; least < 2 && shape[1] > 0; least++)
-        for (int kind = 0; kind < 3; kind++) {                          /* few different values, special values, no index */
+        for (int kind = 0; kind < 3; kind++) {                          /* few different values; infinities and NaN; no index */
             Case c = { .outer = shape[0], .n = shape[1], .inner = shape[2], .add = least, .flag = kind == 2 };
             int64_t size = c.outer * c.n * c.inner;
             c.in[0] = kind == 1 ? odd_input(&c, size) : input(&c, size, -1, 1);
@@ -132,7 +132,7 @@ START_TEST(softmax_matches_reference)
     for (int odd = 0; odd < 2; odd++) {
         Case c = { .outer = rows, .n = n, .tolerance = 3e-6 };
         c.in[0] = input(&c, size, -20, 20);
-        for (int64_t i = 0; i < size && odd; i++)                       /* masks; every third row is fully masked */
+        for (int64_t i = 0; i < size && odd; i++)                       /* masked items; every third row is masked */
             if (i / n % 3 == 0 || draw() % 2)
                 c.in[0][i] = -INFINITY;
         if (odd && size > 5)
@@ -155,7 +155,7 @@ START_TEST(softmax_matches_reference)
 }
 END_TEST
 
-START_TEST(softmax_of_fully_masked_rows)
+START_TEST(softmax_of_nothing)
 {
     float x[40], y[40], log_y[40];
     for (int i = 0; i < 40; i++)
@@ -184,7 +184,7 @@ static void call_norm_backward(const KernelTable *k, Case *c)
                            c->in[4], c->in[4] + c->outer, c->in[1], c->norm);
 }
 
-static const KNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
+static const AgNorm norms[] = { { 1e-5, true, false }, { 1e-6, false, true }, { 1e-6, false, false },
                                { 0, false, false } };
 
 START_TEST(layer_norm_matches_reference)
@@ -278,9 +278,31 @@ END_TEST
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
+/* Known answers of the authors' library, Random123. */
+START_TEST(philox_known_answers)
+{
+    static const uint32_t known[3][10] = {          /* counter, key, result */
+        { 0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 },
+        { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
+          0x6d5451fd },
+        { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
+          0x24126ea1 },
+    };
+    for (int i = 0; i < COUNT(known); i++) {
+        uint32_t word[4];
+        memcpy(word, known[i], sizeof word);
+        philox4x32(word, known[i][4], known[i][5]);
+        ck_assert_mem_eq(word, known[i] + 6, sizeof word);
+    }
+    uint32_t word[4];
+    k_philox(0, 0, word);
+    ck_assert_mem_eq(word, known[0] + 6, sizeof word);
+}
+END_TEST
+
 static void call_random(const KernelTable *k, Case *c)
 {
-    uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the counter's low word overflows */
+    uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the low word overflows in the array */
     k->uniform(c->n, c->out[0], 0x123456789abcdef, counter, c->p, c->q);
     k->normal(c->n, c->out[1], 42, counter, c->p, c->q);
 }
@@ -313,7 +335,7 @@ START_TEST(random_numbers_look_random)
 {
     enum { N = 1 << 20 };
     static float x[N];
-    k_uniform(N, x, 1, 0, 1, 2);                    /* 24 bits and rounding must not give 2 */
+    k_uniform(N, x, 1, 0, 1, 2);                    /* 24 bits and rounding: 2 itself must not appear */
     double sum = 0, squares = 0;
     for (int i = 0; i < N; i++) {
         ck_assert_float_ge(x[i], 1);
@@ -343,15 +365,14 @@ END_TEST
 
 static void call_adam(const KernelTable *k, Case *c)
 {
-    KAdam how = { .lr = 0.01, .b1 = 0.9, .b2 = 0.98, .eps = 1e-8, .c1 = 0.1, .c2 = 0.02, .decay = 0.05,
-                  .grad_scale = 0.5, .decoupled = c->flag };
-    k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &how);
+    AdamOptions o = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .weight_decay = 0.05, .decoupled = c->flag };
+    k->adam(c->n, c->out[0], c->out[1], c->out[2], c->in[0], &o, 1 + c->f, 0.5);
 }
 
 static void call_sgd(const KernelTable *k, Case *c)
 {
-    KSgd how = { .lr = 0.1, .momentum = 0.9, .decay = 0.01, .grad_scale = 2, .nesterov = c->flag, .first = c->f == 1 };
-    k->sgd(c->n, c->out[0], c->f == 2 ? NULL : c->out[1], c->in[0], &how);
+    SgdOptions o = { .lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = c->flag };
+    k->sgd(c->n, c->out[0], c->f == 2 ? NULL : c->out[1], c->in[0], &o, c->f == 1, 2);
 }
 
 START_TEST(updates_match_reference)
@@ -386,10 +407,11 @@ Suite *kernel_rows_suite(void)
     tcase_add_loop_test(tests, extremes_match_reference, 0, COUNT(sum_shapes));
     tcase_add_test(tests, whole_arrays_match_reference);
     tcase_add_loop_test(tests, softmax_matches_reference, 0, COUNT(row_shapes));
-    tcase_add_test(tests, softmax_of_fully_masked_rows);
+    tcase_add_test(tests, softmax_of_nothing);
     tcase_add_loop_test(tests, layer_norm_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, cross_entropy_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, tables_match_reference, 0, COUNT(row_shapes));
+    tcase_add_test(tests, philox_known_answers);
     tcase_add_test(tests, random_matches_reference);
     tcase_add_test(tests, random_numbers_look_random);
     tcase_add_test(tests, updates_match_reference);

@@ -1,4 +1,4 @@
-/* test_lm.c: data for language models, and training that can be stopped and resumed at any moment. */
+/* test_lm.c: data for language models, and training that can be stopped at any moment and resumed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,19 +17,19 @@
 
 static Tokenizer characters(const char *text)
 {
-    Tokenizer t = { .chars = char_vocab_new(text, strlen(text)) };
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, strlen(text)) };
     ck_assert_msg(t.chars != NULL, "%s", ag_error());
     return t;
 }
 
 static Tokenizer pairs(const char *text, int32_t size)
 {
-    Tokenizer t = { .bpe = bpe_train(text, strlen(text), size) };
+    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_train(text, strlen(text), size) };
     ck_assert_msg(t.bpe != NULL, "%s", ag_error());
     return t;
 }
 
-START_TEST(saved_tokenizers_load_unchanged)
+START_TEST(tokenizers_come_back)
 {
     const char *text = "ab ab <|endoftext|>\xE8\x9B\x99";
     Tokenizer made[2] = { characters(text), pairs(text, 260) };
@@ -58,7 +58,7 @@ START_TEST(saved_tokenizers_load_unchanged)
 }
 END_TEST
 
-START_TEST(different_vocabularies_have_different_fingerprints)
+START_TEST(vocabularies_differ_by_their_fingerprint)
 {
     const char *texts[] = { "abc", "abd", "ab", "abcd", "" };
     uint64_t seen[5];
@@ -80,7 +80,7 @@ static LmData *opened(const char *name, const Tokenizer *t)
     return d;
 }
 
-/* 30 characters of one to four bytes each: the position 9/10 of the bytes is inside one. */
+/* 30 characters of one to four bytes each: the cut at 9/10 of the bytes falls into one. */
 static const char mixed[] = "a\xC3\xA4\xE8\x9B\x99\xF0\x9F\x90\xB8" "b\xC3\xB6\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "c\xC3\xBC\xE8\x9B\x99\xF0\x9F\x90\xB8" "d\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "eeee\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8" "ffffff\xF0\x9F\x90\xB8";
@@ -98,7 +98,7 @@ START_TEST(windows_are_parts_of_the_text)
 
     enum { LENGTH = 4, ROUNDS = 600 };
     bool seen[64] = { false };
-    int64_t starts = learned - LENGTH;                      /* a window has one token more */
+    int64_t starts = learned - LENGTH;                      /* windows of one more than that */
     for (int round = 0; round < ROUNDS; round++) {
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *x, *y;
@@ -116,7 +116,7 @@ START_TEST(windows_are_parts_of_the_text)
         }
         ag_end(s);
     }
-    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window began at %d", (int)at);
+    for (int64_t at = 0; at < starts; at++) ck_assert_msg(seen[at], "no window begins at %d", (int)at);
     Tensor *x, *y;
     EXPECT_USAGE_ERROR("windows of", lm_data_draw(d, 1, learned, &x, &y));
     ag_free(all);
@@ -126,7 +126,7 @@ START_TEST(windows_are_parts_of_the_text)
 }
 END_TEST
 
-/* A random text of words, digits, spaces and special tokens. */
+/* A text of words and numbers in which no two windows are equal. */
 static char *story(size_t size)
 {
     static const char *words[] = { "frog", "pond ", "\n", " ", "  ", "\n\n", ".", "It's", "\xE8\x9B\x99", "\xC2\xA0",
@@ -150,6 +150,8 @@ static void check_token_file(const char *text, const Tokenizer *t)
     int64_t written;
     folder_write("text", text, n);
     expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &written));
+    ck_assert(lm_is_token_file(in_folder("tokens")) && !lm_is_token_file(in_folder("text")));
+    ck_assert(!lm_is_token_file(in_folder("missing")));
     int32_t *ids = tokenizer_encode(t, text, n, &count);
     ck_assert_int_eq(written, (int64_t)count);
     LmData *d = opened("tokens", t);
@@ -167,7 +169,7 @@ static void check_token_file(const char *text, const Tokenizer *t)
     ag_free(ids);
 }
 
-START_TEST(token_files_have_the_ids_of_the_text)
+START_TEST(token_files_hold_what_the_text_says)
 {
     char *text = story(3 << 20);                            /* several pieces */
     Tokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
@@ -180,7 +182,7 @@ START_TEST(token_files_have_the_ids_of_the_text)
 }
 END_TEST
 
-START_TEST(large_vocabularies_have_ids_of_four_bytes)
+START_TEST(large_vocabularies_have_wide_tokens)
 {
     enum { CODES = 70000 };
     char *text = malloc(CODES * 4 + 1), *p = text;
@@ -200,10 +202,10 @@ START_TEST(large_vocabularies_have_ids_of_four_bytes)
 }
 END_TEST
 
-START_TEST(a_text_and_its_token_file_give_the_same_data)
+START_TEST(a_text_and_its_tokens_are_the_same_data)
 {
     char *text = story(2000);
-    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte for each character, so one token for each byte */
+    for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a position is an id */
     Tokenizer t = characters(text);
     int64_t n;
     folder_write("text", text, strlen(text));
@@ -226,7 +228,7 @@ START_TEST(a_text_and_its_token_file_give_the_same_data)
 }
 END_TEST
 
-static void expect_open_refused(const char *name, const Tokenizer *t, const char *part)
+static void expect_unopened(const char *name, const Tokenizer *t, const char *part)
 {
     LmData *d = lm_data_open(in_folder(name), t);
     expect_refused(d != NULL, part);
@@ -243,10 +245,10 @@ START_TEST(broken_token_files_are_refused)
     size_t size = fread(good, 1, sizeof good, f);
     fclose(f);
     ck_assert_uint_eq(size, 32 + 8 * 2 + 8);
-    expect_open_refused("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
+    expect_unopened("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
 
     static const struct { size_t at; unsigned char value; const char *message; } cases[] = {
-        { 8, 2, "expected version 1 of files of tokens, found 2" },
+        { 8, 2, "expected version 1 of token files, found 2" },
         { 12, 3, "expected ids of 2 or 4 bytes, found 3" },
         { 12, 4, "expected 8 tokens of 4 bytes, found 16 bytes" },
         { 16, 9, "was made with another vocabulary, of 9 tokens" },
@@ -262,11 +264,11 @@ START_TEST(broken_token_files_are_refused)
         memcpy(bad, good, size);
         bad[cases[i].at] = cases[i].value;
         folder_write("bad", bad, size);
-        expect_open_refused("bad", &t, cases[i].message);
+        expect_unopened("bad", &t, cases[i].message);
     }
     for (size_t length = 8; length < size; length++) {
         folder_write("bad", good, length);
-        expect_open_refused("bad", &t, length < 40 ? "at least 40 bytes" : "bad: expected");
+        expect_unopened("bad", &t, length < 40 ? "at least 40 bytes" : "bad: expected");
     }
     tokenizer_close(&t);
     tokenizer_close(&other);
@@ -277,12 +279,12 @@ START_TEST(texts_that_do_not_fit_are_refused)
 {
     Tokenizer t = characters("abcdefgh");
     folder_write("latin", "ab\xE9", 3);
-    expect_open_refused("latin", &t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
+    expect_unopened("latin", &t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
     Tokenizer lines = characters("ab\n");
     folder_write("other", "abba\nabba\nabz", 13);
-    expect_open_refused("other", &lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
+    expect_unopened("other", &lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
     tokenizer_close(&lines);
-    expect_open_refused("absent", &t, "absent: cannot be opened");
+    expect_unopened("absent", &t, "absent: cannot be opened");
     int64_t n;
     expect_refused(lm_tokenize(in_folder("latin"), &t, in_folder("tokens"), &n), "latin: line 1, column 3, byte 2: ");
     expect_refused(lm_tokenize(in_folder("other"), &t, in_folder("tokens"), &n),
@@ -316,7 +318,7 @@ START_TEST(texts_that_do_not_fit_are_refused)
 }
 END_TEST
 
-START_TEST(evaluation_uses_each_held_out_token_once)
+START_TEST(evaluation_sees_each_held_out_token_once)
 {
     char *text = story(1700);
     Tokenizer t = characters(text);
@@ -407,14 +409,21 @@ static bool train(const char *name, LmOptions o, bool resume, void (*stepped)(Lm
     return good;
 }
 
+static void check_same(const char *left, const char *right)
+{
+    char command[320];
+    snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder(left), in_folder(right));
+    ck_assert_int_eq(system(command), 0);
+}
+
 static void leave_at_13(LmTraining *t, void *arg)
 {
     (void)arg;
     if (t->step == 13) _exit(7);
 }
 
-/* Trains in a child process, which the callback can end; returns its status. */
-static int train_in_child(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
+/* Trains in a child process, which the callback ends; returns its wait status. */
+static int train_apart(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
 {
     int status;
     pid_t child = fork();
@@ -429,17 +438,17 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
     o.accumulate = 1 + _i;
     o.window = _i * 4;
     expect_done(train("straight", o, false, NULL));
-    ck_assert_int_eq(WEXITSTATUS(train_in_child("broken", o, false, leave_at_13)), 7);
+    ck_assert_int_eq(WEXITSTATUS(train_apart("broken", o, false, leave_at_13)), 7);
     Settings *s = nn_settings_new();
     expect_done(nn_checkpoint_settings(in_folder("broken.last"), s));
     ck_assert_str_eq(nn_settings_get(s, "own"), "kept");
     ck_assert_ptr_nonnull(nn_settings_get(s, "train.best_loss"));
     ag_free(s);
     expect_done(train("broken", o, true, NULL));
-    folder_same("straight.last", "broken.last");
-    folder_same("straight.best", "broken.best");
-    expect_done(train("broken", o, true, NULL));                /* no step is left: nothing changes */
-    folder_same("straight.last", "broken.last");
+    check_same("straight.last", "broken.last");
+    check_same("straight.best", "broken.best");
+    expect_done(train("broken", o, true, NULL));                /* all steps are done: nothing changes */
+    check_same("straight.last", "broken.last");
 }
 END_TEST
 
@@ -486,7 +495,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
         ag_free(t.settings);
         nn_free(t.model);
     }
-    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the only step is the end of the schedule */
+    ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the schedule ends with the only step */
     for (int64_t i = 0; i < n; i++) ck_assert_double_eq_tol((double)w[0][i], (double)w[1][i], 2e-6);
     free(w[0]);
     free(w[1]);
@@ -531,7 +540,7 @@ static void note_step(LmTraining *t, void *arg)
     ck_assert_int_eq(t->step, ++seen->steps);
     seen->lr[t->step] = t->lr;
 }
-/* The checkpoint on the disk must be that of the last evaluation. */
+/* The checkpoint on the disk is still that of the previous evaluation. */
 static void note_evaluation(LmTraining *t, void *arg)
 {
     Seen *seen = arg;
@@ -548,7 +557,7 @@ static void note_evaluation(LmTraining *t, void *arg)
     ck_assert(t->best_loss <= t->valid_loss);
 }
 
-START_TEST(a_model_learns_a_repeated_text)
+START_TEST(a_model_learns_what_repeats)
 {
     const char *abc = "abcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdef";
     Tokenizer t = characters(abc);
@@ -565,7 +574,7 @@ START_TEST(a_model_learns_a_repeated_text)
     ck_assert_int_eq(seen.steps, 60);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert_msg(seen.valid_loss < 0.1 && seen.train_loss < 0.1, "losses %g, %g", seen.train_loss, seen.valid_loss);
-    expect_done(lm_train(&run, true));                                   /* no step is left */
+    expect_done(lm_train(&run, true));                                   /* all steps are done */
     ck_assert_int_eq(seen.started, 2);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
@@ -576,7 +585,7 @@ START_TEST(a_model_learns_a_repeated_text)
 }
 END_TEST
 
-START_TEST(runs_that_cannot_continue_are_refused)
+START_TEST(what_cannot_be_trained_is_refused)
 {
     LmOptions o = few_steps(8);
     expect_refused(train("none", o, true, NULL), "none.last: cannot be opened");
@@ -588,7 +597,7 @@ START_TEST(runs_that_cannot_continue_are_refused)
                      .last = in_folder("a.last") };
     expect_refused(lm_train(&t, true), "a.last: ");
     t.last = in_folder("a.best");
-    expect_refused(lm_train(&t, true), "a.best: ");             /* without the optimizer's state */
+    expect_refused(lm_train(&t, true), "a.best: ");             /* it has no optimizer state */
     t.last = NULL;
     EXPECT_USAGE_ERROR("no path of a checkpoint", lm_train(&t, true));
     t.options.batch = 0;
@@ -605,7 +614,7 @@ START_TEST(runs_that_cannot_continue_are_refused)
 }
 END_TEST
 
-START_TEST(options_are_checked)
+START_TEST(options_are_checked_settings)
 {
     LmOptions o = few_steps(9), found = lm_defaults();
     o.lr = 0.1;
@@ -630,11 +639,11 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
-/* ---- failing files and allocations ------------------------------------------------------------------------------- */
+/* ---- files and memory that fail ---------------------------------------------------------------------------------- */
 
-/* Every call to the file system fails once (_i = 0), or it and all later ones (1). A resumed run must end with the same
- * files. */
-START_TEST(failing_calls_lose_nothing)
+/* Every call to the file system fails once (_i = 0), or it and all later ones fail (1). The resumed run ends with the same
+ * bytes as a run without failures. */
+START_TEST(failing_files_lose_nothing)
 {
     if (!io_faults_work()) return;
     LmOptions o = few_steps(2);
@@ -649,15 +658,15 @@ START_TEST(failing_calls_lose_nothing)
         ck_assert(trained || hit);
         if (!trained) ck_assert_msg(strstr(ag_error(), "/a."), "call %d failed: \"%s\"", n, ag_error());
         if (!trained) expect_done(train("a", o, access(in_folder("a.last"), F_OK) == 0, NULL));
-        folder_same("straight.last", "a.last");
-        folder_same("straight.best", "a.best");
+        check_same("straight.last", "a.last");
+        check_same("straight.best", "a.best");
         ck_assert_int_eq(folder_count(), 4);
         ck_assert_int_eq(io_faults_open(), 0);
     }
 }
 END_TEST
 
-START_TEST(failing_calls_leave_the_old_tokens)
+START_TEST(failing_files_leave_the_old_tokens)
 {
     if (!io_faults_work()) return;
     int64_t count;
@@ -692,7 +701,7 @@ static bool ignore(void *arg, int32_t id)
 static void train_and_write(void)
 {
     all_done = false;
-    Tokenizer t = { .chars = char_vocab_new("abcdefgh", 8) };
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new("abcdefgh", 8) };
     LmData *d = lm_data_of_text("text", "abcdefghabcdefgh", 16, &t);
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .dropout = 0.1,
                                    .eps = 1e-5 });
@@ -708,7 +717,7 @@ static void train_and_write(void)
     tokenizer_close(&t);
 }
 
-START_TEST(failing_allocations_leak_nothing)
+START_TEST(memory_that_cannot_be_had_leaks_nothing)
 {
     int64_t requests = faults_everywhere(train_and_write, _i == 0);
     if (faults_work()) ck_assert(requests > 100 && all_done);
@@ -720,27 +729,27 @@ Suite *lm_suite(void)
     Suite *suite = suite_create("lm");
     TCase *words = tcase_create("data");
     tcase_add_checked_fixture(words, folder_make, folder_remove);
-    tcase_add_test(words, saved_tokenizers_load_unchanged);
-    tcase_add_test(words, different_vocabularies_have_different_fingerprints);
+    tcase_add_test(words, tokenizers_come_back);
+    tcase_add_test(words, vocabularies_differ_by_their_fingerprint);
     tcase_add_test(words, windows_are_parts_of_the_text);
-    tcase_add_test(words, token_files_have_the_ids_of_the_text);
-    tcase_add_test(words, large_vocabularies_have_ids_of_four_bytes);
-    tcase_add_test(words, a_text_and_its_token_file_give_the_same_data);
+    tcase_add_test(words, token_files_hold_what_the_text_says);
+    tcase_add_test(words, large_vocabularies_have_wide_tokens);
+    tcase_add_test(words, a_text_and_its_tokens_are_the_same_data);
     tcase_add_test(words, broken_token_files_are_refused);
     tcase_add_test(words, texts_that_do_not_fit_are_refused);
-    tcase_add_test(words, evaluation_uses_each_held_out_token_once);
-    tcase_add_test(words, options_are_checked);
-    tcase_add_loop_test(words, failing_allocations_leak_nothing, 0, 2);
+    tcase_add_test(words, evaluation_sees_each_held_out_token_once);
+    tcase_add_test(words, options_are_checked_settings);
+    tcase_add_loop_test(words, memory_that_cannot_be_had_leaks_nothing, 0, 2);
     suite_add_tcase(suite, words);
     TCase *training = tcase_create("training");
     tcase_add_checked_fixture(training, begin, end);
     tcase_add_loop_test(training, a_resumed_run_ends_with_the_same_bytes, 0, 2);
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
-    tcase_add_test(training, a_model_learns_a_repeated_text);
-    tcase_add_test(training, runs_that_cannot_continue_are_refused);
-    tcase_add_loop_test(training, failing_calls_lose_nothing, 0, 2);
-    tcase_add_loop_test(training, failing_calls_leave_the_old_tokens, 0, 2);
+    tcase_add_test(training, a_model_learns_what_repeats);
+    tcase_add_test(training, what_cannot_be_trained_is_refused);
+    tcase_add_loop_test(training, failing_files_lose_nothing, 0, 2);
+    tcase_add_loop_test(training, failing_files_leave_the_old_tokens, 0, 2);
     suite_add_tcase(suite, training);
     return suite;
 }

@@ -1,4 +1,4 @@
-/* test_sample.c: choosing the next token, text streams, and generation. */
+/* test_sample.c: choosing the next token, printing text in pieces, and generation beyond the context. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static int32_t sample(const real *x, int64_t n, Sampling how)
     return id;
 }
 
-/* Each id must be drawn as often as its probability says, within 5 standard deviations. */
+/* Draws many times. The count of each id must agree with its probability within 5 standard deviations, and be 0 if that is
+ * 0. */
 static void check_shares(Sampling how, const double probability[N])
 {
     int count[N] = { 0 };
@@ -32,7 +33,7 @@ static void check_shares(Sampling how, const double probability[N])
     }
 }
 
-/* Softmax of logits / temperature over the ids that `left` marks. */
+/* The softmax of logits / temperature over the ids that `left` marks. */
 static void softmax(double temperature, const bool left[N], double p[N])
 {
     double sum = 0;
@@ -40,7 +41,7 @@ static void softmax(double temperature, const bool left[N], double p[N])
     for (int i = 0; i < N; i++) p[i] /= sum;
 }
 
-START_TEST(frequencies_are_those_of_the_softmax)
+START_TEST(shares_are_those_of_the_softmax)
 {
     static const struct { Sampling how; bool left[N]; } cases[] = {
         { { .temperature = 1 }, { 1, 1, 1, 1, 1, 1, 1 } },
@@ -49,25 +50,25 @@ START_TEST(frequencies_are_those_of_the_softmax)
         { { .temperature = 3, .top_k = 7 }, { 1, 1, 1, 1, 1, 1, 1 } },
         { { .temperature = 3, .top_k = 99, .top_p = 1 }, { 1, 1, 1, 1, 1, 1, 1 } },
         { { .temperature = 3, .top_k = 1 }, { 0, 0, 0, 0, 0, 1, 0 } },
-        { { .temperature = 3, .top_k = 2 }, { 0, 1, 0, 0, 0, 1, 0 } },              /* of 1 and 3 the smaller id */
+        { { .temperature = 3, .top_k = 2 }, { 0, 1, 0, 0, 0, 1, 0 } },              /* of ids 1 and 3, the smaller */
         { { .temperature = 3, .top_k = 3 }, { 0, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 3, .top_k = 5 }, { 1, 1, 0, 1, 1, 1, 0 } },
         /* at temperature 1: 4 has 0.6551, 2.5 twice 0.1462, 1 has 0.0326, 0 has 0.0120, -0.5 0.0073, -3 0.0006 */
         { { .temperature = 1, .top_p = 0.5 }, { 0, 0, 0, 0, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.655 }, { 0, 0, 0, 0, 0, 1, 0 } },
-        { { .temperature = 1, .top_p = 0.656 }, { 0, 1, 0, 0, 0, 1, 0 } },           /* the token that crosses p stays */
+        { { .temperature = 1, .top_p = 0.656 }, { 0, 1, 0, 0, 0, 1, 0 } },           /* the id that reaches the share is kept */
         { { .temperature = 1, .top_p = 0.947 }, { 0, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.948 }, { 1, 1, 0, 1, 0, 1, 0 } },
         { { .temperature = 1, .top_p = 0.9999 }, { 1, 1, 1, 1, 1, 1, 1 } },
         { { .temperature = 1, .top_k = 3, .top_p = 0.8 }, { 0, 1, 0, 0, 0, 1, 0 } },  /* 0.6914 + 0.1543 of the three */
         { { .temperature = 1, .top_k = 2, .top_p = 0.8 }, { 0, 0, 0, 0, 0, 1, 0 } },        /* 0.8176 of the two */
     };
-    double p[N], found[N];
+    double p[N], told[N];
     ag_seed((uint64_t)_i);
     softmax(cases[_i].how.temperature, cases[_i].left, p);
     check_shares(cases[_i].how, p);
-    expect_done(sample_probabilities(logits, N, &cases[_i].how, found));
-    for (int i = 0; i < N; i++) ck_assert_double_eq_tol(found[i], p[i], 1e-12);
+    expect_done(sample_probabilities(logits, N, &cases[_i].how, told));
+    for (int i = 0; i < N; i++) ck_assert_double_eq_tol(told[i], p[i], 1e-12);
 }
 END_TEST
 
@@ -75,13 +76,13 @@ START_TEST(temperature_zero_is_greedy)
 {
     AgRandom before = ag_random_state();
     for (int i = 0; i < 10; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .top_k = 3, .top_p = 0.1 }), 5);
-    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (Sampling){ 0 }), 1);         /* the first of equal ones */
+    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (Sampling){ 0 }), 1);         /* the first of equal logits */
     double p[4];
     expect_done(sample_probabilities((const real[]){ 0, 3, 3, 1 }, 4, &(Sampling){ 0 }, p));
     ck_assert(p[0] == 0 && p[1] == 1 && p[2] == 0 && p[3] == 0);
     ck_assert(ag_random_state().counter == before.counter);
     for (int i = 0; i < 50; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .temperature = 1e-300 }), 5);
-    for (int i = 0; i < 50; i++) {                                                         /* very large logits */
+    for (int i = 0; i < 50; i++) {                                                         /* logits of any size */
         static const real far[3] = { (real)-1e30, (real)1e30, (real)0 };
         ck_assert_int_eq(sample(far, 3, (Sampling){ .temperature = 1, .top_p = 0.9 }), 1);
     }
@@ -102,13 +103,13 @@ START_TEST(a_seed_gives_the_same_ids)
 }
 END_TEST
 
-/* Many logits: the k best must be those of a full sort. */
-START_TEST(many_candidates_are_sorted_correctly)
+/* Many logits: the k largest are those of a full sort. */
+START_TEST(many_candidates_are_sorted_rightly)
 {
     enum { MANY = 5000 };
     real *x = malloc(MANY * sizeof *x);
     ag_seed(7);
-    for (int i = 0; i < MANY; i++) x[i] = (real)(ag_random_below(600)) / 50;                /* with many equal ones */
+    for (int i = 0; i < MANY; i++) x[i] = (real)(ag_random_below(600)) / 50;                /* many are equal */
     for (int k = 1; k < 40; k++) {
         int32_t id = sample(x, MANY, (Sampling){ .temperature = 50, .top_k = k });
         int better = 0;
@@ -119,7 +120,7 @@ START_TEST(many_candidates_are_sorted_correctly)
 }
 END_TEST
 
-START_TEST(logits_that_are_not_finite_are_refused)
+START_TEST(numbers_that_are_none_are_refused)
 {
     const Sampling hows[] = { { 0 }, { .temperature = 1 }, { .temperature = 1, .top_p = 0.5 } };
     double p[N];
@@ -136,7 +137,7 @@ START_TEST(logits_that_are_not_finite_are_refused)
 }
 END_TEST
 
-/* ---- text streams ------------------------------------------------------------------------------------------------ */
+/* ---- text in pieces ---------------------------------------------------------------------------------------------- */
 
 static void check_stream(const char *pieces[], const char *before_end, const char *after_end)
 {
@@ -153,7 +154,7 @@ static void check_stream(const char *pieces[], const char *before_end, const cha
     fclose(out);
 }
 
-START_TEST(parts_of_characters_are_not_written)
+START_TEST(parts_of_characters_are_held_back)
 {
 #define BAD "\xEF\xBF\xBD"
     check_stream((const char *[]){ "ab", "c", NULL }, "abc", "abc");
@@ -166,7 +167,7 @@ START_TEST(parts_of_characters_are_not_written)
     check_stream((const char *[]){ "\xE0", NULL }, "", BAD);
     check_stream((const char *[]){ "\xF4", NULL }, "", BAD);
     check_stream((const char *[]){ "\xED\xA0", NULL }, BAD BAD, BAD BAD);       /* a surrogate: never */
-    check_stream((const char *[]){ "\xE0\x80", NULL }, BAD BAD, BAD BAD);       /* longer than needed: never */
+    check_stream((const char *[]){ "\xE0\x80", NULL }, BAD BAD, BAD BAD);       /* overlong: never */
     check_stream((const char *[]){ "\xF4\x90", NULL }, BAD BAD, BAD BAD);       /* beyond U+10FFFF: never */
     check_stream((const char *[]){ "\xC0", NULL }, BAD, BAD);
     check_stream((const char *[]){ "\xF5z", NULL }, BAD "z", BAD "z");
@@ -177,7 +178,7 @@ START_TEST(parts_of_characters_are_not_written)
 }
 END_TEST
 
-/* ---- generation -------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct { int32_t id[64]; int64_t n, stop; } Written;
 
@@ -198,7 +199,7 @@ static GPT *model(int64_t context)
     return m;
 }
 
-/* The likeliest next token, without a cache. */
+/* The most probable next id, without a cache. */
 static int32_t likeliest(GPT *m, const int32_t *ids, int64_t n)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -208,7 +209,7 @@ static int32_t likeliest(GPT *m, const int32_t *ids, int64_t n)
     return id;
 }
 
-START_TEST(the_window_slides_as_documented)
+START_TEST(the_window_slides_as_it_is_said)
 {
     enum { PROMPT = 3, MOST = 40 };
     int64_t context = 1 + _i;
@@ -220,7 +221,7 @@ START_TEST(the_window_slides_as_documented)
 
     int32_t all[PROMPT + MOST];
     memcpy(all, prompt, sizeof prompt);
-    int64_t begin = PROMPT > context ? PROMPT - context : 0;            /* the start of the window */
+    int64_t begin = PROMPT > context ? PROMPT - context : 0;            /* the first id that the model reads */
     for (int64_t n = PROMPT; n < PROMPT + MOST; n++) {
         if (n - begin > context) begin = n - (context > 1 ? context / 2 : 1);
         all[n] = likeliest(m, all + begin, n - begin);
@@ -231,7 +232,7 @@ START_TEST(the_window_slides_as_documented)
 }
 END_TEST
 
-START_TEST(generation_stops_when_the_callback_says_so)
+START_TEST(writing_ends_where_it_is_told)
 {
     GPT *m = model(8);
     const int32_t prompt[1] = { 4 };
@@ -265,7 +266,7 @@ START_TEST(a_seed_gives_the_same_text)
 }
 END_TEST
 
-START_TEST(generation_allocates_no_more_memory)
+START_TEST(writing_asks_for_no_more_memory)
 {
     ag_guard(false);
     GPT *m = model(8);
@@ -277,7 +278,7 @@ START_TEST(generation_allocates_no_more_memory)
     expect_done(gpt_generate(m, prompt, 1, 60, &(Sampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
     ck_assert_uint_eq(ag_memory().in_use, before.in_use);
     ck_assert_msg(ag_memory().system_calls - before.system_calls <= 8, "%d more calls",
-                  (int)(ag_memory().system_calls - before.system_calls));        /* the new cache, at most */
+                  (int)(ag_memory().system_calls - before.system_calls));        /* at most the new cache */
     nn_free(m);
 }
 END_TEST
@@ -286,18 +287,18 @@ Suite *sample_suite(void)
 {
     Suite *suite = suite_create("sample");
     TCase *choosing = tcase_create("choosing");
-    tcase_add_loop_test(choosing, frequencies_are_those_of_the_softmax, 0, 17);
+    tcase_add_loop_test(choosing, shares_are_those_of_the_softmax, 0, 17);
     tcase_add_test(choosing, temperature_zero_is_greedy);
     tcase_add_test(choosing, a_seed_gives_the_same_ids);
-    tcase_add_test(choosing, many_candidates_are_sorted_correctly);
-    tcase_add_test(choosing, logits_that_are_not_finite_are_refused);
+    tcase_add_test(choosing, many_candidates_are_sorted_rightly);
+    tcase_add_test(choosing, numbers_that_are_none_are_refused);
     suite_add_tcase(suite, choosing);
     TCase *writing = tcase_create("writing");
-    tcase_add_test(writing, parts_of_characters_are_not_written);
-    tcase_add_loop_test(writing, the_window_slides_as_documented, 0, 10);
-    tcase_add_test(writing, generation_stops_when_the_callback_says_so);
+    tcase_add_test(writing, parts_of_characters_are_held_back);
+    tcase_add_loop_test(writing, the_window_slides_as_it_is_said, 0, 10);
+    tcase_add_test(writing, writing_ends_where_it_is_told);
     tcase_add_test(writing, a_seed_gives_the_same_text);
-    tcase_add_test(writing, generation_allocates_no_more_memory);
+    tcase_add_test(writing, writing_asks_for_no_more_memory);
     suite_add_tcase(suite, writing);
     return suite;
 }

@@ -356,6 +356,18 @@ START_TEST(joining)
 }
 END_TEST
 
+START_TEST(gathering)
+{
+    begin();
+    Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+    Tensor *wider = tensor_ints(SHAPE(2, 4), (int32_t[]){ 0, 0, 2, 1, 1, 2, 0, 0 });
+    CHECK(ag_gather(x, 1, wider), SHAPE(2, 4), 1, 1, 3, 2, 5, 6, 4, 4);
+    CHECK(ag_gather(x, 0, tensor_ints(SHAPE(1, 3), (int32_t[]){ 1, 0, 1 })), SHAPE(1, 3), 4, 2, 6);
+    CHECK(ag_gather(x, -1, tensor_ints(SHAPE(2, 1), (int32_t[]){ 2, 0 })), SHAPE(2, 1), 3, 4);
+    end();
+}
+END_TEST
+
 /* ---- sums over every set of dimensions --------------------------------------------------------------------------- */
 
 START_TEST(sums_over_any_set_of_dimensions)
@@ -530,6 +542,7 @@ Suite *tensor_suite(void)
     tcase_add_loop_test(shapes, permuting, AG_REAL, AG_BOOL + 1);
     tcase_add_loop_test(shapes, slicing, AG_REAL, AG_BOOL + 1);
     tcase_add_loop_test(shapes, joining, AG_REAL, AG_BOOL + 1);
+    tcase_add_test(shapes, gathering);
     suite_add_tcase(suite, shapes);
     TCase *reducing = tcase_create("reducing");
     tcase_add_test(reducing, sums_over_any_set_of_dimensions);

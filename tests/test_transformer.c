@@ -1,4 +1,4 @@
-/* test_transformer.c: the Annotated Transformer in C against the one in PyTorch (fixtures/make_transformer.py), its
+/* test_transformer.c: the Transformer compared with the Annotated Transformer in PyTorch (fixtures/make_transformer.py), its
  * training loop, and its files. */
 #include <math.h>
 #include <stdio.h>
@@ -50,9 +50,24 @@ static Optimizer *adam(void *model)
     return nn_adam_new_with(model, ((AdamOptions){ .lr = 1, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9 }));
 }
 
+static void check_same_bits(void *left, void *right)
+{
+    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
+    ck_assert_int_eq(p->n, q->n);
+    for (int i = 0; i < p->n; i++) {
+        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
+        ck_assert_str_eq(p->item[i].name, q->item[i].name);
+        ck_assert_int_eq(tensor_numel(a), tensor_numel(b));
+        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
+                      "%s differs", p->item[i].name);
+    }
+    ag_free(q);
+    ag_free(p);
+}
+
 /* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
 
-/* A bias of the keys adds the same number to all scores of a row, so its gradient is 0, apart from rounding errors. */
+/* A bias of the keys adds the same to all scores of a row, so its gradient is 0, except for rounding errors. */
 static bool is_key_bias(const char *name)
 {
     return strstr(name, "attn.linears.1.bias") != NULL;
@@ -75,7 +90,7 @@ START_TEST(log_probabilities_agree)
 }
 END_TEST
 
-/* With fused attention (_i = 0) and with attention in steps (1). */
+/* By the fused attention (_i = 0), and step by step. */
 START_TEST(loss_and_gradients_agree)
 {
     EncoderDecoder *m = opened();
@@ -84,7 +99,7 @@ START_TEST(loss_and_gradients_agree)
     Scope s = ag_begin(AG_RECORD);
     Batch b = batch_of(st);
     Tensor *sum = label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
-    Tensor *loss = ag_scale(sum, 1 / (double)b.ntokens, 0);
+    Tensor *loss = ag_scale(sum, 1 / (double)b.ntokens);
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
     Parameters *p = nn_parameters(m);
@@ -125,7 +140,7 @@ END_TEST
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* Gives batches of `rows` sentences, all sentences `rounds` times. */
+/* Gives sentences in batches of `rows`, all of them `rounds` times. */
 typedef struct { Tensor *src, *tgt; int64_t rows, at; int rounds; } Source;
 
 static bool next_batch(void *source, Batch *batch)
@@ -141,7 +156,7 @@ static bool next_batch(void *source, Batch *batch)
 
 typedef struct { int calls; double first, last, lr; } Seen;
 
-static void record(void *arg, const TrainState *state, double loss, double lr)
+static void note(void *arg, const TrainState *state, double loss, double lr)
 {
     Seen *seen = arg;
     ck_assert_int_eq(state->step, ++seen->calls);
@@ -161,7 +176,7 @@ static void check_trained(EncoderDecoder *m, const SafeTensors *st)
     for (int i = 0; i < p->n; i++) {
         char name[80];
         snprintf(name, sizeof name, "trained/%s", p->item[i].name);
-        /* Adam makes full steps from the rounding errors of the key biases; they have no effect on the output. */
+        /* Adam scales the rounding errors of the key biases up to full steps; no output depends on these biases. */
         if (p->item[i].trained && !is_key_bias(name)) check_close(name, p->item[i].tensor, reals_of(st, name), 1e-5);
     }
     ag_free(p);
@@ -177,7 +192,7 @@ START_TEST(three_steps_by_hand_agree)
         Scope s = ag_begin(AG_RECORD);
         Batch b = batch_of(st);
         Tensor *loss = label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
-        ag_backward(ag_scale(loss, 1 / (double)b.ntokens, 0));
+        ag_backward(ag_scale(loss, 1 / (double)b.ntokens));
         nn_optimizer_set_lr(o, rate(step, D, 0.7, 4));
         nn_optimizer_step(o);
         ag_end(s);
@@ -199,7 +214,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     Source source = { .src = ids_of(st, "src"), .tgt = ids_of(st, "tgt"), .rows = 3, .rounds = 3 };
     EpochOptions options = epoch_options(o);
     Seen seen = { .calls = 0 };
-    options.done = record;
+    options.done = note;
     options.done_arg = &seen;
     TrainState state = { 0 };
     double mean = run_epoch(m, next_batch, &source, &options, &state);
@@ -220,7 +235,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     double sum = tensor_item(label_smoothing(options.criterion, log_probs(m, &b), b.tgt_y));
     ck_assert_double_eq_tol(loss, sum / 10, 1e-6);
     ck_assert(state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
-    check_same_parameters(before, m);
+    check_same_bits(before, m);
     nn_free(before);
     ag_end(whole);
     ag_free(o);
@@ -240,7 +255,7 @@ static void make_sentences(Tensor **src, Tensor **tgt)
     }
 }
 
-/* The model after one epoch with batches of `rows` and a step after every `accum_iter` batches. */
+/* Batches of `rows`, a step after every `accum_iter` of them: the model after one epoch. */
 static EncoderDecoder *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int accum_iter, double *loss,
                                     int64_t *steps)
 {
@@ -257,7 +272,7 @@ static EncoderDecoder *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int 
     return m;
 }
 
-START_TEST(accumulated_small_batches_equal_a_large_one)
+START_TEST(small_batches_add_up_to_a_large_one)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *src, *tgt;
@@ -284,8 +299,8 @@ START_TEST(accumulated_small_batches_equal_a_large_one)
 }
 END_TEST
 
-/* Five batches, with a step after every two and after the last: the same as three runs with a step each. */
-START_TEST(the_last_incomplete_step_is_taken)
+/* Five batches with a step after every two, and one for the rest, equal three runs with one step each. */
+START_TEST(leftovers_are_not_lost)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *src = tensor_randint(SHAPE(5, 4), 3, SRC_VOCAB), *tgt = tensor_randint(SHAPE(5, 4), 3, TGT_VOCAB);
@@ -304,7 +319,7 @@ START_TEST(the_last_incomplete_step_is_taken)
         ck_assert(state.accum_step == 3 && state.step == 5 && state.samples == 5 && state.tokens == 15);
         ag_free(o);
     }
-    check_same_parameters(m[0], m[1]);
+    check_same_bits(m[0], m[1]);
     nn_free(m[0]);
     nn_free(m[1]);
     ag_end(s);
@@ -354,7 +369,7 @@ START_TEST(smoothed_targets)
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), sum, 1e-5);
     criterion.smoothing = 0;
     ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), nll, 1e-5);
-    /* A probability of exactly 0: no effect at the padding; the loss is infinite where the target is above 0. */
+    /* A probability of exactly 0: the loss is 0 at the padding, infinite where the target is not 0. */
     Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
     Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (real[]){ 0, (real)0.7, (real)0.1, (real)0.1, (real)0.1 }));
     Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (real[]){ (real)0.1, (real)0.7, (real)0.1, 0, (real)0.1 }));
@@ -380,7 +395,7 @@ START_TEST(rates)
 }
 END_TEST
 
-/* The model after five steps with dropout. */
+/* Five steps with dropout give the same weights, bit for bit, with any number of threads and any instruction set. */
 static EncoderDecoder *five_steps(int threads)
 {
     ag_set_threads(threads);
@@ -405,16 +420,16 @@ static EncoderDecoder *five_steps(int threads)
     return m;
 }
 
-START_TEST(threads_and_instruction_sets_change_no_bit)
+START_TEST(threads_and_paths_change_nothing)
 {
-    const char *const isas[] = { k_isa(), "portable", "avx2", "avx512" };
+    const char *const paths[] = { k_isa(), "portable", "avx2", "avx512" };
     EncoderDecoder *first = NULL;
     int runs = 0;
     for (int i = 0; i < 4; i++) {
-        if (!k_use_isa(isas[i])) continue;
+        if (!k_use_isa(paths[i])) continue;
         for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
             EncoderDecoder *m = five_steps(threads);
-            if (first) check_same_parameters(first, m);
+            if (first) check_same_bits(first, m);
             else first = nn_clone(m);
             nn_free(m);
             runs++;
@@ -427,7 +442,7 @@ END_TEST
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(written_files_have_the_names_and_values_of_pytorch)
+START_TEST(what_is_written_opens_in_pytorch)
 {
     EncoderDecoder *m = opened();
     expect_done(nn_save(in_folder("w"), m));
@@ -453,8 +468,8 @@ START_TEST(written_files_have_the_names_and_values_of_pytorch)
 }
 END_TEST
 
-/* The notebook's table of positions is (1,5000,D); the fixture's has 40. */
-START_TEST(the_notebooks_table_of_positions_loads)
+/* The notebook's table of positions, (1,5000,D), instead of the fixture's 40 positions. */
+START_TEST(the_notebooks_table_of_positions_opens)
 {
     TransformerOptions o = small();
     o.max_len = transformer_defaults().max_len;
@@ -465,7 +480,7 @@ START_TEST(the_notebooks_table_of_positions_loads)
     for (size_t i = 0; i < st->n_tensors; i++) {
         const char *name = st->tensor[i].name;
         bool pe = strstr(name, ".pe") != NULL;
-        Tensor *t = pe ? ag_scale(nn_find(m, name), 0.5, 0) : reals_of(st, name);
+        Tensor *t = pe ? ag_scale(nn_find(m, name), 0.5) : reals_of(st, name);
         if (pe) ck_assert(shape_equal(tensor_shape(t), SHAPE(1, 5000, D)));
         entry[i] = (StEntry){ name, tensor_shape(t), tensor_data(t) };
     }
@@ -507,9 +522,9 @@ START_TEST(checkpoints_are_averaged)
     folder_write("b", "no", 2);
     expect_refused(average_checkpoints(mean, paths, 3), "b: ");
     expect_refused(average_checkpoints(mean, paths, 0), "no checkpoints");
-    check_same_parameters(before, mean);
+    check_same_bits(before, mean);
     expect_done(average_checkpoints(mean, paths, 1));
-    check_same_parameters(m[0], mean);
+    check_same_bits(m[0], mean);
     nn_free(before);
     nn_free(mean);
     for (int i = 0; i < 3; i++) nn_free(m[i]);
@@ -527,17 +542,17 @@ Suite *transformer_suite(void)
     tcase_add_test(parity, three_steps_by_run_epoch_agree);
     suite_add_tcase(suite, parity);
     TCase *training = tcase_create("training");
-    tcase_add_test(training, accumulated_small_batches_equal_a_large_one);
-    tcase_add_test(training, the_last_incomplete_step_is_taken);
+    tcase_add_test(training, small_batches_add_up_to_a_large_one);
+    tcase_add_test(training, leftovers_are_not_lost);
     tcase_add_test(training, batches_hide_padding_and_the_future);
     tcase_add_test(training, smoothed_targets);
     tcase_add_test(training, rates);
-    tcase_add_test(training, threads_and_instruction_sets_change_no_bit);
+    tcase_add_test(training, threads_and_paths_change_nothing);
     suite_add_tcase(suite, training);
     TCase *layout = tcase_create("files");
     tcase_add_checked_fixture(layout, folder_make, folder_remove);
-    tcase_add_test(layout, written_files_have_the_names_and_values_of_pytorch);
-    tcase_add_test(layout, the_notebooks_table_of_positions_loads);
+    tcase_add_test(layout, what_is_written_opens_in_pytorch);
+    tcase_add_test(layout, the_notebooks_table_of_positions_opens);
     tcase_add_test(layout, checkpoints_are_averaged);
     suite_add_tcase(suite, layout);
     return suite;

@@ -1,8 +1,8 @@
 #!/bin/sh
-# test_translate.sh PROGRAM PLOTS: the commands of translate: their messages, their files, a run that is killed and resumed,
-# and wrong input.
+# test_translate.sh PROGRAM PLOTS: the commands of translate: messages, files, a run that is killed and resumed, and input that
+# cannot be used.
 
-# shellcheck disable=SC2016,SC2086 # programs of awk; lists of words
+# shellcheck disable=SC2086 # lists of words
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$(cd "$2" && pwd)
@@ -10,7 +10,7 @@ export KAERU_PLOTS
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
-# ---- the command line ------------------------------------------------------------------------------------------------
+# ---- messages --------------------------------------------------------------------------------------------------------
 
 expect 0 'usage: translate [COMMAND] [options]' '' --help
 expect 2 '' "translate: unknown command 'draw' (translate --help" draw
@@ -50,17 +50,18 @@ fi
 # A run that is killed after the first epochs and resumed with another number of threads ends with the same bytes.
 killed broken/translate.csv.part 2 4 train $run --threads 1 --out broken
 lacks broken/translate.safetensors
-expect 1 '' 'broken/translate_last.safetensors is there from an earlier run: --resume goes on' $run --out broken
-expect 2 '' '--width: the run in this folder was begun with 16' --resume --width 32 --out broken
-expect 0 'goes on after epoch ' '' --resume --threads 3 --out broken
+expect 1 '' 'broken/translate_last.safetensors exists from an earlier run: --resume resumes' $run --out broken
+expect 2 '' '--width: the run in this folder was started with 16' --resume --width 32 --out broken
+expect 0 'resumes after epoch ' '' --resume --threads 3 --out broken
 for file in translate_last translate translate_epoch_03; do same plain/$file.safetensors broken/$file.safetensors; done
 cut -d, -f1-5 plain/translate.csv >one
 cut -d, -f1-5 broken/translate.csv >two
 same one two
 same plain/translate_valid.txt broken/translate_valid.txt
-expect 0 'all 4 epochs have been done' '' --resume --out broken
+expect 0 'all 4 epochs are done' '' --resume --out broken
+same plain/translate.safetensors broken/translate.safetensors
 expect 0 'epoch 5 of 5' '' --resume --epochs 5 --out broken
-that "the epoch that it resumes after" grep -qxF 'goes on after epoch 4 of 5, from broken/translate_last.safetensors' stdout
+that "where it resumes" grep -qxF 'resumes after epoch 4 of 5, from broken/translate_last.safetensors' stdout
 that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
 expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
 differ plain/translate_epoch_03.safetensors broken/translate_last.safetensors
@@ -83,15 +84,15 @@ expect 0 '64 pairs of sentences to learn from' '' train $files $tiny --vocab-siz
 has pairs/translate_src_merges.txt
 lacks pairs/translate_tgt_vocab.json
 expect 0 'greedy: BLEU' '' score --src valid.src --tgt valid.tgt --out pairs
-that "beam search, too" grep -q '^beam 4: BLEU' stdout
+that "beam, too" grep -q '^beam 4: BLEU' stdout
 expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumulate 3 --out words
-that "lower-case letters" grep -q '"the"' words/translate_src_vocab.json
+that "small letters" grep -q '"the"' words/translate_src_vocab.json
 lacks words/translate_src_merges.txt
 
 printf 'The one\n\nand \351t\xc3\xa9\n%s\nThe two' "$(yes two | head -n 600 | tr '\n' ' ')" >odd
 LC_ALL=C "$program" translate --out words <odd >stdout 2>stderr
 that "status of bad lines" [ $? -eq 1 ]
-that "one line of output for each line of input" [ "$(wc -l <stdout)" -eq 5 ]
+that "one output line for each input line" [ "$(wc -l <stdout)" -eq 5 ]
 that "an empty line stays empty" [ -z "$(sed -n 2p stdout)" ]
 that "the third line is reported" grep -qF \
     'translate translate: standard input: line 3, column 5, byte 4: expected UTF-8, found byte 0xE9' stderr
@@ -111,15 +112,15 @@ expect 0 '' 'translate translate: line 2: not in the vocabulary, read as <unk>: 
 that "both lines are translated" [ "$(wc -l <stdout)" -eq 2 ]
 expect 0 '' '' translate --out pairs
 input=/dev/null
-expect 0 'While it writes' '--sentence: not in the vocabulary, read as <unk>: "dog"' show --sentence 'The dog' \
+expect 0 'Output word <- source word' '--sentence: not in the vocabulary, read as <unk>: "dog"' show --sentence 'The dog' \
     --out words
-expect 0 'While it writes' '' show --sentence 'The one and the two' --out words
+expect 0 'Output word <- source word' '' show --sentence 'The one and the two' --out words
 expect 2 '' 'expected --sentence' show --out words
 
-# ---- wrong input -----------------------------------------------------------------------------------------------------
+# ---- input that cannot be used ---------------------------------------------------------------------------------------
 
 expect 2 '' 'expected --train-src, --train-tgt, --valid-src and --valid-tgt together' --train-src train.src --out none
-expect 1 '' 'train.src has 64 lines and valid.tgt has 5: expected as many, line for line' --train-src train.src \
+expect 1 '' 'train.src has 64 lines and valid.tgt has 5: expected the same number' --train-src train.src \
     --train-tgt valid.tgt --valid-src valid.src --valid-tgt valid.tgt --out none
 expect 1 '' 'absent: cannot be opened' --train-src absent --train-tgt train.tgt --valid-src valid.src \
     --valid-tgt valid.tgt
@@ -127,9 +128,9 @@ printf 'caf\351\n' >latin
 expect 1 '' 'latin: line 1, column 4, byte 3: expected UTF-8, found byte 0xE9' --train-src latin --train-tgt latin \
     --valid-src valid.src --valid-tgt valid.tgt --out none
 : >empty
-expect 1 '' 'empty and empty are empty: expected a sentence a line' --train-src empty --train-tgt empty \
+expect 1 '' 'empty and empty are empty: expected one sentence in each line' --train-src empty --train-tgt empty \
     --valid-src valid.src --valid-tgt valid.tgt --out none
-expect 2 '' "--vocab: 'letters' is neither words nor bpe" --vocab letters --out none
+expect 2 '' "--vocab letters: expected words or bpe" --vocab letters --out none
 expect 2 '' '--width 10 does not divide into --heads 4' --width 10 --out none
 expect 2 '' '--dropout: 1 is out of range' --dropout 1 --out none
 expect 1 '' 'none/translate_last.safetensors: cannot be opened' --resume --out none
@@ -139,7 +140,7 @@ expect 1 '' 'absent: cannot be opened' translate --checkpoint absent
 expect 1 '' 'train.src: ' translate --checkpoint train.src
 expect 2 '' 'expected --src and --tgt' score --out words
 cp plain/translate_src_vocab.json words/
-expect 1 '' 'words/translate.safetensors: was trained with another vocabulary than the one beside it' translate \
+expect 1 '' 'words/translate.safetensors: was trained with another vocabulary than the one in its folder' translate \
     --out words
 head -c 5000 pairs/translate.safetensors >cut.safetensors
 expect 1 '' 'cut.safetensors: ' translate --checkpoint cut.safetensors

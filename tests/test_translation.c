@@ -24,7 +24,7 @@ static void check_line(const Lines *l, int64_t i, const char *expected)
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(texts_are_split_into_lines)
+START_TEST(texts_are_cut_into_lines)
 {
     Lines l = lines_from("one\r\n\ntwo words\n\r\nend");
     ck_assert_int_eq(l.n, 5);
@@ -55,8 +55,8 @@ START_TEST(texts_are_split_into_lines)
 }
 END_TEST
 
-/* A lower-case letter can have more or fewer bytes than its upper-case letter. */
-START_TEST(upper_case_becomes_lower_case)
+/* Some lower-case letters have more bytes than the upper-case ones, some have fewer. */
+START_TEST(capital_letters_become_small)
 {
     Lines l = lines_from("Grüße AUS KÖLN\n\u1e9e \u0130\u023a\u2126\n\U00010400 Ж\u0391\n日本");
     lines_lower(&l);
@@ -130,8 +130,8 @@ START_TEST(unknown_words_are_named)
 }
 END_TEST
 
-/* A word can contain NUL. In decoded text it becomes a space. */
-START_TEST(words_can_contain_nul)
+/* A NUL can be part of a word, but a decoded line has none. */
+START_TEST(words_may_hold_nul)
 {
     static const char text[] = "a c\0t sat";
     Lines l;
@@ -162,12 +162,12 @@ START_TEST(sentences_of_byte_pairs)
     check_round_trip(&v, "the cat", "the cat");
     check_round_trip(&v, "Zoë, 犬!  two", "Zoë, 犬!  two");
     check_round_trip(&v, "", "");
-    /* The first word has the same token as a later one. */
+    /* The first word is the same token as elsewhere. */
     size_t count;
     int32_t *ids = sentence_encode(&v, "the the", 7, &count);
     ck_assert_uint_eq(count, 4);
     ck_assert_int_eq(ids[1], ids[2]);
-    /* Tokens after the end are not text, and a newline becomes a space. */
+    /* Ids after WORD_END are ignored, and the text is one line. */
     int32_t some[] = { WORD_START, ids[1], WORD_BLANK, 4 + '\n', WORD_END, ids[1] };
     ag_free(ids);
     ids = sentence_encode(&v, "\n", 1, &count);
@@ -209,8 +209,7 @@ static void some_lines(Lines *src, Lines *tgt)
     *tgt = lines_from(b);
 }
 
-/* Checks an epoch: each pair must be in exactly one batch, and no batch larger than allowed. Returns a number that depends on
- * the order. */
+/* Checks an epoch: each pair is in one batch, and no batch is too large. Returns a number that depends on the order. */
 static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const SentenceVocab *tv,
                             int64_t batch_tokens)
 {
@@ -272,7 +271,7 @@ START_TEST(every_pair_is_in_one_batch)
         check_epoch(pairs, &sv, &tv, sizes[i]);
     }
     ck_assert_int_eq(sentence_pairs_batches(pairs), 1);
-    /* An epoch depends only on the random state, not on the epochs before. */
+    /* An epoch depends on the random state, not on earlier epochs. */
     ag_seed(7);
     sentence_pairs_shuffle(pairs, 64);
     uint64_t once = check_epoch(pairs, &sv, &tv, 64);
@@ -289,7 +288,7 @@ START_TEST(every_pair_is_in_one_batch)
 }
 END_TEST
 
-START_TEST(pairs_that_do_not_fit_are_left_out)
+START_TEST(pairs_that_do_not_fit)
 {
     Lines src = lines_from("a b c\n\na\na b c d e\n"), tgt = lines_from("a\na\n\na\n"), fewer = lines_from("a\n");
     SentenceVocab v = sentence_vocab_of_words(&src, 1, 1);
@@ -298,7 +297,7 @@ START_TEST(pairs_that_do_not_fit_are_left_out)
     ck_assert_int_eq(sentence_pairs_left_out(pairs), 3);
     sentence_pairs_free(pairs);
     expect_refused(sentence_pairs_new(&src, &v, &fewer, &v, 5),
-                   "4 sentences in one language and 1 in the other, expected as many");
+                   "4 sentences in one language and 1 in the other, expected the same number");
     expect_refused(sentence_pairs_new(&src, &v, &tgt, &v, 4), "none of 4 pairs of sentences can be used");
     Lines none = lines_from("");
     expect_refused(sentence_pairs_new(&none, &v, &none, &v, 4), "none of 0 pairs of sentences can be used");
@@ -327,7 +326,7 @@ static TransformerOptions tiny(void)
 static const char german[] = "ein hund\neine katze schläft\n\nder hund schläft\ndie katze\n";
 static const char english[] = "a dog\na cat sleeps\n\nthe dog sleeps\nthe cat\n";
 
-/* A model that has learned the four sentences. */
+/* A model that has memorized the four sentences. */
 static EncoderDecoder *learned(const Lines *src, const SentenceVocab *sv, const Lines *tgt, const SentenceVocab *tv)
 {
     ag_seed(1);
@@ -354,40 +353,40 @@ static void count_lines(void *arg, int64_t lines)
 
 START_TEST(learned_sentences_are_translated)
 {
-    Lines src = lines_from(german), tgt = lines_from(english), translated;
+    Lines src = lines_from(german), tgt = lines_from(english), said;
     SentenceVocab sv = sentence_vocab_of_words(&src, 1, 1), tv = sentence_vocab_of_words(&tgt, 1, 1);
     EncoderDecoder *m = learned(&src, &sv, &tgt, &tv);
     Translator t = { m, &sv, &tv };
     for (int beam = 1; beam <= 3; beam++) {
         int64_t done = 0;
         TranslateOptions how = { .beam = beam, .length_penalty = 0.6, .done = count_lines, .arg = &done };
-        expect_done(translate_lines(&t, &src, &how, &translated));
+        expect_done(translate_lines(&t, &src, &how, &said));
         ck_assert_int_eq(done, 4);
-        ck_assert_int_eq(translated.n, 5);
+        ck_assert_int_eq(said.n, 5);
         static const char *const expected[] = { "a dog", "a cat sleeps", "", "the dog sleeps", "the cat" };
-        for (int i = 0; i < 5; i++) check_line(&translated, i, expected[i]);
-        lines_close(&translated);
+        for (int i = 0; i < 5; i++) check_line(&said, i, expected[i]);
+        lines_close(&said);
     }
     /* The model stays in its mode. */
     nn_train(m);
-    expect_done(translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &translated));
+    expect_done(translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &said));
     ck_assert(m->module.training);
-    lines_close(&translated);
+    lines_close(&said);
     Lines none = lines_from("");
-    expect_done(translate_lines(&t, &none, &(TranslateOptions){ .beam = 1 }, &translated));
-    ck_assert_int_eq(translated.n, 0);
-    lines_close(&translated);
+    expect_done(translate_lines(&t, &none, &(TranslateOptions){ .beam = 1 }, &said));
+    ck_assert_int_eq(said.n, 0);
+    lines_close(&said);
     lines_close(&none);
-    /* An unknown word; a sentence longer than the table of positions. */
+    /* An unknown word; a sentence with more tokens than the model has positions. */
     Lines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
-    expect_refused(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &translated),
+    expect_refused(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &said),
                    "line 2: 11 tokens with start and end, expected at most 10");
     odd.n = 1;
-    expect_done(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &translated));
-    lines_close(&translated);
+    expect_done(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &said));
+    lines_close(&said);
     lines_close(&odd);
     EXPECT_USAGE_ERROR("translate_lines: a beam of 0, expected 1 or more",
-                       translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &translated));
+                       translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &said));
     nn_free(m);
     sentence_vocab_close(&sv);
     sentence_vocab_close(&tv);
@@ -438,10 +437,10 @@ static double score_of(const Json *pairs, bool lower_case)
     return bleu_score(&b);
 }
 
-START_TEST(bleu_equals_sacrebleu)
+START_TEST(bleu_is_sacrebleus)
 {
-    Region *region = region_new();
-    const Json *cases = json_read(region, TEST_FIXTURES "/bleu.json", 1 << 24);
+    void *owner = ag_alloc(1, 1);
+    const Json *cases = json_read(owner, TEST_FIXTURES "/bleu.json", 1 << 24);
     ck_assert_msg(cases != NULL, "%s", ag_error());
     ck_assert_uint_ge(cases->count, 20);
     for (uint32_t i = 0; i < cases->count; i++) {
@@ -453,14 +452,14 @@ START_TEST(bleu_equals_sacrebleu)
         ck_assert_msg(fabs(score_of(json_get(c, "pairs"), true) - lower) < 1e-9,
                       "case %u, lower: %.12g, expected %.12g", i, score_of(json_get(c, "pairs"), true), lower);
     }
-    region_free(region);
+    ag_free(owner);
     ck_assert_double_eq(bleu_score(&(Bleu){ .lower_case = true }), 0);
 }
 END_TEST
 
 /* ---- models in files --------------------------------------------------------------------------------------------- */
 
-START_TEST(models_load_with_their_sizes)
+START_TEST(models_come_back_with_their_sizes)
 {
     TransformerOptions o = tiny();
     o.norm_place = _i & 1 ? NN_POST_NORM : NN_PRE_NORM;
@@ -501,13 +500,13 @@ static void save_with(const char *key, const char *value)
     nn_free(m);
 }
 
-START_TEST(wrong_settings_are_refused)
+START_TEST(settings_that_make_no_model)
 {
     static const char *const bad[][3] = {
         { "transformer.N", "0", "transformer.N is 0, expected 1 to 100000" },
-        { "transformer.N", "100000", "are too few for the sizes in its settings" },
-        { "transformer.max_len", "1073741824", "are too few for the sizes in its settings" },
-        { "transformer.src_vocab", "2147483647", "are too few for the sizes in its settings" },
+        { "transformer.N", "100000", "bytes are too few for the model that its settings describe" },
+        { "transformer.max_len", "1073741824", "bytes are too few for the model that its settings describe" },
+        { "transformer.src_vocab", "2147483647", "bytes are too few for the model that its settings describe" },
         { "transformer.h", "3", "a d_model of 32 does not divide into 3 heads" },
         { "transformer.dropout", "1", "transformer.dropout is 1, expected 0 to below 1" },
         { "transformer.activation", "6", "transformer.activation is 6, expected 0 to 5" },
@@ -528,22 +527,22 @@ Suite *translation_suite(void)
     Suite *s = suite_create("translation");
     TCase *sentences = tcase_create("sentences");
     tcase_add_checked_fixture(sentences, folder_make, folder_remove);
-    tcase_add_test(sentences, texts_are_split_into_lines);
-    tcase_add_test(sentences, upper_case_becomes_lower_case);
+    tcase_add_test(sentences, texts_are_cut_into_lines);
+    tcase_add_test(sentences, capital_letters_become_small);
     tcase_add_test(sentences, sentences_of_words);
     tcase_add_test(sentences, unknown_words_are_named);
-    tcase_add_test(sentences, words_can_contain_nul);
+    tcase_add_test(sentences, words_may_hold_nul);
     tcase_add_test(sentences, sentences_of_byte_pairs);
     tcase_add_test(sentences, every_pair_is_in_one_batch);
-    tcase_add_test(sentences, pairs_that_do_not_fit_are_left_out);
+    tcase_add_test(sentences, pairs_that_do_not_fit);
     suite_add_tcase(s, sentences);
     TCase *translating = tcase_create("translating");
     tcase_add_checked_fixture(translating, folder_make, folder_remove);
     tcase_add_test(translating, learned_sentences_are_translated);
     tcase_add_test(translating, greedy_decoding_ends);
-    tcase_add_test(translating, bleu_equals_sacrebleu);
-    tcase_add_loop_test(translating, models_load_with_their_sizes, 0, 8);
-    tcase_add_test(translating, wrong_settings_are_refused);
+    tcase_add_test(translating, bleu_is_sacrebleus);
+    tcase_add_loop_test(translating, models_come_back_with_their_sizes, 0, 8);
+    tcase_add_test(translating, settings_that_make_no_model);
     suite_add_tcase(s, translating);
     return s;
 }

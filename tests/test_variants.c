@@ -157,7 +157,7 @@ START_TEST(embeddings_can_be_shared)
 
     /* A step changes it once; a file has it once. */
     Optimizer *optimizer = nn_sgd_new(m, 0.5);
-    Tensor *stepped = ag_sub(table, ag_scale(tensor_grad(table), 0.5, 0));
+    Tensor *stepped = ag_sub(table, ag_scale(tensor_grad(table), 0.5));
     nn_optimizer_set_lr(optimizer, 0.5);
     nn_optimizer_step(optimizer);
     check_close("stepped", table, stepped, 1e-6);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_write_backward.sh PROGRAM SOLUTIONS: the exercise reports that it is not done; the solution passes; each of the usual
-# mistakes gets its own message. The programs SOLUTIONS.* do not use exercise.c, which a reader may have changed.
+# test_write_backward.sh PROGRAM SOLUTIONS: the exercise reports that it is not done, passes when it is solved, and names each
+# of the usual errors. The content of exercise.c does not matter here.
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 solutions=$2
@@ -9,38 +9,38 @@ solutions=$2
 . "$(dirname "$0")/expect.sh"
 undone='the backward rule in examples/write_backward/exercise.c is not'
 
-expect 0 'An exercise.' '' --help
+expect 0 'An exercise ' '' --help
 program=$solutions.undone
-expect 1 'input 0, x (2, 3): 6 of 6 entries wrong, no gradient arrives there' \
+expect 1 'input 0, x (2, 3): 6 of 6 entries are wrong: the gradient is 0' \
     "$undone written yet: nothing arrives at x and w"
-that "w is reported, too" grep -qF 'input 1, w (3,): 3 of 3 entries wrong, no gradient arrives there' stdout
+that "w is reported, too" grep -qF 'input 1, w (3,): 3 of 3 entries are wrong: the gradient is 0' stdout
 that "each entry is reported" grep -qF '  [1][2] gradient 0, numerical 0.969' stdout
 
 program=$solutions.none
 expect 0 'Every entry is right.' ''
-that "the gradients are explained" grep -qF 'gives   dw = [1.25, 1.5625, 2.5]' stdout
+that "the passes are explained" grep -qF 'gives   dw = [1.25, 1.5625, 2.5]' stdout
 that "the rule is printed" grep -qF 'rule    dx = dy 2 w x, dw = sum of dy x^2 over rows' stdout
 that "no message about a missing formula" sh -c '! grep -qF "no formula" stdout'
 that "dy is shown" grep -qF 'tensor([[ 1.0000, -1.0000,  2.0000],' stdout
-that "the gradient is shown" grep -qF 'tensor([0.7500, 0.6875, 4.0000])' stdout
+that "the gradients are shown" grep -qF 'tensor([0.7500, 0.6875, 4.0000])' stdout
 program=$solutions.no_formula
 expect 0 'It has no formula of the rule yet' ''
 that "no rule is printed" sh -c '! grep -q "rule  .*dx" stdout'
 program=$solutions.half
-expect 1 'x (2, 3): 6 of 6 entries wrong, each 0.5 times what it should be' "$undone right yet"
+expect 1 'x (2, 3): 6 of 6 entries are wrong: each is 0.5 times the correct value' "$undone right yet"
 that "w is right" sh -c '! grep -qF "w (3,)" stdout'
 program=$solutions.overwrites_x
-expect 1 'x (2, 3): 6 of 6 entries wrong, of two uses one alone has arrived: a rule must add to what is there' \
+expect 1 'x (2, 3): 6 of 6 entries are wrong: only one of two uses counts: a rule must add to the gradient' \
     "$undone right yet"
 program=$solutions.last_row
-expect 1 'w (3,): 3 of 3 entries wrong, only what the last of several entries of the result sends back has arrived' \
+expect 1 'w (3,): 3 of 3 entries are wrong: only the last of several entries of the result counts' \
     "$undone right yet"
 that "x is right" sh -c '! grep -qF "x (2, 3)" stdout'
 program=$solutions.one_input
-expect 1 'w (3,): 3 of 3 entries wrong, no gradient arrives there' "$undone right yet"
+expect 1 'w (3,): 3 of 3 entries are wrong: the gradient is 0' "$undone right yet"
 program=$solutions.undeclared
 expect 1 'The rule stopped: weighted_square: its backward rule reads the value of input 1' "$undone right yet"
 program=$solutions.not_a_number
-expect 1 'w (3,): 3 of 3 entries wrong, not all of them finite' "$undone right yet"
+expect 1 'w (3,): 3 of 3 entries are wrong: some are not finite' "$undone right yet"
 
 summary write_backward

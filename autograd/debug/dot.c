@@ -1,10 +1,11 @@
-/* dot.c: the graph behind a tensor as a Graphviz drawing: `dot -Tsvg graph.dot > graph.svg`.
+/* dot.c: writes graphs as Graphviz drawings: `dot -Tsvg graph.dot > graph.svg`. Operations are boxes, leaves are ellipses.
  *
- * Boxes are operations with the shape of their result, ellipses are leaves: named ones by name, scalars with value. */
+ * ag_graph_dot draws the graph of a tensor: operations with shapes, leaves by name, scalars with values. ag_graph_frame draws
+ * one step of a forward and backward pass. */
 #include "trace.h"
 
-/* Names come from programs: a quote or backslash must not end the label. */
-static void escaped(FILE *out, const char *s)
+/* Writes a label. Names come from the program: a quote or backslash must not end the label. */
+static void write_escaped(FILE *out, const char *s)
 {
     for (; *s; s++) {
         if (*s == '"' || *s == '\\') fputc('\\', out);
@@ -12,27 +13,27 @@ static void escaped(FILE *out, const char *s)
     }
 }
 
-static void graph_begin(FILE *out)
+static void begin_graph(FILE *out)
 {
     fputs("digraph kaeru {\n  rankdir=BT;\n  node [fontname=\"Helvetica\", fontsize=11];\n", out);
 }
 
-static void node(FILE *out, const Tensor *t)
+static void write_node(FILE *out, const Tensor *t)
 {
     char text[AG_SHAPE_TEXT];
     fprintf(out, "  n%u [label=\"", (unsigned)t->number);
     if (t->name) {
-        escaped(out, t->name);
+        write_escaped(out, t->name);
         fputs("\\n", out);
     }
     if (t->op) {
-        escaped(out, t->op->name);
+        write_escaped(out, t->op->name);
         fputs("\\n", out);
     }
     fputs(shape_text(t->shape, text), out);
     if (t->numel == 1 && t->data) {
         fputs("\\n", out);
-        story_values(out, t, t->data, 1, "");
+        trace_values(out, t, t->data, 1, "");
     }
     if (t->op) fputs("\", shape=box];\n", out);
     else fprintf(out, "\", shape=ellipse, style=filled, fillcolor=\"%s\"];\n", t->requires_grad ? "#cfe8ff" : "#eeeeee");
@@ -40,15 +41,15 @@ static void node(FILE *out, const Tensor *t)
 
 void ag_graph_dot_at(Site at, FILE *out, Tensor *y)
 {
-    check_tensor(at, "ag_graph_dot", "y", y, y ? y->dtype : AG_REAL);
+    check_any(at, "ag_graph_dot", "y", y);
     if (!out) ag_usage_error(at, "ag_graph_dot", "the file is NULL");
     Scope s = ag_begin_at(at, AG_NO_GRAD);
     uint32_t n;
-    Tensor **nodes = nodes_behind(at, "ag_graph_dot", y, &n);
-    graph_begin(out);
+    Tensor **node = graph_nodes(at, "ag_graph_dot", y, &n);
+    begin_graph(out);
     for (uint32_t i = 0; i < n; i++) {
-        const Tensor *t = nodes[i];
-        node(out, t);
+        const Tensor *t = node[i];
+        write_node(out, t);
         for (int j = 0; t->op && j < t->n_in; j++)
             if (t->in[j]) fprintf(out, "  n%u -> n%u;\n", (unsigned)t->in[j]->number, (unsigned)i);
     }
@@ -56,125 +57,125 @@ void ag_graph_dot_at(Site at, FILE *out, Tensor *y)
     ag_end_at(at, s);
 }
 
-/* ---- frames: one picture a step ---------------------------------------------------------------------------------- */
+/* ---- frames: one drawing for each step --------------------------------------------------------------------------- */
 
-enum { FEW = 6 };               /* a larger tensor is shown by shape, range and norm */
-/* Colors that projectors and colorblind eyes keep apart. */
-#define WANTS   "#cfe8ff"
-#define GIVEN   "#eeeeee"
-#define NOW     "#ffd28a"
-#define FLOW    "#d55e00"
-#define NOT_YET "#999999"
+enum { MAX_ITEMS = 6 };         /* larger tensors are drawn as shape, range and norm */
+/* Colors that also differ on a projector and for colorblind readers. */
+#define REQUIRES_GRAD "#cfe8ff"
+#define CONSTANT      "#eeeeee"
+#define ACTIVE        "#ffd28a"
+#define ACTIVE_EDGE   "#d55e00"
+#define PENDING       "#999999"
 
-/* What a frame shows: values of the operations up to node `computed`, gradients if the way back has begun, and the
- * operation at work (n: none). */
-typedef struct { uint32_t computed, now; bool back; } View;
+/* What a frame shows: the values of operations up to node `computed`, the gradients if it is a frame of the backward pass, and
+ * the node of the operation that runs (n: none). */
+typedef struct { uint32_t computed, active; bool backward; } View;
 
-/* Has an operation that will run its rule later still something to give to node i? */
-static bool waits(const Story *s, uint32_t i)
+/* Whether a rule that runs later adds to the gradient of node i. */
+static bool is_incomplete(const Trace *trace, uint32_t i)
 {
-    for (uint32_t k = i + 1; k < s->at_node; k++)
-        for (int j = 0; s->node[k]->op && j < s->node[k]->n_in; j++)
-            if (s->node[k]->in[j] == s->node[i]) return true;
+    for (uint32_t k = i + 1; k < trace->at_node; k++)
+        for (int j = 0; trace->node[k]->op && j < trace->node[k]->n_in; j++)
+            if (trace->node[k]->in[j] == trace->node[i]) return true;
     return false;
 }
 
-static void frame_node(FILE *out, const Story *s, View view, uint32_t i)
+static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
 {
-    const Tensor *t = s->node[i];
+    const Tensor *t = trace->node[i];
     Symbol text;
-    const char *symbol = story_symbol(s, i, text);
-    bool known = !t->op || i <= view.computed;
+    const char *symbol = trace_symbol(trace, i, text);
+    bool computed = !t->op || i <= view.computed;
     fprintf(out, "  n%u [label=\"%s", (unsigned)i, symbol);
     if (t->op) {
         fputs(" = ", out);
-        story_call(out, s, i);
+        trace_call(out, trace, i);
     }
-    fputs("\\n", out);                          /* lines are kept free, so that frames differ little in layout */
-    if (known) story_values(out, t, t->data, FEW, "(given back)");
+    fputs("\\n", out);                          /* all frames have the same lines, so that the layout changes little */
+    if (computed) trace_values(out, t, t->data, MAX_ITEMS, "(released)");
     fputs("\\n", out);
-    if (view.back && s->twin[i]->grad) {
+    if (view.backward && trace->copy[i]->grad) {
         fprintf(out, "d%s = ", symbol);
-        story_values(out, t, grad_of(s->twin[i]), FEW, "");
-        if (waits(s, i)) fputs(" so far", out);
+        trace_values(out, t, grad_of(trace->copy[i]), MAX_ITEMS, "");
+        if (is_incomplete(trace, i)) fputs(" so far", out);
     }
     fprintf(out, "\", width=1.7, shape=%s", t->op ? "box" : "ellipse");
-    const char *fill = i == view.now ? NOW : t->op ? NULL : t->requires_grad ? WANTS : GIVEN;
+    const char *fill = i == view.active ? ACTIVE : t->op ? NULL : t->requires_grad ? REQUIRES_GRAD : CONSTANT;
     if (fill) fprintf(out, ", style=filled, fillcolor=\"%s\"", fill);
-    if (!known) fputs(", style=dashed, color=\"" NOT_YET "\", fontcolor=\"" NOT_YET "\"", out);
+    if (!computed) fputs(", style=dashed, color=\"" PENDING "\", fontcolor=\"" PENDING "\"", out);
     fputs("];\n", out);
 }
 
-/* What flows now: values into the operation at work, or gradients out of it, with what each input gets. */
-static void frame_edge(FILE *out, const Story *s, View view, uint32_t i, int j)
+/* Highlights the inputs of the operation that runs; in the backward pass also writes what its rule adds for each input. */
+static void frame_edge(FILE *out, const Trace *trace, View view, uint32_t i, int j)
 {
-    const Tensor *x = s->node[i]->in[j];
+    const Tensor *x = trace->node[i]->in[j];
     fprintf(out, "  n%u -> n%u", (unsigned)x->number, (unsigned)i);
-    if (i == view.now && !view.back) fputs(" [color=\"" FLOW "\", penwidth=2]", out);
-    if (i == view.now && view.back && s->part[j]) {
-        fputs(" [color=\"" FLOW "\", fontcolor=\"" FLOW "\", penwidth=2, dir=back, xlabel=\"  ", out);
-        if (x->numel == 1) story_values(out, x, s->part[j]->data, 1, "");       /* more would lie across other edges */
+    if (i == view.active && !view.backward) fputs(" [color=\"" ACTIVE_EDGE "\", penwidth=2]", out);
+    if (i == view.active && view.backward && trace->part[j]) {
+        fputs(" [color=\"" ACTIVE_EDGE "\", fontcolor=\"" ACTIVE_EDGE "\", penwidth=2, dir=back, xlabel=\"  ", out);
+        if (x->numel == 1) trace_values(out, x, trace->part[j]->data, 1, "");   /* a longer text would cross other edges */
         fputs("\"]", out);
     }
     fputs(";\n", out);
 }
 
-static void frame_title(FILE *out, const Story *s, View view, int step)
+static void frame_title(FILE *out, const Trace *trace, View view, int step)
 {
     fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  edge [fontname=\"Helvetica\", fontsize=11];\n  label=\"", out);
     Symbol text;
-    fprintf(out, "%s %d of %u", view.back ? "backward" : "forward", step, (unsigned)s->ops);
-    if (view.now < s->n) {
-        const Op *op = s->node[view.now]->op;
-        const char *formula = view.back ? op->backward_text : op->forward_text;
+    fprintf(out, "%s %d of %u", view.backward ? "backward" : "forward", step, (unsigned)trace->ops);
+    if (view.active < trace->n) {
+        const Op *op = trace->node[view.active]->op;
+        const char *formula = view.backward ? op->backward_text : op->forward_text;
         fputs(formula ? ": " : "", out);
-        if (formula && !view.back) fprintf(out, "%s = ", story_symbol(s, view.now, text));
-        story_formula(out, s, view.now, formula, view.back ? '\0' : ':');
+        if (formula && !view.backward) fprintf(out, "%s = ", trace_symbol(trace, view.active, text));
+        trace_formula(out, trace, view.active, formula, view.backward ? '\0' : ':');
     }
     fputs("\";\n", out);
 }
 
-static void draw_frame(FILE *out, const Story *s, View view, int step)
+static void write_frame(FILE *out, const Trace *trace, View view, int step)
 {
-    graph_begin(out);
-    frame_title(out, s, view, step);
-    for (uint32_t i = 0; i < s->n; i++) {
-        frame_node(out, s, view, i);
-        for (int j = 0; s->node[i]->op && j < s->node[i]->n_in; j++)
-            if (s->node[i]->in[j]) frame_edge(out, s, view, i, j);
+    begin_graph(out);
+    frame_title(out, trace, view, step);
+    for (uint32_t i = 0; i < trace->n; i++) {
+        frame_node(out, trace, view, i);
+        for (int j = 0; trace->node[i]->op && j < trace->node[i]->n_in; j++)
+            if (trace->node[i]->in[j]) frame_edge(out, trace, view, i, j);
     }
     fputs("}\n", out);
 }
 
-/* The node of operation number k, from 1; of 0: before all. */
-static uint32_t node_of_op(const Story *s, int k)
+/* The node of operation number k, counted from 1. k = 0: the first node. */
+static uint32_t node_of_op(const Trace *trace, int k)
 {
     uint32_t i = 0;
-    while (k > 0 && i < s->n)
-        if (s->node[i++]->op) k--;
+    while (k > 0 && i < trace->n)
+        if (trace->node[i++]->op) k--;
     return i > 0 ? i - 1 : 0;
 }
 
 int ag_graph_frames_at(Site at, Tensor *loss)
 {
-    Story s = story_begin(at, "ag_graph_frames", loss);
-    int frames = 2 * ((int)s.ops + 1);
-    story_end(&s);
+    Trace trace = trace_begin(at, "ag_graph_frames", loss);
+    int frames = 2 * ((int)trace.ops + 1);
+    trace_end(&trace);
     return frames;
 }
 
 void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame)
 {
     if (!out) ag_usage_error(at, "ag_graph_frame", "the file is NULL");
-    Story s = story_begin(at, "ag_graph_frame", loss);
-    int forward = (int)s.ops + 1, step = frame % forward;
-    if (frame < 0 || frame >= 2 * forward)
-        ag_usage_error(at, "ag_graph_frame", "there is no frame %d; this graph has %d", frame, 2 * forward);
-    View view = { .computed = s.n, .now = s.n, .back = frame >= forward };
-    if (!view.back) view.computed = node_of_op(&s, step);
-    if (!view.back && step > 0) view.now = view.computed;
-    for (int k = 0; view.back && k < step; k++)
-        if (story_step(&s)) view.now = s.at_node;
-    draw_frame(out, &s, view, step);
-    story_end(&s);
+    Trace trace = trace_begin(at, "ag_graph_frame", loss);
+    int half = (int)trace.ops + 1, step = frame % half;
+    if (frame < 0 || frame >= 2 * half)
+        ag_usage_error(at, "ag_graph_frame", "there is no frame %d; this graph has %d", frame, 2 * half);
+    View view = { .computed = trace.n, .active = trace.n, .backward = frame >= half };
+    if (!view.backward) view.computed = node_of_op(&trace, step);
+    if (!view.backward && step > 0) view.active = view.computed;
+    for (int k = 0; view.backward && k < step; k++)
+        if (trace_step(&trace)) view.active = trace.at_node;
+    write_frame(out, &trace, view, step);
+    trace_end(&trace);
 }

@@ -1,18 +1,29 @@
-/* gradcheck.h: what the gradient check found out about an input, for its report. */
+/* gradcheck.h: what the gradient check finds for one input, for the report. */
 #ifndef KAERU_GRADCHECK_H
 #define KAERU_GRADCHECK_H
 
 #include "internal.h"
 
-/* The gradient that arrived; what small steps say, by both uses of the function together and by each alone. Of wrong
- * ones: how many entries of the result this one reaches, and what the last of these sends back, by use. */
-typedef struct { double gradient, numerical, by_use[2]; bool wrong; int64_t reaches; double last[2]; } CheckedEntry;
-typedef struct { int input; const Tensor *x; CheckedEntry *entry; int64_t wrong; double largest; } Checked;
+typedef struct {
+    double gradient, numerical;
+    double by_use[2];           /* the numerical gradient of each of the two uses */
+    bool wrong;
+    /* Of a wrong entry, if there is a report: */
+    int64_t reached;            /* how many entries of the result depend on it */
+    double last[2];             /* the part of the numerical gradient that comes from the last of these, by use */
+} CheckedEntry;
 
-/* Are they as near as the check demands? `largest`: of the input's gradient, or of its numerical one, whichever is
- * less. */
+typedef struct {
+    int input;
+    const Tensor *x;
+    CheckedEntry *entry;
+    int64_t wrong;              /* the number of wrong entries */
+    double largest;             /* the largest gradient or the largest numerical one, whichever is smaller */
+} CheckedInput;
+
+/* Whether the difference is within the tolerance. `largest`: as in CheckedInput. */
 bool gradients_agree(double gradient, double numerical, double largest);
-/* Says how many entries are wrong, in which way, and by how much each of the first few. */
-void check_report(FILE *out, const Checked *c);
+/* Prints how many entries are wrong, in which way, and the first few of them. */
+void print_wrong_entries(FILE *out, const CheckedInput *c);
 
 #endif

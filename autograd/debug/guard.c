@@ -1,28 +1,29 @@
-/* guard.c: buffers between sentinels, for programs that write where they should not.
+/* guard.c: finds writes outside of buffers, and uses of released memory, while ag_guard is on.
  *
- * While ag_guard is on, every buffer is a piece of memory of its own, with bytes of a known value before and behind it.
- * After each operation and each backward rule all of them are looked at, so that an overrun is found beside the call
- * that did it. A buffer that was given back is full of NaN and waits for the end of the scope before the system gets
- * it: who reads it then computes NaN, who writes to it is found. Of ended scopes the memory that held their tensors is
- * kept for a while, so that a tensor that is used too late still says which one it was. */
+ * Every buffer is then allocated by itself, with sentinels before and after it: bytes of a known value. They are checked after
+ * each operation and each backward rule, so an error names the call that wrote out of bounds.
+ * A released buffer is filled with NaN and stays allocated until the scope ends. A read of it computes NaN, and the next check
+ * finds a write to it.
+ * The memory of tensors whose scope has ended is kept in a quarantine, so an error can name a tensor that is used too late. */
 #include <pthread.h>
 #include <string.h>
 
 #include "internal.h"
 
-/* In front of a guarded buffer. `at` is what points here: the head of a list, or the `next` of another. */
+/* The header of a guarded buffer, in front of it. `link` is the pointer to this header: the head of a list, or the `next` of
+ * the one before. */
 typedef struct Guarded {
-    struct Guarded *next, **at;
-    Site site, user_site;           /* where it was made, see tensor.h */
+    struct Guarded *next, **link;
+    Site site, user_site;       /* where it was allocated; see Tensor in internal.h */
     const char *what;
-    size_t bytes;               /* asked for; what follows them is sentinel */
+    size_t bytes;               /* the size without sentinels */
 } Guarded;
-enum { FRONT = 64, BEHIND = 64, SENTINEL = 0xa5, POISON = 0xff };
-_Static_assert(sizeof(Guarded) <= FRONT, "the buffer's header must stay on a cache line of its own");
+enum { FRONT = 64, SENTINELS = 64, SENTINEL = 0xa5, POISON = 0xff };
+_Static_assert(sizeof(Guarded) <= FRONT, "the buffer must stay aligned to 64 bytes");
 
-/* A buffer may end on another thread than it began. */
+/* A buffer may be released by another thread than the one that allocated it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Guarded *orphans;                                /* of threads that have ended */
+static Guarded *orphans;                                /* buffers of threads that have ended */
 
 static Guarded *guarded(Buffer *b)
 {
@@ -36,27 +37,27 @@ static Buffer *buffer_of(Guarded *g)
 
 static void link_to(Guarded **list, Guarded *g)
 {
-    g->at = list;
+    g->link = list;
     g->next = *list;
-    if (g->next) g->next->at = &g->next;
+    if (g->next) g->next->link = &g->next;
     *list = g;
 }
 
 static void unlink_from_list(Guarded *g)
 {
-    *g->at = g->next;
-    if (g->next) g->next->at = g->at;
+    *g->link = g->next;
+    if (g->next) g->next->link = g->link;
 }
 
 /* ---- sentinels --------------------------------------------------------------------------------------------------- */
 
-/* What lies between the header and the values, and behind the values. */
+/* There are sentinels between the buffer's header and its values, and after the values. */
 static uint8_t *before(Buffer *b)
 {
     return (uint8_t *)(b + 1);
 }
 
-static uint8_t *behind(Buffer *b)
+static uint8_t *after(Buffer *b)
 {
     return (uint8_t *)buffer_data(b) + guarded(b)->bytes;
 }
@@ -66,15 +67,15 @@ static size_t n_before(void)
     return BUFFER_HEADER - sizeof(Buffer);
 }
 
-static size_t n_behind(Buffer *b)
+static size_t n_after(Buffer *b)
 {
-    return b->size + BEHIND - guarded(b)->bytes;
+    return b->size + SENTINELS - guarded(b)->bytes;
 }
 
 static void set_sentinels(Buffer *b)
 {
     memset(before(b), SENTINEL, n_before());
-    memset(behind(b), SENTINEL, n_behind(b));
+    memset(after(b), SENTINEL, n_after(b));
 }
 
 /* The first byte that is not of that value; n if all are. */
@@ -85,39 +86,40 @@ static size_t first_other(const uint8_t *p, size_t n, uint8_t value)
     return i;
 }
 
-typedef struct { Guarded about; char text[96]; } Damage;
+/* A write that was found: a copy of the buffer's header, and which byte was written. */
+typedef struct { Guarded buffer; char text[96]; } BadWrite;
 
-/* Whether something is wrong with it; describes that, and makes it good, so that it is told once. */
-static bool damaged(Guarded *g, bool released, Damage *d)
+/* Whether a sentinel or a released byte was overwritten. Describes it in *w, and restores the bytes: it is reported once. */
+static bool find_bad_write(Guarded *g, bool released, BadWrite *w)
 {
     Buffer *b = buffer_of(g);
-    size_t over = first_other(behind(b), n_behind(b), SENTINEL);
+    size_t over = first_other(after(b), n_after(b), SENTINEL);
     size_t under = n_before();
     while (under > 0 && before(b)[under - 1] == SENTINEL) under--;
     size_t late = released ? first_other(buffer_data(b), g->bytes, POISON) : g->bytes;
-    size_t size = sizeof d->text;
-    if (over < n_behind(b)) snprintf(d->text, size, "byte %zu behind its %zu bytes was written", over, g->bytes);
-    else if (under > 0) snprintf(d->text, size, "byte %zu before its first was written", n_before() - under + 1);
-    else if (late < g->bytes) snprintf(d->text, size, "byte %zu was written after it was given back", late);
+    size_t size = sizeof w->text;
+    if (over < n_after(b)) snprintf(w->text, size, "byte %zu after its %zu bytes was written", over, g->bytes);
+    else if (under > 0) snprintf(w->text, size, "byte %zu before its first byte was written", n_before() - under + 1);
+    else if (late < g->bytes) snprintf(w->text, size, "byte %zu of the released memory was written", late);
     else return false;
-    d->about = *g;
+    w->buffer = *g;
     set_sentinels(b);
     if (released) memset(buffer_data(b), POISON, g->bytes);
     return true;
 }
 
-_Noreturn static void tell(Site at, const char *what, const Damage *d)
+_Noreturn static void error_bad_write(Site at, const char *what, const BadWrite *w)
 {
     char place[PLACE_TEXT];
-    ag_usage_error(at, what, "the memory of %s (made at %s): %s since the last check", d->about.what,
-              place_text(d->about.site, d->about.user_site, place), d->text);
+    ag_usage_error(at, what, "the memory of %s (made at %s): %s since the last check", w->buffer.what,
+              place_text(w->buffer.site, w->buffer.user_site, place), w->text);
 }
 
-/* ---- a buffer's life --------------------------------------------------------------------------------------------- */
+/* ---- buffers: allocated, in use, released, freed ----------------------------------------------------------------- */
 
 Buffer *guard_alloc(size_t size)
 {
-    char *p = system_alloc(FRONT + BUFFER_HEADER + size + BEHIND);
+    char *p = system_alloc(FRONT + BUFFER_HEADER + size + SENTINELS);
     return p ? (Buffer *)(p + FRONT) : NULL;
 }
 
@@ -135,26 +137,26 @@ void guard_begin(Site at, const char *what, Buffer *b, size_t bytes)
 void guard_end(Buffer *b)
 {
     Guarded *g = guarded(b);
-    Damage d;
-    bool bad = damaged(g, false, &d);
+    BadWrite w;
+    bool bad = find_bad_write(g, false, &w);
     memset(buffer_data(b), POISON, g->bytes);
     pthread_mutex_lock(&lock);
     unlink_from_list(g);
     link_to(&context()->released, g);
     pthread_mutex_unlock(&lock);
-    if (bad) tell(d.about.site, d.about.what, &d);
+    if (bad) error_bad_write(w.buffer.site, w.buffer.what, &w);
 }
 
 void guard_check(Site at, const char *what)
 {
     Context *c = context();
-    Damage d;
+    BadWrite w;
     bool bad = false;
     pthread_mutex_lock(&lock);
-    for (Guarded *g = c->guarded; g && !bad; g = g->next) bad = damaged(g, false, &d);
-    for (Guarded *g = c->released; g && !bad; g = g->next) bad = damaged(g, true, &d);
+    for (Guarded *g = c->guarded; g && !bad; g = g->next) bad = find_bad_write(g, false, &w);
+    for (Guarded *g = c->released; g && !bad; g = g->next) bad = find_bad_write(g, true, &w);
     pthread_mutex_unlock(&lock);
-    if (bad) tell(at, what, &d);
+    if (bad) error_bad_write(at, what, &w);
 }
 
 void guard_trim(void)

@@ -1,11 +1,11 @@
-/* trace.c: the nodes behind a tensor, and a backward pass on twins of them, one step at a time. */
+/* trace.c: lists the nodes of a graph, and runs backward rules on copies of them, one at a time. */
 #include "trace.h"
 
 #include <string.h>
 
-/* ---- which nodes ------------------------------------------------------------------------------------------------- */
+/* ---- nodes of the graph ------------------------------------------------------------------------------------------ */
 
-/* The tensors found, each at its number. A tensor whose number is not that of its place has not been found. */
+/* The tensors found so far. A tensor is among them if the item at its `number` is this tensor. */
 typedef struct { Tensor **item; uint32_t n, room; } Found;
 
 static bool is_found(const Found *found, const Tensor *t)
@@ -13,7 +13,7 @@ static bool is_found(const Found *found, const Tensor *t)
     return t->number < found->n && found->item[t->number] == t;
 }
 
-static void find(Site at, const char *what, Found *found, Tensor *t)
+static void add_found(Site at, const char *what, Found *found, Tensor *t)
 {
     if (is_found(found, t)) return;
     if (found->n == found->room) {
@@ -27,36 +27,36 @@ static void find(Site at, const char *what, Found *found, Tensor *t)
     found->item[found->n++] = t;
 }
 
-/* Inputs of a recorded operation alone: the search for NaN notes others, too. */
-static int inputs(const Tensor *t)
+/* The number of inputs of a recorded operation. With ag_find_nan, tensors that are not recorded have inputs, too. */
+static int recorded_inputs(const Tensor *t)
 {
     return t->op ? t->n_in : 0;
 }
 
-Tensor **nodes_behind(Site at, const char *what, Tensor *y, uint32_t *n)
+Tensor **graph_nodes(Site at, const char *what, Tensor *y, uint32_t *n)
 {
     Found found = { NULL, 0, 0 };
-    find(at, what, &found, y);
+    add_found(at, what, &found, y);
     for (uint32_t i = 0; i < found.n; i++) {
         const Tensor *t = found.item[i];
-        for (int j = 0; j < inputs(t); j++)
-            if (t->in[j]) find(at, what, &found, t->in[j]);
+        for (int j = 0; j < recorded_inputs(t); j++)
+            if (t->in[j]) add_found(at, what, &found, t->in[j]);
     }
-    /* The tape gives the order of the operations, the newest first. */
+    /* The tape has the operations in reverse order. */
     Tensor **newest_first = scratch_new(at, what, found.n, sizeof *newest_first);
     uint32_t ops = 0;
     for (Tensor *t = y; t; t = t->older)
         if (t->op && is_found(&found, t)) newest_first[ops++] = t;
-    bool *placed = scratch_new(at, what, found.n, 1);
-    memset(placed, 0, found.n);
+    bool *is_listed = scratch_new(at, what, found.n, 1);
+    memset(is_listed, 0, found.n);
     Tensor **node = scope_alloc(at, what, found.n * sizeof *node);
     *n = 0;
     while (ops > 0) {
         Tensor *t = newest_first[--ops];
         for (int j = 0; j < t->n_in; j++) {
             Tensor *x = t->in[j];
-            if (!x || x->op || placed[x->number]) continue;
-            placed[x->number] = true;
+            if (!x || x->op || is_listed[x->number]) continue;
+            is_listed[x->number] = true;
             node[(*n)++] = x;
         }
         node[(*n)++] = t;
@@ -67,104 +67,106 @@ Tensor **nodes_behind(Site at, const char *what, Tensor *y, uint32_t *n)
     return node;
 }
 
-/* ---- twins ------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-/* A tensor with t's value, outside its graph. */
-static Tensor *twin_of(const Tensor *t)
+/* A tensor with t's value that is not part of the graph. */
+static Tensor *copy_of(const Tensor *t)
 {
-    Tensor *twin = tensor_alias(t->site, t->made_by, &t->shape, (DType)t->dtype, t->buffer);
-    twin->requires_grad = t->requires_grad;
-    twin->retained = true;
-    twin->number = t->number;
-    return twin;
+    Tensor *copy = tensor_alias(t->site, t->made_by, &t->shape, (DType)t->dtype, t->buffer);
+    copy->requires_grad = t->requires_grad;
+    copy->retained = true;
+    copy->number = t->number;
+    return copy;
 }
 
-/* Makes it a result of t's operation on these inputs. */
-static void twin_of_op(Tensor *twin, const Tensor *t, Tensor **in)
+/* Makes `copy` the result of t's operation on these inputs. */
+static void copy_op(Tensor *copy, const Tensor *t, Tensor **in)
 {
-    twin->op = t->op;
-    twin->in = in;
-    twin->n_in = t->n_in;
-    twin->args = t->args;
-    if (t->saved) twin->saved = buffer_share(t->saved);
+    copy->op = t->op;
+    copy->in = in;
+    copy->n_in = t->n_in;
+    copy->args = t->args;
+    if (t->saved) copy->saved = buffer_share(t->saved);
 }
 
-Story story_begin(Site at, const char *what, Tensor *loss)
+Trace trace_begin(Site at, const char *what, Tensor *loss)
 {
     check_loss(at, what, loss, false);
-    Story s = { .at = at, .what = what, .scope = ag_begin_at(at, AG_NO_GRAD) };
-    s.node = nodes_behind(at, what, loss, &s.n);
-    s.at_node = s.n;
-    s.twin = scope_alloc(at, what, s.n * sizeof *s.twin);
-    s.uses = scope_alloc(at, what, s.n * sizeof *s.uses);
-    for (uint32_t i = 0; i < s.n; i++) {
-        const Tensor *t = s.node[i];
+    Trace trace = { .at = at, .what = what, .scope = ag_begin_at(at, AG_NO_GRAD) };
+    trace.node = graph_nodes(at, what, loss, &trace.n);
+    trace.at_node = trace.n;
+    trace.copy = scope_alloc(at, what, trace.n * sizeof *trace.copy);
+    trace.uses = scope_alloc(at, what, trace.n * sizeof *trace.uses);
+    for (uint32_t i = 0; i < trace.n; i++) {
+        const Tensor *t = trace.node[i];
         if (t->graph_released) error_graph_released(at, what, t);
-        s.twin[i] = twin_of(t);
+        trace.copy[i] = copy_of(t);
         if (!t->op) continue;
-        s.ops++;
+        trace.ops++;
         Tensor **in = scope_alloc(at, what, (size_t)t->n_in * sizeof *in);
         for (int j = 0; j < t->n_in; j++) {
             if (!t->in[j]) continue;
-            in[j] = s.twin[t->in[j]->number];
-            s.uses[t->in[j]->number]++;
+            in[j] = trace.copy[t->in[j]->number];
+            trace.uses[t->in[j]->number]++;
         }
-        twin_of_op(s.twin[i], t, in);
+        copy_op(trace.copy[i], t, in);
     }
-    *grad_into(s.twin[s.n - 1]).data = 1;
-    return s;
+    *grad_into(trace.copy[trace.n - 1]).data = 1;
+    return trace;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* A copy of its gradient as it stands; NULL: none has arrived. */
-static Tensor *gradient_now(const Story *s, const Tensor *x)
+/* A copy of x's gradient; NULL if it has none. */
+static Tensor *copy_gradient(const Trace *trace, const Tensor *x)
 {
     if (!x || !x->grad) return NULL;
-    Tensor *copy = tensor_new(s->at, s->what, &x->shape, AG_REAL);
+    Tensor *copy = tensor_new(trace->at, trace->what, &x->shape, AG_REAL);
     memcpy(copy->data, grad_of(x), (size_t)x->numel * sizeof(real));
     return copy;
 }
 
-/* Runs y's rule on inputs of its own, so that what each gets lies apart. */
-static void run_apart(Story *s, const Tensor *y)
+/* Runs y's rule once more, on separate copies of its inputs. The gradients of these are the parts that the rule adds. */
+static void find_parts(Trace *trace, const Tensor *y)
 {
-    Tensor *alone = twin_of(y), **in = scope_alloc(s->at, s->what, (size_t)y->n_in * sizeof *in);
+    Tensor *copy = copy_of(y), **in = scope_alloc(trace->at, trace->what, (size_t)y->n_in * sizeof *in);
     for (int j = 0; j < y->n_in; j++)
-        if (y->in[j]) in[j] = twin_of(y->in[j]);
-    twin_of_op(alone, y, in);
-    alone->grad = buffer_share(y->grad);
-    rule_run(alone);
-    for (int j = 0; j < y->n_in; j++)
-        if (in[j] && in[j]->grad) s->part[j] = tensor_alias(s->at, s->what, &in[j]->shape, AG_REAL, in[j]->grad);
+        if (y->in[j]) in[j] = copy_of(y->in[j]);
+    copy_op(copy, y, in);
+    copy->grad = buffer_share(y->grad);
+    rule_run(copy);
+    for (int j = 0; j < y->n_in; j++) {
+        if (!in[j] || !in[j]->grad) continue;
+        trace->part[j] = tensor_alias(trace->at, trace->what, &in[j]->shape, AG_REAL, in[j]->grad);
+    }
 }
 
-static void end_step(Story *s)
+static void end_step(Trace *trace)
 {
-    if (s->part) ag_end_at(s->at, s->step_scope);
-    s->part = s->before = NULL;
+    if (trace->part) ag_end_at(trace->at, trace->step_scope);
+    trace->part = trace->before = NULL;
 }
 
-bool story_step(Story *s)
+bool trace_step(Trace *trace)
 {
-    end_step(s);
+    end_step(trace);
     Tensor *y = NULL;
-    while (s->at_node > 0 && !y) {
-        const Tensor *next = s->twin[--s->at_node];
-        if (next->op && next->grad) y = s->twin[s->at_node];
+    while (trace->at_node > 0 && !y) {
+        Tensor *next = trace->copy[--trace->at_node];
+        if (next->op && next->grad) y = next;
     }
     if (!y) return false;
-    s->step_scope = ag_begin_at(s->at, AG_NO_GRAD);
-    s->part = scope_alloc(s->at, s->what, (size_t)y->n_in * sizeof *s->part);
-    s->before = scope_alloc(s->at, s->what, (size_t)y->n_in * sizeof *s->before);
-    run_apart(s, y);
-    for (int j = 0; j < y->n_in; j++) s->before[j] = gradient_now(s, y->in[j]);
+    trace->step_scope = ag_begin_at(trace->at, AG_NO_GRAD);
+    trace->part = scope_alloc(trace->at, trace->what, (size_t)y->n_in * sizeof *trace->part);
+    trace->before = scope_alloc(trace->at, trace->what, (size_t)y->n_in * sizeof *trace->before);
+    find_parts(trace, y);
+    for (int j = 0; j < y->n_in; j++) trace->before[j] = copy_gradient(trace, y->in[j]);
     rule_run(y);
     return true;
 }
 
-void story_end(Story *s)
+void trace_end(Trace *trace)
 {
-    end_step(s);
-    ag_end_at(s->at, s->scope);
+    end_step(trace);
+    ag_end_at(trace->at, trace->scope);
 }

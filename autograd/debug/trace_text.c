@@ -20,7 +20,7 @@ static bool is_word(const char *name)
     return n > 0 && n < sizeof(Symbol) / 2 && name[n] == '\0' && !isdigit((unsigned char)name[0]);
 }
 
-const char *story_symbol(const Story *s, uint32_t i, Symbol text)
+const char *trace_symbol(const Trace *s, uint32_t i, Symbol text)
 {
     const char *name = s->node[i]->name;
     bool own = name && is_word(name);
@@ -33,49 +33,41 @@ const char *story_symbol(const Story *s, uint32_t i, Symbol text)
 
 /* ---- formulas ---------------------------------------------------------------------------------------------------- */
 
-/* Finds parameter number k of a type in "(Tensor *x, double factor)"; its name's length, 0 if there is none. */
-static size_t parameter(const char *params, const char *type, int k, const char **name)
+static bool same(const char *word, size_t n, const char *other)
 {
-    while (params && (params = strstr(params, type)) != NULL) {
-        params += strlen(type);
-        size_t n = 0;
-        while (in_word(params[n])) n++;
-        if (n > 0 && k-- == 0) {
-            *name = params;
-            return n;
-        }
+    return n == strlen(other) && memcmp(word, other, n) == 0;
+}
+
+/* The place of a word in a list that ends with NULL; -1: it is not there. */
+static int place_of(const char *word, size_t n, const char *const *list)
+{
+    for (int i = 0; list[i]; i++)
+        if (same(word, n, list[i])) return i;
+    return -1;
+}
+
+/* Which input of y a word of the formula names; -1: none. Those of a program's own operation are x0, x1, ..., or x. */
+static int input_named(const Tensor *y, const char *word, size_t n)
+{
+    if (y->op->inputs) return place_of(word, n, y->op->inputs);
+    if (y->n_in == 1 && same(word, n, "x")) return 0;
+    for (int j = 0; j < y->n_in; j++) {
+        char numbered[16];
+        snprintf(numbered, sizeof numbered, "x%d", j);
+        if (same(word, n, numbered)) return j;
     }
-    return 0;
+    return -1;
 }
 
-static bool same(const char *word, size_t n, const char *other, size_t other_n)
+/* The node that a word of y's formula names; NULL: none. */
+static const Tensor *node_named(const Tensor *y, const char *word, size_t n)
 {
-    return n == other_n && memcmp(word, other, n) == 0;
+    if (same(word, n, "y")) return y;
+    int j = input_named(y, word, n);
+    return j >= 0 && j < y->n_in ? y->in[j] : NULL;        /* an optional last input may be absent */
 }
 
-/* Is this word the formula's name for input j? */
-static bool names_input(const Tensor *y, int j, const char *word, size_t n)
-{
-    const char *name;
-    if (y->op->params) {
-        size_t length = parameter(y->op->params, "Tensor *", j, &name);
-        return length > 0 && same(word, n, name, length);
-    }
-    char numbered[16];
-    snprintf(numbered, sizeof numbered, "x%d", j);
-    return (y->n_in == 1 && same(word, n, "x", 1)) || same(word, n, numbered, strlen(numbered));
-}
-
-/* The node that a word of y's formula stands for; NULL: none. */
-static const Tensor *meant(const Tensor *y, const char *word, size_t n)
-{
-    if (same(word, n, "y", 1)) return y;
-    for (int j = 0; j < y->n_in; j++)
-        if (y->in[j] && names_input(y, j, word, n)) return y->in[j];
-    return NULL;
-}
-
-/* The numbers that a call was given, of operations that keep nothing else, in the order of the parameters. */
+/* The numbers that a call got, in the order of op->numbers; NULL for operations that keep other things in args. */
 static const double *numbers_of(const Tensor *y)
 {
     static const double zeros[2] = { 0, 0 };
@@ -85,20 +77,16 @@ static const double *numbers_of(const Tensor *y)
     return !kept ? NULL : y->args ? y->args : zeros;
 }
 
-static bool write_number_meant(FILE *out, const Tensor *y, const char *word, size_t n)
+/* Writes the number that a word of y's formula names; false: none. */
+static bool write_number_named(FILE *out, const Tensor *y, const char *word, size_t n)
 {
-    const double *number = numbers_of(y);
-    const char *name;
-    size_t length;
-    for (int k = 0; number && (length = parameter(y->op->params, "double ", k, &name)) > 0; k++) {
-        if (!same(word, n, name, length)) continue;
-        print_number(out, number[k]);
-        return true;
-    }
-    return false;
+    const double *numbers = numbers_of(y);
+    int k = numbers ? place_of(word, n, y->op->numbers) : -1;
+    if (k >= 0) print_number(out, numbers[k]);
+    return k >= 0;
 }
 
-void story_formula(FILE *out, const Story *s, uint32_t i, const char *formula, char end)
+void trace_formula(FILE *out, const Trace *s, uint32_t i, const char *formula, char end)
 {
     const Tensor *y = s->node[i];
     Symbol text;
@@ -109,21 +97,21 @@ void story_formula(FILE *out, const Story *s, uint32_t i, const char *formula, c
             fputc(*formula++, out);
             continue;
         }
-        const Tensor *t = meant(y, formula, n), *d = *formula == 'd' ? meant(y, formula + 1, n - 1) : NULL;
-        if (t) fputs(story_symbol(s, t->number, text), out);
-        else if (d) fprintf(out, "d%s", story_symbol(s, d->number, text));
-        else if (!write_number_meant(out, y, formula, n)) fprintf(out, "%.*s", (int)n, formula);
+        const Tensor *t = node_named(y, formula, n), *d = *formula == 'd' ? node_named(y, formula + 1, n - 1) : NULL;
+        if (t) fputs(trace_symbol(s, t->number, text), out);
+        else if (d) fprintf(out, "d%s", trace_symbol(s, d->number, text));
+        else if (!write_number_named(out, y, formula, n)) fprintf(out, "%.*s", (int)n, formula);
         formula += n;
     }
 }
 
-void story_call(FILE *out, const Story *s, uint32_t i)
+void trace_call(FILE *out, const Trace *s, uint32_t i)
 {
     const Tensor *y = s->node[i];
     Symbol text;
     fprintf(out, "%s(", y->op->name);
     for (int j = 0; j < y->n_in; j++)
-        fprintf(out, "%s%s", j ? ", " : "", y->in[j] ? story_symbol(s, y->in[j]->number, text) : "NULL");
+        fprintf(out, "%s%s", j ? ", " : "", y->in[j] ? trace_symbol(s, y->in[j]->number, text) : "NULL");
     fputc(')', out);
 }
 
@@ -174,7 +162,7 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
     fputc('>', out);
 }
 
-void story_values(FILE *out, const Tensor *t, const void *values, int64_t few, const char *none)
+void trace_values(FILE *out, const Tensor *t, const void *values, int64_t few, const char *none)
 {
     if (!values) fputs(none, out);
     else if (t->numel > 0 && t->numel <= few) write_all(out, t, values);

@@ -1,7 +1,12 @@
-/* array.c: whole arrays: fill, y += s x, differences, sums of squares and the search for what is not finite. */
+/* array.c: simple loops over whole arrays: fill, y += s x, differences, the search for infinities and NaN, sums of squares. */
+#include "elementwise.h"
+#include "reduce.h"
 #include "simd.h"
 
 #include <stdatomic.h>
+
+#include "elementwise.def"
+#include "reduce.def"
 
 enum { GRAIN = 16384 };
 
@@ -66,11 +71,12 @@ bool ISA(all_finite)(int64_t n, const real *x)
 
 /* ---- sums of squares --------------------------------------------------------------------------------------------- */
 
-/* In double, where the square of a float is exact: stretches of whole blocks, at most PARTIALS of them, added in order;
- * within one, item i in lane i % 16. */
+/* In double, where the square of a float is exact. The array is cut into at most PARTIALS pieces of whole blocks, whose sums
+ * are added in order; in a piece, item i is added in lane i % SQUARE_LANES. The cuts depend on n alone. */
 enum { PARTIALS = 256, BLOCK = 4096, SQUARE_LANES = 16, SQUARE_PARTS = SQUARE_LANES / W };
 
-typedef struct { const float *x, *y; int64_t n, length; double *partial; } Squares;      /* of x, or of x - y */
+/* The squares of x, or of x - y if y is not NULL. */
+typedef struct { const float *x, *y; int64_t n, length; double *partial; } Squares;
 
 static double squares_of(const float *x, const float *y, int64_t n)
 {
@@ -94,7 +100,7 @@ static double squares_of(const float *x, const float *y, int64_t n)
     return lane[0];
 }
 
-static void square_stretches(void *arg, int64_t begin, int64_t end)
+static void square_pieces(void *arg, int64_t begin, int64_t end)
 {
     const Squares *s = arg;
     for (int64_t p = begin; p < end; p++) {
@@ -107,9 +113,9 @@ static double sum_of_squares(int64_t n, const float *x, const float *y)
 {
     double partial[PARTIALS], total = 0;
     int64_t length = ((n + PARTIALS - 1) / PARTIALS + BLOCK - 1) / BLOCK * BLOCK;
-    int64_t stretches = length > 0 ? (n + length - 1) / length : 0;
-    k_parallel(stretches, 1 + GRAIN / (length + 1), square_stretches, &(Squares){ x, y, n, length, partial });
-    for (int64_t p = 0; p < stretches; p++)
+    int64_t pieces = length > 0 ? (n + length - 1) / length : 0;
+    k_parallel(pieces, 1 + GRAIN / (length + 1), square_pieces, &(Squares){ x, y, n, length, partial });
+    for (int64_t p = 0; p < pieces; p++)
         total += partial[p];
     return total;
 }

@@ -10,7 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "attention.h"
+#include "elementwise.h"
+#include "gemm.h"
+#include "pool.h"
+#include "random.h"
+#include "rows.h"
+#include "unary.h"
 
 #define BLOCK_ITEMS 32768               /* scores of a block: 128 KiB */
 #define BLOCK_ROWS 64

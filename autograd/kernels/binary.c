@@ -1,16 +1,21 @@
 /* binary.c: functions of two numbers with broadcasting, and their derivatives; comparisons and choices by a mask.
  *
- * The result is dense and in the order of the walk, each element on its own: threads cut it anywhere, and strided.c brings
- * both operands into a form that vectors can read. */
+ * The result is dense and in the order of the walk. Each item depends on no other, so threads can cut it anywhere. strided.c
+ * makes both operands readable for vectors. */
+#include "each_add.h"
+#include "elementwise.h"
+#include "strided.h"
 #include "vmath.h"
 #include "vpow.h"
-#include "strided.h"
 
-enum { GRAIN_CHEAP = 16384, GRAIN_DEAR = 4096 };
+#include "elementwise.def"
 
-/* One call, as the threads share it. */
+/* Items that a thread takes at least. */
+enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 4096 };
+
+/* A call; all threads read it. */
 typedef struct {
-    int f;                      /* KBinary or KCompare */
+    int f;                      /* KBinary or AgCompare */
     bool second, add, negate;
     float value;
     void *out;
@@ -22,6 +27,7 @@ typedef struct {
     Piece *piece;
 } Job;
 
+/* Items begin..end-1, row by row. */
 static void job_rows(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
@@ -29,7 +35,7 @@ static void job_rows(void *arg, int64_t begin, int64_t end)
     ISA(walk_pieces)(&rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
 }
 
-/* An array that is read from item `begin` on as it lies; its first item alone, if `single`. */
+/* An operand that needs no rows, from item `begin` on: dense, or W copies of a single item. */
 static Operand flat_operand(const void *p, size_t size, Flat flat, int64_t begin, float copies[W])
 {
     if (!p)
@@ -43,6 +49,7 @@ static Operand flat_operand(const void *p, size_t size, Flat flat, int64_t begin
     return (Operand){ copies, 0 };
 }
 
+/* Items begin..end-1 as one piece. */
 static void job_flat(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
@@ -64,7 +71,7 @@ static void job_run(Job *j, const KWalk *walk, int64_t grain)
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-/* NaN where either is: the comparison that vmax makes would lose one of a. */
+/* NaN where either is NaN: vmax and vmin return b if a is NaN. */
 INLINE vf larger(vf a, vf b)  { return vselect(veq(a, a), vmax(a, b), a); }
 INLINE vf smaller(vf a, vf b) { return vselect(veq(a, a), vmin(a, b), a); }
 
@@ -87,7 +94,7 @@ static void binary_piece(const void *job, int64_t first, int64_t end, Operand a,
 void ISA(binary)(KBinary f, const KWalk *walk, real *y, const real *a, const real *b)
 {
     Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = binary_piece };
-    job_run(&j, walk, f == K_POW ? GRAIN_DEAR : GRAIN_CHEAP);
+    job_run(&j, walk, f == K_POW ? GRAIN_EXPENSIVE : GRAIN_CHEAP);
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
@@ -98,25 +105,19 @@ INLINE vf share(vm wins, vm equal, vf dy)
     return vselect(wins, dy, vselect(equal, dy * vset(0.5f), vset(0)));
 }
 
-/* dy b a^(b-1), and 0 where b is. */
+/* dy b a^(b-1), and 0 where b is 0. */
 INLINE vf pow_first(vf dy, vf a, vf b)
 {
     return vselect(veq(b, vset(0)), vset(0), dy * (b * vpow(a, b - vset(1))));
 }
 
-/* dy a^b ln a, and 0 where a is and the power does not care. */
+/* dy a^b ln a, and 0 where a is 0 and b is not negative. */
 INLINE vf pow_second(vf dy, vf a, vf b, vf y)
 {
     return vselect(vand(veq(a, vset(0)), vle(vset(0), b)), vset(0), dy * (y * vlog(a)));
 }
 
-#define GIVE(value)                         \
-    do {                                    \
-        if (j->add)                         \
-            EACH(da, LOAD(da) + (value));   \
-        else                                \
-            EACH(da, value);                \
-    } while (0)
+#define DA(value) EACH_ADD(j->add, da, value)
 
 static void backward_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
 {
@@ -126,38 +127,38 @@ static void backward_piece(const void *job, int64_t first, int64_t end, Operand 
     const int64_t begin = 0;
     switch ((KBinary)j->f) {
     case K_ADD:
-        GIVE(LOAD(dy));
+        DA(LOAD(dy));
         break;
     case K_SUB:
         if (j->second)
-            GIVE(vneg(LOAD(dy)));
+            DA(vneg(LOAD(dy)));
         else
-            GIVE(LOAD(dy));
+            DA(LOAD(dy));
         break;
     case K_MUL:
         if (j->second)
-            GIVE(LOAD(dy) * A);
+            DA(LOAD(dy) * A);
         else
-            GIVE(LOAD(dy) * B);
+            DA(LOAD(dy) * B);
         break;
     case K_DIV:
         if (j->second)
-            GIVE(vneg(LOAD(dy)) / B * (A / B));
+            DA(vneg(LOAD(dy)) / B * (A / B));
         else
-            GIVE(LOAD(dy) / B);
+            DA(LOAD(dy) / B);
         break;
     case K_POW:
         if (j->second)
-            GIVE(pow_second(LOAD(dy), A, B, LOAD(y)));
+            DA(pow_second(LOAD(dy), A, B, LOAD(y)));
         else
-            GIVE(pow_first(LOAD(dy), A, B));
+            DA(pow_first(LOAD(dy), A, B));
         break;
     case K_MAX:
     case K_MIN:
         if (j->second == (j->f == K_MAX))
-            GIVE(share(vlt(A, B), veq(A, B), LOAD(dy)));
+            DA(share(vlt(A, B), veq(A, B), LOAD(dy)));
         else
-            GIVE(share(vlt(B, A), veq(A, B), LOAD(dy)));
+            DA(share(vlt(B, A), veq(A, B), LOAD(dy)));
         break;
     }
 }
@@ -167,12 +168,12 @@ void ISA(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, c
 {
     Job j = { .f = f, .second = second, .add = add, .out = da, .dy = dy, .y = f == K_POW ? y : dy, .a = a, .b = b,
               .size_a = sizeof(float), .size_b = sizeof(float), .piece = backward_piece };
-    job_run(&j, walk, f == K_POW ? GRAIN_DEAR : GRAIN_CHEAP);
+    job_run(&j, walk, f == K_POW ? GRAIN_EXPENSIVE : GRAIN_CHEAP);
 }
 
 /* ---- comparisons ------------------------------------------------------------------------------------------------- */
 
-/* Like EACH, for masks as bytes. */
+/* EACH for masks, stored as bytes. */
 #define EACH_MASK(out, mask)                                    \
     do {                                                        \
         int64_t i = 0;                                          \
@@ -192,17 +193,17 @@ static void compare_piece(const void *job, int64_t first, int64_t n, Operand a, 
 {
     const Job *j = job;
     uint8_t *y = (uint8_t *)j->out + first;
-    switch ((KCompare)j->f) {
-    case K_EQ: EACH_MASK(y, veq(A, B)); break;
-    case K_NE: EACH_MASK(y, vne(A, B)); break;
-    case K_LT: EACH_MASK(y, vlt(A, B)); break;
-    case K_LE: EACH_MASK(y, vle(A, B)); break;
-    case K_GT: EACH_MASK(y, vlt(B, A)); break;
-    case K_GE: EACH_MASK(y, vle(B, A)); break;
+    switch ((AgCompare)j->f) {
+    case AG_EQ: EACH_MASK(y, veq(A, B)); break;
+    case AG_NE: EACH_MASK(y, vne(A, B)); break;
+    case AG_LT: EACH_MASK(y, vlt(A, B)); break;
+    case AG_LE: EACH_MASK(y, vle(A, B)); break;
+    case AG_GT: EACH_MASK(y, vlt(B, A)); break;
+    case AG_GE: EACH_MASK(y, vle(B, A)); break;
     }
 }
 
-void ISA(compare)(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
+void ISA(compare)(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
 {
     Job j = { .f = f, .out = y, .a = a, .b = b, .size_a = sizeof(float), .size_b = sizeof(float), .piece = compare_piece };
     job_run(&j, walk, GRAIN_CHEAP);
@@ -210,7 +211,7 @@ void ISA(compare)(KCompare f, const KWalk *walk, uint8_t *y, const real *a, cons
 
 /* ---- choices by a mask ------------------------------------------------------------------------------------------- */
 
-/* Which of the bytes at a are set; `left` of them can be read. */
+/* Which of the bytes at item i are set; `left` of them can be read. */
 INLINE vm mask_operand(Operand a, int64_t i, int64_t left)
 {
     const uint8_t *p = (const uint8_t *)a.p + (i & a.mask);
@@ -228,14 +229,10 @@ static void select_piece(const void *job, int64_t first, int64_t end, Operand a,
     const Job *j = job;
     float *y = (float *)j->out + first;
     const int64_t begin = 0;
-    if (j->negate && j->add)
-        EACH(y, LOAD(y) + vselect(MASK, vset(0), B));
-    else if (j->negate)
-        EACH(y, vselect(MASK, vset(0), B));
-    else if (j->add)
-        EACH(y, LOAD(y) + vselect(MASK, B, vset(0)));
+    if (j->negate)
+        EACH_ADD(j->add, y, vselect(MASK, vset(0), B));
     else
-        EACH(y, vselect(MASK, B, vset(0)));
+        EACH_ADD(j->add, y, vselect(MASK, B, vset(0)));
 }
 
 void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)

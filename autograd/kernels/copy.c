@@ -1,9 +1,12 @@
 /* copy.c: copies between arrays of any strides (permute, slice, concatenate, expand), and the same with addition.
  *
- * What is merged by walk.h is mostly rows that lie whole in both arrays: one memcpy each. Where the two arrays run along
- * different dimensions (a transpose), tiles of 16 x 16 go from one to the other, so that each line of the cache that is
- * fetched is used whole. A sum into a repeated destination belongs to one thread and keeps its order. */
+ * After strided.h has merged dimensions, most rows are contiguous in both arrays: one memcpy each. If the two arrays are
+ * contiguous along different dimensions (a transpose), tiles of 16 x 16 are copied, so that every fetched cache line is used
+ * whole. A sum into a repeated destination is computed by one thread, which keeps its order. */
+#include "elementwise.h"
 #include "strided.h"
+
+#include "elementwise.def"
 
 enum { GRAIN = 16384, TILE = 16 };
 
@@ -48,8 +51,8 @@ static void copy_rows(void *arg, int64_t begin, int64_t end)
         copy_row(c->dst + p.a * size, c->rows.sa, c->src + p.b * size, c->rows.sb, c->rows.n, c->size);
 }
 
-/* Items of a transpose: strips of TILE along `across`, each with every item of the row. The strips are numbered along
- * `across` first; the other outer dimensions follow. */
+/* A part of a transpose: strips of TILE items along `across` and all items of the row. Strips are numbered along `across`
+ * first, then along the other outer dimensions. */
 static void copy_strips(void *arg, int64_t begin, int64_t end)
 {
     const Copy *c = arg;
@@ -74,7 +77,7 @@ static void copy_strips(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* The outer dimension along which the source is dense while its rows are not: there the copy is a transpose. */
+/* The outer dimension along which the source is dense if its rows are not, so that the copy is a transpose; -1: none. */
 static int dimension_across(const Rows *r)
 {
     if (r->sb == 1 || r->sb == 0 || r->n < 4)
@@ -99,7 +102,7 @@ void ISA(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
 
 /* ---- addition ---------------------------------------------------------------------------------------------------- */
 
-/* The sum of a row whose items lie `stride` apart. */
+/* The sum of a row with a stride. */
 static float row_sum(const float *x, int64_t stride, int64_t n)
 {
     if (stride != 1) {
@@ -127,7 +130,7 @@ static void add_row(float *to, int64_t to_step, const float *from, int64_t from_
             to[i * to_step] += from[i * from_step];
 }
 
-/* Rows begin..end-1 of the outermost dimension: no two of them share a destination. */
+/* Items begin..end-1 of the outermost dimension; no two of them share a destination. */
 static void add_rows(void *arg, int64_t begin, int64_t end)
 {
     const Copy *c = arg;
@@ -139,7 +142,7 @@ static void add_rows(void *arg, int64_t begin, int64_t end)
         add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, c->rows.n);
 }
 
-/* A part of every row: the way to cut where the rows add to the same places. */
+/* Columns begin..end-1 of every row: the cut among threads if rows share a destination. */
 static void add_columns(void *arg, int64_t begin, int64_t end)
 {
     const Copy *c = arg;

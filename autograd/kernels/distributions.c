@@ -1,9 +1,12 @@
 /* distributions.c: arrays of random numbers, and dropout.
  *
- * Each vector lane computes one Philox block, four words, for four neighboring elements; vinterleave brings the words into
- * the elements' order. Element i depends on i alone, so that threads cut between blocks wherever they like. */
+ * Each vector lane computes one Philox block, four words, for four neighboring items; vinterleave brings the words into the
+ * order of the items. Item i depends on i alone, so threads can cut between any two blocks. */
 #include "philox.h"
+#include "random.h"
 #include "vmath.h"
+
+#include "random.def"
 
 enum { GRAIN_BLOCKS = 2048 };
 
@@ -14,12 +17,12 @@ typedef struct {
     uint64_t seed, counter;
     float low, range, most;         /* uniform */
     float mean, deviation;          /* normal */
-    int32_t threshold;              /* dropout: 24 random bits below it drop */
+    int32_t threshold;              /* dropout: an item is dropped if its 24 random bits are below */
     float scale;
     bool add;
 } Job;
 
-/* The words of W blocks from `counter` on: lane 4 l + g computes block W/4 g + l, as vinterleave wants it. */
+/* The words of W blocks from `counter` on: lane 4 l + g computes block W/4 g + l, the order that vinterleave expects. */
 INLINE void philox_words(uint64_t seed, uint64_t counter, vi word[4])
 {
     vi lane = viota(), offset = (lane & viset(3)) * viset(W / 4) + vshr(lane, 2);
@@ -43,8 +46,9 @@ INLINE void philox_words(uint64_t seed, uint64_t counter, vi word[4])
     }
 }
 
-/* out[e][i] = value for the elements of blocks begin..end-1, where `v` are their words in order (4 vectors a round). */
-#define EACH_ELEMENT(prepare, value)                                                    \
+/* j->y[i] = value for the items of blocks begin..end-1; in `value`, bits are the random words of the items. `prepare` may
+ * change the words of W blocks, word[0..3], before they are interleaved. */
+#define EACH_ITEM(prepare, value)                                                    \
     for (int64_t b = begin; b < end; b += W) {                                          \
         vi word[4], v[4];                                                               \
         philox_words(j->seed, j->counter + (uint64_t)b, word);                          \
@@ -65,10 +69,10 @@ INLINE vf unit(vi word) { return vtof(vshr(word, 8)) * vset(0x1p-24f); }
 static void uniform_blocks(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
-    EACH_ELEMENT((void)0, vmin(vset(j->most), vfma(vset(j->range), unit(bits), vset(j->low))))
+    EACH_ITEM((void)0, vmin(vset(j->most), vfma(vset(j->range), unit(bits), vset(j->low))))
 }
 
-/* The largest float below `high`: a number near the end may not round up to it. */
+/* The largest float below `high`: no number may be rounded up to it. */
 static float just_below(double low, double high)
 {
     float end = (float)high;
@@ -104,7 +108,7 @@ static void normal_blocks(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
     const vf mean = vset(j->mean), deviation = vset(j->deviation);
-    EACH_ELEMENT((box_muller(&word[0], &word[1], mean, deviation), box_muller(&word[2], &word[3], mean, deviation)),
+    EACH_ITEM((box_muller(&word[0], &word[1], mean, deviation), box_muller(&word[2], &word[3], mean, deviation)),
                  vfrom_bits(bits))
 }
 
@@ -124,9 +128,9 @@ static void dropout_blocks(void *arg, int64_t begin, int64_t end)
     const vi threshold = viset(j->threshold);
     const vf scale = vset(j->scale);
     if (j->add)
-        EACH_ELEMENT((void)0, LOAD(y) + vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale))
+        EACH_ITEM((void)0, LOAD(y) + vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale))
     else
-        EACH_ELEMENT((void)0, vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale))
+        EACH_ITEM((void)0, vselect(vilt(vshr(bits, 8), threshold), vset(0), LOAD(x) * scale))
 }
 
 void ISA(dropout)(int64_t n, real *y, const real *x, double p, uint64_t seed, uint64_t counter, bool add)

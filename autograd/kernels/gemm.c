@@ -10,10 +10,13 @@
  * row that is a matrix-vector product at the speed of the memory.
  *
  * Threads take rectangles of C, or whole matrices of a batch; k is never cut among them, so they cannot change a bit. */
+#include "gemm.h"
 #include "gemm_pack.h"
 #include "gemm_tile.h"
 #include "scratch.h"
 #include "vmath.h"
+
+#include "gemm.def"
 
 enum {
     BLOCK = K_GEMM_BLOCK,

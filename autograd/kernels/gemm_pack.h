@@ -6,6 +6,7 @@
 #ifndef KAERU_GEMM_PACK_H
 #define KAERU_GEMM_PACK_H
 
+#include "gemm.h"
 #include "gemm_tile.h"
 
 /* m rows cut into tiles of base + 1 rows, the first `longer` of them, and base rows, the others. */

@@ -1,8 +1,12 @@
-/* max.c: the largest or smallest item along one dimension of (outer, n, inner), and where it stands first.
+/* max.c: the largest or smallest item along one dimension of (outer, n, inner), and its first place.
  *
- * Along contiguous items the value is found by 32 lanes and its place by a second look; across rows each column keeps
- * its best value and place in a lane. The smallest is the largest of the negated. A NaN wins. */
+ * Along contiguous items (inner 1) the value is found by 32 lanes and its place by a second pass. Across rows (inner > 1)
+ * each column keeps its best value and place in a lane. The smallest is the largest of the negated items. NaN counts as the
+ * largest. */
+#include "reduce.h"
 #include "simd.h"
+
+#include "reduce.def"
 
 enum { GRAIN = 8192 };
 
@@ -49,7 +53,7 @@ static void max_rows(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* W columns at a time; `left` of them exist. */
+/* W columns, of which the first `left` exist; x is at their first row, and their results are items `at`... of y. */
 static void max_columns(const Job *j, const float *x, int64_t at, int64_t left)
 {
     const vi flip = viset(j->least ? INT32_MIN : 0);

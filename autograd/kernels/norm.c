@@ -1,8 +1,15 @@
-/* norm.c: layer norm over rows, and its way back.
+/* norm.c: layer norm over rows, and its backward.
  *
- * A row is read three times from a near cache: for its mean, for the deviations (whose sum corrects the mean) and their
- * squares, and to be written. dgamma and dbeta are sums down the columns, which reduce.c knows how to cut. */
+ * A row is read for its mean, for the deviations and their squares (the sum of the deviations corrects the mean), and to
+ * compute y; after the first pass it is in a near cache. dgamma and dbeta are sums down the columns, which reduce.c
+ * computes. */
+#include "each_add.h"
 #include "reduce.h"
+#include "rows.h"
+#include "sum_normalized.h"
+
+#include "reduce.def"
+#include "rows.def"
 
 enum { GRAIN = 8192 };
 
@@ -14,7 +21,7 @@ typedef struct {
     bool eps_inside, add;
 } Job;
 
-static double divisor_of(int64_t n, KNorm kind) { return (double)(kind.unbiased && n > 1 ? n - 1 : n); }
+static double divisor_of(int64_t n, AgNorm kind) { return (double)(kind.unbiased && n > 1 ? n - 1 : n); }
 
 static void norm_rows(void *arg, int64_t first, int64_t last)
 {
@@ -47,15 +54,15 @@ static void norm_rows(void *arg, int64_t first, int64_t last)
 }
 
 void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
-                      const real *beta, KNorm kind)
+                      const real *beta, AgNorm kind)
 {
     k_parallel(rows, 1 + GRAIN / (n + 1), norm_rows,
                &(Job){ .n = n, .y = y, .mean = mean, .rstd = rstd, .x = x, .gamma = gamma, .beta = beta, .eps = kind.eps,
                        .divisor = divisor_of(n, kind), .eps_inside = kind.eps_inside });
 }
 
-/* With c = x - mean, r = rstd, g = dy gamma: dx = r (g - mean g) - k c sum(g c), where k c_i = -dr/dx_i, that is
- * k = r^3 / N with eps inside the root and r^2 / (N sigma) outside, N being the divisor of the variance. */
+/* With c = x - mean, r = rstd, g = dy gamma: dx = r (g - mean g) - k c sum(g c), where k c_i = -dr/dx_i: k = r^3 / N with eps
+ * inside the root and r^2 / (N sigma) outside. N is the divisor of the variance. */
 static void norm_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
@@ -73,25 +80,21 @@ static void norm_backward_rows(void *arg, int64_t first, int64_t last)
             SUM_OF(sum, n, LOAD(dy))
             SUM_OF(dot, n, LOAD(dy) * (LOAD(x) - mean))
         }
-        double sigma = 1 / r - j->eps;                          /* used where eps is outside the root */
+        double sigma = 1 / r - j->eps;                          /* only for eps outside the root */
         double k = r == 0 ? 0 : j->eps_inside ? r * r * r / j->divisor : sigma <= 0 ? 0 : r * r / (j->divisor * sigma);
         const vf scale = vset((float)r), shift = vset((float)(-r * sum / (double)n)), slope = vset((float)(-k * dot));
 #define DX(g) vfma(slope, LOAD(x) - mean, vfma(scale, g, shift))
-        if (gamma && j->add)
-            EACH(dx, LOAD(dx) + DX(LOAD(dy) * LOAD(gamma)));
-        else if (gamma)
-            EACH(dx, DX(LOAD(dy) * LOAD(gamma)));
-        else if (j->add)
-            EACH(dx, LOAD(dx) + DX(LOAD(dy)));
+        if (gamma)
+            EACH_ADD(j->add, dx, DX(LOAD(dy) * LOAD(gamma)));
         else
-            EACH(dx, DX(LOAD(dy)));
+            EACH_ADD(j->add, dx, DX(LOAD(dy)));
 #undef DX
     }
 }
 
 void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
                                bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
-                               const real *gamma, KNorm kind)
+                               const real *gamma, AgNorm kind)
 {
     if (dx)
         k_parallel(rows, 1 + GRAIN / (n + 1), norm_backward_rows,

@@ -1,39 +1,50 @@
-/* optimizer.c: the optimizers' steps, each one pass over the parameter, its state and its gradient. What bounds them is the
- * memory's speed, so the arithmetic is written for clarity. */
+/* optimizer.c: the optimizers' updates, each one pass over the parameter, its state and its gradient. The speed of the memory
+ * limits them, so the arithmetic is written for clarity. */
 #include "simd.h"
+#include "update.h"
+
+#include "update.def"
 
 enum { GRAIN = 16384 };
 
 /* ---- Adam -------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    float *w, *m, *v;
+    float *w, *exp_avg, *exp_avg_sq;
     const float *grad;
-    float grad_scale, decay, shrink, b1, less1, b2, less2, root_c2, eps, step;
+    float grad_scale, coupled_decay, shrink;            /* shrink: what decoupled decay multiplies w by */
+    float b1, one_less_b1, b2, one_less_b2;
+    float inverse_root_c2, eps, step;
 } Adam;
 
 static void adam_range(void *arg, int64_t begin, int64_t end)
 {
     const Adam *j = arg;
-    float *w = j->w, *m = j->m, *v = j->v;
+    float *w = j->w, *exp_avg = j->exp_avg, *exp_avg_sq = j->exp_avg_sq;
     const float *grad = j->grad;
     for (int64_t i = begin; i < end; i += W) {
         int64_t left = end - i < W ? end - i : W;
-        vf g = vfma(vset(j->decay), LOAD(w), vset(j->grad_scale) * LOAD(grad));
-        vf mi = KEEP(m, vfma(vset(j->b1), LOAD(m), vset(j->less1) * g));
-        vf square = KEEP(v, vfma(vset(j->b2), LOAD(v), vset(j->less2) * g * g));
-        vf size = vfma(vsqrt(square), vset(j->root_c2), vset(j->eps));
-        KEEP(w, vfnma(vset(j->step), mi / size, LOAD(w) * vset(j->shrink)));
+        vf g = vfma(vset(j->coupled_decay), LOAD(w), vset(j->grad_scale) * LOAD(grad));
+        vf average = KEEP(exp_avg, vfma(vset(j->b1), LOAD(exp_avg), vset(j->one_less_b1) * g));
+        vf square = KEEP(exp_avg_sq, vfma(vset(j->b2), LOAD(exp_avg_sq), vset(j->one_less_b2) * g * g));
+        vf divisor = vfma(vsqrt(square), vset(j->inverse_root_c2), vset(j->eps));
+        KEEP(w, vfnma(vset(j->step), average / divisor, LOAD(w) * vset(j->shrink)));
     }
 }
 
-/* lr (m/c1) / (sqrt(v/c2) + eps) as (lr/c1) m / (sqrt(v) / sqrt(c2) + eps). */
-void ISA(adam)(int64_t n, real *w, real *m, real *v, const real *grad, const KAdam *k)
+/* lr (exp_avg/c1) / (sqrt(exp_avg_sq/c2) + eps) as (lr/c1) exp_avg / (sqrt(exp_avg_sq) / sqrt(c2) + eps). */
+void ISA(adam)(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AdamOptions *o,
+               int64_t step, double grad_scale)
 {
+    double c1 = adam_correction(o->beta1, step), c2 = adam_correction(o->beta2, step);
     Adam j = {
-        w, m, v, grad, (float)k->grad_scale, k->decoupled ? 0 : (float)k->decay,
-        k->decoupled ? (float)(1 - k->lr * k->decay) : 1, (float)k->b1, (float)(1 - k->b1), (float)k->b2,
-        (float)(1 - k->b2), (float)(1 / sqrt(k->c2)), (float)k->eps, (float)(k->lr / k->c1)
+        .w = w, .exp_avg = exp_avg, .exp_avg_sq = exp_avg_sq, .grad = grad,
+        .grad_scale = (float)grad_scale,
+        .coupled_decay = o->decoupled ? 0 : (float)o->weight_decay,
+        .shrink = o->decoupled ? (float)(1 - o->lr * o->weight_decay) : 1,
+        .b1 = (float)o->beta1, .one_less_b1 = (float)(1 - o->beta1),
+        .b2 = (float)o->beta2, .one_less_b2 = (float)(1 - o->beta2),
+        .inverse_root_c2 = (float)(1 / sqrt(c2)), .eps = (float)o->eps, .step = (float)(o->lr / c1)
     };
     k_parallel(n, GRAIN, adam_range, &j);
 }
@@ -64,8 +75,8 @@ static void sgd_range(void *arg, int64_t begin, int64_t end)
     }
 }
 
-void ISA(sgd)(int64_t n, real *w, real *buf, const real *grad, const KSgd *k)
+void ISA(sgd)(int64_t n, real *w, real *buf, const real *grad, const SgdOptions *o, bool first, double grad_scale)
 {
-    Sgd j = { w, buf, grad, (float)k->grad_scale, (float)k->decay, (float)k->momentum, (float)k->lr, k->nesterov, k->first };
+    Sgd j = { w, buf, grad, (float)grad_scale, (float)o->weight_decay, (float)o->momentum, (float)o->lr, o->nesterov, first };
     k_parallel(n, GRAIN, sgd_range, &j);
 }

@@ -1,5 +1,4 @@
-/* philox.c: one block of random words; the kernels that make many at once are in random.c. */
-#include "kernels.h"
+/* philox.c: one block of random words. distributions.c computes many blocks in vectors. */
 #include "philox.h"
 
 void k_philox(uint64_t seed, uint64_t counter, uint32_t out[4])

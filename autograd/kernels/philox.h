@@ -8,8 +8,11 @@
 enum { PHILOX_ROUNDS = 10 };
 #define PHILOX_M0 0xD2511F53u
 #define PHILOX_M1 0xCD9E8D57u
-#define PHILOX_W0 0x9E3779B9u       /* what the key grows by each round: the golden ratio and sqrt(3) - 1 */
+#define PHILOX_W0 0x9E3779B9u       /* added to the key in each round: golden ratio, sqrt(3) - 1 */
 #define PHILOX_W1 0xBB67AE85u
+
+/* The four words of block `counter` of stream `seed`. */
+void k_philox(uint64_t seed, uint64_t counter, uint32_t out[4]);
 
 /* The four words at `counter`, in place. */
 static inline void philox4x32(uint32_t counter[4], uint32_t key0, uint32_t key1)

@@ -15,12 +15,13 @@
 #define _GNU_SOURCE             /* sched_getaffinity */
 #endif
 
-#include "kernels.h"
+#include "pool.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>

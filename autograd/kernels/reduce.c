@@ -1,42 +1,55 @@
 /* reduce.c: sums and variances along one dimension of (outer, n, inner).
  *
- * Along contiguous items (inner 1) a sum is cut into at most PARTIALS stretches of whole blocks, each summed as SUM_OF
- * does. Across rows (inner > 1) it runs down strips of columns: at most CHUNKS stretches of whole blocks of BLOCK_ROWS
- * rows; in a block each column is one chain of additions, and block sums are added in order. The cuts follow from the
- * shape alone; threads take rows, stretches or strips, whichever there are enough of, and the stretches' sums are added
- * in order, so that the result does not know how many threads there were. */
+ * Along contiguous items (inner 1) a sum is cut into at most PARTIALS chunks of whole blocks, each summed by SUM_OF. Across
+ * rows (inner > 1) the columns are cut into strips, and the rows into at most CHUNKS chunks of whole blocks of BLOCK_ROWS
+ * rows; in a block each column is one chain of additions, and the sums of the blocks are added in order. Threads take rows,
+ * chunks or strips, depending on which are many. The cuts depend on the shape alone and the sums of the chunks are added in
+ * order, so the result does not depend on the number of threads. */
+#include "each_add.h"
+#include "elementwise.h"
 #include "reduce.h"
+#include "sum_normalized.h"
+
+#include "elementwise.def"
+#include "reduce.def"
 
 enum {
     GRAIN = 16384,
-    LONG_ROW = 65536,           /* from here on threads share a row */
-    PARTIALS = 256,
-    STRIP = 256,                /* columns; their sums stay in the first cache */
+    LONG_ROW = 65536,           /* threads share rows of this length or more */
+    PARTIALS = 256,             /* chunks of a row at most */
+    STRIP = 256,                /* columns; their sums stay in the first-level cache */
     BLOCK_ROWS = 64,
-    CHUNKS = 32
+    CHUNKS = 32                 /* chunks of rows at most */
 };
 
-/* What is summed: x, x - mean, its square, or dy times the normalized x of layer norm. */
+/* The terms of the sum: x, x - mean, its square, or dy times the normalized x of layer norm. */
 typedef enum { VALUE, DEVIATION, SQUARE, NORMALIZED } Term;
 
 typedef struct {
     Term term;
     int64_t outer, n, inner;
-    const float *x, *mean, *dy, *rstd;      /* mean: one a sum, but for NORMALIZED, which has mean and rstd one a row */
+    const float *x, *mean, *dy, *rstd;      /* mean: one for each sum; for NORMALIZED mean and rstd are one for each row */
     float scale;
     bool add;
     float *y;
-    int64_t length;                         /* of a stretch */
+    int64_t length;                         /* of a chunk: items along a row, or rows */
     float *partial;
 } Job;
 
-static void give(const Job *j, int64_t at, double sum)
+static void store_sum(const Job *j, int64_t at, double sum)
 {
     float value = j->scale * (float)sum;
     j->y[at] = j->add ? j->y[at] + value : value;
 }
 
-static int64_t up_to(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+/* The length of a chunk if n items become at most `most` chunks of whole blocks. */
+static int64_t chunk_length(int64_t n, int64_t most, int64_t block)
+{
+    int64_t length = (n + most - 1) / most;
+    return (length + block - 1) / block * block;
+}
+
+static int64_t chunks_of(const Job *j) { return j->length > 0 ? (j->n + j->length - 1) / j->length : 0; }
 
 /* ---- inner 1: along the row -------------------------------------------------------------------------------------- */
 
@@ -56,11 +69,11 @@ static double sum_items(const Job *j, int64_t row, int64_t begin, int64_t n)
     return total;
 }
 
-/* Stretch number p of a row; returns 0 for what lies beyond its end. */
-static double sum_stretch(const Job *j, int64_t row, int64_t p)
+/* Chunk number p of a row. */
+static double sum_items_chunk(const Job *j, int64_t row, int64_t p)
 {
     int64_t begin = p * j->length, left = j->n - begin;
-    return left > 0 ? sum_items(j, row, begin, left < j->length ? left : j->length) : 0;
+    return sum_items(j, row, begin, left < j->length ? left : j->length);
 }
 
 static void sum_rows(void *arg, int64_t begin, int64_t end)
@@ -69,8 +82,8 @@ static void sum_rows(void *arg, int64_t begin, int64_t end)
     for (int64_t row = begin; row < end; row++) {
         double total = 0;
         for (int64_t p = 0; p * j->length < j->n; p++)
-            total += (float)sum_stretch(j, row, p);
-        give(j, row, total);
+            total += (float)sum_items_chunk(j, row, p);
+        store_sum(j, row, total);
     }
 }
 
@@ -78,12 +91,12 @@ static void sum_partials(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
     for (int64_t p = begin; p < end; p++)
-        j->partial[p] = (float)sum_stretch(j, 0, p);
+        j->partial[p] = (float)sum_items_chunk(j, 0, p);
 }
 
 static void sum_along(Job *j)
 {
-    j->length = up_to((j->n + PARTIALS - 1) / PARTIALS, SUM_BLOCK);
+    j->length = chunk_length(j->n, PARTIALS, SUM_BLOCK);
     if (j->n < LONG_ROW) {
         k_parallel(j->outer, 1 + GRAIN / (j->n + 16), sum_rows, j);
         return;
@@ -91,15 +104,14 @@ static void sum_along(Job *j)
     Job one = *j;
     float partial[PARTIALS];
     one.partial = partial;
-    int64_t stretches = (j->n + j->length - 1) / j->length;
-    for (int64_t row = 0; row < j->outer; row++) {
+        for (int64_t row = 0; row < j->outer; row++) {
         one.x = j->x + row * j->n;
         one.mean = j->mean ? j->mean + row : NULL;
-        k_parallel(stretches, 1 + GRAIN / j->length, sum_partials, &one);
+        k_parallel(chunks_of(j), 1 + GRAIN / j->length, sum_partials, &one);
         double total = 0;
-        for (int64_t p = 0; p < stretches; p++)
+        for (int64_t p = 0; p < chunks_of(j); p++)
             total += partial[p];
-        give(j, row, total);
+        store_sum(j, row, total);
     }
 }
 
@@ -129,7 +141,7 @@ static void add_row(const Job *j, int64_t o, int64_t row, int64_t column, int64_
     }
 }
 
-/* The sums of `width` columns over stretch number `chunk` of the rows. */
+/* The sums of `width` columns over chunk number `chunk` of the rows. */
 static void sum_chunk(const Job *j, int64_t o, int64_t chunk, int64_t column, int64_t width, float *total)
 {
     const int64_t begin = 0, end = width;
@@ -144,17 +156,12 @@ static void sum_chunk(const Job *j, int64_t o, int64_t chunk, int64_t column, in
     }
 }
 
-static int64_t chunks_of(const Job *j) { return j->length > 0 ? (j->n + j->length - 1) / j->length : 0; }
-
-static void give_strip(const Job *j, int64_t o, int64_t column, int64_t end, const float *sums)
+static void store_strip(const Job *j, int64_t o, int64_t column, int64_t end, const float *sums)
 {
     const int64_t begin = 0;
     float *y = j->y + o * j->inner + column;
     const vf scale = vset(j->scale);
-    if (j->add)
-        EACH(y, LOAD(y) + scale * LOAD(sums));
-    else
-        EACH(y, scale * LOAD(sums));
+    EACH_ADD(j->add, y, scale * LOAD(sums));
 }
 
 static void sum_strips(void *arg, int64_t first, int64_t last)
@@ -170,7 +177,7 @@ static void sum_strips(void *arg, int64_t first, int64_t last)
             sum_chunk(j, o, c, column, end, chunk);
             EACH(total, LOAD(total) + LOAD(chunk));
         }
-        give_strip(j, o, column, end, total);
+        store_strip(j, o, column, end, total);
     }
 }
 
@@ -184,7 +191,7 @@ static void sum_chunks(void *arg, int64_t first, int64_t last)
 static void sum_across(Job *j)
 {
     int64_t strips = (j->inner + STRIP - 1) / STRIP, work = j->n * (j->inner < STRIP ? j->inner : STRIP);
-    j->length = up_to((j->n + CHUNKS - 1) / CHUNKS, BLOCK_ROWS);
+    j->length = chunk_length(j->n, CHUNKS, BLOCK_ROWS);
     if (j->outer * strips > 1) {
         k_parallel(j->outer * strips, 1 + GRAIN / (work + 1), sum_strips, j);
         return;
@@ -198,7 +205,7 @@ static void sum_across(Job *j)
         const float *chunk = partial + c * STRIP;
         EACH(total, LOAD(total) + LOAD(chunk));
     }
-    give_strip(j, 0, 0, end, total);
+    store_strip(j, 0, 0, end, total);
 }
 
 static void sum_terms(Job j)
@@ -223,8 +230,8 @@ void ISA(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, con
                      .scale = 1, .add = add, .y = y });
 }
 
-/* The first mean is off by rounding; the mean of the deviations from it corrects it, so that equal numbers have exactly
- * variance 0. */
+/* The first mean has rounding errors; the mean of the deviations from it corrects it, so that equal numbers have a variance
+ * of exactly 0. */
 void ISA(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
 {
     Job j = { .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = (float)(1 / (double)n), .y = mean };

@@ -1,11 +1,27 @@
-/* reduce.h: sums that other kernels of the same path share. */
+/* reduce.h: sums and extremes along one dimension or over a whole array. */
 #ifndef KAERU_REDUCE_H
 #define KAERU_REDUCE_H
 
-#include "simd.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-/* y[j] = (or +=) the sum over rows of dy (x - mean) rstd: layer norm's dgamma. dy, x: (rows, n); mean, rstd: (rows). */
-void ISA(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
-                          const float *rstd, bool add);
+#include "kaeru/types.h"
+
+/* ---- along one dimension: x is (outer, n, inner), y is (outer, inner) -------------------------------------------- */
+
+/* y = scale * sum of x */
+void k_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add);
+/* The largest item (with `least` the smallest) and, if index is given, its first place. NaN counts as the largest and as
+ * the smallest. n >= 1. */
+void k_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x, bool least);
+/* y = scale * sum of (x - mean)^2; mean (outer, inner) is written too. */
+void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale);
+
+/* ---- over a whole array ------------------------------------------------------------------------------------------ */
+
+double k_sum_squares(int64_t n, const real *x);
+/* sum of (a - b)^2 */
+double k_squared_distance(int64_t n, const real *a, const real *b);
+bool k_all_finite(int64_t n, const real *x);
 
 #endif

@@ -1,12 +1,14 @@
-/* scalar.c: exponential, logarithm and power of one double, by additions, multiplications and divisions alone, so that
- * they are the same bits wherever IEEE arithmetic is. Within 1 ulp (k_exp, k_log) and 2 (k_pow).
+/* scalar.c: exponential, logarithm, power, sine and cosine of doubles, by additions, multiplications and divisions alone, so
+ * that their bits are the same wherever IEEE arithmetic is. Within 1 ulp (k_pow: 2).
  *
- * All follow one plan: cut the argument down to a small range by exact steps, sum a series there whose first term is
- * exact, put the pieces together smallest first. k_pow carries its logarithm as an unevaluated sum of two doubles,
- * since e^t magnifies the error of t by t. */
-#include "kernels.h"
+ * Each function reduces the argument to a small range by exact steps, sums a series there whose first term is exact, and adds
+ * the pieces, the smallest first. k_pow computes its logarithm as an unevaluated sum of two doubles, because e^t multiplies
+ * the error of t by t; so do k_sin and k_cos with the reduced argument. */
+#include "scalar.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 static const double LN2_HI = 0x1.62e42feep-1, LN2_LO = 0x1.a39ef35793c76p-33;       /* k * LN2_HI is exact */
@@ -55,7 +57,7 @@ static double exp_of_sum(double hi, double lo)
         return 0;
     int k = (int)(hi * INV_LN2 + (hi < 0 ? -0.5 : 0.5));
     double a = hi - k * LN2_HI, b = k * LN2_LO - lo, r = a - b;
-    double rest = (a - r) - b;                                          /* what r lost */
+    double rest = (a - r) - b;                                          /* the rounding error of r */
     double p = 0;                                                       /* (e^r - 1 - r) / r^2 */
     for (int n = 13; n >= 2; n--) {
         static const double inverse_factorial[] = {
@@ -74,7 +76,7 @@ double k_exp(double x)
 }
 
 /* With f = m - 1 and s = f / (2 + f): ln m = 2 (s + s^3/3 + ...) = f - (f^2/2 - s (f^2/2 + R)), R = 2/3 s^2 + 2/5 s^4 ...
- * f is exact, and all else small beside it. */
+ * f is exact, and the other terms are small. */
 double k_log(double x)
 {
     if (isnan(x) || x == INFINITY)
@@ -171,4 +173,63 @@ double k_pow(double x, double y)
     else
         result = power(size, y);
     return signbit(x) && odd ? -result : result;
+}
+
+/* ---- sine and cosine --------------------------------------------------------------------------------------------- */
+
+static const double TWO_OVER_PI = 0x1.45f306dc9c883p-1, PI_4 = 0x1.921fb54442d18p-1;
+static const double SIN_LIMIT = 1e8;
+
+/* x = k pi/2 + r, |r| <= pi/4, for x in pi/4..SIN_LIMIT (Cody and Waite 1980). Returns k mod 4. k has at most 26 bits and the
+ * first three parts of pi/2 have 27, so their products are exact. The parts and the rest together have 139 bits of pi/2: r has
+ * 55 correct bits even where x is closest to a multiple of pi/2. */
+static int reduce(double x, Pair *r)
+{
+    static const double pi_2[] = { 0x1.921fb54p+0, 0x1.10b461p-30, 0x1.a62633p-58, 0x1.45c06e0e68948p-86 };
+    int k = (int)(x * TWO_OVER_PI + 0.5);
+    *r = (Pair){ x, 0 };
+    for (int i = 0; i < 4; i++)
+        *r = add(*r, (Pair){ -k * pi_2[i], 0 });
+    return k & 3;
+}
+
+/* sin and cos of r, |r| <= pi/4, by their series in r.hi; r.lo times the derivative is added. */
+static double sine(Pair r)
+{
+    double z = r.hi * r.hi, series = 0;
+    for (int n = 17; n >= 3; n -= 2)
+        series = (1 + series) * -z / (n * (n - 1));
+    return r.hi + (r.hi * series + r.lo * (1 - z / 2));
+}
+
+static double cosine(Pair r)
+{
+    double z = r.hi * r.hi, series = 0;
+    for (int n = 18; n >= 4; n -= 2)
+        series = (1 + series) * -z / (n * (n - 1));
+    double half = z / 2, first = 1 - half;                              /* 1 - z/2 + (small), with the rounding error of 1 - z/2 */
+    return first + (((1 - first) - half) - half * series - r.hi * r.lo);
+}
+
+/* sin(x + quarters pi/2) for x >= 0. */
+static double sine_shifted(double x, int quarters)
+{
+    Pair r = { x, 0 };
+    if (!(x <= SIN_LIMIT))
+        return NAN;
+    if (x > PI_4)
+        quarters += reduce(x, &r);
+    double y = quarters & 1 ? cosine(r) : sine(r);
+    return quarters & 2 ? -y : y;
+}
+
+double k_sin(double x)
+{
+    double y = sine_shifted(fabs(x), 0);
+    return signbit(x) ? -y : y;
+}
+
+double k_cos(double x)
+{
+    return sine_shifted(fabs(x), 1);
 }

@@ -1,14 +1,19 @@
 /* softmax.c: softmax, log-softmax and cross entropy over rows.
  *
- * A row is small enough to stay in a near cache between its passes: the largest item, the sum of exponentials, and what
- * follows from both. Threads take rows. */
+ * A row is read for its largest item, for the sum of exponentials, and for the result; it stays in a near cache between these
+ * passes. Threads take rows. */
+#include "each_add.h"
+#include "rows.h"
+#include "scalar.h"
 #include "vmath.h"
+
+#include "rows.def"
 
 enum { GRAIN = 8192 };
 
 static int64_t rows_grain(int64_t n) { return 1 + GRAIN / (n + 1); }
 
-/* The largest item; NaN does not count. */
+/* The largest item that is not NaN. */
 INLINE float row_max(const float *x, int64_t n)
 {
     Lanes best = lanes_set(-INFINITY);
@@ -40,16 +45,16 @@ static void fill_row(float *y, int64_t end, float value)
 
 /* ---- softmax ----------------------------------------------------------------------------------------------------- */
 
-typedef struct { int64_t n; float *out; const float *x, *y; bool add; } Rows;
+typedef struct { int64_t n; float *out; const float *x, *y; bool add; } Job;
 
 static void softmax_rows(void *arg, int64_t first, int64_t last)
 {
-    const Rows *j = arg;
+    const Job *j = arg;
     const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *x = j->x + row * j->n;
         float *y = j->out + row * j->n, best = row_max(x, j->n);
-        if (best == -INFINITY) {                    /* nothing may be seen */
+        if (best == -INFINITY) {                    /* every item is masked */
             fill_row(y, j->n, has_nan(x, j->n) ? NAN : 0);
             continue;
         }
@@ -63,12 +68,12 @@ static void softmax_rows(void *arg, int64_t first, int64_t last)
 
 void ISA(softmax)(int64_t rows, int64_t n, real *y, const real *x)
 {
-    k_parallel(rows, rows_grain(n), softmax_rows, &(Rows){ .n = n, .out = y, .x = x });
+    k_parallel(rows, rows_grain(n), softmax_rows, &(Job){ .n = n, .out = y, .x = x });
 }
 
 static void softmax_backward_rows(void *arg, int64_t first, int64_t last)
 {
-    const Rows *j = arg;
+    const Job *j = arg;
     const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *dy = j->x + row * j->n, *y = j->y + row * j->n;
@@ -85,12 +90,12 @@ static void softmax_backward_rows(void *arg, int64_t first, int64_t last)
 
 void ISA(softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
 {
-    k_parallel(rows, rows_grain(n), softmax_backward_rows, &(Rows){ n, dx, dy, y, add });
+    k_parallel(rows, rows_grain(n), softmax_backward_rows, &(Job){ n, dx, dy, y, add });
 }
 
 /* ---- log-softmax ------------------------------------------------------------------------------------------------- */
 
-/* ln of the sum of e^(x - *best), and the largest item; both -infinity for a row of that. */
+/* ln of the sum of e^(x - *best), where *best is the largest item; both are -infinity for a row of -infinity. */
 static double log_sum_above(const float *x, int64_t n, float *best)
 {
     *best = row_max(x, n);
@@ -104,7 +109,7 @@ static double log_sum_above(const float *x, int64_t n, float *best)
 
 static void log_softmax_rows(void *arg, int64_t first, int64_t last)
 {
-    const Rows *j = arg;
+    const Job *j = arg;
     const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *x = j->x + row * j->n;
@@ -120,12 +125,12 @@ static void log_softmax_rows(void *arg, int64_t first, int64_t last)
 
 void ISA(log_softmax)(int64_t rows, int64_t n, real *y, const real *x)
 {
-    k_parallel(rows, rows_grain(n), log_softmax_rows, &(Rows){ .n = n, .out = y, .x = x });
+    k_parallel(rows, rows_grain(n), log_softmax_rows, &(Job){ .n = n, .out = y, .x = x });
 }
 
 static void log_softmax_backward_rows(void *arg, int64_t first, int64_t last)
 {
-    const Rows *j = arg;
+    const Job *j = arg;
     const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *dy = j->x + row * j->n, *y = j->y + row * j->n;
@@ -133,16 +138,13 @@ static void log_softmax_backward_rows(void *arg, int64_t first, int64_t last)
         double total = 0;
         SUM_OF(total, j->n, LOAD(dy))
         const vf sum = vset((float)total);
-        if (j->add)
-            EACH(dx, LOAD(dx) + vfnma(vexp_negative(LOAD(y)), sum, LOAD(dy)));
-        else
-            EACH(dx, vfnma(vexp_negative(LOAD(y)), sum, LOAD(dy)));
+        EACH_ADD(j->add, dx, vfnma(vexp_negative(LOAD(y)), sum, LOAD(dy)));
     }
 }
 
 void ISA(log_softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add)
 {
-    k_parallel(rows, rows_grain(n), log_softmax_backward_rows, &(Rows){ n, dx, dy, y, add });
+    k_parallel(rows, rows_grain(n), log_softmax_backward_rows, &(Job){ n, dx, dy, y, add });
 }
 
 /* ---- cross entropy ----------------------------------------------------------------------------------------------- */
@@ -201,15 +203,11 @@ static void loss_backward_rows(void *arg, int64_t first, int64_t last)
                 fill_row(dx, j->n, 0);
             continue;
         }
-        bool nothing = j->log_sum[row] == -INFINITY;            /* all logits are: the probabilities count as 0 */
-        const vf shift = vset(nothing ? INFINITY : j->log_sum[row]), scale = vset(j->scale[row]);
-        const vf spread = vset((float)(-j->scale[row] * j->smoothing / (double)j->n));
-        float wanted = (float)(j->scale[row] * (1 - j->smoothing));
-        if (j->add)
-            EACH(dx, LOAD(dx) + vfma(vexp_negative(LOAD(x) - shift), scale, spread));
-        else
-            EACH(dx, vfma(vexp_negative(LOAD(x) - shift), scale, spread));
-        dx[j->target[row]] -= wanted;
+        bool all_masked = j->log_sum[row] == -INFINITY;         /* then every probability counts as 0 */
+        const vf shift = vset(all_masked ? INFINITY : j->log_sum[row]), scale = vset(j->scale[row]);
+        const vf smoothed = vset((float)(-j->scale[row] * j->smoothing / (double)j->n));
+        EACH_ADD(j->add, dx, vfma(vexp_negative(LOAD(x) - shift), scale, smoothed));
+        dx[j->target[row]] -= (float)(j->scale[row] * (1 - j->smoothing));
     }
 }
 

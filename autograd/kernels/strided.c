@@ -1,13 +1,13 @@
-/* strided.c: cuts a walk into pieces that vectors can go through. See strided.h. */
+/* strided.c: cuts a walk into pieces whose operands vectors can read. See strided.h. */
 #include "strided.h"
 
 enum {
     BUFFER = 1024,              /* items */
-    SHORT_ROW = 32              /* rows below are gathered together */
+    SHORT_ROW = 32              /* shorter rows are copied to buffers together */
 };
 
-/* Copies n items that lie `stride` apart. */
-static void gather(void *to, const void *from, size_t size, int64_t stride, int64_t n)
+/* Copies n items with a stride to a dense array. */
+static void copy_items(void *to, const void *from, size_t size, int64_t stride, int64_t n)
 {
     if (size == 1) {
         const uint8_t *source = from;
@@ -26,7 +26,7 @@ typedef struct {
     const char *base;           /* NULL: there is no such array */
     size_t size;
     int64_t stride;             /* along a row */
-    bool dense;                 /* lies as the walk goes, across rows as well */
+    bool dense;                 /* contiguous in the order of the walk, across rows too */
     _Alignas(64) float buffer[BUFFER];
 } Side;
 
@@ -43,7 +43,7 @@ static void side_init(Side *s, const void *base, size_t size, int64_t stride, co
     }
 }
 
-/* Items column .. column + n - 1 of the row that begins at offset `row`. */
+/* Items column .. column + n - 1 of the row that begins at item `row`. */
 static Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
 {
     if (!s->base)
@@ -51,11 +51,11 @@ static Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
     const char *from = s->base + (row + column * s->stride) * (int64_t)s->size;
     if (s->stride == 1)
         return (Operand){ from, -1 };
-    gather(s->buffer, from, s->size, s->stride, s->stride == 0 ? W : n);
+    copy_items(s->buffer, from, s->size, s->stride, s->stride == 0 ? W : n);
     return (Operand){ s->buffer, s->stride == 0 ? 0 : -1 };
 }
 
-/* n items from `first` on, over several rows; the place is that of the first one's row. */
+/* n items from `first` on, over several rows; `place` is the row of the first. */
 static Operand side_rows(Side *s, const Rows *r, RowPlace place, bool second, int64_t first, int64_t n)
 {
     if (!s->base)
@@ -65,8 +65,8 @@ static Operand side_rows(Side *s, const Rows *r, RowPlace place, bool second, in
     int64_t column = first % r->n;
     for (int64_t filled = 0; filled < n; column = 0) {
         int64_t row = second ? place.b : place.a, some = r->n - column < n - filled ? r->n - column : n - filled;
-        gather((char *)s->buffer + filled * (int64_t)s->size, s->base + (row + column * s->stride) * (int64_t)s->size,
-               s->size, s->stride, some);
+        copy_items((char *)s->buffer + filled * (int64_t)s->size, s->base + (row + column * s->stride) * (int64_t)s->size,
+                   s->size, s->stride, some);
         filled += some;
         row_next(r, &place);
     }
@@ -87,11 +87,11 @@ void ISA(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, 
         }
         return;
     }
-    bool gathers = (a && r->sa != 0 && r->sa != 1) || (b && r->sb != 0 && r->sb != 1);
+    bool copies = (a && r->sa != 0 && r->sa != 1) || (b && r->sb != 0 && r->sb != 1);
     RowPlace place = row_seek(r, begin / r->n);
     for (int64_t n, column = begin % r->n; begin < end; begin += n) {
         n = r->n - column < end - begin ? r->n - column : end - begin;
-        if (gathers && n > BUFFER)
+        if (copies && n > BUFFER)
             n = BUFFER;
         piece(job, begin, n, side_row(&sa, place.a, column, n), side_row(&sb, place.b, column, n));
         column += n;

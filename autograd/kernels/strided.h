@@ -1,14 +1,15 @@
-/* strided.h: KWalks as the kernels go through them: as rows, whose innermost dimension is worked on a vector at a time.
+/* strided.h: strided iterations (KWalk) as rows, whose innermost dimension is computed in vectors.
  *
- * Neighboring dimensions that are one for both arrays are merged first, so that most walks are a single row. An array is
- * read along a row in one of three ways: where it lies (stride 1), as one repeated value (stride 0), or copied to a
- * buffer. Rows too short for vectors are gathered into buffers, several together. */
+ * Neighboring dimensions that both arrays have contiguous are merged first, so that most walks are a single row. Along a row an
+ * array is read in place (stride 1), as one repeated value (stride 0), or from a buffer that its items are copied to. Rows too
+ * short for vectors are copied to buffers, several together. */
 #ifndef KAERU_STRIDED_H
 #define KAERU_STRIDED_H
 
+#include "elementwise.h"
 #include "simd.h"
 
-/* `rows` rows of n items with strides sa and sb; the outer dimensions say where each begins. */
+/* `rows` rows of n items with strides sa and sb; the outer dimensions give the place where each begins. */
 typedef struct {
     int64_t rows, n, sa, sb;
     int outer;
@@ -46,7 +47,7 @@ static inline Rows walk_rows(const KWalk *w)
     return r;
 }
 
-/* Whether strides are those of a dense array, or all 0; then the walk needs no rows. */
+/* Are the strides those of a dense array (FLAT_DENSE), or all 0 (FLAT_SINGLE)? Then the walk needs no rows. */
 typedef enum { FLAT_DENSE, FLAT_SINGLE, FLAT_NO } Flat;
 
 static inline Flat walk_flat(const KWalk *w, const int64_t *stride)
@@ -69,7 +70,7 @@ static inline int64_t walk_items(const KWalk *w)
     return n;
 }
 
-/* Where a row begins in both arrays, and its number in each outer dimension. */
+/* The place where a row begins in both arrays, and its index in each outer dimension. */
 typedef struct { int64_t a, b, index[K_DIMS]; } RowPlace;
 
 static inline RowPlace row_seek(const Rows *r, int64_t row)
@@ -97,15 +98,15 @@ static inline void row_next(const Rows *r, RowPlace *p)
     }
 }
 
-/* ---- pieces of a walk beside a dense array ----------------------------------------------------------------------- */
+/* ---- pieces of a walk: a dense result of two operands ------------------------------------------------------------ */
 
-/* How a piece reads an array: item i at p[i & mask]. The mask is 0 for one repeated value, of which W copies lie at p. */
+/* An operand of a piece: item i is p[i & mask]. The mask is -1, or 0 for one repeated value, of which p has W copies. */
 typedef struct { const void *p; int64_t mask; } Operand;
 
-/* Handles items `first` .. first + n - 1, counted in the order of the walk. */
+/* Computes items `first` .. first + n - 1, counted in the order of the walk; item `first` of an operand is its item 0. */
 typedef void Piece(const void *job, int64_t first, int64_t n, Operand a, Operand b);
 
-/* Calls piece() for the items begin..end-1. size_a, size_b: bytes of an item, 1 or 4; a NULL array gives a NULL operand. */
+/* Calls piece() for the items begin..end-1. size_a, size_b: bytes of an item, 1 or 4; a NULL array makes a NULL operand. */
 void ISA(walk_pieces)(const Rows *r, int64_t begin, int64_t end, const void *a, size_t size_a, const void *b,
                        size_t size_b, Piece *piece, const void *job);
 

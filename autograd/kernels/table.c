@@ -1,5 +1,8 @@
-/* table.c: rows of a table by number, and the way back. */
+/* table.c: looks rows of a table up by number, and adds gradients to them. */
+#include "rows.h"
 #include "simd.h"
+
+#include "rows.def"
 
 enum { GRAIN = 16384, COLUMNS = 64 };
 
@@ -17,7 +20,7 @@ void ISA(gather_rows)(int64_t rows, int64_t width, real *y, const real *table, c
     k_parallel(rows, 1 + GRAIN / (width + 1), gather_range, &(Job){ rows, width, y, table, ids });
 }
 
-/* A thread takes columns, so that the rows of dy that share a row of the table are added in their order. */
+/* Threads take columns, so that rows of dy with the same id are added in their order. */
 static void scatter_range(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;

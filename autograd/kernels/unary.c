@@ -1,21 +1,20 @@
-/* unary.c: functions of one number and their derivatives.
+/* unary.c: functions of one number and their derivatives, in vectors.
  *
- * Every element is on its own, so that lanes and threads can cut the array anywhere. */
+ * Each item depends on no other, so vectors and threads can cut the array anywhere. */
+#include "each_add.h"
+#include "unary.h"
 #include "vmath.h"
 #include "vpow.h"
 
-/* Elements a thread takes at least: a few microseconds of work. */
-enum { GRAIN_CHEAP = 16384, GRAIN_DEAR = 8192 };
+#include "unary.def"
 
-static int64_t grain_of(KUnary f)
-{
-    switch (f) {
-    case K_NEG: case K_SQRT: case K_ABS: case K_RELU: case K_CLAMP: case K_SCALE:
-        return GRAIN_CHEAP;
-    default:
-        return GRAIN_DEAR;
-    }
-}
+/* Items that a thread takes at least: a few microseconds of work. */
+enum { GRAIN_CHEAP = 16384, GRAIN_EXPENSIVE = 8192 };
+
+static const int64_t grain_of[] = {
+#define UNARY(name, reads, cost, value, gradient) GRAIN_##cost,
+#include "unary_functions.def"
+};
 
 /* ---- x^p for one p ----------------------------------------------------------------------------------------------- */
 
@@ -28,7 +27,8 @@ static Exponent exponent_of(double p)
     return (Exponent){ f, whole, whole && fabsf(f) < 0x1p24f && ((int32_t)f & 1) };
 }
 
-/* The frequent exponents by multiplication; a whole one by |x|, so that negative numbers need no special way. */
+/* The frequent exponents by multiplication. With a whole exponent |x| is raised and gets its sign after that, because vpow is
+ * slow for negative numbers. */
 INLINE vf power_of(vf x, Exponent e)
 {
     if (e.p == 2)
@@ -77,16 +77,17 @@ static void forward(void *arg, int64_t begin, int64_t end)
 
 void ISA(unary)(KUnary f, int64_t n, real *y, const real *x, double p, double q)
 {
-    k_parallel(n, grain_of(f), forward, &(Forward){ f, y, x, p, q });
+    k_parallel(n, grain_of[f], forward, &(Forward){ f, y, x, p, q });
 }
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 typedef struct { KUnary f; float *dx; const float *dy, *x, *y; double p, q; bool add; } Backward;
 
-/* dx = dy where the mask is set, else 0: not a product, for 0 times infinity is no number. */
+/* dy where the mask is set, else 0. Not a product with the mask: 0 times infinity is NaN. */
 INLINE vf where(vm mask, vf dy) { return vselect(mask, dy, vset(0)); }
 
+/* dy times the sign of x, 0 where x is 0 or NaN. */
 INLINE vf sign_times(vf x, vf dy)
 {
     return where(vor(vlt(x, vset(0)), vlt(vset(0), x)), vfrom_bits(vbits(dy) ^ (vbits(x) & viset(INT32_MIN))));
@@ -97,14 +98,7 @@ INLINE vf within(vf x, float low, float high, vf dy)
     return where(vand(vle(vset(low), x), vle(x, vset(high))), dy);
 }
 
-/* dx = value, or dx + value. */
-#define GIVE(value)                         \
-    do {                                    \
-        if (job->add)                       \
-            EACH(dx, LOAD(dx) + (value));   \
-        else                                \
-            EACH(dx, value);                \
-    } while (0)
+#define DX(value) EACH_ADD(job->add, dx, value)
 
 static void backward(void *arg, int64_t begin, int64_t end)
 {
@@ -112,24 +106,24 @@ static void backward(void *arg, int64_t begin, int64_t end)
     const float *dy = job->dy, *x = job->x, *y = job->y, p = (float)job->p, q = (float)job->q;
     float *dx = job->dx;
     switch (job->f) {
-    case K_NEG:      GIVE(vneg(LOAD(dy))); break;
-    case K_EXP:      GIVE(LOAD(dy) * LOAD(y)); break;
-    case K_LOG:      GIVE(LOAD(dy) / LOAD(x)); break;
-    case K_SQRT:     GIVE(LOAD(dy) * vset(0.5f) / LOAD(y)); break;
-    case K_ABS:      GIVE(sign_times(LOAD(x), LOAD(dy))); break;
-    case K_TANH:     GIVE(LOAD(dy) * vfnma(LOAD(y), LOAD(y), vset(1))); break;
-    case K_SIGMOID:  GIVE(LOAD(dy) * vfnma(LOAD(y), LOAD(y), LOAD(y))); break;
-    case K_RELU:     GIVE(where(vlt(vset(0), LOAD(y)), LOAD(dy))); break;
-    case K_GELU:     GIVE(LOAD(dy) * vgelu_slope(LOAD(x))); break;
-    case K_GELU_ERF: GIVE(LOAD(dy) * vgelu_erf_slope(LOAD(x))); break;
-    case K_CLAMP:    GIVE(within(LOAD(x), p, q, LOAD(dy))); break;
-    case K_SCALE:    GIVE(vset(p) * LOAD(dy)); break;
+    case K_NEG:      DX(vneg(LOAD(dy))); break;
+    case K_EXP:      DX(LOAD(dy) * LOAD(y)); break;
+    case K_LOG:      DX(LOAD(dy) / LOAD(x)); break;
+    case K_SQRT:     DX(LOAD(dy) * vset(0.5f) / LOAD(y)); break;
+    case K_ABS:      DX(sign_times(LOAD(x), LOAD(dy))); break;
+    case K_TANH:     DX(LOAD(dy) * vfnma(LOAD(y), LOAD(y), vset(1))); break;
+    case K_SIGMOID:  DX(LOAD(dy) * vfnma(LOAD(y), LOAD(y), LOAD(y))); break;
+    case K_RELU:     DX(where(vlt(vset(0), LOAD(y)), LOAD(dy))); break;
+    case K_GELU:     DX(LOAD(dy) * vgelu_slope(LOAD(x))); break;
+    case K_GELU_ERF: DX(LOAD(dy) * vgelu_erf_slope(LOAD(x))); break;
+    case K_CLAMP:    DX(within(LOAD(x), p, q, LOAD(dy))); break;
+    case K_SCALE:    DX(vset(p) * LOAD(dy)); break;
     case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p - 1);
         if (job->p == 0)
-            GIVE(vset(0) * LOAD(dy));
+            DX(vset(0) * LOAD(dy));
         else
-            GIVE(LOAD(dy) * (vset(p) * power_of(LOAD(x), e)));
+            DX(LOAD(dy) * (vset(p) * power_of(LOAD(x), e)));
         break;
     }
     }
@@ -138,5 +132,5 @@ static void backward(void *arg, int64_t begin, int64_t end)
 void ISA(unary_backward)(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                           bool add)
 {
-    k_parallel(n, grain_of(f), backward, &(Backward){ f, dx, dy, x, y, p, q, add });
+    k_parallel(n, grain_of[f], backward, &(Backward){ f, dx, dy, x, y, p, q, add });
 }

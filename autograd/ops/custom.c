@@ -1,4 +1,4 @@
-/* custom.c: operations that a program brings along, recorded like those of ops.def. */
+/* custom.c: operations that the program defines (ag_custom). They are recorded like those of ops.def. */
 #include "internal.h"
 
 #include <string.h>
@@ -6,33 +6,27 @@
 /* What a call keeps for its rule, in the arena. */
 typedef struct { Op op; const AgCustom *custom; void *args; } CustomArgs;
 
-/* The rule adds, so a gradient that is the first to arrive meets zeros. */
 static void custom_backward(Tensor *y)
 {
     const CustomArgs *c = y->args;
     real *dx[AG_CUSTOM_INPUTS] = { NULL };
-    for (int i = 0; i < y->n_in; i++) {
-        Grad g = grad_into(y->in[i]);
-        if (g.data && !g.add) k_fill(y->in[i]->numel, g.data, 0);
-        dx[i] = g.data;
-    }
+    for (int i = 0; i < y->n_in; i++) dx[i] = grad_to_add(y->in[i]);
     c->custom->backward(&(AgCustomCall){ y->in, y->n_in, y, c->args, grad_of(y), dx });
 }
 
 static void check_custom(Site at, const AgCustom *op, Tensor *const *in, int n)
 {
     if (!op || !op->name || !op->forward || !op->backward)
-        ag_usage_error(at, "ag_custom", "an operation needs a name, a forward and a backward");
-    if (n < 0 || n > AG_CUSTOM_INPUTS || (n > 0 && !in))
-        ag_usage_error(at, op->name, "%d inputs%s; an operation has 0 to %d", n, in ? "" : " at NULL", AG_CUSTOM_INPUTS);
+        ag_usage_error(at, "ag_custom", "an operation needs a name, a forward and a backward function");
+    if (n < 0 || n > AG_CUSTOM_INPUTS)
+        ag_usage_error(at, op->name, "%d inputs; an operation has 0 to %d", n, AG_CUSTOM_INPUTS);
+    if (n > 0 && !in) ag_usage_error(at, op->name, "in is NULL, expected %d inputs", n);
     if (op->needs & ~(AG_NEEDS_Y | (AG_NEEDS_Y - 1)))
         ag_usage_error(at, op->name, "needs is %#x, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", (unsigned)op->needs);
     for (int i = 0; i < n; i++) {
         char argument[32];
         snprintf(argument, sizeof argument, "input %d", i);
-        if (!in[i]) continue;
-        check_alive(at, op->name, argument, in[i]);
-        check_tensor(at, op->name, argument, in[i], (DType)in[i]->dtype);
+        if (in[i]) check_any(at, op->name, argument, in[i]);
     }
 }
 
@@ -41,7 +35,7 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
     check_custom(at, op, in, n);
     if (size && !args) ag_usage_error(at, op->name, "args is NULL, expected %zu bytes", size);
     CustomArgs *c = ag_scratch_at(at, 1, sizeof *c);
-    c->op = (Op){ op->name, custom_backward, NULL, op->needs, op->forward_text, op->backward_text, NULL };
+    c->op = (Op){ op->name, custom_backward, NULL, op->needs, op->forward_text, op->backward_text, NULL, NULL };
     c->custom = op;
     c->args = ag_scratch_at(at, size, 1);
     if (size) memcpy(c->args, args, size);

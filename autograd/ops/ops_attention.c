@@ -1,11 +1,11 @@
-/* ops_attention.c: scaled dot-product attention in several heads as one operation (Vaswani et al. 2017, 3.2), for when
- * nobody wants to see the weights. The heads are parts of the last dimension, so nothing is transposed, and the weights
- * of no more than a few rows exist at a time (kernels/attention_blocks.c). nn/attention.c has the same, step by step. */
+/* ops_attention.c: scaled dot-product attention with several heads as one operation (Vaswani et al. 2017, 3.2). The heads are
+ * parts of the last dimension, so nothing is transposed. The weights of only a few rows exist at a time
+ * (kernels/attention_blocks.c), so they cannot be read; nn/attention.c composes the same of single operations. */
 #include <math.h>
 
 #include "internal.h"
 
-/* ---- attention: W = dropout(softmax(q k^T / sqrt(K) where seen)), y = W v
+/* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */
 
 static void check_heads(Site at, const char *what, const Tensor *x, int64_t width, int heads, double p)
@@ -16,16 +16,11 @@ static void check_heads(Site at, const char *what, const Tensor *x, int64_t widt
     if (!(p >= 0 && p < 1)) ag_usage_error(at, what, "dropout p is %g, expected 0 <= p < 1", p);
 }
 
-/* The mask's part of the plan. */
-static void plan_mask(Site at, const char *what, KAttention *a, const Tensor *mask)
+static void set_mask(Site at, const char *what, KAttention *a, const Tensor *mask)
 {
     if (!mask) return;
-    check_tensor(at, what, "mask", mask, AG_BOOL);
-    char m[AG_SHAPE_TEXT], s[AG_SHAPE_TEXT];
-    Shape scores = SHAPE(a->b, a->h, a->t, a->s), both;
-    if (!broadcast(&mask->shape, &scores, &both) || !shape_equal(both, scores))
-        ag_usage_error(at, what, "mask %s does not broadcast to (B,heads,T,S) = %s", shape_text(mask->shape, m),
-                  shape_text(scores, s));
+    Shape scores = SHAPE(a->b, a->h, a->t, a->s);
+    check_mask(at, what, mask, "(B,heads,T,S) =", &scores);
     int64_t stride[AG_MAX_DIMS];
     broadcast_strides(&mask->shape, &scores, stride);
     a->mask = bools(mask);
@@ -35,8 +30,8 @@ static void plan_mask(Site at, const char *what, KAttention *a, const Tensor *ma
     a->mask_s = stride[3];
 }
 
-/* Random numbers for the weights' dropout. */
-static void plan_dropout(KAttention *a, double p)
+/* Reserves the random numbers for the dropout of the weights. */
+static void set_dropout(KAttention *a, double p)
 {
     AgRandom *random = &context()->random;
     a->dropout = p;
@@ -45,7 +40,7 @@ static void plan_dropout(KAttention *a, double p)
     if (p > 0) random->counter += (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4);
 }
 
-static Tensor *run(Tensor *y, const KAttention *a, const real *q, const real *k, const real *v)
+static Tensor *run_forward(Tensor *y, const KAttention *a, const real *q, const real *k, const real *v)
 {
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
     real *work = scratch_new(y->site, "attention", k_attention_work(a), sizeof *work);
@@ -53,7 +48,7 @@ static Tensor *run(Tensor *y, const KAttention *a, const real *q, const real *k,
     return op_done(y);
 }
 
-static void run_back(Tensor *y, Grad q, Grad k, Grad v, const real *xq, const real *xk, const real *xv)
+static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, const real *xk, const real *xv)
 {
     const KAttention *a = y->args;
     real *work = scratch_new(y->site, y->op->name, k_attention_backward_work(a), sizeof *work);
@@ -75,29 +70,28 @@ Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
     KSteps rows = { t * width, part, width }, sources = { s * width, part, width };
     KAttention a = { .b = q->shape.dim[0], .h = heads, .t = t, .s = s, .k = part, .q = rows, .kv = sources, .y = rows,
                      .scale = 1 / sqrt((double)part), .causal = causal };
-    plan_mask(at, "attention", &a, mask);
-    plan_dropout(&a, p);
+    set_mask(at, "attention", &a, mask);
+    set_dropout(&a, p);
     Tensor *in[] = { q, k, v, mask };
-    return run(op_new_n(at, &op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals(k), reals(v));
+    return run_forward(op_new_n(at, &op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals(k), reals(v));
 }
 
 void attention_backward(Tensor *y)
 {
     Tensor *q = y->in[0], *k = y->in[1], *v = y->in[2];
-    if (k == v || q == k || q == v) {                           /* one gradient for several roles: one after another */
-        Grad none = { NULL, false }, g = grad_into(q);
-        run_back(y, g, none, none, reals(q), reals(k), reals(v));
-        g = grad_into(k);
-        run_back(y, none, g, none, reals(q), reals(k), reals(v));
-        g = grad_into(v);
-        run_back(y, none, none, g, reals(q), reals(k), reals(v));
+    if (q != k && q != v && k != v) {
+        run_backward(y, grad_into(q), grad_into(k), grad_into(v), reals(q), reals(k), reals(v));
         return;
     }
-    run_back(y, grad_into(q), grad_into(k), grad_into(v), reals(q), reals(k), reals(v));
+    for (int i = 0; i < 3; i++) {           /* one tensor is several inputs: their gradients must be added one after another */
+        Grad g[3] = { { NULL, false } };
+        g[i] = grad_into(y->in[i]);
+        run_backward(y, g[0], g[1], g[2], reals(q), reals(k), reals(v));
+    }
 }
 
-/* The same random choice each time a sample is called. */
-static Tensor *fixed(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
+/* Calls attention, or self_attention if k is NULL, with the same random numbers each time. */
+static Tensor *call_sample(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
 {
     AgRandom before = ag_random_state();
     ag_set_random_state((AgRandom){ 5, 0 });
@@ -120,7 +114,7 @@ Tensor *attention_sample(Sample *s)
     Tensor *k = sample_in(s, 1, SHAPE(cases[i].b, cases[i].s, cases[i].width));
     Tensor *v = sample_in(s, 2, SHAPE(cases[i].b, cases[i].s, cases[i].width));
     Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].b, 1, cases[i].t, cases[i].s)) : NULL;
-    return fixed(q, k, v, mask, cases[i].heads, cases[i].causal, cases[i].p);
+    return call_sample(q, k, v, mask, cases[i].heads, cases[i].causal, cases[i].p);
 }
 
 /* ---- self_attention: the same on queries, keys and values side by side ------------------------------------------- */
@@ -137,10 +131,10 @@ Tensor *ag_self_attention_at(Site at, Tensor *qkv, Tensor *mask, int heads, bool
     KSteps packed = { 3 * t * width, part, 3 * width };
     KAttention a = { .b = shape.dim[0], .h = heads, .t = t, .s = t, .k = part, .q = packed, .kv = packed,
                      .y = { t * width, part, width }, .scale = 1 / sqrt((double)part), .causal = causal };
-    plan_mask(at, "self_attention", &a, mask);
-    plan_dropout(&a, p);
+    set_mask(at, "self_attention", &a, mask);
+    set_dropout(&a, p);
     const real *x = reals(qkv);
-    return run(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + 2 * width);
+    return run_forward(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + 2 * width);
 }
 
 void self_attention_backward(Tensor *y)
@@ -148,7 +142,7 @@ void self_attention_backward(Tensor *y)
     int64_t width = y->shape.dim[2];
     const real *x = reals(y->in[0]);
     Grad q = grad_into(y->in[0]), k = { q.data + width, q.add }, v = { q.data + 2 * width, q.add };
-    run_back(y, q, k, v, x, x + width, x + 2 * width);
+    run_backward(y, q, k, v, x, x + width, x + 2 * width);
 }
 
 Tensor *self_attention_sample(Sample *s)
@@ -162,5 +156,5 @@ Tensor *self_attention_sample(Sample *s)
     int i = s->number;
     Tensor *qkv = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, 3 * cases[i].width));
     Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].t, cases[i].t)) : NULL;
-    return fixed(qkv, NULL, NULL, mask, cases[i].heads, cases[i].causal, cases[i].p);
+    return call_sample(qkv, NULL, NULL, mask, cases[i].heads, cases[i].causal, cases[i].p);
 }

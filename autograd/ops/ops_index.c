@@ -1,7 +1,7 @@
 /* ops_index.c: looking entries up by number. Ids are AG_INT and are checked before they are used. */
 #include "internal.h"
 
-static void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
+void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
 {
     for (int64_t i = 0; i < ids->numel; i++)
         if (ints(ids)[i] < 0 || ints(ids)[i] >= below)
@@ -51,61 +51,61 @@ Tensor *embedding_sample(Sample *s)
     }
 }
 
-/* ---- gather: y[o,i] = x[o, ids[o,i], i]                        dx = dy at the picked entry, else 0 ----------------- */
+/* ---- gather: y[o,j,i] = x[o, ids[o,j,i], i]                  dx = dy at the items taken, else 0 ------------------ */
 
-/* x seen as (outer, n, inner) around dim. */
-typedef struct { int64_t outer, n, inner; } Around;
-
-static Around around(const Shape *x, int d)
+/* Where x (outer, n, inner) has item i of an array (outer, m, inner) whose place along n is `id`. */
+static int64_t item_along(Along x, int64_t m, int64_t i, int32_t id)
 {
-    Around a = { 1, x->dim[d], 1 };
-    for (int i = 0; i < d; i++) a.outer *= x->dim[i];
-    for (int i = d + 1; i < x->ndim; i++) a.inner *= x->dim[i];
-    return a;
+    int64_t outer = i / (m * x.inner), inner = i % x.inner;
+    return (outer * x.n + id) * x.inner + inner;
 }
+
+void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
+{
+    Grad g = grad_into(y->in[0]);
+    if (!g.add) k_fill(y->in[0]->numel, g.data, 0);
+    for (int64_t i = 0; i < y->numel; i++) g.data[item_along(x, m, i, ids[i])] += grad_of(y)[i];
+}
+
+typedef struct { Along x; int64_t m; } GatherArgs;
 
 Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)
 {
     check_tensor(at, "gather", "x", x, AG_REAL);
     check_tensor(at, "gather", "ids", ids, AG_INT);
     int d = check_dim(at, "gather", x, dim);
-    Shape shape = { x->shape.ndim - 1, { 0 } };
-    for (int i = 0, j = 0; i < x->shape.ndim; i++)
-        if (i != d) shape.dim[j++] = x->shape.dim[i];
+    bool fit = ids->shape.ndim == x->shape.ndim;
+    for (int i = 0; fit && i < x->shape.ndim; i++) fit = i == d || ids->shape.dim[i] == x->shape.dim[i];
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    if (!shape_equal(shape, ids->shape))
-        ag_usage_error(at, "gather", "ids %s do not fit x %s without dimension %d", shape_text(ids->shape, a),
-                  shape_text(x->shape, b), dim);
+    if (!fit)
+        ag_usage_error(at, "gather", "ids %s do not fit x %s: sizes must be equal except along dimension %d",
+                  shape_text(ids->shape, a), shape_text(x->shape, b), dim);
     check_ids(at, "gather", ids, x->shape.dim[d]);
-    Tensor *y = op_new(at, OP_gather, &shape, x, ids, NULL);
-    Around v = around(&x->shape, d);
-    if (y->op) *(Around *)op_args(y, sizeof v) = v;
-    for (int64_t i = 0; i < y->numel; i++)
-        reals(y)[i] = reals(x)[(i / v.inner * v.n + ints(ids)[i]) * v.inner + i % v.inner];
+    Tensor *y = op_new(at, OP_gather, &ids->shape, x, ids, NULL);
+    GatherArgs args = { shape_along(&x->shape, d, d), ids->shape.dim[d] };
+    if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
+    for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = reals(x)[item_along(args.x, args.m, i, ints(ids)[i])];
     return op_done(y);
 }
 
 void gather_backward(Tensor *y)
 {
-    Tensor *x = y->in[0], *ids = y->in[1];
-    Around v = *(Around *)y->args;
-    Grad g = grad_into(x);
-    if (!g.add) k_fill(x->numel, g.data, 0);
-    for (int64_t i = 0; i < y->numel; i++)
-        g.data[(i / v.inner * v.n + ints(ids)[i]) * v.inner + i % v.inner] += grad_of(y)[i];
+    const GatherArgs *args = y->args;
+    grad_scatter(y, args->x, args->m, ints(y->in[1]));
 }
 
 Tensor *gather_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_gather(sample_in(s, 0, SHAPE(1)), 0, sample_ids(SCALAR, 1));
-    case 1: return ag_gather(sample_in(s, 0, SHAPE(7)), 0, sample_ids(SCALAR, 7));
-    case 2: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 1, sample_ids(SHAPE(3), 5));
-    case 3: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 0, sample_ids(SHAPE(5), 3));
-    case 4: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), 1, sample_ids(SHAPE(2, 4), 3));
-    case 5: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), -1, sample_ids(SHAPE(2, 3), 4));
-    case 6: return ag_gather(sample_in(s, 0, SHAPE(0, 3)), 1, sample_ids(SHAPE(0), 3));
-    case 7: return ag_gather(sample_in(s, 0, SHAPE(2, 1, 3)), 1, sample_ids(SHAPE(2, 3), 1));
+    case 0: return ag_gather(sample_in(s, 0, SHAPE(1)), 0, sample_ids(SHAPE(1), 1));
+    case 1: return ag_gather(sample_in(s, 0, SHAPE(7)), 0, sample_ids(SHAPE(4), 7));
+    case 2: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 1, sample_ids(SHAPE(3, 2), 5));
+    case 3: return ag_gather(sample_in(s, 0, SHAPE(3, 5)), 0, sample_ids(SHAPE(1, 5), 3));
+    case 4: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), 1, sample_ids(SHAPE(2, 6, 4), 3));
+    case 5: return ag_gather(sample_in(s, 0, SHAPE(2, 3, 4)), -1, sample_ids(SHAPE(2, 3, 1), 4));
+    case 6: return ag_gather(sample_in(s, 0, SHAPE(0, 3)), 1, sample_ids(SHAPE(0, 2), 3));
+    case 7: return ag_gather(sample_in(s, 0, SHAPE(2, 1, 3)), 1, sample_ids(SHAPE(2, 2, 3), 1));
+    case 8: return ag_gather(sample_in(s, 0, SHAPE(2, 3)), 1, sample_ids(SHAPE(2, 0), 3));
     default: return NULL;
     }
 }

@@ -1,15 +1,14 @@
-/* ops_loss.c: losses, each from predictions and targets to one number. The sums run in fixed order. */
+/* ops_loss.c: losses: operations on predictions and targets whose result is a scalar. Sums are in a fixed order. */
 #include <math.h>
 
 #include "internal.h"
 
-static const Shape scalar = { 0, { 0 } };
-
-static void check_same(Site at, const char *what, const char *first, const Tensor *a, const Tensor *b)
+static void check_same_shape(Site at, const char *what, const char *first, const Tensor *a, const Tensor *b)
 {
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!shape_equal(a->shape, b->shape))
-        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape, ta), shape_text(b->shape, tb));
+        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape, ta),
+                  shape_text(b->shape, tb));
 }
 
 /* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ----------- */
@@ -18,8 +17,8 @@ Tensor *ag_mse_loss_at(Site at, Tensor *x, Tensor *target)
 {
     check_tensor(at, "mse_loss", "x", x, AG_REAL);
     check_tensor(at, "mse_loss", "target", target, AG_REAL);
-    check_same(at, "mse_loss", "x", x, target);
-    Tensor *y = op_new(at, OP_mse_loss, &scalar, x, target, NULL);
+    check_same_shape(at, "mse_loss", "x", x, target);
+    Tensor *y = op_new(at, OP_mse_loss, &SCALAR, x, target, NULL);
     *reals(y) = (real)(k_squared_distance(x->numel, reals(x), reals(target)) / (double)x->numel);
     return op_done(y);
 }
@@ -34,20 +33,23 @@ void mse_loss_backward(Tensor *y)
     if (g.data) k_difference(x->numel, g.data, reals(target), reals(x), factor, g.add);
 }
 
+/* Shapes for the samples of losses whose targets have the predictions' shape. */
+static const Shape same_shapes[] = { { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } },
+                                     { 3, { 2, 3, 4 } }, { 1, { 67 } }, { 4, { 2, 1, 2, 3 } } };
+enum { SAME_SHAPES = sizeof same_shapes / sizeof *same_shapes };
+
 Tensor *mse_loss_sample(Sample *s)
 {
-    static const Shape shapes[] = { { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } },
-                                    { 3, { 2, 3, 4 } }, { 1, { 67 } }, { 4, { 2, 1, 2, 3 } } };
-    if (s->number >= 8) return NULL;
-    return ag_mse_loss(sample_in(s, 0, shapes[s->number]), sample_in(s, 1, shapes[s->number]));
+    if (s->number >= SAME_SHAPES) return NULL;
+    return ag_mse_loss(sample_in(s, 0, same_shapes[s->number]), sample_in(s, 1, same_shapes[s->number]));
 }
 
-/* ---- rows with a class each -------------------------------------------------------------------------------------- */
+/* ---- targets that are classes ------------------------------------------------------------------------------------ */
 
 typedef struct { int ignore; double smoothing, divisor; int64_t rows, n; } ClassArgs;
 
-/* Checks (..,V) against (..) and every target; counts those that are not ignored. */
-static ClassArgs classes(Site at, const char *what, const char *first, const Tensor *x, const Tensor *target, int ignore,
+/* Checks the shapes (..,V) and (..) and every target. */
+static ClassArgs check_classes(Site at, const char *what, const char *first, const Tensor *x, const Tensor *target, int ignore,
                          AgReduce reduce)
 {
     check_tensor(at, what, first, x, AG_REAL);
@@ -68,7 +70,7 @@ static ClassArgs classes(Site at, const char *what, const char *first, const Ten
                       (long long)i, (long long)c.n - 1, ignore);
         counted++;
     }
-    /* the mean over no targets is 0, not 0/0: a batch of padding must not poison the weights */
+    /* the mean over no targets is 0, not 0/0 = NaN, which a batch of padding would bring into the weights */
     c.divisor = reduce == AG_SUM || counted == 0 ? 1 : (double)counted;
     return c;
 }
@@ -78,10 +80,10 @@ static ClassArgs classes(Site at, const char *what, const char *first, const Ten
 
 Tensor *ag_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce reduce, int ignore, double smoothing)
 {
-    ClassArgs c = classes(at, "cross_entropy", "logits", logits, target, ignore, reduce);
+    ClassArgs c = check_classes(at, "cross_entropy", "logits", logits, target, ignore, reduce);
     if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, "cross_entropy", "smoothing %g is not in 0..1", smoothing);
     c.smoothing = smoothing;
-    Tensor *y = op_new(at, OP_cross_entropy, &scalar, logits, target, NULL);
+    Tensor *y = op_new(at, OP_cross_entropy, &SCALAR, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     real *losses = op_save(y, 2 * c.rows), *log_sum = losses + c.rows;
     k_cross_entropy(c.rows, c.n, losses, log_sum, reals(logits), ints(target), ignore, smoothing);
@@ -95,7 +97,7 @@ void cross_entropy_backward(Tensor *y)
 {
     ClassArgs *c = y->args;
     Tensor *logits = y->in[0], *target = y->in[1];
-    real *scale = buffer_data(y->saved);                        /* the losses themselves have done their work */
+    real *scale = buffer_data(y->saved);                        /* replaces the losses, which are not needed any more */
     const real *log_sum = scale + c->rows;
     k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);
     Grad g = grad_into(logits);
@@ -123,8 +125,8 @@ Tensor *cross_entropy_sample(Sample *s)
 
 Tensor *ag_nll_loss_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
 {
-    ClassArgs c = classes(at, "nll_loss", "log_p", log_p, target, ignore, reduce);
-    Tensor *y = op_new(at, OP_nll_loss, &scalar, log_p, target, NULL);
+    ClassArgs c = check_classes(at, "nll_loss", "log_p", log_p, target, ignore, reduce);
+    Tensor *y = op_new(at, OP_nll_loss, &SCALAR, log_p, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     double total = 0;
     for (int64_t i = 0; i < c.rows; i++)
@@ -137,10 +139,9 @@ void nll_loss_backward(Tensor *y)
 {
     ClassArgs *c = y->args;
     Tensor *log_p = y->in[0], *target = y->in[1];
-    Grad g = grad_into(log_p);
-    if (!g.add) k_fill(log_p->numel, g.data, 0);
+    real *dlog_p = grad_to_add(log_p);
     for (int64_t i = 0; i < c->rows; i++)
-        if (ints(target)[i] != c->ignore) g.data[i * c->n + ints(target)[i]] -= *grad_of(y) / (real)c->divisor;
+        if (ints(target)[i] != c->ignore) dlog_p[i * c->n + ints(target)[i]] -= *grad_of(y) / (real)c->divisor;
 }
 
 Tensor *nll_loss_sample(Sample *s)
@@ -164,8 +165,8 @@ Tensor *ag_kl_div_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce)
 {
     check_tensor(at, "kl_div", "log_p", log_p, AG_REAL);
     check_tensor(at, "kl_div", "target", target, AG_REAL);
-    check_same(at, "kl_div", "log_p", log_p, target);
-    Tensor *y = op_new(at, OP_kl_div, &scalar, log_p, target, NULL);
+    check_same_shape(at, "kl_div", "log_p", log_p, target);
+    Tensor *y = op_new(at, OP_kl_div, &SCALAR, log_p, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)log_p->numel, total = 0;
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < log_p->numel; i++) {
@@ -180,32 +181,28 @@ void kl_div_backward(Tensor *y)
 {
     Tensor *log_p = y->in[0], *target = y->in[1];
     real scale = *grad_of(y) / (real)*(double *)y->args;
-    Grad g = grad_into(log_p);
-    if (g.data && !g.add) k_fill(log_p->numel, g.data, 0);
-    if (g.data) k_axpy(log_p->numel, g.data, -scale, reals(target));
-    g = grad_into(target);
-    if (!g.data) return;
-    if (!g.add) k_fill(target->numel, g.data, 0);
-    for (int64_t i = 0; i < target->numel; i++)
-        g.data[i] += scale * (real)(k_log((double)reals(target)[i]) + 1 - (double)reals(log_p)[i]);
+    real *dx = grad_to_add(log_p);
+    if (dx) k_axpy(log_p->numel, dx, -scale, reals(target));
+    dx = grad_to_add(target);
+    for (int64_t i = 0; dx && i < target->numel; i++)
+        dx[i] += scale * (real)(k_log((double)reals(target)[i]) + 1 - (double)reals(log_p)[i]);
 }
 
 Tensor *kl_div_sample(Sample *s)
 {
-    static const Shape shapes[] = { { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 4 } }, { 3, { 2, 3, 4 } },
-                                    { 1, { 67 } }, { 0, { 0 } }, { 4, { 2, 1, 2, 3 } } };
-    if (s->number >= 8) return NULL;
-    Tensor *log_p = sample_range(s, 0, shapes[s->number], 0.1, 1), *target = sample_range(s, 1, shapes[s->number], 0.1, 1);
+    if (s->number >= SAME_SHAPES) return NULL;
+    Tensor *log_p = sample_range(s, 0, same_shapes[s->number], 0.1, 1);
+    Tensor *target = sample_range(s, 1, same_shapes[s->number], 0.1, 1);
     return ag_kl_div(log_p, target, s->number % 2 ? AG_SUM : AG_MEAN);
 }
 
 /* ---- label_smoothing: y = sum over rows of t (ln t - log_p), 0 ln 0 = 0        dlog_p = -dy t -----------------------
- * t is 1-s at the target, 0 at the padding id and s/(V-2) elsewhere; the row of a padding target is all 0 (the
- * Annotated Transformer's LabelSmoothing; Szegedy et al. 2016). t is never written out. */
+ * t is 1-s at the target, 0 at the padding id and s/(V-2) elsewhere. If the target is the padding id, t is 0 in the whole row
+ * (LabelSmoothing of the Annotated Transformer; Szegedy et al. 2016). t is not stored. */
 
 typedef struct { int padding; double smoothing; int64_t rows, n; } SmoothingArgs;
 
-/* The sum of a row without two of its entries: these may be infinite (a padding that has no probability at all). */
+/* The sum of a row without the target and the padding, which may be infinite (a padding of probability 0). */
 static double sum_others(int64_t n, const real *row, int32_t target, int padding)
 {
     double sum = 0;
@@ -215,12 +212,12 @@ static double sum_others(int64_t n, const real *row, int32_t target, int padding
 
 Tensor *ag_label_smoothing_at(Site at, Tensor *log_p, Tensor *target, int padding, double smoothing)
 {
-    ClassArgs c = classes(at, "label_smoothing", "log_p", log_p, target, padding, AG_SUM);
+    ClassArgs c = check_classes(at, "label_smoothing", "log_p", log_p, target, padding, AG_SUM);
     if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, "label_smoothing", "smoothing %g is not in 0..1", smoothing);
     if (padding < 0 || padding >= c.n || c.n < 3)
-        ag_usage_error(at, "label_smoothing", "padding id %d and %lld classes: expected an id of 3 classes or more", padding,
-                  (long long)c.n);
-    Tensor *y = op_new(at, OP_label_smoothing, &scalar, log_p, target, NULL);
+        ag_usage_error(at, "label_smoothing", "padding id %d and %lld classes: expected 3 classes or more, and an id of them",
+                  padding, (long long)c.n);
+    Tensor *y = op_new(at, OP_label_smoothing, &SCALAR, log_p, target, NULL);
     if (y->op) *(SmoothingArgs *)op_args(y, sizeof(SmoothingArgs)) = (SmoothingArgs){ padding, smoothing, c.rows, c.n };
     real *row_sum = op_save(y, c.rows);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);
@@ -247,11 +244,11 @@ void label_smoothing_backward(Tensor *y)
     for (int64_t i = 0; i < args->rows; i++) {
         int32_t t = ints(target)[i];
         real *row = g.data + i * args->n;
-        bool counts = t != args->padding;
-        real low = counts ? (real)(-dy * rest) : 0;
+        bool is_padding = t == args->padding;
+        real low = !is_padding ? (real)(-dy * rest) : 0;
         if (!g.add) k_fill(args->n, row, low);
         else for (int64_t j = 0; low != 0 && j < args->n; j++) row[j] += low;
-        if (!counts) continue;
+        if (is_padding) continue;
         row[t] += (real)(-dy * peak) - low;
         row[args->padding] -= low;
     }

@@ -1,4 +1,4 @@
-/* ops_mask.c: operations that keep some entries and drop others. Masks are AG_BOOL and broadcast to the result. */
+/* ops_mask.c: operations that select entries, by a mask or at random. Masks are AG_BOOL and broadcast to the result. */
 #include <math.h>
 
 #include "internal.h"
@@ -13,7 +13,7 @@ Tensor *ag_where_at(Site at, Tensor *mask, Tensor *a, Tensor *b)
     Shape operands = broadcast_shape(at, "where", a, b), shape;
     char tm[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     if (!broadcast(&mask->shape, &operands, &shape))
-        ag_usage_error(at, "where", "mask %s does not fit a and b, which are %s", shape_text(mask->shape, tm),
+        ag_usage_error(at, "where", "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape, tm),
                   shape_text(operands, to));
     Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
     KWalk walk_a = walk_over(&shape, &mask->shape, &a->shape), walk_b = walk_over(&shape, &mask->shape, &b->shape);
@@ -29,14 +29,9 @@ void where_backward(Tensor *y)
     for (int i = 1; i <= 2; i++) {
         Tensor *x = y->in[i];
         if (!x->requires_grad) continue;
-        if (x->numel == y->numel) {
-            Grad g = grad_into(x);
-            k_select(&walk, g.data, bools(mask), grad_of(y), i == 2, g.add);
-            continue;
-        }
-        real *full = scratch_new(y->site, "where", y->numel, sizeof(real));
-        k_select(&walk, full, bools(mask), grad_of(y), i == 2, false);
-        grad_sum_to(x, full, &y->shape);
+        Grad g = grad_broadcast(x, y);
+        k_select(&walk, g.data, bools(mask), grad_of(y), i == 2, g.add);
+        grad_broadcast_done(x, y, g);
     }
 }
 
@@ -60,16 +55,11 @@ Tensor *where_sample(Sample *s)
 Tensor *ag_masked_fill_at(Site at, Tensor *x, Tensor *mask, double value)
 {
     check_tensor(at, "masked_fill", "x", x, AG_REAL);
-    check_tensor(at, "masked_fill", "mask", mask, AG_BOOL);
-    Shape shape;
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    if (!broadcast(&x->shape, &mask->shape, &shape) || !shape_equal(shape, x->shape))
-        ag_usage_error(at, "masked_fill", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
-                  shape_text(x->shape, b));
-    Tensor *y = op_new(at, OP_masked_fill, &shape, x, mask, NULL);
-    KWalk walk = walk_over(&shape, &mask->shape, &shape);
+    check_mask(at, "masked_fill", mask, "x", &x->shape);
+    Tensor *y = op_new(at, OP_masked_fill, &x->shape, x, mask, NULL);
+    KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);
-    return isinf(value) ? y : op_done(y);           /* an infinity that was asked for is none to be found */
+    return isinf(value) ? y : op_done(y);           /* ag_find_nan must not report this infinity */
 }
 
 void masked_fill_backward(Tensor *y)
@@ -96,8 +86,8 @@ Tensor *masked_fill_sample(Sample *s)
 }
 
 /* ---- dropout: y = x / (1-p) with probability 1-p, else 0     dx = dy / (1-p) where kept, else 0 --------------------
- * Nothing is stored: the generator's numbers are a function of a counter, so backward draws the same ones again
- * (Srivastava et al. 2014, in the inverted form that needs no scaling in evaluation). */
+ * Which entries are kept is not stored: the random numbers are a function of a counter, so backward computes the same ones
+ * again (Srivastava et al. 2014, in the inverted form, which needs no scaling in evaluation). */
 
 typedef struct { double p; AgRandom random; } DropoutArgs;
 
@@ -128,7 +118,7 @@ Tensor *dropout_sample(Sample *s)
     if (s->number >= 8) return NULL;
     Tensor *x = sample_in(s, 0, shapes[s->number]);
     AgRandom before = ag_random_state();
-    ag_set_random_state((AgRandom){ 5, 0 });                    /* the same choice each time it is called */
+    ag_set_random_state((AgRandom){ 5, 0 });                    /* the same random numbers each time */
     Tensor *y = ag_dropout(x, rates[s->number]);
     ag_set_random_state(before);
     return y;

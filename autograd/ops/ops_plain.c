@@ -1,31 +1,5 @@
-/* ops_plain.c: operations without gradients: argmax, comparisons, one-hot, and masks put together. */
+/* ops_plain.c: operations without gradients: comparisons, and, not, one-hot. */
 #include "internal.h"
-
-#include <string.h>
-
-Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
-{
-    check_tensor(at, "argmax", "x", x, AG_REAL);
-    int d = check_dim(at, "argmax", x, dim);
-    char text[AG_SHAPE_TEXT];
-    if (x->shape.dim[d] == 0)
-        ag_usage_error(at, "argmax", "there is nothing to choose from in shape %s", shape_text(x->shape, text));
-    if (x->shape.dim[d] > INT32_MAX)
-        ag_usage_error(at, "argmax", "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
-    Shape shape = { 0, { 0 } };
-    int64_t outer = 1, inner = 1;
-    for (int i = 0; i < x->shape.ndim; i++) {
-        if (i != d) shape.dim[shape.ndim++] = x->shape.dim[i];
-        else if (keep) shape.dim[shape.ndim++] = 1;
-        if (i < d) outer *= x->shape.dim[i];
-        if (i > d) inner *= x->shape.dim[i];
-    }
-    Tensor *y = tensor_new(at, "argmax", &shape, AG_INT);
-    real *largest = scratch_new(at, "argmax", y->numel, sizeof(real));
-    k_max(outer, x->shape.dim[d], inner, largest, ints(y), reals(x), false);
-    scratch_end();
-    return y;
-}
 
 /* Through double, which holds every int32 and every real. */
 static bool holds(AgCompare how, double a, double b)
@@ -64,9 +38,8 @@ Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b)
     Shape shape = broadcast_shape(at, "compare", a, b);
     Tensor *y = tensor_new(at, "compare", &shape, AG_BOOL);
     if (a->dtype == AG_REAL) {
-        static const KCompare kernel[] = { K_EQ, K_NE, K_LT, K_LE, K_GT, K_GE };
         KWalk walk = walk_over(&shape, &a->shape, &b->shape);
-        k_compare(kernel[how], &walk, bools(y), reals(a), reals(b));
+        k_compare(how, &walk, bools(y), reals(a), reals(b));
         return y;
     }
     const void *va = spread(at, "compare", a, &shape), *vb = spread(at, "compare", b, &shape);
@@ -115,16 +88,12 @@ Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes)
     char text[AG_SHAPE_TEXT];
     if (classes < 0 || ids->shape.ndim == AG_MAX_DIMS)
         ag_usage_error(at, "one_hot", "%lld classes for ids %s", (long long)classes, shape_text(ids->shape, text));
+    check_ids(at, "one_hot", ids, classes);
     Shape shape = ids->shape;
     shape.dim[shape.ndim++] = classes;
     Tensor *y = tensor_new(at, "one_hot", &shape, AG_REAL);
-    if (y->numel) memset(y->data, 0, (size_t)y->numel * sizeof(real));
-    for (int64_t i = 0; i < ids->numel; i++) {
-        if (ints(ids)[i] < 0 || ints(ids)[i] >= classes)
-            ag_usage_error(at, "one_hot", "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
-                      (long long)classes - 1);
-        reals(y)[i * classes + ints(ids)[i]] = 1;
-    }
+    k_fill(y->numel, reals(y), 0);
+    for (int64_t i = 0; i < ids->numel; i++) reals(y)[i * classes + ints(ids)[i]] = 1;
     return y;
 }
 

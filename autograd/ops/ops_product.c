@@ -1,12 +1,12 @@
-/* ops_product.c: the matrix product and the linear layer made of it. The arithmetic is k_gemm. */
+/* ops_product.c: matrix products: matmul and linear. The arithmetic is k_gemm. */
 #include "internal.h"
 
 /* ---- matmul: y = a b                                         da = dy b^T, db = a^T dy ------------------------------
- * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast; a product is then made for each place of the result's
- * batch, and on the way back the gradients of a repeated matrix add up. */
+ * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast: there is one product for each index of the result's batch, and
+ * the gradient of a repeated matrix is a sum. */
 
-/* One matrix of the batch at a time where broadcasting leaves no single step between them. */
-typedef struct { int ndim; int64_t dim[AG_MAX_DIMS], a[AG_MAX_DIMS], b[AG_MAX_DIMS], count; } Batch;
+/* The batch of the result, with the strides of a and b in matrices, and its number of matrices. */
+typedef struct { KWalk walk; int64_t count; } Batch;
 
 static Shape batch_part(const Shape *s)
 {
@@ -18,19 +18,11 @@ static Shape batch_part(const Shape *s)
 static Batch batch_of(const Shape *y, const Shape *a, const Shape *b)
 {
     Shape by = batch_part(y), ba = batch_part(a), bb = batch_part(b);
-    KWalk walk = walk_over(&by, &ba, &bb);
-    Batch batch = { .ndim = by.ndim, .count = 1 };
-    for (int i = 0; i < by.ndim; i++) {
-        batch.dim[i] = walk.dim[i];
-        batch.a[i] = walk.a[i];
-        batch.b[i] = walk.b[i];
-        batch.count *= walk.dim[i];
-    }
-    return batch;
+    return (Batch){ walk_over(&by, &ba, &bb), shape_numel(by) };
 }
 
-/* Is the operand (strides s, in matrices) one matrix after another, or one for all? Then one call does the batch. */
-static bool regular(const Batch *batch, const int64_t *s, int64_t *step)
+/* Whether there is one step from each matrix of an operand to the next, 0 for a single one. s: its strides, in matrices. */
+static bool has_one_step(const KWalk *batch, const int64_t *s, int64_t *step)
 {
     *step = 0;
     int64_t expected = 0;
@@ -45,8 +37,8 @@ static bool regular(const Batch *batch, const int64_t *s, int64_t *step)
     return true;
 }
 
-/* Matrix number of batch place i. */
-static int64_t place(const Batch *batch, const int64_t *s, int64_t i)
+/* The number of the operand's matrix for batch index i. */
+static int64_t matrix_at(const KWalk *batch, const int64_t *s, int64_t i)
 {
     int64_t at = 0;
     for (int d = batch->ndim - 1; d >= 0; d--) {
@@ -56,14 +48,15 @@ static int64_t place(const Batch *batch, const int64_t *s, int64_t i)
     return at;
 }
 
-/* The three products of a matmul: op(A) op(B), each operand with its own strides through the batch. `repeated`: several
- * batch places write the same C, one after another, each adding. */
-static void batched(KGemm g, const Batch *batch, const int64_t *sa, const int64_t *sb, const int64_t *sc, int64_t size_a,
-                    int64_t size_b, int64_t size_c, real *c, const real *a, const real *b)
+/* One product for each batch index, each operand with its own strides sa, sb, sc, in matrices: by one call of k_gemm if all
+ * have one step. If several batch indices share a C, g.add must be set, and the products are added one after another. */
+static void multiply(KGemm g, const Batch *batch, const int64_t *sa, const int64_t *sb, const int64_t *sc, int64_t size_a,
+                     int64_t size_b, int64_t size_c, real *c, const real *a, const real *b)
 {
     int64_t step_a, step_b, step_c;
-    bool a_once = regular(batch, sa, &step_a), b_once = regular(batch, sb, &step_b), c_once = regular(batch, sc, &step_c);
-    if (a_once && b_once && c_once && (step_c != 0 || batch->count <= 1)) {
+    bool one_call = has_one_step(&batch->walk, sa, &step_a) && has_one_step(&batch->walk, sb, &step_b) &&
+                    has_one_step(&batch->walk, sc, &step_c) && (step_c != 0 || batch->count <= 1);
+    if (one_call) {
         g.batch = batch->count;
         g.step_a = step_a * size_a;
         g.step_b = step_b * size_b;
@@ -73,16 +66,17 @@ static void batched(KGemm g, const Batch *batch, const int64_t *sa, const int64_
     }
     g.batch = 1;
     for (int64_t i = 0; i < batch->count; i++)
-        k_gemm(&g, c + place(batch, sc, i) * size_c, a + place(batch, sa, i) * size_a, b + place(batch, sb, i) * size_b);
+        k_gemm(&g, c + matrix_at(&batch->walk, sc, i) * size_c, a + matrix_at(&batch->walk, sa, i) * size_a,
+               b + matrix_at(&batch->walk, sb, i) * size_b);
 }
 
-/* A batch of matrices times a single one is one product with all the rows. */
+/* If b is a single matrix, a is seen as one matrix with the rows of all of its batch. */
 static void fold_rows(Batch *batch, const Tensor *a, const Tensor *b, int64_t k, int64_t m, int64_t *n)
 {
     if (b->numel != k * m || a->numel != batch->count * *n * k) return;
     *n *= batch->count;
     batch->count = 1;
-    batch->ndim = 0;
+    batch->walk.ndim = 0;
 }
 
 static void result_strides(const Shape *y, int64_t stride[AG_MAX_DIMS])
@@ -116,7 +110,7 @@ Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
     int64_t sc[AG_MAX_DIMS];
     result_strides(&shape, sc);
     KGemm g = { .m = n, .n = m, .k = k, .lda = k, .ldb = m, .ldc = m };
-    batched(g, &batch, batch.a, batch.b, sc, n * k, k * m, n * m, reals(y), reals(a), reals(b));
+    multiply(g, &batch, batch.walk.a, batch.walk.b, sc, n * k, k * m, n * m, reals(y), reals(a), reals(b));
     return op_done(y);
 }
 
@@ -132,14 +126,14 @@ void matmul_backward(Tensor *y)
         Tensor *x = y->in[i];
         Grad g = grad_into(x);
         if (!g.data) continue;
-        /* repeated matrices get one gradient from each place: cleared first, then added to */
+        /* several products add to the gradient of a repeated matrix, so it starts at zero */
         bool repeated = x->numel != batch.count * (i == 0 ? n * k : k * m);
         if (repeated && !g.add) k_fill(x->numel, g.data, 0);
         bool add = g.add || repeated;
         KGemm da = { .tb = true, .add = add, .m = n, .n = k, .k = m, .lda = m, .ldb = m, .ldc = k };
         KGemm db = { .ta = true, .add = add, .m = k, .n = m, .k = n, .lda = k, .ldb = m, .ldc = m };
-        if (i == 0) batched(da, &batch, sy, batch.b, batch.a, n * m, k * m, n * k, g.data, grad_of(y), reals(b));
-        else batched(db, &batch, batch.a, sy, batch.b, n * k, n * m, k * m, g.data, reals(a), grad_of(y));
+        if (i == 0) multiply(da, &batch, sy, batch.walk.b, batch.walk.a, n * m, k * m, n * k, g.data, grad_of(y), reals(b));
+        else multiply(db, &batch, batch.walk.a, sy, batch.walk.b, n * k, n * m, k * m, g.data, reals(a), grad_of(y));
     }
 }
 
@@ -182,12 +176,12 @@ static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
     return op_new(at, OP_linear, &shape, x, weight, bias);
 }
 
-/* y = act(x W^T + b); `before`, unless NULL, receives the values before act. */
-static void linear_forward(real *y, real *before, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
+/* y = act(x W^T + b). If `pre` is not NULL, the values before act are stored there. */
+static void linear_forward(real *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
 {
     int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
     KGemm g = { .tb = true, .m = row_count(x), .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .batch = 1,
-                .bias = bias ? reals(bias) : NULL, .pre = before, .act = act };
+                .bias = bias ? reals(bias) : NULL, .pre = pre, .act = act };
     k_gemm(&g, y, reals(x), reals(weight));
 }
 
@@ -198,23 +192,23 @@ Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
     return op_done(y);
 }
 
-/* linear and the activation `op` as two nodes, computed in one pass. The values in between are stored only if op's rule reads
- * them. */
-static Tensor *fused_activation(Site at, int op, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
+/* linear and the activation `op` as two nodes, computed in one pass. The result of linear is stored only if the activation's
+ * rule reads it. */
+static Tensor *linear_activate(Site at, int op, Tensor *x, Tensor *weight, Tensor *bias, KActivation act)
 {
-    Tensor *between = linear_new(at, x, weight, bias);
-    bool read = between->op && (op_table[op].needs & NEEDS_X0);
-    Tensor *y = read ? op_new(at, op, &between->shape, between, NULL, NULL) : op_new_over(at, op, between);
-    linear_forward(reals(y), read ? reals(between) : NULL, x, weight, bias, act);
+    Tensor *pre = linear_new(at, x, weight, bias);
+    bool store = pre->op && reads_input(&op_table[op], 0);
+    Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_over(at, op, pre);
+    linear_forward(reals(y), store ? reals(pre) : NULL, x, weight, bias, act);
     return op_done(y);
 }
 
 Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind)
 {
-    bool fused = !context()->find_nan;                          /* the search for NaN checks the values in between */
-    if (fused && kind == AG_RELU) return fused_activation(at, OP_relu, x, weight, bias, K_ACT_RELU);
-    if (fused && kind == AG_GELU) return fused_activation(at, OP_gelu, x, weight, bias, K_ACT_GELU);
-    if (fused && kind == AG_GELU_ERF) return fused_activation(at, OP_gelu_erf, x, weight, bias, K_ACT_GELU_ERF);
+    bool fused = !context()->find_nan;                          /* the search for NaN also checks the result of linear */
+    if (fused && kind == AG_RELU) return linear_activate(at, OP_relu, x, weight, bias, K_ACT_RELU);
+    if (fused && kind == AG_GELU) return linear_activate(at, OP_gelu, x, weight, bias, K_ACT_GELU);
+    if (fused && kind == AG_GELU_ERF) return linear_activate(at, OP_gelu_erf, x, weight, bias, K_ACT_GELU_ERF);
     return ag_activate_at(at, kind, ag_linear_at(at, x, weight, bias));
 }
 

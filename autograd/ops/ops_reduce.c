@@ -1,12 +1,13 @@
-/* ops_reduce.c: operations that take dimensions away: sum, mean, variance, largest and smallest. */
+/* ops_reduce.c: operations that reduce dimensions: sum, mean, variance, largest and smallest. */
 #include "internal.h"
 
-/* ---- which dimensions go ----------------------------------------------------------------------------------------- */
+/* ---- the reduced dimensions -------------------------------------------------------------------------------------- */
 
-/* The dimensions that go, the result's shape with them as size 1 and without them, and how many items are joined. */
-typedef struct { bool gone[AG_MAX_DIMS]; Shape kept, dropped; int64_t count; } Reduction;
+/* Which dimensions are reduced, the result's shape with them as size 1 (kept) and without them (dropped), and how many items
+ * of x are reduced to one. */
+typedef struct { bool reduced[AG_MAX_DIMS]; Shape kept, dropped; int64_t count; } Reduction;
 
-static Reduction plan(Site at, const char *what, const Tensor *x, Dims dims, bool empty_is_misuse)
+static Reduction reduction(Site at, const char *what, const Tensor *x, Dims dims)
 {
     Reduction r = { .kept = x->shape, .count = 1 };
     char text[AG_SHAPE_TEXT];
@@ -14,45 +15,38 @@ static Reduction plan(Site at, const char *what, const Tensor *x, Dims dims, boo
         ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape, text));
     for (int i = 0; i < dims.n; i++) {
         int d = check_dim(at, what, x, dims.dim[i]);
-        if (r.gone[d]) ag_usage_error(at, what, "dimension %d is named twice", dims.dim[i]);
-        r.gone[d] = true;
+        if (r.reduced[d]) ag_usage_error(at, what, "dimension %d is named twice", dims.dim[i]);
+        r.reduced[d] = true;
         r.count *= x->shape.dim[d];
         r.kept.dim[d] = 1;
     }
-    if (r.count == 0 && empty_is_misuse)
-        ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape, text));
     for (int i = 0; i < x->shape.ndim; i++)
-        if (!r.gone[i]) r.dropped.dim[r.dropped.ndim++] = x->shape.dim[i];
+        if (!r.reduced[i]) r.dropped.dim[r.dropped.ndim++] = x->shape.dim[i];
     return r;
 }
 
-/* Neighboring dimensions that go, as one: x seen as (outer, n, inner). Returns false if they are not neighbors. */
-static bool as_one(const Reduction *r, const Shape *x, int64_t *outer, int64_t *n, int64_t *inner)
+/* x with its reduced dimensions as n. Returns false if they are not neighbors. */
+static bool reduced_along(const Reduction *r, const Shape *x, Along *a)
 {
     int first = 0, last = x->ndim - 1;
-    while (first < x->ndim && !r->gone[first]) first++;
-    while (last >= 0 && !r->gone[last]) last--;
-    *outer = *n = *inner = 1;
-    for (int i = 0; i < x->ndim; i++) {
-        if (i < first) *outer *= x->dim[i];
-        else if (i <= last) *n *= x->dim[i];
-        else *inner *= x->dim[i];
-        if (i > first && i < last && !r->gone[i]) return false;
-    }
+    while (first < x->ndim && !r->reduced[first]) first++;
+    while (last >= 0 && !r->reduced[last]) last--;
+    for (int i = first; i <= last; i++)
+        if (!r->reduced[i]) return false;
+    *a = shape_along(x, first, last);
     return true;
 }
 
-/* x with the dimensions that go next to each other, as (outer, n, inner): x itself, or scratch with them at the end. */
-static const real *together(Site at, const char *what, const Reduction *r, const Tensor *x, int64_t *outer, int64_t *n,
-                            int64_t *inner)
+/* The values of x with its reduced dimensions as neighbors: its own, or a copy in scratch memory with them at the end. */
+static const real *with_neighbors(Site at, const char *what, const Reduction *r, const Tensor *x, Along *a)
 {
-    if (as_one(r, &x->shape, outer, n, inner)) return reals(x);
+    if (reduced_along(r, &x->shape, a)) return reals(x);
     KWalk walk = { .ndim = 0 };
     int64_t stride[AG_MAX_DIMS], step = x->numel;
     broadcast_strides(&x->shape, &x->shape, stride);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < x->shape.ndim; i++) {
-            if (r->gone[i] != (pass == 1)) continue;
+            if (r->reduced[i] != (pass == 1)) continue;
             walk.dim[walk.ndim] = x->shape.dim[i];
             walk.b[walk.ndim++] = stride[i];
         }
@@ -62,13 +56,11 @@ static const real *together(Site at, const char *what, const Reduction *r, const
     }
     real *moved = scratch_new(at, what, x->numel, sizeof(real));
     k_copy(&walk, moved, reals(x), sizeof(real));
-    *n = r->count;
-    *outer = r->count ? x->numel / r->count : shape_numel(r->dropped);
-    *inner = 1;
+    *a = (Along){ shape_numel(r->dropped), r->count, 1 };
     return moved;
 }
 
-typedef struct { Shape kept; double scale; bool unbiased; } ReduceArgs;
+typedef struct { Shape kept; double scale; } ReduceArgs;
 
 /* ---- sum and mean: y = scale * sum of x                      dx = scale * dy, repeated --------------------------- */
 
@@ -76,13 +68,13 @@ static Tensor *sum_scaled(Site at, int op, Tensor *x, Dims dims, bool keep, bool
 {
     const char *name = op_table[op].name;
     check_tensor(at, name, "x", x, AG_REAL);
-    Reduction r = plan(at, name, x, dims, false);
-    double scale = mean ? 1 / (double)r.count : 1;              /* the mean of nothing is 0/0 = NaN, as in NumPy */
+    Reduction r = reduction(at, name, x, dims);
+    double scale = mean ? 1 / (double)r.count : 1;              /* the mean of 0 items is NaN, as in NumPy */
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
-    int64_t outer, n, inner;
-    const real *values = together(at, name, &r, x, &outer, &n, &inner);
-    k_sum(outer, n, inner, reals(y), values, (real)scale, false);
+    Along a;
+    const real *values = with_neighbors(at, name, &r, x, &a);
+    k_sum(a.outer, a.n, a.inner, reals(y), values, (real)scale, false);
     return op_done(y);
 }
 
@@ -159,15 +151,15 @@ Tensor *mean_dims_sample(Sample *s)
 Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
 {
     check_tensor(at, "var_dims", "x", x, AG_REAL);
-    Reduction r = plan(at, "var_dims", x, dims, false);
+    Reduction r = reduction(at, "var_dims", x, dims);
     int64_t degrees = unbiased && r.count > 0 ? r.count - 1 : r.count;
-    double scale = 1 / (double)degrees;                         /* of too few: 0/0 = NaN, as in NumPy */
+    double scale = 1 / (double)degrees;                         /* of too few items: NaN, as in NumPy */
     Tensor *y = op_new(at, OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
     real *mean = op_save(y, y->numel);
-    int64_t outer, n, inner;
-    const real *values = together(at, "var_dims", &r, x, &outer, &n, &inner);
-    k_var(outer, n, inner, reals(y), mean, values, (real)scale);
+    Along a;
+    const real *values = with_neighbors(at, "var_dims", &r, x, &a);
+    k_var(a.outer, a.n, a.inner, reals(y), mean, values, (real)scale);
     return op_done(y);
 }
 
@@ -199,38 +191,36 @@ Tensor *var_dims_sample(Sample *s)
 
 /* ---- largest and smallest along a dimension                  dy goes to the chosen entry ------------------------- */
 
-typedef struct { int64_t outer, n, inner; } AlongArgs;
+/* The reduction of a dimension to one of its items, whose place is an AG_INT. */
+static Reduction choice(Site at, const char *what, const Tensor *x, int dim, Along *a)
+{
+    check_tensor(at, what, "x", x, AG_REAL);
+    Reduction r = reduction(at, what, x, DIMS(dim));
+    char text[AG_SHAPE_TEXT];
+    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape, text));
+    if (r.count > INT32_MAX)
+        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
+    reduced_along(&r, &x->shape, a);
+    return r;
+}
 
 static Tensor *extreme(Site at, int op, Tensor *x, int dim, bool keep, bool least)
 {
-    const char *name = op_table[op].name;
-    check_tensor(at, name, "x", x, AG_REAL);
-    Reduction r = plan(at, name, x, DIMS(dim), true);
+    Along a;
+    Reduction r = choice(at, op_table[op].name, x, dim, &a);
     Tensor *y = op_new(at, op, keep ? &r.kept : &r.dropped, x, NULL, NULL);
-    char text[AG_SHAPE_TEXT];
-    if (r.count > INT32_MAX)
-        ag_usage_error(at, name, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
-    AlongArgs along;
-    as_one(&r, &x->shape, &along.outer, &along.n, &along.inner);
     int32_t *index = NULL;
     if (y->op) {
-        *(AlongArgs *)op_args(y, sizeof along) = along;
+        *(Along *)op_args(y, sizeof a) = a;
         index = (int32_t *)(void *)op_save(y, y->numel);
     }
-    k_max(along.outer, along.n, along.inner, reals(y), index, reals(x), least);
+    k_max(a.outer, a.n, a.inner, reals(y), index, reals(x), least);
     return op_done(y);
 }
 
 static void extreme_backward(Tensor *y)
 {
-    AlongArgs *along = y->args;
-    const int32_t *index = buffer_data(y->saved);
-    Grad g = grad_into(y->in[0]);
-    if (!g.add) k_fill(y->in[0]->numel, g.data, 0);
-    for (int64_t i = 0; i < y->numel; i++) {
-        int64_t o = i / along->inner, in = i % along->inner;
-        g.data[(o * along->n + index[i]) * along->inner + in] += grad_of(y)[i];
-    }
+    grad_scatter(y, *(Along *)y->args, 1, buffer_data(y->saved));
 }
 
 static Tensor *extreme_sample(Sample *s, Tensor *op(Site, Tensor *, int, bool))
@@ -276,6 +266,17 @@ void min_dim_backward(Tensor *y)
 Tensor *min_dim_sample(Sample *s)
 {
     return extreme_sample(s, ag_min_dim_at);
+}
+
+Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep)
+{
+    Along a;
+    Reduction r = choice(at, "argmax", x, dim, &a);
+    Tensor *y = tensor_new(at, "argmax", keep ? &r.kept : &r.dropped, AG_INT);
+    real *largest = scratch_new(at, "argmax", y->numel, sizeof(real));
+    k_max(a.outer, a.n, a.inner, largest, ints(y), reals(x), false);
+    scratch_end();
+    return y;
 }
 
 /* ---- over everything --------------------------------------------------------------------------------------------- */

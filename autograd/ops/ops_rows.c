@@ -1,10 +1,10 @@
-/* ops_rows.c: operations that treat each row of the last dimension as one: softmax, log-softmax, layer normalization.
- * Softmax along another dimension moves it to the end and back. */
+/* ops_rows.c: operations on rows, along the last dimension: softmax, log-softmax, masked softmax, layer normalization. For
+ * softmax and log-softmax along another dimension, the tensor is transposed before and after. */
 #include <math.h>
 
 #include "internal.h"
 
-/* Size of the last dimension (1 for a scalar). */
+/* The size of the last dimension; 1 for a scalar. */
 static int64_t row_size(const Tensor *x)
 {
     return x->shape.ndim ? x->shape.dim[x->shape.ndim - 1] : 1;
@@ -12,8 +12,8 @@ static int64_t row_size(const Tensor *x)
 
 typedef Tensor *AlongLast(Site at, Tensor *x, int dim);
 
-/* An operation along the last dimension, done along any. */
-static Tensor *along(Site at, Tensor *x, int dim, AlongLast *f)
+/* Applies f, which works along the last dimension, along `dim`. */
+static Tensor *transposed(Site at, Tensor *x, int dim, AlongLast *f)
 {
     int last = x->shape.ndim - 1;
     return ag_transpose_at(at, f(at, ag_transpose_at(at, x, dim, last), -1), dim, last);
@@ -25,7 +25,7 @@ static bool is_last(Site at, const char *what, const Tensor *x, int dim)
     return x->shape.ndim == 0 ? (dim == 0 || dim == -1) : check_dim(at, what, x, dim) == x->shape.ndim - 1;
 }
 
-/* Shapes and dimensions for samples of both. */
+/* Sample calls of softmax and log_softmax. */
 static Tensor *along_sample(Sample *s, AlongLast *op)
 {
     switch (s->number) {
@@ -46,7 +46,7 @@ static Tensor *along_sample(Sample *s, AlongLast *op)
 
 Tensor *ag_softmax_at(Site at, Tensor *x, int dim)
 {
-    if (!is_last(at, "softmax", x, dim)) return along(at, x, dim, ag_softmax_at);
+    if (!is_last(at, "softmax", x, dim)) return transposed(at, x, dim, ag_softmax_at);
     Tensor *y = op_new(at, OP_softmax, &x->shape, x, NULL, NULL);
     k_softmax(row_count(x), row_size(x), reals(y), reals(x));
     return op_done(y);
@@ -67,7 +67,7 @@ Tensor *softmax_sample(Sample *s)
 
 Tensor *ag_log_softmax_at(Site at, Tensor *x, int dim)
 {
-    if (!is_last(at, "log_softmax", x, dim)) return along(at, x, dim, ag_log_softmax_at);
+    if (!is_last(at, "log_softmax", x, dim)) return transposed(at, x, dim, ag_log_softmax_at);
     Tensor *y = op_new(at, OP_log_softmax, &x->shape, x, NULL, NULL);
     k_log_softmax(row_count(x), row_size(x), reals(y), reals(x));
     return op_done(y);
@@ -84,31 +84,24 @@ Tensor *log_softmax_sample(Sample *s)
     return along_sample(s, ag_log_softmax_at);
 }
 
-/* ---- masked_softmax: y_i = e^(scale x_i) / sum over seen j of e^(scale x_j), 0 where i is not seen
- * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 where i is not seen, since y_i is (Vaswani et al. 2017, 3.2) */
+/* ---- masked_softmax: y_i = e^(scale x_i) / sum over visible j of e^(scale x_j), and 0 for hidden i
+ * dx_i = scale y_i (dy_i - sum_j dy_j y_j), which is 0 for hidden i because y_i is (Vaswani et al. 2017, 3.2) ------ */
 
 Tensor *ag_masked_softmax_at(Site at, Tensor *x, Tensor *mask, double scale)
 {
     check_tensor(at, "masked_softmax", "x", x, AG_REAL);
     if (!(fabs(scale) > 0) || isinf(scale))
-        ag_usage_error(at, "masked_softmax", "scale is %g, expected a finite one but 0", scale);
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    if (mask) {
-        Shape shape;
-        check_tensor(at, "masked_softmax", "mask", mask, AG_BOOL);
-        if (!broadcast(&x->shape, &mask->shape, &shape) || !shape_equal(shape, x->shape))
-            ag_usage_error(at, "masked_softmax", "mask %s does not broadcast to x %s", shape_text(mask->shape, a),
-                      shape_text(x->shape, b));
-    }
+        ag_usage_error(at, "masked_softmax", "scale is %g, expected a finite number other than 0", scale);
+    if (mask) check_mask(at, "masked_softmax", mask, "x", &x->shape);
     Tensor *y = op_new(at, OP_masked_softmax, &x->shape, x, mask, NULL);
     if (y->op) *(double *)op_args(y, sizeof scale) = scale;
-    const real *seen = reals(x);
+    const real *masked = reals(x);
     if (mask) {
         KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
-        k_masked_fill(&walk, reals(y), bools(ag_not_at(at, mask)), seen, (real)(scale > 0 ? -INFINITY : INFINITY));
-        seen = reals(y);
+        k_masked_fill(&walk, reals(y), bools(ag_not_at(at, mask)), masked, (real)(scale > 0 ? -INFINITY : INFINITY));
+        masked = reals(y);
     }
-    k_unary(K_SCALE, x->numel, reals(y), seen, scale, 0);
+    k_unary(K_SCALE, x->numel, reals(y), masked, scale, 0);
     k_softmax(row_count(x), row_size(x), reals(y), reals(y));
     return op_done(y);
 }
@@ -116,11 +109,9 @@ Tensor *ag_masked_softmax_at(Site at, Tensor *x, Tensor *mask, double scale)
 void masked_softmax_backward(Tensor *y)
 {
     double scale = *(double *)y->args;
-    Grad g = grad_into(y->in[0]);
     real *unscaled = scratch_new(y->site, "masked_softmax", y->numel, sizeof(real));
     k_softmax_backward(row_count(y), row_size(y), unscaled, grad_of(y), reals(y), false);
-    if (!g.add) k_fill(y->numel, g.data, 0);
-    k_axpy(y->numel, g.data, (real)scale, unscaled);
+    k_axpy(y->numel, grad_to_add(y->in[0]), (real)scale, unscaled);
 }
 
 Tensor *masked_softmax_sample(Sample *s)
@@ -141,8 +132,8 @@ Tensor *masked_softmax_sample(Sample *s)
 /* ---- layer_norm: n = (x - mean) / deviation, y = gamma n + beta ----------------------------------------------------
  * With g = dy gamma and the row's means:  dx = (g - mean(g) - n mean(g n)) / deviation
  *                                         dgamma = sum over rows of dy n,  dbeta = sum over rows of dy
- * `deviation` is sqrt(var + eps) or sqrt(var) + eps, the variance over D or D-1 items: see AgNorm. The rule's mean(g n)
- * term changes with the convention; k_layer_norm_backward has it. */
+ * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. The term mean(g n)
+ * depends on this convention; see k_layer_norm_backward. */
 
 Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
@@ -166,7 +157,7 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
     real *mean = op_save(y, 2 * rows), *rstd = mean + rows;
     k_layer_norm(rows, n, reals(y), mean, rstd, reals(x), gamma ? reals(gamma) : NULL, beta ? reals(beta) : NULL,
-                 (KNorm){ kind.eps, kind.eps_inside, kind.unbiased });
+                 kind);
     return op_done(y);
 }
 
@@ -179,7 +170,7 @@ void layer_norm_backward(Tensor *y)
     Grad gx = grad_into(x), ggamma = grad_into(gamma), gbeta = grad_into(beta);
     k_layer_norm_backward(rows, row_size(x), gx.data, gx.add, ggamma.data, ggamma.add, gbeta.data, gbeta.add,
                           grad_of(y), reals(x), mean, mean + rows, gamma ? reals(gamma) : NULL,
-                          (KNorm){ kind->eps, kind->eps_inside, kind->unbiased });
+                          *kind);
 }
 
 Tensor *layer_norm_sample(Sample *s)

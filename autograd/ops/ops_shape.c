@@ -1,19 +1,13 @@
-/* ops_shape.c: operations that move values about and compute nothing: reshape, permute, slice, concatenate, expand.
+/* ops_shape.c: operations that only move values: reshape, permute, slice, concat, expand, and what they compose.
  *
- * Each is a walk over two arrays of one shape with different strides (k_copy); its backward is the same walk with the
- * roles exchanged. Reshape does not even copy: the result shares its input's memory. */
+ * Each copies between two arrays with different strides (k_copy); backward exchanges source and destination. Only reshape does
+ * not copy: the result shares its input's memory. Values of any type can be moved; only reals are recorded. */
 #include "internal.h"
 
 #include <string.h>
 
-/* A walk over `shape` from a dense array (strides b) to a dense array (strides a), both of that shape. */
-static KWalk dense_walk(const Shape *shape)
-{
-    return walk_over(shape, shape, shape);
-}
-
-/* Strides of a dense array, size-1 dimensions included. */
-static void dense_strides(const Shape *shape, int64_t stride[AG_MAX_DIMS])
+/* The strides of a contiguous array. */
+static void contiguous_strides(const Shape *shape, int64_t stride[AG_MAX_DIMS])
 {
     int64_t step = 1;
     for (int i = shape->ndim - 1; i >= 0; i--) {
@@ -22,49 +16,63 @@ static void dense_strides(const Shape *shape, int64_t stride[AG_MAX_DIMS])
     }
 }
 
-/* dst[walk by a] = (or +=) src[walk by b] */
+/* A walk over a contiguous array of shape `part` (strides a) and a part of that shape in one of shape `whole` (strides b). */
+static KWalk walk_part(const Shape *part, const Shape *whole)
+{
+    KWalk walk = { .ndim = part->ndim };
+    memcpy(walk.dim, part->dim, sizeof walk.dim);
+    contiguous_strides(part, walk.a);
+    contiguous_strides(whole, walk.b);
+    return walk;
+}
+
+/* The walk with a and b exchanged. */
+static KWalk reversed(const KWalk *walk)
+{
+    KWalk r = *walk;
+    memcpy(r.a, walk->b, sizeof r.a);
+    memcpy(r.b, walk->a, sizeof r.b);
+    return r;
+}
+
+/* Copies src (strides b) to the gradient from `offset` on (strides a), or adds it. */
 static void copy_into(Grad g, int64_t offset, const KWalk *walk, const real *src)
 {
     if (g.add) k_copy_add(walk, g.data + offset, src);
     else k_copy(walk, g.data + offset, src, sizeof(real));
 }
 
-/* The non-differentiable types travel the same way; only reals are recorded. */
-static Tensor *result(Site at, int op, const Shape *shape, Tensor *x)
+/* op_new and op_done for values of any type. */
+static Tensor *moved_new(Site at, int op, const Shape *shape, Tensor *const *in, int n)
 {
-    return x->dtype == AG_REAL ? op_new(at, op, shape, x, NULL, NULL)
-                               : tensor_new(at, op_table[op].name, shape, x->dtype);
+    return in[0]->dtype == AG_REAL ? op_new_n(at, &op_table[op], shape, in, n)
+                                   : tensor_new(at, op_table[op].name, shape, in[0]->dtype);
 }
 
-static Tensor *finished(Tensor *y)
+static Tensor *moved_done(Tensor *y)
 {
     return y->dtype == AG_REAL ? op_done(y) : y;
-}
-
-static void check_any(Site at, const char *what, const Tensor *x)
-{
-    check_tensor(at, what, "x", x, x ? x->dtype : AG_REAL);
 }
 
 /* ---- reshape: the same values in another shape               dx = dy in x's shape -------------------------------- */
 
 Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
 {
-    check_any(at, "reshape", x);
+    check_any(at, "reshape", "x", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    Shape asked = shape;
+    Shape requested = shape;
     int open = -1;
     for (int i = 0; i < shape.ndim && i < AG_MAX_DIMS; i++)
         if (shape.dim[i] == -1 && open < 0) open = i;
     if (open >= 0) {
         shape.dim[open] = 1;
         int64_t known = check_shape(at, "reshape", &shape);
-        if (known == 0) ag_usage_error(at, "reshape", "in %s the size -1 could be anything", shape_text(asked, b));
+        if (known == 0) ag_usage_error(at, "reshape", "in %s every size fits for -1", shape_text(requested, b));
         shape.dim[open] = x->numel / known;
     }
     if (check_shape(at, "reshape", &shape) != x->numel)
         ag_usage_error(at, "reshape", "shape %s with %lld items does not fit %s", shape_text(x->shape, a),
-                  (long long)x->numel, shape_text(asked, b));
+                  (long long)x->numel, shape_text(requested, b));
     if (x->dtype != AG_REAL) return tensor_alias(at, "reshape", &shape, x->dtype, x->buffer);
     return op_done(op_new_alias(at, OP_reshape, &shape, x));
 }
@@ -93,14 +101,14 @@ Tensor *reshape_sample(Sample *s)
 
 Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
 {
-    check_any(at, "permute", x);
+    check_any(at, "permute", "x", x);
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim;
     bool seen[AG_MAX_DIMS] = { false };
     if (order.n != ndim)
         ag_usage_error(at, "permute", "an order of %d dimensions for shape %s", order.n, shape_text(x->shape, text));
     int64_t stride[AG_MAX_DIMS];
-    dense_strides(&x->shape, stride);
+    contiguous_strides(&x->shape, stride);
     Shape shape = { ndim, { 0 } };
     KWalk walk = { .ndim = ndim };
     for (int i = 0; i < ndim; i++) {
@@ -110,20 +118,11 @@ Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
         shape.dim[i] = walk.dim[i] = x->shape.dim[d];
         walk.b[i] = stride[d];
     }
-    dense_strides(&shape, walk.a);
-    Tensor *y = result(at, OP_permute, &shape, x);
+    contiguous_strides(&shape, walk.a);
+    Tensor *y = moved_new(at, OP_permute, &shape, &x, 1);
     if (y->op) *(KWalk *)op_args(y, sizeof walk) = walk;
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
-    return finished(y);
-}
-
-/* A walk with its two sides exchanged. */
-static KWalk reversed(const KWalk *walk)
-{
-    KWalk r = *walk;
-    memcpy(r.a, walk->b, sizeof r.a);
-    memcpy(r.b, walk->a, sizeof r.b);
-    return r;
+    return moved_done(y);
 }
 
 void permute_backward(Tensor *y)
@@ -149,7 +148,7 @@ Tensor *permute_sample(Sample *s)
 
 Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1)
 {
-    check_any(at, "transpose", x);
+    check_any(at, "transpose", "x", x);
     int a = check_dim(at, "transpose", x, dim0), b = check_dim(at, "transpose", x, dim1);
     Dims order = { x->shape.ndim, { 0, 1, 2, 3, 4, 5, 6, 7 } };
     order.dim[a] = b;
@@ -163,25 +162,22 @@ typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
 
 Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
 {
-    check_any(at, "slice", x);
+    check_any(at, "slice", "x", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "slice", x, dim);
     int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
     if (from < 0 || to < from || to > n)
-        ag_usage_error(at, "slice", "%lld..%lld is no part of dimension %d of %s", (long long)start, (long long)stop, dim,
+        ag_usage_error(at, "slice", "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
                   shape_text(x->shape, text));
     Shape shape = x->shape;
     shape.dim[d] = to - from;
-    SliceArgs args = { .walk = dense_walk(&shape), .whole = to - from == n };
-    int64_t stride[AG_MAX_DIMS];
-    dense_strides(&x->shape, stride);
-    memcpy(args.walk.b, stride, sizeof stride);
-    args.offset = from * stride[d];
-    Tensor *y = result(at, OP_slice, &shape, x);
+    SliceArgs args = { .walk = walk_part(&shape, &x->shape), .whole = to - from == n };
+    args.offset = from * args.walk.b[d];
+    Tensor *y = moved_new(at, OP_slice, &shape, &x, 1);
     if (y->op) *(SliceArgs *)op_args(y, sizeof args) = args;
     size_t size = dtype_size(x->dtype);
     k_copy(&args.walk, y->data, (const char *)x->data + (size_t)args.offset * size, size);
-    return finished(y);
+    return moved_done(y);
 }
 
 void slice_backward(Tensor *y)
@@ -210,7 +206,7 @@ Tensor *slice_sample(Sample *s)
 
 Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
 {
-    check_any(at, "split", x);
+    check_any(at, "split", "x", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "split", x, dim);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
@@ -226,7 +222,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
 Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
 {
     if (n < 1) ag_usage_error(at, "concat", "no tensors to join");
-    check_any(at, "concat", x[0]);
+    check_any(at, "concat", "x", x[0]);
     int d = check_dim(at, "concat", x[0], dim);
     Shape shape = x[0]->shape;
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -235,39 +231,32 @@ Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
         Shape other = x[i]->shape;
         if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
         if (!shape_equal(other, shape))
-            ag_usage_error(at, "concat", "shapes %s and %s differ beside dimension %d", shape_text(x[0]->shape, a),
+            ag_usage_error(at, "concat", "shapes %s and %s differ in another dimension than %d", shape_text(x[0]->shape, a),
                       shape_text(x[i]->shape, b), dim);
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
-            ag_usage_error(at, "concat", "dimension %d becomes longer than can be counted", dim);
+            ag_usage_error(at, "concat", "the size of dimension %d overflows", dim);
     }
-    Tensor *y = x[0]->dtype == AG_REAL ? op_new_n(at, &op_table[OP_concat], &shape, x, n)
-                                       : tensor_new(at, "concat", &shape, x[0]->dtype);
+    Tensor *y = moved_new(at, OP_concat, &shape, x, n);
     if (y->op) *(int *)op_args(y, sizeof(int)) = d;
-    int64_t stride[AG_MAX_DIMS], offset = 0;
-    dense_strides(&shape, stride);
+    int64_t offset = 0;
     size_t size = dtype_size(y->dtype);
     for (int i = 0; i < n; i++) {
-        KWalk walk = dense_walk(&x[i]->shape);
-        memcpy(walk.a, stride, sizeof stride);
+        KWalk part = walk_part(&x[i]->shape, &shape), walk = reversed(&part);
         k_copy(&walk, (char *)y->data + (size_t)offset * size, x[i]->data, size);
-        offset += x[i]->shape.dim[d] * stride[d];
+        offset += x[i]->shape.dim[d] * walk.a[d];
     }
-    return finished(y);
+    return moved_done(y);
 }
 
 void concat_backward(Tensor *y)
 {
     int d = *(int *)y->args;
-    int64_t stride[AG_MAX_DIMS], offset = 0;
-    dense_strides(&y->shape, stride);
+    int64_t offset = 0;
     for (int i = 0; i < y->n_in; i++) {
         Tensor *x = y->in[i];
-        if (x->requires_grad) {
-            KWalk walk = dense_walk(&x->shape);
-            memcpy(walk.b, stride, sizeof stride);
-            copy_into(grad_into(x), 0, &walk, grad_of(y) + offset);
-        }
-        offset += x->shape.dim[d] * stride[d];
+        KWalk walk = walk_part(&x->shape, &y->shape);
+        if (x->requires_grad) copy_into(grad_into(x), 0, &walk, grad_of(y) + offset);
+        offset += x->shape.dim[d] * walk.b[d];
     }
 }
 
@@ -292,22 +281,20 @@ Tensor *concat_sample(Sample *s)
 
 Tensor *ag_expand_at(Site at, Tensor *x, Shape shape)
 {
-    check_any(at, "expand", x);
+    check_any(at, "expand", "x", x);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    Shape both;
     check_shape(at, "expand", &shape);
-    if (!broadcast(&x->shape, &shape, &both) || !shape_equal(both, shape))
+    if (!broadcasts_to(&x->shape, &shape))
         ag_usage_error(at, "expand", "%s does not broadcast to %s", shape_text(x->shape, a), shape_text(shape, b));
-    Tensor *y = result(at, OP_expand, &shape, x);
+    Tensor *y = moved_new(at, OP_expand, &shape, &x, 1);
     KWalk walk = walk_over(&shape, &shape, &x->shape);
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
-    return finished(y);
+    return moved_done(y);
 }
 
 void expand_backward(Tensor *y)
 {
-    if (y->in[0]->numel == y->numel) grad_pass(y->in[0], y);
-    else grad_sum_to(y->in[0], grad_of(y), &y->shape);
+    grad_pass_broadcast(y->in[0], y);
 }
 
 Tensor *expand_sample(Sample *s)
@@ -329,10 +316,11 @@ Tensor *expand_sample(Sample *s)
 
 Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
 {
-    check_any(at, "squeeze", x);
+    check_any(at, "squeeze", "x", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "squeeze", x, dim);
-    if (x->shape.dim[d] != 1) ag_usage_error(at, "squeeze", "dimension %d of %s is not 1", dim, shape_text(x->shape, text));
+    if (x->shape.dim[d] != 1)
+        ag_usage_error(at, "squeeze", "dimension %d of %s does not have size 1", dim, shape_text(x->shape, text));
     Shape shape = { x->shape.ndim - 1, { 0 } };
     for (int i = 0, j = 0; i < x->shape.ndim; i++)
         if (i != d) shape.dim[j++] = x->shape.dim[i];
@@ -341,11 +329,11 @@ Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
 
 Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim)
 {
-    check_any(at, "unsqueeze", x);
+    check_any(at, "unsqueeze", "x", x);
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(at, "unsqueeze", "no place %d for a new dimension in %s", dim, shape_text(x->shape, text));
+        ag_usage_error(at, "unsqueeze", "dimension %d cannot be inserted into %s", dim, shape_text(x->shape, text));
     Shape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);

@@ -1,5 +1,5 @@
-/* chart.c: curves in the terminal. Points are joined by lines on a grid of pixels; a cell of the terminal shows 2 x 4
- * pixels as a Braille character, or one as a letter. */
+/* chart.c: charts in the terminal. Lines join the points on a grid of pixels. A character cell shows 2 x 4 pixels in
+ * Braille, or one pixel as a letter. */
 #include "common.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 enum { ROWS = 16, MAX_COLUMNS = 100, MARGIN = 9 };
 
 static const char letters[CHART_CURVES] = { 'o', 'x', '+', '*' };
-/* Vermilion, blue, green, orange: the colors of plots/style.gp, as near as 256 colors come. */
+/* Vermilion, blue, green, orange: the nearest of 256 colors to those of plots/style.gp. */
 static const int colors[CHART_CURVES] = { 166, 32, 36, 214 };
 
 typedef struct { unsigned char dots; char letter; signed char curve; } Cell;
@@ -22,7 +22,7 @@ typedef struct {
     const Csv *data;
     int64_t n_points;
     int n_curves, x_column, column[CHART_CURVES];
-    double x0, x1, y0, y1;              /* what the edges stand for (y: its logarithm if log_y) */
+    double x0, x1, y0, y1;              /* values at the edges (y: its logarithm if log_y) */
 } Canvas;
 
 /* ---- the terminal ------------------------------------------------------------------------------------------------ */
@@ -43,7 +43,7 @@ static int terminal_columns(void)
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
-/* y as the axis counts it; NaN where it cannot be shown. */
+/* y on the axis, its logarithm if log_y; NaN if it cannot be shown. */
 static double on_axis(const Canvas *c, double y)
 {
     if (c->log_y) {
@@ -70,7 +70,7 @@ static double nice_step(double length, int n)
     return (parts <= n ? 1 : parts <= 2 * n ? 2 : parts <= 5 * n ? 5 : 10) * step;
 }
 
-/* Widens an empty range, so that a flat curve lies in the middle. */
+/* Widens an empty range, so that a constant curve is in the middle. */
 static void set_range(double *low, double *high)
 {
     if (!(*low <= *high)) {
@@ -96,7 +96,7 @@ static void set_scales(Canvas *c)
         }
     }
     if (!c->log_y) {
-        c->y0 = fmin(c->y0, 0);                                         /* a length is read from zero */
+        c->y0 = fmin(c->y0, 0);                                         /* a linear axis includes zero */
     }
     c->x0 = c->n_points ? csv_get(c->data, 0, c->x_column) : 0;
     c->x1 = c->n_points ? csv_get(c->data, c->n_points - 1, c->x_column) : 1;
@@ -134,7 +134,7 @@ static void draw_line(Canvas *c, double x0, double y0, double x1, double y1, int
 static void draw_curve(Canvas *c, int curve)
 {
     double before_x = NAN, before_y = NAN;
-    int next_letter = c->columns / 12 * (curve + 1);                   /* each curve's letters at places of their own */
+    int next_letter = c->columns / 12 * (curve + 1);                   /* different for each curve */
     for (int64_t i = 0; i < c->n_points; i++) {
         double x = pixel_x(c, csv_get(c->data, i, c->x_column));
         double y = pixel_y(c, on_axis(c, csv_get(c->data, i, c->column[curve])));
@@ -173,12 +173,12 @@ static void print_cell(const Canvas *c, const Cell *cell)
     }
 }
 
-/* The label of the y axis at a row: the tick that falls on it, if any. */
+/* The label of the y axis at a row: the tick in that row, if any. */
 static void row_label(const Canvas *c, int row, char text[32])
 {
     double step = nice_step(c->y1 - c->y0, 6);
     if (c->log_y && step < 1) {
-        step = 1;                                                       /* powers of ten, and 2 and 5 if they are few */
+        step = 1;                                                       /* powers of ten; 2 and 5 as well if there are few */
     }
     text[0] = '\0';
     for (double tick = floor(c->y0 / step) * step; tick <= c->y1; tick += step) {
@@ -224,7 +224,7 @@ static void print_title(const Canvas *c, const Chart *chart)
     putchar('\n');
 }
 
-/* Points at the beginning, a tenth, a half and the end of the way. */
+/* The first point, those at a tenth and at half of the points, and the last one. */
 static void print_points(const Canvas *c, const Chart *chart)
 {
     printf("%*s", MARGIN, chart->x);

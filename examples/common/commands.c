@@ -1,4 +1,4 @@
-/* commands.c: programs that do several things. */
+/* commands.c: programs with several commands. */
 #include <string.h>
 
 #include "common.h"
@@ -10,8 +10,8 @@ static void print_usage(FILE *out, const Commands *c)
     for (const Command *command = c->command; command->name; command++) {
         fprintf(out, "  %-10s %s\n", command->name, command->does);
     }
-    fprintf(out, "\n%s COMMAND --help lists its options.%s%s%s For a start:\n%s", c->name,
-            c->standard ? " Without a command it is " : "", c->standard ? c->standard : "", c->standard ? "." : "",
+    fprintf(out, "\n%s COMMAND --help lists its options.%s%s%s Examples:\n%s", c->name,
+            c->standard ? " The default command is " : "", c->standard ? c->standard : "", c->standard ? "." : "",
             c->start);
 }
 

@@ -1,9 +1,10 @@
-/* csv.c: columns of numbers, for charts, plots and spreadsheets. */
+/* csv.c: data files: columns of numbers for charts, pictures and spreadsheets. */
 #include "common.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct Csv { FILE *file; char *path, *part, *header; int columns; double *value; size_t n, room; };
@@ -14,18 +15,30 @@ static _Noreturn void cannot_write(const char *path)
     example_fail("cannot write %s: %s", path, strerror(error));
 }
 
+/* The path of NAME.part. */
+static char *part_path(const char *name)
+{
+    char part_name[256];
+    snprintf(part_name, sizeof part_name, "%s.part", name);
+    return example_path(part_name);
+}
+
+static int count_columns(const char *header)
+{
+    int columns = 1;
+    for (const char *p = header; *p; p++) {
+        columns += *p == ',';
+    }
+    return columns;
+}
+
 Csv *csv_open(const char *name, const char *header)
 {
     Csv *csv = ag_alloc(1, sizeof *csv);
-    char part_name[256];
-    snprintf(part_name, sizeof part_name, "%s.part", name);
     csv->path = example_path(name);
-    csv->part = example_path(part_name);
+    csv->part = part_path(name);
     csv->header = ag_strdup(header);
-    csv->columns = 1;
-    for (const char *p = header; *p; p++) {
-        csv->columns += *p == ',';
-    }
+    csv->columns = count_columns(header);
     csv->file = fopen(csv->part, "w");
     if (!csv->file || fprintf(csv->file, "%s\n", header) < 0 || fflush(csv->file) != 0) {
         cannot_write(csv->part);
@@ -36,7 +49,7 @@ Csv *csv_open(const char *name, const char *header)
 static void put_number(FILE *file, double value)
 {
     if (isnan(value)) {
-        fputs("nan", file);                                             /* printf would show its sign on some systems */
+        fputs("nan", file);                                             /* some systems print its sign */
     } else if (fabs(value) < 0x1p53 && value == floor(value)) {
         fprintf(file, "%" PRId64, (int64_t)value);
     } else {
@@ -44,7 +57,7 @@ static void put_number(FILE *file, double value)
     }
 }
 
-/* In quotes, with those inside it doubled. */
+/* In quotation marks, with those in the text doubled. */
 static void put_text(FILE *file, const char *text)
 {
     fputc('"', file);
@@ -71,7 +84,7 @@ void csv_numbers(Csv *csv, const char *name, int n, const double *value)
 {
     int names = name ? 1 : 0;
     if (names + n != csv->columns) {
-        ag_usage_error(AG_HERE, "csv_row", "%d cells for %d columns of %s", names + n, csv->columns, csv->path);
+        ag_usage_error(AG_HERE, "csv_row", "%d values for %d columns of %s", names + n, csv->columns, csv->path);
     }
     if (name) {
         remember(csv, NAN);
@@ -127,4 +140,71 @@ void csv_close(Csv *csv)
     ag_free(csv->header);
     ag_free(csv->value);
     ag_free(csv);
+}
+
+/* ---- resuming ---------------------------------------------------------------------------------------------------- */
+
+enum { MAX_COLUMNS = 16, LINE = 512 };
+
+typedef struct { double (*row)[MAX_COLUMNS]; size_t n; } Rows;
+
+static bool parse(const char *line, double *row, int columns)
+{
+    for (int i = 0; i < columns; i++) {
+        char *end;
+        row[i] = strtod(line, &end);
+        if (end == line || *end != (i < columns - 1 ? ',' : '\n')) {
+            return false;
+        }
+        line = end + 1;
+    }
+    return true;
+}
+
+/* The rows up to `last` in the file of an earlier run; none if there is no such file. */
+static Rows read_rows(const char *path, int columns, double last)
+{
+    Rows rows = { NULL, 0 };
+    char line[LINE];
+    FILE *file = fopen(path, "r");
+    double row[MAX_COLUMNS] = { 0 };
+    while (file && fgets(line, sizeof line, file)) {
+        if (parse(line, row, columns) && row[0] <= last) {
+            rows.row = ag_resize(rows.row, rows.n, rows.n + 1, sizeof *rows.row);
+            memcpy(rows.row[rows.n++], row, sizeof row);
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    return rows;
+}
+
+static bool begins_with(const Rows *rows, const Rows *first)
+{
+    return first->n <= rows->n && (first->n == 0 || memcmp(rows->row, first->row, first->n * sizeof *first->row) == 0);
+}
+
+Csv *csv_resume(const char *name, const char *header, double last)
+{
+    char *whole_path = example_path(name), *unfinished_path = part_path(name);
+    int columns = count_columns(header);
+    if (columns > MAX_COLUMNS) {
+        ag_usage_error(AG_HERE, "csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);
+    }
+    Rows part = read_rows(unfinished_path, columns, last), whole = read_rows(whole_path, columns, last);
+    bool part_is_old = begins_with(&whole, &part);      /* else it has more of these rows, or is from a later run */
+    if (!part_is_old) {
+        rename(unfinished_path, whole_path);            /* csv_open would overwrite it */
+    }
+    const Rows *rows = part_is_old ? &whole : &part;
+    Csv *csv = csv_open(name, header);
+    for (size_t i = 0; i < rows->n; i++) {
+        csv_numbers(csv, NULL, columns, rows->row[i]);
+    }
+    ag_free(part.row);
+    ag_free(whole.row);
+    ag_free(unfinished_path);
+    ag_free(whole_path);
+    return csv;
 }

@@ -1,4 +1,4 @@
-/* options.c: the command line, declared as a table. */
+/* options.c: the command line: a table of options, messages, the output folder. */
 #include "common.h"
 
 #include <errno.h>
@@ -15,32 +15,32 @@ static const char *program_name = "example";
 static int64_t seed = 0, threads = 0;
 static const char *out_dir = "out";
 static int end_status = 0;
-static char *made_folder;                       /* the output folder, where this program has made it */
-static size_t found_length;                     /* so many of its first bytes name what was there before */
+static char *made_folder;                       /* the output folder, if this program has made it */
+static size_t found_length;                     /* length of the part of its path that existed before */
 
 Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help)
 {
-    return (Option){ OPTION_INT, name, "N", value, (double)low, (double)high, help };
+    return (Option){ OPTION_INT, name, "N", value, (double)low, (double)high, help, false };
 }
 
 Option option_real(const char *name, double *value, double low, double high, const char *help)
 {
-    return (Option){ OPTION_REAL, name, "X", value, low, high, help };
+    return (Option){ OPTION_REAL, name, "X", value, low, high, help, false };
 }
 
 Option option_text(const char *name, const char *unit, const char **value, const char *help)
 {
-    return (Option){ OPTION_TEXT, name, unit, (void *)value, 0, 0, help };
+    return (Option){ OPTION_TEXT, name, unit, (void *)value, 0, 0, help, false };
 }
 
 Option option_flag(const char *name, bool *value, const char *help)
 {
-    return (Option){ OPTION_FLAG, name, NULL, value, 0, 0, help };
+    return (Option){ OPTION_FLAG, name, NULL, value, 0, 0, help, false };
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-static void say(const char *format, va_list args)
+static void print_message(const char *format, va_list args)
 {
     fflush(stdout);
     fprintf(stderr, "%s: ", program_name);
@@ -48,7 +48,7 @@ static void say(const char *format, va_list args)
     fputc('\n', stderr);
 }
 
-/* Leaves no empty folder behind. */
+/* Removes the folders that this program has made, if they are empty. */
 static void remove_made_folders(void)
 {
     while (made_folder && strlen(made_folder) > found_length && rmdir(made_folder) == 0) {
@@ -57,11 +57,10 @@ static void remove_made_folders(void)
     }
 }
 
-/* Callers still hold memory here, and nobody comes back to free it: the program ends without handlers, so that no
- * search for leaks takes that memory for lost. */
+/* Ends without exit handlers: callers still hold memory that is not freed, which a leak checker would report. */
 static _Noreturn void end_with(int status, const char *format, va_list args)
 {
-    say(format, args);
+    print_message(format, args);
     remove_made_folders();
     fflush(NULL);
     _Exit(status);
@@ -90,7 +89,7 @@ void example_warn(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    print_message(format, args);
     va_end(args);
 }
 
@@ -98,7 +97,7 @@ void example_complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    print_message(format, args);
     va_end(args);
     end_status = 1;
 }
@@ -147,8 +146,8 @@ static _Noreturn void print_help(const Program *program, const Option *common)
     print_options(program->options);
     printf("\noptions of every example:\n");
     print_options(common);
-    printf("  %-16s %s\n", "--help", "this text");
-    printf("\nThe exit status is 0 if all went well, 2 if the command line is to blame for what did not, else 1.\n");
+    printf("  %-16s %s\n", "--help", "print this text");
+    printf("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");
     exit(example_end());
 }
 
@@ -168,7 +167,7 @@ static void set_number(const Option *o, const char *text)
 {
     char *end, range[96];
     errno = 0;
-    /* Leading blanks, "inf", "nan" and hexadecimal numbers, which strtod would take, are slips here. */
+    /* strtod also accepts leading blanks, "inf", "nan" and hexadecimal numbers; here they are errors. */
     bool plain = text[0] != '\0' && text[strspn(text, "+-.0123456789eE")] == '\0';
     long long whole = o->kind == OPTION_INT ? strtoll(text, &end, 10) : 0;
     double value = o->kind == OPTION_INT ? (double)whole : strtod(text, &end);
@@ -232,7 +231,7 @@ static void read_options(int argc, char **argv, const Program *program, const Op
     }
 }
 
-/* ---- what every example has -------------------------------------------------------------------------------------- */
+/* ---- the output folder, begin and end ---------------------------------------------------------------------------- */
 
 static bool is_folder(const char *path)
 {
@@ -268,7 +267,7 @@ static void make_folder(const char *path)
                 remember_folder(part);
             } else if (!is_folder(part)) {
                 example_fail("--out %s: cannot make the folder %s: %s", path, part,
-                             error == EEXIST ? "there is something else of that name" : strerror(error));
+                             error == EEXIST ? "a file of that name exists" : strerror(error));
             }
             if (rest == '\0') {
                 break;
@@ -282,14 +281,14 @@ static void make_folder(const char *path)
 void example_begin(int argc, char **argv, const Program *program)
 {
     const Option common[] = {
-        option_int("seed", &seed, 0, INT64_C(1) << 53, "of everything random: the same seed gives the same numbers"),
-        option_int("threads", &threads, 0, 1024, "0: one per processor; the numbers do not depend on it"),
-        option_text("out", "DIR", &out_dir, "folder for data and pictures, made if missing"),
+        option_int("seed", &seed, 0, INT64_C(1) << 53, "of the random generator: the same seed gives the same numbers"),
+        option_int("threads", &threads, 0, 1024, "number of threads; 0: one per processor; the results do not depend on it"),
+        option_text("out", "DIR", &out_dir, "folder for data and pictures"),
         OPTIONS_END
     };
     static bool begun = false;
     if (!begun) {
-        setvbuf(stdout, NULL, _IOLBF, 0);                               /* lines go into a pipe as they are made, too */
+        setvbuf(stdout, NULL, _IOLBF, 0);                               /* line buffered, also into a pipe */
         setlocale(LC_CTYPE, "");                                        /* numbers stay in the C locale */
         begun = true;
     }

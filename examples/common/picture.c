@@ -1,5 +1,5 @@
-/* picture.c: lets gnuplot and Graphviz draw. They run inside the output folder, and the figure's own folder comes to
- * gnuplot as the place of the script, so no path has to be put into a command or a script. */
+/* picture.c: runs gnuplot and Graphviz. They run in the output folder, and gnuplot gets the figure's script by its full path,
+ * so no script contains a path. */
 #include "common.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* KAERU_PLOTS of the environment, or the folder that the build knows. */
+/* The environment variable KAERU_PLOTS, or the folder of the source tree. */
 static const char *plots_folder(void)
 {
     const char *dir = getenv("KAERU_PLOTS");
     return dir && dir[0] ? dir : KAERU_PLOTS;
 }
 
-/* The script's path from the root, for gnuplot runs in another folder; free it. NULL (with a complaint) if missing. */
+/* The full path of the script, since gnuplot runs in another folder; free it. NULL, after a message, if it is missing. */
 static char *find_script(const char *name)
 {
     const char *dir = plots_folder();
@@ -32,7 +32,7 @@ static char *find_script(const char *name)
     return full;
 }
 
-/* Text as a shell would want it. */
+/* Prints a text quoted for the shell. */
 static void print_quoted(const char *text)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-+,:=@";
@@ -53,7 +53,7 @@ static void print_quoted(const char *text)
 
 enum { NO_START = 126, NO_PROGRAM = 127 };
 
-/* The exit status of a program run in a folder; NO_PROGRAM if there is none, NO_START if it could not be started. */
+/* Runs a program in a folder; returns its exit status, NO_PROGRAM if there is none, NO_START if it could not be started. */
 static int run(const char *const argv[], const char *folder)
 {
     fflush(NULL);
@@ -81,7 +81,7 @@ void picture_draw(const char *name)
     }
     char *base = example_path(name);
     if (!example_utf8()) {
-        setenv("LC_ALL", "C.UTF-8", 1);                               /* or gnuplot grumbles about the figures' UTF-8 */
+        setenv("LC_ALL", "C.UTF-8", 1);                               /* or gnuplot warns about the figures' UTF-8 */
     }
     int status = run((const char *const[]){ "gnuplot", "-d", script, NULL }, example_out());
     if (status == NO_PROGRAM) {

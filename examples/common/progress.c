@@ -1,4 +1,4 @@
-/* progress.c: how far a long job is, for whoever watches it. */
+/* progress.c: the progress line of a long computation. */
 #include "common.h"
 
 #include <stdarg.h>

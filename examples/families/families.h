@@ -1,4 +1,4 @@
-/* families.h: the text of families, and what shows the three models at work. */
+/* families.h: the sentences of families, and the tests of its three models. */
 #ifndef KAERU_EXAMPLES_FAMILIES_H
 #define KAERU_EXAMPLES_FAMILIES_H
 
@@ -6,20 +6,20 @@
 #include "kaeru/training.h"
 
 enum {
-    ALL = 300, TRAIN = 240,         /* sentences; the last 60 are not learned from */
+    ALL = 300, TRAIN = 240,         /* sentences; the last 60 are held out */
     LENGTH = 8, PASSIVE = 10,       /* words of a row with <s> and </s> */
-    VERB = 4,                       /* its place in a row */
+    VERB = 4,                       /* the verb's position in a row */
     HIDDEN = WORD_UNKNOWN
 };
-/* "the old girl plays the piano", and what it becomes: "the piano is played by the old girl" */
+/* "the old girl plays the piano" and "the piano is played by the old girl" */
 extern int32_t active[ALL][LENGTH], passive[ALL][PASSIVE];
 
-/* Makes them, in a random order, and gives their vocabulary. */
+/* Fills both arrays, in a random order, and returns the vocabulary. */
 WordVocab *make_sentences(void);
 /* Prints a row's words, up to </s>; a hidden one is ____. */
 void print_words(const WordVocab *v, const int32_t *row, int n);
 
-/* fills: an encoder; goes_on: the same with a causal mask */
+/* fills: an encoder; goes_on: a decoder */
 void show_filling(const WordVocab *vocab, EncoderOnly *fills, EncoderOnly *goes_on);
 void show_going_on(const WordVocab *vocab, EncoderOnly *goes_on);
 void show_rewriting(const WordVocab *vocab, EncoderDecoder *rewrites);

@@ -1,4 +1,4 @@
-/* sentences.c: three hundred sentences, in active and passive voice. */
+/* sentences.c: 300 sentences in active and passive voice. */
 #include "families.h"
 
 #include <stdio.h>
@@ -19,10 +19,10 @@ WordVocab *make_sentences(void)
     size_t n = 0, count;
     ag_random_permutation(ALL, order);
     for (int k = 0; k < ALL; k++) {
-        const char *adjective = adjectives[order[k] % 5], *who = people[order[k] / 5 % 5];
+        const char *adjective = adjectives[order[k] % 5], *person = people[order[k] / 5 % 5];
         const char *const *verb = verbs[order[k] / 25 % 4], *what = verb[2 + order[k] / 100];
         n += (size_t)snprintf(text + n, sizeof text - n, "the %s %s %s the %s the %s is %s by the %s %s ", adjective,
-                              who, verb[0], what, what, verb[1], adjective, who);
+                              person, verb[0], what, what, verb[1], adjective, person);
     }
     WordVocab *v = word_vocab_new(text, n, 1);
     int32_t *ids = word_vocab_encode(v, text, n, &count);

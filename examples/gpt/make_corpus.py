@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Writes corpus.c, the text of source files as a C string, which gpt learns from when it is given nothing else.
+"""Writes corpus.c, the text of source files as a C string, which gpt train learns without --data.
 
     make_corpus.py CORPUS_C FILE...
 
-Long rows of spaces and dashes, which only align and rule, are cut short: a small model that looks back on few
-characters would learn little else than to go on with them.
+Long rows of spaces and dashes are shortened: a small model with a short context would mostly learn to continue them.
 """
 import re
 import sys
 
 
 def literal(line):
-    """A line as a C string literal: what is not plain ASCII in octal, and no two question marks that C would read."""
+    """A line as a C string literal: other characters than printable ASCII in octal, and question marks, to avoid trigraphs."""
     text = ""
     for byte in line:
         if byte == ord("\n"):
@@ -31,7 +30,7 @@ def main():
     out, files = sys.argv[1], sys.argv[2:]
     lines = [shortened(line) for name in files for line in open(name, "rb").readlines()]
     with open(out, "w", encoding="ascii", newline="\n") as f:
-        f.write('/* Written by the build from the project\'s own sources. */\n#include "gpt.h"\n\n')
+        f.write('/* Written by the build from the project\'s own sources. */\n#include "gpt_commands.h"\n\n')
         f.write(f"const size_t corpus_size = {sum(map(len, lines))};\nconst char corpus[] =\n")
         f.write("\n".join(literal(line) for line in lines) + ";\n")
 

@@ -1,4 +1,4 @@
-/* exercise.h: the operation whose backward rule is the exercise. */
+/* exercise.h: the operation of the exercise. */
 #ifndef KAERU_EXAMPLES_EXERCISE_H
 #define KAERU_EXAMPLES_EXERCISE_H
 

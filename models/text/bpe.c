@@ -1,4 +1,4 @@
-/* bpe.c: from bytes to ids and back. */
+/* bpe.c: encodes bytes as ids of a byte-pair vocabulary, and decodes them. */
 #include "kaeru/bpe.h"
 
 #include <string.h>
@@ -8,9 +8,9 @@
 
 enum { CACHE_SLOTS = 1 << 15 };
 
-/* ---- birth and end ----------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
-/* The rank of the merge of this pair; -1 if there is none. */
+/* The rank of this pair's merge; -1 if there is none. */
 static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
 {
     for (size_t i = bpe_hash_pair(left, right) & (b->n_slots - 1);; i = (i + 1) & (b->n_slots - 1)) {
@@ -19,30 +19,30 @@ static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
     }
 }
 
-Bpe *bpe_new(Region *region, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges)
+Bpe *bpe_new(void *owner, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges)
 {
-    Bpe *b = region_alloc(region, 1, sizeof *b);
-    *b = (Bpe){ .region = region, .token = token, .n_tokens = n_tokens, .end_of_text = -1, .merge = merge,
+    Bpe *b = ag_alloc_in(owner, 1, sizeof *b);
+    *b = (Bpe){ .owner = owner, .token = token, .n_tokens = n_tokens, .end_of_text = -1, .merge = merge,
                 .n_merges = n_merges, .n_slots = 1024 };
     for (int32_t id = 0; id < n_tokens; id++) {
         if (token[id].size == 1) b->of_byte[(unsigned char)token[id].text[0]] = id;
         if (strcmp(token[id].text, BPE_END_OF_TEXT) == 0) b->end_of_text = id;
     }
     while (b->n_slots / 2 < (size_t)n_merges) b->n_slots *= 2;
-    b->slot = region_alloc(region, b->n_slots, sizeof *b->slot);
+    b->slot = ag_alloc_in(owner, b->n_slots, sizeof *b->slot);
     for (size_t i = 0; i < b->n_slots; i++) b->slot[i] = -1;
     for (int32_t rank = 0; rank < n_merges; rank++) {
         size_t i = bpe_hash_pair(merge[rank].left, merge[rank].right) & (b->n_slots - 1);
         while (b->slot[i] >= 0) i = (i + 1) & (b->n_slots - 1);
         b->slot[i] = rank;
     }
-    b->cache = region_alloc(region, CACHE_SLOTS, sizeof *b->cache);
+    b->cache = ag_alloc_in(owner, CACHE_SLOTS, sizeof *b->cache);
     return b;
 }
 
 void bpe_free(Bpe *bpe)
 {
-    if (bpe) region_free(bpe->region);
+    if (bpe) ag_free(bpe->owner);
 }
 
 int32_t bpe_size(const Bpe *bpe)
@@ -64,16 +64,17 @@ const char *bpe_token(const Bpe *bpe, int32_t id, size_t *n)
 
 /* ---- one word ---------------------------------------------------------------------------------------------------- */
 
-static void push(uint64_t *heap, size_t n, uint64_t chance)
+/* Adds a candidate to a heap of n. The smallest is heap[0]. */
+static void push(uint64_t *heap, size_t n, uint64_t candidate)
 {
-    while (n > 0 && heap[(n - 1) / 2] > chance) {
+    while (n > 0 && heap[(n - 1) / 2] > candidate) {
         heap[n] = heap[(n - 1) / 2];
         n = (n - 1) / 2;
     }
-    heap[n] = chance;
+    heap[n] = candidate;
 }
 
-/* Removes the smallest of n. */
+/* Removes the smallest of n candidates. */
 static void pop(uint64_t *heap, size_t n)
 {
     uint64_t last = heap[n - 1];
@@ -86,49 +87,50 @@ static void pop(uint64_t *heap, size_t n)
     heap[i] = last;
 }
 
-/* Notes that symbol `place` and the next one could be merged, if they could. Returns the heap's new size. */
-static size_t consider(Bpe *b, size_t n, int32_t place)
+/* If symbol i and the next one have a merge, adds it to the heap of n candidates. Returns the heap's new size. */
+static size_t add_candidate(Bpe *b, size_t n, int32_t i)
 {
-    int32_t after = place < 0 ? -1 : b->symbol[place].after;
-    int32_t rank = after < 0 ? -1 : find_rank(b, b->symbol[place].id, b->symbol[after].id);
+    int32_t next = i < 0 ? -1 : b->symbol[i].next;
+    int32_t rank = next < 0 ? -1 : find_rank(b, b->symbol[i].id, b->symbol[next].id);
     if (rank < 0) return n;
-    push(b->chance, n, (uint64_t)rank << 32 | (uint32_t)place);
+    push(b->heap, n, (uint64_t)rank << 32 | (uint32_t)i);
     return n + 1;
 }
 
-/* Encodes a word of n bytes; returns how many ids it has. The chance of the smallest rank, at equal ranks the leftmost,
- * is taken each time: n log n steps. One whose symbols have changed since it was noted is passed over. */
+/* Encodes a word of n bytes; returns its number of ids. Each step applies the merge of lowest rank, and of equal ranks
+ * the leftmost one; with the heap, this takes O(n log n). A candidate whose symbols have changed since it was added is
+ * skipped. */
 static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     if (n > INT32_MAX) ag_usage_error(AG_HERE, "bpe_encode", "a word of %zu bytes is too long", n);
     if (n > b->room) {
-        b->symbol = region_resize(b->region, b->symbol, b->room, 2 * n, sizeof *b->symbol);
-        b->chance = region_resize(b->region, b->chance, 3 * b->room, 6 * n, sizeof *b->chance);
+        b->symbol = ag_resize_in(b->owner, b->symbol, b->room, 2 * n, sizeof *b->symbol);
+        b->heap = ag_resize_in(b->owner, b->heap, 3 * b->room, 6 * n, sizeof *b->heap);
         b->room = 2 * n;
     }
     BpeSymbol *symbol = b->symbol;
-    size_t chances = 0, count = 0;
+    size_t candidates = 0, count = 0;
     for (size_t i = 0; i < n; i++)
         symbol[i] = (BpeSymbol){ b->of_byte[(unsigned char)text[i]], (int32_t)i - 1, i + 1 < n ? (int32_t)i + 1 : -1 };
-    for (size_t i = 0; i < n; i++) chances = consider(b, chances, (int32_t)i);
-    while (chances > 0) {
-        const BpeMerge *merge = &b->merge[b->chance[0] >> 32];
-        int32_t place = (int32_t)(uint32_t)b->chance[0];
-        pop(b->chance, chances--);
-        int32_t after = symbol[place].after;
-        if (symbol[place].id != merge->left || after < 0 || symbol[after].id != merge->right) continue;
-        symbol[place].id = merge->result;
-        symbol[place].after = symbol[after].after;
-        symbol[after].id = -1;
-        if (symbol[place].after >= 0) symbol[symbol[place].after].before = place;
-        chances = consider(b, chances, symbol[place].before);
-        chances = consider(b, chances, place);
+    for (size_t i = 0; i < n; i++) candidates = add_candidate(b, candidates, (int32_t)i);
+    while (candidates > 0) {
+        const BpeMerge *merge = &b->merge[b->heap[0] >> 32];
+        int32_t i = (int32_t)(uint32_t)b->heap[0];
+        pop(b->heap, candidates--);
+        int32_t next = symbol[i].next;
+        if (symbol[i].id != merge->left || next < 0 || symbol[next].id != merge->right) continue;
+        symbol[i].id = merge->result;
+        symbol[i].next = symbol[next].next;
+        symbol[next].id = -1;
+        if (symbol[i].next >= 0) symbol[symbol[i].next].previous = i;
+        candidates = add_candidate(b, candidates, symbol[i].previous);
+        candidates = add_candidate(b, candidates, i);
     }
-    for (int32_t i = 0; i >= 0; i = symbol[i].after) ids[count++] = symbol[i].id;
+    for (int32_t i = 0; i >= 0; i = symbol[i].next) ids[count++] = symbol[i].id;
     return count;
 }
 
-/* The same from memory, if the word is short and was the last one to have its slot. */
+/* The same, from the cache if the word is there. A long word, or one of many ids, is not cached. */
 static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     if (n > BPE_CACHED_BYTES) return merge_word(b, text, n, ids);
@@ -149,20 +151,20 @@ static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-typedef struct { Region *region; int32_t *id; size_t n, room; } Ids;
+typedef struct { void *owner; int32_t *id; size_t n, room; } Ids;
 
 /* Makes room for `more` ids. */
 static void reserve(Ids *ids, size_t more)
 {
     if (more <= ids->room - ids->n) return;
     size_t room = 2 * ids->room + more;
-    ids->id = region_resize(ids->region, ids->id, ids->room, room, sizeof *ids->id);
+    ids->id = ag_resize_in(ids->owner, ids->id, ids->room, room, sizeof *ids->id);
     ids->room = room;
 }
 
 int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
 {
-    Ids ids = { .region = region_new() };
+    Ids ids = { .owner = ag_alloc(1, 1) };
     reserve(&ids, n / 3 + 64);
     bool special = mode == BPE_SPECIAL && bpe->end_of_text >= 0;
     for (size_t at = 0; at < n;) {
@@ -180,7 +182,7 @@ int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *
     int32_t *result = ag_alloc(ids.n, sizeof *result);
     if (ids.n) memcpy(result, ids.id, ids.n * sizeof *result);
     *count = ids.n;
-    region_free(ids.region);
+    ag_free(ids.owner);
     return result;
 }
 

@@ -1,9 +1,9 @@
-/* bpe_files.c: vocab.json and merges.txt. */
+/* bpe_files.c: reads and writes a byte-pair vocabulary as GPT-2's vocab.json and merges.txt. */
 #include <stdio.h>
 #include <string.h>
 
 #include "bpe_parts.h"
-#include "files.h"
+#include "file.h"
 #include "utf8.h"
 #include "vocab_file.h"
 
@@ -12,8 +12,8 @@ static const char version[] = "#version: 0.2\n";
 
 /* ---- bytes as characters ----------------------------------------------------------------------------------------- */
 
-/* Bytes whose Latin-1 character prints stand for themselves. */
-static bool prints(int byte)
+/* Whether the byte is a printable character of Latin-1. Such a byte stands for itself in the files. */
+static bool is_printable(int byte)
 {
     return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
 }
@@ -21,50 +21,50 @@ static bool prints(int byte)
 void bpe_byte_codes(uint32_t code[256])
 {
     uint32_t next = 256;
-    for (int i = 0; i < 256; i++) code[i] = prints(i) ? (uint32_t)i : next++;
+    for (int i = 0; i < 256; i++) code[i] = is_printable(i) ? (uint32_t)i : next++;
 }
 
 void bpe_byte_order(uint8_t byte[256])
 {
     int n = 0;
     for (int i = 0; i < 256; i++)
-        if (prints(i)) byte[n++] = (uint8_t)i;
+        if (is_printable(i)) byte[n++] = (uint8_t)i;
     for (int i = 0; i < 256; i++)
-        if (!prints(i)) byte[n++] = (uint8_t)i;
+        if (!is_printable(i)) byte[n++] = (uint8_t)i;
 }
 
-/* The byte for each code point; -1: none. */
+/* The byte that each code point stands for; -1: none. */
 enum { CODES = 512 };
-typedef struct { int16_t byte[CODES]; } Alphabet;
+typedef struct { int16_t byte[CODES]; } ByteOfCode;
 
-static Alphabet alphabet(void)
+static ByteOfCode byte_of_code(void)
 {
-    Alphabet a;
+    ByteOfCode of;
     uint32_t code[256];
     bpe_byte_codes(code);
-    for (int i = 0; i < CODES; i++) a.byte[i] = -1;
-    for (int i = 0; i < 256; i++) a.byte[code[i]] = (int16_t)i;
-    return a;
+    for (int i = 0; i < CODES; i++) of.byte[i] = -1;
+    for (int i = 0; i < 256; i++) of.byte[code[i]] = (int16_t)i;
+    return of;
 }
 
-/* A token's text as bytes, which are not more; false if a character stands for none. */
-static bool to_bytes(const Alphabet *a, const char *text, size_t size, char *bytes, size_t *n)
+/* Converts a token's text to its bytes, at most `size`. False if a character does not stand for a byte. */
+static bool to_bytes(const ByteOfCode *of, const char *text, size_t size, char *bytes, size_t *n)
 {
     *n = 0;
     for (size_t i = 0; i < size;) {
         uint32_t code = CODES;
         int length = utf8_decode(text + i, size - i, &code);
-        if (!length || code >= CODES || a->byte[code] < 0) return false;
-        bytes[(*n)++] = (char)a->byte[code];
+        if (!length || code >= CODES || of->byte[code] < 0) return false;
+        bytes[(*n)++] = (char)of->byte[code];
         i += (size_t)length;
     }
     return true;
 }
 
-/* A token's bytes as text, in memory of the region. */
-static Word to_text(Region *region, const uint32_t code[256], Word token)
+/* Converts a token's bytes to its text, owned by `owner`. */
+static Word to_text(void *owner, const uint32_t code[256], Word token)
 {
-    char *text = region_alloc(region, 2 * token.size + 1, 1), out[4];
+    char *text = ag_alloc_in(owner, 2 * token.size + 1, 1), out[4];
     size_t n = 0;
     for (size_t i = 0; i < token.size; i++) {
         size_t length = (size_t)utf8_encode(code[(unsigned char)token.text[i]], out);
@@ -76,17 +76,17 @@ static Word to_text(Region *region, const uint32_t code[256], Word token)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Turns the tokens of vocab.json into bytes, and checks that they are enough. */
-static bool read_tokens(Region *region, const Alphabet *a, const char *path, const Word *text, int32_t n, Word *token)
+/* Converts the tokens of vocab.json to bytes, and checks that each byte is a token. */
+static bool read_tokens(void *owner, const ByteOfCode *of, const char *path, const Word *text, int32_t n, Word *token)
 {
     char quoted[UTF8_QUOTE];
     bool seen[256] = { false };
     for (int32_t id = 0; id < n; id++) {
-        char *bytes = region_alloc(region, text[id].size + 1, 1);
+        char *bytes = ag_alloc_in(owner, text[id].size + 1, 1);
         size_t size;
-        if (!to_bytes(a, text[id].text, text[id].size, bytes, &size) || size == 0)
+        if (!to_bytes(of, text[id].text, text[id].size, bytes, &size) || size == 0)
             return ag_set_error("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
-                             utf8_quote(text[id].text, text[id].size, quoted));
+                                utf8_quote(text[id].text, text[id].size, quoted));
         token[id] = (Word){ bytes, size };
         if (size == 1) seen[(unsigned char)bytes[0]] = true;
     }
@@ -97,18 +97,18 @@ static bool read_tokens(Region *region, const Alphabet *a, const char *path, con
 
 typedef struct {
     const char *path, *vocab_path;
-    const Alphabet *alphabet;
+    const ByteOfCode *byte_of_code;
     const WordTable *tokens;
-    size_t line;
+    size_t line;                            /* of the merges file, from 1 */
 } MergeReader;
 
-/* The id of a token given as text, and its bytes at `bytes`. */
+/* Finds the id of a token given as text, and writes its n bytes to `bytes`. */
 static bool find_token(const MergeReader *r, const char *text, size_t size, char *bytes, size_t *n, int32_t *id)
 {
     char quoted[UTF8_QUOTE];
-    *id = to_bytes(r->alphabet, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
+    *id = to_bytes(r->byte_of_code, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
     return *id >= 0 || ag_set_error("%s: line %zu: token %s is not in %s", r->path, r->line,
-                                 utf8_quote(text, size, quoted), r->vocab_path);
+                                    utf8_quote(text, size, quoted), r->vocab_path);
 }
 
 static bool read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge)
@@ -118,19 +118,20 @@ static bool read_merge(const MergeReader *r, const char *text, size_t size, char
     size_t left = space ? (size_t)(space - text) : size, n, more;
     if (left == 0 || left + 1 >= size || memchr(space + 1, ' ', size - left - 1))
         return ag_set_error("%s: line %zu: expected two tokens and one space between them, found %s", r->path, r->line,
-                         utf8_quote(text, size, quoted));
+                            utf8_quote(text, size, quoted));
     if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
     if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
     merge->result = word_table_find(r->tokens, bytes, n + more);
     return merge->result >= 0 || ag_set_error("%s: line %zu: merging %s makes a token that is not in %s", r->path, r->line,
-                                           utf8_quote(text, size, quoted), r->vocab_path);
+                                              utf8_quote(text, size, quoted), r->vocab_path);
 }
 
-/* Merges by line; the numbers of the two tokens, as a word of a table, show whether a pair was there before. */
-static bool read_merges(MergeReader *r, Region *region, const char *text, size_t size, BpeMerge *merge, int32_t *n)
+/* Reads one merge per line. A table of the pairs of ids read so far, each as a word of eight bytes, finds a pair that is
+ * there twice. */
+static bool read_merges(MergeReader *r, void *owner, const char *text, size_t size, BpeMerge *merge, int32_t *n)
 {
-    WordTable *pairs = word_table_new(region);
-    char *bytes = region_alloc(region, size + 1, 1), quoted[UTF8_QUOTE];
+    WordTable *pairs = word_table_new(owner);
+    char *bytes = ag_alloc_in(owner, size + 1, 1), quoted[UTF8_QUOTE];
     *n = 0;
     for (size_t at = 0, length; at < size; at += length + 1) {
         const char *end = memchr(text + at, '\n', size - at);
@@ -141,7 +142,7 @@ static bool read_merges(MergeReader *r, Region *region, const char *text, size_t
         if (!read_merge(r, text + at, kept, bytes, &merge[*n])) return false;
         if (word_table_add(pairs, (const char *)&merge[*n], 2 * sizeof(int32_t)) != *n)
             return ag_set_error("%s: line %zu: expected each merge once, found %s again", r->path, r->line,
-                             utf8_quote(text + at, kept, quoted));
+                                utf8_quote(text + at, kept, quoted));
         ++*n;
     }
     return true;
@@ -154,58 +155,58 @@ static size_t count_lines(const char *text, size_t size)
     return n;
 }
 
-/* What is only needed while reading lies in the region `work`. */
-static Bpe *parse_both(Region *region, Region *work, BpeFile vocab, BpeFile merges)
+/* `work` holds what is needed only while the files are read. */
+static Bpe *parse_both(void *owner, void *work, BpeFile vocab, BpeFile merges)
 {
-    Alphabet a = alphabet();
+    ByteOfCode of = byte_of_code();
     int32_t n, n_merges;
     const Word *text = vocab_parse(work, vocab.name, vocab.text, vocab.size, &n);
     if (!text) return NULL;
-    Word *token = region_alloc(region, (size_t)n, sizeof *token);
-    if (!read_tokens(region, &a, vocab.name, text, n, token)) return NULL;
+    Word *token = ag_alloc_in(owner, (size_t)n, sizeof *token);
+    if (!read_tokens(owner, &of, vocab.name, text, n, token)) return NULL;
     WordTable *tokens = word_table_new(work);
     for (int32_t id = 0; id < n; id++) word_table_add(tokens, token[id].text, token[id].size);
 
-    BpeMerge *merge = region_alloc(region, count_lines(merges.text, merges.size), sizeof *merge);
-    MergeReader r = { merges.name, vocab.name, &a, tokens, 0 };
+    BpeMerge *merge = ag_alloc_in(owner, count_lines(merges.text, merges.size), sizeof *merge);
+    MergeReader r = { merges.name, vocab.name, &of, tokens, 0 };
     if (!read_merges(&r, work, merges.text, merges.size, merge, &n_merges)) return NULL;
-    return bpe_new(region, token, n, merge, n_merges);
+    return bpe_new(owner, token, n, merge, n_merges);
 }
 
 Bpe *bpe_parse(BpeFile vocab, BpeFile merges)
 {
-    Region *region = region_new(), *work = region_new();
-    Bpe *b = parse_both(region, work, vocab, merges);
-    region_free(work);
-    if (!b) region_free(region);
+    void *owner = ag_alloc(1, 1), *work = ag_alloc(1, 1);
+    Bpe *b = parse_both(owner, work, vocab, merges);
+    ag_free(work);
+    if (!b) ag_free(owner);
     return b;
 }
 
 Bpe *bpe_open(const char *vocab_path, const char *merges_path)
 {
-    Region *work = region_new();
+    void *work = ag_alloc(1, 1);
     BpeFile vocab = { .name = vocab_path }, merges = { .name = merges_path };
     vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
     if (vocab.text) merges.text = file_read(work, merges_path, MAX_FILE, &merges.size);
     Bpe *b = merges.text ? bpe_parse(vocab, merges) : NULL;
-    region_free(work);
+    ag_free(work);
     return b;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool write_both(const Bpe *b, Region *work, const char *vocab_path, const char *merges_path)
+static bool write_both(const Bpe *b, void *work, const char *vocab_path, const char *merges_path)
 {
     uint32_t code[256];
     bpe_byte_codes(code);
-    Word *token = region_alloc(work, (size_t)b->n_tokens, sizeof *token);
+    Word *token = ag_alloc_in(work, (size_t)b->n_tokens, sizeof *token);
     for (int32_t id = 0; id < b->n_tokens; id++) token[id] = to_text(work, code, b->token[id]);
     size_t size;
     const char *text = vocab_text(work, token, b->n_tokens, &size);
     size_t merges_size = strlen(version);
     for (int32_t i = 0; i < b->n_merges; i++)
         merges_size += token[b->merge[i].left].size + token[b->merge[i].right].size + 2;
-    char *merges = region_alloc(work, merges_size + 1, 1), *p = merges + sprintf(merges, "%s", version);
+    char *merges = ag_alloc_in(work, merges_size + 1, 1), *p = merges + sprintf(merges, "%s", version);
     for (int32_t i = 0; i < b->n_merges; i++)
         p += sprintf(p, "%s %s\n", token[b->merge[i].left].text, token[b->merge[i].right].text);
 
@@ -226,8 +227,8 @@ static bool write_both(const Bpe *b, Region *work, const char *vocab_path, const
 
 bool bpe_save(const Bpe *bpe, const char *vocab_path, const char *merges_path)
 {
-    Region *work = region_new();
+    void *work = ag_alloc(1, 1);
     bool done = write_both(bpe, work, vocab_path, merges_path);
-    region_free(work);
+    ag_free(work);
     return done;
 }

@@ -1,4 +1,4 @@
-/* bpe_parts.h: what reading, training and saving a Bpe share. */
+/* bpe_parts.h: the members of a Bpe, for the files that read, train, use and save one. */
 #ifndef KAERU_BPE_PARTS_H
 #define KAERU_BPE_PARTS_H
 
@@ -8,37 +8,39 @@
 typedef struct { int32_t left, right, result; } BpeMerge;
 
 enum { BPE_CACHED_BYTES = 30, BPE_CACHED_IDS = 8 };
-/* A word and its ids, for those that have few. */
+/* A short word and its ids, as an entry of the cache. */
 typedef struct {
-    uint8_t size, count;                    /* size 0: free */
+    uint8_t size, count;                    /* number of bytes and of ids; size 0: the entry is free */
     char text[BPE_CACHED_BYTES];
     int32_t id[BPE_CACHED_IDS];
 } BpeCached;
 
-/* A token of a word while its pairs are being merged. */
-typedef struct { int32_t id, before, after; } BpeSymbol;            /* id -1: merged into the one before */
+/* A token of a word during merging, in a doubly linked list. previous and next are indices, -1 at the ends; an id of -1
+ * means that the symbol was merged into the previous one. */
+typedef struct { int32_t id, previous, next; } BpeSymbol;
 
 struct Bpe {
-    Region *region;
-    const Word *token;                      /* bytes, by id */
-    int32_t n_tokens, end_of_text;
-    int32_t of_byte[256];
-    const BpeMerge *merge;                  /* by rank: the first is done first */
+    void *owner;
+    const Word *token;                      /* the bytes of each id */
+    int32_t n_tokens, end_of_text;          /* the id of <|endoftext|>, or -1 */
+    int32_t of_byte[256];                   /* the id of each byte */
+    const BpeMerge *merge;                  /* by rank; the lowest rank is applied first */
     int32_t n_merges;
-    int32_t *slot;                          /* hash table from pairs to ranks; -1: free */
+    int32_t *slot;                          /* hash table from pairs of ids to ranks; -1: free */
     size_t n_slots;                         /* a power of two */
-    BpeCached *cache;
-    BpeSymbol *symbol;                      /* for a word of up to `room` bytes */
-    uint64_t *chance;                       /* its possible merges, as a heap: rank, then place in the word */
+    BpeCached *cache;                       /* by hash of the word */
+    BpeSymbol *symbol;                      /* buffer for a word of up to `room` bytes */
+    uint64_t *heap;                         /* its possible merges, lowest first: the rank << 32 | the left symbol */
     size_t room;
 };
 
-/* A Bpe in the region that holds the arrays given; all 256 bytes are tokens, and tokens differ. */
-Bpe *bpe_new(Region *region, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges);
+/* Constructs a Bpe in the owner, which must hold the arrays, too. Each of the 256 bytes must be a token, and no two
+ * tokens may be equal. */
+Bpe *bpe_new(void *owner, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges);
 
-/* A file's name, for messages, and what it holds. */
+/* A file's name, for messages, and its content. */
 typedef struct { const char *name, *text; size_t size; } BpeFile;
-/* What bpe_open does when it has read the files. */
+/* Constructs a Bpe from the two files' contents, as bpe_open does. */
 Bpe *bpe_parse(BpeFile vocab, BpeFile merges);
 
 static inline size_t bpe_hash_pair(int32_t left, int32_t right)
@@ -47,9 +49,9 @@ static inline size_t bpe_hash_pair(int32_t left, int32_t right)
     return (size_t)(h >> 32);
 }
 
-/* Bytes in the order of the code points that stand for them in files, '!' first: a new vocabulary's first 256 ids. */
-void bpe_byte_order(uint8_t byte[256]);
-/* The code point that stands for each byte. */
+/* The code point that stands for each byte in GPT-2's files. */
 void bpe_byte_codes(uint32_t code[256]);
+/* The bytes in the order of these code points, '!' first: the first 256 ids of a new vocabulary. */
+void bpe_byte_order(uint8_t byte[256]);
 
 #endif

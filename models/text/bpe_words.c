@@ -1,11 +1,12 @@
-/* bpe_words.c: the original rule is a regular expression, of which the first alternative that matches counts:
+/* bpe_words.c: splits text into words by the rule of GPT-2. The original is a regular expression. The first alternative
+ * that matches is taken:
  *
  *     's|'t|'re|'ve|'m|'ll|'d          the end of a contraction
- *     | ?\p{L}+                        letters, with one space before them or without
+ *     | ?\p{L}+                        letters, and one space before them if there is one
  *     | ?\p{N}+                        numbers, likewise
  *     | ?[^\s\p{L}\p{N}]+              other symbols, likewise
- *     |\s+(?!\S)                       white space, but for the last one before something else
- *     |\s+                             that last one, where it is not a space that belongs to what follows */
+ *     |\s+(?!\S)                       white space, without its last character if a word follows
+ *     |\s+                             that last character, if it is not a space, which belongs to the next word */
 #include "bpe_words.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "unicode.h"
 #include "utf8.h"
 
-/* The class of the character at text[at] and, in *length, its bytes. What is not UTF-8 is a symbol of one byte. */
+/* The class of the character at text[at], and in *length its number of bytes. A byte that is not UTF-8 is a symbol. */
 static UnicodeClass class_at(const char *text, size_t n, size_t at, size_t *length)
 {
     uint32_t code = UNICODE_OTHER;
@@ -40,7 +41,7 @@ size_t bpe_word(const char *text, size_t n)
     size_t at = text[0] == ' ' && n > 1;
     UnicodeClass kind = class_at(text, n, at, &length);
     if (kind == UNICODE_SPACE) at = 0;
-    size_t last = at;                                   /* where the last character of the run begins */
+    size_t last = at;                                   /* start of the last character of this class */
     while (at < n && class_at(text, n, at, &length) == kind) {
         last = at;
         at += length;

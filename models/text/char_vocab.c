@@ -1,33 +1,32 @@
-/* char_vocab.c: one id for each character of a text. */
+/* char_vocab.c: a vocabulary with one id for each character of a text. */
 #include <string.h>
 
 #include "kaeru/text.h"
-#include "region.h"
 #include "utf8.h"
 #include "vocab_file.h"
 
 enum { CODES = 0x110000, PAGE = 256 };
 
 struct CharVocab {
-    Region *region;
+    void *owner;
     int32_t n;
-    Word *token;                            /* by id */
-    int32_t *page[CODES / PAGE];            /* ids by code point, 256 a page; -1: none; NULL: none on all the page */
+    Word *token;                            /* the text of each id */
+    int32_t *page[CODES / PAGE];            /* ids of 256 code points each, -1: none; NULL: no id on this page */
 };
 
-static CharVocab *make(Region *region, const Word *token, int32_t n)
+static CharVocab *make(void *owner, const Word *token, int32_t n)
 {
-    CharVocab *v = region_alloc(region, 1, sizeof *v);
-    v->region = region;
+    CharVocab *v = ag_alloc_in(owner, 1, sizeof *v);
+    v->owner = owner;
     v->n = n;
-    v->token = region_alloc(region, (size_t)n, sizeof *v->token);
+    v->token = ag_alloc_in(owner, (size_t)n, sizeof *v->token);
     for (int32_t id = 0; id < n; id++) {
         uint32_t code = 0;
         v->token[id] = token[id];
         utf8_decode(token[id].text, token[id].size, &code);
         int32_t **page = &v->page[code / PAGE];
         if (!*page) {
-            *page = region_alloc(region, PAGE, sizeof **page);
+            *page = ag_alloc_in(owner, PAGE, sizeof **page);
             for (int i = 0; i < PAGE; i++) (*page)[i] = -1;
         }
         (*page)[code % PAGE] = id;
@@ -38,8 +37,8 @@ static CharVocab *make(Region *region, const Word *token, int32_t n)
 CharVocab *char_vocab_new(const char *text, size_t n)
 {
     if (!text_check("the text", text, n)) return NULL;
-    Region *region = region_new();
-    uint64_t *seen = region_alloc(region, CODES / 64, sizeof *seen);        /* a bit for each code point */
+    void *owner = ag_alloc(1, 1);
+    uint64_t *seen = ag_alloc_in(owner, CODES / 64, sizeof *seen);        /* a bit for each code point */
     int32_t count = 0, id = 0;
     for (size_t i = 0; i < n;) {
         uint32_t code;
@@ -48,33 +47,33 @@ CharVocab *char_vocab_new(const char *text, size_t n)
         count += !(seen[code / 64] & bit);
         seen[code / 64] |= bit;
     }
-    Word *token = region_alloc(region, (size_t)count, sizeof *token);
+    Word *token = ag_alloc_in(owner, (size_t)count, sizeof *token);
     for (uint32_t code = 0; id < count; code++) {
         uint64_t from_here = seen[code / 64] >> code % 64;
-        if (!from_here) code |= 63;                             /* on to the next 64 */
+        if (!from_here) code |= 63;                             /* skip to the next 64 */
         if (!(from_here & 1)) continue;
         char bytes[4];
         size_t size = (size_t)utf8_encode(code, bytes);
-        token[id++] = (Word){ region_text(region, bytes, size), size };
+        token[id++] = (Word){ ag_strndup_in(owner, bytes, size), size };
     }
-    return make(region, token, count);
+    return make(owner, token, count);
 }
 
 CharVocab *char_vocab_open(const char *path)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     int32_t n;
-    const Word *token = vocab_read(region, path, &n);
+    const Word *token = vocab_read(owner, path, &n);
     bool good = token != NULL;
     for (int32_t i = 0; good && i < n; i++) {
         uint32_t code;
         char quoted[UTF8_QUOTE];
         if (token[i].size && (size_t)utf8_decode(token[i].text, token[i].size, &code) == token[i].size) continue;
         good = ag_set_error("%s: expected single characters, found %s", path,
-                         utf8_quote(token[i].text, token[i].size, quoted));
+                            utf8_quote(token[i].text, token[i].size, quoted));
     }
-    if (good) return make(region, token, n);
-    region_free(region);
+    if (good) return make(owner, token, n);
+    ag_free(owner);
     return NULL;
 }
 
@@ -85,7 +84,7 @@ bool char_vocab_save(const CharVocab *v, const char *path)
 
 void char_vocab_free(CharVocab *v)
 {
-    if (v) region_free(v->region);
+    if (v) ag_free(v->owner);
 }
 
 int32_t char_vocab_size(const CharVocab *v)
@@ -93,8 +92,8 @@ int32_t char_vocab_size(const CharVocab *v)
     return v->n;
 }
 
-/* The id of the character at `text`, where n >= 1 bytes are left, and its length; -1 if it is not in the vocabulary, or
- * no UTF-8. */
+/* The id of the first character of n >= 1 bytes, and its length; -1 if the vocabulary does not have it, or if it is not
+ * UTF-8. */
 static int32_t id_at(const CharVocab *v, const char *text, size_t n, size_t *length)
 {
     uint32_t code;
@@ -102,33 +101,33 @@ static int32_t id_at(const CharVocab *v, const char *text, size_t n, size_t *len
     return *length && v->page[code / PAGE] ? v->page[code / PAGE][code % PAGE] : -1;
 }
 
-/* Says what is wrong at byte `at`, behind the name if there is one. */
-static bool refuse(const char *name, const char *text, size_t n, size_t at)
+/* Sets the error for the character at byte `at`. The name of the text may be NULL. */
+static bool unknown_character(const char *name, const char *text, size_t n, size_t at)
 {
     uint32_t code;
     char quoted[UTF8_QUOTE], place[TEXT_PLACE];
     size_t length = (size_t)utf8_decode(text + at, n - at, &code);
     if (!length) return text_check(name ? name : "the text", text, n);
     return ag_set_error("%s%s%s (U+%04X) at %s is not in the vocabulary", name ? name : "", name ? ": " : "",
-                     utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
+                        utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
 }
 
 bool char_vocab_check(const CharVocab *v, const char *name, const char *text, size_t n)
 {
     for (size_t i = 0, length; i < n; i += length)
-        if (id_at(v, text + i, n - i, &length) < 0) return refuse(name, text, n, i);
+        if (id_at(v, text + i, n - i, &length) < 0) return unknown_character(name, text, n, i);
     return true;
 }
 
 int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_t *count)
 {
     size_t characters = 0, k = 0;
-    for (size_t i = 0; i < n; i++) characters += ((unsigned char)text[i] & 0xc0) != 0x80;
+    for (size_t i = 0; i < n; i++) characters += !utf8_continues(text[i]);
     int32_t *ids = ag_alloc(characters, sizeof *ids);
     for (size_t i = 0, length; i < n; i += length) {
         int32_t id = id_at(v, text + i, n - i, &length);
         if (id < 0) {
-            refuse(NULL, text, n, i);
+            unknown_character(NULL, text, n, i);
             ag_free(ids);
             return NULL;
         }
@@ -140,7 +139,7 @@ int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_
 
 char *char_vocab_decode(const CharVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
-    char *text = ag_alloc(count + 1, 4);            /* bytes a character, at most */
+    char *text = ag_alloc(count + 1, 4);            /* a character has at most 4 bytes */
     *n = 0;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] < 0 || ids[i] >= v->n) {

@@ -1,8 +1,7 @@
-/* lines.c: the lines of a text. */
+/* lines.c: splits a text into lines, and converts them to lower case. */
 #include <string.h>
 
 #include "kaeru/translation.h"
-#include "region.h"
 #include "unicode.h"
 #include "utf8.h"
 
@@ -15,11 +14,11 @@ bool lines_of_part(Lines *l, const char *name, int64_t first, const char *text, 
 {
     *l = (Lines){ 0 };
     if (!text_check_part(name, first, text, size)) return false;
-    Region *r = region_new();
-    const char *at = size > 0 ? region_text(r, text, size) : NULL, *end = at + size;
+    void *r = ag_alloc(1, 1);
+    const char *at = size > 0 ? ag_strndup_in(r, text, size) : NULL, *end = at + size;
     int64_t n = 0;
     for (size_t i = 0; i < size; i++) n += at[i] == '\n' || i + 1 == size;
-    Line *line = region_alloc(r, (size_t)n, sizeof *line);
+    Line *line = ag_alloc_in(r, (size_t)n, sizeof *line);
     for (int64_t i = 0; i < n; i++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
@@ -42,7 +41,7 @@ bool lines_open(Lines *l, const char *path)
     return good;
 }
 
-/* Writes a line with small letters; returns its length, which a few letters change. */
+/* Writes a line in lower case; returns its size in bytes, which a few letters change. */
 static size_t lower_line(Line line, char *out)
 {
     char *p = out;
@@ -57,8 +56,8 @@ static size_t lower_line(Line line, char *out)
 void lines_lower(Lines *l)
 {
     size_t room = 1;
-    for (int64_t i = 0; i < l->n; i++) room += 2 * l->line[i].size;     /* two bytes may become three, one stays one */
-    char *at = l->region ? region_alloc(l->region, room, 1) : NULL;
+    for (int64_t i = 0; i < l->n; i++) room += 2 * l->line[i].size;     /* 1 byte stays 1, 2 may become 3 */
+    char *at = l->owner ? ag_alloc_in(l->owner, room, 1) : NULL;
     for (int64_t i = 0; i < l->n; i++) {
         size_t size = lower_line(l->line[i], at);
         l->line[i] = (Line){ at, size };
@@ -68,6 +67,6 @@ void lines_lower(Lines *l)
 
 void lines_close(Lines *l)
 {
-    region_free(l->region);
+    ag_free(l->owner);
     *l = (Lines){ 0 };
 }

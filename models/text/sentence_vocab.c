@@ -1,21 +1,21 @@
-/* sentence_vocab.c: one face for words and byte pairs. The ids of byte pairs begin behind the four special tokens, and
- * a sentence is encoded with a space before it, so that its first word is the same token as anywhere else. */
+/* sentence_vocab.c: one interface to vocabularies of words and of byte pairs. The ids of byte pairs follow the four special
+ * tokens. A sentence is encoded as byte pairs with a space before it, so that its first word is the same token as
+ * elsewhere. */
 #include "sentence_vocab.h"
 
 #include <string.h>
 
-enum { SPECIALS = WORD_UNKNOWN + 1 };
-static const char *const special_name[SPECIALS] = { "<s>", "</s>", "<blank>", "<unk>" };
+#include "word_vocab.h"
 
-/* ---- learning, files --------------------------------------------------------------------------------------------- */
+/* ---- construction, files ----------------------------------------------------------------------------------------- */
 
-/* All lines, each with a space before and an end behind. */
-static char *join(Region *r, const Lines *texts, int n, size_t *size)
+/* Joins all lines, each with a space before it and a newline after it. */
+static char *join(void *r, const Lines *texts, int n, size_t *size)
 {
     *size = 0;
     for (int i = 0; i < n; i++)
         for (int64_t j = 0; j < texts[i].n; j++) *size += texts[i].line[j].size + 2;
-    char *all = region_alloc(r, *size + 1, 1), *at = all;
+    char *all = ag_alloc_in(r, *size + 1, 1), *at = all;
     for (int i = 0; i < n; i++) {
         for (int64_t j = 0; j < texts[i].n; j++) {
             Line line = texts[i].line[j];
@@ -30,64 +30,69 @@ static char *join(Region *r, const Lines *texts, int n, size_t *size)
 
 SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count)
 {
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     size_t size;
     const char *all = join(r, texts, n, &size);
-    SentenceVocab v = { .words = word_vocab_new(all, size, min_count) };
-    region_free(r);
+    SentenceVocab v = { .kind = SENTENCE_WORDS, .words = word_vocab_new(all, size, min_count) };
+    ag_free(r);
     return v;
 }
 
 SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
 {
     if (size < 300) ag_usage_error(AG_HERE, "sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     size_t bytes;
     const char *all = join(r, texts, n, &bytes);
-    SentenceVocab v = { .bpe = bpe_train(all, bytes, size - SPECIALS) };
-    region_free(r);
+    SentenceVocab v = { .kind = SENTENCE_BPE, .bpe = bpe_train(all, bytes, size - N_SPECIAL_TOKENS) };
+    ag_free(r);
     return v;
 }
 
 bool sentence_vocab_open(SentenceVocab *v, const char *vocab_path, const char *merges_path)
 {
-    *v = (SentenceVocab){ NULL, NULL };
-    if (merges_path) v->bpe = bpe_open(vocab_path, merges_path);
-    else v->words = word_vocab_open(vocab_path);
-    return v->words || v->bpe;
+    if (merges_path) {
+        *v = (SentenceVocab){ .kind = SENTENCE_BPE, .bpe = bpe_open(vocab_path, merges_path) };
+        return v->bpe != NULL;
+    }
+    *v = (SentenceVocab){ .kind = SENTENCE_WORDS, .words = word_vocab_open(vocab_path) };
+    return v->words != NULL;
 }
 
 bool sentence_vocab_save(const SentenceVocab *v, const char *vocab_path, const char *merges_path)
 {
-    return v->bpe ? bpe_save(v->bpe, vocab_path, merges_path) : word_vocab_save(v->words, vocab_path);
+    if (v->kind == SENTENCE_BPE) return bpe_save(v->bpe, vocab_path, merges_path);
+    return word_vocab_save(v->words, vocab_path);
 }
 
 void sentence_vocab_close(SentenceVocab *v)
 {
-    bpe_free(v->bpe);
-    word_vocab_free(v->words);
-    *v = (SentenceVocab){ NULL, NULL };
+    if (v->kind == SENTENCE_BPE) bpe_free(v->bpe);
+    else word_vocab_free(v->words);
+    *v = (SentenceVocab){ 0 };
 }
 
 int32_t sentence_vocab_size(const SentenceVocab *v)
 {
-    return v->bpe ? SPECIALS + bpe_size(v->bpe) : word_vocab_size(v->words);
+    return v->kind == SENTENCE_BPE ? N_SPECIAL_TOKENS + bpe_size(v->bpe) : word_vocab_size(v->words);
 }
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-int32_t *sentence_encode_in(Region *r, const SentenceVocab *v, Line line, int64_t *count)
+int32_t *sentence_encode_in(void *r, const SentenceVocab *v, Line line, int64_t *count)
 {
-    /* No token has less than a byte. The room is made first: nothing that the region does not own waits for memory. */
-    int32_t *all = region_alloc(r, line.size + 3, sizeof *all);
-    char *spaced = region_alloc(r, line.size + 1, 1);
+    /* Each token has at least one byte, which bounds the room. It is allocated first, because an error in between would
+     * leak the ids, which no owner owns. */
+    int32_t *all = ag_alloc_in(r, line.size + 3, sizeof *all);
+    char *spaced = ag_alloc_in(r, line.size + 1, 1);
     spaced[0] = ' ';
     if (line.size > 0) memcpy(spaced + 1, line.text, line.size);
     size_t n;
-    int32_t *ids = v->bpe ? bpe_encode(v->bpe, spaced, line.size + 1, BPE_TEXT, &n)
+    bool is_bpe = v->kind == SENTENCE_BPE;
+    int32_t *ids = is_bpe ? bpe_encode(v->bpe, spaced, line.size + 1, BPE_TEXT, &n)
                           : word_vocab_encode(v->words, line.text, line.size, &n);
     all[0] = WORD_START;
-    for (size_t i = 0; i < n; i++) all[i + 1] = v->bpe ? SPECIALS + ids[i] : ids[i];
+    for (size_t i = 0; i < n; i++) all[i + 1] = is_bpe ? N_SPECIAL_TOKENS + ids[i] : ids[i];
     all[n + 1] = WORD_END;
     ag_free(ids);
     *count = (int64_t)n + 2;
@@ -96,34 +101,35 @@ int32_t *sentence_encode_in(Region *r, const SentenceVocab *v, Line line, int64_
 
 int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count)
 {
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     int64_t size;
     const int32_t *all = sentence_encode_in(r, v, (Line){ text, n }, &size);
     *count = (size_t)size;
     int32_t *ids = ag_alloc(*count, sizeof *ids);
     memcpy(ids, all, *count * sizeof *ids);
-    region_free(r);
+    ag_free(r);
     return ids;
 }
 
 char *sentence_unknown(const SentenceVocab *v, Line line)
 {
-    return v->words ? word_vocab_unknown(v->words, line.text, line.size) : NULL;
+    return v->kind == SENTENCE_WORDS ? word_vocab_unknown(v->words, line.text, line.size) : NULL;
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
-/* The bytes of an id of either kind. */
+/* The n bytes of an id; NULL if the id is out of range. */
 static const char *bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
 {
-    if (v->words) return word_vocab_word(v->words, id, n);
-    if (id >= SPECIALS) return bpe_token(v->bpe, id - SPECIALS, n);
-    const char *special = id < 0 ? NULL : special_name[id];
+    if (v->kind == SENTENCE_WORDS) return word_vocab_word(v->words, id, n);
+    if (id >= N_SPECIAL_TOKENS) return bpe_token(v->bpe, id - N_SPECIAL_TOKENS, n);
+    const char *special = id < 0 ? NULL : special_tokens[id];
     *n = special ? strlen(special) : 0;
     return special;
 }
 
-static const char *must_be_token(const SentenceVocab *v, int32_t id, size_t *n)
+/* The same; an id out of range is a usage error. */
+static const char *checked_bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
 {
     const char *bytes = bytes_of(v, id, n);
     if (!bytes)
@@ -131,48 +137,49 @@ static const char *must_be_token(const SentenceVocab *v, int32_t id, size_t *n)
     return bytes;
 }
 
-/* What would end a line or a text becomes a space. */
+/* Replaces line ends and NULs by spaces. */
 static void put_in_one_line(char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
 }
 
-Line sentence_decode_in(Region *r, const SentenceVocab *v, const int32_t *ids, int64_t count)
+Line sentence_decode_in(void *r, const SentenceVocab *v, const int32_t *ids, int64_t count)
 {
     size_t room = 1, length;
     for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
-        must_be_token(v, ids[i], &length);
+        checked_bytes_of(v, ids[i], &length);
         room += length + 1;
     }
-    char *text = region_alloc(r, room, 1), *at = text;
+    char *text = ag_alloc_in(r, room, 1), *at = text;
     for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
-        const char *bytes = must_be_token(v, ids[i], &length);
+        const char *bytes = checked_bytes_of(v, ids[i], &length);
         if (ids[i] == WORD_START || ids[i] == WORD_BLANK) continue;
-        if (at > text && (v->words || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
+        if (at > text && (v->kind == SENTENCE_WORDS || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
         memcpy(at, bytes, length);
         at += length;
     }
     size_t n = (size_t)(at - text);
     put_in_one_line(text, n);
-    return v->bpe && n > 0 && text[0] == ' ' ? (Line){ text + 1, n - 1 } : (Line){ text, n };
+    bool begins_with_space = v->kind == SENTENCE_BPE && n > 0 && text[0] == ' ';
+    return begins_with_space ? (Line){ text + 1, n - 1 } : (Line){ text, n };
 }
 
 char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
-    Region *r = region_new();
+    void *r = ag_alloc(1, 1);
     Line line = sentence_decode_in(r, v, ids, (int64_t)count);
     char *text = ag_alloc(line.size + 1, 1);
     memcpy(text, line.text, line.size);
     *n = line.size;
-    region_free(r);
+    ag_free(r);
     return text;
 }
 
 char *sentence_token(const SentenceVocab *v, int32_t id)
 {
     size_t n;
-    const char *bytes = must_be_token(v, id, &n);
+    const char *bytes = checked_bytes_of(v, id, &n);
     char *text = ag_alloc(n + 1, 1);
     memcpy(text, bytes, n);
     put_in_one_line(text, n);

@@ -1,9 +1,10 @@
+/* text.c: opens text files and checks that they are UTF-8. */
 #include "kaeru/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "files.h"
+#include "file.h"
 #include "utf8.h"
 
 bool text_open(Text *text, const char *path)
@@ -27,14 +28,9 @@ void text_close(Text *text)
 
 const char *text_place(int64_t first, const char *text, size_t at, char out[TEXT_PLACE])
 {
-    size_t start = 0, column = 1;
-    for (size_t i = 0; i < at; i++) {
-        if (text[i] != '\n') continue;
-        first++;
-        start = i + 1;
-    }
-    for (size_t i = start; i < at; i++) column += ((unsigned char)text[i] & 0xc0) != 0x80;
-    snprintf(out, TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first, column, at);
+    size_t line, column;
+    utf8_position(text, at, &line, &column);
+    snprintf(out, TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first + (int64_t)line - 1, column, at);
     return out;
 }
 
@@ -44,7 +40,7 @@ bool text_check_part(const char *name, int64_t first, const char *text, size_t n
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;
     return ag_set_error("%s: %s: expected UTF-8, found byte 0x%02X", name, text_place(first, text, valid, place),
-                     (unsigned char)text[valid]);
+                        (unsigned char)text[valid]);
 }
 
 bool text_check(const char *name, const char *text, size_t n)

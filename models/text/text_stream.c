@@ -1,20 +1,20 @@
-/* text_stream.c: prints characters, not parts of them. */
+/* text_stream.c: prints text that arrives in pieces, one complete character at a time. */
 #include <string.h>
 
 #include "kaeru/lm.h"
 
 static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */
 
-/* How many bytes the character has that begins with this one; 1 for what begins none. */
+/* The length of a character that begins with this byte; 1 if no character begins with it. */
 static size_t expected_length(unsigned char first)
 {
     return first >= 0xF0 && first <= 0xF4 ? 4 : first >= 0xE0 && first < 0xF0 ? 3
          : first >= 0xC2 && first < 0xE0 ? 2 : 1;
 }
 
-/* Whether what is held, which is no character yet, may become one: with the least bytes that can follow, or the
- * largest. */
-static bool may_become_one(const TextStream *s)
+/* Whether the bytes held, which are not a character, are the beginning of one. It is enough to try the lowest and the
+ * highest bytes that can follow. */
+static bool begins_character(const TextStream *s)
 {
     size_t length = expected_length((unsigned char)s->held[0]);
     for (int high = 0; high < 2; high++) {
@@ -27,20 +27,15 @@ static bool may_become_one(const TextStream *s)
     return false;
 }
 
-static void put(TextStream *s, const char *bytes, size_t n)
-{
-    fwrite(bytes, 1, n, s->out);
-}
-
-/* Prints what of the held bytes is certain. */
-static void settle(TextStream *s, bool end)
+/* Prints the complete characters of the bytes held; at the end, all of them. */
+static void print_held(TextStream *s, bool end)
 {
     uint32_t code;
     while (s->n > 0) {
         size_t length = (size_t)text_next(s->held, s->n, &code);
-        if (!length && !end && may_become_one(s)) return;
-        if (length) put(s, s->held, length);
-        else put(s, replacement, strlen(replacement));
+        if (!length && !end && begins_character(s)) return;
+        if (length) fwrite(s->held, 1, length, s->out);
+        else fputs(replacement, s->out);
         length = length ? length : 1;
         s->n -= length;
         memmove(s->held, s->held + length, s->n);
@@ -51,11 +46,11 @@ void text_stream_put(TextStream *s, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         s->held[s->n++] = bytes[i];
-        settle(s, false);
+        print_held(s, false);
     }
 }
 
 void text_stream_end(TextStream *s)
 {
-    settle(s, true);
+    print_held(s, true);
 }

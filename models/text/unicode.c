@@ -1,4 +1,5 @@
-/* unicode.c: blocks that look the same are stored once, and four characters share a byte. */
+/* unicode.c: the class and the lower-case letter of a code point, by table. The table of classes has two levels: equal
+ * blocks of code points are stored once, and four classes share a byte. */
 #include "unicode.h"
 
 #include <stddef.h>
@@ -15,7 +16,7 @@ UnicodeClass unicode_class(uint32_t code)
 
 uint32_t unicode_lower(uint32_t code)
 {
-    size_t low = 0, high = sizeof lower_runs / sizeof *lower_runs;     /* the first run that ends at `code` or later */
+    size_t low = 0, high = sizeof lower_runs / sizeof *lower_runs;     /* find the first run that ends at `code` or later */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (lower_runs[middle].last < code) low = middle + 1;

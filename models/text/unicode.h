@@ -1,4 +1,4 @@
-/* unicode.h: what kind of character a code point is, and its small letter. */
+/* unicode.h: the class of a code point, and its lower-case letter. */
 #ifndef KAERU_UNICODE_H
 #define KAERU_UNICODE_H
 
@@ -12,7 +12,8 @@ typedef enum {
 } UnicodeClass;
 
 UnicodeClass unicode_class(uint32_t code);
-/* The small letter of a capital one, the code itself of anything else. (U+0130 would become two; it stays.) */
+/* The lower-case letter of an upper-case one; any other code point unchanged. U+0130, whose lower case is two code points,
+ * stays unchanged. */
 uint32_t unicode_lower(uint32_t code);
 
 #endif

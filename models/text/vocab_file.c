@@ -1,8 +1,9 @@
+/* vocab_file.c: reads and writes a vocabulary as a JSON object of tokens and ids. */
 #include "vocab_file.h"
 
 #include <inttypes.h>
 
-#include "files.h"
+#include "file.h"
 #include "json.h"
 #include "kaeru/autograd.h"
 #include "utf8.h"
@@ -18,41 +19,41 @@ static bool read_tokens(const char *name, const Json *root, Word *token)
         utf8_quote(text->as.text, text->count, quoted);
         if (!json_int(text + 1, &id))
             return ag_set_error("%s: token %s: expected a whole number as id, found %s", name, quoted,
-                             text[1].type == JSON_NUMBER ? "another number" : json_type_name(text + 1));
+                                text[1].type == JSON_NUMBER ? "another number" : json_type_name(text + 1));
         if (id < 0 || id >= root->count)
             return ag_set_error("%s: token %s: expected ids from 0 to %" PRIu32 " without gaps, found %" PRId64, name,
-                             quoted, root->count - 1, id);
+                                quoted, root->count - 1, id);
         if (token[id].text)
             return ag_set_error("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", name, quoted,
-                             id, utf8_quote(token[id].text, token[id].size, other));
+                                id, utf8_quote(token[id].text, token[id].size, other));
         token[id] = (Word){ text->as.text, text->count };
     }
     return true;
 }
 
-const Word *vocab_parse(Region *region, const char *name, const char *text, size_t size, int32_t *n)
+const Word *vocab_parse(void *owner, const char *name, const char *text, size_t size, int32_t *n)
 {
-    const Json *root = json_parse(region, name, text, size);
+    const Json *root = json_parse(owner, name, text, size);
     if (!root) return NULL;
     if (root->type != JSON_OBJECT) {
         ag_set_error("%s: expected an object of tokens and ids, found %s", name, json_type_name(root));
         return NULL;
     }
-    Word *token = region_alloc(region, root->count, sizeof *token);
+    Word *token = ag_alloc_in(owner, root->count, sizeof *token);
     *n = (int32_t)root->count;
     return read_tokens(name, root, token) ? token : NULL;
 }
 
-const Word *vocab_read(Region *region, const char *path, int32_t *n)
+const Word *vocab_read(void *owner, const char *path, int32_t *n)
 {
     size_t size;
-    const char *text = file_read(region, path, MAX_VOCAB_FILE, &size);
-    return text ? vocab_parse(region, path, text, size, n) : NULL;
+    const char *text = file_read(owner, path, MAX_VOCAB_FILE, &size);
+    return text ? vocab_parse(owner, path, text, size, n) : NULL;
 }
 
-const char *vocab_text(Region *region, const Word *token, int32_t n, size_t *size)
+const char *vocab_text(void *owner, const Word *token, int32_t n, size_t *size)
 {
-    JsonWriter *json = json_writer(region, 0);
+    JsonWriter *json = json_writer(owner, 0);
     json_open(json, '{');
     for (int32_t id = 0; id < n; id++) {
         json_write_name(json, token[id].text, token[id].size);
@@ -64,12 +65,12 @@ const char *vocab_text(Region *region, const Word *token, int32_t n, size_t *siz
 
 bool vocab_write(const char *path, const Word *token, int32_t n)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     size_t size;
-    const char *text = vocab_text(region, token, n, &size);
+    const char *text = vocab_text(owner, token, n, &size);
     FileWriter *w = text ? file_replace(path) : NULL;
     if (w) file_write(w, text, size);
     bool done = w && file_commit(w);
-    region_free(region);
+    ag_free(owner);
     return done;
 }

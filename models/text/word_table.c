@@ -1,3 +1,4 @@
+/* word_table.c: a hash table of words with open addressing and linear probing. */
 #include "word_table.h"
 
 #include "kaeru/autograd.h"
@@ -6,20 +7,20 @@ enum { FIRST_ROOM = 512 };
 
 static void make_slots(WordTable *t, size_t n)
 {
-    t->slot = region_alloc(t->region, n, sizeof *t->slot);
+    t->slot = ag_alloc_in(t->owner, n, sizeof *t->slot);
     t->n_slots = n;
     for (size_t i = 0; i < n; i++) t->slot[i].index = -1;
 }
 
-WordTable *word_table_new(Region *region)
+WordTable *word_table_new(void *owner)
 {
-    WordTable *t = region_alloc(region, 1, sizeof *t);
-    t->region = region;
+    WordTable *t = ag_alloc_in(owner, 1, sizeof *t);
+    t->owner = owner;
     make_slots(t, 2 * FIRST_ROOM);
     return t;
 }
 
-/* The slot that holds the word, or the free one where it would go. */
+/* The slot of the word; if it has none, the free slot for it. */
 static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint32_t hash)
 {
     for (size_t i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
@@ -30,12 +31,12 @@ static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint
     }
 }
 
-/* Twice as many slots, and room for half as many words. */
+/* Doubles the number of slots, and makes room for half as many words. */
 static void grow(WordTable *t)
 {
     if (t->n > INT32_MAX / 2) ag_usage_error(AG_HERE, "word table", "%d different words are too many", (int)t->n);
     int32_t room = t->room ? 2 * t->room : FIRST_ROOM;
-    t->word = region_resize(t->region, t->word, (size_t)t->room, (size_t)room, sizeof *t->word);
+    t->word = ag_resize_in(t->owner, t->word, (size_t)t->room, (size_t)room, sizeof *t->word);
     t->room = room;
     if (t->n == 0) return;
     const WordSlot *old = t->slot;
@@ -58,7 +59,7 @@ int32_t word_table_add(WordTable *t, const char *text, size_t size)
         grow(t);
         slot = look_up(t, text, size, hash);
     }
-    t->word[t->n] = (Word){ region_text(t->region, text, size), size };
+    t->word[t->n] = (Word){ ag_strndup_in(t->owner, text, size), size };
     *slot = (WordSlot){ hash, t->n };
     return t->n++;
 }

@@ -1,4 +1,4 @@
-/* word_table.h: different words (any bytes), numbered in the order in which they first came. */
+/* word_table.h: a hash table that numbers different words, which are any bytes, in the order in which they are added. */
 #ifndef KAERU_WORD_TABLE_H
 #define KAERU_WORD_TABLE_H
 
@@ -6,26 +6,25 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "region.h"
 
-typedef struct { const char *text; size_t size; } Word;         /* a NUL follows, which size does not count */
+typedef struct { const char *text; size_t size; } Word;         /* size does not include the NUL that follows */
 
 typedef struct { uint32_t hash; int32_t index; } WordSlot;      /* index -1: free */
 typedef struct {
-    Region *region;
+    void *owner;
     Word *word;
     int32_t n, room;
     WordSlot *slot;
-    size_t n_slots;                                             /* a power of two, more than half free */
+    size_t n_slots;                                             /* a power of two; more than half are free */
 } WordTable;
 
-WordTable *word_table_new(Region *region);
-/* The word's number; if it is new, it gets the next one. The bytes are copied. */
+WordTable *word_table_new(void *owner);
+/* Returns the word's number. A new word gets the next number, and its bytes are copied. */
 int32_t word_table_add(WordTable *t, const char *text, size_t size);
-/* -1 if it is not there. */
+/* Returns the word's number; -1 if it is not in the table. */
 int32_t word_table_find(const WordTable *t, const char *text, size_t size);
 
-/* Mixes bytes, eight at a time. */
+/* A hash of the bytes, eight at a time. */
 static inline uint32_t word_hash(const char *text, size_t size)
 {
     uint64_t h = size;

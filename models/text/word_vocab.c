@@ -1,21 +1,22 @@
-/* word_vocab.c: one id for each word that is frequent enough. */
+/* word_vocab.c: a vocabulary with one id for each frequent word. */
+#include "word_vocab.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "kaeru/text.h"
 #include "unicode.h"
 #include "utf8.h"
 #include "vocab_file.h"
 
 struct WordVocab {
-    Region *region;
+    void *owner;
     WordTable *table;
 };
 
-static const char *const specials[] = { "<s>", "</s>", "<blank>", "<unk>" };
-enum { N_SPECIALS = sizeof specials / sizeof *specials };
+const char *const special_tokens[N_SPECIAL_TOKENS] = { "<s>", "</s>", "<blank>", "<unk>" };
 
-/* The next word from *at on, which moves behind it; false if there is none. What is not UTF-8 is part of a word. */
+/* Finds the next word from offset *at on, and moves *at past it; false if there is none. A byte that is not UTF-8 is part
+ * of a word. */
 static bool next_word(const char *text, size_t n, size_t *at, Word *word)
 {
     size_t start = *at;
@@ -33,17 +34,17 @@ static bool next_word(const char *text, size_t n, size_t *at, Word *word)
     return inside;
 }
 
-static WordVocab *make(Region *region)
+static WordVocab *make(void *owner)
 {
-    WordVocab *v = region_alloc(region, 1, sizeof *v);
-    v->region = region;
-    v->table = word_table_new(region);
+    WordVocab *v = ag_alloc_in(owner, 1, sizeof *v);
+    v->owner = owner;
+    v->table = word_table_new(owner);
     return v;
 }
 
 typedef struct { Word word; int64_t count; } Counted;
 
-/* By falling count, then by bytes. */
+/* Orders words by falling count, words of equal count by their bytes. */
 static int compare_counts(const void *left, const void *right)
 {
     const Counted *a = left, *b = right;
@@ -56,7 +57,7 @@ static int compare_counts(const void *left, const void *right)
 WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
 {
     if (!text_check("the text", text, n)) return NULL;
-    Region *work = region_new();
+    void *work = ag_alloc(1, 1);
     WordTable *table = word_table_new(work);
     Counted *counted = NULL;
     size_t room = 0;
@@ -65,7 +66,7 @@ WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
         size_t i = (size_t)word_table_add(table, word.text, word.size);
         if (i >= room) {
             size_t larger = room ? 2 * room : 1024;
-            counted = region_resize(work, counted, room, larger, sizeof *counted);
+            counted = ag_resize_in(work, counted, room, larger, sizeof *counted);
             room = larger;
         }
         counted[i].count++;
@@ -73,32 +74,34 @@ WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
     for (int32_t i = 0; i < table->n; i++) counted[i].word = table->word[i];
     if (table->n) qsort(counted, (size_t)table->n, sizeof *counted, compare_counts);
 
-    WordVocab *v = make(region_new());
-    for (int i = 0; i < N_SPECIALS; i++) word_table_add(v->table, specials[i], strlen(specials[i]));
+    WordVocab *v = make(ag_alloc(1, 1));
+    for (int i = 0; i < N_SPECIAL_TOKENS; i++)
+        word_table_add(v->table, special_tokens[i], strlen(special_tokens[i]));
     for (int32_t i = 0; i < table->n && counted[i].count >= min_count; i++)
         word_table_add(v->table, counted[i].word.text, counted[i].word.size);
-    region_free(work);
+    ag_free(work);
     return v;
 }
 
 WordVocab *word_vocab_open(const char *path)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     int32_t n;
-    const Word *token = vocab_read(region, path, &n);
+    const Word *token = vocab_read(owner, path, &n);
     bool good = token != NULL;
-    for (int32_t i = 0; good && i < N_SPECIALS; i++) {
-        if (i < n && token[i].size == strlen(specials[i]) && strcmp(token[i].text, specials[i]) == 0) continue;
+    for (int32_t i = 0; good && i < N_SPECIAL_TOKENS; i++) {
+        const char *expected = special_tokens[i];
+        if (i < n && token[i].size == strlen(expected) && strcmp(token[i].text, expected) == 0) continue;
         char quoted[UTF8_QUOTE] = "nothing";
         if (i < n) utf8_quote(token[i].text, token[i].size, quoted);
-        good = ag_set_error("%s: expected \"%s\" as token %d, found %s", path, specials[i], (int)i, quoted);
+        good = ag_set_error("%s: expected \"%s\" as token %d, found %s", path, expected, (int)i, quoted);
     }
     if (good) {
-        WordVocab *v = make(region);
+        WordVocab *v = make(owner);
         for (int32_t i = 0; i < n; i++) word_table_add(v->table, token[i].text, token[i].size);
         return v;
     }
-    region_free(region);
+    ag_free(owner);
     return NULL;
 }
 
@@ -109,7 +112,7 @@ bool word_vocab_save(const WordVocab *v, const char *path)
 
 void word_vocab_free(WordVocab *v)
 {
-    if (v) region_free(v->region);
+    if (v) ag_free(v->owner);
 }
 
 int32_t word_vocab_size(const WordVocab *v)
@@ -132,15 +135,15 @@ const char *word_vocab_word(const WordVocab *v, int32_t id, size_t *n)
 
 char *word_vocab_unknown(const WordVocab *v, const char *text, size_t n)
 {
-    Region *region = region_new();
-    WordTable *unknown = word_table_new(region);
+    void *owner = ag_alloc(1, 1);
+    WordTable *unknown = word_table_new(owner);
     Word word;
     for (size_t at = 0; next_word(text, n, &at, &word);)
         if (word_table_find(v->table, word.text, word.size) < 0) word_table_add(unknown, word.text, word.size);
     char *list = unknown->n ? ag_alloc((size_t)unknown->n, UTF8_QUOTE + 2) : NULL, *end = list, quoted[UTF8_QUOTE];
     for (int32_t i = 0; i < unknown->n; i++)
         end += sprintf(end, "%s%s", i ? ", " : "", utf8_quote(unknown->word[i].text, unknown->word[i].size, quoted));
-    region_free(region);
+    ag_free(owner);
     return list;
 }
 

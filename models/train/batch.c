@@ -1,4 +1,4 @@
-/* batch.c: a batch of sentence pairs with its masks, the loss on it, and the learning rate. */
+/* batch.c: a batch of sentence pairs with its masks, label smoothing, and the learning rate. */
 #include "kaeru/training.h"
 
 Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
@@ -7,7 +7,7 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
     if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) ||
         tensor_dim(tgt, 1) < 1)
         ag_usage_error(at, "batch_new", "src %s and tgt %s, expected (B,S) and (B,T+1)", shape_text(tensor_shape(src), a),
-                  shape_text(tensor_shape(tgt), b));
+                       shape_text(tensor_shape(tgt), b));
     int64_t length = tensor_dim(tgt, 1);
     Batch batch = { .src = src, .src_mask = nn_padding_mask_at(at, src, pad) };
     batch.tgt = ag_slice_at(at, tgt, 1, 0, length - 1);
@@ -27,8 +27,8 @@ Tensor *label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor 
 Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab)
 {
     if (vocab < 3 || criterion.padding_idx < 0 || criterion.padding_idx >= vocab)
-        ag_usage_error(at, "label_smoothing_targets", "padding_idx %d and %lld words: expected an id of 3 words or more",
-                  (int)criterion.padding_idx, (long long)vocab);
+        ag_usage_error(at, "label_smoothing_targets", "padding_idx %d and %lld words: expected an id of at least 3 words",
+                       (int)criterion.padding_idx, (long long)vocab);
     int64_t rows = tensor_numel(target);
     Tensor *dist = tensor_full_at(at, SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
     real *value = tensor_data(dist);
@@ -36,7 +36,7 @@ Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *ta
     for (int64_t i = 0; i < rows; i++) {
         if (id[i] < 0 || id[i] >= vocab)
             ag_usage_error(at, "label_smoothing_targets", "target %d at %lld, expected 0 to %lld", (int)id[i], (long long)i,
-                      (long long)vocab - 1);
+                           (long long)vocab - 1);
         real *row = value + i * vocab;
         row[id[i]] = (real)(1 - criterion.smoothing);
         row[criterion.padding_idx] = 0;

@@ -1,10 +1,9 @@
-/* bleu.c: corpus BLEU. A sentence is cut into tokens as mteval-v13a.pl does it, which cuts around punctuation, but not
- * around a period, comma or dash between digits; then n-grams of one to four tokens are counted. */
+/* bleu.c: corpus BLEU. A sentence is split into tokens as the script mteval-v13a.pl does: around punctuation, but not
+ * around a period, comma or dash between digits. Then n-grams of one to four tokens are counted. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kaeru/translation.h"
-#include "region.h"
 #include "unicode.h"
 #include "utf8.h"
 
@@ -12,7 +11,7 @@ enum { ORDERS = 4 };
 
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
-/* A sentence as code points, with room for spaces that are put in. Bytes that are not UTF-8 stand for U+FFFD. */
+/* A sentence as code points. A byte that is not UTF-8 becomes U+FFFD. */
 typedef struct { uint32_t *code; size_t n; } Characters;
 
 static bool is_space(uint32_t c)
@@ -25,16 +24,16 @@ static bool is_digit(uint32_t c)
     return c >= '0' && c <= '9';
 }
 
-/* ASCII's signs but the period, comma, dash and apostrophe. */
+/* The punctuation and symbols of ASCII, without the period, comma, dash and apostrophe. */
 static bool is_sign(uint32_t c)
 {
     return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-static Characters read_characters(Region *r, const char *text, size_t n, bool lower)
+static Characters read_characters(void *r, const char *text, size_t n, bool lower)
 {
-    Characters c = { region_alloc(r, n + 1, sizeof *c.code), 0 };
+    Characters c = { ag_alloc_in(r, n + 1, sizeof *c.code), 0 };
     for (size_t i = 0; i < n;) {
         uint32_t code;
         int length = utf8_decode(text + i, n - i, &code);
@@ -45,7 +44,7 @@ static Characters read_characters(Region *r, const char *text, size_t n, bool lo
     return c;
 }
 
-/* Puts `with` (a code, or 0 for nothing) wherever `what` stands, in place. */
+/* Replaces each `what` by the code point `with`, or removes it if `with` is 0. In place. */
 static void replace(Characters *c, const char *what, uint32_t with)
 {
     size_t length = strlen(what), out = 0;
@@ -63,10 +62,10 @@ static void replace(Characters *c, const char *what, uint32_t with)
 }
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------
- * Each rule of the script reads from left to right and looks at one or two characters; what a match has used, spaces
- * put in included, is not looked at again by the same rule. */
+ * Each rule of the script reads from left to right and matches one or two characters. It does not read the characters of
+ * a match, or the spaces that it inserts, again. */
 
-typedef enum { AROUND_SIGNS, POINT_AFTER_OTHER, POINT_BEFORE_OTHER, DASH_AFTER_DIGIT, RULES } Rule;
+typedef enum { AROUND_SIGN, POINT_AFTER_NO_DIGIT, POINT_BEFORE_NO_DIGIT, DASH_AFTER_DIGIT, N_RULES } Rule;
 
 static bool is_point(uint32_t c)
 {
@@ -76,28 +75,28 @@ static bool is_point(uint32_t c)
 static bool matches_pair(Rule rule, uint32_t a, uint32_t b)
 {
     switch (rule) {
-    case POINT_AFTER_OTHER:  return !is_digit(a) && is_point(b);
-    case POINT_BEFORE_OTHER: return is_point(a) && !is_digit(b);
-    case DASH_AFTER_DIGIT:   return is_digit(a) && b == '-';
-    default:                 return false;
+    case POINT_AFTER_NO_DIGIT:  return !is_digit(a) && is_point(b);
+    case POINT_BEFORE_NO_DIGIT: return is_point(a) && !is_digit(b);
+    case DASH_AFTER_DIGIT:      return is_digit(a) && b == '-';
+    default:                    return false;
     }
 }
 
-static Characters apply(Region *r, Rule rule, Characters in)
+static Characters apply(void *r, Rule rule, Characters in)
 {
-    Characters out = { region_alloc(r, 3 * in.n + 1, sizeof *out.code), 0 };
+    Characters out = { ag_alloc_in(r, 3 * in.n + 1, sizeof *out.code), 0 };
     for (size_t i = 0; i < in.n; i++) {
         uint32_t a = in.code[i], b = i + 1 < in.n ? in.code[i + 1] : 0;
-        if (rule == AROUND_SIGNS && is_sign(a)) {
+        if (rule == AROUND_SIGN && is_sign(a)) {
             out.code[out.n++] = ' ';
             out.code[out.n++] = a;
             out.code[out.n++] = ' ';
         } else if (i + 1 < in.n && matches_pair(rule, a, b)) {
-            if (rule == POINT_BEFORE_OTHER) out.code[out.n++] = ' ';
+            if (rule == POINT_BEFORE_NO_DIGIT) out.code[out.n++] = ' ';
             out.code[out.n++] = a;
             out.code[out.n++] = ' ';
             out.code[out.n++] = b;
-            if (rule != POINT_BEFORE_OTHER) out.code[out.n++] = ' ';
+            if (rule != POINT_BEFORE_NO_DIGIT) out.code[out.n++] = ' ';
             i++;
         } else {
             out.code[out.n++] = a;
@@ -106,10 +105,10 @@ static Characters apply(Region *r, Rule rule, Characters in)
     return out;
 }
 
-/* A sentence cut up: token i is code[start[i]..start[i]+size[i]-1]. */
+/* A sentence as tokens: token i is code[start[i]..start[i]+size[i]-1]. */
 typedef struct { uint32_t *code; size_t *start, *size; size_t n; } Tokens;
 
-static Tokens tokenize(Region *r, const char *text, size_t n, bool lower)
+static Tokens tokenize(void *r, const char *text, size_t n, bool lower)
 {
     Characters c = read_characters(r, text, n, lower);
     replace(&c, "<skipped>", 0);
@@ -119,14 +118,14 @@ static Tokens tokenize(Region *r, const char *text, size_t n, bool lower)
     replace(&c, "&amp;", '&');
     replace(&c, "&lt;", '<');
     replace(&c, "&gt;", '>');
-    Characters spaced = { region_alloc(r, c.n + 2, sizeof *spaced.code), c.n + 2 };
+    Characters spaced = { ag_alloc_in(r, c.n + 2, sizeof *spaced.code), c.n + 2 };
     spaced.code[0] = spaced.code[c.n + 1] = ' ';
     if (c.n > 0) memcpy(spaced.code + 1, c.code, c.n * sizeof *c.code);
-    for (Rule rule = AROUND_SIGNS; rule < RULES; rule++) spaced = apply(r, rule, spaced);
+    for (Rule rule = AROUND_SIGN; rule < N_RULES; rule++) spaced = apply(r, rule, spaced);
 
     Tokens t = { .code = spaced.code };
-    t.start = region_alloc(r, spaced.n, sizeof *t.start);
-    t.size = region_alloc(r, spaced.n, sizeof *t.size);
+    t.start = ag_alloc_in(r, spaced.n, sizeof *t.start);
+    t.size = ag_alloc_in(r, spaced.n, sizeof *t.size);
     for (size_t i = 0; i < spaced.n; i++) {
         if (is_space(spaced.code[i])) continue;
         size_t first = i;
@@ -158,18 +157,19 @@ static int compare_grams(const void *left, const void *right)
     return order;
 }
 
-/* All n-grams, sorted; their number goes to *count. */
-static Gram *grams_of(Region *r, const Tokens *t, int n, size_t *count)
+/* All n-grams, sorted, and in *count their number. */
+static Gram *grams_of(void *r, const Tokens *t, int n, size_t *count)
 {
     *count = t->n >= (size_t)n ? t->n - (size_t)n + 1 : 0;
-    Gram *gram = region_alloc(r, *count, sizeof *gram);
+    Gram *gram = ag_alloc_in(r, *count, sizeof *gram);
     for (size_t i = 0; i < *count; i++) gram[i] = (Gram){ t, i, n };
     if (*count > 0) qsort(gram, *count, sizeof *gram, compare_grams);
     return gram;
 }
 
-/* How many n-grams of a, each as often as b has it, are in b. */
-static int64_t common(const Gram *a, size_t n_a, const Gram *b, size_t n_b)
+/* The number of n-grams that a and b have in common. One that is in both several times counts the smaller number of times.
+ * Both are sorted. */
+static int64_t count_common(const Gram *a, size_t n_a, const Gram *b, size_t n_b)
 {
     int64_t found = 0;
     for (size_t i = 0, j = 0; i < n_a && j < n_b;) {
@@ -183,29 +183,30 @@ static int64_t common(const Gram *a, size_t n_a, const Gram *b, size_t n_b)
 
 void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
 {
-    Region *r = region_new();
-    Tokens said = tokenize(r, translation, n, b->lower_case),
-        wanted = tokenize(r, reference, reference_n, b->lower_case);
+    void *r = ag_alloc(1, 1);
+    Tokens found = tokenize(r, translation, n, b->lower_case);
+    Tokens expected = tokenize(r, reference, reference_n, b->lower_case);
     for (int order = 1; order <= ORDERS; order++) {
-        size_t n_said, n_wanted;
-        Gram *in_said = grams_of(r, &said, order, &n_said), *in_wanted = grams_of(r, &wanted, order, &n_wanted);
-        b->correct[order - 1] += common(in_said, n_said, in_wanted, n_wanted);
-        b->total[order - 1] += (int64_t)n_said;
+        size_t n_found, n_expected;
+        Gram *found_grams = grams_of(r, &found, order, &n_found);
+        Gram *expected_grams = grams_of(r, &expected, order, &n_expected);
+        b->correct[order - 1] += count_common(found_grams, n_found, expected_grams, n_expected);
+        b->total[order - 1] += (int64_t)n_found;
     }
-    b->length += (int64_t)said.n;
-    b->reference_length += (int64_t)wanted.n;
-    region_free(r);
+    b->length += (int64_t)found.n;
+    b->reference_length += (int64_t)expected.n;
+    ag_free(r);
 }
 
 double bleu_score(const Bleu *b)
 {
-    double log_precision = 0, halved = 1;
+    double log_precision = 0, smoothed = 1;             /* exponential smoothing: 0 n-grams count as 1/2, 1/4, ... */
     bool any = false;
     for (int i = 0; i < ORDERS; i++) any = any || b->correct[i] > 0;
     if (!any || b->total[ORDERS - 1] == 0) return 0;
     for (int i = 0; i < ORDERS; i++) {
         double correct = (double)b->correct[i];
-        if (b->correct[i] == 0) correct = 1 / (halved *= 2);
+        if (b->correct[i] == 0) correct = smoothed /= 2;
         log_precision += ag_math_log(100 * correct / (double)b->total[i]) / ORDERS;
     }
     bool brief = b->length < b->reference_length;

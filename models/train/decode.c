@@ -1,9 +1,9 @@
-/* decode.c: from log-probabilities to sentences: greedily, or with several hypotheses at once. */
+/* decode.c: greedy decoding and beam search with an encoder-decoder. */
 #include <string.h>
 
 #include "kaeru/training.h"
 
-/* Log-probabilities of what follows the tokens tgt (B,t): (B,V). */
+/* Log-probabilities (B,V) of the token that follows tgt (B,t), after the tokens in the cache. */
 static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
 {
     Tensor *out = decode_next(m, memory, src_mask, tgt, cache);
@@ -11,8 +11,8 @@ static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mas
     return generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
 }
 
-/* (rows,length) ids, all the same. */
-static Tensor *tensor_full_ints(int64_t rows, int64_t length, int32_t id)
+/* (rows,length) ids, all equal. */
+static Tensor *full_ids(int64_t rows, int64_t length, int32_t id)
 {
     Tensor *ids = tensor_ints(SHAPE(rows, length), NULL);
     for (int64_t i = 0; i < rows * length; i++) tensor_int_data(ids)[i] = id;
@@ -25,15 +25,15 @@ Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_ma
     return greedy_decode_until(m, src, src_mask, max_len, start_symbol, -1);
 }
 
-/* The notebook reads all of ys again for each new token. The cache holds what would come out the same, the keys and
- * values of what was read before, so only the last token goes in; and all rows go at once. */
+/* The notebook decodes all of ys again for each new token. Here a cache holds the keys and values of the tokens before, so
+ * that only the last token is decoded, for all rows at once. */
 Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol)
 {
     AG_LAYER(at);
     if (max_len < 1) ag_usage_error(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0), ended = 0;
-    Tensor *ys = tensor_full_ints(rows, max_len, end_symbol < 0 ? 0 : end_symbol);
+    Tensor *ys = full_ids(rows, max_len, end_symbol < 0 ? 0 : end_symbol);
     int32_t *id = tensor_int_data(ys);
     bool training = m->module.training;
     nn_eval(m);
@@ -48,8 +48,8 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
         Tensor *best = ag_argmax(next_log_probs(m, memory, src_mask, last, cache), -1, false);
         ended = 0;
         for (int64_t b = 0; b < rows; b++) {
-            bool is_over = t > 1 && id[b * max_len + t - 1] == end_symbol;
-            id[b * max_len + t] = is_over ? end_symbol : tensor_int_data(best)[b];
+            bool has_ended = t > 1 && id[b * max_len + t - 1] == end_symbol;
+            id[b * max_len + t] = has_ended ? end_symbol : tensor_int_data(best)[b];
             ended += id[b * max_len + t] == end_symbol;
         }
         ag_end(step);
@@ -62,10 +62,10 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
 
 /* ---- beam search ------------------------------------------------------------------------------------------------- */
 
-/* One more token behind hypothesis `from`. */
+/* Hypothesis `from` with one more token. */
 typedef struct { double log_p; int32_t from, token; } Candidate;
 
-/* Puts a candidate into a list of the n best, best first. */
+/* Inserts a candidate into the list of the n best, best first, if it is one of them. */
 static void keep_best(Candidate *best, int *count, int n, Candidate c)
 {
     if (*count == n && c.log_p <= best[n - 1].log_p) return;
@@ -79,33 +79,35 @@ static double penalized(double log_p, int64_t length, double a)
     return a == 0 ? log_p : log_p / ag_math_pow((5 + (double)length) / 6, a);
 }
 
-/* The search's state: live hypotheses as rows of ids, and the best finished one. */
+/* The state of the search: the live hypotheses, and the best finished one. */
 typedef struct {
-    int live;
-    int64_t length;
-    double *log_p;
-    int32_t *ids, *next_ids, *done_ids;     /* (beam, max_len) each; the last (max_len) */
-    int64_t done_length;
-    double done_score;
-    int finished;
+    int live;                               /* number of live hypotheses */
+    int64_t length;                         /* number of ids of each */
+    double *log_p;                          /* the log-probability of each */
+    int32_t *ids, *next_ids, *best_ids;     /* (beam,max_len), (beam,max_len), (max_len) */
+    int64_t best_length;                    /* of the best finished hypothesis; 0: none has finished */
+    double best_score;
+    int finished;                           /* number of finished hypotheses */
 } Beam;
 
 static void finish(Beam *b, const int32_t *ids, int64_t length, double score)
 {
     b->finished++;
-    if (b->done_length > 0 && score <= b->done_score) return;
-    memcpy(b->done_ids, ids, (size_t)length * sizeof *ids);
-    b->done_length = length;
-    b->done_score = score;
+    if (b->best_length > 0 && score <= b->best_score) return;
+    memcpy(b->best_ids, ids, (size_t)length * sizeof *ids);
+    b->best_length = length;
+    b->best_score = score;
 }
 
-/* Extends the hypotheses by the best tokens; those that end are taken out. Returns the rows that live on, in order. */
+/* Extends the live hypotheses by their best tokens. Of the `beam` best results, those that end are finished. The best
+ * results that do not end become the live hypotheses; rows[i] is the row that hypothesis i had before. `best` has room for
+ * 2 beam candidates. */
 static void extend(Beam *b, const real *log_p, int64_t vocab, const BeamOptions *o, Candidate *best, int32_t *rows)
 {
-    int wanted = 2 * o->beam, count = 0;
+    int most = 2 * o->beam, count = 0;
     for (int i = 0; i < b->live; i++)
         for (int64_t v = 0; v < vocab; v++)
-            keep_best(best, &count, wanted, (Candidate){ b->log_p[i] + (double)log_p[i * vocab + v], i, (int32_t)v });
+            keep_best(best, &count, most, (Candidate){ b->log_p[i] + (double)log_p[i * vocab + v], i, (int32_t)v });
     int live = 0;
     for (int i = 0; i < count && live < o->beam; i++) {
         int32_t *ids = b->next_ids + live * o->max_len;
@@ -126,14 +128,14 @@ static void extend(Beam *b, const real *log_p, int64_t vocab, const BeamOptions 
     b->length++;
 }
 
-/* Memory of the search; the current scope frees it. */
+/* Allocates the memory of the search, which the current scope frees. */
 static Beam beam_new(const BeamOptions *o)
 {
     size_t n = (size_t)(o->beam * o->max_len);
     Beam b = { .live = 1, .length = 1 };
     b.ids = ag_scratch(n, sizeof *b.ids);
     b.next_ids = ag_scratch(n, sizeof *b.ids);
-    b.done_ids = ag_scratch((size_t)o->max_len, sizeof *b.ids);
+    b.best_ids = ag_scratch((size_t)o->max_len, sizeof *b.ids);
     b.log_p = ag_scratch((size_t)o->beam, sizeof *b.log_p);
     b.ids[0] = o->start_symbol;
     return b;
@@ -144,7 +146,7 @@ Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask
     AG_LAYER(at);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
         ag_usage_error(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
-                  o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
+                       o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
     bool training = m->module.training;
     nn_eval(m);
     Scope whole = ag_begin(AG_NO_GRAD);
@@ -161,11 +163,11 @@ Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask
         nn_cache_select(cache, tensor_int_data(rows), b.live);
         ag_end(step);
     }
-    if (b.finished == 0)                            /* none came to an end in time: the best of the others */
+    if (b.finished == 0)                            /* no hypothesis has ended: take the best one */
         finish(&b, b.ids, b.length, penalized(b.log_p[0], b.length - 1, o.length_penalty));
-    if (score) *score = b.done_score;
+    if (score) *score = b.best_score;
     ag_free(cache);
-    Tensor *found = ag_end_return(whole, tensor_ints(SHAPE(b.done_length), b.done_ids));
+    Tensor *found = ag_end_return(whole, tensor_ints(SHAPE(b.best_length), b.best_ids));
     if (training) nn_train(m);
     return found;
 }

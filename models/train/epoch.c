@@ -1,15 +1,15 @@
-/* epoch.c: one pass over the training data, with gradients added up over several batches where memory is short. */
+/* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation; and the mean of checkpoints. */
 #include "kaeru/training.h"
 
-/* An epoch on its way: sums over its batches, and what waits for the next step. */
+/* Sums over the batches of the epoch, and over those since the last step. */
 typedef struct {
     EncoderDecoder *model;
     const EpochOptions *options;
     TrainState *state;
     double loss, lr;
     int64_t tokens;
-    int waiting;
-    int64_t waiting_tokens;
+    int pending;                /* batches whose gradients are not yet used by a step */
+    int64_t pending_tokens;
 } Epoch;
 
 /* The sum of the batch's losses; in training also their gradients. */
@@ -22,16 +22,16 @@ static double loss_compute(const Epoch *e, const Batch *batch)
     return tensor_item(loss);
 }
 
-/* The gradients that wait are sums over tokens: the step takes their mean. */
+/* The accumulated gradients are sums over tokens; the step uses their mean. */
 static void take_step(Epoch *e)
 {
     const EpochOptions *o = e->options;
     e->lr = rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
     nn_optimizer_set_lr(o->optimizer, e->lr);
-    nn_optimizer_step_scaled(o->optimizer, e->waiting_tokens > 0 ? 1 / (double)e->waiting_tokens : 1);
+    nn_optimizer_step_scaled(o->optimizer, e->pending_tokens > 0 ? 1 / (double)e->pending_tokens : 1);
     e->state->accum_step++;
-    e->waiting = 0;
-    e->waiting_tokens = 0;
+    e->pending = 0;
+    e->pending_tokens = 0;
 }
 
 static void run_batch(Epoch *e, const Batch *batch)
@@ -44,8 +44,8 @@ static void run_batch(Epoch *e, const Batch *batch)
         e->state->step++;
         e->state->samples += tensor_dim(batch->src, 0);
         e->state->tokens += batch->ntokens;
-        e->waiting_tokens += batch->ntokens;
-        if (++e->waiting >= o->accum_iter) take_step(e);
+        e->pending_tokens += batch->ntokens;
+        if (++e->pending >= o->accum_iter) take_step(e);
     }
     if (o->done) o->done(o->done_arg, e->state, batch->ntokens ? loss / (double)batch->ntokens : 0, e->lr);
 }
@@ -63,7 +63,8 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
         if (more) run_batch(&epoch, &batch);
         ag_end(scope);
     }
-    if (epoch.waiting > 0) take_step(&epoch);
+    if (epoch.pending > 0) take_step(&epoch);
+
     return epoch.tokens ? epoch.loss / (double)epoch.tokens : 0;
 }
 
@@ -77,7 +78,7 @@ bool average_checkpoints(void *model, const char *const *paths, int n)
     for (int i = 0; good && i < n; i++) {
         good = nn_load(paths[i], one);
         for (int j = 0; good && j < mean->n; j++) {
-            /* The mean of the first i goes on to that of i+1, in a form that keeps equal numbers as they are. */
+            /* The mean of i+1 values from the mean of i, in a form that is exact for equal values. */
             real *running = tensor_data(mean->item[j].tensor);
             const real *value = tensor_data(part->item[j].tensor);
             for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)

@@ -1,7 +1,7 @@
-/* generate.c: one token after another. */
+/* generate.c: writes text with a GPT, token after token. */
 #include "kaeru/lm.h"
 
-/* The id that follows `n` ids behind those in the cache; -1 if there is none. */
+/* Reads n ids that follow those in the cache, and samples the next one; -1 if sample_next fails. */
 static int32_t next_id(GPT *m, const int32_t *ids, int64_t n, Cache *cache, const Sampling *how)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -17,8 +17,8 @@ bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const 
     if (n < 1) ag_usage_error(AG_HERE, "gpt_generate", "an empty prompt, expected 1 token or more");
     int64_t context = m->options.context, half = context > 1 ? context / 2 : 1;
     Scope s = ag_begin(AG_NO_GRAD);
-    int32_t *ids = ag_scratch((size_t)context, sizeof *ids);                    /* what the model looks back on */
-    int64_t length = n < context ? n : context, read = 0;                       /* of these, the cache has `read` */
+    int32_t *ids = ag_scratch((size_t)context, sizeof *ids);                    /* the ids that the model reads */
+    int64_t length = n < context ? n : context, read = 0;                       /* read: how many are in the cache */
     for (int64_t i = 0; i < length; i++) ids[i] = prompt[n - length + i];
     Cache *cache = gpt_cache_new(m);
     bool good = true;
@@ -27,7 +27,7 @@ bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const 
         good = id >= 0;
         if (!good || !next(arg, id)) break;
         read = length;
-        if (length == context) {                                                /* full: go on from the last half */
+        if (length == context) {                                                /* full: keep the last half */
             for (int64_t k = 0; k < half - 1; k++) ids[k] = ids[context - half + 1 + k];
             nn_cache_keep_last(cache, 0);
             length = half - 1;

@@ -1,35 +1,34 @@
-/* lm_data.c: what a language model learns from and is tested on.
+/* lm_data.c: the data of a language model: windows of ids for training, and the loss on the held-out part.
  *
- * A place is where an id begins: its number in a list of ids, its byte in a text of characters. Everything else here is
- * the same for both. */
+ * A position is where an id begins: its index in a list of ids, or its byte in a text of characters. Both kinds of data
+ * share the rest of the code. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "kaeru/lm.h"
-#include "region.h"
 #include "token_file.h"
 
 struct LmData {
-    Region *region;
+    void *owner;
     const char *name;
     const Tokenizer *tokenizer;
     FileMap *map;                               /* of the file; NULL if there is none */
-    const char *text;                           /* of characters; NULL: ids */
+    const char *text;                           /* of characters; NULL: the data is `tokens` */
     Tokens tokens;
-    int64_t begin[2], end[2], count[2];         /* places and number of ids, by part */
+    int64_t begin[2], end[2], count[2];         /* positions and number of ids, by part */
 };
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
+/* ---- positions --------------------------------------------------------------------------------------------------- */
 
-/* Up to n ids of a part from a place on, which moves behind them. Returns how many. */
-static int64_t read_ids(const LmData *d, LmPart part, int64_t *place, int64_t n, int32_t *out)
+/* Reads up to n ids of a part from *position on and moves it to the next id. Returns the number of ids. */
+static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t n, int32_t *out)
 {
-    int64_t begin = *place, end = begin, k = 0;
+    int64_t begin = *position, end = begin, k = 0;
     for (; k < n && end < d->end[part]; k++) {
         uint32_t code;
         end += d->text ? text_next(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
     }
-    *place = end;
+    *position = end;
     if (!d->text) {
         tokens_copy(&d->tokens, begin, k, out);
         return k;
@@ -42,20 +41,20 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *place, int64_t n,
     return k;
 }
 
-/* The last place in a text that is not behind `place` and where a character begins. */
-static int64_t character_at(const LmData *d, int64_t place)
+/* The beginning of the character at or before `position` in a text. */
+static int64_t character_at(const LmData *d, int64_t position)
 {
-    while (place > 0 && ((unsigned char)d->text[place] & 0xC0) == 0x80) place--;
-    return place;
+    while (position > 0 && ((unsigned char)d->text[position] & 0xC0) == 0x80) position--;
+    return position;
 }
 
-/* The last place of a part from which n ids can be read. */
-static int64_t last_place(const LmData *d, LmPart part, int64_t n)
+/* The last position of a part from which n ids can be read. */
+static int64_t last_position(const LmData *d, LmPart part, int64_t n)
 {
-    int64_t place = d->end[part];
-    if (!d->text) return place - n;
-    for (; n > 0; n--) place = character_at(d, place - 1);
-    return place;
+    int64_t position = d->end[part];
+    if (!d->text) return position - n;
+    for (; n > 0; n--) position = character_at(d, position - 1);
+    return position;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -66,7 +65,7 @@ static void count_characters(LmData *d, LmPart part)
         d->count[part] += ((unsigned char)d->text[i] & 0xC0) != 0x80;
 }
 
-/* The first nine tenths of `size` places are for training. */
+/* The first nine tenths of `size` positions are for training. */
 static void split(LmData *d, int64_t size)
 {
     int64_t cut = size / 10 * 9 + size % 10 * 9 / 10;
@@ -86,10 +85,10 @@ static bool take_ids(LmData *d)
 static bool take_text(LmData *d, const char *text, size_t n)
 {
     if (!text_check(d->name, text, n)) return false;
-    if (d->tokenizer->bpe) {
+    if (d->tokenizer->kind == TOKENIZER_BPE) {
         size_t count;
         int32_t *ids = tokenizer_encode(d->tokenizer, text, n, &count);
-        char *own = region_alloc(d->region, count, sizeof *ids);
+        char *own = ag_alloc_in(d->owner, count, sizeof *ids);
         memcpy(own, ids, count * sizeof *ids);
         ag_free(ids);
         d->tokens = (Tokens){ own, (int64_t)count, sizeof *ids };
@@ -104,15 +103,15 @@ static bool take_text(LmData *d, const char *text, size_t n)
 
 static LmData *data_new(const char *name, const Tokenizer *t)
 {
-    Region *region = region_new();
-    LmData *d = region_alloc(region, 1, sizeof *d);
-    d->region = region;
-    d->name = region_text(region, name, strlen(name));
+    void *owner = ag_alloc(1, 1);
+    LmData *d = ag_alloc_in(owner, 1, sizeof *d);
+    d->owner = owner;
+    d->name = ag_strndup_in(owner, name, strlen(name));
     d->tokenizer = t;
     return d;
 }
 
-static LmData *finished(LmData *d, bool good)
+static LmData *opened(LmData *d, bool good)
 {
     if (good) return d;
     lm_data_close(d);
@@ -123,22 +122,22 @@ LmData *lm_data_open(const char *path, const Tokenizer *t)
 {
     LmData *d = data_new(path, t);
     d->map = file_map(path);
-    if (!d->map) return finished(d, false);
-    if (!is_token_file(d->map)) return finished(d, take_text(d, d->map->bytes, d->map->size));
-    return finished(d, token_file_read(d->map, path, t, &d->tokens) && take_ids(d));
+    if (!d->map) return opened(d, false);
+    if (!is_token_file(d->map)) return opened(d, take_text(d, d->map->bytes, d->map->size));
+    return opened(d, token_file_read(d->map, path, t, &d->tokens) && take_ids(d));
 }
 
 LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t)
 {
     LmData *d = data_new(name, t);
-    return finished(d, take_text(d, text, n));
+    return opened(d, take_text(d, text, n));
 }
 
 void lm_data_close(LmData *d)
 {
     if (!d) return;
     ag_free(d->map);
-    region_free(d->region);
+    ag_free(d->owner);
 }
 
 int64_t lm_data_tokens(const LmData *d, LmPart part)
@@ -172,28 +171,28 @@ void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, 
     *targets = tensor_ints(SHAPE(batch, length), NULL);
     Scope s = ag_begin(AG_NO_GRAD);
     int32_t *window = ag_scratch((size_t)length + 1, sizeof *window);
-    int64_t last = last_place(d, LM_TRAIN, length + 1);
+    int64_t last = last_position(d, LM_TRAIN, length + 1);
     for (int64_t b = 0; b < batch; b++) {
-        int64_t place = ag_random_below(last + 1);
-        if (d->text) place = character_at(d, place);
-        read_ids(d, LM_TRAIN, &place, length + 1, window);
+        int64_t position = ag_random_below(last + 1);
+        if (d->text) position = character_at(d, position);
+        read_ids(d, LM_TRAIN, &position, length + 1, window);
         memcpy(tensor_int_data(*ids) + b * length, window, (size_t)length * sizeof *window);
         memcpy(tensor_int_data(*targets) + b * length, window + 1, (size_t)length * sizeof *window);
     }
     ag_end(s);
 }
 
-/* Held-out ids from `place` on, cut into windows; the last id of one is the first of the next. */
-typedef struct { int64_t place; int32_t last; } Cursor;
+/* Held-out ids from `position` on, cut into windows; the last id of a window is the first one of the next. */
+typedef struct { int64_t position; int32_t last; } Cursor;
 enum { NO_TARGET = -100 };
 
-/* The next batch of windows, filled up with ids that have no target; returns how many have one, 0 at the end. */
+/* The next batch of windows, padded with ids without a target; returns the number of targets, 0 at the end. */
 static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *targets)
 {
     int64_t batch = tensor_dim(ids, 0), length = tensor_dim(ids, 1), total = 0;
     for (int64_t b = 0; b < batch; b++) {
         int32_t *x = tensor_int_data(ids) + b * length, *y = tensor_int_data(targets) + b * length;
-        int64_t n = read_ids(d, LM_HELD_OUT, &c->place, length, y);
+        int64_t n = read_ids(d, LM_HELD_OUT, &c->position, length, y);
         total += n;
         for (int64_t i = 0; i < length; i++) x[i] = i >= n ? 0 : i == 0 ? c->last : y[i - 1];
         for (int64_t i = n; i < length; i++) y[i] = NO_TARGET;
@@ -205,8 +204,8 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
 double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
     nn_eval(m);
-    Cursor c = { .place = d->begin[LM_HELD_OUT] };
-    read_ids(d, LM_HELD_OUT, &c.place, 1, &c.last);
+    Cursor c = { .position = d->begin[LM_HELD_OUT] };
+    read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);
     double sum = 0;
     int64_t total = 0, n = 1;
     while (n > 0 && (tokens <= 0 || total < tokens)) {

@@ -1,4 +1,4 @@
-/* lm_options.c: how a language model is trained. */
+/* lm_options.c: the options of a language model's training: defaults, ranges, settings of a checkpoint. */
 #include "fields.h"
 #include "kaeru/lm.h"
 
@@ -8,21 +8,21 @@ LmOptions lm_defaults(void)
                         .beta1 = 0.9, .beta2 = 0.99, .weight_decay = 0.1, .clip = 1, .evaluate_every = 250 };
 }
 
-#define MOST 1e15
+#define LARGEST 1e15
 static const Field fields[] = {
-    { "train.steps",           FIELD_WHOLE, offsetof(LmOptions, steps), 0, MOST, false },
-    { "train.batch",           FIELD_WHOLE, offsetof(LmOptions, batch), 1, 1 << 24, false },
-    { "train.accumulate",      FIELD_WHOLE, offsetof(LmOptions, accumulate), 1, 1 << 24, false },
-    { "train.window",          FIELD_WHOLE, offsetof(LmOptions, window), 0, 1 << 30, false },
-    { "train.warmup",          FIELD_WHOLE, offsetof(LmOptions, warmup), 0, MOST, false },
-    { "train.lr",              FIELD_REAL,  offsetof(LmOptions, lr), 0, 1000, false },
-    { "train.lr_min",          FIELD_REAL,  offsetof(LmOptions, lr_min), 0, 1000, false },
-    { "train.beta1",           FIELD_REAL,  offsetof(LmOptions, beta1), 0, 1, true },
-    { "train.beta2",           FIELD_REAL,  offsetof(LmOptions, beta2), 0, 1, true },
-    { "train.weight_decay",    FIELD_REAL,  offsetof(LmOptions, weight_decay), 0, 1000, false },
-    { "train.clip",            FIELD_REAL,  offsetof(LmOptions, clip), 0, MOST, false },
-    { "train.evaluate_every",  FIELD_WHOLE, offsetof(LmOptions, evaluate_every), 1, MOST, false },
-    { "train.evaluate_tokens", FIELD_WHOLE, offsetof(LmOptions, evaluate_tokens), 0, MOST, false },
+    { "train.steps",           FIELD_INT64,  offsetof(LmOptions, steps), 0, LARGEST, false },
+    { "train.batch",           FIELD_INT64,  offsetof(LmOptions, batch), 1, 1 << 24, false },
+    { "train.accumulate",      FIELD_INT64,  offsetof(LmOptions, accumulate), 1, 1 << 24, false },
+    { "train.window",          FIELD_INT64,  offsetof(LmOptions, window), 0, 1 << 30, false },
+    { "train.warmup",          FIELD_INT64,  offsetof(LmOptions, warmup), 0, LARGEST, false },
+    { "train.lr",              FIELD_DOUBLE, offsetof(LmOptions, lr), 0, 1000, false },
+    { "train.lr_min",          FIELD_DOUBLE, offsetof(LmOptions, lr_min), 0, 1000, false },
+    { "train.beta1",           FIELD_DOUBLE, offsetof(LmOptions, beta1), 0, 1, true },
+    { "train.beta2",           FIELD_DOUBLE, offsetof(LmOptions, beta2), 0, 1, true },
+    { "train.weight_decay",    FIELD_DOUBLE, offsetof(LmOptions, weight_decay), 0, 1000, false },
+    { "train.clip",            FIELD_DOUBLE, offsetof(LmOptions, clip), 0, LARGEST, false },
+    { "train.evaluate_every",  FIELD_INT64,  offsetof(LmOptions, evaluate_every), 1, LARGEST, false },
+    { "train.evaluate_tokens", FIELD_INT64,  offsetof(LmOptions, evaluate_tokens), 0, LARGEST, false },
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 

@@ -1,8 +1,8 @@
-/* lm_train.c: training a language model, so that it can be broken off at any moment and gone on with.
+/* lm_train.c: the training loop of a language model, which can be stopped at any moment and resumed.
  *
- * Everything that the next step depends on is in a checkpoint: weights, the optimizer's state with its count of steps,
- * the random generator's, from which windows and dropout come, and the least loss so far. Means over several steps
- * begin anew at each one, so that nothing else has to be remembered. */
+ * A checkpoint contains everything that the next step depends on: the weights, the optimizer's state and number of steps,
+ * the state of the random generator (for windows and dropout), and the lowest held-out loss so far. The mean training loss
+ * starts from zero at each checkpoint, so it need not be saved. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -27,13 +27,13 @@ int64_t lm_window(const LmTraining *t)
     return t->options.window > 0 ? t->options.window : t->model->options.context;
 }
 
-/* Adds a batch's gradients, as a part of the mean of all batches of this step; returns its part of the loss. */
+/* Adds the gradients of one batch, divided by the number of batches in this step; returns its loss divided likewise. */
 static double learn_batch(const LmTraining *t)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
     lm_data_draw(t->data, t->options.batch, lm_window(t), &ids, &targets);
-    Tensor *loss = ag_scale(gpt_loss(t->model, ids, targets), 1 / (double)t->options.accumulate, 0);
+    Tensor *loss = ag_scale(gpt_loss(t->model, ids, targets), 1 / (double)t->options.accumulate);
     ag_backward(loss);
     double value = tensor_item(loss);
     ag_end(s);
@@ -48,7 +48,7 @@ static bool take_step(LmTraining *t, Optimizer *optimizer)
     for (int64_t i = 0; i < o->accumulate; i++) t->loss += learn_batch(t);
     if (!isfinite(t->loss)) {
         nn_zero_grad(t->model);
-        return ag_set_error("step %" PRId64 ": the loss is %g: a smaller learning rate may help", t->step + 1, t->loss);
+        return ag_set_error("step %" PRId64 ": the loss is %g; a smaller learning rate may help", t->step + 1, t->loss);
     }
     if (o->clip > 0) nn_clip_grad_norm(t->model, o->clip);
     t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, o->steps);
@@ -62,7 +62,7 @@ static bool take_step(LmTraining *t, Optimizer *optimizer)
 
 static const char best_key[] = "train.best_loss";
 
-/* The best one is for using; only the last one has what is needed to go on. */
+/* Only the last checkpoint has the optimizer's state, which resuming needs. */
 static bool save(LmTraining *t, Optimizer *optimizer, bool is_best)
 {
     if (isfinite(t->best_loss)) nn_settings_set(t->settings, best_key, "%.17g", t->best_loss);
@@ -86,7 +86,7 @@ static void put_settings(LmTraining *t)
     lm_to_settings(&t->options, t->settings);
 }
 
-/* Back to where the last checkpoint was made. */
+/* Restores the state of the last checkpoint. */
 static bool resume_from(LmTraining *t, Optimizer *optimizer)
 {
     Settings *found = nn_settings_new();
@@ -97,7 +97,7 @@ static bool resume_from(LmTraining *t, Optimizer *optimizer)
     return good;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- the training loop ------------------------------------------------------------------------------------------- */
 
 static bool run(LmTraining *t, Optimizer *optimizer)
 {
@@ -124,7 +124,7 @@ bool lm_train(LmTraining *t, bool resume)
     t->step = 0;
     t->best_loss = INFINITY;
     put_settings(t);
-    /* a first checkpoint, before any work: what cannot be written shows at once */
+    /* the first checkpoint, before the first step: a path that cannot be written is an error now, not after hours */
     bool good = resume ? resume_from(t, optimizer) : save(t, optimizer, false);
     good = good && run(t, optimizer);
     ag_free(optimizer);

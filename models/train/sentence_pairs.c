@@ -1,4 +1,4 @@
-/* sentence_pairs.c: pairs of sentences as ids, and batches of those that are about as long. */
+/* sentence_pairs.c: pairs of sentences as ids, and batches of pairs of similar length. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -6,61 +6,66 @@
 
 typedef struct { int32_t *src, *tgt; int64_t src_size, tgt_size; } Pair;
 
-/* What the order of pairs goes by: lengths, then the place before, so that sorting is the same everywhere. */
-typedef struct { int64_t src, tgt, place; int32_t pair; } Rank;
+/* The sort key of a pair: its lengths, then its index before sorting, which makes the order unique. */
+typedef struct { int64_t src_size, tgt_size, index; int32_t pair; } SortKey;
 
 struct SentencePairs {
-    Region *region;
+    void *owner;
     Pair *pair;
     int64_t n, left_out;
-    Rank *rank;                  /* to sort with */
-    /* The epoch: `order` has the pairs by batch; batch b is order[start[b]..start[b+1]-1]. */
+    SortKey *key;                /* buffer for sorting */
+    /* The epoch. Batch b has the pairs order[start[b]..start[b+1]-1]; batch_order has the batches in the order of the
+     * epoch, and `next` is the index of the next one there. */
     int32_t *order, *batch_order;
     int64_t *start;
     int64_t n_batches, next;
 };
 
+static int64_t longer_side(const Pair *pair)
+{
+    return pair->src_size > pair->tgt_size ? pair->src_size : pair->tgt_size;
+}
+
 SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
                                   const SentenceVocab *tgt_vocab, int64_t max_tokens)
 {
     if (src->n != tgt->n) {
-        ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected as many", src->n,
-                  tgt->n);
+        ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected the same number", src->n,
+                     tgt->n);
         return NULL;
     }
     if (src->n > INT32_MAX) {
         ag_set_error("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
         return NULL;
     }
-    Region *region = region_new();
-    SentencePairs *p = region_alloc(region, 1, sizeof *p);
-    p->region = region;
-    p->pair = region_alloc(region, (size_t)src->n, sizeof *p->pair);
+    void *owner = ag_alloc(1, 1);
+    SentencePairs *p = ag_alloc_in(owner, 1, sizeof *p);
+    p->owner = owner;
+    p->pair = ag_alloc_in(owner, (size_t)src->n, sizeof *p->pair);
     for (int64_t i = 0; i < src->n; i++) {
         Pair pair;
-        pair.src = sentence_encode_in(region, src_vocab, src->line[i], &pair.src_size);
-        pair.tgt = sentence_encode_in(region, tgt_vocab, tgt->line[i], &pair.tgt_size);
-        int64_t longer = pair.src_size > pair.tgt_size ? pair.src_size : pair.tgt_size;
+        pair.src = sentence_encode_in(owner, src_vocab, src->line[i], &pair.src_size);
+        pair.tgt = sentence_encode_in(owner, tgt_vocab, tgt->line[i], &pair.tgt_size);
         bool empty = src->line[i].size == 0 || tgt->line[i].size == 0;
-        if (empty || (max_tokens > 0 && longer > max_tokens)) p->left_out++;
+        if (empty || (max_tokens > 0 && longer_side(&pair) > max_tokens)) p->left_out++;
         else p->pair[p->n++] = pair;
     }
     if (p->n == 0) {
         ag_set_error("none of %" PRId64 " pairs of sentences can be used: each has an empty side or more than %" PRId64
-                  " tokens", src->n, max_tokens);
-        region_free(region);
+                     " tokens", src->n, max_tokens);
+        ag_free(owner);
         return NULL;
     }
-    p->order = region_alloc(region, (size_t)p->n, sizeof *p->order);
-    p->rank = region_alloc(region, (size_t)p->n, sizeof *p->rank);
-    p->start = region_alloc(region, (size_t)p->n + 1, sizeof *p->start);
-    p->batch_order = region_alloc(region, (size_t)p->n, sizeof *p->batch_order);
+    p->order = ag_alloc_in(owner, (size_t)p->n, sizeof *p->order);
+    p->key = ag_alloc_in(owner, (size_t)p->n, sizeof *p->key);
+    p->start = ag_alloc_in(owner, (size_t)p->n + 1, sizeof *p->start);
+    p->batch_order = ag_alloc_in(owner, (size_t)p->n, sizeof *p->batch_order);
     return p;
 }
 
 void sentence_pairs_free(SentencePairs *p)
 {
-    if (p) region_free(p->region);
+    if (p) ag_free(p->owner);
 }
 
 int64_t sentence_pairs_count(const SentencePairs *p)
@@ -75,42 +80,39 @@ int64_t sentence_pairs_left_out(const SentencePairs *p)
 
 /* ---- an epoch's batches ------------------------------------------------------------------------------------------ */
 
-static int compare_ranks(const void *left, const void *right)
+static int compare_keys(const void *left, const void *right)
 {
-    const Rank *a = left, *b = right;
-    if (a->src != b->src) return a->src < b->src ? -1 : 1;
-    if (a->tgt != b->tgt) return a->tgt < b->tgt ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
+    const SortKey *a = left, *b = right;
+    if (a->src_size != b->src_size) return a->src_size < b->src_size ? -1 : 1;
+    if (a->tgt_size != b->tgt_size) return a->tgt_size < b->tgt_size ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
 }
 
 static void sort_by_length(SentencePairs *p)
 {
-    Rank *rank = p->rank;
     for (int64_t i = 0; i < p->n; i++) {
         const Pair *pair = &p->pair[p->order[i]];
-        rank[i] = (Rank){ pair->src_size, pair->tgt_size, i, p->order[i] };
+        p->key[i] = (SortKey){ pair->src_size, pair->tgt_size, i, p->order[i] };
     }
-    qsort(rank, (size_t)p->n, sizeof *rank, compare_ranks);
-    for (int64_t i = 0; i < p->n; i++) p->order[i] = rank[i].pair;
+    qsort(p->key, (size_t)p->n, sizeof *p->key, compare_keys);
+    for (int64_t i = 0; i < p->n; i++) p->order[i] = p->key[i].pair;
 }
 
 static void cut_into_batches(SentencePairs *p, int64_t batch_tokens)
 {
-    int64_t longest = 0;
+    int64_t rows = 0, longest = 0;                      /* of the last batch so far */
     p->n_batches = 0;
     p->next = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        const Pair *pair = &p->pair[p->order[i]];
-        int64_t longer = pair->src_size > pair->tgt_size ? pair->src_size : pair->tgt_size;
-        if (longer < longest) longer = longest;
-        int64_t rows = i - (p->n_batches ? p->start[p->n_batches - 1] : 0) + 1;
-        if (i == 0 || rows * longer > batch_tokens) {
-            p->start[p->n_batches] = i;
-            p->batch_order[p->n_batches] = (int32_t)p->n_batches;
-            p->n_batches++;
-            longer = pair->src_size > pair->tgt_size ? pair->src_size : pair->tgt_size;
-        }
-        longest = longer;
+        int64_t length = longer_side(&p->pair[p->order[i]]);
+        if (length > longest) longest = length;
+        rows++;
+        if (i > 0 && rows * longest <= batch_tokens) continue;
+        p->start[p->n_batches] = i;
+        p->batch_order[p->n_batches] = (int32_t)p->n_batches;
+        p->n_batches++;
+        rows = 1;
+        longest = length;
     }
     p->start[p->n_batches] = p->n;
 }

@@ -1,19 +1,30 @@
+/* token_file.c: reads and writes token files. */
 #include "token_file.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "utf8.h"
+
 enum { VERSION = 1 };
 static const char magic[8] = { 'k', 'a', 'e', 'r', 'u', 't', 'o', 'k' };
 typedef struct { char magic[8]; uint32_t version, width, vocab, zero; uint64_t fingerprint; } Header;
-/* What stands around the ids. */
-enum { AROUND = sizeof(Header) + sizeof(uint64_t) };
+/* The size of a file without ids: the header, and the number of ids at the end. */
+enum { OVERHEAD = sizeof(Header) + sizeof(uint64_t) };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 bool is_token_file(const FileMap *map)
 {
     return map->size >= sizeof magic && memcmp(map->bytes, magic, sizeof magic) == 0;
+}
+
+bool lm_is_token_file(const char *path)
+{
+    FileMap *map = file_map(path);
+    bool is = map && is_token_file(map);
+    ag_free(map);
+    return is;
 }
 
 void tokens_copy(const Tokens *tokens, int64_t at, int64_t n, int32_t *out)
@@ -36,7 +47,7 @@ static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
         for (int64_t i = 0; i < n; i++)
             if (id[i] < 0 || id[i] >= size)
                 return ag_set_error("%s: token %" PRId64 " has id %" PRIu32 ", expected ids below %d", path, at + i,
-                                 (uint32_t)id[i], (int)size);
+                                    (uint32_t)id[i], (int)size);
     }
     return true;
 }
@@ -45,18 +56,18 @@ bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, T
 {
     Header h;
     uint64_t count;
-    if (map->size < AROUND)
-        return ag_set_error("%s: expected a file of tokens of at least %d bytes, found %zu", path, (int)AROUND, map->size);
+    if (map->size < OVERHEAD)
+        return ag_set_error("%s: expected a token file of at least %d bytes, found %zu", path, (int)OVERHEAD, map->size);
     memcpy(&h, map->bytes, sizeof h);
     memcpy(&count, map->bytes + map->size - sizeof count, sizeof count);
     if (h.version != VERSION || h.zero != 0)
-        return ag_set_error("%s: expected version %d of files of tokens, found %" PRIu32, path, VERSION, h.version);
+        return ag_set_error("%s: expected version %d of token files, found %" PRIu32, path, VERSION, h.version);
     if (h.width != 2 && h.width != 4)
         return ag_set_error("%s: expected ids of 2 or 4 bytes, found %" PRIu32, path, h.width);
-    uint64_t there = map->size - AROUND;
-    if (there % h.width != 0 || count != there / h.width)
+    uint64_t size = map->size - OVERHEAD;
+    if (size % h.width != 0 || count != size / h.width)
         return ag_set_error("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
-                         h.width, there);
+                            h.width, size);
     if (h.vocab != (uint32_t)tokenizer_size(t) || h.fingerprint != tokenizer_fingerprint(t))
         return ag_set_error("%s: was made with another vocabulary, of %" PRIu32 " tokens", path, h.vocab);
     *tokens = (Tokens){ map->bytes + sizeof h, (int64_t)count, (int)h.width };
@@ -65,22 +76,24 @@ bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, T
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-enum { PIECE = 1 << 20 };                       /* bytes of text that are encoded at a time, about */
+enum { PIECE = 1 << 20 };                       /* the size of a piece of text in bytes, about */
 
-/* Whether a letter or digit begins with this byte, for certain: Unicode's blanks begin with C2, E1, E2 and E3. */
+/* True only for the first byte of a character that is not white space. White space outside ASCII begins with C2, E1, E2 or
+ * E3. */
 static bool begins_word(unsigned char c)
 {
     bool ascii = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     return ascii || (c >= 0xC3 && c < 0xE1) || c > 0xE3;
 }
 
-/* Where the first piece of a text may end so that its ids are the same as in the whole: for characters, at any of them;
- * for BPE before a blank or newline with a letter behind it, since the last one of several always begins a new word. */
-static size_t piece_of(const Tokenizer *t, const char *text, size_t n)
+/* The size of a text's first piece. It ends where the ids of the pieces are the same as those of the whole text: for
+ * characters, before any character; for byte pairs, before a space or newline that a word follows, because the last
+ * white space before a word always begins a new one. */
+static size_t first_piece(const Tokenizer *t, const char *text, size_t n)
 {
     size_t end = PIECE;
-    if (t->chars) {
-        while (end < n && ((unsigned char)text[end] & 0xC0) == 0x80) end++;
+    if (t->kind == TOKENIZER_CHARS) {
+        while (end < n && utf8_continues(text[end])) end++;
     } else {
         while (end + 1 < n && !((text[end] == ' ' || text[end] == '\n') && begins_word((unsigned char)text[end + 1])))
             end++;
@@ -92,7 +105,7 @@ static bool write_ids(FileWriter *w, const Tokenizer *t, const char *text, size_
 {
     int32_t *ids = tokenizer_encode(t, text, n, count);
     if (!ids) return false;
-    if (width == 2) {                           /* in place: each id moves to the left */
+    if (width == 2) {                           /* in place: an id never moves to the right */
         for (size_t i = 0; i < *count; i++) {
             uint16_t id = (uint16_t)ids[i];
             memcpy((char *)ids + 2 * i, &id, 2);
@@ -111,7 +124,7 @@ static bool write_tokens(FileWriter *w, const Text *text, const Tokenizer *t, in
     file_write(w, &h, sizeof h);
     uint64_t total = 0;
     for (size_t at = 0, size, n; at < text->size; at += size) {
-        size = piece_of(t, text->bytes + at, text->size - at);
+        size = first_piece(t, text->bytes + at, text->size - at);
         if (!write_ids(w, t, text->bytes + at, size, (int)h.width, &n)) return false;
         total += n;
     }
@@ -124,7 +137,7 @@ bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_p
 {
     Text text;
     if (!text_open(&text, text_path)) return false;
-    bool known = t->bpe || char_vocab_check(t->chars, text_path, text.bytes, text.size);
+    bool known = t->kind == TOKENIZER_BPE || char_vocab_check(t->chars, text_path, text.bytes, text.size);
     FileWriter *w = known ? file_replace(tokens_path) : NULL;
     bool good = w && write_tokens(w, &text, t, count);
     if (good) good = file_commit(w);

@@ -1,18 +1,18 @@
-/* token_file.h: files of tokens, as lm.h describes them. */
+/* token_file.h: reads token files, whose format lm.h describes. */
 #ifndef KAERU_TOKEN_FILE_H
 #define KAERU_TOKEN_FILE_H
 
-#include "files.h"
+#include "file.h"
 #include "kaeru/lm.h"
 
-typedef struct { const char *bytes; int64_t count; int width; } Tokens;     /* ids of `width` bytes, in a map */
+typedef struct { const char *bytes; int64_t count; int width; } Tokens;     /* `count` ids of `width` bytes each */
 
-/* Whether a file begins as one of tokens. */
+/* Whether a file begins with the first eight bytes of a token file. */
 bool is_token_file(const FileMap *map);
-/* Finds and checks the ids of a mapped file: made with this vocabulary, whole, all ids in range. `path` for
- * messages. */
+/* Finds the ids in a mapped file. Checks that the file is complete, that it was made with this vocabulary, and that all
+ * ids are in range. `path` is for messages. */
 bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, Tokens *tokens);
-/* Ids at..at+n-1. */
+/* Copies ids at..at+n-1 to `out`. */
 void tokens_copy(const Tokens *tokens, int64_t at, int64_t n, int32_t *out);
 
 #endif

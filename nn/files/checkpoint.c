@@ -1,13 +1,13 @@
-/* checkpoint.c: a model, and all that a run needs to go on, as a safetensors file.
+/* checkpoint.c: saves and loads a model, and the state that a run needs to resume, as a safetensors file.
  *
- * What lies in the file: each parameter and buffer under its dotted name (tied ones under the first); with an
- * optimizer, its tensors as "optimizer.m.NAME" and "optimizer.v.NAME" (Adam) or "optimizer.velocity.NAME" (SGD with
- * momentum). In the metadata: "format" (for other libraries), "settings.KEY", "random.seed" and "random.counter"; with
- * an optimizer its kind as "optimizer", its count of steps as "step", and "step.NAME" for parameters that took another
- * number.
+ * The file's tensors: each parameter and buffer under its dotted name (a tied one under its first name); with an
+ * optimizer, its state as "optimizer.m.NAME" and "optimizer.v.NAME" (Adam) or "optimizer.velocity.NAME" (SGD with
+ * momentum). The metadata: "format" (for other libraries), "settings.KEY", "random.seed" and "random.counter"; with an
+ * optimizer, its kind as "optimizer", its number of steps as "step", and "step.NAME" for each parameter that took
+ * another number of steps.
  *
- * Loading has two halves. The first finds the source of every value, reads all of them aside and may refuse; the second
- * changes the model and cannot fail. */
+ * Loading has two phases. The plan finds the source of every value, reads all values into separate memory, and may
+ * fail. Applying it changes the model and cannot fail. So a file that does not fit leaves the model as it was. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "settings.h"
 #include "utf8.h"
 
-/* Parts of names in the file. */
+/* Prefixes of names in the file. */
 #define OPTIMIZER "optimizer."
 #define SETTINGS "settings."
 #define STEP "step."
@@ -36,10 +36,10 @@ static const char *first_prefix(const Optimizer *o)
 
 static const char second_prefix[] = OPTIMIZER "v.";
 
-static char *joined(Region *region, const char *prefix, const char *name)
+static char *joined(void *owner, const char *prefix, const char *name)
 {
     size_t prefix_length = strlen(prefix), size = strlen(name) + 1;
-    char *text = region_alloc(region, prefix_length + size, 1);
+    char *text = ag_alloc_in(owner, prefix_length + size, 1);
     memcpy(text, prefix, prefix_length);
     memcpy(text + prefix_length, name, size);
     return text;
@@ -53,7 +53,7 @@ static bool starts_with(const char *text, const char *prefix)
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
 typedef struct {
-    Region *region;
+    void *owner;
     StEntry *entry;
     StText *text;
     size_t n_entries, n_texts;
@@ -62,12 +62,12 @@ typedef struct {
 static void put_tensor(Saving *s, const char *prefix, const char *name, const Tensor *t)
 {
     if (!t) return;
-    s->entry[s->n_entries++] = (StEntry){ joined(s->region, prefix, name), tensor_shape(t), tensor_data(t) };
+    s->entry[s->n_entries++] = (StEntry){ joined(s->owner, prefix, name), tensor_shape(t), tensor_data(t) };
 }
 
 static void put_text(Saving *s, const char *prefix, const char *key, const char *value)
 {
-    s->text[s->n_texts++] = (StText){ joined(s->region, prefix, key), joined(s->region, "", value) };
+    s->text[s->n_texts++] = (StText){ joined(s->owner, prefix, key), joined(s->owner, "", value) };
 }
 
 static void put_number(Saving *s, const char *prefix, const char *key, uint64_t value)
@@ -92,14 +92,14 @@ static void put_optimizer(Saving *s, const Optimizer *o)
     }
 }
 
-/* run: with the random state and what else was given. */
+/* run: saves the random state, too. The optimizer and the settings may be NULL. */
 static bool save(const char *path, void *module, bool run, const Optimizer *o, const Settings *settings)
 {
     Parameters *p = nn_parameters(module);
-    Saving s = { .region = region_new() };
+    Saving s = { .owner = ag_alloc(1, 1) };
     size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
-    s.entry = region_alloc(s.region, (size_t)p->n + 2 * of_optimizer, sizeof *s.entry);
-    s.text = region_alloc(s.region, 5 + of_optimizer + of_settings, sizeof *s.text);
+    s.entry = ag_alloc_in(s.owner, (size_t)p->n + 2 * of_optimizer, sizeof *s.entry);
+    s.text = ag_alloc_in(s.owner, 5 + of_optimizer + of_settings, sizeof *s.text);
 
     put_text(&s, "", "format", "pt");
     for (int i = 0; i < p->n; i++) put_tensor(&s, "", p->item[i].name, p->item[i].tensor);
@@ -110,7 +110,7 @@ static bool save(const char *path, void *module, bool run, const Optimizer *o, c
         put_number(&s, "random.", "counter", ag_random_state().counter);
     }
     bool done = st_write(path, s.entry, s.n_entries, s.text, s.n_texts);
-    region_free(s.region);
+    ag_free(s.owner);
     ag_free(p);
     return done;
 }
@@ -125,11 +125,11 @@ bool nn_checkpoint_save(const char *path, void *module, Optimizer *o, const Sett
     return save(path, module, true, o, settings);
 }
 
-/* ---- what is wrong with a file ----------------------------------------------------------------------------------- */
+/* ---- error messages ---------------------------------------------------------------------------------------------- */
 
 enum { LISTED = 3 };
 
-/* A list that names its first few items and counts the rest. */
+/* A list of tensors' names: the text has the first few, n counts all. */
 typedef struct {
     char text[LISTED * (UTF8_QUOTE + 2 * AG_SHAPE_TEXT)];
     size_t length;
@@ -151,7 +151,7 @@ static void problem(Problems *p, const char *name, const char *format, ...)
     if (p->length >= sizeof p->text) p->length = sizeof p->text - 1;
 }
 
-/* "; missing: "a", "b" and 5 more" */
+/* Appends "; missing: "a", "b", "c" and 5 more" to the message. */
 static void append(char *message, size_t size, const char *title, const Problems *p)
 {
     if (p->n == 0) return;
@@ -160,9 +160,9 @@ static void append(char *message, size_t size, const char *title, const Problems
     if (p->n > LISTED && length < size) snprintf(message + length, size - length, " and %d more", p->n - LISTED);
 }
 
-/* ---- loading: the first half ------------------------------------------------------------------------------------- */
+/* ---- loading: the plan, which may fail --------------------------------------------------------------------------- */
 
-/* Values of the file that are to become a tensor's. */
+/* A tensor of the model and the file's values for it. */
 typedef struct {
     Tensor *to;
     const StTensor *from;
@@ -173,14 +173,14 @@ typedef struct {
     SafeTensors *st;
     Transfer *transfer;
     size_t n;
-    bool *used;                 /* for each tensor of the file */
+    bool *used;                 /* for each tensor of the file: whether a transfer reads it */
     Problems missing, unexpected, wrong;
-    int64_t step, *state_steps; /* for the optimizer, and each of its parameters */
+    int64_t step, *state_steps; /* number of steps of the optimizer and of each of its parameters */
     AgRandom random;
 } Loading;
 
-/* Plans to fill t from the file's tensor of that name. False if there is none, or if it does not fit and is noted. */
-static bool plan(Loading *l, Tensor *t, const char *name)
+/* Plans to fill t from the file's tensor of that name; a wrong shape is noted. False if the file has no such tensor. */
+static bool plan_tensor(Loading *l, Tensor *t, const char *name)
 {
     const StTensor *from = st_find(l->st, name);
     if (!from) return false;
@@ -207,7 +207,7 @@ static bool is_planned(const Loading *l, const Tensor *t)
 /* A tied weight may be in the file under any of its names, or under several. */
 static void plan_module(Loading *l, const Parameters *names)
 {
-    for (int i = 0; i < names->n; i++) plan(l, names->item[i].tensor, names->item[i].name);
+    for (int i = 0; i < names->n; i++) plan_tensor(l, names->item[i].tensor, names->item[i].name);
     for (int i = 0; i < names->n; i++) {
         bool first = true;
         for (int k = 0; k < i && first; k++) first = names->item[k].tensor != names->item[i].tensor;
@@ -218,8 +218,8 @@ static void plan_module(Loading *l, const Parameters *names)
 static void plan_state(Loading *l, Tensor *t, const char *prefix, const char *name)
 {
     if (!t) return;
-    char *full = joined(l->st->region, prefix, name);
-    if (!plan(l, t, full)) problem(&l->missing, full, "%s", "");
+    char *full = joined(l->st->owner, prefix, name);
+    if (!plan_tensor(l, t, full)) problem(&l->missing, full, "%s", "");
 }
 
 static void plan_optimizer(Loading *l, const Optimizer *o)
@@ -230,53 +230,53 @@ static void plan_optimizer(Loading *l, const Optimizer *o)
     }
 }
 
-/* Whether what is in the file and what is in the model are the same tensors. */
+/* Whether file and model have the same tensors. Without an optimizer, the file's optimizer state is ignored. */
 static bool check_plan(Loading *l, bool with_optimizer)
 {
     for (size_t i = 0; i < l->st->n_tensors; i++) {
         const char *name = l->st->tensor[i].name;
-        bool passed_over = !with_optimizer && starts_with(name, OPTIMIZER);
-        if (!l->used[i] && !passed_over) problem(&l->unexpected, name, "%s", "");
+        bool ignored = !with_optimizer && starts_with(name, OPTIMIZER);
+        if (!l->used[i] && !ignored) problem(&l->unexpected, name, "%s", "");
     }
     char message[900] = "";
     append(message, sizeof message, "missing", &l->missing);
     append(message, sizeof message, "unexpected", &l->unexpected);
-    append(message, sizeof message, "of another shape", &l->wrong);
+    append(message, sizeof message, "wrong shape", &l->wrong);
     return !*message || ag_set_error("%s: %s", file_name(l->st->file), message);
 }
 
-/* Reads all values aside. What the file has under two names of one tensor must be equal. */
+/* Reads all values into the plan. If the file has one tensor of the model under two names, both must be equal. */
 static bool read_values(Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
         size_t numel = (size_t)tensor_numel(t->to);
-        t->values = region_alloc(l->st->region, numel, sizeof(real));
+        t->values = ag_alloc_in(l->st->owner, numel, sizeof(real));
         if (!st_read_reals(l->st, t->from, t->values)) return false;
         for (size_t k = 0; k < i; k++) {
             const Transfer *other = &l->transfer[k];
             if (other->to != t->to || memcmp(other->values, t->values, numel * sizeof(real)) == 0) continue;
             char quoted[2][UTF8_QUOTE];
-            return ag_set_error("%s: %s and %s are one tensor in the model, and differ here", file_name(l->st->file),
-                             utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
-                             utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
+            return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", file_name(l->st->file),
+                                utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
+                                utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
         }
     }
     return true;
 }
 
-/* A whole number from the metadata, up to `most`. */
+/* Reads a whole number of 0 to `most` from the metadata. */
 static bool read_number(const SafeTensors *st, const char *key, uint64_t most, uint64_t *value)
 {
     const char *text = st_metadata(st, key);
     char quoted[2][UTF8_QUOTE];
     utf8_quote(key, strlen(key), quoted[0]);
-    if (!text) return ag_set_error("%s: this is no checkpoint of a run: it has no %s", file_name(st->file), quoted[0]);
+    if (!text) return ag_set_error("%s: is not a checkpoint of a run: it has no %s", file_name(st->file), quoted[0]);
     errno = 0;
     *value = strtoull(text, NULL, 10);
     if (*text && strspn(text, "0123456789") == strlen(text) && errno == 0 && *value <= most) return true;
     return ag_set_error("%s: %s is %s, expected a whole number of 0 to %" PRIu64, file_name(st->file), quoted[0],
-                     utf8_quote(text, strlen(text), quoted[1]), most);
+                        utf8_quote(text, strlen(text), quoted[1]), most);
 }
 
 static bool read_step(const SafeTensors *st, const char *key, int64_t *step)
@@ -292,16 +292,16 @@ static bool read_optimizer(Loading *l, const Optimizer *o)
     const char *kind = st_metadata(l->st, "optimizer"), *expected = optimizer_kind(o);
     char quoted[UTF8_QUOTE];
     if (!kind) {
-        return ag_set_error("%s: holds no optimizer's state, expected that of \"%s\"", file_name(l->st->file), expected);
+        return ag_set_error("%s: has no optimizer state, expected that of \"%s\"", file_name(l->st->file), expected);
     }
     if (strcmp(kind, expected) != 0) {
-        return ag_set_error("%s: holds the state of an optimizer %s, expected \"%s\"", file_name(l->st->file),
-                         utf8_quote(kind, strlen(kind), quoted), expected);
+        return ag_set_error("%s: has the state of an optimizer %s, expected \"%s\"", file_name(l->st->file),
+                            utf8_quote(kind, strlen(kind), quoted), expected);
     }
     if (!read_step(l->st, "step", &l->step)) return false;
-    l->state_steps = region_alloc(l->st->region, (size_t)o->parameters->n, sizeof *l->state_steps);
+    l->state_steps = ag_alloc_in(l->st->owner, (size_t)o->parameters->n, sizeof *l->state_steps);
     for (int i = 0; i < o->parameters->n; i++) {
-        const char *key = joined(l->st->region, STEP, o->parameters->item[i].name);
+        const char *key = joined(l->st->owner, STEP, o->parameters->item[i].name);
         l->state_steps[i] = l->step;
         if (st_metadata(l->st, key) && !read_step(l->st, key, &l->state_steps[i])) return false;
     }
@@ -314,9 +314,9 @@ static bool read_run(Loading *l, const Optimizer *o)
            read_number(l->st, "random.counter", UINT64_MAX, &l->random.counter) && (!o || read_optimizer(l, o));
 }
 
-/* ---- loading: the second half ------------------------------------------------------------------------------------ */
+/* ---- loading: applying the plan, which cannot fail --------------------------------------------------------------- */
 
-static void add_settings(const SafeTensors *st, Settings *settings)
+static void apply_settings(const SafeTensors *st, Settings *settings)
 {
     for (size_t i = 0; i < st->n_metadata; i++) {
         const StText *text = &st->metadata[i];
@@ -325,7 +325,7 @@ static void add_settings(const SafeTensors *st, Settings *settings)
     }
 }
 
-static void change_model(const Loading *l)
+static void apply_to_model(const Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         const Transfer *t = &l->transfer[i];
@@ -334,7 +334,7 @@ static void change_model(const Loading *l)
     }
 }
 
-static void change_run(const Loading *l, Optimizer *o)
+static void apply_to_run(const Loading *l, Optimizer *o)
 {
     ag_set_random_state(l->random);
     if (!o) return;
@@ -346,15 +346,15 @@ static bool load(SafeTensors *st, const Parameters *names, bool run, Optimizer *
 {
     Loading l = { .st = st };
     size_t n = (size_t)names->n + (o ? 2 * (size_t)o->parameters->n : 0);
-    l.transfer = region_alloc(st->region, n, sizeof *l.transfer);
-    l.used = region_alloc(st->region, st->n_tensors, sizeof *l.used);
+    l.transfer = ag_alloc_in(st->owner, n, sizeof *l.transfer);
+    l.used = ag_alloc_in(st->owner, st->n_tensors, sizeof *l.used);
     plan_module(&l, names);
     if (o) plan_optimizer(&l, o);
     if ((run && !read_run(&l, o)) || !check_plan(&l, o != NULL) || !read_values(&l)) return false;
 
-    if (settings) add_settings(st, settings);
-    change_model(&l);
-    if (run) change_run(&l, o);
+    if (settings) apply_settings(st, settings);
+    apply_to_model(&l);
+    if (run) apply_to_run(&l, o);
     return true;
 }
 
@@ -362,7 +362,7 @@ static bool load_file(const char *path, void *module, bool run, Optimizer *o, Se
 {
     SafeTensors *st = st_open(path);
     if (!st) return false;
-    Parameters *names = every_name(AG_HERE, module);
+    Parameters *names = parameters_with_ties(AG_HERE, module);
     bool done = load(st, names, run, o, settings);
     ag_free(names);
     st_close(st);
@@ -383,7 +383,7 @@ bool nn_checkpoint_settings(const char *path, Settings *settings)
 {
     SafeTensors *st = st_open(path);
     if (!st) return false;
-    add_settings(st, settings);
+    apply_settings(st, settings);
     st_close(st);
     return true;
 }

@@ -1,5 +1,5 @@
-/* json.c: a recursive-descent reader. Finished values wait on one stack; when an array or object ends, its items are
- * copied from there to a place of their own, side by side. */
+/* json.c: a recursive-descent parser of JSON. Parsed values are pushed on one stack. When an array or object ends, its
+ * items are copied from the stack into an array of their own. */
 #include "json.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
+#include "file.h"
 #include "kaeru/autograd.h"
 #include "number.h"
 #include "utf8.h"
@@ -15,9 +15,9 @@
 enum { MAX_DEPTH = 128 };
 
 typedef struct {
-    Region *region;
+    void *owner;
     const char *name, *text;
-    size_t size, at;                        /* at: the next byte */
+    size_t size, at;                        /* at: offset of the next byte */
     int depth;
     Json *stack;
     size_t height, room;
@@ -25,20 +25,15 @@ typedef struct {
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Refuses with the place of the next byte. */
-static bool refuse(const Parser *p, const char *what, const char *found)
+/* Sets an error message with the position of the next byte. */
+static bool syntax_error(const Parser *p, const char *what, const char *found)
 {
-    size_t line = 1, start = 0, column = 1;
-    for (size_t i = 0; i < p->at; i++) {
-        if (p->text[i] != '\n') continue;
-        line++;
-        start = i + 1;
-    }
-    for (size_t i = start; i < p->at; i++) column += ((unsigned char)p->text[i] & 0xc0) != 0x80;
+    size_t line, column;
+    utf8_position(p->text, p->at, &line, &column);
     return ag_set_error("%s: line %zu, column %zu: expected %s, found %s", p->name, line, column, what, found);
 }
 
-/* The same where the next character is what was found. */
+/* The same; the message gives the next character as what was found. */
 static bool expected(const Parser *p, const char *what)
 {
     char found[32] = "the end";
@@ -50,7 +45,7 @@ static bool expected(const Parser *p, const char *what)
         else if (code > 0x20 && code < 0x7f) snprintf(found, sizeof found, "'%c'", byte);
         else snprintf(found, sizeof found, "U+%04X", (unsigned)code);
     }
-    return refuse(p, what, found);
+    return syntax_error(p, what, found);
 }
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------- */
@@ -85,7 +80,7 @@ static bool parse_number(Parser *p, Json *out)
         p->at += wrong;
         return expected(p, "a digit");
     }
-    if (isinf(number.value)) return refuse(p, "a number within the range of a double", "a larger one");
+    if (isinf(number.value)) return syntax_error(p, "a number within the range of a double", "a larger one");
     p->at += length;
     if (next(p) >= '0' && next(p) <= '9') return expected(p, "no digit after a leading 0");
     *out = (Json){ .type = JSON_NUMBER, .whole = number.whole };
@@ -107,7 +102,7 @@ static bool parse_hex(Parser *p, uint32_t *code)
     return true;
 }
 
-/* After a backslash: appends the character at *n. */
+/* Parses what follows a backslash, and appends the character at text[*n]. */
 static bool parse_escape(Parser *p, char *text, size_t *n)
 {
     static const char letters[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
@@ -122,7 +117,7 @@ static bool parse_escape(Parser *p, char *text, size_t *n)
     p->at++;
     uint32_t code, low;
     if (!parse_hex(p, &code)) return false;
-    if (code >= 0xdc00 && code < 0xe000) return expected(p, "no second half of a surrogate pair without its first");
+    if (code >= 0xdc00 && code < 0xe000) return expected(p, "a high surrogate before a low one");
     if (code >= 0xd800 && code < 0xdc00) {
         size_t start = p->at;
         bool escaped = next(p) == '\\';
@@ -131,7 +126,7 @@ static bool parse_escape(Parser *p, char *text, size_t *n)
         p->at += escaped;
         if (!escaped || !parse_hex(p, &low) || low < 0xdc00 || low >= 0xe000) {
             p->at = start;
-            return expected(p, "\\uDC00 to \\uDFFF after the first half of a surrogate pair");
+            return expected(p, "a low surrogate, \\uDC00 to \\uDFFF, after a high one");
         }
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
@@ -141,10 +136,10 @@ static bool parse_escape(Parser *p, char *text, size_t *n)
 
 static bool parse_string(Parser *p, Json *out)
 {
-    size_t end = ++p->at;                                       /* where its closing quote is: no string is longer */
+    size_t end = ++p->at;                                       /* the closing quote, which bounds the text */
     while (end < p->size && p->text[end] != '"') end += p->text[end] == '\\' ? 2 : 1;
     if (end > p->size) end = p->size;
-    char *text = region_alloc(p->region, end - p->at + 1, 1);
+    char *text = ag_alloc_in(p->owner, end - p->at + 1, 1);
     size_t n = 0;
     while (next(p) != '"') {
         if (next(p) == -1) return expected(p, "'\"' at the end of a string");
@@ -174,13 +169,13 @@ static void push(Parser *p, Json value)
 {
     if (p->height == p->room) {
         size_t room = p->room ? 2 * p->room : 64;
-        p->stack = region_resize(p->region, p->stack, p->room, room, sizeof *p->stack);
+        p->stack = ag_resize_in(p->owner, p->stack, p->room, room, sizeof *p->stack);
         p->room = room;
     }
     p->stack[p->height++] = value;
 }
 
-/* After an item: true with *more if a comma follows, false if neither that nor the end does. */
+/* Parses what follows an item: a comma, which sets *more, or the closing bracket. False if there is neither. */
 static bool parse_comma(Parser *p, char close, const char *what, bool *more)
 {
     skip_space(p);
@@ -205,7 +200,7 @@ static bool parse_array(Parser *p, Json *out)
         if (!parse_comma(p, ']', "',' or ']' after an item", &more)) return false;
     }
     size_t n = p->height - base;
-    Json *items = region_alloc(p->region, n, sizeof *items);
+    Json *items = ag_alloc_in(p->owner, n, sizeof *items);
     if (n) memcpy(items, p->stack + base, n * sizeof *items);
     p->height = base;
     *out = (Json){ .type = JSON_ARRAY, .count = (uint32_t)n, .as.item = items };
@@ -224,14 +219,14 @@ static int compare_names(const void *left, const void *right)
     return compare_text(a->as.text, a->count, b->as.text, b->count);
 }
 
-/* Behind an object's items lie pointers to its names in alphabetical order. */
+/* Pointers to an object's names in alphabetical order, stored behind its items. */
 static const Json **sorted_names(const Json *object)
 {
     return (const Json **)(object->as.item + 2 * (size_t)object->count);
 }
 
-/* Where member i of the (well-formed) object at `start` begins. */
-static size_t place_of_member(const Parser *p, size_t start, size_t i)
+/* The offset of member i of the (well-formed) object at offset `start`. */
+static size_t member_offset(const Parser *p, size_t start, size_t i)
 {
     int depth = 0;
     for (size_t at = start;; at++) {
@@ -266,7 +261,7 @@ static bool parse_object(Parser *p, Json *out)
         if (!parse_comma(p, '}', "',' or '}' after a member", &more)) return false;
     }
     size_t n = (p->height - base) / 2;
-    Json *items = region_alloc(p->region, n, 2 * sizeof *items + sizeof(Json *));
+    Json *items = ag_alloc_in(p->owner, n, 2 * sizeof *items + sizeof(Json *));
     if (n) memcpy(items, p->stack + base, 2 * n * sizeof *items);
     p->height = base;
     *out = (Json){ .type = JSON_OBJECT, .count = (uint32_t)n, .as.item = items };
@@ -276,9 +271,9 @@ static bool parse_object(Parser *p, Json *out)
     for (size_t i = 1; i < n; i++) {
         if (compare_names(&names[i - 1], &names[i]) != 0) continue;
         const Json *later = names[i] > names[i - 1] ? names[i] : names[i - 1];
-        p->at = place_of_member(p, start, (size_t)(later - items) / 2);
+        p->at = member_offset(p, start, (size_t)(later - items) / 2);
         char found[UTF8_QUOTE];
-        return refuse(p, "each name of an object once", utf8_quote(later->as.text, later->count, found));
+        return syntax_error(p, "each name of an object once", utf8_quote(later->as.text, later->count, found));
     }
     return true;
 }
@@ -303,14 +298,14 @@ static bool parse_value(Parser *p, Json *out)
     return done;
 }
 
-const Json *json_parse(Region *region, const char *name, const char *text, size_t size)
+const Json *json_parse(void *owner, const char *name, const char *text, size_t size)
 {
     if (size > UINT32_MAX / 2) {
         ag_set_error("%s: expected at most %u bytes of JSON, found %zu", name, (unsigned)(UINT32_MAX / 2), size);
         return NULL;
     }
-    Parser p = { .region = region, .name = name, .text = text, .size = size };
-    Json *root = region_alloc(region, 1, sizeof *root);
+    Parser p = { .owner = owner, .name = name, .text = text, .size = size };
+    Json *root = ag_alloc_in(owner, 1, sizeof *root);
     skip_space(&p);
     if (!parse_value(&p, root)) return NULL;
     skip_space(&p);
@@ -321,14 +316,14 @@ const Json *json_parse(Region *region, const char *name, const char *text, size_
     return root;
 }
 
-const Json *json_read(Region *region, const char *path, size_t limit)
+const Json *json_read(void *owner, const char *path, size_t limit)
 {
     size_t size;
-    const char *text = file_read(region, path, limit, &size);
-    return text ? json_parse(region, path, text, size) : NULL;
+    const char *text = file_read(owner, path, limit, &size);
+    return text ? json_parse(owner, path, text, size) : NULL;
 }
 
-/* ---- looking inside ---------------------------------------------------------------------------------------------- */
+/* ---- access to values -------------------------------------------------------------------------------------------- */
 
 const Json *json_get(const Json *object, const char *name)
 {

@@ -1,4 +1,4 @@
-/* json_write.c: JSON piece by piece into one growing text. */
+/* json_write.c: writes JSON, one value after another, into one growing text. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,11 +10,11 @@
 #include "utf8.h"
 
 struct JsonWriter {
-    Region *region;
+    void *owner;
     char *text;
     size_t n, room;
     int indent, depth;
-    bool first, after_name;             /* nothing stands yet in this array or object; a name waits for its value */
+    bool first, after_name;             /* the array or object is empty so far; the next value belongs to a name */
     bool failed;
 };
 
@@ -22,7 +22,7 @@ static void put(JsonWriter *w, const char *text, size_t n)
 {
     if (n > w->room - w->n) {
         size_t room = 2 * w->room + n;
-        w->text = region_resize(w->region, w->text, w->room, room, 1);
+        w->text = ag_resize_in(w->owner, w->text, w->room, room, 1);
         w->room = room;
     }
     memcpy(w->text + w->n, text, n);
@@ -36,7 +36,7 @@ static void new_line(JsonWriter *w)
     for (int i = 0; i < w->indent * w->depth; i++) put(w, " ", 1);
 }
 
-/* What stands between one item and the next. */
+/* Writes what separates an item from the one before. */
 static void put_separator(JsonWriter *w)
 {
     if (w->depth > 0 && !w->after_name) {
@@ -53,7 +53,7 @@ static void put_quoted(JsonWriter *w, const char *text, size_t n)
         w->failed = true;
     }
     put(w, "\"", 1);
-    size_t plain = 0;                   /* where the bytes that need no escape begin */
+    size_t plain = 0;                   /* start of the bytes that need no escape and are not written yet */
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\') continue;
@@ -69,12 +69,12 @@ static void put_quoted(JsonWriter *w, const char *text, size_t n)
     put(w, "\"", 1);
 }
 
-JsonWriter *json_writer(Region *region, int indent)
+JsonWriter *json_writer(void *owner, int indent)
 {
-    JsonWriter *w = region_alloc(region, 1, sizeof *w);
-    *w = (JsonWriter){ .region = region, .indent = indent, .first = true };
+    JsonWriter *w = ag_alloc_in(owner, 1, sizeof *w);
+    *w = (JsonWriter){ .owner = owner, .indent = indent, .first = true };
     w->room = 256;
-    w->text = region_alloc(region, w->room, 1);
+    w->text = ag_alloc_in(owner, w->room, 1);
     return w;
 }
 
@@ -108,7 +108,7 @@ void json_write_text(JsonWriter *w, const char *text, size_t n)
     put_quoted(w, text, n);
 }
 
-/* A value whose text is ready. */
+/* Writes a value that is text without quotes. */
 static void put_plain(JsonWriter *w, const char *text)
 {
     put_separator(w);

@@ -1,24 +1,30 @@
-/* number.h: numbers as text, the same in every locale and to the last bit. */
+/* number.h: numbers as text, exact and the same in every locale. */
 #ifndef KAERU_NUMBER_H
 #define KAERU_NUMBER_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kaeru/autograd.h"
+
 typedef struct {
-    double value;               /* the nearest double, ties to even; infinite if beyond the largest */
-    bool whole;                 /* written without fraction and exponent, within int64_t, and not -0: */
-    int64_t integer;            /* then exactly this */
+    double value;               /* the nearest double, ties to even; infinite if the number is too large */
+    bool whole;                 /* written without fraction and exponent, fits an int64_t, and is not -0 */
+    int64_t integer;            /* the exact value if `whole`, else 0 */
 } Number;
 
-/* Reads a number by JSON's grammar, -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?, from the start of n bytes. Returns
- * how many belong to it. If none does, or the text breaks off inside the number, `*number` is not written and the
- * result is 0, with *wrong the offset of the byte where a digit is missing. */
+/* Reads a number of any length by JSON's grammar, -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?, from the start of n
+ * bytes. Returns the number's length. If there is no number, or the text ends inside it, returns 0, does not write
+ * *number, and sets *wrong to the offset of the byte where a digit is missing. */
 size_t number_scan(const char *s, size_t n, Number *number, size_t *wrong);
 
 #define NUMBER_TEXT 32
-/* The shortest of 15, 16 or 17 digits that reads back as the same (finite) double. Returns text. */
+/* Writes a finite double with the fewest of 15, 16 or 17 digits that read back as the same double. Returns text. */
 char *number_text(double value, char text[NUMBER_TEXT]);
+
+/* As vsnprintf, with a decimal point in every locale. */
+int number_vsnprintf(char *text, size_t size, const char *format, va_list list) AG_PRINTF(3, 0);
 
 #endif

@@ -1,4 +1,5 @@
-/* safetensors.c: nothing in a header is believed before it is checked against the file's size. */
+/* safetensors.c: reads, checks and writes safetensors files. The header is checked completely, against the size of the
+ * file, before anything uses it. */
 #include "safetensors.h"
 
 #include <inttypes.h>
@@ -11,10 +12,10 @@
 #include "utf8.h"
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the format is little-endian, and this code copies values as they are"
+#error "the format is little-endian, and this code copies values without a change of byte order"
 #endif
 
-#define MAX_HEADER 100000000                /* the limit of the original library */
+#define MAX_HEADER 100000000                /* bytes, the limit of the original library */
 static const char METADATA[] = "__metadata__";
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ static float float_of_half(uint16_t h)
     return sign ? -small : small;
 }
 
-/* Each converts n values at `from` (of any alignment) to reals. */
+/* Defines a function that converts n values at `from`, which need not be aligned, to reals. */
 #define CONVERTER(name, type, expression)                           \
     static void name(real *to, const char *from, size_t n)          \
     {                                                               \
@@ -57,7 +58,7 @@ CONVERTER(from_u8, uint8_t, x)
 typedef struct {
     const char *name;
     uint64_t bits;
-    void (*convert)(real *to, const char *from, size_t n);          /* NULL: can lie in a file, but not be read here */
+    void (*convert)(real *to, const char *from, size_t n);          /* NULL: not supported */
 } StType;
 static const StType types[] = {
     { "F16", 16, from_f16 }, { "BF16", 16, from_bf16 }, { "F32", 32, from_f32 }, { "F64", 64, from_f64 },
@@ -74,7 +75,7 @@ static const StType *find_type(const char *name)
     return NULL;
 }
 
-/* a * b in *product; false if it does not fit. */
+/* Sets *product to a * b; false on overflow. */
 static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
 {
     if (b && a > UINT64_MAX / b) return false;
@@ -82,8 +83,9 @@ static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
     return true;
 }
 
-/* The product of the sizes; false if that of those that are not 0 does not fit: no Shape can have them. */
-static bool count(const uint64_t *dim, size_t ndim, uint64_t *numel)
+/* Sets *numel to the product of the sizes. False if the product of those that are not 0 exceeds INT64_MAX, because then no
+ * Shape can have them. */
+static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
 {
     bool empty = false;
     *numel = 1;
@@ -97,9 +99,9 @@ static bool count(const uint64_t *dim, size_t ndim, uint64_t *numel)
 
 /* ---- the header -------------------------------------------------------------------------------------------------- */
 
-/* PATH: tensor "a.b": and the message. */
+/* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
 AG_PRINTF(3, 4)
-static bool refuse_tensor(const SafeTensors *st, const char *name, const char *format, ...)
+static bool tensor_error(const SafeTensors *st, const char *name, const char *format, ...)
 {
     char quoted[UTF8_QUOTE], message[256];
     va_list list;
@@ -114,13 +116,13 @@ static bool is_text(const Json *value)
     return value && value->type == JSON_STRING && strlen(value->as.text) == value->count;
 }
 
-/* Whole numbers of 0 or more from an array. */
+/* Reads the items of an array, which must be whole numbers of 0 or more. */
 static bool read_sizes(const SafeTensors *st, const char *name, const char *what, const Json *value, uint64_t *out)
 {
     for (uint32_t i = 0; i < value->count; i++) {
         int64_t size;
         if (!json_int(&value->as.item[i], &size) || size < 0)
-            return refuse_tensor(st, name, "expected whole numbers of 0 or more in %s, found another value", what);
+            return tensor_error(st, name, "expected whole numbers of 0 or more in %s, found another value", what);
         out[i] = (uint64_t)size;
     }
     return true;
@@ -131,34 +133,34 @@ static bool read_tensor(const SafeTensors *st, const Json *key, const Json *valu
     const char *name = key->as.text;
     const Json *dtype = json_get(value, "dtype"), *shape = json_get(value, "shape");
     const Json *place = json_get(value, "data_offsets");
-    if (!is_text(key)) return refuse_tensor(st, name, "expected a name without NUL characters");
+    if (!is_text(key)) return tensor_error(st, name, "expected a name without NUL characters");
     if (value->type != JSON_OBJECT)
-        return refuse_tensor(st, name, "expected an object, found %s", json_type_name(value));
-    if (!is_text(dtype)) return refuse_tensor(st, name, "expected a string as dtype, found %s", json_type_name(dtype));
+        return tensor_error(st, name, "expected an object, found %s", json_type_name(value));
+    if (!is_text(dtype)) return tensor_error(st, name, "expected a string as dtype, found %s", json_type_name(dtype));
     if (!shape || shape->type != JSON_ARRAY)
-        return refuse_tensor(st, name, "expected an array as shape, found %s", json_type_name(shape));
+        return tensor_error(st, name, "expected an array as shape, found %s", json_type_name(shape));
     if (!place || place->type != JSON_ARRAY || place->count != 2)
-        return refuse_tensor(st, name, "expected an array of two numbers as data_offsets");
+        return tensor_error(st, name, "expected an array of two numbers as data_offsets");
     const StType *type = find_type(dtype->as.text);
     char quoted[UTF8_QUOTE];
     utf8_quote(dtype->as.text, dtype->count, quoted);
-    if (!type) return refuse_tensor(st, name, "expected a known dtype, found %s", quoted);
+    if (!type) return tensor_error(st, name, "expected a known dtype, found %s", quoted);
 
-    uint64_t *dim = region_alloc(st->region, shape->count, sizeof *dim), range[2], bits = 0;
+    uint64_t *dim = ag_alloc_in(st->owner, shape->count, sizeof *dim), range[2], bits = 0;
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
     *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
-    if (!count(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
-        return refuse_tensor(st, name, "the product of its shape is too large");
-    if (bits % 8) return refuse_tensor(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
+    if (!multiply_sizes(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
+        return tensor_error(st, name, "the product of its shape is too large");
+    if (bits % 8) return tensor_error(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
     if (range[0] > range[1] || range[1] > data_size) {
-        return refuse_tensor(st, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "
-                             "found %" PRIu64 " and %" PRIu64, data_size, range[0], range[1]);
+        return tensor_error(st, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "
+                            "found %" PRIu64 " and %" PRIu64, data_size, range[0], range[1]);
     }
     t->offset = range[0];
     t->size = range[1] - range[0];
     if (t->size == bits / 8) return true;
-    return refuse_tensor(st, name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
-                         t->size);
+    return tensor_error(st, name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
+                        t->size);
 }
 
 static bool read_metadata(SafeTensors *st, const Json *value)
@@ -166,12 +168,12 @@ static bool read_metadata(SafeTensors *st, const Json *value)
     char quoted[UTF8_QUOTE];
     if (value->type != JSON_OBJECT)
         return ag_set_error("%s: %s: expected an object, found %s", file_name(st->file), METADATA, json_type_name(value));
-    StText *text = region_alloc(st->region, value->count, sizeof *text);
+    StText *text = ag_alloc_in(st->owner, value->count, sizeof *text);
     for (uint32_t i = 0; i < value->count; i++) {
         const Json *key = &value->as.item[2 * i], *item = key + 1;
         if (!is_text(key) || !is_text(item))
             return ag_set_error("%s: %s: expected strings without NUL characters, found another value at %s",
-                             file_name(st->file), METADATA, utf8_quote(key->as.text, key->count, quoted));
+                                file_name(st->file), METADATA, utf8_quote(key->as.text, key->count, quoted));
         text[i] = (StText){ key->as.text, item->as.text };
     }
     st->metadata = text;
@@ -179,8 +181,8 @@ static bool read_metadata(SafeTensors *st, const Json *value)
     return true;
 }
 
-/* Empty tensors share their place with the next one and go before it. */
-static int compare_places(const void *left, const void *right)
+/* An empty tensor has the same offset as the next one and comes before it. */
+static int compare_offsets(const void *left, const void *right)
 {
     const StTensor *a = left, *b = right;
     if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
@@ -194,16 +196,16 @@ static int compare_names(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Fills st from the header's `size` bytes of text, which `data_size` bytes of values follow. */
+/* Fills st from the header, `size` bytes of text, which data_size bytes of values follow. */
 static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t data_size)
 {
     if (size == 0 || text[0] != '{') return ag_set_error("%s: expected '{' as the header's start", file_name(st->file));
     size_t n = strlen(file_name(st->file)) + sizeof " (header)";
-    char *label = region_alloc(st->region, n, 1);
+    char *label = ag_alloc_in(st->owner, n, 1);
     snprintf(label, n, "%s (header)", file_name(st->file));
-    const Json *root = json_parse(st->region, label, text, size);
+    const Json *root = json_parse(st->owner, label, text, size);
     if (!root) return false;
-    StTensor *tensor = region_alloc(st->region, root->count, sizeof *tensor);
+    StTensor *tensor = ag_alloc_in(st->owner, root->count, sizeof *tensor);
     for (uint32_t i = 0; i < root->count; i++) {
         const Json *name = &root->as.item[2 * i];
         if (json_is(name, METADATA)) {
@@ -213,20 +215,20 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
         }
     }
     st->tensor = tensor;
-    if (st->n_tensors) qsort(tensor, st->n_tensors, sizeof *tensor, compare_places);
+    if (st->n_tensors) qsort(tensor, st->n_tensors, sizeof *tensor, compare_offsets);
     uint64_t end = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
         if (tensor[i].offset != end) {
-            return refuse_tensor(st, tensor[i].name, "expected its values at offset %" PRIu64 ", where those before"
-                                 " end, found %" PRIu64, end, tensor[i].offset);
+            return tensor_error(st, tensor[i].name, "expected its values at offset %" PRIu64 ", without a gap or an "
+                                "overlap, found %" PRIu64, end, tensor[i].offset);
         }
         end += tensor[i].size;
         tensor[i].offset += 8 + size;
     }
     if (end != data_size)
         return ag_set_error("%s: expected %" PRIu64 " bytes of values, found %" PRIu64, file_name(st->file), end,
-                         data_size);
-    st->by_name = region_alloc(st->region, st->n_tensors, sizeof *st->by_name);
+                            data_size);
+    st->by_name = ag_alloc_in(st->owner, st->n_tensors, sizeof *st->by_name);
     for (size_t i = 0; i < st->n_tensors; i++) st->by_name[i] = &tensor[i];
     if (st->n_tensors) qsort(st->by_name, st->n_tensors, sizeof *st->by_name, compare_names);
     return true;
@@ -243,20 +245,20 @@ static bool read_file(SafeTensors *st)
     for (int i = 7; i >= 0; i--) size = size << 8 | length[i];
     if (size > MAX_HEADER)
         return ag_set_error("%s: expected a header of at most %d bytes, found %" PRIu64 ": is this a safetensors file?",
-                         file_name(st->file), MAX_HEADER, size);
+                            file_name(st->file), MAX_HEADER, size);
     if (size > total - 8)
         return ag_set_error("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64,
-                         file_name(st->file), size, total - 8);
-    char *text = region_alloc(st->region, (size_t)size, 1);
+                            file_name(st->file), size, total - 8);
+    char *text = ag_alloc_in(st->owner, (size_t)size, 1);
     return file_read_at(st->file, 8, text, (size_t)size) && read_header(st, text, (size_t)size, total - 8 - size);
 }
 
 static SafeTensors *open_file(File *file)
 {
     if (!file) return NULL;
-    Region *region = region_new();
-    SafeTensors *st = region_alloc(region, 1, sizeof *st);
-    *st = (SafeTensors){ .region = region, .file = file };
+    void *owner = ag_alloc(1, 1);
+    SafeTensors *st = ag_alloc_in(owner, 1, sizeof *st);
+    *st = (SafeTensors){ .owner = owner, .file = file };
     if (read_file(st)) return st;
     st_close(st);
     return NULL;
@@ -276,7 +278,7 @@ void st_close(SafeTensors *st)
 {
     if (!st) return;
     ag_free(st->file);
-    region_free(st->region);
+    ag_free(st->owner);
 }
 
 const StTensor *st_find(const SafeTensors *st, const char *name)
@@ -297,7 +299,7 @@ const char *st_metadata(const SafeTensors *st, const char *key)
 bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape)
 {
     if (t->ndim > AG_MAX_DIMS)
-        return refuse_tensor(st, t->name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, t->ndim);
+        return tensor_error(st, t->name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, t->ndim);
     *shape = (Shape){ .ndim = (int)t->ndim };
     for (size_t i = 0; i < t->ndim; i++) shape->dim[i] = (int64_t)t->dim[i];
     return true;
@@ -307,9 +309,9 @@ bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out)
 {
     const StType *type = find_type(t->dtype);
     char chunk[16384];
-    if (!type->convert) return refuse_tensor(st, t->name, "expected numbers of a common type, found %s", t->dtype);
+    if (!type->convert) return tensor_error(st, t->name, "expected numbers of a common type, found %s", t->dtype);
     if (t->numel > SIZE_MAX / sizeof(real))
-        return refuse_tensor(st, t->name, "%" PRIu64 " numbers are too many for this machine", t->numel);
+        return tensor_error(st, t->name, "%" PRIu64 " numbers are too many for this machine", t->numel);
     if (type->convert == (sizeof(real) == 4 ? from_f32 : from_f64))
         return file_read_at(st->file, t->offset, out, (size_t)t->size);
     size_t width = type->bits / 8;
@@ -324,10 +326,10 @@ bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static const char *write_header(Region *region, const StEntry *entry, size_t n, const StText *metadata,
+static const char *write_header(void *owner, const StEntry *entry, size_t n, const StText *metadata,
                                 size_t n_metadata, uint64_t *data_size, size_t *size)
 {
-    JsonWriter *w = json_writer(region, 0);
+    JsonWriter *w = json_writer(owner, 0);
     json_open(w, '{');
     if (n_metadata) {
         json_write_name(w, METADATA, strlen(METADATA));
@@ -362,15 +364,15 @@ static const char *write_header(Region *region, const StEntry *entry, size_t n, 
     return json_written(w, size);
 }
 
-static bool write_file(Region *region, const char *path, const StEntry *entry, size_t n, const char *header,
+static bool write_file(void *owner, const char *path, const StEntry *entry, size_t n, const char *header,
                        size_t size, uint64_t data_size)
 {
-    SafeTensors check = { .region = region, .file = file_of_bytes(path, "", 0) };
+    SafeTensors check = { .owner = owner, .file = file_of_bytes(path, "", 0) };
     bool readable = read_header(&check, header, size, data_size);
     ag_free(check.file);
     FileWriter *w = readable ? file_replace(path) : NULL;
     if (!w) return false;
-    size_t padding = (8 - size % 8) % 8;                    /* so that values start at a multiple of 8 */
+    size_t padding = (8 - size % 8) % 8;                    /* the offset of the values is a multiple of 8 */
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)(size + padding) >> 8 * i);
     file_write(w, length, sizeof length);
@@ -382,11 +384,11 @@ static bool write_file(Region *region, const char *path, const StEntry *entry, s
 
 bool st_write(const char *path, const StEntry *entry, size_t n, const StText *metadata, size_t n_metadata)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     uint64_t data_size;
     size_t size;
-    const char *header = write_header(region, entry, n, metadata, n_metadata, &data_size, &size);
-    bool done = header && write_file(region, path, entry, n, header, size, data_size);
-    region_free(region);
+    const char *header = write_header(owner, entry, n, metadata, n_metadata, &data_size, &size);
+    bool done = header && write_file(owner, path, entry, n, header, size, data_size);
+    ag_free(owner);
     return done;
 }

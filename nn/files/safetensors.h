@@ -1,15 +1,15 @@
-/* safetensors.h: the file format of Hugging Face's library of that name: eight bytes with the header's size, a header
- * in JSON that gives each tensor's type, shape and place, then the values. Nothing in it can be executed. */
+/* safetensors.h: reads and writes the file format of Hugging Face's safetensors library. A file is eight bytes with the
+ * size of the header, the header in JSON, which gives each tensor's type, shape and offsets, then the values. */
 #ifndef KAERU_SAFETENSORS_H
 #define KAERU_SAFETENSORS_H
 
-#include "files.h"
+#include "file.h"
 #include "kaeru/autograd.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    const char *name, *dtype;           /* "wte.weight", "F32" */
+    const char *name, *dtype;           /* such as "wte.weight" and "F32" */
     size_t ndim;
     const uint64_t *dim;
     uint64_t numel, offset, size;       /* size in bytes; offset in the file */
@@ -18,29 +18,29 @@ typedef struct {
 typedef struct { const char *key, *value; } StText;
 
 typedef struct {
-    Region *region;                     /* holds all that follows, and this struct */
+    void *owner;                     /* holds this struct and all that it points to, except the file */
     File *file;
     const StTensor *tensor;             /* in the order of their values in the file */
     size_t n_tensors;
-    const StTensor **by_name;           /* the same, in alphabetical order */
+    const StTensor **by_name;           /* the same tensors in alphabetical order */
     const StText *metadata;             /* in the order of the header */
     size_t n_metadata;
 } SafeTensors;
 
-/* Reads and checks the header: NULL with ag_error() unless names are unique, every tensor's shape and type give its
- * size, and the tensors fill the file without gap or overlap. The values stay in the file. */
+/* Reads and checks the header. NULL with ag_error() unless each name is unique, each tensor's size agrees with its shape
+ * and type, and the tensors fill the file without gap or overlap. The values stay in the file. */
 SafeTensors *st_open(const char *path);
-/* The same for bytes in memory, which must stay there; `name` is for messages. */
+/* The same for bytes in memory, which must stay valid until st_close; `name` is for messages. */
 SafeTensors *st_open_bytes(const char *name, const void *bytes, size_t size);
 void st_close(SafeTensors *st);                                     /* NULL is fine */
 
-/* The tensor of that name, the metadata of that key; NULL if there is none. */
+/* The tensor of that name; the metadata of that key. NULL if there is none. */
 const StTensor *st_find(const SafeTensors *st, const char *name);
 const char *st_metadata(const SafeTensors *st, const char *key);
-/* Its shape; false if it has more dimensions than a Tensor, or a size beyond int64_t. */
+/* The tensor's shape; false with ag_error() if it has more dimensions than a Tensor can have. */
 bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape);
-/* Its numel values, converted from F16, BF16, F32, F64, I32, I64, U8 or BOOL; false if it is of another type or cannot
- * be read. */
+/* Reads the tensor's numel values and converts them from F16, BF16, F32, F64, I32, I64, U8 or BOOL. False with
+ * ag_error() if the tensor has another type or cannot be read. */
 bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -48,8 +48,8 @@ bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out);
 /* A tensor to write, as F32 (F64 in the double build). */
 typedef struct { const char *name; Shape shape; const real *values; } StEntry;
 
-/* Replaces the file at `path` (see file_replace), with the tensors in this order; false with ag_error() if it cannot be
- * written or if st_open would refuse it, as with a name given twice. The old file, if any, is there until the end. */
+/* Replaces the file at `path` (see file_replace) by one with the tensors in this order. False with ag_error() if it
+ * cannot be written, or if st_open would refuse it, for example because two tensors have one name. */
 bool st_write(const char *path, const StEntry *entry, size_t n, const StText *metadata, size_t n_metadata);
 
 #endif

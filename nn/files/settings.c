@@ -1,4 +1,4 @@
-/* settings.c: what a run or a model was made with, as texts by name. */
+/* settings.c: the settings of a run or a model: a text for each key, and its conversion to numbers. */
 #include "settings.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    int length = vsnprintf(NULL, 0, format, list);
+    int length = number_vsnprintf(NULL, 0, format, list);
     va_end(list);
     if (length < 0) ag_usage_error(AG_HERE, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
 
@@ -40,7 +40,7 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
     fresh.value = fresh.key + key_size;
     memcpy(fresh.key, key, key_size);
     va_start(list, format);
-    vsnprintf(fresh.value, value_size, format, list);
+    number_vsnprintf(fresh.value, value_size, format, list);
     va_end(list);
 
     if (setting) ag_free(setting->key);
@@ -54,12 +54,12 @@ const char *nn_settings_get(const Settings *s, const char *key)
     return setting ? setting->value : NULL;
 }
 
-/* The setting "KEY" is "TEXT", and what is wrong with that. */
-static bool refuse(const char *key, const char *text, const char *wrong)
+/* Sets the error 'the setting "KEY" is "TEXT", ' and what is wrong with it. */
+static bool setting_error(const char *key, const char *text, const char *wrong)
 {
     char quoted[2][UTF8_QUOTE];
     return ag_set_error("the setting %s is %s, %s", utf8_quote(key, strlen(key), quoted[0]),
-                     utf8_quote(text, strlen(text), quoted[1]), wrong);
+                        utf8_quote(text, strlen(text), quoted[1]), wrong);
 }
 
 static bool number_of(const Settings *s, const char *key, const char *expected, const char **text, Number *number)
@@ -69,7 +69,7 @@ static bool number_of(const Settings *s, const char *key, const char *expected, 
     *text = nn_settings_get(s, key);
     if (!*text) return ag_set_error("the setting %s is missing", utf8_quote(key, strlen(key), quoted));
     size_t length = strlen(*text);
-    return (length > 0 && number_scan(*text, length, number, &wrong) == length) || refuse(key, *text, expected);
+    return (length > 0 && number_scan(*text, length, number, &wrong) == length) || setting_error(key, *text, expected);
 }
 
 bool nn_settings_int(const Settings *s, const char *key, int64_t *value)
@@ -77,7 +77,7 @@ bool nn_settings_int(const Settings *s, const char *key, int64_t *value)
     const char *expected = "expected a whole number", *text;
     Number number;
     if (!number_of(s, key, expected, &text, &number)) return false;
-    if (!number.whole) return refuse(key, text, expected);
+    if (!number.whole) return setting_error(key, text, expected);
     *value = number.integer;
     return true;
 }
@@ -87,7 +87,7 @@ bool nn_settings_real(const Settings *s, const char *key, double *value)
     const char *text;
     Number number;
     if (!number_of(s, key, "expected a number", &text, &number)) return false;
-    if (isinf(number.value)) return refuse(key, text, "too large");
+    if (isinf(number.value)) return setting_error(key, text, "too large");
     *value = number.value;
     return true;
 }

@@ -1,10 +1,10 @@
-/* settings.h: texts by name, for the files of this floor. */
+/* settings.h: the members of Settings, for the files of this folder. */
 #ifndef KAERU_SETTINGS_H
 #define KAERU_SETTINGS_H
 
 #include "kaeru/module.h"
 
-typedef struct { char *key, *value; } Setting;     /* in one block of memory, the key's */
+typedef struct { char *key, *value; } Setting;     /* one allocation: the value follows the key */
 
 struct Settings {
     Setting *item;

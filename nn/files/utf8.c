@@ -1,3 +1,4 @@
+/* utf8.c: decodes, encodes, checks and quotes UTF-8. */
 #include "utf8.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ int utf8_decode(const char *text, size_t n, uint32_t *code)
     if (s[0] < 0xc0 || s[0] > 0xf7 || n < (size_t)length) return 0;
     uint32_t c = s[0] & (0x7fu >> length);
     for (int i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
+        if (!utf8_continues(text[i])) return 0;
         c = c << 6 | (s[i] & 0x3fu);
     }
     if (c < smallest[length] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0;
@@ -45,6 +46,17 @@ size_t utf8_valid(const char *s, size_t n)
         i += (size_t)length;
     }
     return i;
+}
+
+void utf8_position(const char *text, size_t at, size_t *line, size_t *column)
+{
+    *line = *column = 1;
+    for (size_t i = 0; i < at; i++) {
+        *column += !utf8_continues(text[i]);
+        if (text[i] != '\n') continue;
+        ++*line;
+        *column = 1;
+    }
 }
 
 const char *utf8_quote(const char *s, size_t n, char out[UTF8_QUOTE])

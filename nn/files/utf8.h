@@ -1,17 +1,25 @@
-/* utf8.h: characters in bytes (RFC 3629: at most four bytes, shortest form, no surrogates, up to U+10FFFF). */
+/* utf8.h: UTF-8 as RFC 3629 defines it: at most four bytes, shortest form, no surrogates, up to U+10FFFF. */
 #ifndef KAERU_UTF8_H
 #define KAERU_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The character at s, where n >= 1 bytes are left: its length, 1 to 4, and code point; 0 if this is not UTF-8. */
+/* Decodes the first character of n >= 1 bytes. Returns its length, 1 to 4; 0 if the bytes are not UTF-8. */
 int utf8_decode(const char *s, size_t n, uint32_t *code);
-/* Writes a code point (a valid one); returns its length. */
+/* Writes a valid code point; returns its length. */
 int utf8_encode(uint32_t code, char out[4]);
-/* How many bytes at the start are valid: n if all are. */
+/* The number of valid bytes at the start: n if all are valid. */
 size_t utf8_valid(const char *s, size_t n);
-/* Text for a message of one line: in double quotes, bytes that are not plain printable text as \xNN, a long one cut.
+/* Whether a character does not begin with this byte, but continues. */
+static inline bool utf8_continues(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+/* The line and the column, in characters, of byte `at` of a text. Both count from 1. */
+void utf8_position(const char *text, size_t at, size_t *line, size_t *column);
+/* Writes a text for a message of one line: in double quotes, bytes that cannot be printed as \xNN, a long text cut off.
  * Returns out. */
 #define UTF8_QUOTE 80
 const char *utf8_quote(const char *s, size_t n, char out[UTF8_QUOTE]);

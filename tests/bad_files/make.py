@@ -45,7 +45,7 @@ bad("json", "deep.json", "[" * 200, "line 1, column 129: expected at most 128 le
 bad("json", "latin1.json", '{"name": "café"}'.encode("latin-1"), "line 1, column 14: expected UTF-8, found byte 0xE9")
 bad("json", "utf16.json", '{"name": 1}'.encode("utf-16"), "line 1, column 1: expected a value, found byte 0xFF")
 bad("json", "surrogate.json", '{"name": "\\ud83d"}',
-    "line 1, column 17: expected \\uDC00 to \\uDFFF after the first half of a surrogate pair, found '\"'")
+    "line 1, column 17: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found '\"'")
 bad("json", "nan.json", '{"loss": NaN}', "line 1, column 10: expected a value, found 'N'")
 bad("json", "huge_number.json", '{"lr": 1e999}',
     "line 1, column 8: expected a number within the range of a double, found a larger one")
@@ -113,11 +113,11 @@ bad("safetensors", "unsigned_offsets.safetensors", header({"x": tensor(data_offs
 bad("safetensors", "negative_offsets.safetensors", header({"x": tensor(data_offsets=(-8, 0))}, EIGHT),
     'tensor "x": expected whole numbers of 0 or more in data_offsets, found another value')
 bad("safetensors", "gap.safetensors", header({"x": tensor(), "y": tensor(data_offsets=(12, 20))}, bytes(20)),
-    'tensor "y": expected its values at offset 8, where those before end, found 12')
+    'tensor "y": expected its values at offset 8, without a gap or an overlap, found 12')
 bad("safetensors", "overlap.safetensors", header({"x": tensor(), "y": tensor(data_offsets=(4, 12))}, bytes(12)),
-    'tensor "y": expected its values at offset 8, where those before end, found 4')
+    'tensor "y": expected its values at offset 8, without a gap or an overlap, found 4')
 bad("safetensors", "late_start.safetensors", header({"x": tensor(data_offsets=(4, 12))}, bytes(12)),
-    'tensor "x": expected its values at offset 0, where those before end, found 4')
+    'tensor "x": expected its values at offset 0, without a gap or an overlap, found 4')
 bad("safetensors", "nul_name.safetensors", header({"x\0y": tensor()}, EIGHT),
     'tensor "x": expected a name without NUL characters')
 bad("safetensors", "metadata_list.safetensors", header({"__metadata__": [1], "x": tensor()}, EIGHT),

@@ -29,9 +29,9 @@ static void copy(JsonWriter *w, const Json *value)
     }
 }
 
-static const char *write(Region *region, const Json *value, size_t *size)
+static const char *write(void *owner, const Json *value, size_t *size)
 {
-    JsonWriter *w = json_writer(region, 0);
+    JsonWriter *w = json_writer(owner, 0);
     copy(w, value);
     const char *text = json_written(w, size);
     CHECK(text);
@@ -40,17 +40,17 @@ static const char *write(Region *region, const Json *value, size_t *size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    Region *region = region_new();
-    const Json *value = json_parse(region, "fuzz", (const char *)data, size);
+    void *owner = ag_alloc(1, 1);
+    const Json *value = json_parse(owner, "fuzz", (const char *)data, size);
     if (!value) fuzz_check_refusal("fuzz: line ");
     else {
         size_t n, n_again;
-        const char *text = write(region, value, &n);
-        const Json *again = json_parse(region, "again", text, n);
+        const char *text = write(owner, value, &n);
+        const Json *again = json_parse(owner, "again", text, n);
         CHECK(again);
-        const char *text_again = write(region, again, &n_again);
+        const char *text_again = write(owner, again, &n_again);
         CHECK(n == n_again && memcmp(text, text_again, n) == 0);
     }
-    region_free(region);
+    ag_free(owner);
     return 0;
 }

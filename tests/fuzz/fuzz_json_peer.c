@@ -47,15 +47,15 @@ static void compare(const Json *ours, const json_t *theirs)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    Region *region = region_new();
+    void *owner = ag_alloc(1, 1);
     json_error_t error;
-    const Json *ours = json_parse(region, "fuzz", (const char *)data, size);
+    const Json *ours = json_parse(owner, "fuzz", (const char *)data, size);
     const size_t strict = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
     json_t *theirs = json_loadb((const char *)data, size, strict, &error);
     if (ours && theirs) compare(ours, theirs);
     else if (ours) CHECK(strstr(error.text, "NUL byte in object key"));
     else if (theirs) CHECK(strstr(ag_error(), "levels") || memchr(data, '\0', size));
     json_decref(theirs);
-    region_free(region);
+    ag_free(owner);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* fuzz_options.c: the input is a command line with newlines between the words. The values that are read must be within the
- * options' ranges. A refused command line ends the program with status 2; here it leaves by longjmp. */
+/* fuzz_options.c: reads a command line, whose words are separated by newlines. The values must be within the range of each
+ * option. A usage error ends the program with status 2; here it returns by longjmp. */
 #include <math.h>
 #include <setjmp.h>
 
@@ -8,23 +8,23 @@
 static jmp_buf refused;
 static int status;
 
-static _Noreturn void leave(int code)
+static _Noreturn void leave(int with)
 {
-    status = code;
+    status = with;
     longjmp(refused, 1);
 }
 
-/* The reader's source, with exit and the output replaced. */
-static FILE *null_file;
+/* options.c itself, with its exits and its output replaced. */
+static FILE *nowhere;
 #define exit leave
 #define _Exit leave
 #undef stdout
 #undef stderr
-#define stdout null_file
-#define stderr null_file
-#define printf(...) fprintf(null_file, __VA_ARGS__)
+#define stdout nowhere
+#define stderr nowhere
+#define printf(...) fprintf(nowhere, __VA_ARGS__)
 #undef putchar
-#define putchar(c) fputc(c, null_file)
+#define putchar(c) fputc(c, nowhere)
 #include "../../examples/common/options.c"
 #undef stdout
 #undef stderr
@@ -33,7 +33,7 @@ enum { MOST_WORDS = 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (!null_file) null_file = fopen("/dev/null", "w");
+    if (!nowhere) nowhere = fopen("/dev/null", "w");
     char *text = malloc(size + 1), *word[MOST_WORDS + 1] = { text };
     memcpy(text, data, size);
     text[size] = '\0';

@@ -1,4 +1,4 @@
-/* solution.c: a solution of the exercise write_backward or, with MISTAKE, a solution with one of the usual mistakes. */
+/* solution.c: the solution of the exercise write_backward; with MISTAKE, a solution with one of the usual errors. */
 #include "exercise.h"
 
 enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECLARED, NOT_A_NUMBER };

@@ -212,7 +212,8 @@ void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
 void ag_set_threads(int n);                                             /* 0: one per processor */
 int  ag_threads(void);
 
-/* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. */
+/* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. Sine and cosine
+ * take |x| <= 1e8 and return NaN beyond. */
 double ag_math_exp(double x), ag_math_log(double x), ag_math_sin(double x), ag_math_cos(double x),
        ag_math_pow(double x, double y);
 

@@ -1,10 +1,12 @@
-/* reference.c: the elementwise kernels as plain loops. See reference.h. */
+/* reference.c: the kernels of unary.h and elementwise.h as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double PI = 3.14159265358979323846;
+
+/* ---- functions of one number ------------------------------------------------------------------------------------- */
 
 /* The argument of tanh in GPT's GELU, and its derivative. */
 static double gelu_inner(double x)
@@ -17,53 +19,48 @@ static double gelu_inner_slope(double x)
     return sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x);
 }
 
-/* Beyond this both forms of GELU are 0 below and x above, and their slopes 0 and 1; the formulas would give inf * 0. */
+/* Below -GELU_FAR both forms of GELU are 0, above GELU_FAR they are x; their formulas would give infinity times 0. */
 static const double GELU_FAR = 40;
+
+static double gelu(double x)
+{
+    return x < -GELU_FAR ? -0.0 : x / (1 + exp(-2 * gelu_inner(x)));
+}
+
+static double gelu_slope(double x)
+{
+    if (fabs(x) > GELU_FAR)
+        return x > 0;
+    double s = 1 / (1 + exp(-2 * gelu_inner(x)));
+    return s + 2 * x * s * (1 - s) * gelu_inner_slope(x);
+}
+
+static double gelu_erf(double x)
+{
+    return x < -GELU_FAR ? -0.0 : x / 2 * erfc(-x / sqrt(2));
+}
+
+static double gelu_erf_slope(double x)
+{
+    if (fabs(x) > GELU_FAR)
+        return x > 0;
+    return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
+}
 
 double ref_unary_1(KUnary f, double x, double p, double q)
 {
     switch (f) {
-    case K_NEG:      return -x;
-    case K_EXP:      return exp(x);
-    case K_LOG:      return log(x);
-    case K_SQRT:     return sqrt(x);
-    case K_ABS:      return fabs(x);
-    case K_TANH:     return tanh(x);
-    case K_SIGMOID:  return 1 / (1 + exp(-x));
-    case K_RELU:     return x < 0 ? 0 : x;
-    case K_GELU:     return x < -GELU_FAR ? -0.0 : x / (1 + exp(-2 * gelu_inner(x)));
-    case K_GELU_ERF: return x < -GELU_FAR ? -0.0 : x / 2 * erfc(-x / sqrt(2));
-    case K_CLAMP:    return x < p ? p : x > q ? q : x;
-    case K_SCALE:    return fma(p, x, q);
-    case K_POW_SCALAR:    return pow(x, p);
+#define UNARY(name, reads, cost, value, gradient) case K_##name: return value;
+#include "unary_functions.def"
     }
     return 0;
 }
 
-static double unary_slope(KUnary f, double x, double y, double p, double q)
+static double unary_gradient(KUnary f, double dy, double x, double y, double p, double q)
 {
     switch (f) {
-    case K_NEG:      return -1;
-    case K_EXP:      return y;
-    case K_LOG:      return 1 / x;
-    case K_SQRT:     return 0.5 / y;
-    case K_ABS:      return (x > 0) - (x < 0);
-    case K_TANH:     return 1 - y * y;
-    case K_SIGMOID:  return y * (1 - y);
-    case K_RELU:     return y > 0;
-    case K_GELU: {
-        if (fabs(x) > GELU_FAR)
-            return x > 0;
-        double s = 1 / (1 + exp(-2 * gelu_inner(x)));
-        return s + 2 * x * s * (1 - s) * gelu_inner_slope(x);
-    }
-    case K_GELU_ERF:
-        if (fabs(x) > GELU_FAR)
-            return x > 0;
-        return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
-    case K_CLAMP:    return p <= x && x <= q;
-    case K_SCALE:    return p;
-    case K_POW_SCALAR:    return p == 0 ? 0 : p * pow(x, p - 1);
+#define UNARY(name, reads, cost, value, gradient) case K_##name: return gradient;
+#include "unary_functions.def"
     }
     return 0;
 }
@@ -74,26 +71,19 @@ void ref_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q)
         y[i] = (real)ref_unary_1(f, x[i], p, q);
 }
 
-/* What has slope 0 passes nothing back, whatever dy is: 0 times infinity would be NaN. */
-static double times_slope(double dy, double slope)
-{
-    return slope == 0 ? 0 : dy * slope;
-}
-
 void ref_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
                         bool add)
 {
-    bool from_y = k_unary_reads(f) == K_READS_Y;
-    bool steps = f == K_RELU || f == K_CLAMP || f == K_ABS;
+    KReads reads = k_unary_reads(f);
     for (int64_t i = 0; i < n; i++) {
-        double slope = unary_slope(f, from_y || !x ? 0 : x[i], from_y ? y[i] : 0, p, q);
-        double d = steps ? times_slope(dy[i], slope) : dy[i] * slope;
+        double d = unary_gradient(f, dy[i], reads == K_READS_X ? x[i] : 0, reads == K_READS_Y ? y[i] : 0, p, q);
         dx[i] = (real)(add ? dx[i] + d : d);
     }
 }
 
-/* ---- walks ------------------------------------------------------------------------------------------------------- */
+/* ---- two arrays and strided iterations --------------------------------------------------------------------------- */
 
+/* An item of a walk: its index, its place in both arrays, and how many items are left with it. */
 typedef struct { int64_t left, index[K_DIMS], a, b; } Place;
 
 static Place walk_start(const KWalk *w)
@@ -120,7 +110,7 @@ static void walk_next(const KWalk *w, Place *p)
 
 static double larger(double a, double b)
 {
-    return isnan(a) || a > b ? a : b;       /* b where it is NaN */
+    return isnan(a) || a > b ? a : b;       /* b if b is NaN: then a > b is false */
 }
 
 static double binary(KBinary f, double a, double b)
@@ -151,7 +141,7 @@ static double binary_back(KBinary f, bool second, double dy, double a, double b,
     case K_MUL: return second ? dy * a : dy * b;
     case K_DIV: return second ? -dy / b * (a / b) : dy / b;
     case K_POW:
-        if (second)                                         /* 0^b has no slope in b, and b a^(b-1) none where b = 0 */
+        if (second)                                         /* dy y ln a, 0 where a = 0; dy b a^(b-1), 0 where b = 0 */
             return a == 0 && b >= 0 ? 0 : dy * y * log(a);
         return b == 0 ? 0 : dy * b * pow(a, b - 1);
     case K_MAX:
@@ -175,20 +165,20 @@ void ref_binary_backward(KBinary f, bool second, const KWalk *walk, real *da, co
     }
 }
 
-static bool compare(KCompare f, double a, double b)
+static bool compare(AgCompare f, double a, double b)
 {
     switch (f) {
-    case K_EQ: return a == b;
-    case K_NE: return a != b;
-    case K_LT: return a < b;
-    case K_LE: return a <= b;
-    case K_GT: return a > b;
-    case K_GE: return a >= b;
+    case AG_EQ: return a == b;
+    case AG_NE: return a != b;
+    case AG_LT: return a < b;
+    case AG_LE: return a <= b;
+    case AG_GT: return a > b;
+    case AG_GE: return a >= b;
     }
     return false;
 }
 
-void ref_compare(KCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
+void ref_compare(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, const real *b)
 {
     for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p))
         *y++ = compare(f, a[p.a], b[p.b]);
@@ -235,10 +225,8 @@ void ref_axpy(int64_t n, real *y, real s, const real *x)
         y[i] = (real)fma(s, x[i], y[i]);
 }
 
-bool ref_all_finite(int64_t n, const real *x)
+void ref_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i]))
-            return false;
-    return true;
+        y[i] = (add ? y[i] : 0) + s * (a[i] - b[i]);
 }

@@ -1,5 +1,5 @@
-/* reference.h: every kernel of kernels.def once more as plain loops, ref_<name>: the meaning of each, to compare with, and
- * what the double build runs. They compute in double, call libm and use one thread. */
+/* reference.h: every kernel once more as plain loops, ref_<name>: its definition, to compare with, and what the double build
+ * runs. They compute in double, call libm and use one thread. */
 #ifndef KAERU_REFERENCE_H
 #define KAERU_REFERENCE_H
 
@@ -8,7 +8,7 @@
 #define KERNEL(result, name, parameters, arguments, ret) result ref_##name parameters;
 #include "kernels.def"
 
-/* One value: what ref_unary does to each. */
+/* y = f(x) for one number. */
 double ref_unary_1(KUnary f, double x, double p, double q);
 
 #endif

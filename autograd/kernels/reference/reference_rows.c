@@ -1,10 +1,10 @@
-/* reference_rows.c: sums, rows and tables as plain loops. See reference.h. */
+/* reference_rows.c: the kernels of reduce.h and rows.h as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Element j of a row that starts at x and whose items lie `step` apart. */
+/* A row of n items: item j is x[j * step]. */
 typedef struct { const real *x; int64_t step, n; } Row;
 
 static Row row_along(const real *x, int64_t n, int64_t inner, int64_t o, int64_t i)
@@ -20,8 +20,8 @@ static double row_sum(Row r)
     return sum;
 }
 
-/* Mean and sum of squared differences from it. The first mean is off by rounding; what the differences add up to
- * corrects both, so that a row of equal numbers has variance 0 exactly. */
+/* Mean and sum of squared differences from it. The first mean has rounding errors; the sum of the differences corrects both,
+ * so that a row of equal numbers has a variance of exactly 0. */
 static double row_mean(Row r, double *squares)
 {
     double mean = row_sum(r) / (double)r.n, d1 = 0, d2 = 0;
@@ -88,10 +88,12 @@ double ref_squared_distance(int64_t n, const real *a, const real *b)
     return sum;
 }
 
-void ref_difference(int64_t n, real *y, const real *a, const real *b, real s, bool add)
+bool ref_all_finite(int64_t n, const real *x)
 {
     for (int64_t i = 0; i < n; i++)
-        y[i] = (add ? y[i] : 0) + s * (a[i] - b[i]);
+        if (!isfinite(x[i]))
+            return false;
+    return true;
 }
 
 /* ---- softmax ----------------------------------------------------------------------------------------------------- */
@@ -161,7 +163,7 @@ void ref_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy,
 /* ---- layer norm -------------------------------------------------------------------------------------------------- */
 
 void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
-                    const real *beta, KNorm kind)
+                    const real *beta, AgNorm kind)
 {
     double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
@@ -180,7 +182,7 @@ void ref_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, co
  * where r' c_j = -dr/dx_j: r^3 / N with eps inside the root, r^2 / (N sigma) outside, N the divisor of the variance. */
 void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
                              bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
-                             const real *gamma, KNorm kind)
+                             const real *gamma, AgNorm kind)
 {
     double divisor = (double)(kind.unbiased && n > 1 ? n - 1 : n);
     for (int64_t r = 0; r < rows && dx; r++) {
@@ -191,7 +193,7 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
             sum += gj;
             dot += gj * (xr[j] - m);
         }
-        double sigma = 1 / s - kind.eps;                            /* used outside the root alone */
+        double sigma = 1 / s - kind.eps;                            /* only for eps outside the root */
         double slope = s == 0 ? 0 : kind.eps_inside ? s * s * s / divisor : sigma <= 0 ? 0 : s * s / (divisor * sigma);
         for (int64_t j = 0; j < n; j++) {
             double gj = g[j] * (double)(gamma ? gamma[j] : 1);
@@ -238,8 +240,8 @@ void ref_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const re
     for (int64_t r = 0; r < rows; r++, logits += n, dlogits += n)
         for (int64_t j = 0; j < n; j++) {
             double p = log_sum[r] == -INFINITY ? 0 : exp((double)logits[j] - log_sum[r]);
-            double wanted = smoothing / (double)n + (j == target[r] ? 1 - smoothing : 0);
-            double d = target[r] == ignore ? 0 : scale[r] * (p - wanted);
+            double t = smoothing / (double)n + (j == target[r] ? 1 - smoothing : 0);
+            double d = target[r] == ignore ? 0 : scale[r] * (p - t);
             dlogits[j] = (real)((add ? dlogits[j] : 0) + d);
         }
 }

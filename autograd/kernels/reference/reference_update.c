@@ -1,11 +1,11 @@
-/* reference_update.c: random numbers and the optimizers' updates as plain loops. See reference.h. */
+/* reference_update.c: the kernels of random.h and update.h as plain loops. See reference.h. */
 #include "reference.h"
 
 #include <math.h>
 
 static const double PI = 3.14159265358979323846;
 
-/* Element i's 24 random bits. */
+/* The 24 random bits of item i. */
 static uint32_t bits24(int64_t i, uint64_t seed, uint64_t counter)
 {
     uint32_t word[4];
@@ -18,7 +18,7 @@ static double unit(uint32_t bits)
     return bits / 16777216.0;
 }
 
-/* The largest number below `high`, for low < high: a number near the end may not round up to it. */
+/* The largest number below `high`, for low < high: no number may be rounded up to it. */
 static real just_below(double low, double high)
 {
     real end = (real)high;
@@ -56,28 +56,28 @@ void ref_dropout(int64_t n, real *y, const real *x, double p, uint64_t seed, uin
     }
 }
 
-void ref_adam(int64_t n, real *w, real *m, real *v, const real *grad, const KAdam *k)
+void ref_adam(int64_t n, real *w, real *exp_avg, real *exp_avg_sq, const real *grad, const AdamOptions *o, int64_t step,
+              double grad_scale)
 {
+    double c1 = adam_correction(o->beta1, step), c2 = adam_correction(o->beta2, step);
     for (int64_t i = 0; i < n; i++) {
-        double g = k->grad_scale * grad[i], wi = w[i];
-        if (k->decoupled)
-            wi -= k->lr * k->decay * wi;
-        else
-            g += k->decay * wi;
-        m[i] = (real)(k->b1 * m[i] + (1 - k->b1) * g);
-        v[i] = (real)(k->b2 * v[i] + (1 - k->b2) * g * g);
-        w[i] = (real)(wi - k->lr * (m[i] / k->c1) / (sqrt(v[i] / k->c2) + k->eps));
+        double g = grad_scale * grad[i], wi = w[i];
+        if (o->decoupled) wi -= o->lr * o->weight_decay * wi;
+        else g += o->weight_decay * wi;
+        exp_avg[i] = (real)(o->beta1 * exp_avg[i] + (1 - o->beta1) * g);
+        exp_avg_sq[i] = (real)(o->beta2 * exp_avg_sq[i] + (1 - o->beta2) * g * g);
+        w[i] = (real)(wi - o->lr * (exp_avg[i] / c1) / (sqrt(exp_avg_sq[i] / c2) + o->eps));
     }
 }
 
-void ref_sgd(int64_t n, real *w, real *buf, const real *grad, const KSgd *k)
+void ref_sgd(int64_t n, real *w, real *buf, const real *grad, const SgdOptions *o, bool first, double grad_scale)
 {
     for (int64_t i = 0; i < n; i++) {
-        double g = k->grad_scale * grad[i] + k->decay * w[i];
+        double g = grad_scale * grad[i] + o->weight_decay * w[i];
         if (buf) {
-            buf[i] = (real)(k->first ? g : k->momentum * buf[i] + g);
-            g = k->nesterov ? g + k->momentum * buf[i] : buf[i];
+            buf[i] = (real)(first ? g : o->momentum * buf[i] + g);
+            g = o->nesterov ? g + o->momentum * buf[i] : buf[i];
         }
-        w[i] = (real)(w[i] - k->lr * g);
+        w[i] = (real)(w[i] - o->lr * g);
     }
 }

@@ -12,17 +12,19 @@
 #define KAERU_SIMD_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "kaeru/types.h"
+#include "pool.h"
 
 #define ISA_JOIN_(path, name) k_##path##_##name
 #define ISA_JOIN(path, name) ISA_JOIN_(path, name)
 #define ISA(name) ISA_JOIN(KERNEL_ISA, name)
 
+/* In these files a list of kernels, for example gemm.def, declares ISA(name) for each. */
 #define KERNEL(result, name, parameters, arguments, ret) result ISA(name) parameters;
-#include "kernels.def"
 
 #define INLINE static inline __attribute__((always_inline, unused))
 

@@ -3,6 +3,7 @@
 #ifndef KAERU_VPOW_H
 #define KAERU_VPOW_H
 
+#include "scalar.h"
 #include "simd.h"
 
 typedef uint64_t vl __attribute__((vector_size(sizeof(vd))));

@@ -1,15 +1,15 @@
 /* bpe.h: GPT-2's byte-level byte-pair encoding (Sennrich et al. 2016; Radford et al. 2019).
  *
- * Text is cut into words by a fixed rule. A word's bytes are the first tokens; then neighbors are merged, of all pairs
- * in the list the one that was learned first before the others, until none is left. Since every byte is a token, any
- * bytes can be encoded, and decoding gives them back.
+ * Text is split into words by a fixed rule. At first, each byte of a word is a token. Then neighboring tokens are merged:
+ * of the pairs that have a merge, the one that was learned first, until no pair has one. Each byte is a token, so any
+ * bytes can be encoded, and decoding returns them unchanged.
  *
  *     Bpe *bpe = bpe_open("vocab.json", "merges.txt");
  *     if (!bpe) { fprintf(stderr, "%s\n", ag_error()); return 1; }
  *     size_t n;
  *     int32_t *ids = bpe_encode(bpe, "Hello world", 11, BPE_TEXT, &n);
  *
- * A Bpe is for one thread at a time: encoding remembers words. */
+ * Only one thread at a time may use a Bpe, because encoding writes to a cache of words. */
 #ifndef KAERU_BPE_H
 #define KAERU_BPE_H
 
@@ -19,32 +19,33 @@
 
 typedef struct Bpe Bpe;
 
-/* GPT-2's two files: {"token": id, ...} with all ids from 0 up, and one merge a line, the first learned first. The text
- * of a token stands for bytes: those that print as themselves, the others as U+0100 and on (a space is U+0120). NULL
- * with ag_error() if a file cannot be read or does not fit the other. */
+/* Reads GPT-2's two files: {"token": id, ...} with each id from 0 to size-1, and one merge per line, the first learned
+ * first. Each character of a token's text stands for a byte: a printable byte for itself, any other as U+0100 or above (a
+ * space is U+0120). NULL with ag_error() if a file cannot be read, or if the files do not fit together. */
 Bpe *bpe_open(const char *vocab_path, const char *merges_path);
-/* Replaces (or makes) the two files. */
+/* Writes the two files. */
 bool bpe_save(const Bpe *bpe, const char *vocab_path, const char *merges_path);
-/* Learns a vocabulary of at most `size` tokens from a text: the 256 bytes, then merges, each of the pair that is most
- * frequent at that time (of equal ones that of smaller ids) as long as one occurs twice, and <|endoftext|> last. Where
- * <|endoftext|> stands in the text, it separates documents. NULL with ag_error() if size is less than 257. */
+/* Learns a vocabulary of at most `size` tokens from a text. First come the 256 bytes, then the merges, last <|endoftext|>.
+ * Each merge is that of the most frequent pair at that time (of equally frequent pairs, the one of smaller ids), as long
+ * as a pair occurs twice. <|endoftext|> in the text separates documents. NULL with ag_error() if size is less than 257,
+ * or if the text has too many different words. */
 Bpe *bpe_train(const char *text, size_t n, int32_t size);
 void bpe_free(Bpe *bpe);                                            /* NULL is fine */
 
 int32_t bpe_size(const Bpe *bpe);                                   /* ids are 0..size-1 */
 int32_t bpe_end_of_text(const Bpe *bpe);                            /* the id of <|endoftext|>; -1 if it has none */
-/* The bytes of a token and their number, until the vocabulary ends; NULL if the id is out of range. */
+/* The n bytes of a token, valid until bpe_free; NULL if the id is out of range. */
 const char *bpe_token(const Bpe *bpe, int32_t id, size_t *n);
 
 typedef enum {
-    BPE_TEXT,                   /* all is text: for what others have written */
-    BPE_SPECIAL                 /* <|endoftext|> in the text is that token */
+    BPE_TEXT,                   /* <|endoftext|> is text like any other: for text from an untrusted source */
+    BPE_SPECIAL                 /* <|endoftext|> is the special token */
 } BpeMode;
-/* The ids of n bytes, and their number; end with ag_free. Words are cut by characters where the bytes are UTF-8; a byte
- * that is not counts as a symbol. */
+/* The ids of n bytes, and in *count their number; free them with ag_free. A byte that is not UTF-8 is split like a
+ * symbol. */
 int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count);
-/* The bytes of the tokens, their number, and a NUL behind; end with ag_free. NULL with ag_error() if an id is out of
- * range. */
+/* The bytes of the tokens, followed by a NUL, and in *n their number; free them with ag_free. NULL with ag_error() if an
+ * id is out of range. */
 char *bpe_decode(const Bpe *bpe, const int32_t *ids, size_t count, size_t *n);
 
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-/* kaeru.h: everything. */
+/* kaeru.h: includes all public headers. */
 #ifndef KAERU_H
 #define KAERU_H
 

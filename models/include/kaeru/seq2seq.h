@@ -1,10 +1,10 @@
-/* seq2seq.h: what translated before the Transformer: a recurrent encoder reads the source word by word, a recurrent
- * decoder says the target word by word. In its first form all that the decoder knows of the source is the encoder's
- * last state, one vector of fixed size (Sutskever et al. 2014, Cho et al. 2014); with attention it looks back at all of
- * the encoder's states, at others for each word (Bahdanau et al. 2015, Luong et al. 2015). Read models/seq2seq.c.
+/* seq2seq.h: the translation models before the Transformer. A recurrent encoder reads the source word by word, and a
+ * recurrent decoder writes the target word by word. In the first form, the decoder knows the source only by the encoder's
+ * last state, one vector of fixed size (Sutskever et al. 2014, Cho et al. 2014). With attention, it reads a weighted mean of
+ * all encoder states, with other weights for each word (Bahdanau et al. 2015, Luong et al. 2015). Read models/seq2seq.c.
  *
- * Shapes: B batch, S source time, T target time, H width of the states, V vocabulary. Ids are AG_INT; masks are
- * AG_BOOL, true = may be seen. */
+ * Shapes: B batch, S source time, T target time, H width of the states, V vocabulary. Ids are AG_INT. Masks are AG_BOOL;
+ * true means that a position may be attended to. */
 #ifndef KAERU_SEQ2SEQ_H
 #define KAERU_SEQ2SEQ_H
 
@@ -15,10 +15,10 @@
 
 typedef struct {
     RecurrentKind cell;             /* of encoder and decoder */
-    bool attention;                 /* false: the fixed vector alone */
-    ScoreKind score;                /* with attention: how well decoder state h fits encoder state s */
-    int64_t width, hidden;          /* of the embeddings, and H */
-    double dropout;                 /* of the embeddings, and of the states that words are predicted from */
+    bool attention;                 /* false: only the encoder's last state */
+    ScoreKind score;                /* the score of encoder state s for decoder state h, with attention */
+    int64_t width, hidden;          /* of the embeddings; of the states (H) */
+    double dropout;                 /* of the embeddings, and of the states from which words are predicted */
 } Seq2SeqOptions;
 /* A GRU, attention with the dot product, width and hidden 256, dropout 0. */
 Seq2SeqOptions seq2seq_defaults(void);
@@ -29,20 +29,20 @@ typedef struct {
     Recurrent *encoder, *decoder;
     Score *score;                   /* NULL: no attention */
     Dropout *dropout;
-    Generator *generator;           /* the next word from the decoder's state */
-    bool keep_weights;
-    Tensor *weights;                /* with it, a_i(j) after each call of seq2seq, (B,T,S), until its scope ends */
+    Generator *generator;           /* predicts the next word from the decoder's state */
+    bool keep_weights;              /* whether seq2seq sets `weights` */
+    Tensor *weights;                /* the attention weights a_i(j) of the last call, (B,T,S), until its scope ends */
 } Seq2Seq;
-/* First values are those of the layers. Free with nn_free. */
+/* The initial weights are those of the layers. Free with nn_free. */
 Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions options);
 
-/* Teacher forcing: src (B,S), src_mask (B,1,S) or NULL, tgt (B,T) from the start symbol on -> (B,T,V) log-probabilities
- * of the word that follows each of tgt. */
+/* Teacher forcing: src (B,S), src_mask (B,1,S) or NULL, tgt (B,T), which begins with the start symbol -> (B,T,V)
+ * log-probabilities of the word that follows each word of tgt. */
 Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
 /* The mean of -log p over the words of the batch that are not `pad` -> scalar */
 Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *batch, int32_t pad);
-/* The likeliest word each time, until every row has said end_symbol: (B,max_len) ids that begin with start_symbol;
- * behind a row's end_symbol there is nothing but that. */
+/* Takes the most probable word at each step, until each row has an end_symbol. Returns (B,max_len) ids that begin with
+ * start_symbol; a row that has ended is filled with end_symbol. */
 Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                 int32_t end_symbol);
 

@@ -1,8 +1,8 @@
-/* transformer.h: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), class for class as in the
- * Annotated Transformer (Harvard NLP, 2022). Read models/transformer.c beside the notebook.
+/* transformer.h: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), with the classes of the Annotated
+ * Transformer (Harvard NLP, 2022). Read models/transformer.c with the notebook beside it.
  *
- * Shapes: B batch, S source time, T target time, D = d_model, V vocabulary. Ids are AG_INT; masks are AG_BOOL,
- * true = may be seen. */
+ * Shapes: B batch, S source time, T target time, D = d_model, V vocabulary. Ids are AG_INT. Masks are AG_BOOL; true means
+ * that a position may be attended to. */
 #ifndef KAERU_TRANSFORMER_H
 #define KAERU_TRANSFORMER_H
 
@@ -10,8 +10,8 @@
 
 #pragma GCC visibility push(default)
 
-/* What make_model can vary. transformer_defaults() gives the notebook's values: N 6, d_model 512, d_ff 2048, h 8,
- * dropout 0.1, pre-norm with the notebook's layer norm, ReLU, max_len 5000, nothing shared. */
+/* The options of make_model. transformer_defaults() has the notebook's values: N 6, d_model 512, d_ff 2048, h 8, dropout
+ * 0.1, pre-norm with the notebook's layer norm, ReLU, max_len 5000, no shared embeddings. */
 typedef struct {
     int N;                                  /* layers of each stack */
     int64_t d_model, d_ff;
@@ -20,20 +20,21 @@ typedef struct {
     NormPlace norm_place;
     AgNorm norm;
     AgActivation activation;
-    int64_t max_len;                        /* positions: no sentence may be longer */
+    int64_t max_len;                        /* the largest number of positions */
     bool learned_positions;
-    bool share_embeddings;            /* one table for source, target and generator (equal vocabularies): section 3.4 */
+    bool share_embeddings;                  /* one matrix for source, target and generator (section 3.4 of the paper); the
+                                             * vocabularies must be equal */
 } TransformerOptions;
 TransformerOptions transformer_defaults(void);
 
 /* ---- the parts --------------------------------------------------------------------------------------------------- */
 
-/* Linear and log-softmax: (..,D) -> (..,V) log-probabilities. */
+/* A linear layer and log-softmax: (..,D) -> (..,V) log-probabilities. */
 typedef struct { Module module; Linear *proj; } Generator;
 Generator *generator_new(int64_t d_model, int64_t vocab);
 Tensor *generator_at(Site at, Generator *g, Tensor *x);
 
-/* Row lookup times sqrt(D): ids (B,T) -> (B,T,D). */
+/* Embeddings times sqrt(D): ids (B,T) -> (B,T,D). */
 typedef struct { Module module; Embedding *lut; int64_t d_model; } Embeddings;
 Embeddings *embeddings_new(int64_t d_model, int64_t vocab);
 Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids);
@@ -48,13 +49,13 @@ typedef struct {
 EncoderLayer *encoder_layer_new(const TransformerOptions *o);
 Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask);
 
-/* A stack of N layers and, with pre-norm, a last norm (post-norm's layers end with one). */
+/* A stack of N layers and, with pre-norm, a norm after the last one. (With post-norm, each layer ends with a norm.) */
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Encoder;
 Encoder *encoder_new(const TransformerOptions *o);
 Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask);
 
-/* As the EncoderLayer, with attention to the encoder's output (memory) between the two: x (B,T,D), memory (B,S,D),
- * src_mask (B,1,S), tgt_mask (B,T,T) -> (B,T,D). */
+/* Self-attention, attention to the encoder's output (memory), and feed-forward, each in a SublayerConnection: x (B,T,D),
+ * memory (B,S,D), src_mask (B,1,S), tgt_mask (B,T,T) -> (B,T,D). */
 typedef struct {
     Module module;
     MultiHeadAttention *self_attn, *src_attn;
@@ -62,8 +63,8 @@ typedef struct {
     ModuleList *sublayer;
 } DecoderLayer;
 DecoderLayer *decoder_layer_new(const TransformerOptions *o);
-/* The cache may be NULL; the layer of that number uses its entries 2 layer (self-attention) and 2 layer + 1
- * (source). */
+/* The cache may be NULL. Layer number `layer` uses its entries 2 layer (self-attention) and 2 layer + 1 (attention to
+ * memory). */
 Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer);
 
@@ -81,26 +82,27 @@ typedef struct {
     Generator *generator;
 } EncoderDecoder;
 
-/* Xavier-uniform on every matrix, embeddings included. Free with nn_free. */
+/* Every matrix, also of the embeddings, is initialized by nn_init_xavier_uniform. Free with nn_free. */
 EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. */
 Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
 Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask);                     /* -> memory (B,S,D) */
 Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
-/* The same for the positions of tgt (B,t) that come after those in the cache (see transformer_cache_new). */
+/* The same for tgt (B,t), whose positions follow those in the cache (see transformer_cache_new). */
 Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
-/* A cache for this model's decoder and up to `room` target positions. Free with ag_free. */
+/* A cache for up to `room` target positions of this model's decoder. Free with ag_free. */
 Cache *transformer_cache_new(EncoderDecoder *m, int64_t room);
-/* Keeps every attention layer's weights readable after each call (MultiHeadAttention.weights). */
+/* Whether each attention layer keeps its weights after a call, to show them (MultiHeadAttention.weights). */
 void transformer_keep_weights(EncoderDecoder *m, bool keep);
 
-/* (1,n,n): position i sees 0..i. */
+/* (1,n,n): position i attends to 0..i. */
 Tensor *subsequent_mask(int64_t n);
 
-/* The sizes as texts "transformer.N", "transformer.d_model", ..., for checkpoints; and a model with sizes and weights
- * of a checkpoint (see nn.h) whose settings have them: NULL with ag_error() if that cannot be. */
+/* Writes the options as settings "transformer.N", "transformer.d_model", ..., for checkpoints. */
 void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
+/* A model with the options and weights of a checkpoint (see nn.h), whose settings must have the options. NULL with
+ * ag_error() if that fails. */
 EncoderDecoder *transformer_load(const char *path);
 
 /* ---- encoder only: predicts masked tokens (Devlin et al. 2018) --------------------------------------------------- */

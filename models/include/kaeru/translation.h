@@ -1,5 +1,5 @@
-/* translation.h: an encoder-decoder at work on two languages: sentences to ids and back, pairs of them to learn from in
- * batches of like length, translating, and BLEU.
+/* translation.h: translation with an encoder-decoder: sentences to ids and back, batches of sentence pairs of similar length,
+ * translating, and BLEU.
  *
  *     Lines german, english;
  *     if (!lines_open(&german, "train.de") || !lines_open(&english, "train.en")) { ... ag_error() ... }
@@ -11,7 +11,7 @@
  *         run_epoch(m, sentence_pairs_next, pairs, &options, &state);
  *     }
  *
- * Functions that return NULL or false have said why in ag_error(). What a function returns is the caller's. */
+ * A function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
 #ifndef KAERU_TRANSLATION_H
 #define KAERU_TRANSLATION_H
 
@@ -21,62 +21,69 @@
 
 #pragma GCC visibility push(default)
 
-/* ---- sentences, one a line --------------------------------------------------------------------------------------- */
+/* ---- sentences, one per line ------------------------------------------------------------------------------------- */
 
-/* The lines of a text in UTF-8, without "\n" or "\r\n"; the last one needs no end. No NUL follows a line. */
+/* The lines of a text in UTF-8, without the "\n" or "\r\n" at their ends, which the last line need not have. No NUL follows
+ * a line. */
 typedef struct { const char *text; size_t size; } Line;
-typedef struct { int64_t n; Line *line; struct Region *region; int64_t first; } Lines;  /* first: number of line[0] */
+typedef struct { int64_t n; Line *line; void *owner; int64_t first; } Lines;  /* first: number of line[0] */
 bool lines_open(Lines *l, const char *path);
-/* The same of a text in memory, which is copied; `name` is for messages. */
+/* The same for a text in memory, which is copied; `name` is for messages. */
 bool lines_of_text(Lines *l, const char *name, const char *text, size_t size);
-/* The same, where the text is a part of a longer one and begins with that line of it (from 1), for messages. */
+/* The same for a part of a longer text. `first` is the number of the part's first line in that text, from 1, for
+ * messages. */
 bool lines_of_part(Lines *l, const char *name, int64_t first, const char *text, size_t size);
-/* Every capital letter becomes a small one. */
+/* Converts all letters to lower case. */
 void lines_lower(Lines *l);
-void lines_close(Lines *l);                                         /* once closed, or zeroed, it is fine */
+void lines_close(Lines *l);                                         /* may be closed already, or zeroed */
 
 /* ---- sentences and ids ------------------------------------------------------------------------------------------- */
 
-/* A vocabulary of words between spaces, or of byte pairs: the one that is not NULL. In both, the first four ids are
- * WORD_START, WORD_END, WORD_BLANK (padding) and WORD_UNKNOWN. For one thread at a time. */
-typedef struct { WordVocab *words; Bpe *bpe; } SentenceVocab;
-/* The words that occur at least min_count times in n texts. */
+/* Owns a vocabulary of words between spaces or one of byte pairs. In both, the first four ids are WORD_START, WORD_END,
+ * WORD_BLANK (padding) and WORD_UNKNOWN. For one thread at a time. */
+typedef enum { SENTENCE_WORDS, SENTENCE_BPE } SentenceVocabKind;
+typedef struct {
+    SentenceVocabKind kind;
+    union { WordVocab *words; Bpe *bpe; };
+} SentenceVocab;
+/* A vocabulary of the words that occur at least min_count times in n texts. */
 SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count);
-/* At most `size` tokens (300 or more) learned from n texts. */
+/* A vocabulary of at most `size` tokens (300 or more), learned as byte pairs from n texts. Its `bpe` is NULL, with
+ * ag_error(), if the texts have too many different words. */
 SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size);
-/* From files as word_vocab_open (merges_path NULL) and bpe_open read them. */
+/* Opens a vocabulary by word_vocab_open, if merges_path is NULL, or else by bpe_open. */
 bool sentence_vocab_open(SentenceVocab *v, const char *vocab_path, const char *merges_path);
 bool sentence_vocab_save(const SentenceVocab *v, const char *vocab_path, const char *merges_path);
-void sentence_vocab_close(SentenceVocab *v);                        /* once closed, or zeroed, it is fine */
+void sentence_vocab_close(SentenceVocab *v);                        /* may be closed already, or zeroed */
 int32_t sentence_vocab_size(const SentenceVocab *v);
-/* WORD_START, the sentence, WORD_END; end with ag_free. */
+/* The ids WORD_START, those of the sentence, WORD_END; free them with ag_free. */
 int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count);
-/* The words of a line that become WORD_UNKNOWN, as word_vocab_unknown gives them; NULL if there are none, as always
- * with byte pairs, which spell them. */
+/* The words of a line that become WORD_UNKNOWN, as word_vocab_unknown returns them. NULL if there are none. With byte pairs
+ * there are none. */
 char *sentence_unknown(const SentenceVocab *v, Line line);
-/* The sentence up to WORD_END, with a NUL behind it, in one line: line ends and NULs in it become spaces; end with
- * ag_free. Ids that are out of range are misuse. */
+/* The sentence up to WORD_END, followed by a NUL, in one line: line ends and NULs become spaces. Free it with ag_free. An id
+ * out of range is a usage error. */
 char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n);
-/* What one id stands for, to look at, in one line: "<s>", "Büsche", " the"; end with ag_free. */
+/* The text of one id, in one line, to show it: "<s>", "Büsche", " the". Free it with ag_free. */
 char *sentence_token(const SentenceVocab *v, int32_t id);
 
 /* ---- pairs of sentences ------------------------------------------------------------------------------------------ */
 
 typedef struct SentencePairs SentencePairs;
-/* Line i of one text and line i of the other. Pairs with an empty side, or with more than max_tokens on a side (0: any
- * number), are left out. NULL if the texts differ in their number of lines, or if no pair is left. */
+/* Pairs line i of one text with line i of the other. Pairs with an empty side, or with more than max_tokens on a side (0:
+ * any number), are left out. NULL if the texts do not have the same number of lines, or if no pair is left. */
 SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
                                   const SentenceVocab *tgt_vocab, int64_t max_tokens);
 void sentence_pairs_free(SentencePairs *p);                         /* NULL is fine */
 int64_t sentence_pairs_count(const SentencePairs *p);
 int64_t sentence_pairs_left_out(const SentencePairs *p);
-/* Begins an epoch: makes batches of sentences of like length, of at most batch_tokens on either side, padding included
- * (one pair at least), in a new order from this thread's generator. */
+/* Begins an epoch with new random batches, by this thread's random generator. A batch has pairs of similar length, with at
+ * most batch_tokens on each side, padding included, but at least one pair. */
 void sentence_pairs_shuffle(SentencePairs *p, int64_t batch_tokens);
-/* The same, by length, without drawing: for evaluation. */
+/* Begins an epoch with batches in the order of their length, without random numbers: for evaluation. */
 void sentence_pairs_sort(SentencePairs *p, int64_t batch_tokens);
 int64_t sentence_pairs_batches(const SentencePairs *p);
-/* A NextBatch for run_epoch, its source a SentencePairs. */
+/* A NextBatch for run_epoch, whose source is a SentencePairs. */
 bool sentence_pairs_next(void *pairs, Batch *batch);
 
 /* ---- translating ------------------------------------------------------------------------------------------------- */
@@ -84,23 +91,23 @@ bool sentence_pairs_next(void *pairs, Batch *batch);
 /* A model with the vocabularies of its two languages. */
 typedef struct { EncoderDecoder *model; const SentenceVocab *src, *tgt; } Translator;
 typedef struct {
-    int beam;                           /* 1: greedily, many sentences at a time */
+    int beam;                           /* 1: greedy decoding, of many sentences at a time */
     double length_penalty;              /* see BeamOptions */
-    void (*done)(void *arg, int64_t lines);   /* called now and then with the number of lines translated; may be NULL */
+    void (*done)(void *arg, int64_t lines);   /* called with the number of lines translated so far; may be NULL */
     void *arg;
 } TranslateOptions;
-/* Every line of src in the other language; empty ones stay empty. False if a sentence is longer than the model's table
- * of positions: "line 3: 600 tokens, expected at most 512". */
+/* Translates every line of src; an empty line stays empty. False if a sentence has more tokens than the model has positions:
+ * "line 3: 600 tokens with start and end, expected at most 512, the positions that the model has". */
 bool translate_lines(const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out);
 
 /* ---- BLEU -------------------------------------------------------------------------------------------------------- */
 
-/* Corpus BLEU (Papineni et al. 2002) of plain text, the number that sacrebleu gives by default (Post 2018:
- * mteval-v13a's tokens, n-grams up to 4, exponential smoothing); with lower_case, that of its option -lc. Zeroed at
- * first. */
+/* Corpus BLEU (Papineni et al. 2002) of plain text, the number that sacrebleu gives by default (Post 2018: the tokens of
+ * mteval-v13a, n-grams up to 4, exponential smoothing). With lower_case, it is the number of sacrebleu -lc. Zero it before
+ * the first bleu_add. */
 typedef struct {
     bool lower_case;
-    int64_t correct[4], total[4];       /* n-grams that are in the reference, too, and all */
+    int64_t correct[4], total[4];       /* number of n-grams that are also in the reference; number of all n-grams */
     int64_t length, reference_length;   /* in tokens */
 } Bleu;
 void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n);

@@ -1,16 +1,16 @@
-/* translate.c: sentences from one language to the other. */
+/* translator.c: translates sentences with an encoder-decoder. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "sentence_vocab.h"
 
-enum { GREEDY_ROWS = 64 };              /* sentences that are translated together */
+enum { GREEDY_ROWS = 64 };              /* the number of sentences in a batch of greedy decoding */
 
-/* A line of the source as ids. */
+/* A line of the source as `size` ids; `line` is its index. */
 typedef struct { int32_t *ids; int64_t size, line; } Sentence;
 
-/* What the search writes at most: short sentences may double. */
-static int64_t room_for(int64_t size, int64_t positions)
+/* The largest number of ids in the translation of a sentence of `size` ids. */
+static int64_t translation_room(int64_t size, int64_t positions)
 {
     int64_t room = 2 * size + 10;
     return room < positions ? room : positions;
@@ -32,10 +32,10 @@ static void translate_greedily(const Translator *t, const Sentence *sentence, in
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < longest; j++)
             tensor_int_data(src)[i * longest + j] = j < sentence[i].size ? sentence[i].ids[j] : WORD_BLANK;
-    int64_t room = room_for(longest, positions);
+    int64_t room = translation_room(longest, positions);
     Tensor *ids = greedy_decode_until(t->model, src, nn_padding_mask(src, WORD_BLANK), room, WORD_START, WORD_END);
     for (int64_t i = 0; i < rows; i++)
-        out->line[sentence[i].line] = sentence_decode_in(out->region, t->tgt, tensor_int_data(ids) + i * room, room);
+        out->line[sentence[i].line] = sentence_decode_in(out->owner, t->tgt, tensor_int_data(ids) + i * room, room);
     ag_end(scope);
 }
 
@@ -44,10 +44,10 @@ static void translate_by_beam(const Translator *t, const Sentence *s, int64_t po
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_ints(SHAPE(1, s->size), s->ids);
-    BeamOptions beam = { .beam = how->beam, .max_len = room_for(s->size, positions), .start_symbol = WORD_START,
-                         .end_symbol = WORD_END, .length_penalty = how->length_penalty };
+    BeamOptions beam = { .beam = how->beam, .max_len = translation_room(s->size, positions),
+                         .start_symbol = WORD_START, .end_symbol = WORD_END, .length_penalty = how->length_penalty };
     Tensor *ids = beam_search(t->model, src, nn_padding_mask(src, WORD_BLANK), beam, NULL);
-    out->line[s->line] = sentence_decode_in(out->region, t->tgt, tensor_int_data(ids), tensor_numel(ids));
+    out->line[s->line] = sentence_decode_in(out->owner, t->tgt, tensor_int_data(ids), tensor_numel(ids));
     ag_end(scope);
 }
 
@@ -58,8 +58,9 @@ static int compare_sizes(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-/* The lines that are not empty, as ids, by length; returns how many, or -1 if one is too long. */
-static int64_t encode_lines(Region *r, const Translator *t, const Lines *src, int64_t positions, Sentence *sentence)
+/* Encodes the lines that are not empty and sorts them by length. Returns their number; -1 with ag_error() if one is too
+ * long. */
+static int64_t encode_lines(void *r, const Translator *t, const Lines *src, int64_t positions, Sentence *sentence)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < src->n; i++) {
@@ -69,7 +70,7 @@ static int64_t encode_lines(Region *r, const Translator *t, const Lines *src, in
         s->ids = sentence_encode_in(r, t->src, src->line[i], &s->size);
         if (s->size > positions) {
             ag_set_error("line %" PRId64 ": %" PRId64 " tokens with start and end, expected at most %" PRId64
-                      ", the positions that the model has", src->first + i, s->size, positions);
+                         ", the positions that the model has", src->first + i, s->size, positions);
             return -1;
         }
     }
@@ -82,10 +83,10 @@ bool translate_lines(const Translator *t, const Lines *src, const TranslateOptio
     if (how->beam < 1) ag_usage_error(AG_HERE, "translate_lines", "a beam of %d, expected 1 or more", how->beam);
     *out = (Lines){ 0 };
     int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);
-    Region *work = region_new(), *result = region_new();
-    Sentence *sentence = region_alloc(work, (size_t)src->n, sizeof *sentence);
+    void *work = ag_alloc(1, 1), *result = ag_alloc(1, 1);
+    Sentence *sentence = ag_alloc_in(work, (size_t)src->n, sizeof *sentence);
     int64_t n = encode_lines(work, t, src, src_positions, sentence);
-    Lines lines = { src->n, region_alloc(result, (size_t)src->n, sizeof *lines.line), result, src->first };
+    Lines lines = { src->n, ag_alloc_in(result, (size_t)src->n, sizeof *lines.line), result, src->first };
     for (int64_t i = 0; i < src->n; i++) lines.line[i].text = "";
     for (int64_t i = 0; i < n;) {
         int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;
@@ -94,8 +95,8 @@ bool translate_lines(const Translator *t, const Lines *src, const TranslateOptio
         i += rows;
         if (how->done) how->done(how->arg, i);
     }
-    region_free(work);
-    if (n < 0) region_free(result);
+    ag_free(work);
+    if (n < 0) ag_free(result);
     else *out = lines;
     return n >= 0;
 }

@@ -1,24 +1,26 @@
-/* tokenize.c: the command tokenize: a vocabulary, learned or given, and a file of tokens. */
+/* gpt_tokenize.c: the command tokenize: encodes a text as a file of tokens, with a given or a new vocabulary. */
 #include <inttypes.h>
 
-#include "gpt.h"
+#include "gpt_commands.h"
 
 static const char *data_path, *vocab, *merges;
 static int64_t size = 4096;
 static bool characters;
 
-/* The vocabulary that is named, or a new one of the text. */
+/* The vocabulary of --vocab, or a new one of the text. */
 static Tokenizer tokenizer_for(const Text *text)
 {
-    Tokenizer t = { NULL, NULL };
+    Tokenizer t = { .kind = characters ? TOKENIZER_CHARS : TOKENIZER_BPE };
     if (vocab) {
         tokenizer_must_open(&t, vocab, merges);
-    } else if (characters) {
+        return t;
+    }
+    if (characters) {
         t.chars = char_vocab_new(text->bytes, text->size);
     } else {
         t.bpe = bpe_train(text->bytes, text->size, (int32_t)size);
     }
-    if (!t.chars && !t.bpe) {
+    if (characters ? !t.chars : !t.bpe) {
         example_fail("%s", ag_error());
     }
     return t;
@@ -27,18 +29,17 @@ static Tokenizer tokenizer_for(const Text *text)
 int gpt_tokenize(int argc, char **argv)
 {
     const Option options[] = {
-        option_text("data", "FILE", &data_path, "text in UTF-8; <|endoftext|> in it ends a document"),
-        option_text("vocab", "FILE", &vocab, "vocab.json of the vocabulary to use; without: a new one is learned"),
-        option_text("merges", "FILE", &merges, "merges.txt; without: the vocabulary is one of characters"),
-        option_int("size", &size, 257, INT32_MAX, "tokens of a new vocabulary, at most"),
+        option_text("data", "FILE", &data_path, "text in UTF-8, in which <|endoftext|> ends a document"),
+        option_text("vocab", "FILE", &vocab, "vocab.json of the vocabulary to use; without: a new vocabulary"),
+        option_text("merges", "FILE", &merges, "merges.txt; without: a vocabulary of characters"),
+        option_int("size", &size, 257, INT32_MAX, "most tokens of a new vocabulary"),
         option_flag("characters", &characters, "a new vocabulary of the text's characters instead of byte pairs"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "gpt tokenize",
-        "Turns a text into a file of tokens, gpt.tokens in the output folder, for gpt train --data. The vocabulary\n"
-        "goes beside it as " VOCAB_FILE " and " MERGES_FILE ": byte pairs that are frequent in the text, in GPT-2's\n"
-        "format.",
-        options });
+        "Shows how a text becomes tokens. Encodes it as gpt.tokens in the output folder, for gpt train --data, and\n"
+        "saves the vocabulary as " VOCAB_FILE " and " MERGES_FILE ", in GPT-2's format. A new vocabulary consists of\n"
+        "the byte pairs that are most frequent in the text.", options });
     if (!data_path) {
         example_usage_error("expected --data FILE");
     }
@@ -56,8 +57,9 @@ int gpt_tokenize(int argc, char **argv)
     if (!lm_tokenize(data_path, &t, tokens_path, &count) || !tokenizer_save(&t, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
-    printf("%zu bytes are %" PRId64 " tokens of %d kinds\n", text.size, count, (int)tokenizer_size(&t));
-    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, t.bpe ? ", " : "", t.bpe ? merges_path : "");
+    printf("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)tokenizer_size(&t));
+    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, t.kind == TOKENIZER_BPE ? ", " : "",
+           t.kind == TOKENIZER_BPE ? merges_path : "");
     ag_free(merges_path);
     ag_free(vocab_path);
     ag_free(tokens_path);

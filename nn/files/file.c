@@ -1,8 +1,10 @@
+/* file.c: reads files whole, mapped and in parts, and replaces files in one step. All calls to the file system are here,
+ * so that the tests can make each of them fail. */
 #if !defined(_DEFAULT_SOURCE)
-#define _DEFAULT_SOURCE                     /* flock, and what POSIX adds to C11 */
+#define _DEFAULT_SOURCE                     /* declares flock and the functions of POSIX */
 #endif
 #define _FILE_OFFSET_BITS 64
-#include "files.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +18,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_AT_ONCE = 1 << 30 };            /* bytes that every system takes in one read or write */
+enum { MOST_AT_ONCE = 1 << 30 };            /* bytes: every system accepts this many in one read or write */
 
-/* Refuses with the system's reason. */
-static bool fail(const char *path, const char *what, int error)
+/* Sets the error message, with the system's reason. */
+static bool system_error(const char *path, const char *what, int error)
 {
     return ag_set_error("%s: %s: %s", path, what, strerror(error));
 }
 
-/* As read or, with offset >= 0, pread: between 1 and n bytes, 0 at the end, -1 on failure. */
+/* Calls read or, if offset >= 0, pread. Returns 1 to n bytes read, 0 at the end of the file, -1 on failure. */
 static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
 {
     for (;;) {
@@ -36,11 +38,11 @@ static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
 
 /* ---- whole files ------------------------------------------------------------------------------------------------- */
 
-/* An open file with the object that owns it, so that an error closes it. */
+/* An owned object, so that an error closes the file. */
 struct File {
     char *name;
-    const char *bytes;                      /* of file_of_bytes */
-    int fd;
+    const char *bytes;                      /* of file_of_bytes, else NULL */
+    int fd;                                 /* -1 with file_of_bytes */
     uint64_t size;
     bool regular;
 };
@@ -67,7 +69,7 @@ static File *open_any(const char *path)
     struct stat status;
     f->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &status) != 0) {
-        fail(path, "cannot be opened", errno);
+        system_error(path, "cannot be opened", errno);
         ag_free(f);
         return NULL;
     }
@@ -76,24 +78,24 @@ static File *open_any(const char *path)
     return f;
 }
 
-char *file_read(Region *region, const char *path, size_t limit, size_t *size)
+char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 {
     File *f = open_any(path);
     if (!f) return NULL;
-    size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* one more than it says: to see its end */
-    char *text = region_alloc(region, room + 1, 1);
+    size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
+    char *text = ag_alloc_in(owner, room + 1, 1);
     ssize_t got = 0;
     while (n <= limit) {
         if (n == room) {
             size_t larger = room < limit / 2 ? 2 * room + 4096 : limit + 1;
-            text = region_resize(region, text, room + 1, larger + 1, 1);
+            text = ag_resize_in(owner, text, room + 1, larger + 1, 1);
             room = larger;
         }
         got = read_some(f->fd, text + n, room - n, -1);
         if (got <= 0) break;
         n += (size_t)got;
     }
-    if (got < 0) fail(path, "cannot be read", errno);
+    if (got < 0) system_error(path, "cannot be read", errno);
     else if (n > limit) ag_set_error("%s: expected at most %zu bytes, found more", path, limit);
     ag_free(f);
     if (got < 0 || n > limit) return NULL;
@@ -116,11 +118,11 @@ FileMap *file_map(const char *path)
     ag_on_free(map, unmap);
     File *f = open_any(path);
     bool done = f != NULL;
-    if (f && !f->regular) done = ag_set_error("%s: expected a file, found something else", path);
+    if (f && !f->regular) done = ag_set_error("%s: expected a regular file", path);
     else if (f && f->size > SIZE_MAX) done = ag_set_error("%s: is too large to be mapped on this machine", path);
     else if (f && f->size) {
         void *bytes = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
-        if (bytes == MAP_FAILED) done = fail(path, "cannot be mapped", errno);
+        if (bytes == MAP_FAILED) done = system_error(path, "cannot be mapped", errno);
         else {
             map->bytes = bytes;
             map->size = (size_t)f->size;
@@ -138,7 +140,7 @@ File *file_open(const char *path)
 {
     File *f = open_any(path);
     if (!f || f->regular) return f;
-    ag_set_error("%s: expected a file, found something else", path);
+    ag_set_error("%s: expected a regular file", path);
     ag_free(f);
     return NULL;
 }
@@ -165,15 +167,15 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 {
     if (offset > f->size || n > f->size - offset)
         return ag_set_error("%s: expected %zu bytes at offset %" PRIu64 ", found the end at %" PRIu64, f->name, n, offset,
-                         f->size);
+                            f->size);
     if (f->bytes) {
         if (n) memcpy(out, f->bytes + offset, n);
         return true;
     }
     for (char *p = out; n > 0;) {
         ssize_t got = read_some(f->fd, p, n, (off_t)offset);
-        if (got < 0) return fail(f->name, "cannot be read", errno);
-        if (got == 0) return ag_set_error("%s: has become shorter while it was read", f->name);
+        if (got < 0) return system_error(f->name, "cannot be read", errno);
+        if (got == 0) return ag_set_error("%s: became shorter while it was read", f->name);
         p += got;
         offset += (uint64_t)got;
         n -= (size_t)got;
@@ -184,43 +186,43 @@ bool file_read_at(File *f, uint64_t offset, void *out, size_t n)
 /* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 struct FileWriter {
-    char *path, *target, *temporary;        /* as the caller called it; behind symbolic links; target.tmp */
-    int fd, lock, folder;                   /* lock: fd again, which keeps the lock between close and rename */
-    bool ours;                              /* the temporary file is there, and we have the lock */
-    int error;                              /* the first failure of file_write */
+    char *path, *target, *temporary;        /* the caller's path; the file that symbolic links lead to; target.tmp */
+    int fd, lock, folder;                   /* lock: a duplicate of fd, which keeps the lock between close and rename */
+    bool owns_temporary;                    /* the temporary file exists, and this writer has its lock */
+    int error;                              /* errno of the first failure of file_write */
 };
 
-/* The destructor: removes the temporary file if it is still there, and closes all descriptors. */
+/* The destructor: removes the temporary file before its lock is released. */
 static void abandon(void *self)
 {
     FileWriter *w = self;
-    if (w->ours) unlink(w->temporary);      /* while it is locked */
+    if (w->owns_temporary) unlink(w->temporary);
     if (w->fd >= 0) close(w->fd);
     if (w->lock >= 0) close(w->lock);
     if (w->folder >= 0) close(w->folder);
 }
 
-/* Opens and locks the temporary file. The lock keeps a second program from writing into the same one; the lock of a
- * program that was killed is gone with it. */
+/* Opens and locks the temporary file. The lock keeps a second program from writing the same file. The system releases the
+ * lock of a program that was killed. */
 static bool open_temporary(FileWriter *w)
 {
     for (;;) {
         int fd = open(w->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (fd < 0) return fail(w->path, "cannot be written", errno);
+        if (fd < 0) return system_error(w->path, "cannot be written", errno);
         struct stat opened, named;
         bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         bool there = fstat(fd, &opened) == 0 && stat(w->temporary, &named) == 0;
         int error = there ? ENOENT : errno;
         if (there && !busy && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) {
             w->fd = fd;
-            w->ours = true;
+            w->owns_temporary = true;
             w->lock = dup(fd);
-            return (w->lock >= 0 && ftruncate(fd, 0) == 0) || fail(w->path, "cannot be written", errno);
+            return (w->lock >= 0 && ftruncate(fd, 0) == 0) || system_error(w->path, "cannot be written", errno);
         }
         close(fd);
         if (busy) return ag_set_error("%s: another program is writing this file", w->path);
-        if (error != ENOENT) return fail(w->path, "cannot be written", error);
-        /* it was renamed before we had the lock: the name is free again */
+        if (error != ENOENT) return system_error(w->path, "cannot be written", error);
+        /* Another program renamed the file before this one had the lock: try again. */
     }
 }
 
@@ -234,7 +236,7 @@ static bool open_folder(FileWriter *w)
         w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         ag_free(folder);
     }
-    return w->folder >= 0 || fail(w->path, "cannot be written: its folder", errno);
+    return w->folder >= 0 || system_error(w->path, "cannot be written: its folder", errno);
 }
 
 FileWriter *file_replace(const char *path)
@@ -243,7 +245,7 @@ FileWriter *file_replace(const char *path)
     struct stat status;
     bool exists = stat(path, &status) == 0;
     if (exists && !S_ISREG(status.st_mode)) {
-        ag_set_error("%s: expected a file to replace, found something else", path);
+        ag_set_error("%s: expected a regular file to replace", path);
         return NULL;
     }
     FileWriter *w = ag_alloc(1, sizeof *w);
@@ -276,11 +278,12 @@ void file_write(FileWriter *w, const void *bytes, size_t n)
     }
 }
 
-/* Brings a file or folder to the disk; 0 or the error. Some file systems cannot do so with a folder, and say so. */
-static int bring_to_disk(int fd, bool folder)
+/* Syncs a file or folder to the disk; returns 0 or errno. A file system that cannot sync folders returns EINVAL, which
+ * is no failure. */
+static int sync_to_disk(int fd, bool folder)
 {
 #ifdef F_FULLFSYNC
-    if (fcntl(fd, F_FULLFSYNC) == 0) return 0;      /* on macOS fsync stops at the drive's own cache */
+    if (fcntl(fd, F_FULLFSYNC) == 0) return 0;      /* on macOS, fsync leaves data in the drive's cache */
 #endif
     if (fsync(fd) == 0 || (folder && errno == EINVAL)) return 0;
     return errno;
@@ -289,20 +292,20 @@ static int bring_to_disk(int fd, bool folder)
 bool file_finish(FileWriter *w)
 {
     if (w->fd < 0) return !w->error;
-    if (!w->error) w->error = bring_to_disk(w->fd, false);
+    if (!w->error) w->error = sync_to_disk(w->fd, false);
     if (close(w->fd) != 0 && !w->error) w->error = errno;
     w->fd = -1;
-    return !w->error || fail(w->path, "cannot be written", w->error);
+    return !w->error || system_error(w->path, "cannot be written", w->error);
 }
 
 bool file_commit(FileWriter *w)
 {
     bool done = file_finish(w);
-    if (done && rename(w->temporary, w->target) != 0) done = fail(w->path, "cannot be replaced", errno);
+    if (done && rename(w->temporary, w->target) != 0) done = system_error(w->path, "cannot be replaced", errno);
     if (done) {
-        w->ours = false;
-        int error = bring_to_disk(w->folder, true);
-        if (error) done = fail(w->path, "was replaced, but may not be on the disk yet", error);
+        w->owns_temporary = false;
+        int error = sync_to_disk(w->folder, true);
+        if (error) done = system_error(w->path, "was replaced, but may not be on the disk yet", error);
     }
     ag_free(w);
     return done;

@@ -1,5 +1,5 @@
-/* rung.c: the three models of the lesson as one kind of thing. */
-#include "rung.h"
+/* letter_model.c: the three models of the lesson behind one interface, and the words that they learn. */
+#include "letter_model.h"
 
 #include <string.h>
 
@@ -69,10 +69,10 @@ void check_word(const char *text)
     }
 }
 
-Rung rung_new(RungKind kind, RecurrentKind cell, ScoreKind score)
+LetterModel letter_model_new(LetterModelKind kind, RecurrentKind cell, ScoreKind score)
 {
-    static const char *const names[RUNGS] = { "fixed vector", "attention", "Transformer" };
-    Rung r = { .name = names[kind] };
+    static const char *const names[LETTER_MODELS] = { "fixed vector", "attention", "Transformer" };
+    LetterModel m = { .name = names[kind] };
     if (kind == TRANSFORMER) {
         TransformerOptions o = transformer_defaults();
         o.N = 1;
@@ -81,48 +81,48 @@ Rung rung_new(RungKind kind, RecurrentKind cell, ScoreKind score)
         o.h = 2;
         o.dropout = 0;
         o.max_len = LONGEST + 2;
-        r.model = r.transformer = make_model(VOCAB, VOCAB, o);
+        m.module = m.transformer = make_model(VOCAB, VOCAB, o);
     } else {
         Seq2SeqOptions o = { .cell = cell, .attention = kind == ATTENTION, .score = score, .width = WIDTH,
                              .hidden = WIDTH };
-        r.model = r.seq2seq = seq2seq_new(VOCAB, VOCAB, o);
+        m.module = m.seq2seq = seq2seq_new(VOCAB, VOCAB, o);
     }
-    return r;
+    return m;
 }
 
-static Tensor *log_probs(const Rung *r, const Batch *b)
+static Tensor *log_probs(const LetterModel *m, const Batch *b)
 {
-    return r->seq2seq ? seq2seq(r->seq2seq, b->src, b->tgt, b->src_mask)
-                      : generator(r->transformer->generator,
-                                  encoder_decoder(r->transformer, b->src, b->tgt, b->src_mask, b->tgt_mask));
+    return m->seq2seq ? seq2seq(m->seq2seq, b->src, b->tgt, b->src_mask)
+                      : generator(m->transformer->generator,
+                                  encoder_decoder(m->transformer, b->src, b->tgt, b->src_mask, b->tgt_mask));
 }
 
-Tensor *rung_loss(const Rung *r, const Batch *b)
+Tensor *letter_model_loss(const LetterModel *m, const Batch *b)
 {
-    return ag_nll_loss(log_probs(r, b), b->tgt_y, AG_MEAN, PAD);
+    return ag_nll_loss(log_probs(m, b), b->tgt_y, AG_MEAN, PAD);
 }
 
-Tensor *rung_say(const Rung *r, const Batch *b)
+Tensor *letter_model_decode(const LetterModel *m, const Batch *b)
 {
     int64_t most = tensor_dim(b->src, 1) + 2;
-    return r->seq2seq ? seq2seq_greedy_decode(r->seq2seq, b->src, b->src_mask, most, START, STOP)
-                      : greedy_decode(r->transformer, b->src, b->src_mask, most, START);
+    return m->seq2seq ? seq2seq_greedy_decode(m->seq2seq, b->src, b->src_mask, most, START, STOP)
+                      : greedy_decode(m->transformer, b->src, b->src_mask, most, START);
 }
 
-Tensor *rung_look(const Rung *r, const Batch *b)
+Tensor *letter_model_attention(const LetterModel *m, const Batch *b)
 {
-    if (r->transformer) {
-        transformer_keep_weights(r->transformer, true);
-        log_probs(r, b);
-        transformer_keep_weights(r->transformer, false);
-        MultiHeadAttention *last = nn_item(DecoderLayer, r->transformer->decoder->layers, 0)->src_attn;
+    if (m->transformer) {
+        transformer_keep_weights(m->transformer, true);
+        log_probs(m, b);
+        transformer_keep_weights(m->transformer, false);
+        MultiHeadAttention *last = nn_item(DecoderLayer, m->transformer->decoder->layers, 0)->src_attn;
         return ag_squeeze(ag_mean_dims(last->weights, DIMS(1), false), 0);
     }
-    if (!r->seq2seq->score) {
+    if (!m->seq2seq->score) {
         return NULL;
     }
-    r->seq2seq->keep_weights = true;
-    log_probs(r, b);
-    r->seq2seq->keep_weights = false;
-    return ag_squeeze(r->seq2seq->weights, 0);
+    m->seq2seq->keep_weights = true;
+    log_probs(m, b);
+    m->seq2seq->keep_weights = false;
+    return ag_squeeze(m->seq2seq->weights, 0);
 }

@@ -1,16 +1,16 @@
-/* attention.c: where the attention went while a sentence was translated. */
+/* translate_attention.c: shows the attention weights of the translation of one sentence. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "translate.h"
+#include "translate_commands.h"
 
-/* A sentence and its translation; the decoder has read `tgt` and written `said`, one after each of them. */
-typedef struct { Tensor *src, *tgt, *said; } Reading;
+/* A sentence and its translation. For each token of `tgt` the decoder predicts one token of `out`. */
+typedef struct { Tensor *src, *tgt, *out; } Translation;
 
 /* ---- the data file ----------------------------------------------------------------------------------------------- */
 
-/* A token between quotes, as one field. */
+/* A token in quotation marks, as one field. */
 static void put_token(FILE *file, const SentenceVocab *v, int32_t id)
 {
     char *token = sentence_token(v, id);
@@ -18,7 +18,7 @@ static void put_token(FILE *file, const SentenceVocab *v, int32_t id)
     fputs(",\"", file);
     for (; *text; text++) {
         if (*text == '"') {
-            fputs("”", file);                    /* gnuplot passes over a row that has a quotation mark in a text */
+            fputs("”", file);                    /* gnuplot skips a row whose text contains a quotation mark */
         } else {
             fputc((unsigned char)*text < ' ' ? ' ' : *text, file);
         }
@@ -27,10 +27,10 @@ static void put_token(FILE *file, const SentenceVocab *v, int32_t id)
     ag_free(token);
 }
 
-/* One side of a map: its ids, and the vocabulary that they are of. */
+/* The tokens of one axis of a map: ids and their vocabulary. */
 typedef struct { const SentenceVocab *vocab; const Tensor *ids; } Axis;
 
-/* All heads of a layer. */
+/* The maps of all heads of a layer. */
 static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAttention *a, Axis rows, Axis columns)
 {
     int64_t heads = tensor_dim(a->weights, 1), n = tensor_dim(a->weights, 2), m = tensor_dim(a->weights, 3);
@@ -48,22 +48,22 @@ static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAtte
     }
 }
 
-static void write_maps(const Translator *t, const Reading *r)
+static void write_maps(const Translator *t, const Translation *r)
 {
     char *path = example_path("translate_attention.csv");
     FILE *file = fopen(path, "w");
     if (!file) {
         example_fail("cannot write %s: %s", path, strerror(errno));
     }
-    Axis src = { t->src, r->src }, tgt = { t->tgt, r->tgt }, said = { t->tgt, r->said };
+    Axis src = { t->src, r->src }, tgt = { t->tgt, r->tgt }, out = { t->tgt, r->out };
     fprintf(file, "kind,layer,head,row,column,weight,row_token,column_token\n");
     for (int i = 0; i < t->model->encoder->layers->n; i++) {
         put_map(file, "encoder", i, nn_item(EncoderLayer, t->model->encoder->layers, i)->self_attn, src, src);
     }
     for (int i = 0; i < t->model->decoder->layers->n; i++) {
         const DecoderLayer *layer = nn_item(DecoderLayer, t->model->decoder->layers, i);
-        put_map(file, "decoder", i, layer->self_attn, said, tgt);
-        put_map(file, "source", i, layer->src_attn, said, src);
+        put_map(file, "decoder", i, layer->self_attn, out, tgt);
+        put_map(file, "source", i, layer->src_attn, out, src);
     }
     bool good = !ferror(file);
     if (fclose(file) != 0 || !good) {
@@ -83,10 +83,10 @@ static void print_tokens(const char *label, const SentenceVocab *v, const Tensor
     ag_free(text);
 }
 
-/* The source word that has most of the attention, all layers and heads together, while a word is written. */
-static void print_alignment(const Translator *t, const Reading *r)
+/* For each word of the translation, the source word with the largest attention, summed over all layers and heads. */
+static void print_alignment(const Translator *t, const Translation *r)
 {
-    int64_t n = tensor_numel(r->said), m = tensor_numel(r->src);
+    int64_t n = tensor_numel(r->out), m = tensor_numel(r->src);
     double *sum = ag_scratch((size_t)(n * m), sizeof *sum);
     int maps = 0;
     for (int l = 0; l < t->model->decoder->layers->n; l++) {
@@ -98,23 +98,23 @@ static void print_alignment(const Translator *t, const Reading *r)
             }
         }
     }
-    printf("\nWhile it writes   it looks most at   (share of the attention, over all layers and heads)\n");
+    printf("\nOutput word <- source word with the largest attention (share over all layers and heads)\n");
     for (int64_t i = 0; i < n; i++) {
         int64_t best = 0;
         for (int64_t j = 1; j < m; j++) {
             best = sum[i * m + j] > sum[i * m + best] ? j : best;
         }
-        char *said = sentence_token(t->tgt, tensor_int_data(r->said)[i]);
-        char *seen = sentence_token(t->src, tensor_int_data(r->src)[best]);
-        printf("  %s <- %s (%.0f %%)\n", said[0] == ' ' ? said + 1 : said, seen[0] == ' ' ? seen + 1 : seen,
+        char *word = sentence_token(t->tgt, tensor_int_data(r->out)[i]);
+        char *source = sentence_token(t->src, tensor_int_data(r->src)[best]);
+        printf("  %s <- %s (%.0f %%)\n", word[0] == ' ' ? word + 1 : word, source[0] == ' ' ? source + 1 : source,
                100 * sum[i * m + best] / maps);
-        ag_free(said);
-        ag_free(seen);
+        ag_free(word);
+        ag_free(source);
     }
     putchar('\n');
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- translating ------------------------------------------------------------------------------------------------- */
 
 static void check_length(const Translator *t, int64_t size)
 {
@@ -125,25 +125,25 @@ static void check_length(const Translator *t, int64_t size)
     }
 }
 
-/* Translates, and runs the model once more over both sentences with its weights kept. */
-static Reading read_sentence(const Translator *t, Line sentence)
+/* Translates, and then runs the model once over both sentences to keep the attention weights. */
+static Translation translate_sentence(const Translator *t, Line sentence)
 {
     size_t size;
     int32_t *ids = sentence_encode(t->src, sentence.text, sentence.size, &size);
     check_length(t, (int64_t)size);
-    Reading r = { .src = tensor_ints(SHAPE(1, (int64_t)size), ids) };
+    Translation r = { .src = tensor_ints(SHAPE(1, (int64_t)size), ids) };
     ag_free(ids);
     Tensor *mask = nn_padding_mask(r.src, WORD_BLANK);
     int64_t most = tensor_dim(nn_item(PositionalEncoding, t->model->tgt_embed, 1)->pe, 1),
         room = 2 * (int64_t)size + 10;
     room = room < most ? room : most;
-    Tensor *said = greedy_decode_until(t->model, r.src, mask, room, WORD_START, WORD_END);
+    Tensor *decoded = greedy_decode_until(t->model, r.src, mask, room, WORD_START, WORD_END);
     int64_t length = 1;
-    while (length < room - 1 && tensor_int_data(said)[length] != WORD_END) {
+    while (length < room - 1 && tensor_int_data(decoded)[length] != WORD_END) {
         length++;
     }
-    r.tgt = ag_slice(said, 1, 0, length);
-    r.said = ag_slice(said, 1, 1, length + 1);
+    r.tgt = ag_slice(decoded, 1, 0, length);
+    r.out = ag_slice(decoded, 1, 1, length + 1);
     transformer_keep_weights(t->model, true);
     encoder_decoder(t->model, r.src, r.tgt, mask, subsequent_mask(length));
     transformer_keep_weights(t->model, false);
@@ -154,10 +154,10 @@ void show_attention(const Translator *t, Line sentence)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     nn_eval(t->model);
-    Reading r = read_sentence(t, sentence);
+    Translation r = translate_sentence(t, sentence);
     print_tokens("source:  ", t->src, r.src);
-    Tensor *both[] = { tensor_ints(SHAPE(1, 1), &(int32_t){ WORD_START }), r.said };
-    print_tokens("becomes: ", t->tgt, ag_concat(both, 2, 1));
+    Tensor *both[] = { tensor_ints(SHAPE(1, 1), &(int32_t){ WORD_START }), r.out };
+    print_tokens("target:  ", t->tgt, ag_concat(both, 2, 1));
     print_alignment(t, &r);
     write_maps(t, &r);
     picture_draw("translate_source");

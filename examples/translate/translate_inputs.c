@@ -1,8 +1,8 @@
-/* files.c: sentences, vocabularies and models from files, or an end of the program with the reason. */
+/* translate_inputs.c: opens sentences, vocabularies and models; if that fails, ends the program with the reason. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "translate.h"
+#include "translate_commands.h"
 
 Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_case)
 {
@@ -11,11 +11,11 @@ Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_c
         example_fail("%s", ag_error());
     }
     if (c.src.n != c.tgt.n) {
-        example_fail("%s has %" PRId64 " lines and %s has %" PRId64 ": expected as many, line for line", src_path,
+        example_fail("%s has %" PRId64 " lines and %s has %" PRId64 ": expected the same number", src_path,
                      c.src.n, tgt_path, c.tgt.n);
     }
     if (c.src.n == 0) {
-        example_fail("%s and %s are empty: expected a sentence a line", src_path, tgt_path);
+        example_fail("%s and %s are empty: expected one sentence in each line", src_path, tgt_path);
     }
     if (lower_case) {
         lines_lower(&c.src);
@@ -36,7 +36,7 @@ void corpus_close(Corpus *c)
 #define SHARED_KEY      "vocabulary.shared"
 #define LOWER_KEY       "option.lower-case"
 
-/* The files of one language in a folder: "translate_src_vocab.json". */
+/* The names of the files of one language. */
 typedef struct { const char *vocab, *merges; } Names;
 static const Names src_names = { "translate_src_vocab.json", "translate_src_merges.txt" };
 static const Names tgt_names = { "translate_tgt_vocab.json", "translate_tgt_merges.txt" };
@@ -66,7 +66,7 @@ void vocabularies_save(const Vocabularies *v)
 
 void vocabularies_describe(const Vocabularies *v, Settings *s)
 {
-    nn_settings_set(s, KIND_KEY, "%s", v->src.bpe ? "bpe" : "words");
+    nn_settings_set(s, KIND_KEY, "%s", v->src.kind == SENTENCE_BPE ? "bpe" : "words");
     nn_settings_set(s, SHARED_KEY, "%d", v->shared);
 }
 
@@ -85,7 +85,7 @@ static void check_size(const Settings *s, const char *key, const SentenceVocab *
 {
     int64_t size;
     if (!nn_settings_int(s, key, &size) || size != sentence_vocab_size(v)) {
-        example_fail("%s: was trained with another vocabulary than the one beside it, of %d tokens", checkpoint,
+        example_fail("%s: was trained with another vocabulary than the one in its folder, of %d tokens", checkpoint,
                      (int)sentence_vocab_size(v));
     }
 }
@@ -95,7 +95,7 @@ void vocabularies_open(Vocabularies *v, const char *checkpoint, const Settings *
     const char *kind = nn_settings_get(s, KIND_KEY);
     int64_t shared;
     if (!kind || !nn_settings_int(s, SHARED_KEY, &shared)) {
-        example_fail("%s: does not say what its vocabulary is", checkpoint);
+        example_fail("%s: has no setting for the kind of its vocabulary", checkpoint);
     }
     *v = (Vocabularies){ .shared = shared != 0 };
     bool bpe = strcmp(kind, "bpe") == 0;
@@ -115,33 +115,34 @@ void vocabularies_close(Vocabularies *v)
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
-Interpreter interpreter_open(const char *checkpoint)
+TrainedModel trained_model_of_checkpoint(const char *checkpoint)
 {
-    Interpreter p = { .settings = nn_settings_new() };
+    TrainedModel m = { 0 };
+    Settings *settings = nn_settings_new();
     char *path = checkpoint ? ag_strdup(checkpoint) : example_path(MODEL_FILE);
     int64_t lower_case = 0;
-    p.model = transformer_load(path);
-    if (!p.model && !checkpoint) {
-        example_fail("%s (translate train makes it)", ag_error());
+    m.model = transformer_load(path);
+    if (!m.model && !checkpoint) {
+        example_fail("%s (translate train writes it)", ag_error());
     }
-    if (!p.model || !nn_checkpoint_settings(path, p.settings) || !nn_settings_int(p.settings, LOWER_KEY, &lower_case)) {
+    if (!m.model || !nn_checkpoint_settings(path, settings) || !nn_settings_int(settings, LOWER_KEY, &lower_case)) {
         example_fail("%s", ag_error());
     }
-    p.lower_case = lower_case != 0;
-    vocabularies_open(&p.vocabularies, path, p.settings);
-    nn_eval(p.model);
+    m.lower_case = lower_case != 0;
+    vocabularies_open(&m.vocabularies, path, settings);
+    nn_eval(m.model);
+    ag_free(settings);
     ag_free(path);
-    return p;
+    return m;
 }
 
-void interpreter_close(Interpreter *p)
+void trained_model_close(TrainedModel *m)
 {
-    vocabularies_close(&p->vocabularies);
-    ag_free(p->settings);
-    nn_free(p->model);
+    vocabularies_close(&m->vocabularies);
+    nn_free(m->model);
 }
 
-Translator interpreter_translator(const Interpreter *p)
+Translator translator_of(EncoderDecoder *model, const Vocabularies *v)
 {
-    return (Translator){ p->model, &p->vocabularies.src, target_vocab(&p->vocabularies) };
+    return (Translator){ model, &v->src, target_vocab(v) };
 }

@@ -1,9 +1,9 @@
-/* sample.c: the next token, from the logits of all. */
+/* sampling.c: chooses the next token from the logits of all tokens. */
 #include <math.h>
 
 #include "kaeru/lm.h"
 
-/* Ids that are not chosen among yet, the best on top: a heap. `kept` are those that were taken from it, best first. */
+/* The n ids of a heap, the one of largest logit at its top, and the n_kept ids that were removed from it, best first. */
 typedef struct { const real *logits; int32_t *heap, *kept; int64_t n, n_kept; } Candidates;
 
 static bool is_better(const Candidates *c, int32_t a, int32_t b)
@@ -11,7 +11,8 @@ static bool is_better(const Candidates *c, int32_t a, int32_t b)
     return c->logits[a] > c->logits[b] || (c->logits[a] == c->logits[b] && a < b);
 }
 
-static void sink(Candidates *c, int64_t i)
+/* Moves heap[i] down until no child is better. */
+static void sift_down(Candidates *c, int64_t i)
 {
     int32_t id = c->heap[i];
     for (int64_t child; (child = 2 * i + 1) < c->n; i = child) {
@@ -22,76 +23,79 @@ static void sink(Candidates *c, int64_t i)
     c->heap[i] = id;
 }
 
-static Candidates candidates(const real *logits, int64_t n)
+static Candidates candidates_new(const real *logits, int64_t n)
 {
     Candidates c = { .logits = logits, .n = n };
     c.heap = ag_scratch((size_t)n, sizeof *c.heap);
     c.kept = ag_scratch((size_t)n, sizeof *c.kept);
     for (int64_t i = 0; i < n; i++) c.heap[i] = (int32_t)i;
-    for (int64_t i = n / 2 - 1; i >= 0; i--) sink(&c, i);
+    for (int64_t i = n / 2 - 1; i >= 0; i--) sift_down(&c, i);
     return c;
 }
 
+/* Moves the best id from the heap to the kept ones. */
 static int32_t keep_best(Candidates *c)
 {
     int32_t best = c->heap[0];
     c->heap[0] = c->heap[--c->n];
-    if (c->n > 0) sink(c, 0);
+    if (c->n > 0) sift_down(c, 0);
     c->kept[c->n_kept++] = best;
     return best;
 }
 
-/* A probability but for a common factor: 1 for the likeliest. */
-typedef struct { double most, temperature; } Scale;
+/* The probability of a logit times a constant, which makes it 1 for the largest logit. */
+typedef struct { double largest, temperature; } Scale;
 static double weight(Scale s, real logit)
 {
-    return ag_math_exp(((double)logit - s.most) / s.temperature);
+    return ag_math_exp(((double)logit - s.largest) / s.temperature);
 }
 
-/* The ids that may come: the first n, unless a list says which. */
+/* The n ids to choose from; if `ids` is NULL, they are 0..n-1. */
 typedef struct { const int32_t *ids; int64_t n; } Choice;
 
-/* Leaves the top_k likeliest, then as many of these as have the share top_p of their weight. The list is scratch. */
+/* The top_k ids of largest weight, and of these the fewest, largest first, that have the share top_p of their weight. The
+ * list is scratch memory. */
 static Choice choice(const real *logits, int64_t n, const Sampling *how, Scale s)
 {
-    bool by_rank = how->top_k > 0 && how->top_k < n, by_share = how->top_p > 0 && how->top_p < 1;
-    if (!by_rank && !by_share) return (Choice){ NULL, n };
-    Candidates c = candidates(logits, n);
+    bool has_top_k = how->top_k > 0 && how->top_k < n, has_top_p = how->top_p > 0 && how->top_p < 1;
+    if (!has_top_k && !has_top_p) return (Choice){ NULL, n };
+    Candidates c = candidates_new(logits, n);
     double total = 0, sum = 0;
-    if (by_rank) {
+    if (has_top_k) {
         while (c.n_kept < how->top_k) total += weight(s, logits[keep_best(&c)]);
     } else {
         for (int64_t i = 0; i < n; i++) total += weight(s, logits[i]);
     }
     int64_t kept = c.n_kept;
-    if (by_share) {
+    if (has_top_p) {
         for (kept = 0; sum < how->top_p * total && kept < n; kept++)
             sum += weight(s, logits[kept < c.n_kept ? c.kept[kept] : keep_best(&c)]);
     }
     return (Choice){ c.kept, kept };
 }
 
+/* Draws an id with a probability proportional to its weight. */
 static int32_t draw(const real *logits, Choice among, Scale s)
 {
-    double *upto = ag_scratch((size_t)among.n, sizeof *upto), sum = 0;
-    for (int64_t i = 0; i < among.n; i++) upto[i] = sum += weight(s, logits[among.ids ? among.ids[i] : i]);
+    double *cumulative = ag_scratch((size_t)among.n, sizeof *cumulative), sum = 0;
+    for (int64_t i = 0; i < among.n; i++) cumulative[i] = sum += weight(s, logits[among.ids ? among.ids[i] : i]);
     double point = ag_random_uniform() * sum;
     int64_t i = 0;
-    while (i < among.n - 1 && upto[i] <= point) i++;
+    while (i < among.n - 1 && cumulative[i] <= point) i++;
     return among.ids ? among.ids[i] : (int32_t)i;
 }
 
-/* The likeliest, the first of equal ones; -1 with ag_error() if one is no number. */
-static int32_t likeliest(const char *caller, const real *logits, int64_t n, const Sampling *how)
+/* The id of the largest logit, the first one of equal logits; -1 with ag_error() if a logit is NaN or infinite. */
+static int32_t largest_logit(const char *caller, const real *logits, int64_t n, const Sampling *how)
 {
     if (n < 1 || how->temperature < 0)
         ag_usage_error(AG_HERE, caller, "%lld logits, temperature %g: expected 1 or more, 0 or more", (long long)n,
-                  how->temperature);
+                       how->temperature);
     int32_t best = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(logits[i])) {
-            ag_set_error("the logit of token %lld is %g: the model's weights are of no use", (long long)i,
-                      (double)logits[i]);
+            ag_set_error("the logit of token %lld is %g: the model's weights cannot be used", (long long)i,
+                         (double)logits[i]);
             return -1;
         }
         if (logits[i] > logits[best]) best = (int32_t)i;
@@ -101,7 +105,7 @@ static int32_t likeliest(const char *caller, const real *logits, int64_t n, cons
 
 int32_t sample_next(const real *logits, int64_t n, const Sampling *how)
 {
-    int32_t best = likeliest("sample_next", logits, n, how);
+    int32_t best = largest_logit("sample_next", logits, n, how);
     if (best < 0 || how->temperature == 0) return best;
     Scope scope = ag_begin(AG_NO_GRAD);
     Scale s = { (double)logits[best], how->temperature };
@@ -112,7 +116,7 @@ int32_t sample_next(const real *logits, int64_t n, const Sampling *how)
 
 bool sample_probabilities(const real *logits, int64_t n, const Sampling *how, double *p)
 {
-    int32_t best = likeliest("sample_probabilities", logits, n, how);
+    int32_t best = largest_logit("sample_probabilities", logits, n, how);
     if (best < 0) return false;
     for (int64_t i = 0; i < n; i++) p[i] = 0;
     p[best] = 1;

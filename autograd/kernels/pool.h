@@ -1,0 +1,19 @@
+/* pool.h: the thread pool. */
+#ifndef KAERU_POOL_H
+#define KAERU_POOL_H
+
+#include <stdint.h>
+
+/* How many threads k_parallel may use, the caller included. 0: as many as the machine has processors, or as KAERU_THREADS
+ * says. The threads start on first use; a forked child starts its own. */
+void k_set_threads(int n);
+int  k_threads(void);
+
+/* Calls body(arg, begin, end) on pieces that together cover 0..n, several at a time; returns when all are done. Each piece
+ * has at least `grain` items, except the last one; with n <= grain everything runs on the caller. The cuts depend on the
+ * number of threads, so the result of a body must not depend on them. A call from inside a body, or while another thread of
+ * the program uses the pool, runs on the caller alone. */
+typedef void KBody(void *arg, int64_t begin, int64_t end);
+void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg);
+
+#endif

@@ -1,0 +1,38 @@
+/* rows.h: functions of the rows of x (rows, n): softmax, layer norm, cross entropy, and tables of rows. */
+#ifndef KAERU_ROWS_H
+#define KAERU_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kaeru/types.h"
+
+/* y may be x. A row of -infinity gives zeros (log_softmax: -infinity). */
+void k_softmax(int64_t rows, int64_t n, real *y, const real *x);
+void k_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add);
+void k_log_softmax(int64_t rows, int64_t n, real *y, const real *x);
+void k_log_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *y, bool add);
+
+/* y = gamma (x - mean) rstd + beta. gamma, beta: (n) or NULL. mean, rstd (rows) are written for backward.
+ * rstd = 1 / sqrt(var + eps) with eps_inside, else 1 / (sqrt(var) + eps), and 0 if that divides by 0: y is beta there. var
+ * divides by n, or by n-1 if unbiased. */
+void k_layer_norm(int64_t rows, int64_t n, real *y, real *mean, real *rstd, const real *x, const real *gamma,
+                  const real *beta, AgNorm kind);
+/* dx, dgamma and dbeta may each be NULL. In a row of variance 0 no gradient passes through the deviation. */
+void k_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, real *dbeta,
+                           bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
+                           const real *gamma, AgNorm kind);
+
+/* loss[i] = -log softmax(row i)[target[i]], with label smoothing s: (1-s) times that + s times the mean over classes of
+ * -log softmax. loss[i] = 0 where target[i] == ignore. log_sum[i] = log sum exp(row i), for backward. Targets are in range. */
+void k_cross_entropy(int64_t rows, int64_t n, real *loss, real *log_sum, const real *logits, const int32_t *target,
+                     int32_t ignore, double smoothing);
+/* dlogits = scale[i] (softmax - smoothed one-hot), 0 for ignored rows. dlogits may be logits if !add. */
+void k_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *log_sum,
+                              const int32_t *target, int32_t ignore, double smoothing, const real *scale, bool add);
+
+/* y[i] = table[ids[i]], rows of `width` items. Its backward: table_grad[ids[i]] += dy[i], in the order of i. */
+void k_gather_rows(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids);
+void k_scatter_add_rows(int64_t rows, int64_t width, real *table_grad, const real *dy, const int32_t *ids);
+
+#endif

@@ -1,0 +1,33 @@
+/* unary.h: functions of one number, and their derivatives. */
+#ifndef KAERU_UNARY_H
+#define KAERU_UNARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kaeru/types.h"
+
+/* K_NEG, K_EXP, ...: each is y = f(x) and dx = dy f'(x). unary_functions.def lists them with their formulas. */
+typedef enum {
+#define UNARY(name, reads, cost, value, gradient) K_##name,
+#include "unary_functions.def"
+} KUnary;
+
+/* Which array the derivative is computed from. */
+typedef enum { K_READS_NONE, K_READS_X, K_READS_Y } KReads;
+static inline KReads k_unary_reads(KUnary f)
+{
+    static const KReads reads_of[] = {
+#define UNARY(name, reads, cost, value, gradient) K_READS_##reads,
+#include "unary_functions.def"
+    };
+    return reads_of[f];
+}
+
+/* p and q are the function's own numbers. In place (y == x) is allowed. */
+void k_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q);
+/* Only the array that k_unary_reads names is read; the other may be NULL. dx == dy is allowed if !add. */
+void k_unary_backward(KUnary f, int64_t n, real *dx, const real *dy, const real *x, const real *y, double p, double q,
+                      bool add);
+
+#endif

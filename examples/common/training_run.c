@@ -1,0 +1,155 @@
+/* training_run.c: training runs that can be resumed: their options are settings of their checkpoints; and the mean of
+ * several checkpoints. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "kaeru/training.h"
+
+static bool resume, overwrite;
+
+Option option_resume(void)
+{
+    return option_flag("resume", &resume,
+                       "resume the run in the output folder; options given now replace its own, where possible");
+}
+
+Option option_overwrite(void)
+{
+    return option_flag("overwrite", &overwrite, "start a new run even if there is one in the output folder");
+}
+
+Option option_fixed(Option o)
+{
+    o.fixed = true;
+    return o;
+}
+
+static void key_of(const Option *o, char key[80])
+{
+    snprintf(key, 80, "option.%s", o->name);
+}
+
+/* --resume and --overwrite belong to one call of the program, not to the run. */
+static bool is_saved(const Option *o)
+{
+    return o->value != &resume && o->value != &overwrite;
+}
+
+static void save_options(const Option *o, Settings *s)
+{
+    for (; o->kind != OPTION_END; o++) {
+        char key[80];
+        key_of(o, key);
+        if (!is_saved(o)) {
+            continue;
+        }
+        switch (o->kind) {
+        case OPTION_INT:  nn_settings_set(s, key, "%" PRId64, *(int64_t *)o->value); break;
+        case OPTION_REAL: nn_settings_set(s, key, "%.17g", *(double *)o->value); break;
+        case OPTION_FLAG: nn_settings_set(s, key, "%d", *(bool *)o->value); break;
+        default:
+            if (*(const char **)o->value) {
+                nn_settings_set(s, key, "%s", *(const char **)o->value);
+            }
+            break;
+        }
+    }
+}
+
+/* A text option that was not given has no setting. */
+static bool restore_option(const Option *o, const Settings *s)
+{
+    char key[80];
+    int64_t whole = 0;
+    double value = 0;
+    key_of(o, key);
+    if (o->kind == OPTION_TEXT) {
+        *(const char **)o->value = nn_settings_get(s, key);
+        return true;
+    }
+    if (o->kind == OPTION_REAL ? !nn_settings_real(s, key, &value) : !nn_settings_int(s, key, &whole)) {
+        return false;
+    }
+    if (o->kind == OPTION_FLAG) {
+        *(bool *)o->value = whole != 0;
+        return true;
+    }
+    value = o->kind == OPTION_INT ? (double)whole : value;
+    if (!(value >= o->low && value <= o->high)) {
+        return ag_set_error("the setting \"%s\" is %g, expected %g to %g", key, value, o->low, o->high);
+    }
+    if (o->kind == OPTION_INT) {
+        *(int64_t *)o->value = whole;
+    } else {
+        *(double *)o->value = value;
+    }
+    return true;
+}
+
+static void restore_options(const Option *o, const TrainingRun *run)
+{
+    for (; o->kind != OPTION_END; o++) {
+        if (is_saved(o) && !restore_option(o, run->saved)) {
+            example_fail("%s: %s", run->last, ag_error());
+        }
+    }
+}
+
+static void check_fixed_options(const Option *o, const TrainingRun *run)
+{
+    for (; o->kind != OPTION_END; o++) {
+        char key[80];
+        key_of(o, key);
+        const char *before = nn_settings_get(run->saved, key), *now = nn_settings_get(run->settings, key);
+        if (o->fixed && strcmp(before ? before : "", now ? now : "") != 0) {
+            example_usage_error("--%s: the run in this folder was started with %s, which cannot be changed", o->name,
+                                before ? before : "none");
+        }
+    }
+}
+
+TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last)
+{
+    example_begin(argc, argv, program);
+    TrainingRun run = { .resumed = resume, .last = example_path(last), .settings = nn_settings_new(),
+                        .saved = nn_settings_new() };
+    if (!resume && !overwrite && access(run.last, F_OK) == 0) {
+        example_fail("%s exists from an earlier run: --resume resumes that run, --overwrite starts a new one", run.last);
+    }
+    if (resume) {
+        if (!nn_checkpoint_settings(run.last, run.saved)) {
+            example_fail("%s", ag_error());
+        }
+        restore_options(program->options, &run);
+        example_begin(argc, argv, program);                             /* options that are given replace the saved ones */
+    }
+    save_options(program->options, run.settings);
+    if (resume) {
+        check_fixed_options(program->options, &run);
+    }
+    return run;
+}
+
+void training_run_end(TrainingRun *run)
+{
+    ag_free(run->settings);
+    ag_free(run->saved);
+    ag_free(run->last);
+}
+
+void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first, int64_t n)
+{
+    char **path = ag_alloc((size_t)n, sizeof *path);
+    for (int64_t i = 0; i < n; i++) {
+        path[i] = path_of(first + i);
+    }
+    if (!average_checkpoints(model, (const char *const *)path, (int)n)) {
+        example_fail("%s", ag_error());
+    }
+    for (int64_t i = 0; i < n; i++) {
+        ag_free(path[i]);
+    }
+    ag_free(path);
+}

@@ -1,0 +1,50 @@
+/* gpt_commands.h: what the commands of gpt share. */
+#ifndef KAERU_EXAMPLES_GPT_COMMANDS_H
+#define KAERU_EXAMPLES_GPT_COMMANDS_H
+
+#include "common/common.h"
+#include "kaeru/lm.h"
+
+/* ---- the commands: each reads its options from argv[1] on and returns the exit status ---------------------------- */
+
+int gpt_train(int argc, char **argv);
+int gpt_sample(int argc, char **argv);
+int gpt_generate_command(int argc, char **argv);
+int gpt_eval(int argc, char **argv);
+int gpt_tokenize(int argc, char **argv);
+int gpt_export(int argc, char **argv);
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+extern const char corpus[];                     /* the library's own sources, included by the build */
+extern const size_t corpus_size;
+
+/* The files of a trained model in the output folder. */
+#define LAST_FILE   "gpt_last.safetensors"
+#define BEST_FILE   "gpt_best.safetensors"
+#define VOCAB_FILE  "gpt_vocab.json"
+#define MERGES_FILE "gpt_merges.txt"
+
+/* Settings of the checkpoints: "characters" or "bpe"; the fingerprint of the vocabulary; the option --data of gpt train. */
+#define VOCABULARY_KEY  "vocabulary"
+#define FINGERPRINT_KEY "vocabulary.fingerprint"
+#define DATA_KEY        "option.data"
+
+/* These end the program with the library's message if a file cannot be used. */
+void tokenizer_must_open(Tokenizer *t, const char *vocab, const char *merges);
+LmData *data_must_open(const char *path, const Tokenizer *t);       /* NULL: the library's own sources */
+/* The vocabulary in the folder of a checkpoint that has these settings. */
+void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Settings *s);
+void describe_tokenizer(const Tokenizer *t, Settings *s);           /* sets VOCABULARY_KEY and FINGERPRINT_KEY */
+
+/* A model in evaluation mode with its vocabulary and the settings of its checkpoint. */
+typedef struct { GPT *model; Tokenizer tokenizer; Settings *settings; } TrainedModel;
+TrainedModel trained_model_of_checkpoint(const char *checkpoint);   /* NULL: BEST_FILE in the output folder */
+TrainedModel trained_model_of_files(const char *weights, const char *config, const char *vocab, const char *merges);
+void trained_model_close(TrainedModel *m);
+
+/* Prints the prompt and then the model's tokens, each as soon as it is sampled, until the end of a document or until there
+ * are `tokens`. prompt NULL: starts a new text. */
+void write_text(const TrainedModel *m, const char *prompt, int64_t tokens, const Sampling *how);
+
+#endif

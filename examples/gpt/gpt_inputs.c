@@ -1,0 +1,99 @@
+/* gpt_inputs.c: opens texts, vocabularies and models; if that fails, ends the program with the reason. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "gpt_commands.h"
+
+void tokenizer_must_open(Tokenizer *t, const char *vocab, const char *merges)
+{
+    if (!tokenizer_open(t, vocab, merges)) {
+        example_fail("%s", ag_error());
+    }
+}
+
+LmData *data_must_open(const char *path, const Tokenizer *t)
+{
+    LmData *data = path ? lm_data_open(path, t) : lm_data_of_text("the library's sources", corpus, corpus_size, t);
+    if (!data) {
+        example_fail("%s", ag_error());
+    }
+    return data;
+}
+
+/* ---- the vocabulary of a checkpoint ------------------------------------------------------------------------------ */
+
+void describe_tokenizer(const Tokenizer *t, Settings *s)
+{
+    nn_settings_set(s, VOCABULARY_KEY, "%s", t->kind == TOKENIZER_BPE ? "bpe" : "characters");
+    nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, tokenizer_fingerprint(t));
+}
+
+static bool is_setting(const Settings *s, const char *key, const char *value)
+{
+    const char *found = nn_settings_get(s, key);
+    return found && strcmp(found, value) == 0;
+}
+
+void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Settings *s)
+{
+    bool bpe = is_setting(s, VOCABULARY_KEY, "bpe");
+    if (!bpe && !is_setting(s, VOCABULARY_KEY, "characters")) {
+        example_fail("%s: has no setting for the kind of its vocabulary", checkpoint);
+    }
+    char *vocab = example_path_beside(checkpoint, VOCAB_FILE), *merges = example_path_beside(checkpoint, MERGES_FILE);
+    char fingerprint[24];
+    tokenizer_must_open(t, vocab, bpe ? merges : NULL);
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, tokenizer_fingerprint(t));
+    if (!is_setting(s, FINGERPRINT_KEY, fingerprint)) {
+        example_fail("%s: is not the vocabulary that %s was trained with", vocab, checkpoint);
+    }
+    ag_free(merges);
+    ag_free(vocab);
+}
+
+/* ---- trained models ---------------------------------------------------------------------------------------------- */
+
+/* An id beyond the model's vocabulary would be a usage error. */
+static TrainedModel checked(TrainedModel m)
+{
+    if (tokenizer_size(&m.tokenizer) > m.model->options.vocab) {
+        example_fail("the vocabulary has %d tokens, the model's vocabulary only %" PRId64, (int)tokenizer_size(&m.tokenizer),
+                     m.model->options.vocab);
+    }
+    nn_eval(m.model);
+    return m;
+}
+
+TrainedModel trained_model_of_checkpoint(const char *checkpoint)
+{
+    TrainedModel m = { .settings = nn_settings_new() };
+    char *path = checkpoint ? ag_strdup(checkpoint) : example_path(BEST_FILE);
+    m.model = gpt_load(path);
+    if (!m.model && !checkpoint) {
+        example_fail("%s (gpt train writes it)", ag_error());
+    }
+    if (!m.model || !nn_checkpoint_settings(path, m.settings)) {
+        example_fail("%s", ag_error());
+    }
+    tokenizer_of_checkpoint(&m.tokenizer, path, m.settings);
+    ag_free(path);
+    return checked(m);
+}
+
+TrainedModel trained_model_of_files(const char *weights, const char *config, const char *vocab, const char *merges)
+{
+    TrainedModel m = { .settings = nn_settings_new() };
+    tokenizer_must_open(&m.tokenizer, vocab, merges);
+    m.model = gpt_open(weights, config);
+    if (!m.model) {
+        example_fail("%s", ag_error());
+    }
+    return checked(m);
+}
+
+void trained_model_close(TrainedModel *m)
+{
+    tokenizer_close(&m->tokenizer);
+    ag_free(m->settings);
+    nn_free(m->model);
+}

@@ -1,0 +1,127 @@
+/* gpt_sample.c: the commands that use a trained model: sample, generate, eval, export. */
+#include <inttypes.h>
+
+#include "gpt_commands.h"
+
+static const char *prompt, *checkpoint, *weights, *config, *vocab, *merges, *data_path;
+static int64_t tokens = 500, batch = 12, window = 0;
+static Sampling how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 };
+
+static Option prompt_option(void) { return option_text("prompt", "TEXT", &prompt, "beginning of the text"); }
+static Option tokens_option(void) { return option_int("tokens", &tokens, 0, INT64_C(1) << 40, "tokens to write"); }
+static Option temperature_option(void)
+{
+    return option_real("temperature", &how.temperature, 0, 1000, "0: always the most probable token; higher: more random");
+}
+static Option top_k_option(void)
+{
+    return option_int("top-k", &how.top_k, 0, INT32_MAX, "sample from the k most probable tokens; 0: all");
+}
+static Option top_p_option(void)
+{
+    return option_real("top-p", &how.top_p, 0, 1, "sample from the top tokens that have this probability together; 0: all");
+}
+static Option checkpoint_option(void)
+{
+    return option_text("checkpoint", "FILE", &checkpoint, "of gpt train; without: " BEST_FILE " in the output folder");
+}
+static Option weights_option(void) { return option_text("weights", "FILE", &weights, "model.safetensors"); }
+static Option config_option(void)  { return option_text("config", "FILE", &config, "config.json"); }
+static Option vocab_option(void)   { return option_text("vocab", "FILE", &vocab, "vocab.json"); }
+static Option merges_option(void)
+{
+    return option_text("merges", "FILE", &merges, "merges.txt; without: a vocabulary of characters");
+}
+
+/* The model of a checkpoint, or of files in Hugging Face's layout. */
+static TrainedModel open_model(void)
+{
+    if (!weights && !config && !vocab && !merges) {
+        return trained_model_of_checkpoint(checkpoint);
+    }
+    if (checkpoint) {
+        example_usage_error("--checkpoint is a complete model: expected no --weights, --config, --vocab or --merges");
+    }
+    if (!weights || !config || !vocab) {
+        example_usage_error("expected --weights, --config and --vocab (and --merges) together");
+    }
+    return trained_model_of_files(weights, config, vocab, merges);
+}
+
+int gpt_sample(int argc, char **argv)
+{
+    const Option options[] = { checkpoint_option(), prompt_option(), tokens_option(), temperature_option(),
+                               top_k_option(), top_p_option(), OPTIONS_END };
+    example_begin(argc, argv, &(Program){ "gpt sample",
+        "Shows what a model of gpt train writes. The same seed gives the same text. When the context is full, the model\n"
+        "continues from the last half of it.", options });
+    TrainedModel m = open_model();
+    write_text(&m, prompt, tokens, &how);
+    trained_model_close(&m);
+    return example_end();
+}
+
+int gpt_generate_command(int argc, char **argv)
+{
+    const Option options[] = { weights_option(), config_option(), vocab_option(), merges_option(), prompt_option(),
+                               tokens_option(), temperature_option(), top_k_option(), top_p_option(), OPTIONS_END };
+    tokens = 100;
+    example_begin(argc, argv, &(Program){ "gpt generate",
+        "Shows what GPT-2 writes, or any model in the same format. Needs --weights, --config, --vocab and --merges, the\n"
+        "four files of GPT-2 in Hugging Face's layout. The same seed gives the same text.", options });
+    if (!weights) {
+        example_usage_error("expected --weights, --config and --vocab (and --merges) together");
+    }
+    TrainedModel m = open_model();
+    write_text(&m, prompt, tokens, &how);
+    trained_model_close(&m);
+    return example_end();
+}
+
+int gpt_eval(int argc, char **argv)
+{
+    const Option options[] = {
+        checkpoint_option(), weights_option(), config_option(), vocab_option(), merges_option(),
+        option_text("data", "FILE", &data_path, "text or file of tokens; without: the data that the checkpoint was trained on"),
+        option_int("window", &window, 0, 1 << 24, "tokens of a window; 0: the model's context"),
+        option_int("batch", &batch, 1, 1 << 20, "windows in a batch; the result does not depend on it"),
+        OPTIONS_END
+    };
+    example_begin(argc, argv, &(Program){ "gpt eval",
+        "Shows how well a model predicts a text: a checkpoint of gpt train, or GPT-2's files, on the last tenth of the\n"
+        "text. The loss is the mean of -log p over all tokens there; the perplexity is exp(loss).", options });
+    TrainedModel m = open_model();
+    const char *trained_on = nn_settings_get(m.settings, DATA_KEY);
+    LmData *data = data_must_open(data_path ? data_path : trained_on, &m.tokenizer);
+    if (!lm_data_fits(data, m.model, window)) {
+        example_fail("%s", ag_error());
+    }
+    int64_t counted;
+    double loss = lm_evaluate(m.model, data, batch, window, 0, &counted);
+    printf("loss %.4f, perplexity %.3f, over %" PRId64 " held-out tokens\n", loss, ag_math_exp(loss), counted);
+    lm_data_close(data);
+    trained_model_close(&m);
+    return example_end();
+}
+
+int gpt_export(int argc, char **argv)
+{
+    const Option options[] = { checkpoint_option(), OPTIONS_END };
+    example_begin(argc, argv, &(Program){ "gpt export",
+        "Writes a model of gpt train in GPT-2's format: model.safetensors, config.json, vocab.json and, for BPE,\n"
+        "merges.txt, in the output folder. Hugging Face's library and gpt generate open them.", options });
+    TrainedModel m = trained_model_of_checkpoint(checkpoint);
+    char *path[4] = { example_path("model.safetensors"), example_path("config.json"), example_path("vocab.json"),
+                      example_path("merges.txt") };
+    if (!gpt_write(m.model, path[0], path[1]) || !tokenizer_save(&m.tokenizer, path[2], path[3])) {
+        example_fail("%s", ag_error());
+    }
+    for (int i = 0; i < 4; i++) {
+        if (i < 3 || m.tokenizer.kind == TOKENIZER_BPE) {
+            printf("wrote:   %s\n", path[i]);
+        }
+        ag_free(path[i]);
+    }
+    trained_model_close(&m);
+    return example_end();
+}

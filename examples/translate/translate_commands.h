@@ -1,0 +1,59 @@
+/* translate_commands.h: what the commands of translate share. */
+#ifndef KAERU_EXAMPLES_TRANSLATE_COMMANDS_H
+#define KAERU_EXAMPLES_TRANSLATE_COMMANDS_H
+
+#include "common/common.h"
+#include "kaeru/translation.h"
+
+/* ---- the commands: each reads its options from argv[1] on and returns the exit status ---------------------------- */
+
+int translate_train(int argc, char **argv);
+int translate_translate(int argc, char **argv);
+int translate_score(int argc, char **argv);
+int translate_show(int argc, char **argv);
+
+/* ---- sentences --------------------------------------------------------------------------------------------------- */
+
+/* Line i of tgt is the translation of line i of src. */
+typedef struct { Lines src, tgt; } Corpus;
+/* From two files; ends the program if they cannot be used. */
+Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_case);
+/* English and Japanese sentences of a small grammar, from this thread's generator. The two corpora have no sentence in
+ * common. */
+void corpus_of_grammar(Corpus *train, int64_t n_train, Corpus *valid, int64_t n_valid);
+void corpus_close(Corpus *c);
+
+/* ---- a trained model --------------------------------------------------------------------------------------------- */
+
+/* Files in the output folder: the last checkpoint of a run, and its result. */
+#define LAST_FILE  "translate_last.safetensors"
+#define MODEL_FILE "translate.safetensors"
+
+/* The vocabularies of source and target; if they are shared, `src` is both and `tgt` is empty. */
+typedef struct { SentenceVocab src, tgt; bool shared; } Vocabularies;
+void vocabularies_save(const Vocabularies *v);                          /* in the output folder */
+/* The vocabularies in the folder of a checkpoint that has these settings. */
+void vocabularies_open(Vocabularies *v, const char *checkpoint, const Settings *s);
+void vocabularies_close(Vocabularies *v);
+void vocabularies_describe(const Vocabularies *v, Settings *s);         /* sets the settings that describe them */
+const SentenceVocab *target_vocab(const Vocabularies *v);
+
+/* A model in evaluation mode with its vocabularies; lower_case: it was trained with --lower-case. */
+typedef struct { EncoderDecoder *model; Vocabularies vocabularies; bool lower_case; } TrainedModel;
+TrainedModel trained_model_of_checkpoint(const char *checkpoint);       /* NULL: MODEL_FILE in the output folder */
+void trained_model_close(TrainedModel *m);
+Translator translator_of(EncoderDecoder *model, const Vocabularies *v);
+
+/* ---- scores and attention ---------------------------------------------------------------------------------------- */
+
+/* Translates a corpus; returns the BLEU score and the number of sentences that are exactly right. *out, unless NULL, gets
+ * the translations. */
+typedef struct { double bleu; int64_t exact; } Quality;
+Quality corpus_score(const Translator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
+                     Lines *out);
+/* Prints "greedy: BLEU ..." and "beam N: BLEU ...", by the functions above. Beam 1 is greedy and printed only once. */
+void print_scores(const Translator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case, Lines *out);
+/* Translates a sentence and draws its attention: translate_attention.csv and three pictures. */
+void show_attention(const Translator *t, Line sentence);
+
+#endif

@@ -1,0 +1,364 @@
+/* translate_train.c: the command train. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "translate_commands.h"
+
+enum { POSITIONS = 512, SHOWN = 8 };
+#define EPOCH_KEY "translate.epochs"
+static const char data_name[] = "translate.csv";
+static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
+
+/* The options. These defaults are for the grammar; defaults_for_files sets those for files. */
+static const char *train_src, *train_tgt, *valid_src, *valid_tgt, *vocab = "words";
+static int64_t vocab_size = 8000, min_count = 2, max_tokens = 100, sentences = 4000, held_out = 300;
+static int64_t layers = 2, width = 128, heads = 4, hidden = 512, epochs = 15, warmup = 400, batch_tokens = 800;
+static int64_t accumulate = 1, average = 1, beam = 4;
+static double dropout = 0.1, factor = 1, smoothing = 0.1, length_penalty = 0.6;
+static bool shared, lower_case;
+
+static void defaults_for_files(void)
+{
+    vocab = "bpe";
+    layers = 3;
+    width = 256;
+    hidden = 1024;
+    epochs = 20;
+    warmup = 1000;
+    factor = 0.7;
+    batch_tokens = 2000;
+    average = 5;
+    dropout = 0.2;
+    shared = true;
+}
+
+/* ---- vocabularies, model and optimizer --------------------------------------------------------------------------- */
+
+typedef struct {
+    TrainingRun run;
+    Corpus train, valid;
+    Vocabularies vocabularies;
+    EncoderDecoder *model;
+    Optimizer *optimizer;
+    int64_t epoch;                      /* number of epochs done */
+} Training;
+
+static SentenceVocab learn_vocab(const Lines *texts, int n)
+{
+    return strcmp(vocab, "bpe") == 0 ? sentence_vocab_of_bpe(texts, n, (int32_t)vocab_size)
+                                     : sentence_vocab_of_words(texts, n, min_count);
+}
+
+static void learn_vocabularies(Training *t)
+{
+    const Lines both[] = { t->train.src, t->train.tgt };
+    t->vocabularies.shared = shared;
+    t->vocabularies.src = learn_vocab(both, shared ? 2 : 1);
+    if (!shared) {
+        t->vocabularies.tgt = learn_vocab(both + 1, 1);
+    }
+}
+
+static void set_epoch(Training *t, int64_t epoch)
+{
+    t->epoch = epoch;
+    nn_settings_set(t->run.settings, EPOCH_KEY, "%" PRId64, epoch);
+}
+
+/* Makes or loads the vocabularies, the model and the optimizer, and sets the settings that describe them. */
+static void make_all(Training *t)
+{
+    const TrainingRun *run = &t->run;
+    if (run->resumed) {
+        vocabularies_open(&t->vocabularies, run->last, run->saved);
+    } else {
+        learn_vocabularies(t);
+    }
+    vocabularies_describe(&t->vocabularies, run->settings);
+    TransformerOptions o = transformer_defaults();
+    o.N = (int)layers;
+    o.d_model = width;
+    o.d_ff = hidden;
+    o.h = (int)heads;
+    o.dropout = dropout;
+    o.max_len = POSITIONS;
+    o.share_embeddings = shared;
+    int64_t src_vocab = sentence_vocab_size(&t->vocabularies.src);
+    int64_t tgt_vocab = sentence_vocab_size(target_vocab(&t->vocabularies));
+    transformer_to_settings(src_vocab, tgt_vocab, &o, run->settings);
+    t->model = run->resumed ? transformer_load(run->last) : make_model(src_vocab, tgt_vocab, o);
+    if (!t->model) {
+        example_fail("%s", ag_error());
+    }
+    AdamOptions adam = nn_adam_options(0);                              /* run_epoch sets the learning rate of each step */
+    adam.beta2 = 0.98;
+    adam.eps = 1e-9;
+    t->optimizer = nn_adam_new_with(t->model, adam);
+    if (run->resumed && (!nn_checkpoint_load(run->last, t->model, t->optimizer, NULL) ||
+                         !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch))) {
+        example_fail("%s", ag_error());
+    }
+    set_epoch(t, t->epoch);
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+/* The weights after an epoch, to compute the mean of the last epochs. */
+static char *epoch_path(int64_t epoch)
+{
+    char name[64];
+    snprintf(name, sizeof name, "translate_epoch_%02" PRId64 ".safetensors", epoch);
+    return example_path(name);
+}
+
+static void save_epoch(const Training *t)
+{
+    char *path = epoch_path(t->epoch), *old = epoch_path(t->epoch - average);
+    if (!nn_checkpoint_save(path, t->model, NULL, t->run.settings) ||
+        !nn_checkpoint_save(t->run.last, t->model, t->optimizer, t->run.settings)) {
+        example_fail("%s", ag_error());
+    }
+    if (t->epoch > average) {
+        unlink(old);
+    }
+    ag_free(path);
+    ag_free(old);
+}
+
+/* Makes the mean of the last epochs' weights the model's weights and saves it as the result. */
+static void save_result(const Training *t)
+{
+    int64_t n = t->epoch < average ? t->epoch : average;
+    average_epochs(t->model, epoch_path, t->epoch - n + 1, n);
+    char *result = example_path(MODEL_FILE);
+    if (!nn_checkpoint_save(result, t->model, NULL, t->run.settings)) {
+        example_fail("%s", ag_error());
+    }
+    printf("model:   %s", result);
+    if (n > 1) {
+        printf(", the mean of the last %" PRId64 " epochs", n);
+    }
+    putchar('\n');
+    ag_free(result);
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+typedef struct { Progress progress; int64_t before; } Watch;
+
+static void show_progress(void *arg, const TrainState *state, double loss, double lr)
+{
+    Watch *w = arg;
+    (void)lr;
+    progress_show(&w->progress, state->step - w->before, "loss %.3f", loss);
+}
+
+static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most, const char *what)
+{
+    const Vocabularies *v = &t->vocabularies;
+    SentencePairs *pairs = sentence_pairs_new(&c->src, &v->src, &c->tgt, target_vocab(v), most);
+    if (!pairs) {
+        example_fail("%s", ag_error());
+    }
+    printf("%" PRId64 " pairs of sentences %s", sentence_pairs_count(pairs), what);
+    if (sentence_pairs_left_out(pairs) > 0) {
+        printf(" (%" PRId64 " left out: empty or over %" PRId64 " tokens)", sentence_pairs_left_out(pairs), most);
+    }
+    putchar('\n');
+    return pairs;
+}
+
+static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid, Csv *csv)
+{
+    TrainState state = { .accum_step = nn_optimizer_steps(t->optimizer) };
+    EpochOptions training = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = smoothing },
+                              .optimizer = t->optimizer, .factor = factor,
+                              .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
+                              .done = show_progress };
+    EpochOptions evaluation = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = 0 } };
+    Translator translator = translator_of(t->model, &t->vocabularies);
+    while (t->epoch < epochs) {
+        char name[64];
+        snprintf(name, sizeof name, "epoch %" PRId64 " of %" PRId64, t->epoch + 1, epochs);
+        sentence_pairs_shuffle(pairs, batch_tokens);
+        Watch watch = { progress_begin(name, sentence_pairs_batches(pairs)), state.step };
+        training.done_arg = &watch;
+        double start = example_seconds(), lr = rate(state.accum_step, width, factor, warmup);
+        int64_t tokens = state.tokens;
+        double train_loss = run_epoch(t->model, sentence_pairs_next, pairs, &training, &state);
+        double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
+        progress_end(&watch.progress);
+        sentence_pairs_sort(valid, batch_tokens);
+        double valid_loss = run_epoch(t->model, sentence_pairs_next, valid, &evaluation, &state);
+        Quality score = corpus_score(&translator, &t->valid, 1, 0, lower_case, NULL);
+        set_epoch(t, t->epoch + 1);
+        csv_row(csv, t->epoch, train_loss, valid_loss, score.bleu, lr, speed);      /* before the checkpoint: see csv_resume */
+        save_epoch(t);
+        printf("%s: loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", name, train_loss, valid_loss, score.bleu, speed);
+    }
+}
+
+static void train(Training *t)
+{
+    SentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
+    SentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
+    if (!t->run.resumed) {
+        vocabularies_save(&t->vocabularies);                            /* only after all input was read without error */
+    } else if (t->epoch < epochs) {
+        printf("resumes after epoch %" PRId64 " of %" PRId64 ", from %s\n", t->epoch, epochs, t->run.last);
+    } else {
+        printf("all %" PRId64 " epochs are done, from %s\n", epochs, t->run.last);
+    }
+    printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
+           (int)sentence_vocab_size(&t->vocabularies.src), (int)sentence_vocab_size(target_vocab(&t->vocabularies)),
+           nn_count(t->model));
+    Csv *csv = t->run.resumed ? csv_resume(data_name, data_header, (double)t->epoch) : csv_open(data_name, data_header);
+    train_epochs(t, pairs, valid, csv);
+    sentence_pairs_free(pairs);
+    sentence_pairs_free(valid);
+    if (csv_rows(csv) > 1) {
+        chart_print(csv, &(Chart){ "loss per token", "epoch", false,
+                                   { { "train_loss", "training" }, { "valid_loss", "held out" } } });
+    }
+    csv_close(csv);
+    picture_draw("translate");
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+static void print_some(const Corpus *c, const Lines *translations)
+{
+    printf("\nTranslations of held-out sentences:\n");
+    for (int64_t i = 0; i < SHOWN && i < c->src.n; i++) {
+        Line src = c->src.line[i], expected = c->tgt.line[i], got = translations->line[i];
+        bool right = got.size == expected.size && memcmp(got.text, expected.text, got.size) == 0;
+        printf("  %.*s\n  %.*s%s\n", (int)src.size, src.text, (int)got.size, got.text, right ? "   (right)" : "");
+        if (!right) {
+            printf("  %.*s   (expected)\n", (int)expected.size, expected.text);
+        }
+        putchar('\n');
+    }
+}
+
+/* The translations of the held-out sentences, for other tools to score. */
+static void write_translations(const Lines *translations)
+{
+    char *path = example_path("translate_valid.txt");
+    FILE *file = fopen(path, "w");
+    TextStream stream = { .out = file };
+    for (int64_t i = 0; file && i < translations->n; i++) {
+        text_stream_put(&stream, translations->line[i].text, translations->line[i].size);
+        text_stream_end(&stream);
+        fputc('\n', file);
+    }
+    bool good = file && !ferror(file);
+    if ((file && fclose(file) != 0) || !good) {
+        example_fail("cannot write %s", path);
+    }
+    printf("wrote:   %s, the translations with beam %" PRId64 "\n", path, beam);
+    ag_free(path);
+}
+
+static void finish(Training *t)
+{
+    save_result(t);
+    Translator translator = translator_of(t->model, &t->vocabularies);
+    Lines translations;
+    print_scores(&translator, &t->valid, beam, length_penalty, lower_case, &translations);
+    write_translations(&translations);
+    print_some(&t->valid, &translations);
+    lines_close(&translations);
+    show_attention(&translator, t->valid.src.line[0]);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static void check_options(void)
+{
+    if ((train_src || train_tgt || valid_src || valid_tgt) && !(train_src && train_tgt && valid_src && valid_tgt)) {
+        example_usage_error("expected --train-src, --train-tgt, --valid-src and --valid-tgt together");
+    }
+    if (strcmp(vocab, "words") != 0 && strcmp(vocab, "bpe") != 0) {
+        example_usage_error("--vocab %s: expected words or bpe", vocab);
+    }
+    if (width % heads != 0) {
+        example_usage_error("--width %" PRId64 " does not divide into --heads %" PRId64, width, heads);
+    }
+    if (average > epochs) {
+        average = epochs;
+    }
+}
+
+static void open_corpora(Training *t)
+{
+    if (train_src) {
+        t->train = corpus_must_open(train_src, train_tgt, lower_case);
+        t->valid = corpus_must_open(valid_src, valid_tgt, lower_case);
+    } else {
+        AgRandom state = ag_random_state();             /* a resumed run has the same sentences */
+        ag_seed((uint64_t)sentences);
+        corpus_of_grammar(&t->train, sentences, &t->valid, held_out);
+        ag_set_random_state(state);
+    }
+}
+
+int translate_train(int argc, char **argv)
+{
+    const Option options[] = {
+        option_fixed(option_text("train-src", "FILE", &train_src, "sentences to learn from, one in each line; without: "
+                                 "a small grammar")),
+        option_fixed(option_text("train-tgt", "FILE", &train_tgt, "translation of each line")),
+        option_text("valid-src", "FILE", &valid_src, "held-out sentences"),
+        option_text("valid-tgt", "FILE", &valid_tgt, "translation of each line"),
+        option_fixed(option_flag("lower-case", &lower_case, "make all letters lower case, also for BLEU")),
+        option_fixed(option_text("vocab", "KIND", &vocab, "words (separated by spaces) or bpe (byte pairs)")),
+        option_fixed(option_int("vocab-size", &vocab_size, 300, 1000000, "most tokens of a vocabulary of byte pairs")),
+        option_fixed(option_int("min-count", &min_count, 1, 1000000, "words that occur less often become <unk>")),
+        option_fixed(option_flag("shared", &shared, "one vocabulary and embedding for both languages and the output")),
+        option_int("max-tokens", &max_tokens, 3, POSITIONS, "longer sentences are not used for training"),
+        option_fixed(option_int("sentences", &sentences, 1, 10000000, "sentences of the grammar to learn from")),
+        option_fixed(option_int("held-out", &held_out, 1, 1000000, "held-out sentences of the grammar")),
+        option_fixed(option_int("layers", &layers, 1, 1000, "layers of the encoder and of the decoder")),
+        option_fixed(option_int("width", &width, 1, 1 << 20, "d_model")),
+        option_fixed(option_int("heads", &heads, 1, 1 << 20, "heads of attention")),
+        option_fixed(option_int("hidden", &hidden, 1, 1 << 20, "d_ff, hidden width of the feed-forward layers")),
+        option_fixed(option_real("dropout", &dropout, 0, 0.99, "probability of dropout")),
+        option_real("smoothing", &smoothing, 0, 0.99, "label smoothing"),
+        option_int("epochs", &epochs, 1, 1000000, "passes over all sentences"),
+        option_int("batch-tokens", &batch_tokens, 1, 1 << 24, "most tokens of each side of a batch, with padding"),
+        option_int("accumulate", &accumulate, 1, 1 << 20, "batches in a step"),
+        option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
+        option_int("warmup", &warmup, 1, INT64_C(1) << 40, "steps until the learning rate is highest"),
+        option_int("average", &average, 1, 1000, "last epochs; the result is the mean of their weights"),
+        option_int("beam", &beam, 2, 1000, "hypotheses of beam search in the last test"),
+        option_real("length-penalty", &length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a"),
+        option_resume(), option_overwrite(), OPTIONS_END
+    };
+    const Program program = { "translate train",
+        "Shows how a Transformer learns to translate. Without files it uses English and Japanese sentences of a small\n"
+        "grammar: it learns most of them and translates the held-out ones. With --train-src, --train-tgt, --valid-src\n"
+        "and --valid-tgt it learns your sentences, with other defaults: --vocab bpe --shared --layers 3 --width 256\n"
+        "--hidden 1024 --dropout 0.2 --epochs 20 --batch-tokens 2000 --factor 0.7 --warmup 1000 --average 5.\n"
+        "After each epoch it saves a checkpoint and measures loss and BLEU (by greedy decoding): translate.csv\n"
+        "(epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second). The result is " MODEL_FILE ",\n"
+        "for translate translate, score and show. A run that was stopped, even by a kill, resumes with --resume.",
+        options };
+    example_begin(argc, argv, &program);
+    if (train_src) {
+        defaults_for_files();                                           /* training_run_begin reads the options again */
+    }
+    Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE) };
+    check_options();
+    open_corpora(&t);
+    make_all(&t);
+    train(&t);
+    finish(&t);
+    corpus_close(&t.train);
+    corpus_close(&t.valid);
+    vocabularies_close(&t.vocabularies);
+    ag_free(t.optimizer);
+    nn_free(t.model);
+    training_run_end(&t.run);
+    return example_end();
+}
