@@ -458,7 +458,7 @@ START_TEST(settings_do_not_depend_on_the_locale)
 }
 END_TEST
 
-/* ---- a kill, and memory that cannot be had ----------------------------------------------------------------------- */
+/* ---- kills, failing allocations and failing files ---------------------------------------------------------------- */
 
 /* Saves again and again, each time a model whose weights are all one number; writes to the pipe each number that is saved. */
 _Noreturn static void save_forever(int out)

@@ -556,7 +556,7 @@ START_TEST(a_checkpoint_has_the_sizes)
 }
 END_TEST
 
-/* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
+/* ---- failing files and allocations ------------------------------------------------------------------------------- */
 
 /* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). The files must open afterwards. */
 START_TEST(failing_calls_lose_nothing)
