@@ -34,7 +34,7 @@ float draw_between(double low, double high)
     return (float)(low + (high - low) * draw() / 4294967296.0);
 }
 
-/* `bytes` of random content with guards on both sides. */
+/* An array of `bytes` bytes with guard bytes on both sides. */
 static void *array_new(Array *a, size_t bytes)
 {
     a->bytes = bytes;
@@ -130,17 +130,17 @@ static bool same_bits(const unsigned char *a, const unsigned char *b, size_t byt
     return true;
 }
 
-static void check_close(const unsigned char *got, const unsigned char *want, size_t bytes, double tolerance,
-                        bool floats)
+static void compare(const unsigned char *got, const unsigned char *expected, size_t bytes, double tolerance,
+                    bool floats)
 {
     if (!floats) {
-        ck_assert_mem_eq(got, want, bytes);
+        ck_assert_mem_eq(got, expected, bytes);
         return;
     }
     for (size_t i = 0; i < bytes; i += sizeof(float)) {
         float x, y;
         memcpy(&x, got + i, sizeof x);
-        memcpy(&y, want + i, sizeof y);
+        memcpy(&y, expected + i, sizeof y);
         if (x == y || (isnan(x) && isnan(y)))
             continue;
         double room = tolerance * (fabs(y) > 1 ? fabs(y) : 1);
@@ -160,13 +160,13 @@ static unsigned char *copy_of(const Array *a)
 
 void check_case(Case *c, Call *call)
 {
-    unsigned char *start[MAX_ARRAYS], *want[MAX_ARRAYS], *first[MAX_ARRAYS] = { 0 };
+    unsigned char *start[MAX_ARRAYS], *expected[MAX_ARRAYS], *first[MAX_ARRAYS] = { 0 };
     for (int o = 0; o < c->n_outputs; o++)
         start[o] = copy_of(&c->outputs[o]);
     call(&reference, c);
-    double want_value = c->value, first_value = 0;
+    double expected_value = c->value, first_value = 0;
     for (int o = 0; o < c->n_outputs; o++)
-        want[o] = copy_of(&c->outputs[o]);
+        expected[o] = copy_of(&c->outputs[o]);
     bool any = false;
     for (int p = 0; p < COUNT(isa_names); p++) {
         if (!k_use_isa(isa_names[p]))
@@ -181,14 +181,14 @@ void check_case(Case *c, Call *call)
                 check_guards(a);
                 if (!any) {
                     bool floats = (const void *)got != c->bytes && (const void *)got != c->places;
-                    check_close(got, want[o], a->bytes, c->tolerance, floats);
+                    compare(got, expected[o], a->bytes, c->tolerance, floats);
                     first[o] = copy_of(a);
                 } else
                     ck_assert_msg(same_bits(got, first[o], a->bytes), "%s with %d threads gives other bits", k_isa(),
                                   k_threads());
             }
             if (!any) {
-                ck_assert_double_le(fabs(c->value - want_value), c->tolerance * fmax(1, fabs(want_value)));
+                ck_assert_double_le(fabs(c->value - expected_value), c->tolerance * fmax(1, fabs(expected_value)));
                 first_value = c->value;
             } else
                 ck_assert_double_eq(c->value, first_value);
@@ -200,7 +200,7 @@ void check_case(Case *c, Call *call)
     for (int o = 0; o < c->n_outputs; o++) {
         free(c->outputs[o].memory);
         free(start[o]);
-        free(want[o]);
+        free(expected[o]);
         free(first[o]);
     }
 }

@@ -1,10 +1,12 @@
+/* random_graph.c: builds the graphs of random_graph.h and checks their gradients. */
 #include "random_graph.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- random choices: a function of the graph's number --------------------------------------------------------------
- * One draw to an expression: compilers differ in the order in which they evaluate arguments. */
+/* ---- random choices ------------------------------------------------------------------------------------------------
+ * They are a function of the graph's number. An expression draws only once: compilers differ in the order in which they
+ * evaluate arguments. */
 
 enum { MAX_LEAVES = 4, MAX_NODES = 16, MAX_CASES = 16, LARGEST = 400 };
 
@@ -14,7 +16,7 @@ typedef struct {
     int n;                                  /* values so far; the first n_leaves are leaves */
     int n_leaves;
     Tensor *value[MAX_LEAVES + MAX_NODES];
-    bool retain;                            /* also watch gradients inside the graph */
+    bool retain;                            /* also compare gradients inside the graph */
     Tensor *loss[2];
 } Graph;
 
@@ -50,14 +52,14 @@ static Shape random_shape(Graph *g, int ndim, int largest)
     return shape;
 }
 
-/* ---- values that fit --------------------------------------------------------------------------------------------- */
+/* ---- values of a required shape ---------------------------------------------------------------------------------- */
 
 static Tensor *any(Graph *g)
 {
     return g->value[below(g, g->n)];
 }
 
-/* A value as it is needed elsewhere: cut, repeated or summed to another shape. */
+/* The value in another shape: sliced, repeated or averaged. */
 static Tensor *fitted(Graph *g, Tensor *x, Shape shape)
 {
     int64_t n = shape_numel(shape);
@@ -72,15 +74,16 @@ static Tensor *fitted(Graph *g, Tensor *x, Shape shape)
     return ag_reshape(ag_slice(flat, 0, start, start + n), shape);
 }
 
-/* What an operation's sample asks for: random numbers of the range that it names, moved a little by some value. */
-typedef struct { Sample sample; Graph *graph; uint64_t start; } Asking;
+/* A request of an operation's sample for an input: random numbers in the sample's range, plus a small multiple of a value
+ * of the graph. */
+typedef struct { Sample sample; Graph *graph; uint64_t start; } Request;
 
 static Tensor *make_input(Sample *s, int i, Shape shape, SampleRange range)
 {
-    Asking *asking = (Asking *)s;
-    Graph *g = asking->graph;
+    Request *request = (Request *)s;
+    Graph *g = request->graph;
     uint64_t outside = g->drawn;
-    g->drawn = (asking->start << 32) + ((uint64_t)i << 20);   /* the same numbers whichever argument is asked for first */
+    g->drawn = (request->start << 32) + ((uint64_t)i << 20);   /* independent of the order of the requests */
     Tensor *x = ag_tanh(fitted(g, any(g), shape));
     bool bounded = range.low > -INFINITY;
     double middle = bounded ? (range.low + range.high) / 2 : 0, reach = bounded ? (range.high - range.low) / 2 : 1.5;
@@ -91,7 +94,7 @@ static Tensor *make_input(Sample *s, int i, Shape shape, SampleRange range)
     return ag_add(around, ag_scale(x, range.apart ? 0.01 : 0.4 * reach));
 }
 
-/* Which calls an operation's sample has; those whose result is no number (a mean of nothing) are left out. */
+/* The numbers of an operation's sample cases, without those whose result is not finite (a mean of nothing). */
 static const int *cases_of(int op, int *n)
 {
     static int usable[OP_COUNT][MAX_CASES], count[OP_COUNT];
@@ -99,8 +102,8 @@ static const int *cases_of(int op, int *n)
     for (int i = 0; !known[op] && i < MAX_CASES; i++) {
         Scope s = ag_begin(AG_NO_GRAD);
         Graph g = { .seed = 1, .n = 1, .value = { tensor_ones(SHAPE(3)) } };
-        Asking asking = { { .number = i, .make_input = make_input }, &g, 1 };
-        const Tensor *y = op_table[op].sample(&asking.sample);
+        Request request = { { .number = i, .make_input = make_input }, &g, 1 };
+        const Tensor *y = op_table[op].sample(&request.sample);
         bool good = y && k_all_finite(y->numel, reals(y));
         known[op] = !y;
         ag_end(s);
@@ -111,27 +114,27 @@ static const int *cases_of(int op, int *n)
     return usable[op];
 }
 
-static int64_t taken_part[OP_COUNT];
+static int64_t op_counts[OP_COUNT];
 
 static Tensor *sampled(Graph *g)
 {
     int op = below(g, OP_COUNT), n;
     const int *usable = cases_of(op, &n);
     int number = usable[below(g, n)];
-    Asking asking = { { .number = number, .make_input = make_input }, g, g->drawn };
-    taken_part[op]++;
-    return op_table[op].sample(&asking.sample);
+    Request request = { { .number = number, .make_input = make_input }, g, g->drawn };
+    op_counts[op]++;
+    return op_table[op].sample(&request.sample);
 }
 
 /* ---- operations on shapes that the samples do not have ----------------------------------------------------------- */
 
-/* The shape with some leading dimensions gone and some sizes 1. */
+/* The shape without some of its leading dimensions, and with some sizes 1. */
 static Shape narrower(Graph *g, Shape shape)
 {
-    int gone = below(g, shape.ndim + 1);
-    Shape out = { shape.ndim - gone, { 0 } };
+    int removed = below(g, shape.ndim + 1);
+    Shape out = { shape.ndim - removed, { 0 } };
     for (int i = 0; i < out.ndim; i++) {
-        int64_t size = shape.dim[i + gone];
+        int64_t size = shape.dim[i + removed];
         out.dim[i] = below(g, 3) == 0 && size != 0 ? 1 : size;
     }
     return out;
@@ -193,8 +196,8 @@ static Tensor *reduced(Graph *g)
     }
 }
 
-/* A sum of two functions of one value, as a residual block has it: both get the sum's gradient. The second reads the
- * value beside the first, or one that nobody else reads. */
+/* A sum of two functions, as in a residual block: both get the sum's gradient. The second function reads the same value as
+ * the first, or a value with no other user. */
 static Tensor *two_paths(Graph *g)
 {
     Tensor *x = any(g), *left = ag_sigmoid(x), *own = below(g, 2) ? ag_neg(x) : x;
@@ -216,7 +219,7 @@ static Tensor *node(Graph *g)
 
 /* ---- a graph ----------------------------------------------------------------------------------------------------- */
 
-/* Random weights on one to three values; each counts. */
+/* The sum of one to three values with random weights. */
 static Tensor *make_loss(Graph *g)
 {
     Tensor *loss = NULL;
@@ -227,7 +230,7 @@ static Tensor *make_loss(Graph *g)
     return loss;
 }
 
-/* The same choices each time; `leaf` holds the leaves' values. */
+/* Makes the same choices each time; `leaf` has the leaves' values. */
 static void build(Graph *g, double (*leaf)[LARGEST])
 {
     g->drawn = 1000;
@@ -256,13 +259,13 @@ static void losses_of(Graph *g, double (*leaf)[LARGEST], double loss[2])
 }
 
 typedef struct { double loss[2]; bool has[MAX_LEAVES + MAX_NODES]; real grad[MAX_LEAVES + MAX_NODES][LARGEST]; } Result;
-typedef enum { AS_EVER, WATCHED, NOTHING_USED_TWICE } How;
+typedef enum { RUN_NORMAL, RUN_GUARDED, RUN_NO_REUSE } How;
 
-/* Gradients of the sum of both losses, in one of the ways in which programs get them. */
-static void go_back(Graph *g, How how)
+/* Gradients of the sum of both losses: by backward from their sum, or from each of them. */
+static void run_backward(Graph *g, How how)
 {
     int way = below(g, 4), first = below(g, 2);
-    bool keep = how == NOTHING_USED_TWICE;
+    bool keep = how == RUN_NO_REUSE;
     if (way == 0) {
         Tensor *both = ag_add(g->loss[0], g->loss[1]);
         if (both->requires_grad && keep) ag_backward_keep(both);
@@ -279,14 +282,14 @@ static void go_back(Graph *g, How how)
 
 static void gradients(Graph *g, double (*leaf)[LARGEST], How how, Result *r)
 {
-    ag_guard(how != AS_EVER);
+    ag_guard(how != RUN_NORMAL);
     memset(r, 0, sizeof *r);
     Scope s = ag_begin(AG_RECORD);
     build(g, leaf);
     for (int i = g->n_leaves; g->retain && i < g->n; i++)
         if (below(g, 3) == 0) ag_retain(g->value[i]);
     for (int i = 0; i < 2; i++) r->loss[i] = tensor_item(g->loss[i]);
-    go_back(g, how);
+    run_backward(g, how);
     for (int i = 0; i < g->n; i++) {
         Tensor *t = g->value[i];
         const real *grad = t->op && !t->retained ? NULL : tensor_grad_data(t);
@@ -297,9 +300,9 @@ static void gradients(Graph *g, double (*leaf)[LARGEST], How how, Result *r)
     ag_guard(false);
 }
 
-/* ---- what must be true ------------------------------------------------------------------------------------------- */
+/* ---- the checks -------------------------------------------------------------------------------------------------- */
 
-static void tell_graph(Graph *g, double (*leaf)[LARGEST], FILE *report)
+static void print_graph(Graph *g, double (*leaf)[LARGEST], FILE *report)
 {
     char text[AG_SHAPE_TEXT];
     Scope s = ag_begin(AG_NO_GRAD);
@@ -319,12 +322,12 @@ static int first_difference(const Graph *g, const Result *a, const Result *b)
 }
 
 #ifdef KAERU_DOUBLE
-/* Leaf i's gradient along a random direction, by the rule and by small steps. A step may lie across a place where the
- * function bends sharply; then a smaller one does not. */
+/* Compares leaf i's gradient along a random direction with finite differences. If a step crosses a kink of the function, a
+ * smaller one does not. */
 static bool slope_agrees(Graph *g, double (*leaf)[LARGEST], int i, const Result *r, FILE *report)
 {
     double direction[LARGEST], before[LARGEST], slope = 0, numerical = 0;
-    const int64_t n = LARGEST;                /* what is beyond the leaf's values has gradient 0 and is not looked at */
+    const int64_t n = LARGEST;                /* items after the leaf's values have gradient 0 and no effect */
     g->drawn = 1000000 + (uint64_t)i * LARGEST;
     for (int64_t j = 0; j < n; j++) {
         direction[j] = uniform(g, -1, 1);
@@ -349,20 +352,20 @@ static bool slope_agrees(Graph *g, double (*leaf)[LARGEST], int i, const Result 
 
 static bool agrees(Graph *g, double (*leaf)[LARGEST], FILE *report)
 {
-    static _Thread_local Result plain, watched, twice;
+    static _Thread_local Result plain, guarded, no_reuse;
     double loss[2];
-    gradients(g, leaf, AS_EVER, &plain);
-    gradients(g, leaf, WATCHED, &watched);
-    gradients(g, leaf, NOTHING_USED_TWICE, &twice);
+    gradients(g, leaf, RUN_NORMAL, &plain);
+    gradients(g, leaf, RUN_GUARDED, &guarded);
+    gradients(g, leaf, RUN_NO_REUSE, &no_reuse);
     losses_of(g, leaf, loss);
     if (memcmp(loss, plain.loss, sizeof loss) != 0) {
         if (report) fprintf(report, "losses %.17g %.17g, without recording %.17g %.17g\n", plain.loss[0], plain.loss[1],
                             loss[0], loss[1]);
         return false;
     }
-    int i = first_difference(g, &plain, &twice), k = first_difference(g, &plain, &watched);
+    int i = first_difference(g, &plain, &no_reuse), k = first_difference(g, &plain, &guarded);
     if (i >= 0 || k >= 0) {
-        if (report) fprintf(report, "the gradient of value %d depends on memory being used again\n", i >= 0 ? i : k);
+        if (report) fprintf(report, "the gradient of value %d depends on the reuse of memory\n", i >= 0 ? i : k);
         return false;
     }
 #ifdef KAERU_DOUBLE
@@ -382,12 +385,12 @@ bool random_graph_holds(uint64_t seed, ExtraOp *extra, FILE *report)
     bool good = agrees(&g, leaf, report);
     if (!good && report) {
         fprintf(report, "graph %llu:\n", (unsigned long long)seed);
-        tell_graph(&g, leaf, report);
+        print_graph(&g, leaf, report);
     }
     return good;
 }
 
 int64_t random_graph_count(int op)
 {
-    return taken_part[op];
+    return op_counts[op];
 }

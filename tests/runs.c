@@ -1,3 +1,4 @@
+/* runs.c: the runs of runs.h. */
 #include "runs.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 enum { SEED = 7, HEADS = 2 };
 
-/* ---- a Transformer that learns to repeat rows of numbers --------------------------------------------------------- */
+/* ---- a Transformer that learns to copy rows of numbers ----------------------------------------------------------- */
 
 enum { PAD = 0, START = 1, VOCAB = 11, LENGTH = 7 };
 
@@ -60,7 +61,7 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
     return good;
 }
 
-static bool write_transformer(const char *path)
+static bool generate_transformer(const char *path)
 {
     Settings *s = nn_settings_new();
     EncoderDecoder *m = nn_checkpoint_settings(path, s) ? transformer_of(s) : NULL;
@@ -92,8 +93,8 @@ static char *beside(char out[PATH_SIZE], const char *path, const char *ending)
     return out;
 }
 
-/* The rest of `train_gpt`, when the vocabulary lies beside the checkpoint. */
-static bool train_on(const Tokenizer *t, const RunSize *size, const char *path, bool resume,
+/* The part of train_gpt after the vocabulary is saved. */
+static bool train_gpt_with(const Tokenizer *t, const RunSize *size, const char *path, bool resume,
                      void (*stepped)(LmTraining *, void *), void *arg)
 {
     LmData *data = lm_data_of_text("the text", text, sizeof text - 1, t);
@@ -115,7 +116,7 @@ static bool train_on(const Tokenizer *t, const RunSize *size, const char *path, 
     return good;
 }
 
-static void pass_on(LmTraining *t, void *arg)
+static void call_stepped(LmTraining *t, void *arg)
 {
     (void)t;
     void (*const *stepped)(void) = arg;
@@ -128,7 +129,7 @@ static bool train_gpt(const RunSize *size, const char *path, bool resume, void (
     ag_seed(SEED);
     Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, sizeof text - 1) };
     bool good = t.chars && (resume || tokenizer_save(&t, beside(vocab, path, ".vocab"), NULL)) &&
-                train_on(&t, size, path, resume, pass_on, &stepped);
+                train_gpt_with(&t, size, path, resume, call_stepped, &stepped);
     tokenizer_close(&t);
     return good;
 }
@@ -139,7 +140,7 @@ static bool count_id(void *arg, int32_t id)
     return true;
 }
 
-/* In memory of the scope, as a program has to have it that means to go on after an error. */
+/* In memory of the scope, which a usage error frees. */
 static Tensor *prompt_of(const Tokenizer *t)
 {
     size_t n;
@@ -151,7 +152,7 @@ static Tensor *prompt_of(const Tokenizer *t)
     return tensor_ints(SHAPE((int64_t)n), copy);
 }
 
-static bool write_gpt(const char *path)
+static bool generate_gpt(const char *path)
 {
     char vocab[PATH_SIZE];
     Tokenizer t = { 0 };
@@ -172,6 +173,6 @@ static bool write_gpt(const char *path)
 }
 
 const Run runs[N_RUNS] = {
-    { "transformer", train_transformer, write_transformer },
-    { "gpt", train_gpt, write_gpt },
+    { "transformer", train_transformer, generate_transformer },
+    { "gpt", train_gpt, generate_gpt },
 };

@@ -495,7 +495,8 @@ START_TEST(usage_errors_are_reported)
                   nn_multi_head_attention_new(5, 12, 0));
     EXPECT_USAGE_ERROR("12 does not divide into 0 heads", nn_multi_head_attention_new(0, 12, 0));
     EXPECT_USAGE_ERROR("tests/test_attention.c", nn_multi_head_attention_new(5, 12, 0));
-    EXPECT_USAGE_ERROR("nn_score_new: a dot product needs equal widths, these are 3 and 4", nn_score_new(NN_SCORE_DOT, 3, 4, 0));
+    EXPECT_USAGE_ERROR("nn_score_new: a dot product needs equal widths, these are 3 and 4",
+                       nn_score_new(NN_SCORE_DOT, 3, 4, 0));
     MultiHeadAttention *a = nn_multi_head_attention_new(H, D, 0);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_zeros(SHAPE(B, T, D)), *key = tensor_zeros(SHAPE(B, S, D));

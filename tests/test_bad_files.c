@@ -12,18 +12,18 @@
 
 #define FOLDER TEST_BAD_FILES "/"
 
-/* ---- one function for each kind of file: true if it took the file ------------------------------------------------ */
+/* ---- one function for each kind of file: true if the reader accepts it -------------------------------------------- */
 
-static bool take_json(const char *path, const char *unused)
+static bool accepts_json(const char *path, const char *unused)
 {
     (void)unused;
     void *owner = ag_alloc(1, 1);
-    bool taken = json_read(owner, path, 1 << 20) != NULL;
+    bool accepted = json_read(owner, path, 1 << 20) != NULL;
     ag_free(owner);
-    return taken;
+    return accepted;
 }
 
-static bool take_safetensors(const char *path, const char *unused)
+static bool accepts_safetensors(const char *path, const char *unused)
 {
     (void)unused;
     SafeTensors *st = st_open(path);
@@ -31,7 +31,7 @@ static bool take_safetensors(const char *path, const char *unused)
     return st != NULL;
 }
 
-static bool take_chars(const char *path, const char *unused)
+static bool accepts_chars(const char *path, const char *unused)
 {
     (void)unused;
     CharVocab *v = char_vocab_open(path);
@@ -39,7 +39,7 @@ static bool take_chars(const char *path, const char *unused)
     return v != NULL;
 }
 
-static bool take_words(const char *path, const char *unused)
+static bool accepts_words(const char *path, const char *unused)
 {
     (void)unused;
     WordVocab *v = word_vocab_open(path);
@@ -47,31 +47,31 @@ static bool take_words(const char *path, const char *unused)
     return v != NULL;
 }
 
-static bool take_text(const char *path, const char *unused)
+static bool accepts_text(const char *path, const char *unused)
 {
     (void)unused;
     Text text;
-    bool taken = text_open(&text, path);
+    bool accepted = text_open(&text, path);
     text_close(&text);
-    return taken;
+    return accepted;
 }
 
-static bool take_bpe(const char *vocab, const char *merges)
+static bool accepts_bpe(const char *vocab, const char *merges)
 {
     Bpe *bpe = bpe_open(vocab, merges);
     bpe_free(bpe);
     return bpe != NULL;
 }
 
-static bool take_bpe_vocab(const char *vocab, const char *unused)
+static bool accepts_bpe_vocab(const char *vocab, const char *unused)
 {
     (void)unused;
-    return take_bpe(vocab, FOLDER "good_merges.txt");
+    return accepts_bpe(vocab, FOLDER "good_merges.txt");
 }
 
-static const struct { const char *name; bool (*take)(const char *first, const char *second); } kinds[] = {
-    { "json", take_json }, { "safetensors", take_safetensors }, { "chars", take_chars }, { "words", take_words },
-    { "text", take_text }, { "bpe", take_bpe }, { "bpe-vocab", take_bpe_vocab },
+static const struct { const char *name; bool (*accepts)(const char *first, const char *second); } kinds[] = {
+    { "json", accepts_json }, { "safetensors", accepts_safetensors }, { "chars", accepts_chars }, { "words", accepts_words },
+    { "text", accepts_text }, { "bpe", accepts_bpe }, { "bpe-vocab", accepts_bpe_vocab },
 };
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -104,14 +104,14 @@ static void check_line(char *line)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, field[0]) != 0) continue;
         ag_set_error("nothing");
-        ck_assert_msg(!kinds[i].take(path[0], n > 3 ? path[1] : NULL), "%s was taken", path[n - 3]);
+        ck_assert_msg(!kinds[i].accepts(path[0], n > 3 ? path[1] : NULL), "%s was accepted", path[n - 3]);
         ck_assert_str_eq(ag_error(), expected);
         return;
     }
     ck_abort_msg("there is no kind of file \"%s\"", field[0]);
 }
 
-START_TEST(each_is_refused_with_its_message)
+START_TEST(each_file_is_refused_with_its_message)
 {
     void *owner = ag_alloc(1, 1);
     size_t size, count = 0;
@@ -127,10 +127,10 @@ START_TEST(each_is_refused_with_its_message)
 END_TEST
 
 /* The correct parts of the bad files are accepted, so each file above is refused for its mistake. */
-START_TEST(good_files_are_taken)
+START_TEST(good_files_are_accepted)
 {
-    ck_assert_msg(take_bpe(FOLDER "good_vocab.json", FOLDER "good_merges.txt"), "%s", ag_error());
-    ck_assert_msg(take_json(FOLDER "good_vocab.json", NULL), "%s", ag_error());
+    ck_assert_msg(accepts_bpe(FOLDER "good_vocab.json", FOLDER "good_merges.txt"), "%s", ag_error());
+    ck_assert_msg(accepts_json(FOLDER "good_vocab.json", NULL), "%s", ag_error());
 }
 END_TEST
 
@@ -138,8 +138,8 @@ Suite *bad_files_suite(void)
 {
     Suite *suite = suite_create("bad_files");
     TCase *t = tcase_create("bad_files");
-    tcase_add_test(t, each_is_refused_with_its_message);
-    tcase_add_test(t, good_files_are_taken);
+    tcase_add_test(t, each_file_is_refused_with_its_message);
+    tcase_add_test(t, good_files_are_accepted);
     suite_add_tcase(suite, t);
     return suite;
 }

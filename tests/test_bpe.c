@@ -12,7 +12,6 @@
 #include "kaeru/bpe.h"
 #include "suites.h"
 #include "unicode.h"
-#include "usage_error.h"
 
 #define FIXTURES TEST_FIXTURES "/bpe/"
 
@@ -54,7 +53,7 @@ static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const
 }
 
 /* Encoding, then decoding must give the same bytes. */
-static void check_round(Bpe *bpe, const char *text, size_t n)
+static void check_round_trip(Bpe *bpe, const char *text, size_t n)
 {
     size_t count;
     for (int mode = BPE_TEXT; mode <= BPE_SPECIAL; mode++) {
@@ -64,7 +63,7 @@ static void check_round(Bpe *bpe, const char *text, size_t n)
     }
 }
 
-/* ---- the library's ids ------------------------------------------------------------------------------------------- */
+/* ---- the same as `tokenizers` ------------------------------------------------------------------------------------ */
 
 static void check_ids(Bpe *bpe, const Json *text, const Json *ids, BpeMode mode)
 {
@@ -78,7 +77,7 @@ static void check_ids(Bpe *bpe, const Json *text, const Json *ids, BpeMode mode)
     ag_free(found);
 }
 
-START_TEST(ids_are_those_of_the_library)
+START_TEST(ids_equal_those_of_tokenizers)
 {
     void *owner = ag_alloc(1, 1);
     const Json *cases = read_json(owner, FIXTURES "cases.json");
@@ -97,7 +96,7 @@ START_TEST(ids_are_those_of_the_library)
 }
 END_TEST
 
-START_TEST(characters_are_classed_as_in_the_library)
+START_TEST(character_classes_equal_those_of_tokenizers)
 {
     static const UnicodeClass meaning[] = { UNICODE_OTHER, UNICODE_LETTER, UNICODE_NUMBER, UNICODE_SPACE };
     void *owner = ag_alloc(1, 1);
@@ -117,7 +116,7 @@ START_TEST(characters_are_classed_as_in_the_library)
 }
 END_TEST
 
-START_TEST(merges_are_learned_as_by_the_library)
+START_TEST(learned_merges_equal_those_of_tokenizers)
 {
     void *owner = ag_alloc(1, 1);
     size_t n, size, expected_size;
@@ -153,7 +152,7 @@ static void check_words(const char *text, size_t n, const char *expected)
     ck_assert_str_eq(found, expected);
 }
 
-START_TEST(text_is_cut_into_words)
+START_TEST(text_is_split_into_words)
 {
     static const char *const cases[][2] = {
         { "Hello world's end", "Hello| world|'s| end" }, { "a  b   c", "a| | b|  | c" }, { "x \n y", "x| \n| y" },
@@ -169,7 +168,7 @@ START_TEST(text_is_cut_into_words)
 END_TEST
 
 /* The definition: while a pair has a merge, apply the merge of lowest rank, at its first position. */
-static size_t merge_plainly(const Json *ranks, int32_t *ids, size_t n)
+static size_t merge_by_the_rule(const Json *ranks, int32_t *ids, size_t n)
 {
     for (;;) {
         int64_t best = INT64_MAX;
@@ -233,7 +232,7 @@ START_TEST(long_words_are_merged_by_the_rule)
             ck_assert(json_int(json_get(vocab, letter), &id));
             expected[i] = (int32_t)id;
         }
-        size_t n_expected = merge_plainly(ranks, expected, n);
+        size_t n_expected = merge_by_the_rule(ranks, expected, n);
         int32_t *ids = bpe_encode(bpe, text, n, BPE_TEXT, &count);
         ck_assert_uint_eq(count, n_expected);
         ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
@@ -246,7 +245,7 @@ END_TEST
 
 /* ---- any bytes --------------------------------------------------------------------------------------------------- */
 
-START_TEST(any_bytes_come_back)
+START_TEST(decoding_restores_any_bytes)
 {
     static char text[20000];
     Bpe *bpe = open_fixture();
@@ -257,17 +256,17 @@ START_TEST(any_bytes_come_back)
             if (trial % 3 == 0) text[i] = (char)ag_random_u32();
             else text[i] = " \xe4\xb8\xadthe\xc3\xff'"[ag_random_below(10)];
         }
-        check_round(bpe, text, n);
+        check_round_trip(bpe, text, n);
     }
-    check_round(bpe, "", 0);
-    check_round(bpe, "\0\0", 2);
+    check_round_trip(bpe, "", 0);
+    check_round_trip(bpe, "\0\0", 2);
     for (size_t i = 0; i < sizeof text; i++) text[i] = 'a';
-    check_round(bpe, text, sizeof text);
+    check_round_trip(bpe, text, sizeof text);
     bpe_free(bpe);
 }
 END_TEST
 
-START_TEST(tokens_are_read)
+START_TEST(ids_have_tokens)
 {
     Bpe *bpe = open_fixture();
     size_t n;
@@ -288,21 +287,21 @@ END_TEST
 
 /* ---- learning and saving ----------------------------------------------------------------------------------------- */
 
-START_TEST(a_vocabulary_has_what_was_asked_for)
+START_TEST(a_vocabulary_has_the_requested_size)
 {
     const char *text = "low low low lower lowest<|endoftext|>low<|endoftext|>";
     size_t count, n = strlen(text);
     expect_refused(bpe_train(text, n, 256) != NULL, "expected a vocabulary of at least 257 tokens");
     Bpe *bpe = bpe_train(text, n, 257);
     ck_assert_int_eq(bpe_size(bpe), 257);
-    check_round(bpe, text, n);
+    check_round_trip(bpe, text, n);
     bpe_free(bpe);
     bpe = bpe_train(text, n, 260);
     ck_assert_int_eq(bpe_size(bpe), 260);
-    ck_assert_str_eq(bpe_token(bpe, 256, &count), "lo");                    /* 6 times, as "ow": smaller ids first */
+    ck_assert_str_eq(bpe_token(bpe, 256, &count), "lo");                    /* 6 times, the same as "ow": smaller ids first */
     ck_assert_str_eq(bpe_token(bpe, 257, &count), "low");
     ck_assert_str_eq(bpe_token(bpe, 258, &count), " low");
-    check_round(bpe, text, n);
+    check_round_trip(bpe, text, n);
     int32_t *ids = bpe_encode(bpe, text, n, BPE_SPECIAL, &count);
     ck_assert_int_eq(ids[count - 1], 259);
     ag_free(ids);
@@ -312,12 +311,12 @@ START_TEST(a_vocabulary_has_what_was_asked_for)
     bpe_free(bpe);
     bpe = bpe_train("", 0, 1000);
     ck_assert_int_eq(bpe_size(bpe), 257);
-    check_round(bpe, text, n);
+    check_round_trip(bpe, text, n);
     bpe_free(bpe);
 }
 END_TEST
 
-START_TEST(a_saved_vocabulary_comes_back)
+START_TEST(a_saved_vocabulary_loads_unchanged)
 {
     void *owner = ag_alloc(1, 1);
     size_t n, count, count_back;
@@ -345,7 +344,7 @@ START_TEST(a_saved_vocabulary_comes_back)
 END_TEST
 
 /* Both kinds of line ends; a file without the version line; a file whose last line has no end. */
-START_TEST(merges_may_be_written_in_any_way)
+START_TEST(files_of_merges_may_differ_in_line_ends)
 {
     void *owner = ag_alloc(1, 1);
     size_t n, count, size = 0;
@@ -399,12 +398,12 @@ static bool learn_and_use(void)
     return true;
 }
 
-static void learn_and_use_or_not(void)
+static void try_learn_and_use(void)
 {
     learn_and_use();
 }
 
-START_TEST(each_failing_call_is_told)
+START_TEST(each_failing_call_is_reported)
 {
     if (!io_faults_work()) return;
     bool hit = true;
@@ -424,9 +423,9 @@ START_TEST(each_failing_call_is_told)
 }
 END_TEST
 
-START_TEST(missing_memory_leaves_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
-    int64_t requests = faults_everywhere(learn_and_use_or_not, _i);
+    int64_t requests = faults_everywhere(try_learn_and_use, _i);
     if (faults_work()) ck_assert_int_gt(requests, 30);
     ck_assert_int_eq(folder_count(), 2);
 }
@@ -437,18 +436,18 @@ Suite *bpe_suite(void)
     Suite *suite = suite_create("bpe");
     TCase *t = tcase_create("bpe");
     tcase_add_checked_fixture(t, folder_make, folder_remove);
-    tcase_add_test(t, ids_are_those_of_the_library);
-    tcase_add_test(t, characters_are_classed_as_in_the_library);
-    tcase_add_test(t, merges_are_learned_as_by_the_library);
-    tcase_add_test(t, text_is_cut_into_words);
+    tcase_add_test(t, ids_equal_those_of_tokenizers);
+    tcase_add_test(t, character_classes_equal_those_of_tokenizers);
+    tcase_add_test(t, learned_merges_equal_those_of_tokenizers);
+    tcase_add_test(t, text_is_split_into_words);
     tcase_add_test(t, long_words_are_merged_by_the_rule);
-    tcase_add_test(t, any_bytes_come_back);
-    tcase_add_test(t, tokens_are_read);
-    tcase_add_test(t, a_vocabulary_has_what_was_asked_for);
-    tcase_add_test(t, a_saved_vocabulary_comes_back);
-    tcase_add_test(t, merges_may_be_written_in_any_way);
-    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
-    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    tcase_add_test(t, decoding_restores_any_bytes);
+    tcase_add_test(t, ids_have_tokens);
+    tcase_add_test(t, a_vocabulary_has_the_requested_size);
+    tcase_add_test(t, a_saved_vocabulary_loads_unchanged);
+    tcase_add_test(t, files_of_merges_may_differ_in_line_ends);
+    tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
+    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

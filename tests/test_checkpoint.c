@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "expected.h"
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
@@ -46,22 +47,9 @@ static void train_step(Net *net, Optimizer *o)
     ag_end(s);
 }
 
-static void check_equal(void *left, void *right)
-{
-    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
-    ck_assert_int_eq(p->n, q->n);
-    for (int i = 0; i < p->n; i++) {
-        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
-        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
-                      "%s differs", p->item[i].name);
-    }
-    ag_free(q);
-    ag_free(p);
-}
-
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(weights_come_back_to_the_bit)
+START_TEST(weights_load_to_the_bit)
 {
     Net *net = net_new(3), *other = net_new(3);
     tensor_data(net->embed->weight)[0] = (real)-0.0;
@@ -69,7 +57,7 @@ START_TEST(weights_come_back_to_the_bit)
     tensor_data(net->embed->weight)[2] = (real)NAN;
     expect_done(nn_save(in_folder("a"), net));
     expect_done(nn_load(in_folder("a"), other));
-    check_equal(net, other);
+    check_same_parameters(net, other);
     ck_assert_ptr_eq(other->head->weight, other->embed->weight);
 
     SafeTensors *st = st_open(in_folder("a"));
@@ -84,7 +72,7 @@ START_TEST(weights_come_back_to_the_bit)
 }
 END_TEST
 
-START_TEST(empty_things_are_saved_too)
+START_TEST(modules_without_values_are_saved)
 {
     Sequential *row = nn_sequential_new();
     expect_done(nn_save(in_folder("a"), row));
@@ -118,12 +106,12 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     Tensor *weight = net->embed->weight;
     write_file(in_folder("second"), net, "embed.weight", "head.weight", weight);
     expect_done(nn_load(in_folder("second"), other));
-    check_equal(net, other);
+    check_same_parameters(net, other);
 
     nn_init_constant(other->embed->weight, 1);
     write_file(in_folder("both"), net, NULL, "head.weight", weight);
     expect_done(nn_load(in_folder("both"), other));
-    check_equal(net, other);
+    check_same_parameters(net, other);
 
     Net *before = nn_clone(other);
     Tensor *different = ag_add(weight, tensor_ones(SCALAR));
@@ -131,7 +119,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     nn_init_constant(net->table, 5);
     expect_refused(nn_load(in_folder("differ"), other),
                   "/differ: \"embed.weight\" and \"head.weight\" are one tensor in the model, but differ in the file");
-    check_equal(before, other);
+    check_same_parameters(before, other);
     ag_end(s);
     nn_free(before);
     nn_free(net);
@@ -139,7 +127,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_is_refused_whole)
+START_TEST(weights_that_do_not_fit_change_nothing)
 {
     Net *net = net_new(3), *other = net_new(3), *before = nn_clone(other);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -165,7 +153,7 @@ START_TEST(what_does_not_fit_is_refused_whole)
 
     expect_refused(nn_load(in_folder("absent"), other), "/absent: cannot be opened");
     expect_refused(nn_load(in_folder("."), other), "expected a regular file");
-    check_equal(before, other);
+    check_same_parameters(before, other);
     ag_end(s);
     nn_free(net);
     nn_free(other);
@@ -236,7 +224,7 @@ START_TEST(broken_files_change_nothing)
     }
     folder_write("longer", "x", 1);
     expect_refused(nn_load(in_folder("longer"), net), "expected at least 8 bytes, found 1");
-    check_equal(net, before);
+    check_same_parameters(net, before);
     free(bytes);
     nn_free(net);
     nn_free(before);
@@ -280,11 +268,9 @@ START_TEST(a_resumed_run_is_the_same_run)
     ck_assert(ag_random_state().seed == 0xfedcba9876543210);
     for (int i = 0; i < 5; i++) train_step(resumed, p);
     expect_done(nn_checkpoint_save(in_folder("resumed"), resumed, p, found));
-    check_equal(straight, resumed);
+    check_same_parameters(straight, resumed);
 
-    char command[320];
-    snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder("straight"), in_folder("resumed"));
-    ck_assert_int_eq(system(command), 0);
+    folder_same("straight", "resumed");
     ag_free(found);
     ag_free(settings);
     ag_free(p);
@@ -294,7 +280,7 @@ START_TEST(a_resumed_run_is_the_same_run)
 }
 END_TEST
 
-START_TEST(a_checkpoint_serves_as_weights)
+START_TEST(a_checkpoint_loads_as_weights)
 {
     Net *net = net_new(3), *other = net_new(3);
     Optimizer *o = adam(net);
@@ -302,12 +288,12 @@ START_TEST(a_checkpoint_serves_as_weights)
     expect_done(nn_checkpoint_save(in_folder("run"), net, o, NULL));
     AgRandom random = ag_random_state();
     expect_done(nn_load(in_folder("run"), other));
-    check_equal(net, other);
+    check_same_parameters(net, other);
     ck_assert(ag_random_state().counter == random.counter);
     ag_seed(1);
     nn_init_constant(other->table, 0);
     expect_done(nn_checkpoint_load(in_folder("run"), other, NULL, NULL));
-    check_equal(net, other);
+    check_same_parameters(net, other);
     ck_assert(ag_random_state().seed == random.seed && ag_random_state().counter == random.counter);
 
     expect_done(nn_checkpoint_save(in_folder("bare"), net, NULL, NULL));
@@ -340,7 +326,7 @@ static void change_text(const char *from, const char *to, const char *key, const
     st_close(st);
 }
 
-START_TEST(a_run_that_does_not_fit_is_refused_whole)
+START_TEST(a_checkpoint_that_does_not_fit_changes_nothing)
 {
     Net *net = net_new(3);
     Optimizer *o = adam(net), *other = momentum(net);
@@ -373,7 +359,7 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
         change_text(in_folder("run"), in_folder("changed"), changes[i].key, changes[i].value);
         expect_refused(nn_checkpoint_load(in_folder("changed"), net, o, NULL), changes[i].message);
     }
-    /* a parameter that is frozen now has no moments, and one that was frozen has none in the file */
+    /* a frozen parameter has no moments, neither in the optimizer nor in the file */
     tensor_set_requires_grad(net->fc->bias, false);
     Optimizer *fewer = adam(net);
     expect_refused(nn_checkpoint_load(in_folder("run"), net, fewer, NULL),
@@ -381,7 +367,7 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
     expect_done(nn_checkpoint_save(in_folder("fewer"), net, fewer, NULL));
     expect_refused(nn_checkpoint_load(in_folder("fewer"), net, o, NULL),
                   "missing: \"optimizer.m.fc.bias\", \"optimizer.v.fc.bias\"");
-    check_equal(net, before);
+    check_same_parameters(net, before);
     ck_assert_int_eq(nn_optimizer_steps(o), 1);
     ck_assert(ag_random_state().counter == random.counter);
     ag_free(fewer);
@@ -392,7 +378,7 @@ START_TEST(a_run_that_does_not_fit_is_refused_whole)
 }
 END_TEST
 
-START_TEST(saving_where_it_cannot_be_is_refused)
+START_TEST(saving_to_an_impossible_path_is_refused)
 {
     Net *net = net_new(3);
     expect_refused(nn_save(in_folder("no/such/folder"), net), "no/such/folder");
@@ -410,7 +396,7 @@ END_TEST
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
-START_TEST(settings_are_checked_texts)
+START_TEST(settings_are_texts_that_are_checked_on_reading)
 {
     Settings *s = nn_settings_new();
     ck_assert_ptr_null(nn_settings_get(s, "layers"));
@@ -472,7 +458,7 @@ START_TEST(settings_do_not_depend_on_the_locale)
 }
 END_TEST
 
-/* ---- a kill, and memory that cannot be had ----------------------------------------------------------------------- */
+/* ---- kills, failing allocations and failing files ---------------------------------------------------------------- */
 
 /* Saves again and again, each time a model whose weights are all one number; writes to the pipe each number that is saved. */
 _Noreturn static void save_forever(int out)
@@ -524,7 +510,7 @@ START_TEST(a_kill_at_any_moment_loses_nothing)
         ag_free(p);
     }
     nn_free(net);
-    printf("saving: %ld killed, each left the file of before or that of after\n", killed);
+    printf("saving: %ld killed, each left the old file or the new one\n", killed);
     fflush(stdout);
 }
 END_TEST
@@ -545,7 +531,7 @@ static void save_and_load(void)                     /* without Check's functions
     nn_free(net);
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     Net *net = net_new(3), *other = net_new(3);
     expect_done(nn_save(in_folder("fault"), net));
@@ -559,7 +545,7 @@ START_TEST(memory_that_cannot_be_had_leaks_nothing)
 END_TEST
 
 /* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). */
-START_TEST(failing_files_are_refused_and_lose_nothing)
+START_TEST(failing_calls_are_reported_and_lose_nothing)
 {
     if (!io_faults_work()) return;
     Net *net = net_new(3), *other = net_new(3);
@@ -589,7 +575,7 @@ START_TEST(failing_files_are_refused_and_lose_nothing)
         hit = io_faults_hit();
         io_faults_at(-1, false);
         ck_assert(loaded || hit);
-        if (!loaded) check_equal(before, other);
+        if (!loaded) check_same_parameters(before, other);
         else nn_init_constant(other->table, (double)tensor_data(before->table)[0]);
     }
     ck_assert_int_eq(io_faults_open(), 0);
@@ -606,26 +592,26 @@ Suite *checkpoint_suite(void)
     Suite *suite = suite_create("checkpoint");
     TCase *weights = tcase_create("weights");
     tcase_add_checked_fixture(weights, folder_make, folder_remove);
-    tcase_add_test(weights, weights_come_back_to_the_bit);
-    tcase_add_test(weights, empty_things_are_saved_too);
+    tcase_add_test(weights, weights_load_to_the_bit);
+    tcase_add_test(weights, modules_without_values_are_saved);
     tcase_add_test(weights, a_tied_weight_loads_by_any_of_its_names);
-    tcase_add_test(weights, what_does_not_fit_is_refused_whole);
+    tcase_add_test(weights, weights_that_do_not_fit_change_nothing);
     tcase_add_test(weights, other_types_are_converted);
     tcase_add_test(weights, broken_files_change_nothing);
     suite_add_tcase(suite, weights);
     TCase *runs = tcase_create("runs");
     tcase_add_checked_fixture(runs, folder_make, folder_remove);
     tcase_add_loop_test(runs, a_resumed_run_is_the_same_run, 0, 3);
-    tcase_add_test(runs, a_checkpoint_serves_as_weights);
-    tcase_add_test(runs, a_run_that_does_not_fit_is_refused_whole);
-    tcase_add_test(runs, saving_where_it_cannot_be_is_refused);
-    tcase_add_test(runs, settings_are_checked_texts);
+    tcase_add_test(runs, a_checkpoint_loads_as_weights);
+    tcase_add_test(runs, a_checkpoint_that_does_not_fit_changes_nothing);
+    tcase_add_test(runs, saving_to_an_impossible_path_is_refused);
+    tcase_add_test(runs, settings_are_texts_that_are_checked_on_reading);
     tcase_add_test(runs, settings_do_not_depend_on_the_locale);
     suite_add_tcase(suite, runs);
     TCase *trouble = tcase_create("trouble");
     tcase_add_checked_fixture(trouble, folder_make, folder_remove);
-    tcase_add_loop_test(trouble, failing_files_are_refused_and_lose_nothing, 0, 2);
-    tcase_add_test(trouble, memory_that_cannot_be_had_leaks_nothing);
+    tcase_add_loop_test(trouble, failing_calls_are_reported_and_lose_nothing, 0, 2);
+    tcase_add_test(trouble, failing_allocations_leak_nothing);
     suite_add_tcase(suite, trouble);
     TCase *kills = tcase_create("kills");
     tcase_add_checked_fixture(kills, folder_make, folder_remove);

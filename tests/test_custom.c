@@ -1,9 +1,10 @@
-/* test_custom.c: operations that a program brings along are operations like the others: recorded, checked, explained,
- * drawn, searched for NaN, freed; and misuse of them is told. */
+/* test_custom.c: a program's custom operations work like the library's: they are recorded, checked, explained, drawn, searched
+ * for NaN and freed, and their usage errors are reported. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "expected.h"
 #include "faults.h"
 #include "kaeru/autograd.h"
 #include "suites.h"
@@ -78,7 +79,7 @@ START_TEST(values_and_gradients)
     ck_assert(tensor_requires_grad(y));
     ag_backward(ag_sum(y));
     ck_assert_mem_eq(tensor_grad_data(x), ((real[]){ 3, 12, 27 }), 3 * sizeof(real));
-    ag_backward(ag_sum(ag_add(call(&cube, x), call(&cube, x))));    /* adds to what is there */
+    ag_backward(ag_sum(ag_add(call(&cube, x), call(&cube, x))));    /* adds to the gradient */
     ck_assert_mem_eq(tensor_grad_data(x), ((real[]){ 9, 36, 81 }), 3 * sizeof(real));
     ag_end(s);
     s = ag_begin(AG_NO_GRAD);
@@ -87,7 +88,7 @@ START_TEST(values_and_gradients)
 }
 END_TEST
 
-START_TEST(the_check_takes_right_rules_alone)
+START_TEST(the_check_accepts_only_right_rules)
 {
     ag_seed(1);
     ck_assert(passes(&cube, stderr));
@@ -97,7 +98,7 @@ START_TEST(the_check_takes_right_rules_alone)
 END_TEST
 
 /* What is not declared is not there for the rule, whether backward has released it by then or not. */
-START_TEST(undeclared_values_are_told)
+START_TEST(undeclared_values_are_reported)
 {
     EXPECT_USAGE_ERROR("declares_nothing: its backward rule reads the value of input 0, made by tensor_uniform at ",
                        ag_backward(ag_sum(call(&declares_nothing, leaf(SHAPE(2))))));
@@ -107,7 +108,7 @@ START_TEST(undeclared_values_are_told)
                        ag_backward(ag_sum(call(&declares_nothing, ag_neg(leaf(SHAPE(2)))))));
     EXPECT_USAGE_ERROR("declares_nothing: its backward rule reads", passes(&declares_nothing, NULL));
     EXPECT_USAGE_ERROR("declares_x: its backward rule reads", passes(&declares_x, NULL));
-    ck_assert(passes(&cube, stderr));                               /* and nothing of it stays behind */
+    ck_assert(passes(&cube, stderr));                               /* the error leaves no state */
 }
 END_TEST
 
@@ -149,11 +150,11 @@ static Tensor *mixed_of(Tensor **in, void *arg)
     Tensor *x[] = { in[0], in[1], tensor_ints(SHAPE(4), ((int32_t[]){ 1, 0, 1, 1 })), arg ? in[2] : NULL };
     Numbers numbers = { -2.5, 0 };
     Tensor *y = ag_custom(&mixed, SHAPE(4), x, 4, &numbers, sizeof numbers);
-    numbers.factor = 0;                                             /* it has a copy */
+    numbers.factor = 0;                                             /* ag_custom has copied the numbers */
     return y;
 }
 
-START_TEST(inputs_of_all_kinds)
+START_TEST(inputs_of_all_types)
 {
     ag_seed(2);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -172,7 +173,7 @@ END_TEST
 
 /* ---- lifetimes --------------------------------------------------------------------------------------------------- */
 
-START_TEST(backward_gives_back_what_is_not_declared)
+START_TEST(backward_releases_undeclared_values)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(SHAPE(4)), *table = leaf(SHAPE(2));
@@ -187,7 +188,7 @@ START_TEST(backward_gives_back_what_is_not_declared)
 }
 END_TEST
 
-START_TEST(results_pass_to_the_scope_outside)
+START_TEST(results_can_outlive_their_scope)
 {
     Scope outer = ag_begin(AG_RECORD), inner = ag_begin(AG_RECORD);
     Tensor *y = ag_end_return(inner, call(&cube, tensor_full(SHAPE(2), 2)));
@@ -204,7 +205,7 @@ static void use_everything(void)
     ag_end(s);
 }
 
-START_TEST(each_request_for_memory_fails_once)
+START_TEST(each_allocation_fails_once)
 {
     int64_t requests = faults_everywhere(use_everything, false);
     if (faults_work()) ck_assert_int_gt(requests, 5);
@@ -213,23 +214,9 @@ END_TEST
 
 /* ---- looking inside ---------------------------------------------------------------------------------------------- */
 
-static char *written(void write(FILE *, Tensor *), Tensor *t)
+/* The text must have this part; it is freed. */
+static void check_part(char *text, const char *part)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    write(f, t);
-    fclose(f);
-    return text;
-}
-
-static void explain(FILE *f, Tensor *t) { ag_explain(f, t); }
-static void draw(FILE *f, Tensor *t) { ag_graph_dot(f, t); }
-static void print(FILE *f, Tensor *t) { tensor_fprint(f, t); }
-
-static void check_written(void write(FILE *, Tensor *), Tensor *t, const char *part)
-{
-    char *text = written(write, t);
     ck_assert_msg(strstr(text, part) != NULL, "\"%s\" is missing in\n%s", part, text);
     free(text);
 }
@@ -239,15 +226,15 @@ START_TEST(it_is_explained_and_drawn)
     Scope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(SCALAR, 2), true), "w");
     Tensor *y = tensor_name(call(&cube, w), "y");
-    check_written(explain, y, "  y      = cube(w) = 8    w^3\n");
-    check_written(explain, y, "       rule    dw = dy 3 w^2\n       with    dy = 1, w = 2\n       gives   dw = 12\n");
-    check_written(draw, y, "[label=\"y\\ncube\\n()\\n8\", shape=box]");
-    check_written(print, y, "tensor(8., op=cube)");
+    check_part(explained(y), "  y      = cube(w) = 8    w^3\n");
+    check_part(explained(y), "       rule    dw = dy 3 w^2\n       with    dy = 1, w = 2\n       gives   dw = 12\n");
+    check_part(drawn(y), "[label=\"y\\ncube\\n()\\n8\", shape=box]");
+    check_part(printed(y), "tensor(8., op=cube)");
     Tensor *in[] = { ag_expand(w, SHAPE(4)), ag_expand(w, SHAPE(2)), ag_expand(y, SHAPE(4)) };
-    check_written(explain, ag_sum(mixed_of(in, in)), "[t5] += factor d");
+    check_part(explained(ag_sum(mixed_of(in, in))), "[t5] += factor d");
     y = call(&overwriting, w);                                      /* without formulas */
-    check_written(explain, y, "= overwriting(w) = 8\n");
-    char *text = written(explain, y);
+    check_part(explained(y), "= overwriting(w) = 8\n");
+    char *text = explained(y);
     ck_assert_ptr_null(strstr(text, "rule "));
     free(text);
     ag_end(s);
@@ -272,7 +259,7 @@ START_TEST(the_search_for_nan_names_it)
 }
 END_TEST
 
-/* ---- misuse ------------------------------------------------------------------------------------------------------ */
+/* ---- usage errors ------------------------------------------------------------------------------------------------ */
 
 START_TEST(usage_errors_are_reported)
 {
@@ -294,7 +281,7 @@ START_TEST(usage_errors_are_reported)
     ag_backward(ag_sum(gone));
     EXPECT_USAGE_ERROR("cube: the value of input 0 (neg made at", call(&cube, gone));
     ag_end(s);
-    ag_guard(true);                 /* it keeps what is said about tensors whose scope has ended */
+    ag_guard(true);                 /* keeps the descriptions of tensors whose scope has ended */
     s = ag_begin(AG_RECORD);
     in[0] = leaf(SHAPE(2));
     ag_end(s);
@@ -309,14 +296,14 @@ Suite *custom_suite(void)
     Suite *suite = suite_create("custom");
     TCase *rules = tcase_create("rules");
     tcase_add_test(rules, values_and_gradients);
-    tcase_add_test(rules, the_check_takes_right_rules_alone);
-    tcase_add_test(rules, undeclared_values_are_told);
-    tcase_add_test(rules, inputs_of_all_kinds);
+    tcase_add_test(rules, the_check_accepts_only_right_rules);
+    tcase_add_test(rules, undeclared_values_are_reported);
+    tcase_add_test(rules, inputs_of_all_types);
     suite_add_tcase(suite, rules);
     TCase *lifetimes = tcase_create("lifetimes");
-    tcase_add_test(lifetimes, backward_gives_back_what_is_not_declared);
-    tcase_add_test(lifetimes, results_pass_to_the_scope_outside);
-    tcase_add_test(lifetimes, each_request_for_memory_fails_once);
+    tcase_add_test(lifetimes, backward_releases_undeclared_values);
+    tcase_add_test(lifetimes, results_can_outlive_their_scope);
+    tcase_add_test(lifetimes, each_allocation_fails_once);
     suite_add_tcase(suite, lifetimes);
     TCase *inside = tcase_create("looking inside");
     tcase_add_test(inside, it_is_explained_and_drawn);

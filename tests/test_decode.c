@@ -11,7 +11,7 @@ enum { PAD = 2, END = 1, START = 0 };
 
 /* A model of that many words. Twice the initial weights of the generator make its probabilities differ more, and a bias
  * makes the end symbol probable. */
-static EncoderDecoder *decided(int64_t vocab)
+static EncoderDecoder *model_new(int64_t vocab)
 {
     TransformerOptions o = transformer_defaults();
     o.N = 2;
@@ -28,7 +28,7 @@ static EncoderDecoder *decided(int64_t vocab)
     return m;
 }
 
-/* Log-probabilities (B,T,V) of what follows each position of tgt, without a cache. */
+/* Log-probabilities (B,T,V) of the next token at each position of tgt, without a cache. */
 static Tensor *log_probs(EncoderDecoder *m, Tensor *src, Tensor *src_mask, Tensor *tgt)
 {
     return generator(m->generator, encoder_decoder(m, src, tgt, src_mask, subsequent_mask(tensor_dim(tgt, 1))));
@@ -39,7 +39,7 @@ static Tensor *log_probs(EncoderDecoder *m, Tensor *src, Tensor *src_mask, Tenso
 START_TEST(a_cache_changes_nothing)
 {
     static const int steps[] = { 1, 2, 3, 4, 9 };           /* tokens at a time */
-    EncoderDecoder *m = decided(13);
+    EncoderDecoder *m = model_new(13);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_ints(SHAPE(2, 5), (int32_t[]){ 5, 6, 7, 8, 9, 4, 3, PAD, PAD, PAD });
@@ -68,9 +68,9 @@ END_TEST
 
 /* ---- greedy ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(greedy_takes_the_likeliest)
+START_TEST(greedy_takes_the_likeliest_token)
 {
-    EncoderDecoder *m = decided(11);
+    EncoderDecoder *m = model_new(11);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(3, 6), 3, 11);
     for (int j = 3; j < 6; j++) tensor_int_data(src)[6 + j] = PAD;
@@ -109,12 +109,12 @@ static double score_of(EncoderDecoder *m, Tensor *src, Tensor *mask, Tensor *ids
     return sum / pow((5 + (double)(n - 1)) / 6, penalty);
 }
 
-START_TEST(one_hypothesis_is_greedy)
+START_TEST(a_beam_of_one_is_greedy)
 {
     int ended = 0;
     for (int i = 0; i < 20; i++) {
         ag_seed((uint64_t)i);
-        EncoderDecoder *m = decided(7);
+        EncoderDecoder *m = model_new(7);
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
@@ -143,6 +143,7 @@ typedef struct {
     int32_t best[8];
 } All;
 
+/* Tries all sequences that start with the first `length` of `ids`. */
 static void try_all(All *a, int32_t *ids, int64_t length)
 {
     if (ids[length - 1] == END && length > 1) {
@@ -162,7 +163,7 @@ static void try_all(All *a, int32_t *ids, int64_t length)
 START_TEST(a_wide_beam_finds_the_best_of_all)
 {
     static const double penalties[] = { 0, 0.6, 1, 3 };
-    EncoderDecoder *m = decided(4);
+    EncoderDecoder *m = model_new(4);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < 4; i++) {
@@ -182,13 +183,13 @@ END_TEST
 
 /* Beam search often finds a better sequence than greedy decoding, and seldom a worse one. The score that it returns must be
  * the score of the sequence. If greedy decoding does not end in time, there is nothing to compare. */
-START_TEST(more_hypotheses_find_better)
+START_TEST(a_wider_beam_finds_better_sequences)
 {
     for (int beam = 2; beam <= 8; beam *= 2) {
         int better = 0, worse = 0;
         for (int i = 0; i < 40; i++) {
             ag_seed((uint64_t)i);
-            EncoderDecoder *m = decided(7);
+            EncoderDecoder *m = model_new(7);
             nn_eval(m);
             Scope s = ag_begin(AG_NO_GRAD);
             Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
@@ -212,7 +213,7 @@ START_TEST(a_length_penalty_favors_length)
     int64_t length[2] = { 0, 0 };
     for (int i = 0; i < 20; i++) {
         ag_seed((uint64_t)i);
-        EncoderDecoder *m = decided(7);
+        EncoderDecoder *m = model_new(7);
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
@@ -230,7 +231,7 @@ END_TEST
 /* With an empty source, each attention to the source returns only its last bias. */
 START_TEST(an_empty_source_is_defined)
 {
-    EncoderDecoder *m = decided(7);
+    EncoderDecoder *m = model_new(7);
     nn_eval(m);
     Scope s = ag_begin(AG_RECORD);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *hidden = tensor_ints(SHAPE(1, 3), (int32_t[]){ PAD, PAD, PAD });
@@ -258,7 +259,7 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    EncoderDecoder *m = decided(7);
+    EncoderDecoder *m = model_new(7);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
@@ -288,10 +289,10 @@ Suite *decode_suite(void)
     Suite *suite = suite_create("decode");
     TCase *decoding = tcase_create("decode");
     tcase_add_loop_test(decoding, a_cache_changes_nothing, 0, 5);
-    tcase_add_test(decoding, greedy_takes_the_likeliest);
-    tcase_add_test(decoding, one_hypothesis_is_greedy);
+    tcase_add_test(decoding, greedy_takes_the_likeliest_token);
+    tcase_add_test(decoding, a_beam_of_one_is_greedy);
     tcase_add_test(decoding, a_wide_beam_finds_the_best_of_all);
-    tcase_add_test(decoding, more_hypotheses_find_better);
+    tcase_add_test(decoding, a_wider_beam_finds_better_sequences);
     tcase_add_test(decoding, a_length_penalty_favors_length);
     tcase_add_test(decoding, an_empty_source_is_defined);
     tcase_add_test(decoding, usage_errors_are_reported);

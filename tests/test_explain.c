@@ -4,22 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expected.h"
 #include "kaeru/autograd.h"
 #include "trace.h"
 #include "suites.h"
 #include "usage_error.h"
 
 enum { MAX_INPUTS = 4, MAX_ITEMS = 12 };
-
-static char *explained(Tensor *loss)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    ag_explain(f, loss);
-    fclose(f);
-    return text;
-}
 
 static Tensor *scalar(const char *name, double value)
 {
@@ -28,7 +19,7 @@ static Tensor *scalar(const char *name, double value)
 
 /* ---- every operation --------------------------------------------------------------------------------------------- */
 
-/* Reads the numbers of one line from `at` on, and no words or shapes between them; returns how many. */
+/* Reads the numbers of one line from `at` on, skipping words and shapes; returns how many. */
 static int numbers_of_line(const char *at, double *number, int room)
 {
     int n = 0;
@@ -47,15 +38,15 @@ static int numbers_of_line(const char *at, double *number, int room)
     return n;
 }
 
-/* As it is printed. */
-static double printed(double x)
+/* The value of the printed number. */
+static double as_printed(double x)
 {
     char text[32];
     snprintf(text, sizeof text, "%.5g", x);
     return strtod(text, NULL);
 }
 
-/* The text at this place must be these values. */
+/* The text at `at` must be these values: all of them or, for more than FEW, least, largest and norm. */
 static void check_values(const char *what, const char *at, int64_t n, const real *value)
 {
     double number[MAX_ITEMS + 1];
@@ -70,23 +61,23 @@ static void check_values(const char *what, const char *at, int64_t n, const real
         }
         ck_assert_msg(count == (n == 0 ? 0 : 3), "%s: %.100s", what, at);
         if (n == 0) return;
-        ck_assert_msg(number[0] == printed(low) && number[1] == printed(high), "%s: %.100s", what, at);
+        ck_assert_msg(number[0] == as_printed(low) && number[1] == as_printed(high), "%s: %.100s", what, at);
         ck_assert_double_eq_tol(number[2] * number[2], squares, 1e-3 * squares + 1e-30);
         return;
     }
     ck_assert_msg(count == n, "%s: %d numbers, expected %d: %.100s", what, count, (int)n, at);
     for (int64_t i = 0; i < n; i++)
-        ck_assert_msg(number[i] == printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, number[i],
+        ck_assert_msg(number[i] == as_printed((double)value[i]), "%s, item %d: %g, expected %g", what, (int)i, number[i],
                       (double)value[i]);
 }
 
 /* The text after the last "prefix + name + = " in the text; NULL: none. */
 static const char *last_after(const char *text, const char *prefix, const char *name)
 {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "%s%s = ", prefix, name);
+    char label[64];
+    snprintf(label, sizeof label, "%s%s = ", prefix, name);
     const char *found = NULL;
-    for (const char *at = text; (at = strstr(at, wanted)) != NULL; at++) found = at + strlen(wanted);
+    for (const char *at = text; (at = strstr(at, label)) != NULL; at++) found = at + strlen(label);
     return found;
 }
 
@@ -147,7 +138,7 @@ static int check_text(const Op *op, int number, bool alias)
     return 1;
 }
 
-START_TEST(the_numbers_are_the_engines)
+START_TEST(the_numbers_equal_those_of_backward)
 {
     const Op *op = &op_table[_i];
     ag_seed(7);
@@ -272,7 +263,7 @@ START_TEST(a_loss_that_is_a_leaf_and_released_values)
 }
 END_TEST
 
-START_TEST(what_is_computed_in_one_pass_has_no_sums_to_show)
+START_TEST(a_fused_operation_shows_no_value_before_its_activation)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *w = tensor_set_requires_grad(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), true);
@@ -369,14 +360,14 @@ Suite *explain_suite(void)
 {
     Suite *suite = suite_create("explain");
     TCase *every = tcase_create("every operation");
-    tcase_add_loop_test(every, the_numbers_are_the_engines, 0, ag_op_count());
+    tcase_add_loop_test(every, the_numbers_equal_those_of_backward, 0, ag_op_count());
     suite_add_tcase(suite, every);
     TCase *text = tcase_create("the text");
     tcase_add_test(text, a_value_used_twice);
     tcase_add_test(text, names_shapes_and_numbers);
     tcase_add_test(text, it_changes_nothing);
     tcase_add_test(text, a_loss_that_is_a_leaf_and_released_values);
-    tcase_add_test(text, what_is_computed_in_one_pass_has_no_sums_to_show);
+    tcase_add_test(text, a_fused_operation_shows_no_value_before_its_activation);
     tcase_add_test(text, usage_errors_are_reported);
     suite_add_tcase(suite, text);
     TCase *frames = tcase_create("frames");

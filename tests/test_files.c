@@ -1,9 +1,10 @@
-/* test_files.c: files are read whole, replaced in one step, and left as they were when anything fails. */
+/* test_files.c: reading whole files and parts; replacing a file in one step; after a failure the old file is unchanged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,7 +16,6 @@
 #include "folder.h"
 #include "io_faults.h"
 #include "suites.h"
-#include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -100,7 +100,7 @@ START_TEST(parts_are_read)
 }
 END_TEST
 
-START_TEST(what_is_no_file_is_refused)
+START_TEST(folders_and_missing_files_are_refused)
 {
     void *owner = ag_alloc(1, 1);
     size_t size;
@@ -141,7 +141,7 @@ START_TEST(files_are_made_and_replaced)
 }
 END_TEST
 
-START_TEST(names_without_a_folder_are_in_this_one)
+START_TEST(names_without_a_folder_are_in_the_current_folder)
 {
     ck_assert_int_eq(chdir(in_folder("")), 0);
     expect_done(replace("a", "here"));
@@ -149,7 +149,7 @@ START_TEST(names_without_a_folder_are_in_this_one)
 }
 END_TEST
 
-START_TEST(links_stay_links)
+START_TEST(symbolic_links_stay)
 {
     expect_done(replace(in_folder("a"), "one"));
     ck_assert_int_eq(symlink("a", in_folder("link")), 0);
@@ -173,7 +173,7 @@ START_TEST(abandoning_leaves_the_old_file)
 END_TEST
 
 /* The temporary file of a killed program is overwritten. */
-START_TEST(leftovers_are_written_over)
+START_TEST(old_temporary_files_are_overwritten)
 {
     folder_write("a.tmp", "a long leftover", 15);
     expect_done(replace(in_folder("a"), "new"));
@@ -182,7 +182,7 @@ START_TEST(leftovers_are_written_over)
 }
 END_TEST
 
-START_TEST(what_cannot_be_replaced_is_refused)
+START_TEST(files_that_cannot_be_replaced_are_refused)
 {
     expect_refused(replace(in_folder("none/a"), "x"), "none/a: cannot be written: its folder: No such file");
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
@@ -192,7 +192,7 @@ START_TEST(what_cannot_be_replaced_is_refused)
     expect_refused(replace(in_folder("a"), "x"), "a: cannot be written: Is a directory");
     ck_assert_int_eq(symlink("elsewhere", in_folder("b.tmp")), 0);
     expect_refused(replace(in_folder("b"), "x"), "b: cannot be written: Too many levels of symbolic links");
-    if (geteuid() != 0) {                                       /* root may write anywhere */
+    if (geteuid() != 0) {                                       /* root can write anywhere */
         ck_assert_int_eq(chmod(in_folder("d"), 0500), 0);
         expect_refused(replace(in_folder("d/a"), "x"), "a: cannot be written: Permission denied");
     }
@@ -282,7 +282,7 @@ static bool use_files(void)
 }
 
 /* A failure leaves the old file, except a failure of the last step, which syncs the folder. */
-START_TEST(each_failing_call_is_told)
+START_TEST(each_failing_call_is_reported)
 {
     if (!io_faults_work()) return;
     int failures = 0;
@@ -306,15 +306,15 @@ START_TEST(each_failing_call_is_told)
 }
 END_TEST
 
-static void use_files_or_not(void)
+static void try_use_files(void)
 {
     replace(in_folder("a"), "new");
     use_files();
 }
 
-START_TEST(missing_memory_leaves_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
-    int64_t requests = faults_everywhere(use_files_or_not, _i);
+    int64_t requests = faults_everywhere(try_use_files, _i);
     if (faults_work()) ck_assert_int_gt(requests, 8);
     ck_assert_int_eq(folder_count(), 1);
 }
@@ -329,18 +329,18 @@ Suite *files_suite(void)
     tcase_add_test(t, pipes_are_read);
     tcase_add_test(t, limits_are_kept);
     tcase_add_test(t, parts_are_read);
-    tcase_add_test(t, what_is_no_file_is_refused);
+    tcase_add_test(t, folders_and_missing_files_are_refused);
     tcase_add_test(t, files_are_made_and_replaced);
-    tcase_add_test(t, names_without_a_folder_are_in_this_one);
-    tcase_add_test(t, links_stay_links);
+    tcase_add_test(t, names_without_a_folder_are_in_the_current_folder);
+    tcase_add_test(t, symbolic_links_stay);
     tcase_add_test(t, abandoning_leaves_the_old_file);
-    tcase_add_test(t, leftovers_are_written_over);
-    tcase_add_test(t, what_cannot_be_replaced_is_refused);
+    tcase_add_test(t, old_temporary_files_are_overwritten);
+    tcase_add_test(t, files_that_cannot_be_replaced_are_refused);
     tcase_add_test(t, one_program_writes_at_a_time);
     tcase_add_test(t, a_full_disk_leaves_the_old_file);
     tcase_add_test(t, kills_leave_the_old_file_or_the_new_one);
-    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
-    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
+    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

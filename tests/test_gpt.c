@@ -125,7 +125,7 @@ static GPTOptions small(void)
     return (GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 13, .context = 6, .bias = true, .eps = 1e-5 };
 }
 
-START_TEST(sizes_count)
+START_TEST(sizes_give_the_number_of_parameters)
 {
     GPTOptions o = gpt_defaults();
     ck_assert_double_eq(gpt_size(&o), 124439808);
@@ -158,7 +158,7 @@ static void check_normal(GPT *m, const char *name, double deviation)
                   "%s: mean %g, deviation %g", name, mean, found);
 }
 
-START_TEST(first_weights_are_those_of_gpt2)
+START_TEST(initial_weights_are_those_of_gpt2)
 {
     GPTOptions o = small();
     o.layers = 8;
@@ -183,7 +183,7 @@ START_TEST(first_weights_are_those_of_gpt2)
 }
 END_TEST
 
-START_TEST(dropout_is_for_training)
+START_TEST(dropout_acts_only_in_training)
 {
     GPTOptions o = small();
     o.dropout = 0.5;
@@ -202,7 +202,7 @@ START_TEST(dropout_is_for_training)
 }
 END_TEST
 
-START_TEST(the_future_is_hidden)
+START_TEST(later_positions_have_no_effect)
 {
     GPT *m = gpt_new(small());
     Scope s = ag_begin(AG_NO_GRAD);
@@ -252,26 +252,12 @@ END_TEST
 
 /* ---- Hugging Face's files ---------------------------------------------------------------------------------------- */
 
-static void check_equal(void *left, void *right)
-{
-    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
-    ck_assert_int_eq(p->n, q->n);
-    for (int i = 0; i < p->n; i++) {
-        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
-        ck_assert_str_eq(p->item[i].name, q->item[i].name);
-        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
-                      "%s differs", p->item[i].name);
-    }
-    ag_free(q);
-    ag_free(p);
-}
-
-START_TEST(written_files_are_those_that_were_read)
+START_TEST(written_files_equal_those_that_were_read)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
     expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
     GPT *again = opened(in_folder("w"), in_folder("c"));
-    check_equal(m, again);
+    check_same_parameters(m, again);
     ck_assert(again->options.eps == 1e-4 && again->options.dropout == 0.1 && again->options.context == 11);
 
     SafeTensors *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
@@ -336,7 +322,7 @@ static void write_changed(Change c)
     st_close(st);
 }
 
-START_TEST(layouts_of_other_versions_open)
+START_TEST(files_of_other_versions_open)
 {
     GPT *m = opened(WEIGHTS, CONFIG);
     static const Change changes[] = {
@@ -349,14 +335,14 @@ START_TEST(layouts_of_other_versions_open)
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         write_changed(changes[i]);
         GPT *other = opened(in_folder("w"), CONFIG);
-        check_equal(m, other);
+        check_same_parameters(m, other);
         nn_free(other);
     }
     nn_free(m);
 }
 END_TEST
 
-static void expect_unopened(const char *weights, const char *config, const char *part)
+static void expect_open_refused(const char *weights, const char *config, const char *part)
 {
     GPT *m = gpt_open(weights, config);
     expect_refused(m != NULL, part);
@@ -383,14 +369,14 @@ START_TEST(wrong_weights_are_refused)
           "\"lm_head.weight\" differs from \"wte.weight\": expected one table" },
         { { .skip = "lm_head.weight", .extra = "lm_head.weight", .shape = { 2, { 15, 29 } } },
           "\"lm_head.weight\" is (15, 29), expected (29, 15)" },
-        { { .skip = "transformer.ln_f.bias" }, "does not belong" },          /* one bias missing is not "without biases" */
+        { { .skip = "transformer.ln_f.bias" }, "does not belong" },          /* only one bias is missing */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_changed(cases[i].change);
-        expect_unopened(in_folder("w"), CONFIG, cases[i].message);
+        expect_open_refused(in_folder("w"), CONFIG, cases[i].message);
     }
-    expect_unopened(in_folder("absent"), CONFIG, "absent: cannot be opened");
-    expect_unopened(CONFIG, CONFIG, "gpt2_config.json");
+    expect_open_refused(in_folder("absent"), CONFIG, "absent: cannot be opened");
+    expect_open_refused(CONFIG, CONFIG, "gpt2_config.json");
 }
 END_TEST
 
@@ -403,13 +389,13 @@ START_TEST(truncated_weights_are_refused)
     st_close(st);
     for (size_t n = 0; n < size; n += n < 3000 ? 97 : 1501) {
         folder_write("w", bytes, n);
-        expect_unopened(in_folder("w"), CONFIG, "w");
+        expect_open_refused(in_folder("w"), CONFIG, "w");
     }
     free(bytes);
 }
 END_TEST
 
-static void write_place(JsonWriter *w, StTensor t, int64_t at)
+static void write_entry(JsonWriter *w, StTensor t, int64_t at)
 {
     json_write_name(w, t.name, strlen(t.name));
     json_open(w, '{');
@@ -429,7 +415,7 @@ static void write_place(JsonWriter *w, StTensor t, int64_t at)
 
 /* Writes the fixture's weights after a mask of nearly 4 GiB, so that one weight crosses that offset and most follow it.
  * False if this disk has no sparse files. */
-static bool write_behind_mask(const char *path)
+static bool write_after_mask(const char *path)
 {
     static const uint64_t most = (UINT64_C(1) << 32) - 4000;
     SafeTensors *st = st_open(WEIGHTS);
@@ -437,10 +423,10 @@ static bool write_behind_mask(const char *path)
     size_t size, n = (size_t)(file_size(st->file) - start);
     JsonWriter *w = json_writer(st->owner, 0);
     json_open(w, '{');
-    write_place(w, (StTensor){ .name = "transformer.h.7.attn.bias", .dtype = "U8", .ndim = 1, .dim = &most,
+    write_entry(w, (StTensor){ .name = "transformer.h.7.attn.bias", .dtype = "U8", .ndim = 1, .dim = &most,
                                .size = most }, 0);
     for (size_t i = 0; i < st->n_tensors; i++)
-        write_place(w, st->tensor[i], (int64_t)(most + st->tensor[i].offset - start));
+        write_entry(w, st->tensor[i], (int64_t)(most + st->tensor[i].offset - start));
     json_close(w, '}');
     const char *header = json_written(w, &size);
     unsigned char length[8] = { (unsigned char)size, (unsigned char)(size >> 8) };
@@ -454,11 +440,11 @@ static bool write_behind_mask(const char *path)
     return done;
 }
 
-START_TEST(weights_behind_4_GiB_are_read)
+START_TEST(weights_after_4_GiB_are_read)
 {
-    if (!write_behind_mask(in_folder("w"))) return;
+    if (!write_after_mask(in_folder("w"))) return;
     GPT *m = opened(WEIGHTS, CONFIG), *behind = opened(in_folder("w"), CONFIG);
-    check_equal(m, behind);
+    check_same_parameters(m, behind);
     nn_free(m);
     nn_free(behind);
 }
@@ -503,9 +489,9 @@ START_TEST(wrong_configs_are_refused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         folder_write("c", cases[i].text, strlen(cases[i].text));
-        expect_unopened(WEIGHTS, in_folder("c"), cases[i].message);
+        expect_open_refused(WEIGHTS, in_folder("c"), cases[i].message);
     }
-    expect_unopened(WEIGHTS, in_folder("absent"), "absent: cannot be opened");
+    expect_open_refused(WEIGHTS, in_folder("absent"), "absent: cannot be opened");
     const char good[] = "{" SIZES ",\"n_inner\":60,\"activation_function\":\"gelu_pytorch_tanh\"}";
     folder_write("c", good, strlen(good));
     GPT *m = opened(WEIGHTS, in_folder("c"));
@@ -514,7 +500,7 @@ START_TEST(wrong_configs_are_refused)
 }
 END_TEST
 
-START_TEST(writing_where_it_cannot_be_is_refused)
+START_TEST(writing_to_an_impossible_path_is_refused)
 {
     GPT *m = gpt_new(small());
     folder_write("w", "old", 3);
@@ -530,7 +516,7 @@ END_TEST
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_checkpoint_brings_its_sizes)
+START_TEST(a_checkpoint_has_the_sizes)
 {
     GPTOptions o = small();
     o.bias = false;
@@ -541,7 +527,7 @@ START_TEST(a_checkpoint_brings_its_sizes)
     expect_done(nn_checkpoint_save(in_folder("a"), m, NULL, s));
     GPT *again = gpt_load(in_folder("a"));
     ck_assert_msg(again != NULL, "%s", ag_error());
-    check_equal(m, again);
+    check_same_parameters(m, again);
     ck_assert(again->options.dropout == 0.3 && !again->options.bias && again->options.heads == 2);
     nn_free(again);
 
@@ -570,10 +556,10 @@ START_TEST(a_checkpoint_brings_its_sizes)
 }
 END_TEST
 
-/* ---- files that fail, memory that cannot be had ------------------------------------------------------------------ */
+/* ---- failing files and allocations ------------------------------------------------------------------------------- */
 
 /* Each call to the file system fails: that call alone (_i = 0), or all from there on (1). The files must open afterwards. */
-START_TEST(failing_files_lose_nothing)
+START_TEST(failing_calls_lose_nothing)
 {
     if (!io_faults_work()) return;
     GPT *m = opened(WEIGHTS, CONFIG);
@@ -588,7 +574,7 @@ START_TEST(failing_files_lose_nothing)
         ck_assert(again || hit);
         nn_free(again);
         again = opened(in_folder("w"), in_folder("c"));
-        check_equal(m, again);
+        check_same_parameters(m, again);
         nn_free(again);
         ck_assert_int_eq(folder_count(), 2);
         ck_assert_int_eq(io_faults_open(), 0);
@@ -615,7 +601,7 @@ static void open_use_and_write(void)
     nn_free(m);
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     int64_t requests = faults_everywhere(open_use_and_write, true);
     if (faults_work()) ck_assert(requests > 100 && all_done);
@@ -630,25 +616,25 @@ Suite *gpt_suite(void)
     tcase_add_test(model, loss_and_gradients_agree);
     tcase_add_test(model, greedy_continuation_agrees);
     tcase_add_loop_test(model, a_cache_changes_nothing, 0, 5);
-    tcase_add_test(model, sizes_count);
-    tcase_add_test(model, first_weights_are_those_of_gpt2);
-    tcase_add_test(model, dropout_is_for_training);
-    tcase_add_test(model, the_future_is_hidden);
+    tcase_add_test(model, sizes_give_the_number_of_parameters);
+    tcase_add_test(model, initial_weights_are_those_of_gpt2);
+    tcase_add_test(model, dropout_acts_only_in_training);
+    tcase_add_test(model, later_positions_have_no_effect);
     tcase_add_test(model, usage_errors_are_reported);
     suite_add_tcase(suite, model);
     TCase *layout = tcase_create("files");
     tcase_add_checked_fixture(layout, folder_make, folder_remove);
-    tcase_add_test(layout, written_files_are_those_that_were_read);
+    tcase_add_test(layout, written_files_equal_those_that_were_read);
     tcase_add_test(layout, a_model_without_biases_is_written_with_zeros);
-    tcase_add_test(layout, layouts_of_other_versions_open);
+    tcase_add_test(layout, files_of_other_versions_open);
     tcase_add_test(layout, wrong_weights_are_refused);
     tcase_add_test(layout, truncated_weights_are_refused);
-    tcase_add_test(layout, weights_behind_4_GiB_are_read);
+    tcase_add_test(layout, weights_after_4_GiB_are_read);
     tcase_add_test(layout, wrong_configs_are_refused);
-    tcase_add_test(layout, writing_where_it_cannot_be_is_refused);
-    tcase_add_test(layout, a_checkpoint_brings_its_sizes);
-    tcase_add_loop_test(layout, failing_files_lose_nothing, 0, 2);
-    tcase_add_test(layout, memory_that_cannot_be_had_leaks_nothing);
+    tcase_add_test(layout, writing_to_an_impossible_path_is_refused);
+    tcase_add_test(layout, a_checkpoint_has_the_sizes);
+    tcase_add_loop_test(layout, failing_calls_lose_nothing, 0, 2);
+    tcase_add_test(layout, failing_allocations_leak_nothing);
     suite_add_tcase(suite, layout);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* test_gradcheck.c: every operation's gradient is right on its own samples; and the check itself is no rubber stamp: it
- * turns down rules that are wrong in each of the ways in which rules go wrong. */
+/* test_gradcheck.c: every operation's gradient is right on its samples; and the check fails for rules with each of the usual
+ * mistakes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "internal.h"
 #include "usage_error.h"
 
-enum { CASES = 8 };             /* that each operation must bring */
+enum { CASES = 8 };             /* that each operation must have at least */
 
 START_TEST(every_operation)
 {
@@ -26,7 +26,7 @@ START_TEST(an_unknown_name_has_no_cases)
 }
 END_TEST
 
-/* ---- wrong rules: tanh with another rule in the place of its own ------------------------------------------------- */
+/* ---- wrong rules: tanh with another rule ------------------------------------------------------------------------- */
 
 static void right(Tensor *y)
 {
@@ -88,7 +88,7 @@ static void is_infinite(Tensor *y)
     for (int64_t i = 0; i < y->numel; i++) g.data[i] = (real)INFINITY;
 }
 
-/* As if grad_into always gave memory that holds something. */
+/* Wrong where grad_into returns memory that is not initialized. */
 static void always_adds(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
@@ -128,9 +128,9 @@ TANH_WITH(is_infinite, is_infinite, NEEDS_Y)
 TANH_WITH(always_adds, always_adds, NEEDS_Y)
 TANH_WITH(leaves_the_last_item, leaves_the_last_item, NEEDS_Y)
 
-START_TEST(a_right_rule_passes_with_as_many_cases_as_it_brings)
+START_TEST(a_right_rule_passes_all_its_cases)
 {
-    ck_assert_int_eq(op_check(&right_op, stderr), 3);           /* too few for an operation of the library */
+    ck_assert_int_eq(op_check(&right_op, stderr), 3);           /* fewer than CASES */
     ck_assert_int_lt(op_check(&right_op, NULL), CASES);
 }
 END_TEST
@@ -143,9 +143,9 @@ START_TEST(a_wrong_rule_is_rejected)
 }
 END_TEST
 
-/* ---- right rules that read what they do not declare -------------------------------------------------------------- */
+/* ---- right rules that read values that they do not declare ------------------------------------------------------- */
 
-/* dx = dy (1 - tanh(x)^2), which reads x, before or after it asks where the gradient goes. */
+/* dx = dy (1 - tanh(x)^2), which reads x before or after its call of grad_into. */
 static void reads_x_early(Tensor *y)
 {
     const real *x = reals(y->in[0]);
@@ -171,7 +171,7 @@ TANH_WITH(declares_y_for_x, reads_x_late, NEEDS_Y)
 TANH_WITH(declares_x, reads_x_early, NEEDS_X0)
 TANH_WITH(declares_too_much, reads_x_late, NEEDS_X0 + NEEDS_Y)
 
-START_TEST(an_undeclared_value_is_missed)
+START_TEST(reading_an_undeclared_value_is_reported)
 {
     EXPECT_USAGE_ERROR("declares_no_y: its backward rule reads the value of its result, made by declares_no_y at tests/",
                        op_check(&declares_no_y_op, NULL));
@@ -198,7 +198,7 @@ START_TEST(an_operation_without_cases_has_none)
 }
 END_TEST
 
-/* The rule of softmax is 0 for a plain sum, since the outputs sum to 1: a check without weights would take it. */
+/* The gradient of a plain sum of softmax is 0, since the outputs sum to 1: a check without weights would accept this rule. */
 static Tensor *softmax_without_gradient(Tensor **in, void *arg)
 {
     static const Op op = { "softmax", zero, no_sample, NEEDS_Y, "", "", NULL, NULL };
@@ -223,7 +223,7 @@ static Tensor *network(Tensor **in, void *arg)                  /* x (5,3), W (4
     return ag_cross_entropy(ag_linear(h, in[3], NULL), tensor_ints(SHAPE(5), targets), AG_MEAN, -100, 0.1);
 }
 
-START_TEST(a_composed_function_passes_and_is_left_as_it_was)
+START_TEST(a_composed_function_passes_and_is_unchanged)
 {
     ag_seed(3);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -273,7 +273,7 @@ static Tensor *identity(Tensor **in, void *arg)
     return in[0];
 }
 
-START_TEST(functions_that_compute_nothing)
+START_TEST(functions_without_operations)
 {
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = leaf(SHAPE(3));
@@ -283,7 +283,7 @@ START_TEST(functions_that_compute_nothing)
 }
 END_TEST
 
-static const char *reported(AgFunction *f, Tensor *x)
+static const char *report_of(AgFunction *f, Tensor *x)
 {
     static char text[4096];
     FILE *report = fmemopen(text, sizeof text, "w");
@@ -296,7 +296,7 @@ START_TEST(the_report_names_what_is_wrong)
 {
     ag_seed(5);
     Scope s = ag_begin(AG_NO_GRAD);
-    const char *text = reported(half_a_square, leaf(SHAPE(2, 10)));
+    const char *text = report_of(half_a_square, leaf(SHAPE(2, 10)));
     const char *first = "input 0 (2, 10): 20 of 20 entries are wrong: each is 0.5 times the correct value\n  [0][0] gradient ";
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0, "%s", text);
     ck_assert_ptr_nonnull(strstr(text, "  [0][7] gradient "));
@@ -324,16 +324,16 @@ static Tensor *added_to_nothing(Tensor **in, void *arg) { (void)arg; return tanh
 static Tensor *left_unwritten(Tensor **in, void *arg) { (void)arg; return tanh_by(&leaves_the_last_item_op, in[0]); }
 static Tensor *undefined(Tensor **in, void *arg) { (void)arg; return tanh_by(&is_not_a_number_op, in[0]); }
 static Tensor *by_itself(Tensor **in, void *arg) { (void)arg; return ag_mul(in[0], ag_exp(ag_detach(in[0]))); }
-static Tensor *no_slope(Tensor **in, void *arg) { (void)arg; return ag_sub(in[0], ag_detach(in[0])); }
+static Tensor *zero_slope(Tensor **in, void *arg) { (void)arg; return ag_sub(in[0], ag_detach(in[0])); }
 
-/* A function without a slope, and a rule that finds one. */
+/* A function with derivative 0, whose rule gives another one. */
 static Tensor *invented(Tensor **in, void *arg)
 {
     (void)arg;
-    return ag_mul(no_slope(in, NULL), tensor_full(SCALAR, 1));
+    return ag_mul(zero_slope(in, NULL), tensor_full(SCALAR, 1));
 }
 
-/* y[i][j] = x[j] for four rows, and back only what the last row sends: over it, or added once. */
+/* y[i][j] = x[j] for four rows. The wrong rules use only the gradient of the last row: they write it, or add it. */
 static void put_rows(const AgCustomCall *c)
 {
     int64_t n = tensor_numel(c->in[0]);
@@ -379,7 +379,7 @@ static Tensor *last_row_added(Tensor **in, void *arg)
 
 START_TEST(the_kind_of_error_is_reported)
 {
-    /* the words for the wrong ones of three entries, and for one alone */
+    /* the message for three entries, of which `wrong` are wrong, and that for one entry */
     static const struct { AgFunction *f; const char *words, *of_one; int wrong; } kinds[] = {
         { without_gradient, "the gradient is 0\n", "the gradient is 0\n", 3 },
         { overwritten, OVERWRITTEN, OVERWRITTEN, 3 },
@@ -394,16 +394,16 @@ START_TEST(the_kind_of_error_is_reported)
     };
     ag_seed(6);
     Scope s = ag_begin(AG_NO_GRAD);
-    const char *text = reported(kinds[_i].f, tensor_name(leaf(SHAPE(3)), "x"));
+    const char *text = report_of(kinds[_i].f, tensor_name(leaf(SHAPE(3)), "x"));
     char first[64];
     int wrong = kinds[_i].wrong;
     snprintf(first, sizeof first, "input 0, x (3,): %d of 3 entries %s wrong: ", wrong, wrong == 1 ? "is" : "are");
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].words), "%s", text);
-    text = reported(kinds[_i].f, leaf(SHAPE(1)));
+    text = report_of(kinds[_i].f, leaf(SHAPE(1)));
     snprintf(first, sizeof first, "input 0 (1,): its only entry is wrong: ");
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].of_one), "%s", text);
-    text = reported(half_a_square, leaf(SCALAR));
-    ck_assert_ptr_nonnull(strstr(text, "\n   gradient "));                 /* a scalar has no place */
+    text = report_of(half_a_square, leaf(SCALAR));
+    ck_assert_ptr_nonnull(strstr(text, "\n   gradient "));                 /* a scalar has no index */
     ag_end(s);
 }
 END_TEST
@@ -436,13 +436,13 @@ Suite *gradcheck_suite(void)
     tcase_add_test(operations, an_unknown_name_has_no_cases);
     suite_add_tcase(suite, operations);
     TCase *check = tcase_create("the check itself");
-    tcase_add_test(check, a_right_rule_passes_with_as_many_cases_as_it_brings);
+    tcase_add_test(check, a_right_rule_passes_all_its_cases);
     tcase_add_loop_test(check, a_wrong_rule_is_rejected, 0, 9);
-    tcase_add_test(check, an_undeclared_value_is_missed);
+    tcase_add_test(check, reading_an_undeclared_value_is_reported);
     tcase_add_test(check, an_operation_without_cases_has_none);
-    tcase_add_test(check, a_composed_function_passes_and_is_left_as_it_was);
+    tcase_add_test(check, a_composed_function_passes_and_is_unchanged);
     tcase_add_test(check, a_function_with_a_cut_is_rejected);
-    tcase_add_test(check, functions_that_compute_nothing);
+    tcase_add_test(check, functions_without_operations);
     tcase_add_test(check, the_report_names_what_is_wrong);
     tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 10);
     tcase_add_test(check, usage_errors_are_reported);

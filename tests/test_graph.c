@@ -1,5 +1,5 @@
-/* test_graph.c: what operations record and how backward walks it: values used several times, several losses, what stays
- * readable and what is given back. */
+/* test_graph.c: what operations record, and backward: values used several times, several losses, which values stay and which
+ * are released. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static double slope(Tensor *t)
 
 /* ---- sums of paths ----------------------------------------------------------------------------------------------- */
 
-START_TEST(a_sum_of_itself_of_a_sum_of_itself)
+START_TEST(a_value_added_to_itself_twice)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *a = number(1), *b = ag_add(a, a), *c = ag_add(b, b);
@@ -67,7 +67,7 @@ START_TEST(the_same_input_twice_in_one_list)
 }
 END_TEST
 
-START_TEST(control_flow_is_the_programs_own)
+START_TEST(the_programs_control_flow_builds_the_graph)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(0.5), *y = x;
@@ -95,7 +95,7 @@ START_TEST(gradients_of_passes_add_up_until_they_are_cleared)
 }
 END_TEST
 
-/* A result that is its inputs' gradient sum hands the same numbers to both; each must have memory of its own. */
+/* The rule of add gives both inputs the same gradient; each leaf must have its own memory. */
 START_TEST(leaves_never_share_a_gradient)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -154,7 +154,7 @@ static Tensor *second_loss(Net n, Tensor *h)
     return ag_sum(ag_sigmoid(ag_matmul(h, n.v)));
 }
 
-/* which: bit 0 the first loss, bit 1 the second, bit 2: the second one's backward first. */
+/* `which`: bit 0: the first loss, bit 1: the second loss, bit 2: backward from the second loss first. */
 static void gradients(Net n, int which, real out[3][ROWS * WIDTH])
 {
     net_clear(n);
@@ -221,13 +221,13 @@ START_TEST(a_loss_made_of_losses)
 }
 END_TEST
 
-START_TEST(what_no_loss_uses_disturbs_nothing)
+START_TEST(a_value_that_no_loss_uses_has_no_effect)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(2), *h = ag_mul(x, x), *unused = ag_exp(h), *loss = ag_scale(h, 3);
     ag_backward(loss);
     ck_assert(slope(x) == 12);
-    ck_assert(tensor_data(unused) != NULL);                     /* it may be a loss whose turn comes */
+    ck_assert(tensor_data(unused) != NULL);                     /* it may be another loss */
     tensor_zero_grad(x);
     ag_backward(unused);                                        /* e^(x^2) 2x */
     ck_assert_double_eq_tol(slope(x), 4 * ag_math_exp(4), 1e-3);
@@ -235,7 +235,7 @@ START_TEST(what_no_loss_uses_disturbs_nothing)
 }
 END_TEST
 
-/* ---- what stays and what goes ------------------------------------------------------------------------------------ */
+/* ---- which values stay and which are released -------------------------------------------------------------------- */
 
 START_TEST(retained_values_and_gradients_stay)
 {
@@ -245,14 +245,14 @@ START_TEST(retained_values_and_gradients_stay)
     ck_assert_ptr_null(tensor_grad(h));
     ag_backward(one);
     ck_assert(tensor_data(h)[1] == 4 && tensor_grad_data(h)[1] == 5);
-    ag_backward(two);                                           /* a retained tensor collects, as a leaf does: 5 + 2h */
+    ag_backward(two);                                           /* adds to a retained gradient, as for a leaf: 5 + 2h */
     ck_assert(tensor_grad_data(h)[0] == 7 && tensor_grad_data(h)[1] == 13);
     ck_assert(tensor_grad_data(x)[0] == 14 && tensor_grad_data(x)[1] == 52);
     ck_assert_ptr_null(tensor_grad(g));
     EXPECT_USAGE_ERROR("tensor_data: the value of t (scale made at tests/test_graph.c:", tensor_data(g));
     EXPECT_USAGE_ERROR("was released by backward; call ag_retain on it first", ag_neg(g));
     EXPECT_USAGE_ERROR("released by backward", ag_retain(g));
-    ck_assert_int_eq(tensor_dim(g, 0), 2);                      /* the shape is no value */
+    ck_assert_int_eq(tensor_dim(g, 0), 2);                      /* the shape stays */
     ag_end(s);
 }
 END_TEST
@@ -280,7 +280,7 @@ START_TEST(backward_keep_can_be_repeated)
     memcpy(w, tensor_grad_data(n.w), sizeof w);
     ck_assert_mem_eq(w, once[1], sizeof w);
     ck_assert_uint_ge(ag_memory().in_use, in_use);
-    ck_assert(tensor_data(h) != NULL);                          /* everything is still there, and can be used */
+    ck_assert(tensor_data(h) != NULL);                          /* every value is still there and can be used */
     ag_backward_keep(ag_scale(loss, 1));
     for (int i = 0; i < WIDTH * WIDTH; i++) ck_assert(tensor_grad_data(n.w)[i] == 2 * w[i]);
     ag_backward(loss);
@@ -290,12 +290,13 @@ START_TEST(backward_keep_can_be_repeated)
 }
 END_TEST
 
-START_TEST(a_second_backward_says_what_to_do)
+START_TEST(the_error_of_a_second_backward_names_the_remedy)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(2), *h = ag_retain(ag_mul(x, x)), *loss = ag_scale(h, 3);
     ag_backward(loss);
-    EXPECT_USAGE_ERROR("ag_backward: an earlier backward has run through scale (made at tests/test_graph.c:", ag_backward(loss));
+    EXPECT_USAGE_ERROR("ag_backward: an earlier backward has run through scale (made at tests/test_graph.c:",
+                       ag_backward(loss));
     EXPECT_USAGE_ERROR("use ag_backward_keep for the earlier one", ag_backward(ag_neg(h)));
     ck_assert(slope(x) == 12);
     ag_end(s);
@@ -312,7 +313,7 @@ START_TEST(backward_from_a_given_gradient)
     Tensor *z = ag_mul(x, x);
     ag_backward_from(z, z);                                     /* its own value as the gradient: 2x^3 */
     ck_assert(tensor_grad_data(x)[0] == 56 && tensor_grad_data(x)[1] == 654);
-    ag_backward_from(x, dy);                                    /* a leaf is its own result */
+    ag_backward_from(x, dy);                                    /* also from a leaf */
     ck_assert(tensor_grad_data(x)[0] == 66);
     EXPECT_USAGE_ERROR("ag_backward_from: y (2, 1) and dy (2,) differ in shape", ag_backward_from(y, tensor_ones(SHAPE(2))));
     EXPECT_USAGE_ERROR("ag_backward_from: dy is NULL", ag_backward_from(y, NULL));
@@ -320,9 +321,9 @@ START_TEST(backward_from_a_given_gradient)
 }
 END_TEST
 
-/* ---- what is not recorded ---------------------------------------------------------------------------------------- */
+/* ---- without recording ------------------------------------------------------------------------------------------- */
 
-START_TEST(detach_cuts)
+START_TEST(detach_stops_gradients)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(3), *h = ag_mul(x, x), *cut = ag_detach(h);
@@ -330,12 +331,12 @@ START_TEST(detach_cuts)
     Tensor *loss = ag_mul(h, cut);
     ag_backward(loss);
     ck_assert(slope(x) == 9 * 6);
-    ck_assert(tensor_item(cut) == 9);                        /* its memory is still there, though h gave its own back */
+    ck_assert(tensor_item(cut) == 9);                        /* its value is still there, although h's is released */
     ag_end(s);
 }
 END_TEST
 
-START_TEST(nothing_is_recorded_without_need)
+START_TEST(operations_record_only_if_an_input_requires_grad)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(3), *constant = tensor_full(SCALAR, 2);
@@ -357,7 +358,7 @@ START_TEST(nothing_is_recorded_without_need)
 }
 END_TEST
 
-START_TEST(a_leaf_that_wants_none_gets_none)
+START_TEST(a_leaf_without_requires_grad_gets_no_gradient)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = number(3), *w = tensor_full(SCALAR, 4);
@@ -429,11 +430,11 @@ Suite *graph_suite(void)
 {
     Suite *suite = suite_create("graph");
     TCase *paths = tcase_create("paths");
-    tcase_add_test(paths, a_sum_of_itself_of_a_sum_of_itself);
+    tcase_add_test(paths, a_value_added_to_itself_twice);
     tcase_add_test(paths, a_diamond);
     tcase_add_test(paths, a_value_used_at_three_depths);
     tcase_add_test(paths, the_same_input_twice_in_one_list);
-    tcase_add_test(paths, control_flow_is_the_programs_own);
+    tcase_add_test(paths, the_programs_control_flow_builds_the_graph);
     tcase_add_test(paths, gradients_of_passes_add_up_until_they_are_cleared);
     tcase_add_test(paths, leaves_never_share_a_gradient);
     suite_add_tcase(suite, paths);
@@ -441,19 +442,19 @@ Suite *graph_suite(void)
     tcase_add_test(losses, two_losses_on_one_tape_equal_the_sum_of_two_runs);
     tcase_add_test(losses, a_shared_part_stays_until_the_last_loss_has_passed);
     tcase_add_test(losses, a_loss_made_of_losses);
-    tcase_add_test(losses, what_no_loss_uses_disturbs_nothing);
+    tcase_add_test(losses, a_value_that_no_loss_uses_has_no_effect);
     suite_add_tcase(suite, losses);
     TCase *stays = tcase_create("what stays");
     tcase_add_test(stays, retained_values_and_gradients_stay);
     tcase_add_test(stays, the_loss_has_a_gradient_of_one);
     tcase_add_test(stays, backward_keep_can_be_repeated);
-    tcase_add_test(stays, a_second_backward_says_what_to_do);
+    tcase_add_test(stays, the_error_of_a_second_backward_names_the_remedy);
     tcase_add_test(stays, backward_from_a_given_gradient);
     suite_add_tcase(suite, stays);
     TCase *cuts = tcase_create("what is not recorded");
-    tcase_add_test(cuts, detach_cuts);
-    tcase_add_test(cuts, nothing_is_recorded_without_need);
-    tcase_add_test(cuts, a_leaf_that_wants_none_gets_none);
+    tcase_add_test(cuts, detach_stops_gradients);
+    tcase_add_test(cuts, operations_record_only_if_an_input_requires_grad);
+    tcase_add_test(cuts, a_leaf_without_requires_grad_gets_no_gradient);
     suite_add_tcase(suite, cuts);
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, gradients_pass_through_inner_scopes);

@@ -85,7 +85,7 @@ START_TEST(an_overrun_is_found_when_the_tensor_is_freed)
 }
 END_TEST
 
-/* A rule that writes one number too many to its input's gradient. */
+/* A rule that writes one item too many to its input's gradient. */
 static void rule_that_overruns(Tensor *y)
 {
     Grad g = grad_into(y->in[0]);
@@ -138,7 +138,7 @@ static Tensor *layer_at(Site at, Tensor *x)
 #define layer(...) layer_at(AG_HERE, __VA_ARGS__)
 
 /* A tensor that a layer made is named with the line that called the layer, too. */
-START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
+START_TEST(a_tensor_made_in_a_layer_is_named_with_the_caller)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *y = layer(leaf(3)); const int line = __LINE__;
@@ -152,13 +152,13 @@ START_TEST(a_tensor_made_in_a_layer_is_known_by_its_caller)
 }
 END_TEST
 
-START_TEST(a_tensor_of_an_ended_scope_is_known)
+START_TEST(a_tensor_of_an_ended_scope_is_named)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = leaf(3);
     ag_end(s);
     s = ag_begin(AG_RECORD);
-    for (int i = 0; i < 100; i++) {                             /* without ag_guard these lie where x was */
+    for (int i = 0; i < 100; i++) {                             /* without ag_guard these reuse the memory of x */
         Scope inner = ag_begin(AG_RECORD);
         ag_tanh(leaf(3));
         ag_end(inner);
@@ -173,7 +173,7 @@ START_TEST(a_tensor_of_an_ended_scope_is_known)
 }
 END_TEST
 
-/* ---- what it does not change ------------------------------------------------------------------------------------- */
+/* ---- ag_guard changes no result ---------------------------------------------------------------------------------- */
 
 static double loss_of_a_net(real gradient[12])
 {
@@ -202,7 +202,7 @@ START_TEST(results_stay_the_same)
 }
 END_TEST
 
-START_TEST(it_may_begin_and_end_in_the_middle_of_scopes)
+START_TEST(it_may_be_switched_inside_scopes)
 {
     ag_guard(false);
     Scope outer = ag_begin(AG_RECORD);
@@ -229,7 +229,7 @@ static void *made_elsewhere(void *out)
     return NULL;
 }
 
-START_TEST(a_buffer_may_end_on_another_thread)
+START_TEST(a_tensor_may_be_freed_on_another_thread)
 {
     static Tensor *made[4];         /* static, as x above */
     pthread_t thread;
@@ -253,7 +253,7 @@ static void *overruns(void *message)
     return NULL;
 }
 
-START_TEST(the_environment_can_ask_for_it)
+START_TEST(the_environment_can_switch_it_on)
 {
     char message[1024];
     pthread_t thread;
@@ -277,12 +277,12 @@ Suite *guard_suite(void)
     tcase_add_test(tests, a_rule_that_overruns_is_named);
     tcase_add_test(tests, released_values_are_poisoned);
     tcase_add_test(tests, a_write_to_a_released_value_is_found);
-    tcase_add_test(tests, a_tensor_of_an_ended_scope_is_known);
-    tcase_add_test(tests, a_tensor_made_in_a_layer_is_known_by_its_caller);
+    tcase_add_test(tests, a_tensor_of_an_ended_scope_is_named);
+    tcase_add_test(tests, a_tensor_made_in_a_layer_is_named_with_the_caller);
     tcase_add_test(tests, results_stay_the_same);
-    tcase_add_test(tests, it_may_begin_and_end_in_the_middle_of_scopes);
-    tcase_add_test(tests, a_buffer_may_end_on_another_thread);
-    tcase_add_test(tests, the_environment_can_ask_for_it);
+    tcase_add_test(tests, it_may_be_switched_inside_scopes);
+    tcase_add_test(tests, a_tensor_may_be_freed_on_another_thread);
+    tcase_add_test(tests, the_environment_can_switch_it_on);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -12,7 +12,6 @@
 #include "kaeru/autograd.h"
 #include "number.h"
 #include "suites.h"
-#include "usage_error.h"
 #include "utf8.h"
 
 /* ---- reading and writing ----------------------------------------------------------------------------------------- */
@@ -144,7 +143,7 @@ START_TEST(objects_may_be_large)
 }
 END_TEST
 
-START_TEST(what_json_cannot_hold_is_not_written)
+START_TEST(invalid_utf8_and_infinity_are_not_written)
 {
     void *owner = ag_alloc(1, 1);
     size_t n;
@@ -238,7 +237,7 @@ START_TEST(malformed_text_is_refused)
 }
 END_TEST
 
-START_TEST(every_start_of_a_text_is_refused)
+START_TEST(every_incomplete_text_is_refused)
 {
     const char *text = "{\"a\":[true,false,null,-1.5e-3,\"\\u00e9\\ud83d\\ude00x\"],\"b\":{}}";
     for (size_t size = 0; size < strlen(text); size++) {
@@ -283,7 +282,7 @@ START_TEST(numbers_are_the_nearest_doubles)
     check_number("2.2250738585072014e-308", DBL_MIN);
     check_number("2.2250738585072011e-308", 0x0.fffffffffffffp-1022);
     check_number("4.9406564584124654e-324", 0x1p-1074);
-    check_number("2.4703282292062328e-324", 0x1p-1074);                         /* just above half of the smallest */
+    check_number("2.4703282292062328e-324", 0x1p-1074);                         /* just above half of the smallest double */
     check_number("2.4703282292062327e-324", 0.0);
     check_number("1e-99999999999999999999", 0.0);
     check_number("0e99999999999999999999", 0.0);
@@ -365,7 +364,7 @@ END_TEST
 
 /* ---- UTF-8 ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(every_code_point_survives)
+START_TEST(every_code_point_is_encoded_and_decoded)
 {
     for (uint32_t code = 0; code < 0x110000; code++) {
         if (code >= 0xd800 && code < 0xe000) continue;
@@ -427,7 +426,7 @@ static void parse_and_write(void)
     ag_free(owner);
 }
 
-START_TEST(missing_memory_leaves_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     int64_t requests = faults_everywhere(parse_and_write, _i);
     if (faults_work()) ck_assert_int_gt(requests, 5);
@@ -443,18 +442,18 @@ Suite *json_suite(void)
     tcase_add_test(t, only_the_given_bytes_are_read);
     tcase_add_test(t, members_are_found);
     tcase_add_test(t, objects_may_be_large);
-    tcase_add_test(t, what_json_cannot_hold_is_not_written);
+    tcase_add_test(t, invalid_utf8_and_infinity_are_not_written);
     tcase_add_loop_test(t, malformed_text_is_refused, 0, sizeof refused / sizeof *refused);
-    tcase_add_test(t, every_start_of_a_text_is_refused);
+    tcase_add_test(t, every_incomplete_text_is_refused);
     tcase_add_test(t, numbers_are_the_nearest_doubles);
     tcase_add_test(t, long_numbers_are_read);
     tcase_add_test(t, random_numbers_agree_with_the_c_library);
     tcase_add_test(t, whole_numbers_are_exact);
     tcase_add_test(t, numbers_do_not_depend_on_the_locale);
-    tcase_add_test(t, every_code_point_survives);
+    tcase_add_test(t, every_code_point_is_encoded_and_decoded);
     tcase_add_test(t, nothing_else_is_utf8);
     tcase_add_test(t, messages_quote_on_one_line);
-    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -155,7 +155,7 @@ START_TEST(softmax_matches_reference)
 }
 END_TEST
 
-START_TEST(softmax_of_nothing)
+START_TEST(softmax_of_fully_masked_rows)
 {
     float x[40], y[40], log_y[40];
     for (int i = 0; i < 40; i++)
@@ -278,28 +278,6 @@ END_TEST
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
-/* Known answers of the authors' library, Random123. */
-START_TEST(philox_known_answers)
-{
-    static const uint32_t known[3][10] = {          /* counter, key, result */
-        { 0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 },
-        { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
-          0x6d5451fd },
-        { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
-          0x24126ea1 },
-    };
-    for (int i = 0; i < COUNT(known); i++) {
-        uint32_t word[4];
-        memcpy(word, known[i], sizeof word);
-        philox4x32(word, known[i][4], known[i][5]);
-        ck_assert_mem_eq(word, known[i] + 6, sizeof word);
-    }
-    uint32_t word[4];
-    k_philox(0, 0, word);
-    ck_assert_mem_eq(word, known[0] + 6, sizeof word);
-}
-END_TEST
-
 static void call_random(const KernelTable *k, Case *c)
 {
     uint64_t counter = c->flag ? 0xfffffffcu : 12345;                   /* the low word overflows in the array */
@@ -335,7 +313,7 @@ START_TEST(random_numbers_look_random)
 {
     enum { N = 1 << 20 };
     static float x[N];
-    k_uniform(N, x, 1, 0, 1, 2);                    /* 24 bits and rounding: 2 itself must not appear */
+    k_uniform(N, x, 1, 0, 1, 2);                    /* 24 bits and rounding must not give 2 */
     double sum = 0, squares = 0;
     for (int i = 0; i < N; i++) {
         ck_assert_float_ge(x[i], 1);
@@ -407,11 +385,10 @@ Suite *kernel_rows_suite(void)
     tcase_add_loop_test(tests, extremes_match_reference, 0, COUNT(sum_shapes));
     tcase_add_test(tests, whole_arrays_match_reference);
     tcase_add_loop_test(tests, softmax_matches_reference, 0, COUNT(row_shapes));
-    tcase_add_test(tests, softmax_of_nothing);
+    tcase_add_test(tests, softmax_of_fully_masked_rows);
     tcase_add_loop_test(tests, layer_norm_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, cross_entropy_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, tables_match_reference, 0, COUNT(row_shapes));
-    tcase_add_test(tests, philox_known_answers);
     tcase_add_test(tests, random_matches_reference);
     tcase_add_test(tests, random_numbers_look_random);
     tcase_add_test(tests, updates_match_reference);

@@ -58,14 +58,14 @@ START_TEST(unary_backward_matches_reference)
 END_TEST
 
 /* The error in units in the last place of the true value. */
-static double ulps(float got, double truth)
+static double ulps(float got, double exact)
 {
-    if (isnan(truth))
+    if (isnan(exact))
         return isnan(got) ? 0 : INFINITY;
-    if (isinf(got) || fabs(truth) > 3.4028235677973366e38)              /* the largest float plus half a step */
-        return isinf(got) && fabs(truth) > 3.4028234e38 && (got > 0) == (truth > 0) ? 0 : INFINITY;
-    int e = truth == 0 ? -126 : ilogb(truth);
-    return fabs(got - truth) / ldexp(1, (e < -126 ? -126 : e) - 23);
+    if (isinf(got) || fabs(exact) > 3.4028235677973366e38)              /* the largest float plus half a step */
+        return isinf(got) && fabs(exact) > 3.4028234e38 && (got > 0) == (exact > 0) ? 0 : INFINITY;
+    int e = exact == 0 ? -126 : ilogb(exact);
+    return fabs(got - exact) / ldexp(1, (e < -126 ? -126 : e) - 23);
 }
 
 START_TEST(unary_within_2_ulp)
@@ -128,7 +128,7 @@ static void draw_sum(int kind, float *s, float *x, float *y)
 }
 
 /* The fused multiply-add, which is emulated where the instruction set has none. */
-START_TEST(products_are_added_with_one_rounding)
+START_TEST(multiply_add_rounds_once)
 {
     enum { N = 5 };                                 /* the same sum in every lane of a vector and in a rest */
     for (int round = 0; round < 120000; round++) {
@@ -138,20 +138,20 @@ START_TEST(products_are_added_with_one_rounding)
             x[i] = x[0];
             y[i] = y[0];
         }
-        float want = fmaf(s, x[0], y[0]);
+        float expected = fmaf(s, x[0], y[0]);
         for (int p = 0; p < COUNT(isa_names); p++) {
             if (!k_use_isa(isa_names[p]))
                 continue;
             memcpy(got, y, sizeof y);
             k_axpy(N, got, s, x);
             for (int i = 0; i < N; i++)
-                ck_assert_msg(got[i] == want, "%s: %a * %a + %a is %a, not %a", k_isa(), s, x[0], y[0], got[i], want);
+                ck_assert_msg(got[i] == expected, "%s: %a * %a + %a is %a, not %a", k_isa(), s, x[0], y[0], got[i], expected);
         }
     }
 }
 END_TEST
 
-/* ---- functions of two numbers, choices, copies ------------------------------------------------------------------- */
+/* ---- functions of two numbers, masks, copies --------------------------------------------------------------------- */
 
 /* Walks over 0 to 4 dimensions: dense, broadcast, transposed, with steps, or a single repeated item. Returns the number of
  * items. */
@@ -271,14 +271,14 @@ START_TEST(masks_match_reference)
 END_TEST
 
 /* Arrays begin at a multiple of 4; items of 8 bytes must begin at a multiple of 8. */
-static int64_t to_multiple(const Case *c)
+static int64_t align_offset(const Case *c)
 {
     return c->f == 8 ? 4 : 0;
 }
 
 static void call_copy(const KernelTable *k, Case *c)
 {
-    k->copy(&c->walk, c->bytes + to_multiple(c), (char *)c->in[0] + to_multiple(c), (size_t)c->f);
+    k->copy(&c->walk, c->bytes + align_offset(c), (char *)c->in[0] + align_offset(c), (size_t)c->f);
 }
 
 static void call_copy_add(const KernelTable *k, Case *c)
@@ -302,9 +302,9 @@ START_TEST(copies_match_reference)
             walk->a[order[d]] = n;
             n *= walk->dim[order[d]];
         }
-        int64_t source = extent(walk, walk->b) * c.f + to_multiple(&c);
+        int64_t source = extent(walk, walk->b) * c.f + align_offset(&c);
         c.in[0] = input(&c, (source + 3) / 4, -1, 1);
-        c.bytes = byte_output(&c, n * c.f + to_multiple(&c));
+        c.bytes = byte_output(&c, n * c.f + align_offset(&c));
         check_case(&c, call_copy);
 
         Case add = { .tolerance = 1e-5 };
@@ -327,7 +327,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(tests, unary_matches_reference, 0, FUNCTIONS);
     tcase_add_loop_test(tests, unary_backward_matches_reference, 0, FUNCTIONS);
     tcase_add_test(tests, unary_within_2_ulp);
-    tcase_add_test(tests, products_are_added_with_one_rounding);
+    tcase_add_test(tests, multiply_add_rounds_once);
     tcase_add_loop_test(tests, binary_matches_reference, K_ADD, K_MIN + 1);
     tcase_add_loop_test(tests, binary_backward_matches_reference, K_ADD, K_MIN + 1);
     tcase_add_test(tests, masks_match_reference);

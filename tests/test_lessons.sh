@@ -1,22 +1,19 @@
 #!/bin/sh
-# test_lessons.sh PROGRAMS PLOTS: each lesson in PROGRAMS, in a short form: its output, its data, which must support the claims
-# of the lesson and be the same bytes with any number of threads, and its pictures.
+# test_lessons.sh PROGRAMS PLOTS: each lesson in PROGRAMS, in a short form: what it prints, that its data has the header
+# that --help names and supports what the lesson claims, the same bytes on any number of threads, and its pictures.
 
-# shellcheck disable=SC2016 # what is in single quotes is for awk
+# shellcheck disable=SC2016 # programs of awk
 programs=$(cd "$1" && pwd) || exit 1
 KAERU_PLOTS=$(cd "$2" && pwd) || exit 1
 export KAERU_PLOTS
-passed=0
-failed=0
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
+program=$programs/backprop
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
 command -v gnuplot >/dev/null || echo "no gnuplot: pictures not tested"
 
-ok() { passed=$((passed + 1)); }
 wrong() { failed=$((failed + 1)); echo "FAILED: $name: $*"; }
 
-# lesson NAME [ARGUMENT...]: runs it with 1 and with 3 threads; the output folders are NAME.1 and NAME.3.
+# lesson NAME [ARGUMENT...]: runs it on 1 and on 3 threads, into the folders NAME.1 and NAME.3.
 lesson() {
     name=$1
     shift
@@ -35,81 +32,72 @@ lesson() {
     data=
 }
 
-# says TEXT: TEXT is in the printed text
-says() { if grep -qF -- "$1" stdout; then ok; else wrong "'$1' missing on stdout"; fi; }
+# prints TEXT: the lesson must print this.
+prints() { that "'$1' on stdout" grep -qF -- "$1" stdout; }
 
-# has FILE.csv HEADER: the file has this header, which --help describes, and is the same for any number of threads
-has() {
+# csv FILE HEADER: this data must have this header, which --help names, and the same bytes on any number of threads.
+csv() {
     data=$name.1/$1
-    if [ "$(head -n 1 "$data")" = "$2" ]; then ok; else wrong "header of $1"; fi
-    if tr '\n' ' ' <help | grep -qF "$1 ($2"; then ok; else wrong "--help does not describe $1 ($2"; fi
-    if cmp -s "$data" "$name.3/$1"; then ok; else wrong "$1 depends on the number of threads"; fi
+    that "header of $1" [ "$(head -n 1 "$data")" = "$2" ]
+    tr '\n' ' ' <help >help_line
+    that "$1 ($2 in --help" grep -qF "$1 ($2" help_line
+    same "$data" "$name.3/$1"
 }
 
-# shows "CLAIM" AWK: an awk program that reads the data (without its header) and exits with 0 if the claim is true
+# shows "CLAIM" AWK: the program of awk reads the data without its header and exits with 0 if the claim holds.
 shows() {
-    if tail -n +2 "$data" | awk -F, "function abs(x) { return x < 0 ? -x : x } $2"; then ok; else wrong "not so: $1"; fi
+    if tail -n +2 "$data" | awk -F, "function abs(x) { return x < 0 ? -x : x } $2"; then ok; else wrong "$1"; fi
 }
 
-# draws NAME...: pictures
+# draws NAME...: these pictures must exist.
 draws() {
     command -v gnuplot >/dev/null || return
     for picture in "$@"; do
-        for format in png svg; do
-            if [ -s "$name.1/$picture.$format" ]; then ok; else wrong "no $picture.$format"; fi
-        done
+        has "$name.1/$picture.png"
+        has "$name.1/$picture.svg"
     done
 }
 
 lesson backprop
-says 'du = 0.46212 + 0.39322 = 0.85534'
-says 'dc/da = 4                               dc/da = 6'
-says 'dW1    = [[-4.0601, -8.1201], [1.8323, 3.6646]]'
-if awk '/^  [A-Za-z0-9]+ +item [0-9]/ { n++; d = $4 - $5; if (d < 0) d = -d; if (d > 2e-3) bad = 1 }
-    END { exit bad || n != 12 }' stdout; then ok; else wrong "gradients and finite differences differ"; fi
-if [ "$(find backprop.1 -name '*.dot' | wc -l)" -eq 20 ]; then ok; else wrong "not 20 frames"; fi
+prints 'du = 0.46212 + 0.39322 = 0.85534'
+prints 'dc/da = 4                               dc/da = 6'
+prints 'dW1    = [[-4.0601, -8.1201], [1.8323, 3.6646]]'
+that "gradients by small steps" awk '
+    /^  [A-Za-z0-9]+ +item [0-9]/ { n++; d = $4 - $5; if (d < 0) d = -d; if (d > 2e-3) bad = 1 }
+    END { exit bad || n != 12 }' stdout
+that "20 frames" [ "$(find backprop.1 -name '*.dot' | wc -l)" -eq 20 ]
 if command -v dot >/dev/null; then
-    for frame in 00 09; do
-        for format in png svg; do
-            for graph in formula network; do
-                if [ -s "backprop.3/backprop_${graph}_$frame.$format" ]; then ok; else wrong "no $graph $frame"; fi
-            done
-        done
+    for frame in formula_00 formula_09 network_00 network_09; do
+        has "backprop.3/backprop_$frame.png"
+        has "backprop.3/backprop_$frame.svg"
     done
 fi
-if PATH=$folder "$programs/backprop" >stdout 2>stderr && [ ! -s stderr ]; then
-    ok
-else
-    wrong "without Graphviz"
-    cat stderr
-fi
-says 'pictures: out/backprop_formula_00.dot to 09.dot need Graphviz'
+with=PATH=$folder
+expect 0 '' ''
+with=LC_ALL=C
+prints 'pictures: out/backprop_formula_00.dot to 09.dot need Graphviz'
 mkdir bad
 printf '#!/bin/sh\nexit 3\n' >bad/dot
 chmod +x bad/dot
 PATH=$folder/bad "$programs/backprop" >stdout 2>stderr
-if [ $? -eq 1 ] && grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr; then
-    ok
-else
-    wrong "bad dot"
-fi
+that "status with a bad dot" [ $? -eq 1 ]
+that "message with a bad dot" grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr
 
 lesson families --steps 150
-has families.csv step,fills,goes_on,rewrites
-shows 'all three learn; the decoder cannot know the next word' \
+csv families.csv step,fills,goes_on,rewrites
+shows 'all three learn; the decoder cannot predict the words after it' \
     'NR <= 5 { first += $4 / 5 } NR > 145 { fills += $2 / 5; goes_on += $3 / 5; rewrites += $4 / 5 }
      END { exit bad || NR != 150 || rewrites > first / 50 || fills > 1.5 || goes_on > 1.2 || goes_on < 0.6 }'
 numbers() { sed -n "s/$1/\\1 \\2/p" stdout; }
-if [ "$(numbers '.*right verbs in 60 held-out sentences: encoder \([0-9]*\), decoder \([0-9]*\)' |
-    awk '$1 >= 55 && $2 <= 30' | wc -l)" -eq 1 ]; then ok; else wrong "verbs"; fi
-if [ "$(numbers '  \([0-9]*\) of \(60\) held-out sentences right' | awk '$1 >= 55' | wc -l)" -eq 1 ]; then ok
-else wrong "passive voice"; fi
-says '-> the '
+that "verbs" [ "$(numbers '.*right verbs in 60 held-out sentences: encoder \([0-9]*\), decoder \([0-9]*\)' |
+    awk '$1 >= 55 && $2 <= 30' | wc -l)" -eq 1 ]
+that "passive voice" [ "$(numbers '  \([0-9]*\) of \(60\) held-out sentences right' | awk '$1 >= 55' | wc -l)" -eq 1 ]
+prints '-> the '
 draws families
 
 lesson norm_conventions
-says '-0.92582  -0.46291   0.00000   1.38873'
-has norm_conventions.csv deviation,pytorch,annotated,book,seminar
+prints '-0.92582  -0.46291   0.00000   1.38873'
+csv norm_conventions.csv deviation,pytorch,annotated,book,seminar
 shows 'each convention gives the deviation of its formula' \
     'function off(got, want) { return abs(got - want) > 1e-4 }
      off($2, $1 / sqrt($1 * $1 + 1e-5)) || off($4, $1 / ($1 + 1e-6)) || off($5, 1) { bad = 1 }
@@ -117,76 +105,76 @@ shows 'each convention gives the deviation of its formula' \
 draws norm_conventions
 
 lesson layer_norm --depth 8 --steps 40 --runs 2
-has layer_norm.csv run,step,plain,normalized
-shows 'the normalized network learns faster' '$2 == 30 && $4 > $3 { bad = 1 } END { exit bad || NR != 80 }'
-has layer_norm_layers.csv step,layer,value,plain,normalized
-shows 'before training, only norms keep the deviation' \
+csv layer_norm.csv run,step,plain,normalized
+shows 'with normalization it learns sooner' '$2 == 30 && $4 > $3 { bad = 1 } END { exit bad || NR != 80 }'
+csv layer_norm_layers.csv step,layer,value,plain,normalized
+shows 'before training, values keep their deviation only with norms' \
     '$1 == 0 { plain[$2] += $3 * $3 * $4; normalized[$2] += $3 * $3 * $5 }
      END { exit !(sqrt(plain[8]) < 0.3 && abs(sqrt(normalized[8]) - 1) < 0.1) || NR != 2 * 8 * 80 }'
 draws layer_norm layer_norm_layers
 
 lesson positions --width 16 --length 30
-says 'repeats after 6.2832 positions'
-has positions.csv position,dimension,value
+prints 'repeats after 6.2832 positions'
+csv positions.csv position,dimension,value
 shows 'row 0 is 0, 1, 0, 1' '$1 == 0 && $3 != $2 % 2 { bad = 1 } END { exit bad || NR != 480 }'
-has positions_products.csv i,j,product
+csv positions_products.csv i,j,product
 shows 'products are symmetric and 8 on the diagonal' \
     '{ p[$1, $2] = $3 } $1 == $2 && abs($3 - 8) > 1e-5 { bad = 1 }
      END { for (i = 0; i < 30; i++) for (j = 0; j < i; j++) if (abs(p[i, j] - p[j, i]) > 1e-5) bad = 1
            exit bad || NR != 900 }'
-has positions_theory.csv distance,theory,measured
+csv positions_theory.csv distance,theory,measured
 shows 'theory and measurement agree' 'abs($2 - $3) > 1e-4 { bad = 1 } END { exit bad || NR != 30 }'
 draws positions positions_products
 
 lesson vectors
-says '|a| w = 2.7600'
-has vectors_words.csv token,x,y
-has vectors_map.csv x,y,mapped_x,mapped_y
+prints '|a| w = 2.7600'
+csv vectors_words.csv token,x,y
+csv vectors_map.csv x,y,mapped_x,mapped_y
 shows 'the map is linear' 'NR <= 2 { x[NR] = $1; y[NR] = $2; X[NR] = $3; Y[NR] = $4; d = x[1] * y[2] - x[2] * y[1] }
     NR > 2 { s = ($1 * y[2] - x[2] * $2) / d; t = (x[1] * $2 - $1 * y[1]) / d
              if (abs(s * X[1] + t * X[2] - $3) > 1e-4 || abs(s * Y[1] + t * Y[2] - $4) > 1e-4) bad = 1 }
     END { exit bad || NR != 200 }'
-has vectors_projection.csv a_x,a_y,b_x,b_y,foot_x,foot_y
-shows 'the projection is on a, at a right angle' \
+csv vectors_projection.csv a_x,a_y,b_x,b_y,foot_x,foot_y
+shows 'the projection lies on a, at a right angle' \
     '{ exit abs($1 * $6 - $2 * $5) > 1e-6 || abs($1 * ($3 - $5) + $2 * ($4 - $6)) > 1e-6 }'
 draws vectors
 
 lesson temperature --queries 64 --widest 256
-says '1.1379'
-has temperature.csv token,score,temperature,weight
+prints '1.1379'
+csv temperature.csv token,score,temperature,weight
 shows 'weights add up to 1 and are softmax(score / temperature)' \
     '{ x[NR] = exp($2 / $3); e[$3] += x[NR]; t[NR] = $3; w[NR] = $4; sum[$3] += $4 }
     END { for (i in sum) if (abs(sum[i] - 1) > 1e-5) bad = 1
           for (i = 1; i <= NR; i++) if (abs(w[i] - x[i] / e[t[i]]) > 1e-5) bad = 1
           exit bad || NR != 28 }'
-has temperature_width.csv width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled
-shows 'unscaled scores grow with K, and entropy and gradient vanish; scaled ones do not' \
+csv temperature_width.csv width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled
+shows 'unscaled scores grow with K, harden softmax and lose the gradient; scaled ones do not' \
     'abs($2 - $1 * $3) > 1e-3 * $2 { bad = 1 } $1 == 8 { entropy = $4; gradient = $6 }
      $1 >= 8 && (abs($3 - 1) > 0.3 || abs($5 - 3) > 0.2) { bad = 1 }
      END { exit bad || NR != 9 || $4 > entropy / 4 || $6 > gradient / 2 || $7 < 2 * $6 }'
 draws temperature temperature_width
 
 lesson attention_geometry
-has attention_geometry.csv token,temperature,x,y
+csv attention_geometry.csv token,temperature,x,y
 shows 'the higher the temperature, the smaller the polygon' \
     '{ x[(NR - 1) % 4] = $3; y[(NR - 1) % 4] = $4 }
      NR % 4 == 0 { a = 0; for (i = 0; i < 4; i++) { j = (i + 1) % 4; a += x[i] * y[j] - x[j] * y[i] }
                    a = abs(a); if (NR > 4 && a > last * 0.95) bad = 1; last = a }
      END { exit bad || NR != 24 || last > 0.1 }'
-has attention_layers.csv token,layer,x,y
+csv attention_layers.csv token,layer,x,y
 hull=$(sed -n 's/.*no point lies more than \([^ ]*\) beyond.*/\1/p' stdout)
-if awk "BEGIN { exit !(${hull:-1} < 1e-5) }"; then ok; else wrong "outputs lie $hull beyond the hull of the values"; fi
+that "outputs lie within the hull of the values, not $hull beyond" awk "BEGIN { exit !(${hull:-1} < 1e-5) }"
 draws attention_geometry
 
 lesson seq2seq --steps 150 --length 10 --word abcab --timed 16
-says 'attention     output: '
-has seq2seq.csv length,fixed,attention,transformer
-shows 'on the longest words, attention is far better than the fixed vector' \
+prints 'attention     output: '
+csv seq2seq.csv length,fixed,attention,transformer
+shows 'on the longest words, attention is far above the fixed vector' \
     '{ gap = $3 - $2 } END { exit gap < 0.2 || NR != 10 }'
 for file in seq2seq_attention.csv seq2seq_transformer.csv; do
     data=seq2seq.1/$file
-    if [ "$(head -n 1 $data)" = said,a,b,c,a,b ]; then ok; else wrong "header of $file"; fi
-    if cmp -s $data seq2seq.3/$file; then ok; else wrong "$file depends on the number of threads"; fi
+    that "header of $file" [ "$(head -n 1 $data)" = said,a,b,c,a,b ]
+    same $data seq2seq.3/$file
     shows 'the weights of a letter add up to 1' \
         '{ sum = 0; for (i = 2; i <= 6; i++) sum += $i } abs(sum - 1) > 1e-5 { bad = 1 } END { exit bad || NR != 6 }'
 done
@@ -196,27 +184,27 @@ shows 'times of 8 and 16 letters' \
 draws seq2seq seq2seq_alignment
 
 lesson knobs --draws 2000
-says '# # # # # # . .'
-says '0.0000  0.1333  0.6000  0.1333  0.1333'
-has knobs_mask.csv query,key,seen
-shows 'a position sees itself and earlier ones' '$3 != ($2 <= $1) { bad = 1 } END { exit bad || NR != 400 }'
-has knobs_mask_sentence.csv token,query,key,seen
-shows 'no position sees padding' '$4 != ($3 <= $2 && $3 < 6) { bad = 1 } END { exit bad || NR != 64 }'
-has knobs_rate.csv step,rate_512_4000,rate_512_8000,rate_256_4000
+prints '# # # # # # . .'
+prints '0.0000  0.1333  0.6000  0.1333  0.1333'
+csv knobs_mask.csv query,key,seen
+shows 'a position attends to itself and to earlier positions' '$3 != ($2 <= $1) { bad = 1 } END { exit bad || NR != 400 }'
+csv knobs_mask_sentence.csv token,query,key,seen
+shows 'no position attends to padding' '$4 != ($3 <= $2 && $3 < 6) { bad = 1 } END { exit bad || NR != 64 }'
+csv knobs_rate.csv step,rate_512_4000,rate_512_8000,rate_256_4000
 shows 'rates are those of the paper' \
     'function rate(d, w) { s = $1 ^ -0.5; r = $1 * w ^ -1.5; return d ^ -0.5 * (s < r ? s : r) }
      function off(got, want) { return abs(got / want - 1) > 1e-6 }
      off($2, rate(512, 4000)) || off($3, rate(512, 8000)) || off($4, rate(256, 4000)) { bad = 1 }
      END { exit bad || NR < 400 }'
-has knobs_smoothing.csv row,token,target
+csv knobs_smoothing.csv row,token,target
 shows 'rows of targets add up to 1, that of padding to 0' '{ sum[$1] += $3 } $2 == 0 && $3 != 0 { bad = 1 }
     END { for (i = 0; i < 5; i++) if (abs(sum[i] - (i != 2)) > 1e-6) bad = 1; exit bad || NR != 25 }'
-has knobs_penalty.csv x,probability,smoothing_0,smoothing_0.1
-shows 'the loss is lowest, and zero, where the probability is that of the target' \
+csv knobs_penalty.csv x,probability,smoothing_0,smoothing_0.1
+shows 'the loss is 0, its minimum, where the model has the probability of the target' \
     'abs($3 + log($2)) > 1e-5 { bad = 1 } NR == 1 || $4 < least { least = $4; where = $2 }
      END { exit bad || abs(where - 0.9) > 0.01 || abs(least) > 1e-3 || $4 < 0.1 }'
-has knobs_sampling.csv 'word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0'
-shows 'the probabilities of each way add up to 1 over the right number of words' \
+csv knobs_sampling.csv 'word,temperature 1,temperature 0.5,temperature 2,top_k 3,top_p 0.8,temperature 0'
+shows 'each way of sampling has probabilities that add up to 1, for the expected number of words' \
     '{ for (i = 2; i <= NF; i++) { sum[i] += $i; left[i] += $i > 0 } }
      END { for (i = 2; i <= 7; i++) if (abs(sum[i] - 1) > 1e-6) bad = 1
            exit bad || left[4] != 8 || left[5] != 3 || left[6] != 4 || left[7] != 1 }'
@@ -224,7 +212,7 @@ draws knobs_mask knobs_rate knobs_smoothing knobs_sampling
 
 # ---- fonts -----------------------------------------------------------------------------------------------------------
 
-# Without a font for Japanese, Cairo would damage the pictures with Japanese labels: the simpler terminal draws them.
+# Without a Japanese font, Cairo draws wrong Japanese letters. Then the terminal png draws these pictures.
 name=style.gp
 terminal() { FONTCONFIG_FILE=$1 gnuplot -e "$2" -e "load '$KAERU_PLOTS/style.gp'" -e 'print png_terminal' 2>&1; }
 cat >no_fonts <<'END'
@@ -237,7 +225,7 @@ if command -v gnuplot >/dev/null && command -v fc-list >/dev/null; then
     case $(terminal "$folder/no_fonts" 'x = 1') in 'pngcairo '* | 'png '*) ok ;; *) wrong "no terminal" ;; esac
 fi
 
-# ---- printed lines go through a pipe immediately ---------------------------------------------------------------------
+# ---- output through a pipe comes line by line ------------------------------------------------------------------------
 
 name=copy_task
 mkfifo pipe
@@ -245,20 +233,20 @@ mkfifo pipe
 child=$!
 read -r line <pipe
 case $line in 'A Transformer of '*) ok ;; *) wrong "first line: $line" ;; esac
-if [ ! -e live/copy_task.csv ]; then ok; else wrong "the first line came at the end"; fi
+lacks live/copy_task.csv                                # the first line comes before the end of the run
 kill -9 $child
 wait $child 2>/dev/null
 
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 
-# gallery STATUS "TEXT ON STDERR": runs the gallery of the file list
+# gallery STATUS "TEXT ON STDERR": runs it with the file `list`.
 examples=$KAERU_PLOTS/../examples
 name=gallery
 gallery() {
     KAERU_PROGRAMS=$programs sh "$examples/gallery.sh" --out "a gallery" --list list >stdout 2>stderr
     status=$?
-    if [ $status -eq "$1" ]; then ok; else wrong "status $status, expected $1"; cat stderr; fi
-    if grep -qF -- "$2" stderr; then ok; else wrong "'$2' missing on stderr"; cat stderr; fi
+    that "status $status, expected $1" [ $status -eq "$1" ]
+    that "'$2' on stderr" grep -qF -- "$2" stderr
 }
 printf '# a remark\n## A & B\n$ vectors --points 10\nvectors: a < b\n\n' >list
 if command -v gnuplot >/dev/null; then
@@ -266,7 +254,7 @@ if command -v gnuplot >/dev/null; then
     for line in '<h2>A &amp; B</h2>' '<pre class="command">sh examples/run.sh vectors --points 10</pre>' \
         '<img src="vectors/vectors.png" alt="vectors">' '<figcaption>a &lt; b</figcaption>' '</html>'
     do
-        if grep -qF -- "$line" 'a gallery/index.html'; then ok; else wrong "'$line' missing in the page"; fi
+        that "'$line' in the page" grep -qF -- "$line" 'a gallery/index.html'
     done
     printf '$ vectors\nnone: Nothing.\n' >list
     gallery 1 'these failed: none'
@@ -279,15 +267,15 @@ printf 'nonsense\n' >list
 gallery 1 'cannot read the line: nonsense'
 for option in --out --list --nonsense; do
     sh "$examples/gallery.sh" $option >stdout 2>stderr
-    if [ $? -eq 2 ] && [ "$(wc -l <stderr)" -eq 1 ]; then ok; else wrong "usage error: $option"; cat stderr; fi
+    that "status with $option" [ $? -eq 2 ]
+    that "one line on stderr with $option" [ "$(wc -l <stderr)" -eq 1 ]
 done
 
-# Every picture of an example is in the list.
+# Every picture of an example must be in the list.
 sed -n 's/^\([a-z0-9_]*\): .*/\1/p' "$examples/gallery.txt" >listed
 grep -hro 'picture_draw("[a-z0-9_]*")' "$examples" --include='*.c' | sed 's/.*"\(.*\)".*/\1/' >drawn
 while read -r picture; do
-    if grep -qx "$picture" listed; then ok; else wrong "examples/gallery.txt does not say what to see in $picture"; fi
+    that "$picture in examples/gallery.txt" grep -qx "$picture" listed
 done <drawn
 
-echo "lessons: $passed passed, $failed failed"
-[ $failed -eq 0 ]
+summary lessons

@@ -29,7 +29,7 @@ static Tokenizer pairs(const char *text, int32_t size)
     return t;
 }
 
-START_TEST(tokenizers_come_back)
+START_TEST(saved_tokenizers_load_unchanged)
 {
     const char *text = "ab ab <|endoftext|>\xE8\x9B\x99";
     Tokenizer made[2] = { characters(text), pairs(text, 260) };
@@ -58,7 +58,7 @@ START_TEST(tokenizers_come_back)
 }
 END_TEST
 
-START_TEST(vocabularies_differ_by_their_fingerprint)
+START_TEST(different_vocabularies_have_different_fingerprints)
 {
     const char *texts[] = { "abc", "abd", "ab", "abcd", "" };
     uint64_t seen[5];
@@ -80,7 +80,7 @@ static LmData *opened(const char *name, const Tokenizer *t)
     return d;
 }
 
-/* 30 characters of one to four bytes each: the cut at 9/10 of the bytes falls into one. */
+/* 30 characters of one to four bytes each: the position 9/10 of the bytes is inside one. */
 static const char mixed[] = "a\xC3\xA4\xE8\x9B\x99\xF0\x9F\x90\xB8" "b\xC3\xB6\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "c\xC3\xBC\xE8\x9B\x99\xF0\x9F\x90\xB8" "d\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8"
                             "eeee\xC3\x9F\xE8\x9B\x99\xF0\x9F\x90\xB8" "ffffff\xF0\x9F\x90\xB8";
@@ -98,7 +98,7 @@ START_TEST(windows_are_parts_of_the_text)
 
     enum { LENGTH = 4, ROUNDS = 600 };
     bool seen[64] = { false };
-    int64_t starts = learned - LENGTH;                      /* windows of one more than that */
+    int64_t starts = learned - LENGTH;                      /* a window has one token more */
     for (int round = 0; round < ROUNDS; round++) {
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *x, *y;
@@ -169,7 +169,7 @@ static void check_token_file(const char *text, const Tokenizer *t)
     ag_free(ids);
 }
 
-START_TEST(token_files_hold_what_the_text_says)
+START_TEST(token_files_have_the_ids_of_the_text)
 {
     char *text = story(3 << 20);                            /* several pieces */
     Tokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
@@ -182,7 +182,7 @@ START_TEST(token_files_hold_what_the_text_says)
 }
 END_TEST
 
-START_TEST(large_vocabularies_have_wide_tokens)
+START_TEST(large_vocabularies_have_ids_of_four_bytes)
 {
     enum { CODES = 70000 };
     char *text = malloc(CODES * 4 + 1), *p = text;
@@ -202,7 +202,7 @@ START_TEST(large_vocabularies_have_wide_tokens)
 }
 END_TEST
 
-START_TEST(a_text_and_its_tokens_are_the_same_data)
+START_TEST(a_text_and_its_token_file_give_the_same_data)
 {
     char *text = story(2000);
     for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a position is an id */
@@ -228,7 +228,7 @@ START_TEST(a_text_and_its_tokens_are_the_same_data)
 }
 END_TEST
 
-static void expect_unopened(const char *name, const Tokenizer *t, const char *part)
+static void expect_open_refused(const char *name, const Tokenizer *t, const char *part)
 {
     LmData *d = lm_data_open(in_folder(name), t);
     expect_refused(d != NULL, part);
@@ -245,7 +245,7 @@ START_TEST(broken_token_files_are_refused)
     size_t size = fread(good, 1, sizeof good, f);
     fclose(f);
     ck_assert_uint_eq(size, 32 + 8 * 2 + 8);
-    expect_unopened("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
+    expect_open_refused("tokens", &other, "tokens: was made with another vocabulary, of 8 tokens");
 
     static const struct { size_t at; unsigned char value; const char *message; } cases[] = {
         { 8, 2, "expected version 1 of token files, found 2" },
@@ -264,11 +264,11 @@ START_TEST(broken_token_files_are_refused)
         memcpy(bad, good, size);
         bad[cases[i].at] = cases[i].value;
         folder_write("bad", bad, size);
-        expect_unopened("bad", &t, cases[i].message);
+        expect_open_refused("bad", &t, cases[i].message);
     }
     for (size_t length = 8; length < size; length++) {
         folder_write("bad", good, length);
-        expect_unopened("bad", &t, length < 40 ? "at least 40 bytes" : "bad: expected");
+        expect_open_refused("bad", &t, length < 40 ? "at least 40 bytes" : "bad: expected");
     }
     tokenizer_close(&t);
     tokenizer_close(&other);
@@ -279,12 +279,12 @@ START_TEST(texts_that_do_not_fit_are_refused)
 {
     Tokenizer t = characters("abcdefgh");
     folder_write("latin", "ab\xE9", 3);
-    expect_unopened("latin", &t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
+    expect_open_refused("latin", &t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
     Tokenizer lines = characters("ab\n");
     folder_write("other", "abba\nabba\nabz", 13);
-    expect_unopened("other", &lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
+    expect_open_refused("other", &lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
     tokenizer_close(&lines);
-    expect_unopened("absent", &t, "absent: cannot be opened");
+    expect_open_refused("absent", &t, "absent: cannot be opened");
     int64_t n;
     expect_refused(lm_tokenize(in_folder("latin"), &t, in_folder("tokens"), &n), "latin: line 1, column 3, byte 2: ");
     expect_refused(lm_tokenize(in_folder("other"), &t, in_folder("tokens"), &n),
@@ -318,7 +318,7 @@ START_TEST(texts_that_do_not_fit_are_refused)
 }
 END_TEST
 
-START_TEST(evaluation_sees_each_held_out_token_once)
+START_TEST(evaluation_uses_each_held_out_token_once)
 {
     char *text = story(1700);
     Tokenizer t = characters(text);
@@ -409,13 +409,6 @@ static bool train(const char *name, LmOptions o, bool resume, void (*stepped)(Lm
     return good;
 }
 
-static void check_same(const char *left, const char *right)
-{
-    char command[320];
-    snprintf(command, sizeof command, "cmp '%s' '%s'", in_folder(left), in_folder(right));
-    ck_assert_int_eq(system(command), 0);
-}
-
 static void leave_at_13(LmTraining *t, void *arg)
 {
     (void)arg;
@@ -423,7 +416,7 @@ static void leave_at_13(LmTraining *t, void *arg)
 }
 
 /* Trains in a child process, which the callback ends; returns its wait status. */
-static int train_apart(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
+static int train_in_child(const char *name, LmOptions o, bool resume, void (*stepped)(LmTraining *t, void *arg))
 {
     int status;
     pid_t child = fork();
@@ -438,17 +431,17 @@ START_TEST(a_resumed_run_ends_with_the_same_bytes)
     o.accumulate = 1 + _i;
     o.window = _i * 4;
     expect_done(train("straight", o, false, NULL));
-    ck_assert_int_eq(WEXITSTATUS(train_apart("broken", o, false, leave_at_13)), 7);
+    ck_assert_int_eq(WEXITSTATUS(train_in_child("broken", o, false, leave_at_13)), 7);
     Settings *s = nn_settings_new();
     expect_done(nn_checkpoint_settings(in_folder("broken.last"), s));
     ck_assert_str_eq(nn_settings_get(s, "own"), "kept");
     ck_assert_ptr_nonnull(nn_settings_get(s, "train.best_loss"));
     ag_free(s);
     expect_done(train("broken", o, true, NULL));
-    check_same("straight.last", "broken.last");
-    check_same("straight.best", "broken.best");
+    folder_same("straight.last", "broken.last");
+    folder_same("straight.best", "broken.best");
     expect_done(train("broken", o, true, NULL));                /* all steps are done: nothing changes */
-    check_same("straight.last", "broken.last");
+    folder_same("straight.last", "broken.last");
 }
 END_TEST
 
@@ -557,7 +550,7 @@ static void note_evaluation(LmTraining *t, void *arg)
     ck_assert(t->best_loss <= t->valid_loss);
 }
 
-START_TEST(a_model_learns_what_repeats)
+START_TEST(a_model_learns_a_repeated_text)
 {
     const char *abc = "abcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdef";
     Tokenizer t = characters(abc);
@@ -614,7 +607,7 @@ START_TEST(what_cannot_be_trained_is_refused)
 }
 END_TEST
 
-START_TEST(options_are_checked_settings)
+START_TEST(options_are_checked)
 {
     LmOptions o = few_steps(9), found = lm_defaults();
     o.lr = 0.1;
@@ -643,7 +636,7 @@ END_TEST
 
 /* Every call to the file system fails once (_i = 0), or it and all later ones fail (1). The resumed run ends with the same
  * bytes as a run without failures. */
-START_TEST(failing_files_lose_nothing)
+START_TEST(failing_calls_lose_nothing)
 {
     if (!io_faults_work()) return;
     LmOptions o = few_steps(2);
@@ -658,15 +651,15 @@ START_TEST(failing_files_lose_nothing)
         ck_assert(trained || hit);
         if (!trained) ck_assert_msg(strstr(ag_error(), "/a."), "call %d failed: \"%s\"", n, ag_error());
         if (!trained) expect_done(train("a", o, access(in_folder("a.last"), F_OK) == 0, NULL));
-        check_same("straight.last", "a.last");
-        check_same("straight.best", "a.best");
+        folder_same("straight.last", "a.last");
+        folder_same("straight.best", "a.best");
         ck_assert_int_eq(folder_count(), 4);
         ck_assert_int_eq(io_faults_open(), 0);
     }
 }
 END_TEST
 
-START_TEST(failing_files_leave_the_old_tokens)
+START_TEST(failing_calls_leave_the_old_tokens)
 {
     if (!io_faults_work()) return;
     int64_t count;
@@ -717,7 +710,7 @@ static void train_and_write(void)
     tokenizer_close(&t);
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     int64_t requests = faults_everywhere(train_and_write, _i == 0);
     if (faults_work()) ck_assert(requests > 100 && all_done);
@@ -729,27 +722,27 @@ Suite *lm_suite(void)
     Suite *suite = suite_create("lm");
     TCase *words = tcase_create("data");
     tcase_add_checked_fixture(words, folder_make, folder_remove);
-    tcase_add_test(words, tokenizers_come_back);
-    tcase_add_test(words, vocabularies_differ_by_their_fingerprint);
+    tcase_add_test(words, saved_tokenizers_load_unchanged);
+    tcase_add_test(words, different_vocabularies_have_different_fingerprints);
     tcase_add_test(words, windows_are_parts_of_the_text);
-    tcase_add_test(words, token_files_hold_what_the_text_says);
-    tcase_add_test(words, large_vocabularies_have_wide_tokens);
-    tcase_add_test(words, a_text_and_its_tokens_are_the_same_data);
+    tcase_add_test(words, token_files_have_the_ids_of_the_text);
+    tcase_add_test(words, large_vocabularies_have_ids_of_four_bytes);
+    tcase_add_test(words, a_text_and_its_token_file_give_the_same_data);
     tcase_add_test(words, broken_token_files_are_refused);
     tcase_add_test(words, texts_that_do_not_fit_are_refused);
-    tcase_add_test(words, evaluation_sees_each_held_out_token_once);
-    tcase_add_test(words, options_are_checked_settings);
-    tcase_add_loop_test(words, memory_that_cannot_be_had_leaks_nothing, 0, 2);
+    tcase_add_test(words, evaluation_uses_each_held_out_token_once);
+    tcase_add_test(words, options_are_checked);
+    tcase_add_loop_test(words, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, words);
     TCase *training = tcase_create("training");
     tcase_add_checked_fixture(training, begin, end);
     tcase_add_loop_test(training, a_resumed_run_ends_with_the_same_bytes, 0, 2);
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
-    tcase_add_test(training, a_model_learns_what_repeats);
+    tcase_add_test(training, a_model_learns_a_repeated_text);
     tcase_add_test(training, what_cannot_be_trained_is_refused);
-    tcase_add_loop_test(training, failing_files_lose_nothing, 0, 2);
-    tcase_add_loop_test(training, failing_files_leave_the_old_tokens, 0, 2);
+    tcase_add_loop_test(training, failing_calls_lose_nothing, 0, 2);
+    tcase_add_loop_test(training, failing_calls_leave_the_old_tokens, 0, 2);
     suite_add_tcase(suite, training);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* test_nan.c: the search for NaN and infinity finds the first, forward and backward, in every operation, and names the
- * operation, its shapes and the line that made it. */
+/* test_nan.c: ag_find_nan finds the first NaN or infinity, forward and backward, in every operation, and reports the
+ * operation, its shapes and the line that called it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 
 enum { MAX_INPUTS = 4 };
 
-static void no_number(Tensor *t)
+static void fill_nan(Tensor *t)
 {
     for (int64_t i = 0; i < t->numel; i++) reals(t)[i] = (real)NAN;
 }
 
-/* Does the message name this operation, and say this? */
-static bool told(const char *name, const char *what)
+/* Whether the message names this operation and says "found in <what>". */
+static bool reported(const char *name, const char *what)
 {
     char start[128];
     snprintf(start, sizeof start, "%s: first NaN found in %s, item ", name, what);
@@ -47,13 +47,13 @@ static void run(const Op *op, int number, Tensor *in[MAX_INPUTS], AgMode mode, b
     ag_find_nan(true);
     if (backward) {
         Tensor *dy = tensor_zeros(tensor_shape(y));
-        no_number(dy);
+        fill_nan(dy);
         ag_backward_from(y, dy);
     }
     ag_end(s);
 }
 
-/* NaN in any input shows in the result of at least one case, and is told with the operation's own name. */
+/* NaN in any input gives NaN in the result of at least one case, and the report names the operation. */
 START_TEST(in_a_result_of_every_operation)
 {
     const Op *op = &op_table[_i];
@@ -66,10 +66,10 @@ START_TEST(in_a_result_of_every_operation)
             if (!inputs_of(op, number, in)) goto done;
             if (in[i] && in[i]->numel > 0) {
                 used[i] = true;
-                no_number(in[i]);
+                fill_nan(in[i]);
                 for (int mode = AG_RECORD; mode <= AG_NO_GRAD; mode++) {
                     CATCH_USAGE_ERROR(run(op, number, in, (AgMode)mode, false));
-                    found[i] = found[i] || told(op->name, "its result");
+                    found[i] = found[i] || reported(op->name, "its result");
                 }
             }
             ag_find_nan(false);
@@ -93,7 +93,7 @@ START_TEST(in_a_gradient_of_every_operation)
         Tensor *in[MAX_INPUTS];
         ck_assert_msg(inputs_of(op, number, in), "%s: no case passes NaN back", op->name);
         CATCH_USAGE_ERROR(run(op, number, in, AG_RECORD, true));
-        found = told(op->name, "the gradient that it computed");
+        found = reported(op->name, "the gradient that it computed");
         ag_find_nan(false);
         free_inputs(in);
     }
@@ -102,20 +102,6 @@ START_TEST(in_a_gradient_of_every_operation)
 END_TEST
 
 /* ---- by name and line -------------------------------------------------------------------------------------------- */
-
-/* The statement must find something and say exactly this, with its line (or the next: it may stand on the second). */
-#define SAYS(text, statement) do {                                                              \
-        CATCH_USAGE_ERROR(statement);                                                           \
-        check_message(text, __LINE__);                                                          \
-    } while (0)
-
-static void check_message(const char *text, int line)
-{
-    char here[sizeof usage_message], next[sizeof usage_message];
-    snprintf(here, sizeof here, "%s (at tests/test_nan.c:%d)", text, line);
-    snprintf(next, sizeof next, "%s (at tests/test_nan.c:%d)", text, line + 1);
-    if (strcmp(usage_message, next) != 0) ck_assert_str_eq(usage_message, here);
-}
 
 static Tensor *leaf(double a, double b)
 {
@@ -128,34 +114,34 @@ static Tensor *leaf(double a, double b)
 START_TEST(forward)
 {
     ag_find_nan(true);
-    SAYS("log: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_log(leaf(1, 0)));
-    SAYS("log: first NaN found in its result, item 0; shape (2,) of inputs (2,)", ag_log(leaf(-1, 0)));
-    SAYS("div: first infinity found in its result, item 2; shape (2, 2) of inputs (2, 2), (2, 1)",
-         ag_div(tensor_ones(SHAPE(2, 2)), ag_reshape(leaf(1, 0), SHAPE(2, 1))));
-    SAYS("exp: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_exp(leaf(0, 1e4)));
-    SAYS("sqrt: first NaN found in its result, item 0; shape (2,) of inputs (2,)",
-         ag_sqrt(leaf(-4, 4)));
-    SAYS("mean_dims: first NaN found in its result, item 0; shape () of inputs (0, 3)",
-         ag_mean(tensor_zeros(SHAPE(0, 3))));
+    REPORTS("log: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_log(leaf(1, 0)));
+    REPORTS("log: first NaN found in its result, item 0; shape (2,) of inputs (2,)", ag_log(leaf(-1, 0)));
+    REPORTS("div: first infinity found in its result, item 2; shape (2, 2) of inputs (2, 2), (2, 1)",
+            ag_div(tensor_ones(SHAPE(2, 2)), ag_reshape(leaf(1, 0), SHAPE(2, 1))));
+    REPORTS("exp: first infinity found in its result, item 1; shape (2,) of inputs (2,)", ag_exp(leaf(0, 1e4)));
+    REPORTS("sqrt: first NaN found in its result, item 0; shape (2,) of inputs (2,)",
+            ag_sqrt(leaf(-4, 4)));
+    REPORTS("mean_dims: first NaN found in its result, item 0; shape () of inputs (0, 3)",
+            ag_mean(tensor_zeros(SHAPE(0, 3))));
     ag_find_nan(false);
     CATCH_USAGE_ERROR(ag_log(leaf(-1, 0)));
     ck_assert_str_eq(usage_message, "");
 }
 END_TEST
 
-/* The result is finite and its slope is not. */
+/* The result is finite, but the gradient is not. */
 START_TEST(backward)
 {
     double tiny = sizeof(real) == 4 ? 1e-40 : 1e-310;
     ag_find_nan(true);
-    SAYS("sqrt: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,)",
-         ag_backward(ag_sum(ag_sqrt(leaf(4, 0)))));
-    SAYS("log: first infinity found in the gradient that it computed, item 0; shape (2,) of inputs (2,)",
-         ag_backward(ag_sum(ag_log(leaf(tiny, 1)))));
-    SAYS("div: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,), (2,)",
-         ag_backward(ag_sum(ag_div(leaf(1, tiny), leaf(1, tiny)))));
-    SAYS("pow_scalar: first infinity found in the gradient that it computed, item 0; shape (2,) of inputs (2,)",
-         ag_backward(ag_sum(ag_pow_scalar(leaf(0, 1), 0.5))));
+    REPORTS("sqrt: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,)",
+            ag_backward(ag_sum(ag_sqrt(leaf(4, 0)))));
+    REPORTS("log: first infinity found in the gradient that it computed, item 0; shape (2,) of inputs (2,)",
+            ag_backward(ag_sum(ag_log(leaf(tiny, 1)))));
+    REPORTS("div: first infinity found in the gradient that it computed, item 1; shape (2,) of inputs (2,), (2,)",
+            ag_backward(ag_sum(ag_div(leaf(1, tiny), leaf(1, tiny)))));
+    REPORTS("pow_scalar: first infinity found in the gradient that it computed, item 0; shape (2,) of inputs (2,)",
+            ag_backward(ag_sum(ag_pow_scalar(leaf(0, 1), 0.5))));
     ag_find_nan(false);
 }
 END_TEST
@@ -175,14 +161,15 @@ START_TEST(the_layer_is_named_too)
 }
 END_TEST
 
-/* Data or a parameter that was bad before: the operation is not to blame. */
-START_TEST(an_input_that_was_bad_is_named)
+/* The input already has NaN or infinity: the operation did not make it. */
+START_TEST(an_input_with_nan_or_infinity_is_named)
 {
     ag_find_nan(true);
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_ones(SHAPE(2, 3)), *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 3)), true);
     tensor_data(w)[7] = (real)INFINITY;
-    EXPECT_USAGE_ERROR("shape (2, 4) of inputs (2, 3), (4, 3); input 1 already has infinity, at item 7 (at", ag_linear(x, w, NULL));
+    EXPECT_USAGE_ERROR("shape (2, 4) of inputs (2, 3), (4, 3); input 1 already has infinity, at item 7 (at",
+                       ag_linear(x, w, NULL));
     tensor_data(w)[7] = 1;
     tensor_data(x)[5] = (real)NAN;
     EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 already "
@@ -192,14 +179,14 @@ START_TEST(an_input_that_was_bad_is_named)
 }
 END_TEST
 
-START_TEST(what_is_finite_passes)
+START_TEST(finite_values_pass)
 {
     ag_seed(2);
     ag_find_nan(true);
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(40, 50), 0, 1), true);
     Tensor *mask = ag_compare_scalar(AG_GT, x, 0);
-    Tensor *y = ag_softmax(ag_masked_fill(x, mask, (double)-INFINITY), -1);     /* an infinity that was asked for */
+    Tensor *y = ag_softmax(ag_masked_fill(x, mask, (double)-INFINITY), -1);     /* an intended infinity */
     ag_backward(ag_mean(ag_mul(y, ag_masked_softmax(x, mask, 2))));
     ag_end(s);
     EXPECT_USAGE_ERROR("masked_softmax: first NaN", {
@@ -221,8 +208,8 @@ Suite *nan_suite(void)
     tcase_add_test(named, forward);
     tcase_add_test(named, backward);
     tcase_add_test(named, the_layer_is_named_too);
-    tcase_add_test(named, an_input_that_was_bad_is_named);
-    tcase_add_test(named, what_is_finite_passes);
+    tcase_add_test(named, an_input_with_nan_or_infinity_is_named);
+    tcase_add_test(named, finite_values_pass);
     suite_add_tcase(suite, named);
     return suite;
 }

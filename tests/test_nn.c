@@ -1,4 +1,4 @@
-/* test_nn.c: modules (names, ties, clones, ends) and layers (values worked out by hand, modes, messages). */
+/* test_nn.c: modules (names, ties, clones, lifetimes) and layers (values computed by hand, modes, messages). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static Net *net_new(void)
     return net;
 }
 
-/* A language model's skeleton: the last layer shares the table of the first. */
+/* A small language model: the last layer shares the table of the first. */
 typedef struct { Module module; Embedding *embed; ModuleList *blocks; Linear *head; } Tied;
 
 static Tied *tied_new(int blocks)
@@ -125,7 +125,7 @@ START_TEST(a_list_numbers_its_items)
 }
 END_TEST
 
-START_TEST(modes_reach_everything_below)
+START_TEST(modes_are_set_in_all_children)
 {
     Tied *m = tied_new(2);
     ck_assert(m->module.training && nn_item(Linear, m->blocks, 1)->module.training);
@@ -146,11 +146,11 @@ START_TEST(tied_weights_are_one_parameter)
     check_names(m, 3, (const char *[]){ "embed.weight", "blocks.0.weight", "blocks.0.bias" });
     ck_assert_ptr_eq(nn_find(m, "head.weight"), m->embed->weight);
     ck_assert_int_eq(nn_count(m), 5 * 3 + 3 * 3 + 3);
-    ck_assert_int_eq(nn_count(m->head), 5 * 3);     /* seen alone, it has one */
-    nn_tie(m->head, weight, m->embed->weight);      /* nothing new */
+    ck_assert_int_eq(nn_count(m->head), 5 * 3);     /* the part alone has it, too */
+    nn_tie(m->head, weight, m->embed->weight);      /* a second tie changes nothing */
     ck_assert_int_eq(nn_count(m), 5 * 3 + 3 * 3 + 3);
 
-    /* both uses arrive in one gradient: y = W w_0 with w_0 a row of W itself */
+    /* the gradient is the sum over both uses: y = W w_0, and w_0 is a row of W */
     Scope s = ag_begin(AG_RECORD);
     Tensor *w = m->embed->weight;
     Tensor *y = ag_linear(nn_embedding(m->embed, tensor_ints(SHAPE(1), (int32_t[]){ 0 })), m->head->weight, NULL);
@@ -183,7 +183,7 @@ static Three *three_new(void)
 START_TEST(ties_in_any_order_share_and_free_once)
 {
     ag_guard(false);
-    nn_free(three_new());                           /* what is asked for once */
+    nn_free(three_new());                           /* allocates what a program allocates only once */
     ag_memory_trim();
     int64_t before = faults_live();
     for (int order = 0; order < 4; order++) {
@@ -194,11 +194,11 @@ START_TEST(ties_in_any_order_share_and_free_once)
             nn_tie(m->b, weight, m->a->weight);
             nn_tie(m->c, weight, m->b->weight);
             break;
-        case 1:                                     /* an earlier one follows a later one */
+        case 1:                                     /* a is tied to c, and b to a */
             nn_tie(m->a, weight, m->c->weight);
             nn_tie(m->b, weight, m->a->weight);
             break;
-        case 2:                                     /* what was tied to the freed one comes along */
+        case 2:                                     /* a, tied to b, is then tied to c with b */
             nn_tie(m->a, weight, m->b->weight);
             nn_tie(m->b, weight, m->c->weight);
             break;
@@ -210,7 +210,7 @@ START_TEST(ties_in_any_order_share_and_free_once)
         ck_assert_ptr_eq(m->a->weight, expected);
         ck_assert_ptr_eq(m->b->weight, expected);
         ck_assert_ptr_eq(m->c->weight, expected);
-        nn_tie(m, extra, m->c->weight);             /* a field that had none */
+        nn_tie(m, extra, m->c->weight);             /* a field without a tensor */
         ck_assert_ptr_eq(m->extra, expected);
         check_names(m, 1, (const char *[]){ "a.weight" });
         ck_assert_int_eq(nn_count(m), 4);
@@ -279,7 +279,7 @@ START_TEST(a_part_can_be_cloned)
 }
 END_TEST
 
-/* ---- misuse and lifetimes ---------------------------------------------------------------------------------------- */
+/* ---- usage errors and lifetimes ---------------------------------------------------------------------------------- */
 
 START_TEST(usage_errors_are_reported)
 {
@@ -340,7 +340,7 @@ static void broken_new(void)
     nn_child(net, fc2, nn_linear_new(-3, 2));
 }
 
-START_TEST(a_half_built_module_is_freed_by_the_scope)
+START_TEST(the_scope_frees_a_half_built_module)
 {
     ag_guard(false);
     CATCH_USAGE_ERROR(broken_new());                     /* first, so that this thread's buffers exist */
@@ -361,7 +361,7 @@ START_TEST(a_module_outlives_the_scope_it_was_made_in)
     Net *net = net_new();
     ag_end(inner);
     ag_end(outer);
-    EXPECT_USAGE_ERROR("sizes", nn_linear_new(-1, 1));   /* and an error in a later one */
+    EXPECT_USAGE_ERROR("sizes", nn_linear_new(-1, 1));   /* an error in a later scope does not free it */
     ck_assert_int_eq(nn_count(net), 17);
     nn_free(net);
 }
@@ -382,7 +382,7 @@ static void build_and_copy(void)
     nn_free(copy);
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     int64_t requests = faults_everywhere(build_and_copy, true);
     if (faults_work()) ck_assert_int_gt(requests, 100);
@@ -462,7 +462,7 @@ static Moments moments(const Tensor *t)
     return m;
 }
 
-/* Within +-bound, filling it evenly. Bounds are rounded to real. */
+/* The values must have a uniform distribution in +-bound. Bounds are rounded to real. */
 static void check_uniform(const Tensor *t, double bound)
 {
     Moments m = moments(t);
@@ -650,23 +650,23 @@ START_TEST(activations_by_hand)
 }
 END_TEST
 
-/* What a layer with an activation gives, and the gradients of its input, weight and bias; returns how many numbers. */
-static int64_t both_ways(Linear *l, const Tensor *data, AgActivation kind, bool at_once, AgMode mode, real *out)
+/* The values of a layer with an activation, and the gradients of input, weight and bias; returns how many numbers. */
+static int64_t values_and_gradients(Linear *l, const Tensor *data, AgActivation kind, bool at_once, AgMode mode, real *out)
 {
     Scope s = ag_begin(mode);
     Tensor *x = tensor_set_requires_grad(ag_keep(data), mode == AG_RECORD);
-    Tensor *in = ag_scale(x, 2);                            /* no leaf: its memory is given back on the way */
+    Tensor *in = ag_scale(x, 2);                            /* not a leaf: backward releases its value */
     Tensor *y = at_once ? nn_linear_activate(l, in, kind) : ag_activate(kind, nn_linear(l, in));
     real *end = out;
     memcpy(end, tensor_data(y), (size_t)tensor_numel(y) * sizeof *end);
     end += tensor_numel(y);
     if (mode == AG_RECORD) {
         ag_backward(ag_sum(ag_mul(y, ag_tanh(y))));
-        const Tensor *wanted[] = { x, l->weight, l->bias };
+        const Tensor *inputs[] = { x, l->weight, l->bias };
         for (int i = 0; i < 3; i++) {
-            if (!wanted[i]) continue;
-            memcpy(end, tensor_grad_data((Tensor *)wanted[i]), (size_t)tensor_numel(wanted[i]) * sizeof *end);
-            end += tensor_numel(wanted[i]);
+            if (!inputs[i]) continue;
+            memcpy(end, tensor_grad_data((Tensor *)inputs[i]), (size_t)tensor_numel(inputs[i]) * sizeof *end);
+            end += tensor_numel(inputs[i]);
         }
     }
     nn_zero_grad(l);
@@ -675,7 +675,7 @@ static int64_t both_ways(Linear *l, const Tensor *data, AgActivation kind, bool 
     return end - out;
 }
 
-START_TEST(a_layer_and_its_activation_in_one_pass_are_the_same_numbers)
+START_TEST(a_fused_activation_gives_the_same_bits)
 {
     static const int64_t sizes[][3] = { { 1, 1, 1 }, { 3, 4, 5 }, { 0, 3, 2 }, { 33, 70, 130 }, { 600, 24, 40 } };
     static real expected[100000], found[100000];
@@ -686,9 +686,9 @@ START_TEST(a_layer_and_its_activation_in_one_pass_are_the_same_numbers)
         Scope s = ag_begin(AG_NO_GRAD);
         Linear *l = nn_linear_new_with_at(AG_HERE, size[1], size[2], i / 5 % 2);
         const Tensor *x = tensor_normal(SHAPE(size[0], size[1]), 0, 1);
-        int64_t n = both_ways(l, x, kind, false, mode, expected);
+        int64_t n = values_and_gradients(l, x, kind, false, mode, expected);
         ag_find_nan(i / 60 == 2);
-        ck_assert_int_eq(both_ways(l, x, kind, true, mode, found), n);
+        ck_assert_int_eq(values_and_gradients(l, x, kind, true, mode, found), n);
         ag_find_nan(false);
         ck_assert_int_ge(n, size[0] * size[2]);
         ck_assert_msg(memcmp(expected, found, (size_t)n * sizeof *found) == 0, "activation %d, case %d", (int)kind, i);
@@ -706,7 +706,7 @@ static Tensor *double_forward(Site at, void *self, Tensor *x)
     return ag_scale_at(at, x, 2);
 }
 
-START_TEST(sequential_is_its_layers_in_a_row)
+START_TEST(sequential_calls_its_layers_in_order)
 {
     Sequential *inner = nn_sequential_new();
     nn_sequential_add(inner, nn_layer_norm_new(4));
@@ -750,16 +750,16 @@ Suite *nn_suite(void)
     tcase_add_test(modules, parameters_have_dotted_names_in_order);
     tcase_add_test(modules, tensors_carry_their_full_names);
     tcase_add_test(modules, a_list_numbers_its_items);
-    tcase_add_test(modules, modes_reach_everything_below);
+    tcase_add_test(modules, modes_are_set_in_all_children);
     tcase_add_test(modules, tied_weights_are_one_parameter);
     tcase_add_test(modules, ties_in_any_order_share_and_free_once);
     tcase_add_test(modules, a_clone_is_equal_and_independent);
     tcase_add_test(modules, a_part_can_be_cloned);
     tcase_add_test(modules, usage_errors_are_reported);
     tcase_add_test(modules, messages_show_the_line_of_the_model);
-    tcase_add_test(modules, a_half_built_module_is_freed_by_the_scope);
+    tcase_add_test(modules, the_scope_frees_a_half_built_module);
     tcase_add_test(modules, a_module_outlives_the_scope_it_was_made_in);
-    tcase_add_test(modules, memory_that_cannot_be_had_leaks_nothing);
+    tcase_add_test(modules, failing_allocations_leak_nothing);
     tcase_add_test(modules, a_summary_is_a_table);
     suite_add_tcase(suite, modules);
     TCase *layers = tcase_create("layers");
@@ -770,8 +770,8 @@ Suite *nn_suite(void)
     tcase_add_test(layers, layer_norm_has_four_conventions);
     tcase_add_test(layers, dropout_only_in_training);
     tcase_add_test(layers, activations_by_hand);
-    tcase_add_test(layers, a_layer_and_its_activation_in_one_pass_are_the_same_numbers);
-    tcase_add_test(layers, sequential_is_its_layers_in_a_row);
+    tcase_add_test(layers, a_fused_activation_gives_the_same_bits);
+    tcase_add_test(layers, sequential_calls_its_layers_in_order);
     suite_add_tcase(suite, layers);
     return suite;
 }

@@ -7,7 +7,6 @@
 #include "expected.h"
 #include "kaeru/autograd.h"
 #include "suites.h"
-#include "usage_error.h"
 
 /* ---- the tensors of make_print.py -------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "kernels.h"
 #include "philox.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -38,6 +39,9 @@ START_TEST(the_function_is_that_of_the_paper)
         philox4x32(words, known[i].key[0], known[i].key[1]);
         ck_assert_mem_eq(words, known[i].words, sizeof words);
     }
+    uint32_t words[4];
+    k_philox(0, 0, words);
+    ck_assert_mem_eq(words, known[0].words, sizeof words);
 }
 END_TEST
 
@@ -130,7 +134,7 @@ START_TEST(two_integers_are_the_state)
 }
 END_TEST
 
-START_TEST(the_first_seed_is_zero)
+START_TEST(the_default_seed_is_zero)
 {
     ck_assert_uint_eq(ag_random_state().seed, 0);
     ck_assert_uint_eq(ag_random_state().counter, 0);
@@ -177,9 +181,9 @@ START_TEST(uniform_numbers)
     ck_assert_double_eq_tol(squares / N, 25.0 / 12, 0.02);
     double chi = 0;
     for (int i = 0; i < PARTS; i++) chi += pow((double)count[i] - N / PARTS, 2) / (N / PARTS);
-    ck_assert(chi < 44);                                        /* 19 degrees of freedom: 1 in 1000 is above */
+    ck_assert(chi < 44);                                        /* 19 degrees of freedom: probability 0.001 */
     Tensor *narrow = tensor_uniform(SHAPE(1000), 1, nextafter(1, 2)), *point = tensor_uniform(SHAPE(3), 4, 4);
-    for (int i = 0; i < 1000; i++) ck_assert(tensor_data(narrow)[i] == 1);     /* never `high`, whatever the rounding */
+    for (int i = 0; i < 1000; i++) ck_assert(tensor_data(narrow)[i] == 1);     /* never `high`, even after rounding */
     for (int i = 0; i < 3; i++) ck_assert(tensor_data(point)[i] == 4);
     end();
 }
@@ -221,7 +225,7 @@ START_TEST(numbers_below)
         }
         for (int k = 0; k < n; k++) ck_assert_double_eq_tol((double)count[k] / N, 1.0 / n, 5 * sqrt(1.0 / n / N));
     }
-    /* with three quarters of all 2^63 values a plain remainder would give the first half twice as often as the rest */
+    /* a remainder of 2^63 values by 3/4 of 2^63 would give its first third twice as often as the rest */
     int64_t range = (int64_t)3 << 61, low = 0;
     for (int i = 0; i < N; i++) {
         int64_t k = ag_random_below(range);
@@ -256,7 +260,7 @@ START_TEST(integers_in_a_range)
 }
 END_TEST
 
-START_TEST(orders)
+START_TEST(permutations)
 {
     enum { N = 24000 };
     ag_seed(5);
@@ -273,20 +277,20 @@ START_TEST(orders)
         ag_random_permutation(4, p);
         count[p[0] << 6 | p[1] << 4 | p[2] << 2 | p[3]]++;
     }
-    int met = 0;
+    int found = 0;
     for (int i = 0; i < 256; i++) {
         if (!count[i]) continue;
-        met++;
+        found++;
         ck_assert_double_eq_tol((double)count[i], N / 24.0, 5 * sqrt(N / 24.0));
     }
-    ck_assert_int_eq(met, 24);
+    ck_assert_int_eq(found, 24);
     ag_random_permutation(0, NULL);
     ag_random_permutation(1, big);
     ck_assert_int_eq(big[0], 0);
 }
 END_TEST
 
-START_TEST(dropout_keeps_its_share_and_its_mean)
+START_TEST(dropout_keeps_its_share)
 {
     enum { N = 100000 };
     begin();
@@ -317,7 +321,7 @@ Suite *random_suite(void)
     suite_add_tcase(suite, known);
     TCase *state = tcase_create("state");
     tcase_add_test(state, two_integers_are_the_state);
-    tcase_add_test(state, the_first_seed_is_zero);
+    tcase_add_test(state, the_default_seed_is_zero);
     tcase_add_test(state, any_number_of_threads_draws_the_same);
     suite_add_tcase(suite, state);
     TCase *distributions = tcase_create("distributions");
@@ -325,8 +329,8 @@ Suite *random_suite(void)
     tcase_add_test(distributions, normal_numbers);
     tcase_add_test(distributions, numbers_below);
     tcase_add_test(distributions, integers_in_a_range);
-    tcase_add_test(distributions, orders);
-    tcase_add_test(distributions, dropout_keeps_its_share_and_its_mean);
+    tcase_add_test(distributions, permutations);
+    tcase_add_test(distributions, dropout_keeps_its_share);
     suite_add_tcase(suite, distributions);
     return suite;
 }

@@ -10,21 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "expected.h"
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
 #include "safetensors.h"
 #include "suites.h"
-#include "usage_error.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-static SafeTensors *open_good(const char *path)
-{
-    SafeTensors *st = st_open(path);
-    ck_assert_msg(st != NULL, "%s", ag_error());
-    return st;
-}
 
 static real *read_good(const SafeTensors *st, const char *name, size_t *n)
 {
@@ -41,7 +34,7 @@ static real *read_good(const SafeTensors *st, const char *name, size_t *n)
 START_TEST(all_types_are_read)
 {
     static const char *const names[] = { "f16", "bf16", "f32", "f64", "i32", "i64", "u8", "bool", "empty", "scalar" };
-    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char name[32];
         size_t n, n_expected;
@@ -60,7 +53,7 @@ END_TEST
 
 START_TEST(shapes_and_metadata_are_read)
 {
-    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
     Shape shape;
     expect_done(st_shape(st, st_find(st, "f16"), &shape));
     ck_assert(shape_equal(shape, SHAPE(3, 100)));
@@ -80,10 +73,10 @@ START_TEST(shapes_and_metadata_are_read)
 }
 END_TEST
 
-START_TEST(other_types_are_no_reals)
+START_TEST(other_types_cannot_be_read_as_reals)
 {
     static const char *const names[] = { "i8", "i16", "u16", "u32", "u64", "c64", "f8_e4m3", "f8_e5m2" };
-    SafeTensors *st = open_good(TEST_FIXTURES "/types.safetensors");
+    SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
     real values[3];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const StTensor *t = st_find(st, names[i]);
@@ -104,7 +97,7 @@ static size_t make_bytes(unsigned char *out, const char *header, const void *val
     return 8 + n + size;
 }
 
-START_TEST(every_half_is_its_number)
+START_TEST(every_half_float_has_its_value)
 {
     static uint16_t halves[65536];
     static unsigned char bytes[200000];
@@ -143,7 +136,7 @@ START_TEST(large_files_are_read)
         return;
     }
     close(fd);
-    SafeTensors *st = open_good(in_folder("large"));
+    SafeTensors *st = open_safetensors(in_folder("large"));
     real values[2];
     expect_done(st_read_reals(st, st_find(st, "b"), values));
     ck_assert(values[0] == (real)1.5 && values[1] == (real)-2.0);
@@ -152,7 +145,7 @@ START_TEST(large_files_are_read)
 }
 END_TEST
 
-START_TEST(every_start_of_a_file_is_refused)
+START_TEST(every_incomplete_file_is_refused)
 {
     static unsigned char bytes[200];
     float two[2] = { 1, 2 };
@@ -174,7 +167,7 @@ END_TEST
 
 static const real numbers[6] = { 1, -2.5, 0x1p-130, INFINITY, 1e30f, -0.0 };
 
-START_TEST(what_is_written_comes_back)
+START_TEST(written_files_are_read_unchanged)
 {
     StEntry entries[] = {
         { "z.weight", SHAPE(2, 3), numbers }, { "empty", SHAPE(0, 4), NULL }, { "a \"\\\u00e9", SCALAR, numbers + 1 },
@@ -183,7 +176,7 @@ START_TEST(what_is_written_comes_back)
     enum { N = sizeof entries / sizeof *entries };
     StText metadata[] = { { "format", "pt" }, { "", "" }, { "\n", "\"\\\t" } };
     expect_done(st_write(in_folder("a"), entries, N, metadata, 3));
-    SafeTensors *st = open_good(in_folder("a"));
+    SafeTensors *st = open_safetensors(in_folder("a"));
     ck_assert_uint_eq(st->n_tensors, N);
     for (int i = 0; i < N; i++) {
         Shape shape;
@@ -204,14 +197,14 @@ START_TEST(what_is_written_comes_back)
     ck_assert_uint_eq(st->tensor[0].offset % 8, 0);
     st_close(st);
     expect_done(st_write(in_folder("a"), NULL, 0, NULL, 0));
-    st = open_good(in_folder("a"));
+    st = open_safetensors(in_folder("a"));
     ck_assert(st->n_tensors == 0 && st->n_metadata == 0);
     st_close(st);
     ck_assert_int_eq(folder_count(), 1);
 }
 END_TEST
 
-START_TEST(what_could_not_be_read_is_not_written)
+START_TEST(files_that_could_not_be_read_are_not_written)
 {
     StEntry twice[] = { { "x", SHAPE(1), numbers }, { "x", SHAPE(2), numbers } };
     StEntry bytes[] = { { "\xff", SHAPE(1), numbers } }, reserved[] = { { "__metadata__", SHAPE(1), numbers } };
@@ -237,7 +230,7 @@ START_TEST(a_full_disk_leaves_the_old_file)
     struct rlimit limit = { 50000, 50000 };
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     expect_refused(st_write(in_folder("a"), entries, 2, NULL, 0), "a: cannot be written: File too large");
-    SafeTensors *st = open_good(in_folder("a"));
+    SafeTensors *st = open_safetensors(in_folder("a"));
     ck_assert_uint_eq(st_find(st, "x")->numel, 6);
     st_close(st);
     ck_assert_int_eq(folder_count(), 1);
@@ -257,12 +250,12 @@ static bool read_and_write(void)
     return done && st_write(in_folder("a"), &entry, 1, NULL, 0);
 }
 
-static void read_and_write_or_not(void)
+static void try_read_and_write(void)
 {
     read_and_write();
 }
 
-START_TEST(each_failing_call_is_told)
+START_TEST(each_failing_call_is_reported)
 {
     if (!io_faults_work()) return;
     bool hit = true;
@@ -279,18 +272,18 @@ START_TEST(each_failing_call_is_told)
         if (!done) expect_refused(done, "/a: ");
         ck_assert(hit || done);
         bool replaced = done || strstr(ag_error(), "a: was replaced, but may not be on the disk yet: ");
-        SafeTensors *st = open_good(in_folder("a"));
+        SafeTensors *st = open_safetensors(in_folder("a"));
         ck_assert_uint_eq(st_find(st, "x")->numel, replaced ? 2 : 1);
         st_close(st);
     }
 }
 END_TEST
 
-START_TEST(missing_memory_leaves_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
     StEntry entry = { "x", SHAPE(2), numbers };
     expect_done(st_write(in_folder("a"), &entry, 1, NULL, 0));
-    int64_t requests = faults_everywhere(read_and_write_or_not, _i);
+    int64_t requests = faults_everywhere(try_read_and_write, _i);
     if (faults_work()) ck_assert_int_gt(requests, 8);
     ck_assert_int_eq(folder_count(), 1);
     ck_assert(read_and_write());
@@ -304,15 +297,15 @@ Suite *safetensors_suite(void)
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, all_types_are_read);
     tcase_add_test(t, shapes_and_metadata_are_read);
-    tcase_add_test(t, other_types_are_no_reals);
-    tcase_add_test(t, every_half_is_its_number);
+    tcase_add_test(t, other_types_cannot_be_read_as_reals);
+    tcase_add_test(t, every_half_float_has_its_value);
     tcase_add_test(t, large_files_are_read);
-    tcase_add_test(t, every_start_of_a_file_is_refused);
-    tcase_add_test(t, what_is_written_comes_back);
-    tcase_add_test(t, what_could_not_be_read_is_not_written);
+    tcase_add_test(t, every_incomplete_file_is_refused);
+    tcase_add_test(t, written_files_are_read_unchanged);
+    tcase_add_test(t, files_that_could_not_be_read_are_not_written);
     tcase_add_test(t, a_full_disk_leaves_the_old_file);
-    tcase_add_loop_test(t, each_failing_call_is_told, 0, 2);
-    tcase_add_loop_test(t, missing_memory_leaves_nothing, 0, 2);
+    tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
+    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

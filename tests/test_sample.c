@@ -41,7 +41,7 @@ static void softmax(double temperature, const bool left[N], double p[N])
     for (int i = 0; i < N; i++) p[i] /= sum;
 }
 
-START_TEST(shares_are_those_of_the_softmax)
+START_TEST(frequencies_are_those_of_the_softmax)
 {
     static const struct { Sampling how; bool left[N]; } cases[] = {
         { { .temperature = 1 }, { 1, 1, 1, 1, 1, 1, 1 } },
@@ -63,12 +63,12 @@ START_TEST(shares_are_those_of_the_softmax)
         { { .temperature = 1, .top_k = 3, .top_p = 0.8 }, { 0, 1, 0, 0, 0, 1, 0 } },  /* 0.6914 + 0.1543 of the three */
         { { .temperature = 1, .top_k = 2, .top_p = 0.8 }, { 0, 0, 0, 0, 0, 1, 0 } },        /* 0.8176 of the two */
     };
-    double p[N], told[N];
+    double p[N], found[N];
     ag_seed((uint64_t)_i);
     softmax(cases[_i].how.temperature, cases[_i].left, p);
     check_shares(cases[_i].how, p);
-    expect_done(sample_probabilities(logits, N, &cases[_i].how, told));
-    for (int i = 0; i < N; i++) ck_assert_double_eq_tol(told[i], p[i], 1e-12);
+    expect_done(sample_probabilities(logits, N, &cases[_i].how, found));
+    for (int i = 0; i < N; i++) ck_assert_double_eq_tol(found[i], p[i], 1e-12);
 }
 END_TEST
 
@@ -104,7 +104,7 @@ START_TEST(a_seed_gives_the_same_ids)
 END_TEST
 
 /* Many logits: the k largest are those of a full sort. */
-START_TEST(many_candidates_are_sorted_rightly)
+START_TEST(many_candidates_are_sorted_correctly)
 {
     enum { MANY = 5000 };
     real *x = malloc(MANY * sizeof *x);
@@ -120,7 +120,7 @@ START_TEST(many_candidates_are_sorted_rightly)
 }
 END_TEST
 
-START_TEST(numbers_that_are_none_are_refused)
+START_TEST(logits_that_are_not_finite_are_refused)
 {
     const Sampling hows[] = { { 0 }, { .temperature = 1 }, { .temperature = 1, .top_p = 0.5 } };
     double p[N];
@@ -137,7 +137,7 @@ START_TEST(numbers_that_are_none_are_refused)
 }
 END_TEST
 
-/* ---- text in pieces ---------------------------------------------------------------------------------------------- */
+/* ---- text streams ------------------------------------------------------------------------------------------------ */
 
 static void check_stream(const char *pieces[], const char *before_end, const char *after_end)
 {
@@ -154,7 +154,7 @@ static void check_stream(const char *pieces[], const char *before_end, const cha
     fclose(out);
 }
 
-START_TEST(parts_of_characters_are_held_back)
+START_TEST(parts_of_characters_are_not_written)
 {
 #define BAD "\xEF\xBF\xBD"
     check_stream((const char *[]){ "ab", "c", NULL }, "abc", "abc");
@@ -178,7 +178,7 @@ START_TEST(parts_of_characters_are_held_back)
 }
 END_TEST
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- generation -------------------------------------------------------------------------------------------------- */
 
 typedef struct { int32_t id[64]; int64_t n, stop; } Written;
 
@@ -209,7 +209,7 @@ static int32_t likeliest(GPT *m, const int32_t *ids, int64_t n)
     return id;
 }
 
-START_TEST(the_window_slides_as_it_is_said)
+START_TEST(the_window_slides_as_documented)
 {
     enum { PROMPT = 3, MOST = 40 };
     int64_t context = 1 + _i;
@@ -232,7 +232,7 @@ START_TEST(the_window_slides_as_it_is_said)
 }
 END_TEST
 
-START_TEST(writing_ends_where_it_is_told)
+START_TEST(generation_stops_when_the_callback_says_so)
 {
     GPT *m = model(8);
     const int32_t prompt[1] = { 4 };
@@ -266,7 +266,7 @@ START_TEST(a_seed_gives_the_same_text)
 }
 END_TEST
 
-START_TEST(writing_asks_for_no_more_memory)
+START_TEST(generation_allocates_no_more_memory)
 {
     ag_guard(false);
     GPT *m = model(8);
@@ -287,18 +287,18 @@ Suite *sample_suite(void)
 {
     Suite *suite = suite_create("sample");
     TCase *choosing = tcase_create("choosing");
-    tcase_add_loop_test(choosing, shares_are_those_of_the_softmax, 0, 17);
+    tcase_add_loop_test(choosing, frequencies_are_those_of_the_softmax, 0, 17);
     tcase_add_test(choosing, temperature_zero_is_greedy);
     tcase_add_test(choosing, a_seed_gives_the_same_ids);
-    tcase_add_test(choosing, many_candidates_are_sorted_rightly);
-    tcase_add_test(choosing, numbers_that_are_none_are_refused);
+    tcase_add_test(choosing, many_candidates_are_sorted_correctly);
+    tcase_add_test(choosing, logits_that_are_not_finite_are_refused);
     suite_add_tcase(suite, choosing);
     TCase *writing = tcase_create("writing");
-    tcase_add_test(writing, parts_of_characters_are_held_back);
-    tcase_add_loop_test(writing, the_window_slides_as_it_is_said, 0, 10);
-    tcase_add_test(writing, writing_ends_where_it_is_told);
+    tcase_add_test(writing, parts_of_characters_are_not_written);
+    tcase_add_loop_test(writing, the_window_slides_as_documented, 0, 10);
+    tcase_add_test(writing, generation_stops_when_the_callback_says_so);
     tcase_add_test(writing, a_seed_gives_the_same_text);
-    tcase_add_test(writing, writing_asks_for_no_more_memory);
+    tcase_add_test(writing, generation_allocates_no_more_memory);
     suite_add_tcase(suite, writing);
     return suite;
 }

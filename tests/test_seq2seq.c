@@ -56,7 +56,7 @@ static double product(const real *a, const real *b, int64_t n)
     return sum;
 }
 
-/* a(j) = exp(s_j . h) / sum over j' of exp(s_j' . h) and c = sum over j of a(j) s_j, for each sentence, in plain C. */
+/* For each sentence a(j) = exp(s_j . h) / sum over j' of exp(s_j' . h) and c = sum over j of a(j) s_j, in plain C. */
 static Tensor *context_by_hand(Tensor *states, Tensor *h, Tensor *mask, Tensor *weights)
 {
     int64_t batch = tensor_dim(states, 0), time = tensor_dim(states, 1), width = tensor_dim(states, 2);
@@ -77,7 +77,7 @@ static Tensor *context_by_hand(Tensor *states, Tensor *h, Tensor *mask, Tensor *
 }
 
 /* Steps 1 to 3 for each word, computed with the layers. */
-START_TEST(attention_is_its_formulas)
+START_TEST(attention_equals_its_formulas)
 {
     Seq2Seq *m = small(1);
     m->keep_weights = true;
@@ -101,7 +101,7 @@ START_TEST(attention_is_its_formulas)
 END_TEST
 
 /* Without attention, the decoder knows the source only by the encoder's last state. */
-START_TEST(a_fixed_vector_is_one_layer_after_another)
+START_TEST(without_attention_the_model_is_its_layers)
 {
     Seq2Seq *m = small(_i ? 4 : 0);
     ck_assert_ptr_null(m->score);
@@ -158,7 +158,7 @@ START_TEST(padding_and_neighbors_do_not_matter)
 }
 END_TEST
 
-START_TEST(loss_counts_words_alone)
+START_TEST(the_loss_excludes_padding)
 {
     Seq2Seq *m = small(1);
     Scope s = ag_begin(AG_NO_GRAD);
@@ -185,7 +185,7 @@ static Tensor *whole_model(Tensor **in, void *arg)
     return seq2seq(w->m, w->batch.src, w->batch.tgt, w->batch.src_mask);
 }
 
-START_TEST(gradients_of_the_whole_are_right)
+START_TEST(gradients_of_the_model_are_right)
 {
     Whole w = { .m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, options(_i, 3, 4)) };
     Scope s = ag_begin(AG_RECORD);
@@ -202,7 +202,7 @@ START_TEST(gradients_of_the_whole_are_right)
 END_TEST
 
 /* Memorizes the three sentences, and decodes them. */
-START_TEST(learns_a_few_sentences)
+START_TEST(the_model_learns_a_few_sentences)
 {
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, options(_i, 16, 16));
     Optimizer *o = nn_adam_new(m, 0.02);
@@ -220,11 +220,11 @@ START_TEST(learns_a_few_sentences)
     ck_assert_msg(first > 1.5 && last < 0.05, "loss from %g to %g", first, last);
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = sentences();
-    Tensor *said = seq2seq_greedy_decode(m, b.src, b.src_mask, 7, START, END);
+    Tensor *decoded_ids = seq2seq_greedy_decode(m, b.src, b.src_mask, 7, START, END);
     static const int32_t expected[] = { START, 7, 6, 5, END, END, END,   START, 4, 4, END, END, END, END,
                                         START, 3, END, END, END, END, END };
-    ck_assert(shape_equal(tensor_shape(said), SHAPE(3, 7)));
-    for (int i = 0; i < 3 * 7; i++) ck_assert_int_eq(tensor_int_data(said)[i], expected[i]);
+    ck_assert(shape_equal(tensor_shape(decoded_ids), SHAPE(3, 7)));
+    for (int i = 0; i < 3 * 7; i++) ck_assert_int_eq(tensor_int_data(decoded_ids)[i], expected[i]);
     ag_end(s);
     ag_free(o);
     nn_free(m);
@@ -240,23 +240,23 @@ START_TEST(decoding_agrees_with_teacher_forcing)
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, how);
     Scope s = ag_begin(AG_NO_GRAD);
     Batch b = sentences();
-    Tensor *said = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, -1);
+    Tensor *decoded_ids = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, -1);
     ck_assert(m->module.training && m->dropout->module.training);
     nn_eval(m);
-    Tensor *best = ag_argmax(seq2seq(m, b.src, ag_slice(said, 1, 0, 5), b.src_mask), -1, false);
+    Tensor *best = ag_argmax(seq2seq(m, b.src, ag_slice(decoded_ids, 1, 0, 5), b.src_mask), -1, false);
     for (int i = 0; i < 3 * 5; i++) {
-        ck_assert_int_eq(tensor_int_data(said)[i / 5 * 6], START);
-        ck_assert_int_eq(tensor_int_data(best)[i], tensor_int_data(said)[i / 5 * 6 + 1 + i % 5]);
+        ck_assert_int_eq(tensor_int_data(decoded_ids)[i / 5 * 6], START);
+        ck_assert_int_eq(tensor_int_data(best)[i], tensor_int_data(decoded_ids)[i / 5 * 6 + 1 + i % 5]);
     }
-    said = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, -1);
+    decoded_ids = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, -1);
     ck_assert(!m->module.training);
     /* Stops when each row has the end symbol, which may be the start symbol; with max_len 1 there is only the start. */
-    int32_t end = tensor_int_data(said)[6 + 2];
+    int32_t end = tensor_int_data(decoded_ids)[6 + 2];
     Tensor *cut = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, end);
     for (int row = 0; row < 3; row++) {
         bool ended = false;
         for (int i = 1; i < 6; i++) {
-            ck_assert_int_eq(tensor_int_data(cut)[row * 6 + i], ended ? end : tensor_int_data(said)[row * 6 + i]);
+            ck_assert_int_eq(tensor_int_data(cut)[row * 6 + i], ended ? end : tensor_int_data(decoded_ids)[row * 6 + i]);
             ended = ended || tensor_int_data(cut)[row * 6 + i] == end;
         }
     }
@@ -285,7 +285,7 @@ START_TEST(dropout_acts_in_training)
 }
 END_TEST
 
-/* ---- names, misuse, memory --------------------------------------------------------------------------------------- */
+/* ---- names, usage errors, failing allocations -------------------------------------------------------------------- */
 
 START_TEST(names_of_parameters)
 {
@@ -336,7 +336,7 @@ START_TEST(usage_errors_are_reported)
 }
 END_TEST
 
-static void learn_and_say(void)
+static void learn_and_decode(void)
 {
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, options(3, 2, 2));
     Scope s = ag_begin(AG_RECORD);
@@ -348,9 +348,9 @@ static void learn_and_say(void)
     nn_free(m);
 }
 
-START_TEST(memory_that_cannot_be_had_leaks_nothing)
+START_TEST(failing_allocations_leak_nothing)
 {
-    int64_t requests = faults_everywhere(learn_and_say, true);
+    int64_t requests = faults_everywhere(learn_and_decode, true);
     if (faults_work()) ck_assert_int_gt(requests, 100);
 }
 END_TEST
@@ -359,22 +359,22 @@ Suite *seq2seq_suite(void)
 {
     Suite *suite = suite_create("seq2seq");
     TCase *formulas = tcase_create("formulas");
-    tcase_add_test(formulas, attention_is_its_formulas);
-    tcase_add_loop_test(formulas, a_fixed_vector_is_one_layer_after_another, 0, 2);
+    tcase_add_test(formulas, attention_equals_its_formulas);
+    tcase_add_loop_test(formulas, without_attention_the_model_is_its_layers, 0, 2);
     tcase_add_loop_test(formulas, weights_add_up_to_one_and_none_is_on_padding, 0, N_KINDS);
     tcase_add_loop_test(formulas, padding_and_neighbors_do_not_matter, 0, N_KINDS);
-    tcase_add_test(formulas, loss_counts_words_alone);
+    tcase_add_test(formulas, the_loss_excludes_padding);
     suite_add_tcase(suite, formulas);
     TCase *learning = tcase_create("learning");
-    tcase_add_loop_test(learning, gradients_of_the_whole_are_right, 0, N_KINDS);
-    tcase_add_loop_test(learning, learns_a_few_sentences, 0, N_KINDS);
+    tcase_add_loop_test(learning, gradients_of_the_model_are_right, 0, N_KINDS);
+    tcase_add_loop_test(learning, the_model_learns_a_few_sentences, 0, N_KINDS);
     tcase_add_loop_test(learning, decoding_agrees_with_teacher_forcing, 0, N_KINDS);
     tcase_add_test(learning, dropout_acts_in_training);
     suite_add_tcase(suite, learning);
     TCase *errors = tcase_create("errors");
     tcase_add_test(errors, names_of_parameters);
     tcase_add_test(errors, usage_errors_are_reported);
-    tcase_add_test(errors, memory_that_cannot_be_had_leaks_nothing);
+    tcase_add_test(errors, failing_allocations_leak_nothing);
     suite_add_tcase(suite, errors);
     return suite;
 }

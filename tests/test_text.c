@@ -7,7 +7,6 @@
 #include "folder.h"
 #include "kaeru/text.h"
 #include "suites.h"
-#include "usage_error.h"
 #include "utf8.h"
 
 static const char sample[] = "caf\u00e9 \u4e2d\u6587\n\U0001f600 caf\u00e9.";

@@ -49,7 +49,7 @@ static void visit_nested(void *arg, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) {
         Visits inner = { .grain = 0 };
         k_parallel(ITEMS, 1, visit, &inner);
-        atomic_fetch_add(&v->nested, inner.calls == 1);         /* alone, as one piece */
+        atomic_fetch_add(&v->nested, inner.calls == 1);         /* as one piece */
     }
 }
 
@@ -110,15 +110,15 @@ END_TEST
 
 /* ---- functions of one double ------------------------------------------------------------------------------------- */
 
-static double ulps(double got, double want)
+static double ulps(double got, double expected)
 {
-    if (isnan(want) || isinf(want) || want == 0)
-        return (isnan(got) && isnan(want)) || got == want ? 0 : INFINITY;
-    int e = ilogb(want);
-    return fabs(got - want) / ldexp(1, (e < -1022 ? -1022 : e) - 52);
+    if (isnan(expected) || isinf(expected) || expected == 0)
+        return (isnan(got) && isnan(expected)) || got == expected ? 0 : INFINITY;
+    int e = ilogb(expected);
+    return fabs(got - expected) / ldexp(1, (e < -1022 ? -1022 : e) - 52);
 }
 
-/* Numbers of every exponent, from a block of random bits. */
+/* A double from random bits, with any exponent. */
 static double any_double(uint64_t i)
 {
     uint32_t word[4];
@@ -137,7 +137,7 @@ static double cos_in_range(double x)
     return fabs(x) <= 1e8 ? cos(x) : NAN;
 }
 
-/* C's own functions, which may be off by 1 ulp themselves. */
+/* The C library's functions can have an error of 1 ulp. */
 START_TEST(scalars_match_the_c_library)
 {
     for (uint64_t i = 0; i < 200000; i++) {
@@ -170,9 +170,9 @@ START_TEST(scalars_at_the_edges)
         ck_assert_double_le(ulps(k_sin(x), sin_in_range(x)), 3);
         ck_assert_double_le(ulps(k_cos(x), cos_in_range(x)), 3);
         for (size_t k = 0; k < sizeof edge / sizeof edge[0]; k++) {
-            double got = k_pow(x, edge[k]), want = pow(x, edge[k]);
-            ck_assert_double_le(ulps(got, want), 3);
-            ck_assert(isnan(want) || signbit(got) == signbit(want));
+            double got = k_pow(x, edge[k]), expected = pow(x, edge[k]);
+            ck_assert_double_le(ulps(got, expected), 3);
+            ck_assert(isnan(expected) || signbit(got) == signbit(expected));
         }
     }
 }

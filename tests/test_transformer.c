@@ -50,21 +50,6 @@ static Optimizer *adam(void *model)
     return nn_adam_new_with(model, ((AdamOptions){ .lr = 1, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9 }));
 }
 
-static void check_same_bits(void *left, void *right)
-{
-    Parameters *p = nn_parameters(left), *q = nn_parameters(right);
-    ck_assert_int_eq(p->n, q->n);
-    for (int i = 0; i < p->n; i++) {
-        Tensor *a = p->item[i].tensor, *b = q->item[i].tensor;
-        ck_assert_str_eq(p->item[i].name, q->item[i].name);
-        ck_assert_int_eq(tensor_numel(a), tensor_numel(b));
-        ck_assert_msg(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0,
-                      "%s differs", p->item[i].name);
-    }
-    ag_free(q);
-    ag_free(p);
-}
-
 /* ---- the same as PyTorch ----------------------------------------------------------------------------------------- */
 
 /* A bias of the keys adds the same to all scores of a row, so its gradient is 0, except for rounding errors. */
@@ -90,7 +75,7 @@ START_TEST(log_probabilities_agree)
 }
 END_TEST
 
-/* By the fused attention (_i = 0), and step by step. */
+/* With fused attention (_i = 0) and with attention in steps (1). */
 START_TEST(loss_and_gradients_agree)
 {
     EncoderDecoder *m = opened();
@@ -156,7 +141,7 @@ static bool next_batch(void *source, Batch *batch)
 
 typedef struct { int calls; double first, last, lr; } Seen;
 
-static void note(void *arg, const TrainState *state, double loss, double lr)
+static void record(void *arg, const TrainState *state, double loss, double lr)
 {
     Seen *seen = arg;
     ck_assert_int_eq(state->step, ++seen->calls);
@@ -214,7 +199,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     Source source = { .src = ids_of(st, "src"), .tgt = ids_of(st, "tgt"), .rows = 3, .rounds = 3 };
     EpochOptions options = epoch_options(o);
     Seen seen = { .calls = 0 };
-    options.done = note;
+    options.done = record;
     options.done_arg = &seen;
     TrainState state = { 0 };
     double mean = run_epoch(m, next_batch, &source, &options, &state);
@@ -235,7 +220,7 @@ START_TEST(three_steps_by_run_epoch_agree)
     double sum = tensor_item(label_smoothing(options.criterion, log_probs(m, &b), b.tgt_y));
     ck_assert_double_eq_tol(loss, sum / 10, 1e-6);
     ck_assert(state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
-    check_same_bits(before, m);
+    check_same_parameters(before, m);
     nn_free(before);
     ag_end(whole);
     ag_free(o);
@@ -255,7 +240,7 @@ static void make_sentences(Tensor **src, Tensor **tgt)
     }
 }
 
-/* Batches of `rows`, a step after every `accum_iter` of them: the model after one epoch. */
+/* The model after one epoch with batches of `rows` and a step after every `accum_iter` batches. */
 static EncoderDecoder *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int accum_iter, double *loss,
                                     int64_t *steps)
 {
@@ -272,7 +257,7 @@ static EncoderDecoder *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int 
     return m;
 }
 
-START_TEST(small_batches_add_up_to_a_large_one)
+START_TEST(accumulated_small_batches_equal_a_large_one)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *src, *tgt;
@@ -300,7 +285,7 @@ START_TEST(small_batches_add_up_to_a_large_one)
 END_TEST
 
 /* Five batches with a step after every two, and one for the rest, equal three runs with one step each. */
-START_TEST(leftovers_are_not_lost)
+START_TEST(the_last_incomplete_step_is_taken)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *src = tensor_randint(SHAPE(5, 4), 3, SRC_VOCAB), *tgt = tensor_randint(SHAPE(5, 4), 3, TGT_VOCAB);
@@ -319,7 +304,7 @@ START_TEST(leftovers_are_not_lost)
         ck_assert(state.accum_step == 3 && state.step == 5 && state.samples == 5 && state.tokens == 15);
         ag_free(o);
     }
-    check_same_bits(m[0], m[1]);
+    check_same_parameters(m[0], m[1]);
     nn_free(m[0]);
     nn_free(m[1]);
     ag_end(s);
@@ -420,16 +405,16 @@ static EncoderDecoder *five_steps(int threads)
     return m;
 }
 
-START_TEST(threads_and_paths_change_nothing)
+START_TEST(threads_and_instruction_sets_change_no_bit)
 {
-    const char *const paths[] = { k_isa(), "portable", "avx2", "avx512" };
+    const char *const isas[] = { k_isa(), "portable", "avx2", "avx512" };
     EncoderDecoder *first = NULL;
     int runs = 0;
     for (int i = 0; i < 4; i++) {
-        if (!k_use_isa(paths[i])) continue;
+        if (!k_use_isa(isas[i])) continue;
         for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
             EncoderDecoder *m = five_steps(threads);
-            if (first) check_same_bits(first, m);
+            if (first) check_same_parameters(first, m);
             else first = nn_clone(m);
             nn_free(m);
             runs++;
@@ -442,7 +427,7 @@ END_TEST
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(what_is_written_opens_in_pytorch)
+START_TEST(written_files_have_the_names_and_values_of_pytorch)
 {
     EncoderDecoder *m = opened();
     expect_done(nn_save(in_folder("w"), m));
@@ -469,7 +454,7 @@ START_TEST(what_is_written_opens_in_pytorch)
 END_TEST
 
 /* The notebook's table of positions, (1,5000,D), instead of the fixture's 40 positions. */
-START_TEST(the_notebooks_table_of_positions_opens)
+START_TEST(the_notebooks_table_of_positions_loads)
 {
     TransformerOptions o = small();
     o.max_len = transformer_defaults().max_len;
@@ -522,9 +507,9 @@ START_TEST(checkpoints_are_averaged)
     folder_write("b", "no", 2);
     expect_refused(average_checkpoints(mean, paths, 3), "b: ");
     expect_refused(average_checkpoints(mean, paths, 0), "no checkpoints");
-    check_same_bits(before, mean);
+    check_same_parameters(before, mean);
     expect_done(average_checkpoints(mean, paths, 1));
-    check_same_bits(m[0], mean);
+    check_same_parameters(m[0], mean);
     nn_free(before);
     nn_free(mean);
     for (int i = 0; i < 3; i++) nn_free(m[i]);
@@ -542,17 +527,17 @@ Suite *transformer_suite(void)
     tcase_add_test(parity, three_steps_by_run_epoch_agree);
     suite_add_tcase(suite, parity);
     TCase *training = tcase_create("training");
-    tcase_add_test(training, small_batches_add_up_to_a_large_one);
-    tcase_add_test(training, leftovers_are_not_lost);
+    tcase_add_test(training, accumulated_small_batches_equal_a_large_one);
+    tcase_add_test(training, the_last_incomplete_step_is_taken);
     tcase_add_test(training, batches_hide_padding_and_the_future);
     tcase_add_test(training, smoothed_targets);
     tcase_add_test(training, rates);
-    tcase_add_test(training, threads_and_paths_change_nothing);
+    tcase_add_test(training, threads_and_instruction_sets_change_no_bit);
     suite_add_tcase(suite, training);
     TCase *layout = tcase_create("files");
     tcase_add_checked_fixture(layout, folder_make, folder_remove);
-    tcase_add_test(layout, what_is_written_opens_in_pytorch);
-    tcase_add_test(layout, the_notebooks_table_of_positions_opens);
+    tcase_add_test(layout, written_files_have_the_names_and_values_of_pytorch);
+    tcase_add_test(layout, the_notebooks_table_of_positions_loads);
     tcase_add_test(layout, checkpoints_are_averaged);
     suite_add_tcase(suite, layout);
     return suite;

@@ -2,7 +2,7 @@
 # test_translate.sh PROGRAM PLOTS: the commands of translate: messages, files, a run that is killed and resumed, and input that
 # cannot be used.
 
-# shellcheck disable=SC2086 # lists of words
+# shellcheck disable=SC2016,SC2086 # programs of awk; lists of words
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$(cd "$2" && pwd)

@@ -24,7 +24,7 @@ static void check_line(const Lines *l, int64_t i, const char *expected)
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(texts_are_cut_into_lines)
+START_TEST(texts_are_split_into_lines)
 {
     Lines l = lines_from("one\r\n\ntwo words\n\r\nend");
     ck_assert_int_eq(l.n, 5);
@@ -56,7 +56,7 @@ START_TEST(texts_are_cut_into_lines)
 END_TEST
 
 /* Some lower-case letters have more bytes than the upper-case ones, some have fewer. */
-START_TEST(capital_letters_become_small)
+START_TEST(upper_case_becomes_lower_case)
 {
     Lines l = lines_from("Grüße AUS KÖLN\n\u1e9e \u0130\u023a\u2126\n\U00010400 Ж\u0391\n日本");
     lines_lower(&l);
@@ -131,7 +131,7 @@ START_TEST(unknown_words_are_named)
 END_TEST
 
 /* A NUL can be part of a word, but a decoded line has none. */
-START_TEST(words_may_hold_nul)
+START_TEST(words_can_contain_nul)
 {
     static const char text[] = "a c\0t sat";
     Lines l;
@@ -288,7 +288,7 @@ START_TEST(every_pair_is_in_one_batch)
 }
 END_TEST
 
-START_TEST(pairs_that_do_not_fit)
+START_TEST(pairs_that_do_not_fit_are_left_out)
 {
     Lines src = lines_from("a b c\n\na\na b c d e\n"), tgt = lines_from("a\na\n\na\n"), fewer = lines_from("a\n");
     SentenceVocab v = sentence_vocab_of_words(&src, 1, 1);
@@ -353,40 +353,40 @@ static void count_lines(void *arg, int64_t lines)
 
 START_TEST(learned_sentences_are_translated)
 {
-    Lines src = lines_from(german), tgt = lines_from(english), said;
+    Lines src = lines_from(german), tgt = lines_from(english), translated;
     SentenceVocab sv = sentence_vocab_of_words(&src, 1, 1), tv = sentence_vocab_of_words(&tgt, 1, 1);
     EncoderDecoder *m = learned(&src, &sv, &tgt, &tv);
     Translator t = { m, &sv, &tv };
     for (int beam = 1; beam <= 3; beam++) {
         int64_t done = 0;
         TranslateOptions how = { .beam = beam, .length_penalty = 0.6, .done = count_lines, .arg = &done };
-        expect_done(translate_lines(&t, &src, &how, &said));
+        expect_done(translate_lines(&t, &src, &how, &translated));
         ck_assert_int_eq(done, 4);
-        ck_assert_int_eq(said.n, 5);
+        ck_assert_int_eq(translated.n, 5);
         static const char *const expected[] = { "a dog", "a cat sleeps", "", "the dog sleeps", "the cat" };
-        for (int i = 0; i < 5; i++) check_line(&said, i, expected[i]);
-        lines_close(&said);
+        for (int i = 0; i < 5; i++) check_line(&translated, i, expected[i]);
+        lines_close(&translated);
     }
     /* The model stays in its mode. */
     nn_train(m);
-    expect_done(translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &said));
+    expect_done(translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &translated));
     ck_assert(m->module.training);
-    lines_close(&said);
+    lines_close(&translated);
     Lines none = lines_from("");
-    expect_done(translate_lines(&t, &none, &(TranslateOptions){ .beam = 1 }, &said));
-    ck_assert_int_eq(said.n, 0);
-    lines_close(&said);
+    expect_done(translate_lines(&t, &none, &(TranslateOptions){ .beam = 1 }, &translated));
+    ck_assert_int_eq(translated.n, 0);
+    lines_close(&translated);
     lines_close(&none);
     /* An unknown word; a sentence with more tokens than the model has positions. */
     Lines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
-    expect_refused(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &said),
+    expect_refused(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &translated),
                    "line 2: 11 tokens with start and end, expected at most 10");
     odd.n = 1;
-    expect_done(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &said));
-    lines_close(&said);
+    expect_done(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &translated));
+    lines_close(&translated);
     lines_close(&odd);
     EXPECT_USAGE_ERROR("translate_lines: a beam of 0, expected 1 or more",
-                       translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &said));
+                       translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &translated));
     nn_free(m);
     sentence_vocab_close(&sv);
     sentence_vocab_close(&tv);
@@ -437,7 +437,7 @@ static double score_of(const Json *pairs, bool lower_case)
     return bleu_score(&b);
 }
 
-START_TEST(bleu_is_sacrebleus)
+START_TEST(bleu_equals_sacrebleu)
 {
     void *owner = ag_alloc(1, 1);
     const Json *cases = json_read(owner, TEST_FIXTURES "/bleu.json", 1 << 24);
@@ -459,7 +459,7 @@ END_TEST
 
 /* ---- models in files --------------------------------------------------------------------------------------------- */
 
-START_TEST(models_come_back_with_their_sizes)
+START_TEST(models_load_with_their_sizes)
 {
     TransformerOptions o = tiny();
     o.norm_place = _i & 1 ? NN_POST_NORM : NN_PRE_NORM;
@@ -500,7 +500,7 @@ static void save_with(const char *key, const char *value)
     nn_free(m);
 }
 
-START_TEST(settings_that_make_no_model)
+START_TEST(wrong_settings_are_refused)
 {
     static const char *const bad[][3] = {
         { "transformer.N", "0", "transformer.N is 0, expected 1 to 100000" },
@@ -527,22 +527,22 @@ Suite *translation_suite(void)
     Suite *s = suite_create("translation");
     TCase *sentences = tcase_create("sentences");
     tcase_add_checked_fixture(sentences, folder_make, folder_remove);
-    tcase_add_test(sentences, texts_are_cut_into_lines);
-    tcase_add_test(sentences, capital_letters_become_small);
+    tcase_add_test(sentences, texts_are_split_into_lines);
+    tcase_add_test(sentences, upper_case_becomes_lower_case);
     tcase_add_test(sentences, sentences_of_words);
     tcase_add_test(sentences, unknown_words_are_named);
-    tcase_add_test(sentences, words_may_hold_nul);
+    tcase_add_test(sentences, words_can_contain_nul);
     tcase_add_test(sentences, sentences_of_byte_pairs);
     tcase_add_test(sentences, every_pair_is_in_one_batch);
-    tcase_add_test(sentences, pairs_that_do_not_fit);
+    tcase_add_test(sentences, pairs_that_do_not_fit_are_left_out);
     suite_add_tcase(s, sentences);
     TCase *translating = tcase_create("translating");
     tcase_add_checked_fixture(translating, folder_make, folder_remove);
     tcase_add_test(translating, learned_sentences_are_translated);
     tcase_add_test(translating, greedy_decoding_ends);
-    tcase_add_test(translating, bleu_is_sacrebleus);
-    tcase_add_loop_test(translating, models_come_back_with_their_sizes, 0, 8);
-    tcase_add_test(translating, settings_that_make_no_model);
+    tcase_add_test(translating, bleu_equals_sacrebleu);
+    tcase_add_loop_test(translating, models_load_with_their_sizes, 0, 8);
+    tcase_add_test(translating, wrong_settings_are_refused);
     suite_add_tcase(s, translating);
     return s;
 }

@@ -98,7 +98,14 @@ same_as_straight() {
     cmp "$work/straight.csv" "$work/killed.csv"
 }
 
-seconds_now() { python3 -c 'import time; print(time.time())'; }
+# seconds_of COMMAND...: runs it without its output and prints how many seconds it took.
+seconds_of() {
+    python3 -c 'import subprocess, sys, time
+begin = time.monotonic()
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(time.monotonic() - begin)
+sys.exit(status)' "$@"
+}
 
 # kill_program PROGRAM COLUMNS OPTION...: kills the program KAERU_KILLS / 10 times, each time at a random moment, and resumes
 # it. The moment is within half the time that a run without kills takes: a resumed run is shorter. A run that ends before
@@ -107,9 +114,7 @@ kill_program() {
     program=$1 columns=$2 wanted=$(((KAERU_KILLS + 9) / 10)) killed=0 ended=0
     shift 2
     rm -rf "$work/straight" "$work/killed"
-    begin=$(seconds_now)
-    "$root/build/examples/$program" train "$@" --out "$work/straight" >/dev/null || return
-    length=$(awk "BEGIN { print $(seconds_now) - $begin }")
+    length=$(seconds_of "$root/build/examples/$program" train "$@" --out "$work/straight") || return
     while :; do
         resume=''
         [ ! -e "$work/killed/${program}_last.safetensors" ] || resume=--resume
