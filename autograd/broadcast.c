@@ -36,7 +36,7 @@ Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!broadcast(&a->shape, &b->shape, &y))
         ag_usage_error(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
-                  shape_text(a->shape, ta), shape_text(b->shape, tb));
+                       shape_text(a->shape, ta), shape_text(b->shape, tb));
     return y;
 }
 
@@ -46,7 +46,7 @@ void check_mask(Site at, const char *what, const Tensor *mask, const char *targe
     check_tensor(at, what, "mask", mask, AG_BOOL);
     if (!broadcasts_to(&mask->shape, shape))
         ag_usage_error(at, what, "mask %s does not broadcast to %s %s", shape_text(mask->shape, from), target,
-                  shape_text(*shape, to));
+                       shape_text(*shape, to));
 }
 
 void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS])

@@ -68,8 +68,8 @@ _Noreturn void error_undeclared_read(const Tensor *t)
         if (y->in[i] == t) snprintf(what, sizeof what, "input %d", i);
     char place[PLACE_TEXT];
     ag_usage_error(y->site, y->op->name,
-              "its backward rule reads the value of %s, made by %s at %s, and does not declare that: backward may have "
-              "released it", what, t->made_by, place_text(t->site, t->user_site, place));
+                   "its backward rule reads the value of %s, made by %s at %s, and does not declare that: backward may have "
+                   "released it", what, t->made_by, place_text(t->site, t->user_site, place));
 }
 
 /* Stores y's operation and inputs if an input requires a gradient. The search for NaN names the inputs, so it needs them in
@@ -170,7 +170,7 @@ static void check_finite(const Tensor *made_by, const char *what, int64_t n, con
         strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape, text));
     }
     ag_usage_error(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
-              (long long)i, shape_text(made_by->shape, text), inputs, bad);
+                   (long long)i, shape_text(made_by->shape, text), inputs, bad);
 }
 
 Tensor *op_done(Tensor *y)
@@ -357,7 +357,7 @@ _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
 {
     char place[PLACE_TEXT];
     ag_usage_error(at, what, "an earlier backward has run through %s (made at %s) and released its values; use "
-              "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
+                   "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
 }
 
 static void run_backward_rules(Site at, Tensor *from)
@@ -381,7 +381,7 @@ void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
     check_tensor(at, what, "the loss", loss, AG_REAL);
     if (!any_shape && loss->numel != 1)
         ag_usage_error(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
-                  shape_text(loss->shape, text));
+                       shape_text(loss->shape, text));
     if (!loss->requires_grad)
         ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, or the scope is AG_NO_GRAD");
 }
@@ -395,7 +395,7 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
         check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
         if (!shape_equal(y->shape, dy->shape))
             ag_usage_error(at, "ag_backward_from", "y %s and dy %s differ in shape", shape_text(y->shape, a),
-                      shape_text(dy->shape, b));
+                           shape_text(dy->shape, b));
     }
     y->retained = true;                     /* the loss stays readable */
     Grad g = grad_into(y);

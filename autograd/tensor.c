@@ -216,10 +216,10 @@ void check_alive(Site at, const char *what, const char *argument, const Tensor *
     if (!t) ag_usage_error(at, what, "%s is NULL", argument);
     if (context()->guard && t->magic == TENSOR_DEAD)
         ag_usage_error(at, what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->made_by,
-                  place_text(t->site, t->user_site, place), t->owned ? "freed" : "its scope has ended");
+                       place_text(t->site, t->user_site, place), t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
         ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed; run with KAERU_GUARD=1 to "
-                  "see which one it was", argument);
+                       "see which one it was", argument);
 }
 
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype)
@@ -232,7 +232,7 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
     char place[PLACE_TEXT];
     if (!t->data)
         ag_usage_error(at, what, "the value of %s (%s made at %s) was released by backward; call ag_retain on it first",
-                  argument, t->made_by, place_text(t->site, t->user_site, place));
+                       argument, t->made_by, place_text(t->site, t->user_site, place));
 }
 
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t)
@@ -316,7 +316,7 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(dst->shape, src->shape))
         ag_usage_error(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a),
-                  shape_text(src->shape, b));
+                       shape_text(src->shape, b));
     check_leaf(at, "tensor_copy", "dst", dst);
     if (dst->data != src->data) memcpy(dst->data, src->data, (size_t)src->numel * dtype_size(src->dtype));
 }

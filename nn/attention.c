@@ -26,7 +26,7 @@ Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int6
 {
     if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
         ag_usage_error(at, "nn_score_new", "a dot product needs equal widths, these are %lld and %lld", (long long)query,
-                  (long long)key);
+                       (long long)key);
     Score *s = (Score *)nn_new_sized_at(at, sizeof *s, "Score");
     s->kind = kind;
     if (kind == NN_SCORE_GENERAL) nn_child(s, w1, nn_linear_new_with_at(at, query, key, false));
@@ -59,7 +59,7 @@ MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int6
 {
     if (heads < 1 || width % heads != 0)
         ag_usage_error(at, "nn_multi_head_attention_new", "a width of %lld does not divide into %d heads",
-                  (long long)width, heads);
+                       (long long)width, heads);
     MultiHeadAttention *a = (MultiHeadAttention *)nn_new_sized_at(at, sizeof *a, "MultiHeadAttention");
     a->heads = heads;
     a->head_width = width / heads;

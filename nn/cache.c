@@ -59,10 +59,10 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
     char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
     if (tensor_ndim(key) != 3 || !shape_equal(tensor_shape(key), tensor_shape(value)))
         ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
-                  shape_text(tensor_shape(key), k), shape_text(tensor_shape(value), v));
+                       shape_text(tensor_shape(key), k), shape_text(tensor_shape(value), v));
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != tensor_dim(kv->key, 2)))
         ag_usage_error(at, "nn_cache_append", "keys %s do not fit %s in the cache: batch or width differs",
-                  shape_text(tensor_shape(key), k), shape_text(tensor_shape(kv->key), v));
+                       shape_text(tensor_shape(key), k), shape_text(tensor_shape(kv->key), v));
 }
 
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)
@@ -73,7 +73,7 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
     int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->room;
     if (kv->length + t > limit)
         ag_usage_error(at, "nn_cache_append", "%lld positions after %lld: the cache has room for %lld", (long long)t,
-                  (long long)kv->length, (long long)limit);
+                       (long long)kv->length, (long long)limit);
     append(at, c, &kv->key, kv->length, key, limit);
     append(at, c, &kv->value, kv->length, value, limit);
     kv->length += t;

@@ -99,7 +99,7 @@ static void add_child(Site at, const char *what, Module *parent, const char *nam
     if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
     if (child->parent) {
         ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type,
-                  parent_name(child));
+                       parent_name(child));
     }
     if (module_root(parent) == child) {
         ag_usage_error(at, what, "a %s cannot hold the %s that contains it", parent->type, child->type);
@@ -155,7 +155,7 @@ void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, 
     Module *root = module_root(parent);
     if (!first_slot(root, tensor)) {
         ag_usage_error(at, "nn_tie", "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
-                  "children of one module first", name, parent->type);
+                       "children of one module first", name, parent->type);
     }
     ModuleSlot *slot = field_slot(parent, field);
     if (!slot) {
@@ -169,7 +169,7 @@ void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, 
     if (!shape_equal(old_shape, shape)) {
         char text[2][AG_SHAPE_TEXT];
         ag_usage_error(at, "nn_tie", "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
-                  shape_text(old_shape, text[0]), shape_text(shape, text[1]));
+                       shape_text(old_shape, text[0]), shape_text(shape, text[1]));
     }
     tie_all(root, old, tensor);
     tensor_free(old);

@@ -252,9 +252,9 @@ START_TEST(the_search_for_nan_names_it)
 {
     ag_find_nan(true);
     EXPECT_USAGE_ERROR("cube: first infinity found in its result, item 0; shape (1,) of inputs (1,) (at tests/",
-                  call(&cube, tensor_full(SHAPE(1), sizeof(real) == 4 ? 1e20 : 1e200)));
+                       call(&cube, tensor_full(SHAPE(1), sizeof(real) == 4 ? 1e20 : 1e200)));
     EXPECT_USAGE_ERROR("nan_back: first NaN found in the gradient that it computed, item 1; shape (3,) of inputs (3,)",
-                  ag_backward(ag_sum(call(&nan_back, leaf(SHAPE(3))))));
+                       ag_backward(ag_sum(call(&nan_back, leaf(SHAPE(3))))));
     ag_find_nan(false);
 }
 END_TEST
@@ -269,7 +269,7 @@ START_TEST(usage_errors_are_reported)
     const AgCustom no_rule = { "half", cube_forward, NULL, 0, NULL, NULL };
     const AgCustom strange = { "strange", cube_forward, cube_backward, AG_NEEDS_Y << 1, NULL, NULL };
     EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward",
-                  ag_custom(NULL, SCALAR, in, 1, NULL, 0));
+                       ag_custom(NULL, SCALAR, in, 1, NULL, 0));
     EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward", call(&unnamed, x));
     EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward", call(&no_rule, x));
     EXPECT_USAGE_ERROR("strange: needs is 0x20000, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", call(&strange, x));

@@ -370,7 +370,7 @@ START_TEST(a_leaf_without_requires_grad_gets_no_gradient)
     ck_assert(slope(w) == 3 && slope(x) == 8);
     Tensor *made = ag_neg(x);
     EXPECT_USAGE_ERROR("tensor_set_requires_grad: t was made by neg; only a leaf can be set",
-                  tensor_set_requires_grad(made, false));
+                       tensor_set_requires_grad(made, false));
     EXPECT_USAGE_ERROR("expected AG_REAL", tensor_set_requires_grad(tensor_ints(SHAPE(1), NULL), true));
     ag_end(s);
 }

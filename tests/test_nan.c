@@ -173,7 +173,7 @@ START_TEST(an_input_with_nan_or_infinity_is_named)
     tensor_data(w)[7] = 1;
     tensor_data(x)[5] = (real)NAN;
     EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 already "
-                  "has NaN, at item 5 (at", ag_linear(x, w, NULL));
+                       "has NaN, at item 5 (at", ag_linear(x, w, NULL));
     ag_end(s);
     ag_find_nan(false);
 }

@@ -294,13 +294,13 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("nn_free: this Linear belongs to a Three", nn_free(three->a));
     EXPECT_USAGE_ERROR("a ModuleList cannot hold the ModuleList that contains it", nn_list_add(list, list));
     EXPECT_USAGE_ERROR("\"weight\" of Linear can only be tied to a parameter of the same tree",
-                  nn_tie(three->a, weight, net->fc1->weight));
+                       nn_tie(three->a, weight, net->fc1->weight));
     EXPECT_USAGE_ERROR("\"weight\" of Linear is (3, 2), the tensor to tie it to (2, 3)",
-                  nn_tie(net->fc1, weight, net->fc2->weight));
+                       nn_tie(net->fc1, weight, net->fc2->weight));
     EXPECT_USAGE_ERROR("nn_param: Net already has a \"scale\"", nn_param(net, scale, SHAPE(1)));
     Tensor *elsewhere = NULL;
     EXPECT_USAGE_ERROR("the field for \"x\" is not in the struct Net",
-                  nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
+                       nn_add_tensor_at(AG_HERE, &net->module, "x", &elsewhere, SHAPE(1), true));
     EXPECT_USAGE_ERROR("test_nn.c", nn_linear_new(-1, 2));
     EXPECT_USAGE_ERROR("nn_linear_new: sizes -1 -> 2", nn_linear_new(-1, 2));
     EXPECT_USAGE_ERROR("nn_embedding_new: -5 rows of width 2", nn_embedding_new(-5, 2));

@@ -267,7 +267,7 @@ START_TEST(options_are_checked)
     how.weight_decay = (double)NAN;
     EXPECT_USAGE_ERROR("nn_adam_new: weight_decay is", nn_adam_new_with(p, how));
     EXPECT_USAGE_ERROR("nn_sgd_new: momentum is 0, must be above 0 with nesterov",
-                  nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .nesterov = true }));
+                       nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .nesterov = true }));
     EXPECT_USAGE_ERROR("nn_sgd_new: momentum is -1, must be 0 or more", nn_sgd_new_with(p, (SgdOptions){ .momentum = -1 }));
     EXPECT_USAGE_ERROR("test_optim.c", nn_sgd_new(p, -1));
     nn_free(p);

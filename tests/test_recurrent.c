@@ -217,13 +217,13 @@ START_TEST(usage_errors_are_reported)
     RecurrentState wrong = { .c = tensor_zeros(SHAPE(B + 1, H)) }, fine = { NULL, NULL };
     EXPECT_USAGE_ERROR("nn_recurrent: x is (3, 4), expected (B,T,in) with 4 for in", nn_recurrent(gru, one, NULL, NULL));
     EXPECT_USAGE_ERROR("nn_recurrent: x is (3, 5, 5), expected (B,T,in) with 4 for in",
-                  nn_recurrent(lstm, wide, NULL, NULL));
+                       nn_recurrent(lstm, wide, NULL, NULL));
     EXPECT_USAGE_ERROR("nn_recurrent: x is (3, 0, 4), expected one step or more", nn_recurrent(gru, none, NULL, NULL));
     EXPECT_USAGE_ERROR("nn_recurrent: the mask is (3, 5), expected (3, 1, 5)", nn_recurrent(gru, x, mask, NULL));
     EXPECT_USAGE_ERROR("nn_recurrent: the state's h is (3, 4), expected (B,H), here (3, 6)",
-                  nn_recurrent(gru, x, NULL, &state));
+                       nn_recurrent(gru, x, NULL, &state));
     EXPECT_USAGE_ERROR("nn_recurrent: the state's c is (4, 6), expected (B,H), here (3, 6)",
-                  nn_recurrent(lstm, x, NULL, &wrong));
+                       nn_recurrent(lstm, x, NULL, &wrong));
     EXPECT_USAGE_ERROR("nn_recurrent: the state has a c, which only an LSTM has", nn_recurrent(gru, x, NULL, &cell));
     EXPECT_USAGE_ERROR("nn_recurrent_step: x is (3, 5, 4), expected (B,in) with 4 for in", nn_recurrent_step(gru, x, &fine));
     EXPECT_USAGE_ERROR("nn_recurrent_step: the state's h is (3, 4)", nn_recurrent_step(gru, one, &state));

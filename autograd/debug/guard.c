@@ -112,7 +112,7 @@ _Noreturn static void error_bad_write(Site at, const char *what, const BadWrite 
 {
     char place[PLACE_TEXT];
     ag_usage_error(at, what, "the memory of %s (made at %s): %s since the last check", w->buffer.what,
-              place_text(w->buffer.site, w->buffer.user_site, place), w->text);
+                   place_text(w->buffer.site, w->buffer.user_site, place), w->text);
 }
 
 /* ---- buffers: allocated, in use, released, freed ----------------------------------------------------------------- */

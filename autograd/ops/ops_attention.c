@@ -64,7 +64,7 @@ Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
     if (q->shape.ndim != 3 || k->shape.ndim != 3 || !shape_equal(k->shape, v->shape) ||
         q->shape.dim[0] != k->shape.dim[0] || q->shape.dim[2] != k->shape.dim[2])
         ag_usage_error(at, "attention", "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
-                  shape_text(q->shape, tq), shape_text(k->shape, tk), shape_text(v->shape, tv));
+                       shape_text(q->shape, tq), shape_text(k->shape, tk), shape_text(v->shape, tv));
     int64_t t = q->shape.dim[1], s = k->shape.dim[1], width = q->shape.dim[2], part = heads > 0 ? width / heads : 0;
     check_heads(at, "attention", q, width, heads, p);
     KSteps rows = { t * width, part, width }, sources = { s * width, part, width };

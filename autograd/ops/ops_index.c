@@ -6,7 +6,7 @@ void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
     for (int64_t i = 0; i < ids->numel; i++)
         if (ints(ids)[i] < 0 || ints(ids)[i] >= below)
             ag_usage_error(at, what, "id %d at item %lld is out of range: expected 0..%lld", ints(ids)[i], (long long)i,
-                      (long long)below - 1);
+                           (long long)below - 1);
 }
 
 /* ---- embedding: y[..] = table[ids[..]]                       dtable[ids[..]] += dy[..] --------------------------- */
@@ -18,7 +18,7 @@ Tensor *ag_embedding_at(Site at, Tensor *table, Tensor *ids)
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (table->shape.ndim != 2 || ids->shape.ndim == AG_MAX_DIMS)
         ag_usage_error(at, "embedding", "table %s and ids %s: expected a table (V,D)", shape_text(table->shape, a),
-                  shape_text(ids->shape, b));
+                       shape_text(ids->shape, b));
     check_ids(at, "embedding", ids, table->shape.dim[0]);
     Shape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
@@ -79,7 +79,7 @@ Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!fit)
         ag_usage_error(at, "gather", "ids %s do not fit x %s: sizes must be equal except along dimension %d",
-                  shape_text(ids->shape, a), shape_text(x->shape, b), dim);
+                       shape_text(ids->shape, a), shape_text(x->shape, b), dim);
     check_ids(at, "gather", ids, x->shape.dim[d]);
     Tensor *y = op_new(at, OP_gather, &ids->shape, x, ids, NULL);
     GatherArgs args = { shape_along(&x->shape, d, d), ids->shape.dim[d] };

@@ -8,7 +8,7 @@ static void check_same_shape(Site at, const char *what, const char *first, const
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!shape_equal(a->shape, b->shape))
         ag_usage_error(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape, ta),
-                  shape_text(b->shape, tb));
+                       shape_text(b->shape, tb));
 }
 
 /* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ----------- */
@@ -59,7 +59,7 @@ static ClassArgs check_classes(Site at, const char *what, const char *first, con
     if (expected.ndim > 0) expected.ndim--;
     if (x->shape.ndim < 1 || !shape_equal(expected, target->shape))
         ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,V) and (..)", first, shape_text(x->shape, a),
-                  shape_text(target->shape, b));
+                       shape_text(target->shape, b));
     ClassArgs c = { .ignore = ignore, .rows = target->numel, .n = x->shape.dim[x->shape.ndim - 1] };
     int64_t counted = 0;
     for (int64_t i = 0; i < c.rows; i++) {
@@ -67,7 +67,7 @@ static ClassArgs check_classes(Site at, const char *what, const char *first, con
         if (t == ignore) continue;
         if (t < 0 || t >= c.n)
             ag_usage_error(at, what, "target %d at item %lld is out of range: expected 0..%lld, or %d to ignore it", t,
-                      (long long)i, (long long)c.n - 1, ignore);
+                           (long long)i, (long long)c.n - 1, ignore);
         counted++;
     }
     /* the mean over no targets is 0, not 0/0 = NaN, which a batch of padding would bring into the weights */
@@ -216,7 +216,7 @@ Tensor *ag_label_smoothing_at(Site at, Tensor *log_p, Tensor *target, int paddin
     if (!(smoothing >= 0 && smoothing <= 1)) ag_usage_error(at, "label_smoothing", "smoothing %g is not in 0..1", smoothing);
     if (padding < 0 || padding >= c.n || c.n < 3)
         ag_usage_error(at, "label_smoothing", "padding id %d and %lld classes: expected 3 classes or more, and an id of them",
-                  padding, (long long)c.n);
+                       padding, (long long)c.n);
     Tensor *y = op_new(at, OP_label_smoothing, &SCALAR, log_p, target, NULL);
     if (y->op) *(SmoothingArgs *)op_args(y, sizeof(SmoothingArgs)) = (SmoothingArgs){ padding, smoothing, c.rows, c.n };
     real *row_sum = op_save(y, c.rows);

@@ -14,7 +14,7 @@ Tensor *ag_where_at(Site at, Tensor *mask, Tensor *a, Tensor *b)
     char tm[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     if (!broadcast(&mask->shape, &operands, &shape))
         ag_usage_error(at, "where", "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape, tm),
-                  shape_text(operands, to));
+                       shape_text(operands, to));
     Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
     KWalk walk_a = walk_over(&shape, &mask->shape, &a->shape), walk_b = walk_over(&shape, &mask->shape, &b->shape);
     k_select(&walk_a, reals(y), bools(mask), reals(a), false, false);

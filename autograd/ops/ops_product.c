@@ -93,15 +93,15 @@ Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
     int da = a->shape.ndim, db = b->shape.ndim;
     if (da < 2 || db < 2)
         ag_usage_error(at, "matmul", "shapes %s and %s: both need two dimensions or more", shape_text(a->shape, ta),
-                  shape_text(b->shape, tb));
+                       shape_text(b->shape, tb));
     int64_t n = a->shape.dim[da - 2], k = a->shape.dim[da - 1], m = b->shape.dim[db - 1];
     if (b->shape.dim[db - 2] != k)
         ag_usage_error(at, "matmul", "shapes %s and %s do not fit: inner sizes %lld and %lld", shape_text(a->shape, ta),
-                  shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
+                       shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
     Shape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
     if (!broadcast(&batch_a, &batch_b, &shape))
         ag_usage_error(at, "matmul", "shapes %s and %s do not fit: their batch dimensions do not broadcast",
-                  shape_text(a->shape, ta), shape_text(b->shape, tb));
+                       shape_text(a->shape, ta), shape_text(b->shape, tb));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
     Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);
@@ -166,11 +166,11 @@ static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
     int ndim = x->shape.ndim;
     if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
         ag_usage_error(at, "linear", "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
-                  shape_text(x->shape, tx), shape_text(weight->shape, tw));
+                       shape_text(x->shape, tx), shape_text(weight->shape, tw));
     int64_t out = weight->shape.dim[0];
     if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != out))
         ag_usage_error(at, "linear", "bias %s does not fit weight %s: expected (out)", shape_text(bias->shape, tb),
-                  shape_text(weight->shape, tw));
+                       shape_text(weight->shape, tw));
     Shape shape = x->shape;
     shape.dim[ndim - 1] = out;
     return op_new(at, OP_linear, &shape, x, weight, bias);

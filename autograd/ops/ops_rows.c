@@ -147,11 +147,11 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
         check_tensor(at, "layer_norm", i ? "beta" : "gamma", p, AG_REAL);
         if (p->shape.ndim != 1 || p->shape.dim[0] != n)
             ag_usage_error(at, "layer_norm", "%s %s does not fit x %s: expected (D) and (..,D)", i ? "beta" : "gamma",
-                      shape_text(p->shape, tp), shape_text(x->shape, tx));
+                           shape_text(p->shape, tp), shape_text(x->shape, tx));
     }
     if (kind.unbiased && n < 2)
         ag_usage_error(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0",
-                  shape_text(x->shape, tx));
+                       shape_text(x->shape, tx));
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;

@@ -72,7 +72,7 @@ Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
     }
     if (check_shape(at, "reshape", &shape) != x->numel)
         ag_usage_error(at, "reshape", "shape %s with %lld items does not fit %s", shape_text(x->shape, a),
-                  (long long)x->numel, shape_text(requested, b));
+                       (long long)x->numel, shape_text(requested, b));
     if (x->dtype != AG_REAL) return tensor_alias(at, "reshape", &shape, x->dtype, x->buffer);
     return op_done(op_new_alias(at, OP_reshape, &shape, x));
 }
@@ -168,7 +168,7 @@ Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
     int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
     if (from < 0 || to < from || to > n)
         ag_usage_error(at, "slice", "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
-                  shape_text(x->shape, text));
+                       shape_text(x->shape, text));
     Shape shape = x->shape;
     shape.dim[d] = to - from;
     SliceArgs args = { .walk = walk_part(&shape, &x->shape), .whole = to - from == n };
@@ -211,7 +211,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
     int d = check_dim(at, "split", x, dim);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
         ag_usage_error(at, "split", "dimension %d of %s does not divide into %d equal parts", dim,
-                  shape_text(x->shape, text), parts);
+                       shape_text(x->shape, text), parts);
     int64_t size = x->shape.dim[d] / parts;
     for (int i = 0; i < parts; i++) out[i] = ag_slice_at(at, x, d, i * size, (i + 1) * size);
     return out[0];
@@ -232,7 +232,7 @@ Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
         if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
         if (!shape_equal(other, shape))
             ag_usage_error(at, "concat", "shapes %s and %s differ in another dimension than %d", shape_text(x[0]->shape, a),
-                      shape_text(x[i]->shape, b), dim);
+                           shape_text(x[i]->shape, b), dim);
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
             ag_usage_error(at, "concat", "the size of dimension %d overflows", dim);
     }

@@ -226,7 +226,7 @@ static void read_options(int argc, char **argv, const Program *program, const Op
         } else {
             char range[96];
             example_usage_error("--%s needs a value: %s", o->name,
-                            o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
+                                o->kind == OPTION_TEXT ? o->unit : expectation(o, range));
         }
     }
 }

@@ -150,13 +150,13 @@ bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
     int64_t context = m->options.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
-                         context);
+                            context);
     if (tokenizer_size(d->tokenizer) > m->options.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
-                         (int)tokenizer_size(d->tokenizer), m->options.vocab);
+                            (int)tokenizer_size(d->tokenizer), m->options.vocab);
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
-                         " (one more than a window) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
+                            " (one more than a window) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
     return true;
 }
 
@@ -166,7 +166,7 @@ void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, 
 {
     if (batch < 1 || length < 1 || length >= d->count[LM_TRAIN])
         ag_usage_error(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
-                  length, d->name, d->count[LM_TRAIN]);
+                       length, d->name, d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
     Scope s = ag_begin(AG_NO_GRAD);
