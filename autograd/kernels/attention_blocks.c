@@ -10,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention.h"
+#include "attention_blocks.h"
 #include "elementwise.h"
 #include "gemm.h"
 #include "pool.h"
-#include "random.h"
+#include "distributions.h"
 #include "rows.h"
 #include "unary.h"
 

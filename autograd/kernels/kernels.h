@@ -23,14 +23,14 @@
 
 #include "elementwise.h"
 #include "gemm.h"
-#include "random.h"
+#include "distributions.h"
 #include "reduce.h"
 #include "rows.h"
 #include "unary.h"
 #include "update.h"
 
 /* Not kernels by themselves. */
-#include "attention.h"
+#include "attention_blocks.h"
 #include "philox.h"
 #include "pool.h"
 #include "scalar.h"

@@ -1,6 +1,6 @@
-/* attention.h: scaled dot-product attention, composed of other kernels. */
-#ifndef KAERU_ATTENTION_H
-#define KAERU_ATTENTION_H
+/* attention_blocks.h: scaled dot-product attention, composed of other kernels. */
+#ifndef KAERU_ATTENTION_BLOCKS_H
+#define KAERU_ATTENTION_BLOCKS_H
 
 #include <stdbool.h>
 #include <stdint.h>

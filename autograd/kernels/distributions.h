@@ -1,6 +1,6 @@
-/* random.h: arrays of random numbers, a pure function of (seed, counter), and dropout. philox.h has the generator. */
-#ifndef KAERU_RANDOM_H
-#define KAERU_RANDOM_H
+/* distributions.h: arrays of random numbers, a pure function of (seed, counter), and dropout. philox.h has the generator. */
+#ifndef KAERU_DISTRIBUTIONS_H
+#define KAERU_DISTRIBUTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
