@@ -5,8 +5,8 @@
  * before, so the node's own gradient is complete: the contributions of all its users have been added.
  *
  * Backward releases memory during the loop. Each tensor counts its `readers`, the rules that will still read its value, and
- * its `users`, the recorded operations on it whose rules have not run. A node is finished when its rule has run and it has
- * no users left. If another loss still needs a part of the graph, that part has users and stays. */
+ * its `users`, the recorded operations that have it as an input and are not released yet. A node is released when its rule has
+ * run and no users are left. If another loss still needs a part of the graph, that part has users and stays. */
 #include "internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* gpt.c: the model GPT-2 (Radford et al. 2019). Token and position embeddings are added. The sum passes through the blocks
- * and a layer norm. The logit of each token is the product of the result with that token's embedding. */
+/* gpt.c: the GPT-2 model (Radford et al. 2019). Token and position embeddings are added. The sum passes through the blocks
+ * and a layer norm. The logit of each token is the dot product of the result and that token's embedding. */
 #include "kaeru/gpt.h"
 
 #include <math.h>
@@ -57,8 +57,8 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
         ag_usage_error(AG_HERE, "gpt", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
     int64_t n = tensor_dim(ids, 1);
     if (n > m->options.context - past)
-        ag_usage_error(AG_HERE, "gpt", "%lld ids after %lld: the context has room for %lld", (long long)n, (long long)past,
-                       (long long)m->options.context);
+        ag_usage_error(AG_HERE, "gpt", "%lld ids after %lld in the cache exceed the context of %lld", (long long)n,
+                       (long long)past, (long long)m->options.context);
 
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */

@@ -1,13 +1,13 @@
 /* transformer.c: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017). It has the classes of the Annotated
- * Transformer, with the same names and in the same order. Read it with the notebook beside it. The constructor of a class,
- * x_new, stands before its forward function, which has the name of the class: the notebook's layer(x, mask) is
+ * Transformer in the same order and, except those listed below, with the same names. Read it with the notebook beside it. The
+ * constructor of a class, x_new, stands before its forward function, which has the name of the class: layer(x, mask) there is
  * encoder_layer(l, x, mask) here. (make_model constructs the EncoderDecoder.) Python writes these differently:
  *     nn_new(T)               super().__init__()
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
  *     ag_...                  functions of torch
- *     (encoder)(e, x, mask)   read it as encoder(e, x, mask). A macro of that name notes the caller's source line for
- *                             messages; the parentheses name the function, not the macro
+ *     x_at(Site at, ...)      def x(...): call it as x(...), a macro that passes the caller's file and line; AG_LAYER(at)
+ *                             records them for messages
  *
  * Other models use some of the notebook's classes, too. These are in the folder nn, under these names:
  *     LayerNorm                   nn_layer_norm                       layer_norm.c
@@ -174,7 +174,7 @@ Tensor *subsequent_mask(int64_t n)                                          /* -
 
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
 
-/* The forward function for Sequential, which calls each of its layers by the layer's module. */
+/* What Sequential calls: it knows its layers only as modules and calls module.forward. */
 static Tensor *embeddings_forward(Site at, void *self, Tensor *ids)
 {
     return embeddings_at(at, self, ids);
@@ -210,7 +210,7 @@ static void check_options(Site at, const char *what, int64_t vocab, const Transf
         ag_usage_error(at, what, "vocabulary %lld, N %d, d_model %lld, d_ff %lld, max_len %lld: each must be 1 or more",
                        (long long)vocab, o->N, (long long)o->d_model, (long long)o->d_ff, (long long)o->max_len);
     if (o->h < 1 || o->d_model % o->h != 0)
-        ag_usage_error(at, what, "a d_model of %lld does not divide into %d heads", (long long)o->d_model, o->h);
+        ag_usage_error(at, what, "d_model %lld is not divisible by %d heads", (long long)o->d_model, o->h);
     if (!(o->dropout >= 0 && o->dropout < 1)) ag_usage_error(at, what, "dropout is %g, expected 0 to below 1", o->dropout);
 }
 
@@ -244,7 +244,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
 {
     check_options(at, "make_model", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
-        ag_usage_error(at, "make_model", "shared embeddings for vocabularies of %lld and %lld words, expected one",
+        ag_usage_error(at, "make_model", "share_embeddings needs equal vocabularies, these have %lld and %lld words",
                        (long long)src_vocab, (long long)tgt_vocab);
     EncoderDecoder *m = nn_new(EncoderDecoder);
     nn_child(m, encoder, encoder_new(&o));

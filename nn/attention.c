@@ -58,7 +58,7 @@ Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k)
 MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
 {
     if (heads < 1 || width % heads != 0)
-        ag_usage_error(at, "nn_multi_head_attention_new", "a width of %lld does not divide into %d heads",
+        ag_usage_error(at, "nn_multi_head_attention_new", "a width of %lld is not divisible by %d heads",
                        (long long)width, heads);
     MultiHeadAttention *a = (MultiHeadAttention *)nn_new_sized_at(at, sizeof *a, "MultiHeadAttention");
     a->heads = heads;
@@ -77,8 +77,8 @@ static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
     return ag_transpose(ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width)), 1, 2);
 }
 
-/* The same as ag_attention, which does not store the weights, composed of single operations: for keep_weights and for other
- * scores. (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
+/* ag_attention as separate operations, for keep_weights (ag_attention does not store the weights) and for other scores.
+ * (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
 static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
 {
     Shape shape = tensor_shape(q);

@@ -491,9 +491,9 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    EXPECT_USAGE_ERROR("nn_multi_head_attention_new: a width of 12 does not divide into 5 heads",
+    EXPECT_USAGE_ERROR("nn_multi_head_attention_new: a width of 12 is not divisible by 5 heads",
                        nn_multi_head_attention_new(5, 12, 0));
-    EXPECT_USAGE_ERROR("12 does not divide into 0 heads", nn_multi_head_attention_new(0, 12, 0));
+    EXPECT_USAGE_ERROR("12 is not divisible by 0 heads", nn_multi_head_attention_new(0, 12, 0));
     EXPECT_USAGE_ERROR("tests/test_attention.c", nn_multi_head_attention_new(5, 12, 0));
     EXPECT_USAGE_ERROR("nn_score_new: a dot product needs equal widths, these are 3 and 4",
                        nn_score_new(NN_SCORE_DOT, 3, 4, 0));

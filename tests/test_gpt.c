@@ -110,7 +110,7 @@ START_TEST(a_cache_changes_nothing)
         check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_USAGE_ERROR("1 ids after 11: the context has room for 11", gpt_next(m, one, cache));
+    EXPECT_USAGE_ERROR("1 ids after 11 in the cache exceed the context of 11", gpt_next(m, one, cache));
     ag_free(cache);
     ag_end(s);
     st_close(st);
@@ -240,7 +240,7 @@ START_TEST(usage_errors_are_reported)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *long_ids = tensor_ints(SHAPE(1, 7), NULL), *flat = tensor_ints(SHAPE(6), NULL);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *high = tensor_ints(SHAPE(1, 1), (int32_t[]){ 13 });
-    EXPECT_USAGE_ERROR("7 ids after 0: the context has room for 6", gpt(m, long_ids));
+    EXPECT_USAGE_ERROR("7 ids after 0 in the cache exceed the context of 6", gpt(m, long_ids));
     EXPECT_USAGE_ERROR("ids (6,), expected (B,T)", gpt(m, flat));
     EXPECT_USAGE_ERROR("ids (1, 0), expected (B,T)", gpt(m, none));
     EXPECT_USAGE_ERROR("13", gpt(m, high));

@@ -169,7 +169,7 @@ START_TEST(embeddings_can_be_shared)
     EncoderDecoder *again = make_model(V, V, o);
     expect_done(nn_load(in_folder("w"), again));
     check_close("table", again->generator->proj->weight, table, 0);
-    EXPECT_USAGE_ERROR("make_model: shared embeddings for vocabularies of 9 and 8 words", make_model(V, 8, o));
+    EXPECT_USAGE_ERROR("make_model: share_embeddings needs equal vocabularies, these have 9 and 8 words", make_model(V, 8, o));
     ag_free(optimizer);
     ag_end(s);
     nn_free(again);
@@ -265,10 +265,10 @@ START_TEST(usage_errors_are_reported)
 {
     TransformerOptions bad = tiny();
     bad.h = 3;
-    EXPECT_USAGE_ERROR("make_model: a d_model of 8 does not divide into 3 heads (at tests/test_variants.c",
+    EXPECT_USAGE_ERROR("make_model: d_model 8 is not divisible by 3 heads (at tests/test_variants.c",
                        make_model(V, V, bad));
     bad.h = 0;
-    EXPECT_USAGE_ERROR("does not divide into 0 heads", make_encoder_only(V, bad));
+    EXPECT_USAGE_ERROR("is not divisible by 0 heads", make_encoder_only(V, bad));
     bad = tiny();
     bad.N = 0;
     EXPECT_USAGE_ERROR("make_model: vocabulary 9, N 0, d_model 8, d_ff 12, max_len 10: each must be 1 or more",

@@ -1,5 +1,5 @@
-/* attention_blocks.c: softmax(scale Q K^T) V for every head of every sentence, and its backward. The weights (T x S) are computed
- * for a few rows at a time, and never stored in full.
+/* attention_blocks.c: softmax(scale Q K^T) V for every head of every sentence, and its backward. The weights (T x S) are
+ * computed for a few rows at a time, and never stored in full.
  *
  * The queries of a head are taken in blocks of rows. A block's scores are one matrix product, its weights a softmax of
  * whole rows (keys beyond what a causal block can see are left out of the products altogether), its result another

@@ -1,13 +1,13 @@
 /* gemm.c: the matrix product C = op(A) op(B), with an optional epilogue (bias and activation).
  *
- * The algorithm is that of Goto and van de Geijn (2008), in the terms of BLIS. Five loops surround the microkernel
- * (gemm_micro.h), which computes a tile of C of at most MR x NR in registers:
+ * The algorithm is that of Goto and van de Geijn (2008), with the loop names of BLIS but in another order. Five loops surround
+ * the microkernel (gemm_micro.h), which computes a tile of C of at most MR x NR in registers. From the outermost:
  *     ic  MC rows of C              gemm_loops
- *     pc  KC products along k       gemm_loops; packs MC x KC of A, for the second-level cache
- *     jc  NC columns of C           gemm_loops; packs KC x NC of B, for the first-level cache
- *     ir  rows of a tile            macrokernel
- *     jr  columns of a tile         macrokernel
- * gemm.h fixes the order of the sums: blocks of KC products, added in order. KC therefore belongs to the results.
+ *     pc  KC products along k       gemm_loops; packs MC x KC of A (2 MB)
+ *     jc  NC columns of C           gemm_loops; packs KC x NC of B (512 KB)
+ *     ir  tiles of up to MR rows    macrokernel
+ *     jr  tiles of up to NR columns macrokernel
+ * gemm.h fixes the order of the sums: blocks of KC products, added in order. Another KC would change the last bits.
  *
  * Packing copies a block into the order in which the microkernel reads it. It pays if the block is read several times, or if
  * its rows are far apart in memory. A product with few rows reads A and B where they are; with one row this is a
@@ -23,15 +23,14 @@
 
 #include "gemm.def"
 
-/* Sizes and thresholds, in elements. They were chosen by timing products of many shapes on Zen 5 (AVX-512 and AVX2) and Xeon
- * (AVX-512), one thread; near each threshold both methods take the same time within a few percent. */
+/* Sizes and thresholds, in elements, chosen by timing. */
 enum {
-    KC = K_GEMM_BLOCK,              /* products per block of a sum: part of the results (gemm.h) */
-    MC = 1024,                      /* rows of A packed at once: MC x KC floats are 2 MB, a second-level cache */
+    KC = K_GEMM_BLOCK,              /* products per block of a sum; another one would change the last bits (gemm.h) */
+    MC = 1024,                      /* rows of A packed at once: MC x KC floats are 2 MB */
     NC = 256,                       /* columns of B packed at once: KC x NC floats are 512 KB */
     LINE = 16,                      /* floats in a cache line */
-    SMALL_M = 2 * MR,               /* up to this m, B is read too seldom for packing to pay: two tiles */
-    SMALL_N = W * 5 / 8,            /* up to this n, most lanes of a vector are unused: computes the transpose */
+    SMALL_M = 2 * MR,               /* up to this m (MR if B is transposed), B is not reused enough to pack it */
+    SMALL_N = W * 5 / 8,            /* if n % W is at most this and m >= W, the last columns are a transposed product */
     SMALL_N_ROWS = 256,             /* rows of C per step of that: MR x 256 floats on the stack, 14 KB */
     STREAM_K = KC,                  /* rows of B read before the next columns, for small m */
     TINY_SIZE = 64,                 /* n and k up to this with m < W: the product takes less than choosing a method */
@@ -39,10 +38,10 @@ enum {
     TWO_VECTORS_MAX_M = 10,         /* to this one; more rows need too many registers */
     UNPACKED_A_MAX_N = 512,         /* up to this n, A is read in place: each row of A is used fewer than 512 / NR times */
     UNPACKED_B_MAX_M = 512,         /* up to this m, B is read in place */
-    ALIASED_LD = 1024,              /* rows a multiple of this apart share the lines of a cache set: then these limits hold: */
+    ALIASED_LD = 1024,              /* if lda or ldb is a multiple of this, rows share cache sets: the next two limits hold */
     ALIASED_A_MAX_N = 128,
     ALIASED_B_MAX_M = 2 * MR,
-    TRANSPOSED_A_MAX = 64,          /* and this one for both if A is transposed: a tile then reads short parts of many rows */
+    TRANSPOSED_A_MAX = 64,          /* the limit for A and B if A is transposed: a tile then reads short parts of many rows */
     WORK_PER_THREAD = 1 << 18       /* multiply-adds that take as long as waking a thread a few times: about 10 microseconds */
 };
 
@@ -130,8 +129,8 @@ static void run_microkernel(Microkernel *kernel, Tile *t, const KGemm *s, const 
     } while (p < end);
 }
 
-/* Reads B from the first column to the last, which is the fastest order for the memory. If the columns of op(B) are stored
- * across its rows, STREAM_K rows are read at a time, so that the prefetched ones are still in the cache. */
+/* Reads B from the first column to the last, which is the fastest order for the memory. If B is not transposed,
+ * STREAM_K of its rows are read at a time, so that the prefetched ones are still in the cache. */
 static void gemm_small_m(const KGemm *s, float *c, const float *a, const float *b)
 {
     Tile t = { .a_row = s->ta ? 1 : s->lda, .a_k = s->ta ? s->lda : 1, .ldb = s->ldb, .ldc = s->ldc };
@@ -170,8 +169,8 @@ static KGemm transposed(KGemm s)
     return t;
 }
 
-/* Few columns would leave most lanes of a vector unused. This computes the transpose of C instead, SMALL_N_ROWS of its columns
- * at a time. */
+/* For the last n % W columns, which fill only a part of a vector: computes the transpose of C instead, SMALL_N_ROWS of its
+ * columns at a time. */
 static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *b)
 {
     _Alignas(64) float transposed_c[MR * SMALL_N_ROWS];
@@ -208,7 +207,7 @@ static Block block_of_b(const KGemm *s, const float *b, int64_t j, int64_t p, in
 }
 
 /* Whether A and B are packed, and where to; `columns` is the step of the jc loop. */
-typedef struct { float *panel, *group; int64_t columns; bool pack_a, pack_b; } Packing;
+typedef struct { float *packed_a, *packed_b; int64_t columns; bool pack_a, pack_b; } Packing;
 
 /* Makes the microkernel prefetch a part of the next block: one cache line of each of k / 4 rows. `call` counts the parts. */
 static void prefetch_part(Tile *t, const Block *next, int64_t call)
@@ -223,8 +222,8 @@ static void prefetch_part(Tile *t, const Block *next, int64_t call)
     }
 }
 
-/* The macrokernel: all tiles of m rows and n columns. The microkernels prefetch the next rows of A, if those are contiguous, and
- * then the block `next`. The pointers of the tile point to the blocks. If the tiles are `complete` after this, the epilogue
+/* The macrokernel: all tiles of m rows and n columns. The microkernels prefetch the next rows of A, if those are contiguous,
+ * and then the block `next`. The pointers of the tile point to the blocks. If the tiles are `complete` after this, the epilogue
  * runs while they are in the cache. */
 static void macrokernel(const KGemm *s, const Packing *plan, Tile t, int64_t m, int64_t n, const Block *next,
                            bool complete, const float *bias, float *pre)
@@ -276,7 +275,7 @@ static void gemm_loops(const Packing *plan, const KGemm *s, float *c, const floa
             const int64_t k = min(KC, s->k - p);
             const float *rows = a + i * a_row + p * a_k;
             if (plan->pack_a)
-                pack_a(plan->panel, s, rows, m, k);
+                pack_a(plan->packed_a, s, rows, m, k);
             for (int64_t j = 0; j < s->n; j += step) {
                 const int64_t n = min(step, s->n - j);
                 const Block columns = block_of_b(s, b, j, p, step);
@@ -286,9 +285,9 @@ static void gemm_loops(const Packing *plan, const KGemm *s, float *c, const floa
                 else if (p + KC < s->k)
                     next = block_of_b(s, b, 0, p + KC, step);
                 if (plan->pack_b)
-                    pack_b(plan->group, s, columns.from, n, k);
-                Tile t = { .a = plan->pack_a ? plan->panel : rows, .a_row = a_row, .a_k = a_k,
-                           .b = plan->pack_b ? plan->group : columns.from,
+                    pack_b(plan->packed_b, s, columns.from, n, k);
+                Tile t = { .a = plan->pack_a ? plan->packed_a : rows, .a_row = a_row, .a_k = a_k,
+                           .b = plan->pack_b ? plan->packed_b : columns.from,
                            .c = c + i * s->ldc + j, .ldc = s->ldc, .k = k, .add = s->add || p > 0 };
                 macrokernel(s, plan, t, m, n, &next, p + k == s->k, shift(s->bias, j),
                                shift_out(s->pre, i * s->ldc + j));
@@ -316,12 +315,12 @@ static void gemm_by_size(const KGemm *s, float *c, const float *a, const float *
     plan.pack_a = s->n > (s->ta ? TRANSPOSED_A_MAX : s->lda % ALIASED_LD == 0 ? ALIASED_A_MAX_N : UNPACKED_A_MAX_N);
     plan.pack_b = s->tb || s->m > (s->ta ? TRANSPOSED_A_MAX : s->ldb % ALIASED_LD == 0 ? ALIASED_B_MAX_M : UNPACKED_B_MAX_M);
     if (plan.pack_a || plan.pack_b) {
-        plan.group = k_scratch((A_FLOATS + B_FLOATS) * sizeof(float));
-        if (!plan.group) {
+        plan.packed_b = k_scratch((A_FLOATS + B_FLOATS) * sizeof(float));
+        if (!plan.packed_b) {
             gemm_without_scratch(s, c, a, b);
             return;
         }
-        plan.panel = plan.group + B_FLOATS;
+        plan.packed_a = plan.packed_b + B_FLOATS;
     }
     gemm_loops(&plan, s, c, a, b);
 }

@@ -1,10 +1,10 @@
 /* pool.c: the thread pool behind k_parallel.
  *
  * A job is cut into chunks. Each thread has a work queue of its own with a fixed share of the chunks: the caller's queue has
- * the first ones, the workers' queues the next. The shares are the same in every job, so a thread finds what it wrote in one
- * job in its own cache in the next; fetching it from another core's cache can take several times as long. A thread whose
- * queue is empty steals chunks from the end of the others' queues. A worker that the system does not run at the moment
- * therefore delays nothing.
+ * the first ones, the workers' queues the next. Jobs of the same size have the same shares, so a thread finds what it wrote in
+ * the previous job in its own cache; fetching it from another core's cache can take several times as long. A thread whose
+ * queue is empty steals chunks from the end of the others' queues. So a worker that
+ * the system does not run delays a job by at most the chunk that it has begun.
  *
  * A queue is one atomic word: job id, next chunk, end. A job is not over while a chunk of it is being computed, so the
  * description of the job can be in plain variables. A thread that gets no chunk reads none of them.
@@ -175,7 +175,8 @@ static void *work(void *arg)
         if (spin_until(work_or_stop, own))
             continue;
         pthread_mutex_lock(&lock);
-        atomic_fetch_add(&sleepers, 1);         /* before the check: the caller first publishes, then counts sleepers */
+        /* before the check: the caller publishes the work first and reads `sleepers` after it */
+        atomic_fetch_add(&sleepers, 1);
         while (!any_work_or_stop())
             pthread_cond_wait(&work_ready, &lock);
         atomic_fetch_sub(&sleepers, 1);
@@ -185,7 +186,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* ---- starting and stopping the workers ----------------------------------------------------------------------------------------- */
+/* ---- starting and stopping the workers --------------------------------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -197,7 +198,7 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The child has no workers, and no thread of it uses the pool: resets everything. */
+/* The child has no workers and nothing runs in its pool: resets it to the state without workers. */
 static void after_fork_in_child(void)
 {
     pthread_mutex_unlock(&lock);
@@ -222,7 +223,7 @@ static void stop_workers(void)
     sized_for = 0;
 }
 
-/* Starts n - 1 workers, or as many as the system allows. They block all signals, which the program's own threads get. */
+/* Starts n - 1 workers, or as many as the system allows. They block all signals; the program's own threads get them. */
 static void start_workers(int n)
 {
     if (!fork_handled)

@@ -207,7 +207,7 @@ static double cosine(Pair r)
     double z = r.hi * r.hi, series = 0;
     for (int n = 18; n >= 4; n -= 2)
         series = (1 + series) * -z / (n * (n - 1));
-    double half = z / 2, first = 1 - half;                              /* 1 - z/2 + (small), with the rounding error of 1 - z/2 */
+    double half = z / 2, first = 1 - half;                  /* 1 - z/2 + (small), with the rounding error of 1 - z/2 */
     return first + (((1 - first) - half) - half * series - r.hi * r.lo);
 }
 

@@ -34,9 +34,9 @@ Tensor *ag_detach_at(Site at, Tensor *t);
 
 /* Compares the gradients of f with numerical ones; returns whether they agree. f must be a function of in[0..n) alone; the
  * inputs are leaves that require gradients, of moderate values. The output is weighted by random numbers, because a plain sum
- * hides errors (the softmax of anything sums to 1). f is called twice and both results are used, so a rule that overwrites
- * where it should add is found. Inputs and results are in the middle of a graph, so a rule that reads a value it does not
- * declare is a usage error.
+ * hides errors (the softmax of anything sums to 1). The graph holds two calls of f, and both results are used, so a rule that
+ * overwrites where it should add is found. Inputs and results are intermediate values, which backward releases, so a rule that
+ * reads a value it does not declare causes a usage error.
  * Unless `report` is NULL, it gets for each input how many entries are wrong and in which way (no gradient, one factor for
  * all, only one of two uses, ...), and for the first few: place, gradient, numerical gradient, their ratio.
  * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the
@@ -70,8 +70,8 @@ void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame);
 void ag_find_nan(bool on);
 
 /* While on (per thread; from the start if the environment has KAERU_GUARD=1), memory is checked: the bytes around every
- * tensor's values, released buffers, tensors whose scope has ended. A write out of place is a usage error at the next
- * operation, and names the tensor and the line that made it. No buffer is used twice, so everything is slower. */
+ * tensor's values, released buffers, tensors whose scope has ended. An out-of-bounds write is a usage error at the
+ * next operation; the message names the tensor and the line that made it. No buffer is used twice, so everything is slower. */
 void ag_guard(bool on);
 
 /* ---- in place, on leaves, outside any graph: what optimizers and initializers do ---------------------------------- */
@@ -80,7 +80,8 @@ void ag_guard(bool on);
  * averages of the gradient and of its square (w's shape). Does nothing if w has no gradient. */
 void   ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
                          double grad_scale);
-/* One step of SGD. momentum (w's shape) is the moving sum of gradients; NULL: none. `first`: the first step sets it. */
+/* One step of SGD. momentum (w's shape) is the moving sum of gradients; NULL: none. `first`: true at the first step,
+ * where momentum is set to the gradient instead of updated. */
 void   ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale);
 double ag_grad_sum_squares_at(Site at, Tensor *w);              /* of a leaf or a retained tensor; 0 without a gradient */
 void   ag_grad_scale_at(Site at, Tensor *w, double factor);
@@ -104,7 +105,7 @@ Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim);
 /* kind(x); AG_IDENTITY returns x. */
 Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x);
 /* ag_activate(kind, ag_linear(x, weight, bias)): the same nodes and numbers. ReLU and the GELUs are computed in one pass. The
- * sums before ReLU are not stored then, so neither ag_explain nor a drawing shows them. */
+ * pre-activations of ReLU are not stored then, so neither ag_explain nor a drawing shows them. */
 Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind);
 
 /* An operation of your own, for what these operations cannot compose: plain loops for forward and backward. For y = x^3:
@@ -134,7 +135,7 @@ typedef struct {
     Tensor *const *in;          /* the inputs; NULL for an absent one */
     int n;
     Tensor *y;                  /* forward writes its values, which start as zeros */
-    const void *args;           /* the copy of the call's own numbers */
+    const void *args;           /* the copy of ag_custom's `args` */
     /* For backward only (in forward: NULL): */
     const real *dy;             /* the complete gradient of y */
     real *const *dx;            /* add the gradient of input i to dx[i]; NULL if the input requires none */
@@ -146,8 +147,8 @@ typedef struct {
     const char *forward_text, *backward_text;   /* formulas for ag_explain; inputs are x, or x0, x1, ... NULL: none */
 } AgCustom;
 /* Computes and records y of that shape from n inputs (up to AG_CUSTOM_INPUTS, of any type; 0 is allowed). `args`, `size`
- * bytes, is copied. `op` must outlive the graph. Other values that backward needs are best computed before and passed as an
- * input. */
+ * bytes, is copied. `op` must outlive the graph. If backward needs other values, compute them before the
+ * call and pass them as an input. */
 Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in, int n, const void *args, size_t size);
 
 /* Without gradients. */

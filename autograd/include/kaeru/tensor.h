@@ -5,8 +5,8 @@
  *     tensor_print(x);
  *     ag_end(s);
  *
- * A function declared here as NAME_at(Site at, ...) is called as NAME(...). The build writes these macros, which pass the
- * caller's file and line, into autograd_at.h. Operations and gradients are in autograd.h. */
+ * A function declared here as NAME_at(Site at, ...) is called as NAME(...): a macro that passes the caller's file and line. The
+ * build writes these macros into autograd_at.h. Operations and gradients are in autograd.h. */
 #ifndef KAERU_TENSOR_H
 #define KAERU_TENSOR_H
 
@@ -72,10 +72,10 @@ void ag_layer_end(const int *unused);
 /* Zeroed memory for n items of `size` bytes. Never NULL: memory that cannot be allocated is a usage error. Free it with
  * ag_free. If an error unwinds a scope that was open at this call, the memory is freed with that scope. */
 void *ag_alloc_at(Site at, size_t n, size_t size);
-/* The same, owned by `owner`, other memory of ag_alloc, and freed with it. ag_free may free it before. */
+/* The same, but owned by `owner` (a block from ag_alloc): freed when the owner is, or earlier with ag_free. */
 void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size);
-/* Changes the room of p from old_n to n items: keeps the old items, zeroes new ones, and returns the new address. The owner
- * and what p owns stay the same. p may be NULL; the second form gives new memory an owner. */
+/* Changes the capacity of p from old_n to n items: keeps the old items, zeroes new ones, and returns the new address. The owner
+ * and what p owns stay the same. p may be NULL: ag_resize_in then gives the new memory an owner. */
 void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size);
 void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, size_t size);
 /* Copies of a string, and of n bytes with a NUL behind them. */
@@ -114,7 +114,7 @@ typedef struct { int n; int dim[AG_MAX_DIMS]; } Dims;
 typedef enum {
     AG_REAL,        /* real: float32 (float64 in libkaeru_double) */
     AG_INT,         /* int32_t: token ids, indices, targets */
-    AG_BOOL         /* uint8_t 0 or 1: masks; in attention, true = may be seen */
+    AG_BOOL         /* uint8_t 0 or 1: masks; in attention, true: this position may be attended to */
 } DType;
 
 /* A Tensor is a dense row-major array with a shape. The struct is opaque. Each of these functions creates a tensor that the
@@ -122,7 +122,8 @@ typedef enum {
 Tensor *tensor_zeros_at(Site at, Shape shape);
 Tensor *tensor_ones_at(Site at, Shape shape);
 Tensor *tensor_full_at(Site at, Shape shape, double value);
-Tensor *tensor_arange_at(Site at, double start, double stop, double step);              /* (ceil((stop-start)/step)) */
+/* start, start + step, ... below stop: shape (ceil((stop-start)/step)). */
+Tensor *tensor_arange_at(Site at, double start, double stop, double step);
 Tensor *tensor_from_at(Site at, Shape shape, const real *values);                       /* copies */
 Tensor *tensor_ints_at(Site at, Shape shape, const int32_t *values);                    /* copies; NULL: zeros */
 Tensor *tensor_bools_at(Site at, Shape shape, const uint8_t *values);                   /* copies; NULL: false */
@@ -135,7 +136,7 @@ int     tensor_ndim_at(Site at, const Tensor *t);
 int64_t tensor_numel_at(Site at, const Tensor *t);                                      /* product of the sizes */
 DType   tensor_dtype_at(Site at, const Tensor *t);
 int64_t tensor_dim_at(Site at, const Tensor *t, int dim);                               /* size; dim -1: the last */
-/* The values, row-major. A usage error if the type is another or if backward released the values (see ag_retain). Only
+/* The values, row-major. A usage error if t has another type, or if backward has released its values (see ag_retain). Only
  * leaves (data, parameters) may be written. */
 real    *tensor_data_at(Site at, const Tensor *t);
 int32_t *tensor_int_data_at(Site at, const Tensor *t);
@@ -149,14 +150,14 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src);
 Tensor *tensor_name_at(Site at, Tensor *t, const char *name);
 const char *tensor_get_name_at(Site at, const Tensor *t);                               /* "" if none */
 
-/* Prints as PyTorch does: 4 digits, scientific if sizes differ much, long dimensions shortened to 3 and 3 items. */
+/* Prints as PyTorch does: 4 digits, scientific if magnitudes differ much; a long dimension shows its first and last 3 items. */
 void tensor_fprint_at(Site at, FILE *out, const Tensor *t);
 #define tensor_print(t) tensor_fprint(stdout, t)
 /* Writes "(3, 4)" into text and returns text. */
 #define AG_SHAPE_TEXT 192
 const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT]);
 bool    shape_equal(Shape a, Shape b);
-/* The number of items; -1 if it overflows, or if the product of the sizes that are not 0 does. */
+/* The number of items; -1 if the product of the nonzero sizes overflows, even if another size is 0. */
 int64_t shape_numel(Shape shape);
 
 /* ---- lifetimes --------------------------------------------------------------------------------------------------- */
@@ -187,7 +188,7 @@ void tensor_free_at(Site at, Tensor *t);                                        
 /* Sets whether a leaf (a tensor that no operation made) requires a gradient. Returns t. */
 Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool requires_grad);
 bool tensor_requires_grad_at(Site at, const Tensor *t);
-/* t's gradient as a tensor of this scope that shares its memory; NULL if none has been computed. */
+/* The gradient of a leaf or a retained tensor, as a tensor of this scope that shares its memory; else NULL. */
 Tensor *tensor_grad_at(Site at, Tensor *t);
 /* The same as an array; NULL if none. */
 real *tensor_grad_data_at(Site at, Tensor *t);
@@ -209,7 +210,7 @@ void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
 
 /* ---- threads and scalar functions -------------------------------------------------------------------------------- */
 
-void ag_set_threads(int n);                                             /* 0: one per processor */
+void ag_set_threads(int n);                             /* at most 256; 0: KAERU_THREADS, else one per processor */
 int  ag_threads(void);
 
 /* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. Sine and cosine

@@ -13,8 +13,9 @@
  *     }
  *     Tensor *net(Net *net, Tensor *x) { return nn_linear(net->fc2, ag_tanh(nn_linear(net->fc1, x))); }
  *
- * The names give the parameter list ("fc1.weight"), training and evaluation mode, the summary, clone, free and files. A
- * forward function is an ordinary function. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+ * Because of this registration, the parameter list ("fc1.weight"), nn_train and nn_eval, the summary, clone, free and files
+ * need no code of yours. A forward function is an ordinary function. As in tensor.h, NAME_at(Site at, ...) is called as
+ * NAME(...). */
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
@@ -54,9 +55,9 @@ void nn_add_child_at(Site at, Module *parent, const char *name, void **field, vo
 /* The same without a gradient: saved with the weights, not trained (position tables). */
 #define nn_buffer(parent, field, shape) nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, false)
 Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained);
-/* Makes parent->field the same parameter as `tensor`, which the same tree holds elsewhere (tied weights): trained, counted
- * and freed once, and saved once, under its first name. If the field has a tensor already, that must have the same shape and
- * is freed; whatever was tied to it is tied to `tensor` now. */
+/* Ties weights: parent->field becomes the same parameter as `tensor` of the same module tree. It is trained, counted, freed and
+ * saved once, under its first name. A tensor that the field already has must have the same shape. It is freed, and fields that
+ * were tied to it are tied to `tensor`. */
 #define nn_tie(parent, field, tensor)   nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
 void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor);
 
@@ -86,13 +87,14 @@ typedef struct { NamedTensor *item; int n; } Parameters;
 Parameters *nn_parameters_at(Site at, void *module);
 /* The tensor of that name ("fc1.weight"), or NULL. */
 Tensor *nn_find(void *module, const char *name);
-int64_t nn_count(void *module);                                     /* trained numbers, tied ones once */
+int64_t nn_count(void *module);                                     /* trainable numbers, tied ones once */
 /* Prints a table: module tree, parameter shapes and counts. */
 void nn_summary(void *module, FILE *out);
 
 /* ---- initialization: in place, on one tensor; random values come from this thread's generator -------------------- */
 
-/* fan_in is the product of all sizes but the first, fan_out that of all but the second. Two dimensions or more. */
+/* Xavier and Kaiming need two dimensions or more: fan_in is the product of all sizes but the first, fan_out of all but the
+ * second. The a of Kaiming is the negative slope of a leaky ReLU, 0 for ReLU. */
 void nn_init_constant_at(Site at, Tensor *w, double value);
 void nn_init_uniform_at(Site at, Tensor *w, double low, double high);
 void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation);
@@ -128,7 +130,7 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale);
 double nn_optimizer_lr(const Optimizer *o);                         /* the learning rate */
 void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr);      /* for a schedule: set it before each step */
 int64_t nn_optimizer_steps(const Optimizer *o);                     /* steps taken */
-/* Scales all gradients so that their joint 2-norm is at most max_norm. Returns the norm before. */
+/* Scales all gradients so that their global 2-norm is at most max_norm. Returns the norm before scaling. */
 double nn_clip_grad_norm(void *module, double max_norm);
 double nn_grad_norm(void *module);
 
@@ -136,7 +138,7 @@ double nn_grad_norm(void *module);
 
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. */
 double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
-/* Vaswani et al. 2017, 5.3: factor width^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1. */
+/* lr = factor * width^-0.5 * min(step^-0.5, step * warmup^-1.5), Vaswani et al. 2017, 5.3; step 0 counts as 1. */
 double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warmup);
 
 /* ---- files ---------------------------------------------------------------------------------------------------------
