@@ -34,8 +34,6 @@ enum {
     SMALL_N_ROWS = 256,             /* rows of C per step of that: MR x 256 floats on the stack, 14 KB */
     STREAM_K = KC,                  /* rows of B read before the next columns, for small m */
     TINY_SIZE = 64,                 /* n and k up to this with m < W: the product takes less than choosing a method */
-    TWO_VECTORS_MIN_M = 4,          /* AVX-512, B transposed: tiles of two vectors from this m */
-    TWO_VECTORS_MAX_M = 10,         /* to this one; more rows need too many registers */
     UNPACKED_A_MAX_N = 512,         /* up to this n, A is read in place: each row of A is used fewer than 512 / NR times */
     UNPACKED_B_MAX_M = 512,         /* up to this m, B is read in place */
     ALIASED_LD = 1024,              /* if lda or ldb is a multiple of this, rows share cache sets: the next two limits hold */
@@ -100,10 +98,11 @@ INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL
  * one. */
 static Microkernel *choose_microkernel(const KGemm *s, int rows, int64_t left, int *vecs, int *last)
 {
-    *vecs = s->tb && W == 16 && s->m >= TWO_VECTORS_MIN_M && s->m <= TWO_VECTORS_MAX_M && left > W ? 2 : 1;
+    const bool two_columns = s->tb && s->m == rows && by_two_columns[rows - 1] && left > W;
+    *vecs = two_columns ? 2 : 1;
     *last = (int)min(W, left - (*vecs - 1) * W);
     if (s->tb)
-        return by_columns[rows - 1][*vecs - 1];
+        return two_columns ? by_two_columns[rows - 1] : by_columns[rows - 1];
     if (left < W)
         return masked_kernels[rows - 1];
     if (s->m <= SMALL_M_ROWS && left >= small_m_vecs[rows - 1] * W) {

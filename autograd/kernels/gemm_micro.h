@@ -15,6 +15,7 @@
 enum { MR = 14, NV = 2 };       /* 28 of 32 registers */
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
 #define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2)
+#define EACH_HEIGHT_OF_TWO_COLUMNS(X) X(4) X(5) X(6) X(7) X(8) X(9) X(10)
 #elif defined(__AVX2__) && defined(__FMA__)
 enum { MR = 6, NV = 2 };        /* 12 of 16 */
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6)
@@ -24,15 +25,22 @@ enum { MR = 4, NV = 4 };        /* 16 of NEON's 32 */
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4)
 #define EACH_WIDTH(X, rows) X(rows, 1) X(rows, 2) X(rows, 3) X(rows, 4)
 #endif
+#if !defined(EACH_HEIGHT_OF_TWO_COLUMNS)
+#define EACH_HEIGHT_OF_TWO_COLUMNS(X)
+#endif
 enum { NR = NV * W, MAX_VECS = 16, L1_K = 256 };
 
 /* The sums are registers only if every loop over them is unrolled. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
-#define UNROLL_4 _Pragma("clang loop unroll_count(4)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
-#define UNROLL_4 _Pragma("GCC unroll 4")
+#endif
+/* Emulated multiply-adds are long, so repeating them costs time to compile and gains nothing. */
+#if defined(EMULATED_FMA)
+#define UNROLL_STEPS _Pragma("GCC unroll 1")
+#else
+#define UNROLL_STEPS UNROLL
 #endif
 
 /* The arguments of a microkernel. Element (i, p) of op(A) is a[i * a_row + p * a_k]. The last vector of C has `last` columns.
@@ -153,7 +161,7 @@ INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t 
         if (layout_b == B_ROWS)
             __builtin_prefetch(ahead, 0, 2);
         ahead += ahead_step;
-        UNROLL
+        UNROLL_STEPS
         for (int u = 0; u < 4; u++)
             STEP();
     }
@@ -252,8 +260,7 @@ INLINE void tile(const Tile *t, int rows, int vecs, LayoutA layout_a, LayoutB la
     EACH_WIDTH(MICROKERNELS_OF_SIZE, rows)                           \
     EACH_WIDTH(STREAMING_MICROKERNELS, rows)                         \
     MICROKERNEL(masked, rows, 1, A_ANY, B_MASKED)             \
-    MICROKERNEL(columns, rows, 1, A_ANY, B_COLUMNS)               \
-    MICROKERNEL(columns, rows, 2, A_ANY, B_COLUMNS)
+    MICROKERNEL(columns, rows, 1, A_ANY, B_COLUMNS)
 #define STREAMING_MICROKERNELS(rows, vecs) MICROKERNEL(streaming, rows, vecs, A_ANY, B_STREAMED)
 EACH_HEIGHT(MICROKERNELS_OF_HEIGHT)
 
@@ -283,13 +290,19 @@ static Microkernel *const small_m_kernels[SMALL_M_ROWS] = { streaming_1x8, strea
 #define BY_ROWS(rows)    { EACH_WIDTH(BY_ROWS_SIZE, rows) },
 static Microkernel *const by_rows[2][MR][NV] = { { EACH_HEIGHT(BY_COLUMNS) }, { EACH_HEIGHT(BY_ROWS) } };
 
-/* [rows - 1][vecs - 1] and [rows - 1] */
+/* [rows - 1][vecs - 1], [rows - 1] and [rows - 1] */
 #define STREAMING_SIZE(rows, vecs) streaming_##rows##x##vecs,
 #define STREAMING(rows)  { EACH_WIDTH(STREAMING_SIZE, rows) },
 static Microkernel *const streaming[MR][NV] = { EACH_HEIGHT(STREAMING) };
 #define CUT(rows) masked_##rows##x1,
 static Microkernel *const masked_kernels[MR] = { EACH_HEIGHT(CUT) };
-#define TRANSPOSED(rows) { columns_##rows##x1, columns_##rows##x2 },
-static Microkernel *const by_columns[MR][2] = { EACH_HEIGHT(TRANSPOSED) };
+#define COLUMNS(rows) columns_##rows##x1,
+static Microkernel *const by_columns[MR] = { EACH_HEIGHT(COLUMNS) };
+
+/* Two vectors at once if B is transposed: NULL for heights at which this is not faster. More rows need too many registers. */
+#define TWO_COLUMNS_KERNEL(rows) MICROKERNEL(columns, rows, 2, A_ANY, B_COLUMNS)
+EACH_HEIGHT_OF_TWO_COLUMNS(TWO_COLUMNS_KERNEL)
+#define TWO_COLUMNS(rows) [rows - 1] = columns_##rows##x2,
+static Microkernel *const by_two_columns[MR] = { EACH_HEIGHT_OF_TWO_COLUMNS(TWO_COLUMNS) [MR - 1] = NULL };
 
 #endif

@@ -142,6 +142,7 @@ INLINE vf vjoin(vd low, vd high)
 #if defined(__aarch64__)
 INLINE vf vfma(vf a, vf b, vf c)       { return vfmaq_f32(c, a, b); }
 #else
+#define EMULATED_FMA                    /* vfma takes some twenty instructions */
 /* p + c rounded to odd: of the two doubles around an inexact sum, the one whose last bit is 1. Rounded once more to
  * float it gives what rounding the exact sum at once would give (Boldo and Melquiond 2008): 53 >= 24 + 2 bits. */
 INLINE vd sum_to_odd(vd p, vd c)
