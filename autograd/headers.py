@@ -9,7 +9,7 @@ passes the caller's line along. The comments of the list, except the first, beco
 
     headers.py parameters OPS_DEF OP_PARAMETERS_H
 
-OP_PARAMETERS_H, for the table of operations in graph.c: of each operation <name>_inputs, the names of its parameters that
+OP_PARAMETERS_H, for the table of operations in ops/table.c: of each operation <name>_inputs, the names of its parameters that
 are tensors, and <name>_numbers, the names of those that are doubles; both end with NULL.
 
     headers.py kernels FOLDER HEADER...
@@ -35,9 +35,9 @@ TOP = """\
 #ifndef KAERU_OPS_H
 #define KAERU_OPS_H
 
-#if !defined(KAERU_AUTOGRAD_H)
-#error "include kaeru/autograd.h; it includes this file where its types are known"
-#endif
+#include "kaeru/tensor.h"
+
+#pragma GCC visibility push(default)
 """
 
 TOKEN = re.compile(r'/\*(?P<comment>.*?)\*/|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<word>\w+)|(?P<mark>[(),+*])|(?P<space>\s+)',
@@ -176,7 +176,7 @@ def prototype(op):
 
 def ops(path, text):
     pages = [heading(entry) if isinstance(entry, str) else prototype(entry) for entry in entries(path, text)]
-    return "\n".join([TOP, *pages, "#endif\n"])
+    return "\n".join([TOP, *pages, "#pragma GCC visibility pop\n#endif\n"])
 
 
 def parameters_page(path, text):

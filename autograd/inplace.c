@@ -1,5 +1,6 @@
 /* inplace.c: updates of leaves in place, outside any graph: what optimizers do. */
 #include "internal.h"
+#include "kernels.h"
 
 static real *gradient(Site at, const char *what, const Tensor *w)
 {

@@ -6,8 +6,8 @@
 #ifndef KAERU_INTERNAL_H
 #define KAERU_INTERNAL_H
 
-#include "kaeru/autograd.h"
-#include "kernels.h"
+#include "kaeru/graph.h"
+#include "elementwise.h"
 
 /* ---- memory (memory.c) ------------------------------------------------------------------------------------------- */
 
@@ -198,23 +198,11 @@ typedef struct Op {
     const char *const *inputs, *const *numbers;     /* names of the parameters that are tensors and of those that are
                                                        doubles; NULL for an operation of the program's own */
 } Op;
-extern const Op op_table[];
+extern const Op op_table[];     /* indexed by OP_add, ... (ops/table.h) */
 /* Whether the rule of y declares that it reads t's value. True if t is neither an input nor y. */
 bool declares(const Tensor *y, const Tensor *t);
 /* Whether the rule reads the value of input i. */
 bool reads_input(const Op *op, int i);
-
-#define OP(name, params, needs, forward, backward) OP_##name,
-enum {
-#include "ops/ops.def"
-    OP_COUNT
-};
-#undef OP
-#define OP(name, params, needs, forward, backward) \
-    void name##_backward(Tensor *y);               \
-    Tensor *name##_sample(Sample *s);
-#include "ops/ops.def"
-#undef OP
 
 /* Creates the result of operation `op` (OP_add, ...) on up to three inputs (NULL: absent): a tensor of that shape, values
  * undefined, recorded if this scope records and an input requires a gradient. Fill it, then return op_done(y). */

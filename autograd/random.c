@@ -4,6 +4,8 @@
  * al. 2011) and every operation takes as many blocks of four words as it needs and moves the counter past them. So what
  * is drawn depends on the order of the calls alone, never on threads or on the machine. */
 #include "internal.h"
+#include "distributions.h"
+#include "philox.h"
 
 /* Blocks for n numbers of one word each; returns where they start. */
 static AgRandom take(int64_t n)

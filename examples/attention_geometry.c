@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
 enum { N = 4, D = 2, SENTENCES = 1000 };

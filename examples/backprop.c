@@ -1,5 +1,6 @@
 /* backprop.c: backpropagation through a small graph, step by step; why its order matters; a check by finite differences. */
 #include "common/common.h"
+#include "kaeru/autograd.h"
 
 static double h = 0.01;
 

@@ -3,6 +3,7 @@
 
 #include "common/common.h"
 #include "families/families.h"
+#include "kaeru/autograd.h"
 
 enum { BATCH = 32 };
 static int64_t steps = 300, width = 48;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 #include "kaeru/training.h"
 

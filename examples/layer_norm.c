@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
 enum { ROWS = 400, WIDTH = 32, BINS = 80, REACH = 4, MAX_DEPTH = 100 };

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
 static const struct { const char *name, *formula; AgNorm kind; } norms[] = {

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
 static int64_t width = 128, length = 100;

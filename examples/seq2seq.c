@@ -1,6 +1,7 @@
 /* seq2seq.c: three models learn to spell words backwards: with one fixed vector, with attention, with attention only. */
 #include "common/common.h"
 #include "seq2seq/letter_model.h"
+#include "kaeru/autograd.h"
 
 enum { ROWS = 48, TESTED = 200, TIMED_LETTERS = 1024 };
 static int64_t steps = 600, length = 16, timed = LONGEST;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
 enum { WIDTH = 10, MAX_DEPTH = 100 };

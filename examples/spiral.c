@@ -1,7 +1,7 @@
 /* spiral.c: your own model in one file: a network of two layers learns on which arm of a spiral a point is. */
 #include <stdio.h>
 #include <sys/stat.h>
-#include <kaeru/nn.h>
+#include <kaeru/kaeru.h>
 
 static const char path[] = "out/spiral.safetensors";
 

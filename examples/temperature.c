@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
 /* Scores of the words of "This is a pen." for the query これ ("this"), made up. */

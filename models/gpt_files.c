@@ -10,6 +10,7 @@
 #include "fields.h"
 #include "file.h"
 #include "json.h"
+#include "kaeru/autograd.h"
 #include "kaeru/gpt.h"
 #include "safetensors.h"
 #include "utf8.h"

@@ -24,6 +24,7 @@
  *     different biases.
  *   - TransformerOptions.dropout is also the dropout of the attention weights. The notebook's make_model leaves that at
  *     0.1. */
+#include "kaeru/autograd.h"
 #include "kaeru/transformer.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* attention.c: attention of one head, score functions, and multi-head attention (Vaswani et al. 2017, 3.2). */
 #include <math.h>
 
+#include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
 /* ---- one head ---------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* cache.c: the cache of keys and values that attention uses in generation. */
 #include <string.h>
 
+#include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
 Cache *nn_cache_new_at(Site at, int n, int64_t room)

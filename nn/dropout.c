@@ -1,4 +1,5 @@
 /* dropout.c: the dropout layer: in training, sets entries to 0 at random (Srivastava et al. 2014). */
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
 static Tensor *forward(Site at, void *self, Tensor *x)

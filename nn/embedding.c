@@ -1,4 +1,5 @@
 /* embedding.c: the embedding layer: rows of a table, selected by ids. */
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
 static Tensor *forward(Site at, void *self, Tensor *ids)

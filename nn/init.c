@@ -3,6 +3,7 @@
  * Bounds are computed with the four basic operations and square roots only, so they are the same on every machine. */
 #include <math.h>
 
+#include "kaeru/graph.h"
 #include "kaeru/nn.h"
 
 /* fan_in and fan_out; see module.h. An empty tensor may have fans of 0, so the functions below do not fill it. */

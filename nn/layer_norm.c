@@ -1,4 +1,5 @@
 /* layer_norm.c: layer normalization: each row to mean 0 and deviation 1, then scaled and shifted (Ba et al. 2016). */
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
 static Tensor *forward(Site at, void *self, Tensor *x)

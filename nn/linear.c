@@ -1,6 +1,7 @@
 /* linear.c: the linear layer, y = x W^T + b, alone and with an activation. */
 #include <math.h>
 
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
 static Tensor *forward(Site at, void *self, Tensor *x)

@@ -1,4 +1,5 @@
 /* mask.c: masks for attention, and how to print one. In every mask, true means visible. */
+#include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
 Tensor *nn_causal_mask_at(Site at, int64_t n)

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "kaeru/autograd.h"
+#include "kaeru/graph.h"
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 

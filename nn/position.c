@@ -1,4 +1,5 @@
 /* position.c: positional encoding: adds a vector for each position (Vaswani et al. 2017, 3.5). */
+#include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
 static Tensor *forward(Site at, void *self, Tensor *x)

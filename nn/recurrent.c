@@ -1,4 +1,5 @@
 /* recurrent.c: the recurrent layers: gated recurrent unit and long short-term memory. */
+#include "kaeru/autograd.h"
 #include "kaeru/recurrent.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* sequential.c: a list of modules that are applied one after another. */
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
 /* An activation as a module. Its type is the name of the function. */

@@ -1,5 +1,6 @@
 /* sublayer.c: the position-wise feed-forward network (Vaswani et al. 2017, 3.3), and the skip connection around each sublayer
  * (3.1). */
+#include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
 static Tensor *forward(Site at, void *self, Tensor *x)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "suites.h"
+#include "kaeru/autograd.h"
 
 SafeTensors *open_safetensors(const char *path)
 {

@@ -1,5 +1,6 @@
 /* random_graph.c: builds the graphs of random_graph.h and checks their gradients. */
 #include "random_graph.h"
+#include "kaeru/autograd.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,9 @@
 
 #include <stdio.h>
 
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 /* One more operation for the graphs, x -> y of the same shape: with a wrong one the checks must fail. */
 typedef Tensor *ExtraOp(Tensor *x);

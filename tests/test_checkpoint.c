@@ -12,6 +12,7 @@
 #include "faults.h"
 #include "folder.h"
 #include "io_faults.h"
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "safetensors.h"
 #include "suites.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
+#include "kernels.h"
 #include "suites.h"
 #include "internal.h"
 #include "usage_error.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "expected.h"
+#include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "suites.h"
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "gradcheck.h"
+#include "philox.h"
+#include "kaeru/autograd.h"
 
 #ifdef KAERU_DOUBLE
 static const double step = 1e-6, absolute = 1e-5, relative = 1e-3;
@@ -278,7 +280,7 @@ int op_check(const Op *op, FILE *report)
 
 int ag_check_op(const char *name, FILE *report)
 {
-    for (int i = 0; i < OP_COUNT; i++)
+    for (int i = 0; i < ag_op_count(); i++)
         if (strcmp(op_table[i].name, name) == 0) return op_check(&op_table[i], report);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* trace_text.c: tensors, formulas and values as words. */
 #include "trace.h"
+#include "ops/table.h"
 
 #include <math.h>
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /* custom.c: operations that the program defines (ag_custom). They are recorded like those of ops.def. */
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "ops/table.h"
 
 #include <string.h>
 

@@ -3,7 +3,9 @@
  * (kernels/attention_blocks.c), so they cannot be read; nn/attention.c composes the same of single operations. */
 #include <math.h>
 
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */

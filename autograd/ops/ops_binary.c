@@ -3,7 +3,9 @@
  * All have the same code, so each is one line: the formulas, and a macro that defines the forward function, the backward rule
  * and the sample calls. The arithmetic is k_binary and k_binary_backward; kernels/reference/reference.c has them as plain
  * loops. */
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 static Tensor *binary(Site at, int op, KBinary f, Tensor *a, Tensor *b)
 {

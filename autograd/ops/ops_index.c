@@ -1,5 +1,7 @@
 /* ops_index.c: looking entries up by number. Ids are AG_INT and are checked before they are used. */
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
 {

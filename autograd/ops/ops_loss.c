@@ -1,7 +1,9 @@
 /* ops_loss.c: losses: operations on predictions and targets whose result is a scalar. Sums are in a fixed order. */
 #include <math.h>
 
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 static void check_same_shape(Site at, const char *what, const char *first, const Tensor *a, const Tensor *b)
 {

@@ -1,7 +1,9 @@
 /* ops_mask.c: operations that select entries, by a mask or at random. Masks are AG_BOOL and broadcast to the result. */
 #include <math.h>
 
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 /* ---- where: y = a where mask, else b                         da = dy where mask, db = dy where not --------------- */
 

@@ -1,5 +1,7 @@
 /* ops_plain.c: operations without gradients: comparisons, and, not, one-hot. */
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 /* Through double, which holds every int32 and every real. */
 static bool holds(AgCompare how, double a, double b)

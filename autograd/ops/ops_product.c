@@ -1,5 +1,7 @@
 /* ops_product.c: matrix products: matmul and linear. The arithmetic is k_gemm. */
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 /* ---- matmul: y = a b                                         da = dy b^T, db = a^T dy ------------------------------
  * (..,n,k) (..,k,m) -> (..,n,m). Batch dimensions broadcast: there is one product for each index of the result's batch, and

@@ -1,5 +1,7 @@
 /* ops_reduce.c: operations that reduce dimensions: sum, mean, variance, largest and smallest. */
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 /* ---- the reduced dimensions -------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,9 @@
  * softmax and log-softmax along another dimension, the tensor is transposed before and after. */
 #include <math.h>
 
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 /* The size of the last dimension; 1 for a scalar. */
 static int64_t row_size(const Tensor *x)

@@ -2,7 +2,9 @@
  *
  * Each section has the formulas, the forward call, the backward rule and sample calls for the gradient check. The loops are
  * k_unary and k_unary_backward (kernels/unary.c); kernels/unary_functions.def has the same formulas in C. */
-#include "internal.h"
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
 
 /* An operation's numbers, for its backward rule. */
 typedef struct { double p, q; } UnaryArgs;

@@ -20,7 +20,7 @@
 #ifndef KAERU_EXAMPLES_COMMON_H
 #define KAERU_EXAMPLES_COMMON_H
 
-#include "kaeru/nn.h"
+#include "kaeru/module.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 

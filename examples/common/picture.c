@@ -1,6 +1,7 @@
 /* picture.c: runs gnuplot and Graphviz. They run in the output folder, and gnuplot gets the figure's script by its full path,
  * so no script contains a path. */
 #include "common.h"
+#include "kaeru/graph.h"
 
 #include <errno.h>
 #include <fcntl.h>

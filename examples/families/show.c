@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 
 enum { SHOWN = 3, HELD_OUT = ALL - TRAIN, EACH = HELD_OUT / SHOWN };

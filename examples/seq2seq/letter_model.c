@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/common.h"
+#include "kaeru/autograd.h"
 
 char letter(int32_t id)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "translate_commands.h"
+#include "kaeru/autograd.h"
 
 /* A sentence and its translation. For each token of `tgt` the decoder predicts one token of `out`. */
 typedef struct { Tensor *src, *tgt, *out; } Translation;

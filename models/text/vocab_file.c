@@ -5,7 +5,7 @@
 
 #include "file.h"
 #include "json.h"
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 #include "utf8.h"
 
 enum { MAX_VOCAB_FILE = 1 << 28 };              /* bytes */

@@ -1,7 +1,7 @@
 /* word_table.c: a hash table of words with open addressing and linear probing. */
 #include "word_table.h"
 
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 
 enum { FIRST_ROOM = 512 };
 

@@ -1,4 +1,5 @@
 /* batch.c: a batch of sentence pairs with its masks, label smoothing, and the learning rate. */
+#include "kaeru/autograd.h"
 #include "kaeru/training.h"
 
 Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)

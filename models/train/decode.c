@@ -1,6 +1,7 @@
 /* decode.c: greedy decoding and beam search with an encoder-decoder. */
 #include <string.h>
 
+#include "kaeru/autograd.h"
 #include "kaeru/training.h"
 
 /* Log-probabilities (B,V) of the token that follows tgt (B,t), after the tokens in the cache. */

@@ -1,4 +1,5 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation; and the mean of checkpoints. */
+#include "kaeru/graph.h"
 #include "kaeru/training.h"
 
 /* Sums over the batches of the epoch, and over those since the last step. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 #include "token_file.h"
 

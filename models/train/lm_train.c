@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 
 static Optimizer *optimizer_new(const LmTraining *t)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "file.h"
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 #include "number.h"
 #include "utf8.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 #include "number.h"
 #include "utf8.h"
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 
 typedef struct {
     double value;               /* the nearest double, ties to even; infinite if the number is too large */

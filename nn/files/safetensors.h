@@ -4,7 +4,7 @@
 #define KAERU_SAFETENSORS_H
 
 #include "file.h"
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #ifndef KAERU_BPE_H
 #define KAERU_BPE_H
 
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 
 #pragma GCC visibility push(default)
 

@@ -11,7 +11,7 @@
 #ifndef KAERU_TEXT_H
 #define KAERU_TEXT_H
 
-#include "kaeru/autograd.h"
+#include "kaeru/tensor.h"
 
 #pragma GCC visibility push(default)
 

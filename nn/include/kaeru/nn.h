@@ -3,7 +3,6 @@
 #ifndef KAERU_NN_H
 #define KAERU_NN_H
 
-#include "kaeru/autograd.h"
 #include "kaeru/module.h"
 
 #pragma GCC visibility push(default)

@@ -1,0 +1,138 @@
+/* graph.h: the graph that operations record, and gradients by a backward pass through it.
+ *
+ *     Scope step = ag_begin(AG_RECORD);                 everything created from here on lives until ag_end(step)
+ *     Tensor *y = ag_tanh(ag_matmul(x, w));             each operation computes and records itself
+ *     Tensor *loss = ag_mean(ag_mul(y, y));
+ *     ag_backward(loss);                                w's gradient is now in tensor_grad(w)
+ *     ag_end(step);
+ *
+ * The operations are in autograd.h, which includes this file. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+#ifndef KAERU_GRAPH_H
+#define KAERU_GRAPH_H
+
+#include "kaeru/tensor.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
+
+/* Computes gradients from a loss of one element, whose own gradient is 1. Rules run in the reverse order of recording, and
+ * gradients of leaves add up. Intermediate values and gradients are released during the pass. After it, leaves, the loss and
+ * tensors marked by ag_retain can be read. A part of the graph that another loss of the same scope still needs is kept. */
+void ag_backward_at(Site at, Tensor *loss);
+/* The same from any tensor y, with its gradient dy given (same shape). */
+void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy);
+/* As ag_backward, but releases nothing: the graph can be extended and run through again. */
+void ag_backward_keep_at(Site at, Tensor *loss);
+/* Keeps t's value and gradient readable after backward. Returns t. */
+Tensor *ag_retain_at(Site at, Tensor *t);
+/* The same value without its history, as a constant. It shares t's memory. */
+Tensor *ag_detach_at(Site at, Tensor *t);
+
+/* ---- debugging --------------------------------------------------------------------------------------------------- */
+
+/* Compares the gradients of f with numerical ones; returns whether they agree. f must be a function of in[0..n) alone; the
+ * inputs are leaves that require gradients, of moderate values. The output is weighted by random numbers, because a plain sum
+ * hides errors (the softmax of anything sums to 1). The graph holds two calls of f, and both results are used, so a rule that
+ * overwrites where it should add is found. Inputs and results are intermediate values, which backward releases, so a rule that
+ * reads a value it does not declare causes a usage error.
+ * Unless `report` is NULL, it gets for each input how many entries are wrong and in which way (no gradient, one factor for
+ * all, only one of two uses, ...), and for the first few: place, gradient, numerical gradient, their ratio.
+ * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the
+ * gradient's scale. */
+typedef Tensor *AgFunction(Tensor **in, void *arg);
+bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
+
+/* Checks a registered operation ("matmul") on its own samples; see autograd/ops/ops.def. Returns the number of cases that
+ * passed, or -1 - (the first case that failed); 0 if there is no such operation. */
+int ag_check_op(const char *name, FILE *report);
+int ag_op_count(void);
+const char *ag_op_name(int i);                                                          /* i in 0..ag_op_count()-1 */
+const char *ag_op_forward_text(int i);                                                  /* "tanh x" */
+const char *ag_op_backward_text(int i);                                                 /* "dx = dy (1 - y^2)" */
+
+/* Prints the backward pass from a loss of one element, step by step: for each operation its rule in symbols, the numbers, the
+ * gradient that arrived, what each input gets, and the sum if a value is used more than once. Tensors appear by name
+ * (tensor_name) or as t0, t1, ...; large ones by shape, range and norm. The numbers are those of ag_backward. The graph and
+ * its gradients do not change. Call it before ag_backward. */
+void ag_explain_at(Site at, FILE *out, Tensor *loss);
+
+/* Writes the graph of y for Graphviz: operations with shapes, leaves by name, scalars with values. */
+void ag_graph_dot_at(Site at, FILE *out, Tensor *y);
+/* Writes the steps of ag_explain as drawings: frames 0 to ag_graph_frames(loss) - 1. In the first half values appear, one
+ * operation a frame; in the second half gradients, each frame with what one rule passes to its inputs. */
+int  ag_graph_frames_at(Site at, Tensor *loss);
+void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame);
+
+/* While on (per thread), every result and every gradient is searched for NaN and infinity. The first one found is a usage
+ * error that names the operation, its shapes and the line that called it. */
+void ag_find_nan(bool on);
+
+/* While on (per thread; from the start if the environment has KAERU_GUARD=1), memory is checked: the bytes around every
+ * tensor's values, released buffers, tensors whose scope has ended. An out-of-bounds write is a usage error at the
+ * next operation; the message names the tensor and the line that made it. No buffer is used twice, so everything is slower. */
+void ag_guard(bool on);
+
+/* ---- in place, on leaves, outside any graph: what optimizers and initializers do ---------------------------------- */
+
+/* One step of Adam, number `step` (from 1), on w with its gradient times grad_scale. exp_avg and exp_avg_sq are the moving
+ * averages of the gradient and of its square (w's shape). Does nothing if w has no gradient. */
+void   ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
+                         double grad_scale);
+/* One step of SGD. momentum (w's shape) is the moving sum of gradients; NULL: none. `first`: true at the first step,
+ * where momentum is set to the gradient instead of updated. */
+void   ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale);
+double ag_grad_sum_squares_at(Site at, Tensor *w);              /* of a leaf or a retained tensor; 0 without a gradient */
+void   ag_grad_scale_at(Site at, Tensor *w, double factor);
+/* Fills w from a distribution, with this thread's generator. */
+void   ag_fill_uniform_at(Site at, Tensor *w, double low, double high);
+void   ag_fill_normal_at(Site at, Tensor *w, double mean, double deviation);
+void   ag_fill_at(Site at, Tensor *w, double value);
+
+/* ---- operations of the program's own ------------------------------------------------------------------------------- */
+
+/* An operation of your own, for what these operations cannot compose: plain loops for forward and backward. For y = x^3:
+ *
+ *     static void forward(const AgCustomCall *c)
+ *     {
+ *         const real *x = tensor_data(c->in[0]);
+ *         real *y = tensor_data(c->y);
+ *         for (int64_t i = 0; i < tensor_numel(c->y); i++) y[i] = x[i] * x[i] * x[i];
+ *     }
+ *
+ *     static void backward(const AgCustomCall *c)
+ *     {
+ *         const real *x = tensor_data(c->in[0]);
+ *         for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i] * 3 * x[i] * x[i];
+ *     }
+ *
+ *     static const AgCustom cube = { "cube", forward, backward, AG_NEEDS_X(0), "x^3", "dx = dy 3 x^2" };
+ *     Tensor *y = ag_custom(&cube, tensor_shape(x), (Tensor *[]){ x }, 1, NULL, 0);
+ *
+ * It is then an operation like the others: recorded, explained, drawn, searched for NaN. Check it with ag_gradcheck. */
+enum { AG_CUSTOM_INPUTS = 16 };
+#define AG_NEEDS_NONE 0
+#define AG_NEEDS_X(i) (1 << (i))                        /* the value of input i */
+#define AG_NEEDS_Y    (1 << AG_CUSTOM_INPUTS)           /* the value of the output */
+typedef struct {
+    Tensor *const *in;          /* the inputs; NULL for an absent one */
+    int n;
+    Tensor *y;                  /* forward writes its values, which start as zeros */
+    const void *args;           /* the copy of ag_custom's `args` */
+    /* For backward only (in forward: NULL): */
+    const real *dy;             /* the complete gradient of y */
+    real *const *dx;            /* add the gradient of input i to dx[i]; NULL if the input requires none */
+} AgCustomCall;
+typedef struct {
+    const char *name;
+    void (*forward)(const AgCustomCall *c), (*backward)(const AgCustomCall *c);
+    int needs;                  /* which values backward reads; others may be released by then: a usage error */
+    const char *forward_text, *backward_text;   /* formulas for ag_explain; inputs are x, or x0, x1, ... NULL: none */
+} AgCustom;
+/* Computes and records y of that shape from n inputs (up to AG_CUSTOM_INPUTS, of any type; 0 is allowed). `args`, `size`
+ * bytes, is copied. `op` must outlive the graph. If backward needs other values, compute them before the
+ * call and pass them as an input. */
+Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in, int n, const void *args, size_t size);
+
+#pragma GCC visibility pop
+#endif
