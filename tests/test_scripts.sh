@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_scripts.sh ROOT: the command lines of the scripts: --help prints to stdout with status 0, wrong options to stderr
-# with status 2. The message of a failed command has the quotes that a shell needs.
+# with status 2. The message of a failed command has the quotes that a shell needs. The C sources have one brace style.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 program=/bin/sh
@@ -56,5 +56,17 @@ that "no quotes without need" grep -qF ' plain/path.c ' typed
 # shellcheck disable=SC2016
 printf '<%s>' 'a folder' "it's" '' plain/path.c '*' '$x' 'a\b' >expected
 same expected words
+
+# none MESSAGE AWK_CONDITION: no line of the C sources fulfills it; `last` is the line before.
+none() {
+    find "$root/autograd" "$root/nn" "$root/models" "$root/examples" "$root/tests" -name '*.[ch]' \
+        -exec awk "$2"' { print FILENAME ":" FNR } { last = $0 }' {} + >stdout
+    that "$1: $(head -n 1 stdout)" [ ! -s stdout ]
+}
+none "the brace of a function belongs on its own line" '/^[A-Za-z_][A-Za-z0-9_ *]*\([^;{]*\) {$/'
+none "a brace belongs at the end of the line before" '/^ +{$/'
+none "else belongs on the line of the closing brace" 'last ~ /^ *}$/ && /^ *else/'
+none "a tab" '/\t/'
+none "spaces at the end of a line" '/ $/'
 
 summary scripts
