@@ -1,8 +1,8 @@
 /* graph.c: records operations, and runs their backward rules.
  *
  * Backward is one loop down the tape, from the loss to the oldest tensor. A node that has a gradient runs its operation's
- * rule, which adds to the gradients of its inputs. All users of a node are above it on the tape and have run their rules
- * before, so the node's own gradient is complete: the contributions of all its users have been added.
+ * rule, which adds to the gradients of its inputs. All users of a node are newer, so their rules have run before, and the
+ * node's gradient is complete: it is the sum of the contributions of all users.
  *
  * Backward releases memory during the loop. Each tensor counts its `readers`, the rules that will still read its value, and
  * its `users`, the recorded operations that have it as an input and are not released yet. A node is released when its rule has
@@ -44,8 +44,8 @@ _Noreturn void error_undeclared_read(const Tensor *t)
                    "released it", what, t->made_by, place_text(t->site, t->user_site, place));
 }
 
-/* Stores y's operation and inputs if an input requires a gradient. The search for NaN names the inputs, so it needs them in
- * any case. Memory is allocated before the counts change, so an error leaves them correct. */
+/* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are
+ * always stored. Memory is allocated before the counts change, so an error leaves the counts correct. */
 static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n)
 {
     Context *c = context();
@@ -166,7 +166,7 @@ static bool can_release(const Tensor *t)
     return t->op && !t->retained && t->readers == 0 && t->buffer && !context()->keep_graph;
 }
 
-/* Memory for x's first gradient. If x's value is no longer needed, its memory is used. */
+/* Memory for x's first gradient: that of x's value if it is no longer needed and not shared, else new memory. */
 static Buffer *new_gradient(Tensor *x)
 {
     size_t bytes = (size_t)x->numel * sizeof(real);
@@ -242,7 +242,7 @@ void tensor_zero_grad_at(Site at, Tensor *t)
     t->grad = t->kept_grad = NULL;
 }
 
-/* The gradient that a caller may read: of a leaf or a retained tensor; NULL if none. */
+/* The gradient that a caller may read, of a leaf or a retained tensor; NULL if none. */
 static Buffer *readable_gradient(const Tensor *t)
 {
     return t->kept_grad ? t->kept_grad : t->op ? NULL : t->grad;
@@ -303,7 +303,7 @@ static void release_node(Tensor *y)
     y->graph_released = true;
 }
 
-/* Adds y's gradient to the kept one if y is retained, and releases it: its rule has used it. */
+/* If y is retained, adds its gradient to kept_grad. Releases the gradient, which only y's rule reads. */
 static void store_gradient(Tensor *y)
 {
     if (y->retained && y->kept_grad) k_axpy(y->numel, buffer_data(y->kept_grad), 1, grad_of(y));

@@ -7,8 +7,8 @@
 
 /* ---- attention: each position attends to itself and to those before it ------------------------------------------- */
 
-/* softmax(q k^T / sqrt(K)) v in each head, where position t attends to 0..t (nn/attention.c shows the steps). With a
- * cache, the keys and values of earlier calls come before those of x. */
+/* softmax(q k^T / sqrt(K)) v in each head, where position t attends to 0..t. nn/attention.c has the same in separate steps.
+ * With a cache, the keys and values of earlier calls come before those of x. */
 static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   /* (B,T,D) -> (B,T,D) */
 {
     double p = a->module.training ? a->dropout : 0;
@@ -39,8 +39,8 @@ static Tensor *block(GPTBlock *b, Tensor *x, Cache *cache, int layer)           
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
-/* The same for generation, without gradients. The scope frees the memory of a block, so that the next block uses the same
- * memory. */
+/* The same for generation, without gradients. The scope frees the intermediate results of a block, so that the next block
+ * reuses their memory. */
 static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -49,7 +49,7 @@ static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* The model without its output layer. The ids follow those in the cache, which may be NULL. */
+/* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
 static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
 {
     char text[AG_SHAPE_TEXT];
@@ -110,8 +110,8 @@ static Linear *linear_new(int64_t in, int64_t out, const GPTOptions *o, double d
     return l;
 }
 
-/* The last layer of a residual branch. The model adds up 2 branches per block; smaller initial weights keep the sum from
- * growing with the number of blocks. */
+/* The last layer of a residual branch. The residual stream is the sum of 2 branches per block, so smaller initial weights keep
+ * it from growing with the number of blocks. */
 static Linear *branch_end_new(int64_t in, int64_t out, const GPTOptions *o)
 {
     return linear_new(in, out, o, DEVIATION / sqrt(2.0 * (double)o->layers));

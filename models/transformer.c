@@ -1,15 +1,15 @@
 /* transformer.c: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017). It has the classes of the Annotated
  * Transformer in the same order and, except those listed below, with the same names. Read it with the notebook beside it. The
- * constructor of a class, x_new, stands before its forward function, which has the name of the class: layer(x, mask) there is
- * encoder_layer(l, x, mask) here. (make_model constructs the EncoderDecoder.) Python writes these differently:
+ * constructor of a class is followed by its forward function, which has the name of the class: layer(x, mask) in the notebook
+ * is encoder_layer(l, x, mask) here. Only EncoderDecoder has no constructor; make_model builds it. Python writes:
  *     nn_new(T)               super().__init__()
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
  *     ag_...                  functions of torch
- *     x_at(Site at, ...)      def x(...): call it as x(...), a macro that passes the caller's file and line; AG_LAYER(at)
- *                             records them for messages
+ *     x_at(Site at, ...)      def x(...). The macro x(...) calls it with the caller's file and line, which AG_LAYER(at)
+ *                             records for error messages
  *
- * Other models use some of the notebook's classes, too. These are in the folder nn, under these names:
+ * Some of the notebook's classes are also for other models. They are in the folder nn, under these names:
  *     LayerNorm                   nn_layer_norm                       layer_norm.c
  *     SublayerConnection          nn_sublayer_in, nn_sublayer_out     sublayer.c
  *     attention                   nn_attention                        attention.c
@@ -18,12 +18,11 @@
  *     PositionalEncoding          nn_positional_encoding              position.c
  *
  * Differences from the notebook:
- *   - A connection does not take its sublayer as a function. It has two functions, nn_sublayer_in and nn_sublayer_out;
- *     the first is called before the sublayer, the second after it.
- *   - Layers are not cloned. Each one is constructed with the sizes in TransformerOptions, so the layers begin with
- *     different biases.
- *   - TransformerOptions.dropout is also the dropout of the attention weights. The notebook's make_model leaves that at
- *     0.1. */
+ *   - A SublayerConnection does not take its sublayer as a function. nn_sublayer_in is called before the sublayer,
+ *     nn_sublayer_out after it.
+ *   - Layers are not cloned. Each one is constructed from TransformerOptions, so their initial biases differ.
+ *   - TransformerOptions.dropout is also the dropout of the attention weights, which is always 0.1 in the notebook's
+ *     make_model. */
 #include "kaeru/autograd.h"
 #include "kaeru/transformer.h"
 
@@ -117,7 +116,7 @@ Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask)
 }
 
 /* ---- Decoder ------------------------------------------------------------------------------------------------------
- * The notebook has no cache. It is for generation (see decode_next below), and NULL in training. */
+ * The cache is not in the notebook. It is for generation (see decode_next below); in training it is NULL. */
 
 Decoder *decoder_new(const TransformerOptions *o)
 {
@@ -175,7 +174,7 @@ Tensor *subsequent_mask(int64_t n)                                          /* -
 
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
 
-/* What Sequential calls: it knows its layers only as modules and calls module.forward. */
+/* For Sequential, which knows its layers only as modules and calls module.forward. */
 static Tensor *embeddings_forward(Site at, void *self, Tensor *ids)
 {
     return embeddings_at(at, self, ids);
@@ -224,7 +223,7 @@ static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o
     return s;
 }
 
-/* Source, target and generator use one embedding matrix (section 3.4 of the paper). */
+/* Source embedding, target embedding and generator share one matrix (section 3.4 of the paper). */
 static void share_embeddings(EncoderDecoder *m)
 {
     Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
@@ -232,7 +231,7 @@ static void share_embeddings(EncoderDecoder *m)
     nn_tie(m->generator->proj, weight, table);
 }
 
-/* Initializes every matrix as Glorot and Bengio (2010) do. */
+/* Initializes every trained matrix by the method of Glorot and Bengio (2010). */
 static void xavier_uniform(void *model)
 {
     Parameters *p = nn_parameters(model);
@@ -258,7 +257,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
     return m;
 }
 
-/* ---- beyond the notebook: generation with a cache, attention weights, a model of the encoder alone --------------- */
+/* ---- beyond the notebook: generation with a cache, attention weights, an encoder-only model ---------------------- */
 
 Cache *transformer_cache_new(EncoderDecoder *m, int64_t room)
 {
@@ -273,7 +272,7 @@ Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_m
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
-    /* One position attends to all positions before it, so it needs no mask. */
+    /* A single new position attends to all earlier positions and to itself, so it needs no mask. */
     Tensor *mask = t == 1 ? NULL : ag_slice(subsequent_mask(past + t), 1, past, past + t);
     return decoder(m->decoder, x, memory, src_mask, mask, cache);
 }

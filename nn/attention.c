@@ -6,7 +6,7 @@
 
 /* ---- one head ---------------------------------------------------------------------------------------------------- */
 
-/* The weights are the softmax of the scaled and masked scores; the result is the weighted sum of the values. */
+/* The weights are the softmax of the scaled and masked scores. The result is the weighted sum of the values. */
 static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
     Tensor *p = ag_masked_softmax_at(at, scores, mask, scale);
@@ -78,7 +78,8 @@ static Tensor *split_heads(MultiHeadAttention *a, Tensor *x)
     return ag_transpose(ag_reshape(x, SHAPE(tensor_dim(x, 0), tensor_dim(x, 1), a->heads, a->head_width)), 1, 2);
 }
 
-/* ag_attention as separate operations, for keep_weights (ag_attention does not store the weights) and for other scores.
+/* The same as ag_attention, in separate operations: for keep_weights, since ag_attention does not store the weights, and for
+ * other scores.
  * (B,T,D) (B,S,D) (B,S,D) -> (B,T,D) */
 static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tensor *v, Tensor *mask)
 {

@@ -30,17 +30,17 @@ enum {
     NC = 256,                       /* columns of B packed at once: KC x NC floats are 512 KB */
     LINE = 16,                      /* floats in a cache line */
     SMALL_M = 2 * MR,               /* up to this m (MR if B is transposed), B is not reused enough to pack it */
-    SMALL_N = W * 5 / 8,            /* if n % W is at most this and m >= W, the last columns are a transposed product */
-    SMALL_N_ROWS = 256,             /* rows of C per step of that: MR x 256 floats on the stack, 14 KB */
-    STREAM_K = KC,                  /* rows of B read before the next columns, for small m */
-    TINY_SIZE = 64,                 /* n and k up to this with m < W: the product takes less than choosing a method */
-    UNPACKED_A_MAX_N = 512,         /* up to this n, A is read in place: each row of A is used fewer than 512 / NR times */
+    SMALL_N = W * 5 / 8,            /* if n % W is at most this and m >= W, gemm_small_n computes the last n % W columns */
+    SMALL_N_ROWS = 256,             /* rows of C at a time in gemm_small_n: MR x 256 floats on the stack, 14 KB */
+    STREAM_K = KC,                  /* rows of B in one pass over the columns, for small m */
+    TINY_SIZE = 64,                 /* up to this n and k, with m < W, the product takes less time than choosing a method */
+    UNPACKED_A_MAX_N = 512,         /* up to this n, A is read in place: each row of A is used at most 512 / NR times */
     UNPACKED_B_MAX_M = 512,         /* up to this m, B is read in place */
-    ALIASED_LD = 1024,              /* if lda or ldb is a multiple of this, rows share cache sets: the next two limits hold */
+    ALIASED_LD = 1024,              /* if lda or ldb is a multiple of this, rows share cache sets: the next two limits apply */
     ALIASED_A_MAX_N = 128,
     ALIASED_B_MAX_M = 2 * MR,
-    TRANSPOSED_A_MAX = 64,          /* the limit for A and B if A is transposed: a tile then reads short parts of many rows */
-    WORK_PER_THREAD = 1 << 18       /* multiply-adds that take as long as waking a thread a few times: about 10 microseconds */
+    TRANSPOSED_A_MAX = 64,          /* the limit of n and of m if A is transposed: a tile then reads short parts of many rows */
+    WORK_PER_THREAD = 1 << 18       /* multiply-adds: about 10 microseconds, a few times as long as waking a thread */
 };
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -113,7 +113,7 @@ static Microkernel *choose_microkernel(const KGemm *s, int rows, int64_t left, i
     return streaming[rows - 1][*vecs - 1];
 }
 
-/* Computes a tile with the products p..p + length - 1 along k, or those that remain. Without products the tile is zeros. */
+/* Computes a tile from the products p..p + length - 1 along k, or from those that remain. If k is 0, the tile is 0. */
 static void run_microkernel(Microkernel *kernel, Tile *t, const KGemm *s, const float *a, const float *b, int64_t p,
                           int64_t length)
 {
@@ -128,8 +128,8 @@ static void run_microkernel(Microkernel *kernel, Tile *t, const KGemm *s, const 
     } while (p < end);
 }
 
-/* Reads B from the first column to the last, which is the fastest order for the memory. If B is not transposed,
- * STREAM_K of its rows are read at a time, so that the prefetched ones are still in the cache. */
+/* Reads B from the first column to the last, which is the fastest order for the memory. If B is not transposed, each pass over
+ * the columns reads only STREAM_K rows, so that prefetched lines are still in the cache when they are used. */
 static void gemm_small_m(const KGemm *s, float *c, const float *a, const float *b)
 {
     Tile t = { .a_row = s->ta ? 1 : s->lda, .a_k = s->ta ? s->lda : 1, .ldb = s->ldb, .ldc = s->ldc };
@@ -156,7 +156,7 @@ static void gemm_small_m(const KGemm *s, float *c, const float *a, const float *
     } while (p < s->k);
 }
 
-/* ---- small n ------------------------------------------------------------------------------------------------------- */
+/* ---- small n ----------------------------------------------------------------------------------------------------- */
 
 /* The product that computes the transpose of C. */
 static KGemm transposed(KGemm s)
@@ -168,8 +168,8 @@ static KGemm transposed(KGemm s)
     return t;
 }
 
-/* For the last n % W columns, which fill only a part of a vector: computes the transpose of C instead, SMALL_N_ROWS of its
- * columns at a time. */
+/* For the last n % W columns, which fill only a part of a vector: computes the transpose of C, SMALL_N_ROWS of its columns at a
+ * time, and transposes the result. */
 static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *b)
 {
     _Alignas(64) float transposed_c[MR * SMALL_N_ROWS];
@@ -193,12 +193,12 @@ static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *
     }
 }
 
-/* ---- packed products----------------------------------------------------------------------------------------------- */
+/* ---- packed products ---------------------------------------------------------------------------------------------- */
 
-/* A block of A or B in its own memory: rows of `floats` elements, ld apart. */
+/* A block of A or B before packing: rows of `floats` elements, ld apart. */
 typedef struct { const float *from; int64_t rows, floats, ld; } Block;
 
-/* Columns j.. of op(B), at most `columns`, and its rows p.., at most KC. */
+/* The block of op(B) with at most `columns` columns from j on and at most KC rows from p on. */
 static Block block_of_b(const KGemm *s, const float *b, int64_t j, int64_t p, int64_t columns)
 {
     const int64_t n = min(columns, s->n - j), k = min(KC, s->k - p);
@@ -208,7 +208,7 @@ static Block block_of_b(const KGemm *s, const float *b, int64_t j, int64_t p, in
 /* Whether A and B are packed, and where to; `columns` is the step of the jc loop. */
 typedef struct { float *packed_a, *packed_b; int64_t columns; bool pack_a, pack_b; } Packing;
 
-/* Makes the microkernel prefetch a part of the next block: one cache line of each of k / 4 rows. `call` counts the parts. */
+/* Makes the microkernel prefetch part number `call` of the next block: one cache line of each of k / 4 rows. */
 static void prefetch_part(Tile *t, const Block *next, int64_t call)
 {
     const int64_t lines = (next->floats + LINE - 1) / LINE, rows = t->k / 4;
@@ -221,9 +221,9 @@ static void prefetch_part(Tile *t, const Block *next, int64_t call)
     }
 }
 
-/* The macrokernel: all tiles of m rows and n columns. The microkernels prefetch the next rows of A, if those are contiguous,
- * and then the block `next`. The pointers of the tile point to the blocks. If the tiles are `complete` after this, the epilogue
- * runs while they are in the cache. */
+/* The macrokernel: computes all tiles of a block of C with m rows and n columns. t.a, t.b and t.c are the first elements of the
+ * blocks. The microkernels prefetch the next rows of A, if those are contiguous, and then the block `next`. If the block of C
+ * is `complete` after this, the epilogue runs while it is in the cache. */
 static void macrokernel(const KGemm *s, const Packing *plan, Tile t, int64_t m, int64_t n, const Block *next,
                            bool complete, const float *bias, float *pre)
 {
@@ -270,7 +270,7 @@ static void gemm_loops(const Packing *plan, const KGemm *s, float *c, const floa
     for (int64_t i = 0; i < s->m; i += MC) {
         const int64_t m = min(MC, s->m - i);
         int64_t p = 0;
-        do {                                        /* at least once, also if k is 0 */
+        do {                                        /* if k is 0, too: C must be set to 0 */
             const int64_t k = min(KC, s->k - p);
             const float *rows = a + i * a_row + p * a_k;
             if (plan->pack_a)
@@ -432,7 +432,7 @@ void ISA(gemm)(const KGemm *shape, real *c, const real *a, const real *b)
         gemm_threads(&s, c, a, b);
         return;
     }
-    const int64_t batch = s.batch;                  /* every product is added to the same C */
+    const int64_t batch = s.batch;                  /* all products have the same C, so they are computed in turn */
     s.batch = 1;
     for (int64_t i = 0; i < batch; i++)
         gemm_threads(&s, c, a + i * s.step_a, b + i * s.step_b);

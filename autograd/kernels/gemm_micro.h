@@ -55,8 +55,9 @@ typedef struct {
 
 typedef void Microkernel(const Tile *t);
 
-/* The layout of A: by columns (packed), by rows, or any. The layout of B: rows; rows of a matrix that is read once (STREAMED:
- * the microkernel prefetches the columns to the right); rows with a partial last vector (MASKED); columns (transposed). */
+/* The layout of A: by columns (packed), by rows, or any. The layout of B: by rows (B_ROWS, B_STREAMED, B_MASKED) or by columns
+ * (transposed). B_STREAMED is for a matrix that is read once: the microkernel prefetches the columns to the right. With
+ * B_MASKED, the last vector is partial. */
 typedef enum { A_COLUMNS, A_ROWS, A_ANY } LayoutA;
 typedef enum { B_ROWS, B_STREAMED, B_MASKED, B_COLUMNS } LayoutB;
 
@@ -71,7 +72,7 @@ INLINE void vstore_masked(float *p, vf x, int64_t n)
         vstore_n(p, x, n);
 }
 
-/* Hides how a pointer was computed: the compiler would keep too many addresses in registers. */
+/* Hides from the compiler how a pointer was computed. Otherwise it keeps too many addresses in registers. */
 #define OPAQUE(pointer) __asm__("" : "+r"(pointer))
 
 /* Loads four columns of W rows: out[q] is column q. Rows beyond `rows` repeat the last one. */
@@ -138,7 +139,7 @@ INLINE void rank_1_update(vf *sum, int rows, int vecs, const float *a, int64_t a
     }
 }
 
-/* Sets sum to the sums of all k products; B by rows. */
+/* Adds all k products to the sums; B by rows. */
 INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t a_row, int64_t a_k, LayoutB layout_b)
 {
     const float *a = t->a, *b = t->b, *ahead = t->ahead;
@@ -170,8 +171,9 @@ INLINE void multiply_b_rows(vf *sum, const Tile *t, int rows, int vecs, int64_t 
 #undef STEP
 }
 
-/* The same with B transposed. While four columns are used, the next ones are prefetched, a part at each step; with few rows
- * this runs at the speed of the memory. Up to L1_K, they are prefetched into the first-level cache, which they fit. */
+/* The same with B transposed: loads four elements of each stored row of B at a time. Meanwhile it prefetches the rows that the
+ * next tile reads, one line of a quarter of the rows at a time, so with small m this runs at the speed of the memory. Up to
+ * k = L1_K, these rows fit into the first-level cache and are prefetched into it. */
 INLINE void multiply_b_columns(vf *sum, const Tile *t, int rows, int vecs, int64_t last, int64_t a_row, int64_t a_k)
 {
     const float *a = t->a, *b = t->b;
@@ -283,14 +285,14 @@ MICROKERNEL(streaming, 2, 8, A_ANY, B_STREAMED)
 static Microkernel *const small_m_kernels[SMALL_M_ROWS] = { streaming_1x8, streaming_2x8, streaming_3x4 };
 #endif
 
-/* [A by columns, by rows][rows - 1][vecs - 1] */
+/* by_rows[0: A by columns, 1: A by rows][rows - 1][vecs - 1] */
 #define BY_COLUMNS_SIZE(rows, vecs) columns_by_rows_##rows##x##vecs,
 #define BY_ROWS_SIZE(rows, vecs)    rows_by_rows_##rows##x##vecs,
 #define BY_COLUMNS(rows) { EACH_WIDTH(BY_COLUMNS_SIZE, rows) },
 #define BY_ROWS(rows)    { EACH_WIDTH(BY_ROWS_SIZE, rows) },
 static Microkernel *const by_rows[2][MR][NV] = { { EACH_HEIGHT(BY_COLUMNS) }, { EACH_HEIGHT(BY_ROWS) } };
 
-/* [rows - 1][vecs - 1], [rows - 1] and [rows - 1] */
+/* streaming[rows - 1][vecs - 1]; masked_kernels and by_columns [rows - 1] */
 #define STREAMING_SIZE(rows, vecs) streaming_##rows##x##vecs,
 #define STREAMING(rows)  { EACH_WIDTH(STREAMING_SIZE, rows) },
 static Microkernel *const streaming[MR][NV] = { EACH_HEIGHT(STREAMING) };
@@ -299,7 +301,7 @@ static Microkernel *const masked_kernels[MR] = { EACH_HEIGHT(CUT) };
 #define COLUMNS(rows) columns_##rows##x1,
 static Microkernel *const by_columns[MR] = { EACH_HEIGHT(COLUMNS) };
 
-/* Two vectors at once if B is transposed: NULL for heights at which this is not faster. More rows need too many registers. */
+/* Two vectors at once, if B is transposed. NULL for heights where this is not faster: great ones need too many registers. */
 #define TWO_COLUMNS_KERNEL(rows) MICROKERNEL(columns, rows, 2, A_ANY, B_COLUMNS)
 EACH_HEIGHT_OF_TWO_COLUMNS(TWO_COLUMNS_KERNEL)
 #define TWO_COLUMNS(rows) [rows - 1] = columns_##rows##x2,

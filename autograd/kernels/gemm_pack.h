@@ -1,8 +1,8 @@
 /* gemm_pack.h: packs blocks of A and B into the order in which the microkernel reads them.
  *
- * A packed block of A is a sequence of tiles, each with its rows' elements side by side for every k. A packed block of B is a
- * sequence of micropanels of NR columns (the last one with as many vectors as needed), row by row. Sources are read along
- * their rows, because memory is faster for long contiguous reads. */
+ * A packed block of A is a sequence of tiles. Within a tile, the elements of all rows for the same k are contiguous. A packed
+ * block of B is a sequence of micropanels of NR columns, each row by row; the last one has as many vectors as needed. The
+ * matrices are read along their stored rows, because memory is faster for long contiguous reads. */
 #ifndef KAERU_GEMM_PACK_H
 #define KAERU_GEMM_PACK_H
 
@@ -43,7 +43,7 @@ static void pack_transposed(float *to, int64_t step, const float *from, int64_t 
         pack_transposed_rows(to, step, from, ld, rows, k);
 }
 
-/* to[t * rows * k + p * rows + i] = from[p * ld + t * rows + i], t < count, i < rows <= W. Writes whole vectors, too. */
+/* to[t * rows * k + p * rows + i] = from[p * ld + t * rows + i], t < count, i < rows <= W. Also writes whole vectors. */
 INLINE void pack_across(float *to, const float *from, int64_t ld, int64_t rows, int64_t count, int64_t k)
 {
     for (int64_t p = 0; p < k - 1; p++, from += ld)
@@ -51,7 +51,7 @@ INLINE void pack_across(float *to, const float *from, int64_t ld, int64_t rows, 
             __builtin_prefetch(from + 8 * ld + t * rows);
             vstore(to + t * rows * k + p * rows, vload_masked(from + t * rows, rows));
         }
-    for (int64_t t = 0; t < count; t++)             /* the last row of a tile: not beyond it */
+    for (int64_t t = 0; t < count; t++)             /* the last row: nothing is written beyond the tile */
         vstore_n(to + t * rows * k + (k - 1) * rows, vload_masked(from + t * rows, rows), rows);
 }
 

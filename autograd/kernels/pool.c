@@ -3,11 +3,11 @@
  * A job is cut into chunks. Each thread has a work queue of its own with a fixed share of the chunks: the caller's queue has
  * the first ones, the workers' queues the next. Jobs of the same size have the same shares, so a thread finds what it wrote in
  * the previous job in its own cache; fetching it from another core's cache can take several times as long. A thread whose
- * queue is empty steals chunks from the end of the others' queues. So a worker that
- * the system does not run delays a job by at most the chunk that it has begun.
+ * queue is empty steals chunks from the end of the others' queues. So a worker that the system has suspended delays a job by
+ * at most the chunk that it has begun.
  *
- * A queue is one atomic word: job id, next chunk, end. A job is not over while a chunk of it is being computed, so the
- * description of the job can be in plain variables. A thread that gets no chunk reads none of them.
+ * A queue is one atomic word: job id, next chunk, end. A job is not over while a chunk of it is being computed, so plain
+ * variables can describe the job. A thread that gets no chunk does not read them.
  *
  * A waiting thread spins for SPIN_NS, because the next job of a training step is a few microseconds away and waking a thread
  * takes about as long. Then it sleeps, so that idle threads do not use a shared machine. */
@@ -46,7 +46,7 @@ static int workers;                     /* running */
 static int sized_for;                   /* the number of threads that `workers` was chosen for */
 static bool fork_handled;
 
-/* Queue 0 is the caller's. Each holds a copy of the job, so a worker needs one cache line of it, not several. */
+/* Queue 0 is the caller's. Each queue has a copy of the job's description, so a worker reads only one cache line. */
 typedef struct { _Alignas(64) atomic_uint_fast64_t word; KBody *body; void *arg; int64_t n, chunks; } WorkQueue;
 static WorkQueue queue[MAX_THREADS];
 static atomic_int n_queues;             /* in use */
@@ -119,7 +119,7 @@ static void finish_chunks(int chunks)
     }
 }
 
-/* Runs all chunks of its own queue, then steals from the others. */
+/* Runs all chunks of the thread's own queue, then steals from the others. */
 static void run_chunks(int own)
 {
     int count = 0;
@@ -175,7 +175,7 @@ static void *work(void *arg)
         if (spin_until(work_or_stop, own))
             continue;
         pthread_mutex_lock(&lock);
-        /* before the check: the caller publishes the work first and reads `sleepers` after it */
+        /* before the check, so that no wake-up is lost: the caller publishes the work before it reads `sleepers` */
         atomic_fetch_add(&sleepers, 1);
         while (!any_work_or_stop())
             pthread_cond_wait(&work_ready, &lock);
@@ -198,7 +198,7 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The child has no workers and nothing runs in its pool: resets it to the state without workers. */
+/* The child has no workers, and nothing runs in its pool. Resets the pool to its first state. */
 static void after_fork_in_child(void)
 {
     pthread_mutex_unlock(&lock);

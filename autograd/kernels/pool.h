@@ -9,10 +9,10 @@
 void k_set_threads(int n);
 int  k_threads(void);
 
-/* Calls body(arg, begin, end) on chunks that together cover 0..n, several at a time; returns when all are done. Each chunk
- * has at least `grain` items, except the last one; with n <= grain everything runs on the caller. The cuts depend on the
- * number of threads, so the result of a body must not depend on them. A call from inside a body, or while another thread of
- * the program uses the pool, runs on the caller alone. */
+/* Calls body(arg, begin, end) on chunks that together cover 0..n, several at a time; returns when all are done. If
+ * n < 2 grain, the caller runs everything; otherwise each chunk has at least `grain` items. The chunks depend on the number of
+ * threads, so the results must not depend on the chunks. A call from inside a body, or while another thread of the program
+ * uses the pool, runs on the caller alone. */
 typedef void KBody(void *arg, int64_t begin, int64_t end);
 void k_parallel(int64_t n, int64_t grain, KBody *body, void *arg);
 

@@ -20,11 +20,11 @@ Tensor *ag_squeeze_at(Site at, Tensor *x, int dim);
 Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim);
 /* kind(x); AG_IDENTITY returns x. */
 Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x);
-/* ag_activate(kind, ag_linear(x, weight, bias)): the same nodes and numbers. ReLU and the GELUs are computed in one pass. The
- * pre-activations of ReLU are not stored then, so neither ag_explain nor a drawing shows them. */
+/* ag_activate(kind, ag_linear(x, weight, bias)), with the same results and the same graph. ReLU and the GELUs are computed in
+ * the same pass as the linear layer. For ReLU its output is then not stored, so ag_explain and drawings do not show it. */
 Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind);
 
-/* Without gradients. */
+/* These have no gradients. */
 Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);                   /* -> AG_INT, the first largest */
 Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b);            /* -> AG_BOOL, broadcast; any one type */
 Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b);

@@ -22,22 +22,22 @@
 void ag_backward_at(Site at, Tensor *loss);
 /* The same from any tensor y, with its gradient dy given (same shape). */
 void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy);
-/* As ag_backward, but releases nothing: the graph can be extended and run through again. */
+/* As ag_backward, but releases nothing: the graph can be extended, and backward can run through it again. */
 void ag_backward_keep_at(Site at, Tensor *loss);
 /* Keeps t's value and gradient readable after backward. Returns t. */
 Tensor *ag_retain_at(Site at, Tensor *t);
-/* The same value without its history, as a constant. It shares t's memory. */
+/* A constant with t's value, outside the graph. It shares t's memory. */
 Tensor *ag_detach_at(Site at, Tensor *t);
 
 /* ---- debugging --------------------------------------------------------------------------------------------------- */
 
-/* Compares the gradients of f with numerical ones; returns whether they agree. f must be a function of in[0..n) alone; the
- * inputs are leaves that require gradients, of moderate values. The output is weighted by random numbers, because a plain sum
- * hides errors (the softmax of anything sums to 1). The graph holds two calls of f, and both results are used, so a rule that
- * overwrites where it should add is found. Inputs and results are intermediate values, which backward releases, so a rule that
+/* Compares the gradients of f with numerical ones; returns whether they agree. f must depend on in[0..n) alone. The inputs must
+ * be leaves that require gradients, with moderate values. The loss is a sum of the outputs with random weights, because a
+ * plain sum hides errors (every softmax sums to 1). The graph contains two calls of f, which reveals a rule that overwrites a
+ * gradient instead of adding to it. Inputs and results are intermediate values, which backward releases, so a rule that
  * reads a value it does not declare causes a usage error.
- * Unless `report` is NULL, it gets for each input how many entries are wrong and in which way (no gradient, one factor for
- * all, only one of two uses, ...), and for the first few: place, gradient, numerical gradient, their ratio.
+ * Unless `report` is NULL, it gets the number of wrong entries of each input, the likely reason (no gradient, the same factor
+ * everywhere, only one of two uses, ...), and the first wrong entries: index, gradient, numerical gradient, ratio.
  * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the
  * gradient's scale. */
 typedef Tensor *AgFunction(Tensor **in, void *arg);
@@ -51,16 +51,17 @@ const char *ag_op_name(int i);                                                  
 const char *ag_op_forward_text(int i);                                                  /* "tanh x" */
 const char *ag_op_backward_text(int i);                                                 /* "dx = dy (1 - y^2)" */
 
-/* Prints the backward pass from a loss of one element, step by step: for each operation its rule in symbols, the numbers, the
- * gradient that arrived, what each input gets, and the sum if a value is used more than once. Tensors appear by name
- * (tensor_name) or as t0, t1, ...; large ones by shape, range and norm. The numbers are those of ag_backward. The graph and
- * its gradients do not change. Call it before ag_backward. */
+/* Prints the backward pass from a loss of one element, step by step. Each step shows the rule of one operation, the values and
+ * the gradient that the rule reads, the gradient of each input, and the sum if a value is used more than once. Tensors have
+ * their names (tensor_name) or t0, t1, ...; large ones are shown by shape, range and norm. The numbers are those of
+ * ag_backward. The graph and its gradients do not change. Call it before ag_backward. */
 void ag_explain_at(Site at, FILE *out, Tensor *loss);
 
 /* Writes the graph of y for Graphviz: operations with shapes, leaves by name, scalars with values. */
 void ag_graph_dot_at(Site at, FILE *out, Tensor *y);
-/* Writes the steps of ag_explain as drawings: frames 0 to ag_graph_frames(loss) - 1. In the first half values appear, one
- * operation a frame; in the second half gradients, each frame with what one rule passes to its inputs. */
+/* Writes one step of ag_explain as a drawing for Graphviz: frame 0 to ag_graph_frames(loss) - 1. The first half of the frames
+ * is the forward pass, where each frame adds the value of one operation. The second half is the backward pass, where each
+ * frame adds the gradients that one rule computes. */
 int  ag_graph_frames_at(Site at, Tensor *loss);
 void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame);
 
@@ -69,11 +70,11 @@ void ag_graph_frame_at(Site at, FILE *out, Tensor *loss, int frame);
 void ag_find_nan(bool on);
 
 /* While on (per thread; from the start if the environment has KAERU_GUARD=1), memory is checked: the bytes around every
- * tensor's values, released buffers, tensors whose scope has ended. An out-of-bounds write is a usage error at the
- * next operation; the message names the tensor and the line that made it. No buffer is used twice, so everything is slower. */
+ * tensor's values, released buffers, and tensors whose scope has ended. An out-of-bounds write is a usage error at the next
+ * operation; the message names the tensor and the line that made it. Buffers are not reused, so everything is slower. */
 void ag_guard(bool on);
 
-/* ---- in place, on leaves, outside any graph: what optimizers and initializers do ---------------------------------- */
+/* ---- updates of leaves in place, not recorded: for optimizers and initializers ----------------------------------- */
 
 /* One step of Adam, number `step` (from 1), on w with its gradient times grad_scale. exp_avg and exp_avg_sq are the moving
  * averages of the gradient and of its square (w's shape). Does nothing if w has no gradient. */
@@ -91,7 +92,7 @@ void   ag_fill_at(Site at, Tensor *w, double value);
 
 /* ---- operations of the program's own ------------------------------------------------------------------------------- */
 
-/* An operation of your own, for what these operations cannot compose: plain loops for forward and backward. For y = x^3:
+/* An operation of your own, if those of autograd.h are not enough: plain loops for forward and backward. For y = x^3:
  *
  *     static void forward(const AgCustomCall *c)
  *     {
@@ -126,12 +127,12 @@ typedef struct {
 typedef struct {
     const char *name;
     void (*forward)(const AgCustomCall *c), (*backward)(const AgCustomCall *c);
-    int needs;                  /* which values backward reads; others may be released by then: a usage error */
+    int needs;                  /* the values that backward reads; to read another one is a usage error */
     const char *forward_text, *backward_text;   /* formulas for ag_explain; inputs are x, or x0, x1, ... NULL: none */
 } AgCustom;
-/* Computes and records y of that shape from n inputs (up to AG_CUSTOM_INPUTS, of any type; 0 is allowed). `args`, `size`
- * bytes, is copied. `op` must outlive the graph. If backward needs other values, compute them before the
- * call and pass them as an input. */
+/* Computes and records y of that shape from n inputs, 0 to AG_CUSTOM_INPUTS, of any type. The `size` bytes at `args` are
+ * copied. `op` must outlive the graph. If backward needs other values, compute them before the call and pass them as an
+ * input. */
 Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in, int n, const void *args, size_t size);
 
 #pragma GCC visibility pop

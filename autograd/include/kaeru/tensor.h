@@ -24,7 +24,7 @@ typedef struct Tensor Tensor;
 /* ---- errors ------------------------------------------------------------------------------------------------------
  * There are two kinds.
  * Usage errors are mistakes of the program: shapes that do not fit, an index out of range, a tensor whose scope has ended.
- * Memory that cannot be allocated counts as one, too. The message names the operation, the shapes and the caller's line.
+ * A failed allocation is a usage error, too. The message names the operation, the shapes and the caller's line.
  * The error handler gets the message and must not return.
  * Other errors come from outside the program: files, text. The function returns false or NULL, and ag_error() returns the
  * message. */
@@ -35,9 +35,8 @@ typedef struct { const char *file; int line; } Site;
 
 typedef void AgErrorHandler(const char *message);
 /* Installs a handler for usage errors of this thread and returns the former one. NULL restores the default: print the
- * message to stderr and abort. A handler may leave by longjmp. The ag_end of a scope that was open at the setjmp then frees
- * everything that was created inside that scope: tensors, modules, memory of ag_alloc. A handler that returns is followed by
- * abort(). */
+ * message to stderr and abort. A handler may leave by longjmp: ag_end of a scope that was open at the setjmp then frees all
+ * tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru calls abort(). */
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)
@@ -90,8 +89,8 @@ void  ag_on_free(void *p, void (*destroy)(void *p));
 /* Zeroed memory that the innermost scope owns and frees. */
 void *ag_scratch_at(Site at, size_t n, size_t size);
 
-/* What this thread's tensors use. Released buffers are cached for the next tensor of that size, so `system_calls` (how often
- * the system was asked for memory) stays constant once shapes repeat. */
+/* The memory of this thread's tensors. Released buffers are cached for the next tensor of the same size, so once shapes repeat,
+ * `system_calls` (the number of requests to the system for memory) stays constant. */
 typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory;     /* bytes, bytes, bytes, count */
 AgMemory ag_memory(void);
 void ag_memory_reset_peak(void);
@@ -146,7 +145,7 @@ double   tensor_item_at(Site at, const Tensor *t);
 
 /* Copies values from src of the same shape and type into leaf dst. */
 void tensor_copy_at(Site at, Tensor *dst, const Tensor *src);
-/* Sets a name for messages, graphs and printing; the name is copied. Returns t. */
+/* Names t in messages, graphs and printed text; the name is copied. Returns t. */
 Tensor *tensor_name_at(Site at, Tensor *t, const char *name);
 const char *tensor_get_name_at(Site at, const Tensor *t);                               /* "" if none */
 
@@ -170,7 +169,7 @@ typedef struct { int depth; uint64_t serial; } Scope;
 
 /* Opens a scope on this thread. Scopes nest. The innermost scope owns every tensor that is created. */
 Scope ag_begin_at(Site at, AgMode mode);
-/* Ends the scope and frees what it owns. After an error that left by longjmp, also ends the scopes still open inside it. */
+/* Ends the scope and frees what it owns. Also ends scopes inside it that are still open because an error left by longjmp. */
 void  ag_end_at(Site at, Scope scope);
 /* Ends the scope, but keeps the value of t: returns a tensor of the outer scope with that value and without its graph. */
 Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t);
@@ -188,11 +187,11 @@ void tensor_free_at(Site at, Tensor *t);                                        
 /* Sets whether a leaf (a tensor that no operation made) requires a gradient. Returns t. */
 Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool requires_grad);
 bool tensor_requires_grad_at(Site at, const Tensor *t);
-/* The gradient of a leaf or a retained tensor, as a tensor of this scope that shares its memory; else NULL. */
+/* The gradient of a leaf or a retained tensor: a tensor of this scope that shares the gradient's memory. NULL if none. */
 Tensor *tensor_grad_at(Site at, Tensor *t);
 /* The same as an array; NULL if none. */
 real *tensor_grad_data_at(Site at, Tensor *t);
-/* Drops the gradient: the next backward writes it instead of adding to it. */
+/* Removes the gradient, so that the next backward writes a new one instead of adding to it. */
 void tensor_zero_grad_at(Site at, Tensor *t);
 
 /* ---- random numbers ----------------------------------------------------------------------------------------------

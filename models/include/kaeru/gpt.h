@@ -2,7 +2,7 @@
  * et al. 2019): pre-norm, learned positions, GELU, one embedding table for input and output. Modules and parameters have
  * the names of Hugging Face's GPT-2. Read models/gpt.c.
  *
- * Shapes: B batch, T time, S time with the positions in the cache, D width, H heads, K = D/H, V vocabulary. Ids are
+ * Shapes: B batch, T time, S time including the positions in the cache, D width, H heads, K = D/H, V vocabulary. Ids are
  * AG_INT. */
 #ifndef KAERU_GPT_H
 #define KAERU_GPT_H
@@ -22,9 +22,9 @@ typedef struct {
 } GPTOptions;
 /* The smallest GPT-2: 12 layers, 12 heads, width 768, vocabulary 50257, context 1024, dropout 0.1, biases, eps 1e-5. */
 GPTOptions gpt_defaults(void);
-/* Whether a model can have these sizes; false with ag_error(): "a width of 100 does not divide into 3 heads". */
+/* Whether a model can have these sizes; else false with ag_error(), such as "a width of 100 does not divide into 3 heads". */
 bool gpt_check(const GPTOptions *o);
-/* The number of parameters of such a model. A double, because sizes from a file may give more than any integer. */
+/* The number of parameters of such a model. It is a double, because sizes from a file may exceed every integer type. */
 double gpt_size(const GPTOptions *o);
 /* Converts the sizes to and from the settings "gpt.layers", "gpt.heads", ..., for checkpoints. Reading checks them as
  * gpt_check does. */
@@ -54,10 +54,10 @@ typedef struct {
     GPTOptions options;
 } GPT;
 
-/* Initial weights are normal(0, 0.02), those of the last layer of a residual branch normal(0, 0.02 / sqrt(2 layers)), and
- * biases 0. Options that gpt_check refuses are a usage error. Free with nn_free. */
+/* Weights are initialized from normal(0, 0.02), in the last layer of a residual branch from normal(0, 0.02 / sqrt(2 layers)).
+ * Biases start at 0. Options that gpt_check rejects are a usage error. Free with nn_free. */
 GPT *gpt_new_at(Site at, GPTOptions options);
-/* ids (B,T), T at most the context -> (B,T,V) logits of the token that follows each */
+/* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
 Tensor *gpt_at(Site at, GPT *m, Tensor *ids);
 /* The mean of -log p(target): ids and targets (B,T) -> scalar. A target of -100 is ignored. */
 Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets);
@@ -66,22 +66,22 @@ Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets);
 
 /* A cache for the keys and values of all layers and `context` positions. Free with ag_free. */
 Cache *gpt_cache_new_at(Site at, const GPT *m);
-/* ids (B,T), which follow those in the cache -> (B,V) logits of the token that follows. Adds the ids to the cache. Records
- * no gradients. */
+/* ids (B,T), which come after those in the cache -> (B,V) logits of the next token. Adds the ids to the cache. Records no
+ * graph. */
 Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* A model with the sizes and weights of a checkpoint (see nn.h), whose settings must have the sizes. NULL with ag_error()
- * if that fails. */
+/* A model with the sizes and weights of a checkpoint (see module.h), whose settings must contain the sizes. NULL with
+ * ag_error() if this fails. */
 GPT *gpt_load(const char *path);
 /* A model from GPT-2's files in Hugging Face's layout, model.safetensors and config.json. There, the matrices of the
- * layers are stored transposed, as (in, out). Names may begin with "transformer."; masks (h.0.attn.bias) are ignored;
- * lm_head.weight, if there, must equal the token table. If ln_f.bias is missing, the model has no biases. NULL with
- * ag_error() if that fails. */
+ * layers are stored transposed, as (in, out). Names may begin with "transformer.". Masks (h.0.attn.bias) are ignored. If
+ * lm_head.weight exists, it must equal the token table. If ln_f.bias is missing, the model has no biases. NULL with
+ * ag_error() if this fails. */
 GPT *gpt_open(const char *weights_path, const char *config_path);
-/* Writes the two files, which gpt_open and Hugging Face's library can open. A model without biases gets biases of zeros
- * there, because that library has no GPT-2 without biases. */
+/* Writes the two files, which gpt_open and Hugging Face's library can open. If the model has no biases, the file has biases of
+ * 0, because the library's GPT-2 always has biases. */
 bool gpt_write(GPT *m, const char *weights_path, const char *config_path);
 
 #include "kaeru/models_at.h"

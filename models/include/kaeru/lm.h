@@ -21,13 +21,13 @@
 
 /* ---- text and ids ------------------------------------------------------------------------------------------------ */
 
-/* Owns a vocabulary of characters or one of byte pairs. For one thread at a time. */
+/* Owns a vocabulary of characters or of byte pairs. One thread may use it at a time. */
 typedef enum { TOKENIZER_CHARS, TOKENIZER_BPE } TokenizerKind;
 typedef struct {
     TokenizerKind kind;
     union { CharVocab *chars; Bpe *bpe; };
 } Tokenizer;
-/* If merges_path is NULL, the vocabulary is one of characters. */
+/* If merges_path is NULL, the vocabulary consists of characters. */
 bool tokenizer_open(Tokenizer *t, const char *vocab_path, const char *merges_path);
 bool tokenizer_save(const Tokenizer *t, const char *vocab_path, const char *merges_path);
 void tokenizer_close(Tokenizer *t);                                 /* may be closed already, or zeroed */
@@ -40,7 +40,7 @@ char *tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t count, siz
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
-/* A text, or a token file. The file is mapped, so it may be larger than the memory. It must not be truncated meanwhile. */
+/* A text or a token file. The file is mapped, so it may be larger than the memory; do not truncate it while it is open. */
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 /* With a vocabulary of characters, each window of a text is encoded when it is drawn. With byte pairs, the whole text is
@@ -50,20 +50,20 @@ LmData *lm_data_open(const char *path, const Tokenizer *t);
 LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t);
 void lm_data_close(LmData *d);                                      /* NULL is fine */
 int64_t lm_data_tokens(const LmData *d, LmPart part);
-/* Whether both parts are long enough for windows of that length (0: the model's context), and the model's vocabulary is
- * large enough for the ids. */
+/* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary
+ * is large enough for the ids. Else false with ag_error(). */
 bool lm_data_fits(const LmData *d, const GPT *m, int64_t length);
-/* Draws windows of `length` ids from the training part with this thread's random generator, and the targets, which are the
- * ids that follow each: both (B,T). */
+/* Draws `batch` windows of `length` ids from the training part with this thread's random generator. The targets are the ids one
+ * position later. Both are (batch,length). */
 void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
 /* The loss per token over the held-out part, in windows of `length` ids (0: the model's context) and batches of `batch`
- * windows. If tokens > 0, it stops after about that many tokens. The number of tokens goes to *counted unless that is
- * NULL. The model is in evaluation mode afterwards. */
+ * windows. If tokens > 0, it stops after about that many tokens. If `counted` is not NULL, *counted receives the number of
+ * tokens. The model is in evaluation mode afterwards. */
 double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
 
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
- * little-endian: "kaerutok"; as uint32 the version 1, the size of an id in bytes (2 or 4), the vocabulary's size, and 0; as
- * uint64 the vocabulary's fingerprint; the ids; as uint64 their number. */
+ * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
+ * uint64: the fingerprint of the vocabulary; the ids; uint64: their number. */
 bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count);
 /* Whether a file begins like a token file. False if it cannot be read. */
 bool lm_is_token_file(const char *path);
@@ -76,9 +76,9 @@ typedef struct {
     int64_t window;             /* the length of a window; 0: the model's context */
     int64_t warmup;             /* the learning rate rises to lr in this many steps, then falls by a cosine to lr_min */
     double lr, lr_min, beta1, beta2, weight_decay;      /* of AdamW; only matrices have weight decay */
-    double clip;                /* the largest norm of all gradients together; 0: any */
-    int64_t evaluate_every;     /* steps between evaluations, which save checkpoints; the last step has one, too */
-    int64_t evaluate_tokens;    /* held-out tokens in an evaluation, about; 0: all */
+    double clip;                /* the largest global norm of the gradients; 0: no limit */
+    int64_t evaluate_every;     /* steps between evaluations, which save checkpoints; the last step also ends with one */
+    int64_t evaluate_tokens;    /* the approximate number of held-out tokens in an evaluation; 0: all */
 } LmOptions;
 /* nanoGPT's options for a small machine: 2000 steps of 12 windows, warmup 100, lr 1e-3 to 1e-4, betas 0.9 and 0.99, weight
  * decay 0.1, clip 1, evaluation every 250 steps on all of the held-out part. */
@@ -94,40 +94,40 @@ struct LmTraining {
     LmOptions options;
     Settings *settings;         /* saved in the checkpoints; lm_train adds the model's sizes and the options to them */
     const char *last, *best;    /* paths of the newest checkpoint, and of that with the least held-out loss; NULL: none */
-    /* Callbacks, which may be NULL: before the first step, when `step` is 0 or the number of steps of the resumed run;
-     * after each step; after each evaluation, before its checkpoints are saved. So a log that `evaluated` writes may be
-     * ahead of the checkpoint, but never behind it. */
+    /* Callbacks, each of which may be NULL. `started` is called before the first step; `step` is then 0, or the number of
+     * steps that the resumed run has taken. `stepped` is called after each step, and `evaluated` after each evaluation, before
+     * the checkpoints are saved. So a log that `evaluated` writes may be ahead of the checkpoint, but never behind it. */
     void (*started)(LmTraining *t, void *arg);
     void (*stepped)(LmTraining *t, void *arg);
     void (*evaluated)(LmTraining *t, void *arg);
     void *arg;
     /* The state of the run: */
     int64_t step;               /* number of steps taken */
-    double lr, loss;            /* of the last one */
+    double lr, loss;            /* of the last step */
     double train_loss;          /* the mean over the steps since the previous evaluation */
     double valid_loss, best_loss;       /* the held-out loss of the last evaluation, and the least of all */
 };
 int64_t lm_window(const LmTraining *t);                             /* the windows' length */
-/* Takes all steps. With `resume`, it first loads the state of the run from the checkpoint `last`. A run that was stopped,
- * even by a kill, and resumed ends with the same bytes as a run that was not stopped. False if a checkpoint cannot be
- * read or written, if the data does not fit, or if the loss is NaN or infinite. */
+/* Trains until options.steps steps are done. With `resume`, it first loads the state of the run from the checkpoint `last`. A
+ * run that was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a
+ * checkpoint cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
 bool lm_train(LmTraining *t, bool resume);
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
 /* How the next token is chosen: at random with the probabilities softmax(logits / temperature), or the most probable token
- * if the temperature is 0. top_k keeps only the k most probable tokens, of equally probable ones those of smaller ids. Of
- * these, top_p keeps the smallest number of most probable tokens that together have a share p of the probability
- * (Holtzman et al. 2020). A value of 0 keeps all tokens. */
+ * if the temperature is 0. top_k keeps only the k most probable tokens; ties go to the smaller id. top_p then keeps the
+ * smallest number of most probable tokens whose share of the remaining probability is at least top_p (Holtzman et al. 2020).
+ * top_k or top_p of 0 keeps all tokens. */
 typedef struct { double temperature; int64_t top_k; double top_p; } Sampling;
 /* Draws an id of 0..n-1 with this thread's random generator; -1 with ag_error() if a logit is NaN or infinite. */
 int32_t sample_next(const real *logits, int64_t n, const Sampling *how);
 /* The probabilities p[0..n-1] with which sample_next draws each id. False with ag_error() where sample_next returns -1. */
 bool sample_probabilities(const real *logits, int64_t n, const Sampling *how, double *p);
 
-/* Generates up to `most` tokens after a prompt of n >= 1 tokens, of which the model reads the last `context`. Calls
- * next(arg, id) with each token until that returns false. When the context is full, the model reads its last half again
- * and goes on from there. The model must be in evaluation mode, and the ids within its vocabulary. False if sample_next
+/* Generates up to `most` tokens after a prompt of n >= 1 tokens; the model reads the last `context` of them. Calls
+ * next(arg, id) with each token and stops when it returns false. When the context is full, the model reads its last half again
+ * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if sample_next
  * fails. */
 typedef bool NextToken(void *arg, int32_t id);
 bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,

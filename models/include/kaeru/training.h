@@ -3,7 +3,7 @@
  *     Batch, Batch.make_std_mask          batch_new, nn_causal_padding_mask
  *     TrainState, run_epoch, data_iter    TrainState, run_epoch, NextBatch
  *     mode="eval", DummyOptimizer         no optimizer
- *     rate, LambdaLR                      rate, taken by run_epoch for each step
+ *     rate, LambdaLR                      rate, called by run_epoch for each step
  *     LabelSmoothing, SimpleLossCompute   label_smoothing, called by run_epoch
  *     greedy_decode                       greedy_decode
  *     average                             average_checkpoints */
@@ -16,8 +16,8 @@
 
 /* ---- Batch ------------------------------------------------------------------------------------------------------- */
 
-/* A batch of sentences with its masks. From tgt (all tokens but the last), the decoder has to predict tgt_y (all tokens but
- * the first). The scope in which batch_new is called owns the tensors. */
+/* A batch of sentences with its masks. The decoder reads tgt (all tokens but the last) and learns to predict tgt_y (all tokens
+ * but the first). The innermost scope owns the tensors. */
 typedef struct {
     Tensor *src, *src_mask;         /* (B,S), (B,1,S): src != pad */
     Tensor *tgt, *tgt_y, *tgt_mask; /* (B,T), (B,T), (B,T,T): tgt != pad and causal */
@@ -42,7 +42,7 @@ double rate(int64_t step, int64_t model_size, double factor, int64_t warmup);
 
 /* Constructs the next batch in the current scope; false at the end of the epoch. */
 typedef bool NextBatch(void *source, Batch *batch);
-/* How much a run has been trained. */
+/* The progress of a training run. */
 typedef struct {
     int64_t step;                   /* number of batches */
     int64_t accum_step;             /* number of optimizer steps */
@@ -54,17 +54,17 @@ typedef void BatchDone(void *arg, const TrainState *state, double loss, double l
 typedef struct {
     LabelSmoothing criterion;
     Optimizer *optimizer;           /* NULL: evaluation, no gradients, no dropout */
-    double factor;                  /* of rate(), times the notebook's base lr; step n, from 0, has rate(n, ...) */
+    double factor;                  /* of rate(): the notebook's factor times its base lr; step n, from 0, uses rate(n, ...) */
     int64_t model_size, warmup;     /* of rate() */
     int accum_iter;                 /* batches per optimizer step; 0 means 1 */
     BatchDone *done;                /* may be NULL */
     void *done_arg;
 } EpochOptions;
-/* Runs all batches of an epoch. With an optimizer, it takes a step after every accum_iter batches, and one for the rest;
- * the gradient is the sum over these batches divided by the number of their tokens. Returns the loss per token. The model
- * is left in training mode or, without an optimizer, in evaluation mode.
- * The notebook takes its first step after batch 0 and none for the rest of an epoch, divides each batch's gradient by the
- * batch's own tokens, and changes the rate with each batch. If accum_iter is 1, there is no difference. */
+/* Runs all batches of an epoch. Returns the loss per token. With an optimizer, the optimizer takes a step after every
+ * accum_iter batches, and one more at the end for the batches that remain. The gradient of a step is the sum over its batches
+ * divided by the number of their tokens. Afterwards the model is in training mode or, without an optimizer, in evaluation mode.
+ * If accum_iter is more than 1, the notebook differs: its first step is after batch 0, the batches that remain at the end get
+ * no step, each batch's gradient is divided by the batch's own number of tokens, and the rate changes with each batch. */
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options,
                     TrainState *state);
 
@@ -76,7 +76,7 @@ bool average_checkpoints(void *model, const char *const *paths, int n);
 /* Takes the most probable token at each step: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol.
  * This function and the next two use the model in evaluation mode, then restore its mode. */
 Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
-/* The same until each row has an end_symbol; a row that has ended is filled with end_symbol. */
+/* The same, but stops when each row has an end_symbol. A row that has ended is filled with end_symbol. */
 Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol);
 
@@ -84,10 +84,10 @@ typedef struct {
     int beam;
     int64_t max_len;
     int32_t start_symbol, end_symbol;
-    double length_penalty;          /* a; divides scores by ((5 + length) / 6)^a (Wu et al. 2016); 0: no penalty */
+    double length_penalty;          /* alpha: scores are divided by ((5 + length) / 6)^alpha (Wu et al. 2016); 0: no penalty */
 } BeamOptions;
-/* The best sequence that a search with `beam` hypotheses finds: src (1,S) -> (n) ids with start and end. Its score goes to
- * *score unless that is NULL. */
+/* The best sequence that a search with `beam` hypotheses finds: src (1,S) -> (n) ids with start and end. If `score` is not
+ * NULL, *score receives its score. */
 Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
 
 #pragma GCC visibility pop

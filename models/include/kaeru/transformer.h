@@ -49,7 +49,7 @@ typedef struct {
 EncoderLayer *encoder_layer_new(const TransformerOptions *o);
 Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask);
 
-/* A stack of N layers and, with pre-norm, a norm after the last one. (With post-norm, each layer ends with a norm.) */
+/* A stack of N layers. With pre-norm, a norm follows the last layer; with post-norm, each layer ends with a norm. */
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Encoder;
 Encoder *encoder_new(const TransformerOptions *o);
 Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask);
@@ -82,18 +82,18 @@ typedef struct {
     Generator *generator;
 } EncoderDecoder;
 
-/* Every matrix, also of the embeddings, is initialized by nn_init_xavier_uniform. Free with nn_free. */
+/* Every weight matrix, including the embeddings, is initialized by nn_init_xavier_uniform. Free with nn_free. */
 EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. */
 Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
 Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask);                     /* -> memory (B,S,D) */
 Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
-/* The same for tgt (B,t), whose positions follow those in the cache (see transformer_cache_new). */
+/* The same for tgt (B,t), whose positions come after those in the cache (see transformer_cache_new). */
 Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
 /* A cache for up to `room` target positions of this model's decoder. Free with ag_free. */
 Cache *transformer_cache_new(EncoderDecoder *m, int64_t room);
-/* Whether each attention layer keeps its weights after a call, to show them (MultiHeadAttention.weights). */
+/* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
 void transformer_keep_weights(EncoderDecoder *m, bool keep);
 
 /* (1,n,n): position i attends to 0..i. */
@@ -101,8 +101,8 @@ Tensor *subsequent_mask(int64_t n);
 
 /* Writes the options as settings "transformer.N", "transformer.d_model", ..., for checkpoints. */
 void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
-/* A model with the options and weights of a checkpoint (see nn.h), whose settings must have the options. NULL with
- * ag_error() if that fails. */
+/* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
+ * ag_error() if this fails. */
 EncoderDecoder *transformer_load(const char *path);
 
 /* ---- encoder only: predicts masked tokens (Devlin et al. 2018) --------------------------------------------------- */
@@ -111,8 +111,6 @@ typedef struct { Module module; Encoder *encoder; Sequential *embed; Generator *
 EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions options);
 /* (B,S) (B,1,S) -> (B,S,V) log-probabilities */
 Tensor *encoder_only_at(Site at, EncoderOnly *m, Tensor *ids, Tensor *mask);
-
-/* As those of the layers, these tell an error from inside whose call led to it. */
 
 #include "kaeru/models_at.h"
 

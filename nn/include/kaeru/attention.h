@@ -23,12 +23,12 @@ void nn_mask_print(FILE *out, Tensor *mask);
 /* ---- attention (3.2) --------------------------------------------------------------------------------------------- */
 
 /* Scaled dot-product attention (3.2.1): softmax(q k^T / sqrt(K)) v: q (..,T,K), k and v (..,S,K) -> (..,T,K). mask, broadcast
- * to (..,T,S), may be NULL. Hidden positions get the weight 0 exactly. If all are hidden, the result is 0 (with the -1e9 of the
- * Annotated Transformer, it would be the mean of v). dropout, which may be NULL, is applied to the weights. Unless `weights` is
- * NULL, *weights receives the weights (..,T,S). */
+ * to (..,T,S), may be NULL. Hidden positions have weight 0 exactly. If all are hidden, the result is 0; the Annotated
+ * Transformer, which sets hidden scores to -1e9, gets the mean of v. dropout is applied to the weights; it may be NULL. If
+ * `weights` is not NULL, *weights receives the weights (..,T,S). */
 Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights);
 
-/* The score of a query q and a key k. Transformers use the first one, earlier Seq2Seq models the others. */
+/* The score of a query q and a key k. Transformers use the scaled dot product, earlier Seq2Seq models the others. */
 typedef enum {
     NN_SCORE_SCALED_DOT,        /* q.k / sqrt(K) */
     NN_SCORE_DOT,               /* q.k                        Luong et al. 2015 */
@@ -36,13 +36,13 @@ typedef enum {
     NN_SCORE_ADDITIVE           /* v.tanh(W1 k + W2 q)        Bahdanau et al. 2015 */
 } ScoreKind;
 typedef struct { Module module; ScoreKind kind; Linear *w1, *w2, *v; } Score;
-/* The widths of queries and keys (equal for the dot products), and of the hidden layer (additive score only). */
+/* `query` and `key` are widths, which must be equal for the dot products. `hidden` is for the additive score only. */
 Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden);
 Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k);                 /* (..,T,Kq) (..,S,Kk) -> (..,T,S) */
 
 /* ---- the cache of keys and values ----------------------------------------------------------------------------------
  * In generation, the keys and values of earlier tokens do not change. A cache stores them for each attention layer, so a step
- * computes only the new position. Without gradients. */
+ * computes only the new position. It stores no gradients. */
 typedef struct {
     Tensor *key, *value;        /* (B,n,D), n grows up to `room`; owned by the cache; NULL before the first use */
     int64_t length;             /* the number of positions stored */
@@ -51,8 +51,8 @@ typedef struct {
 typedef struct { int n; int64_t room; KeysValues *layer; } Cache;
 /* A cache for n attention layers and up to `room` positions. Free it with ag_free. */
 Cache *nn_cache_new_at(Site at, int n, int64_t room);
-/* Appends new positions (B,t,D) to those of a layer, and reads all positions of a layer. nn_multi_head_attention_cached calls
- * both. */
+/* The first function appends new positions (B,t,D) to a layer, the second one reads all positions of a layer.
+ * nn_multi_head_attention_cached calls both. */
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value);
 /* Whether a layer is fixed and filled. */
@@ -64,9 +64,9 @@ void nn_cache_keep_last(Cache *c, int64_t keep);
 
 /* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */
 
-/* Projects queries, keys and values, splits them into heads, computes attention in each head, joins the heads and projects
- * again. The four projections are linears 0 to 3. If keep_weights is set, `weights` is (B,H,T,S) after each call, until its
- * scope ends. Scores other than the scaled dot product work on the K entries of each head. */
+/* Projects queries, keys and values (linears 0, 1 and 2), splits them into heads, computes attention in each head, joins the
+ * heads and projects the result (linear 3). If keep_weights is set, each call sets `weights` (B,H,T,S), which is valid until
+ * the scope of the call ends. Each head computes its own scores, from queries and keys of width K. */
 typedef struct {
     Module module;
     ModuleList *linears;
@@ -82,19 +82,19 @@ MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int6
     nn_multi_head_attention_new_with(heads, width, dropout, NN_SCORE_SCALED_DOT)
 /* query (B,T,D), key and value (B,S,D), mask broadcast to (B,T,S) or NULL -> (B,T,D) */
 Tensor *nn_multi_head_attention_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask);
-/* The same with a cache, which may be NULL: key and value are new positions, appended to those of its layer. If the layer is
- * fixed and filled, they are not used. */
+/* The same with a cache, which may be NULL. The keys and values of the new positions are appended to those of entry `layer` in
+ * the cache. If this entry is fixed and filled, `key` and `value` are not used. */
 Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value,
                                           Tensor *mask, Cache *cache, int layer);
 
 /* ---- positions (3.5) --------------------------------------------------------------------------------------------- */
 
-/* dropout(x + pe[position]). pe (1,max_len,D) is sinusoidal, a buffer with pe(pos, 2i) = sin(pos / 10000^(2i/D)) and
- * pe(pos, 2i+1) = cos(pos / 10000^(2i/D)), or learned, a parameter. */
+/* dropout(x + pe[position]). pe (1,max_len,D) is a learned parameter, or a buffer of sinusoids:
+ * pe(pos, 2i) = sin(pos / 10000^(2i/D)) and pe(pos, 2i+1) = cos(pos / 10000^(2i/D)). */
 typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
 PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, double dropout, int64_t max_len,
                                                        bool learned);
-/* (B,T,D) -> (B,T,D), for positions 0 to T-1, or start to start+T-1. */
+/* (B,T,D) -> (B,T,D). The positions are 0 to T-1; with `start`, they are start to start+T-1. */
 Tensor *nn_positional_encoding_at(Site at, PositionalEncoding *p, Tensor *x);
 Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x, int64_t start);
 #define nn_positional_encoding_new(width, dropout, max_len) \
@@ -104,7 +104,7 @@ Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x
 
 /* ---- feed-forward (3.3) and the connection around each sublayer (3.1) -------------------------------------------- */
 
-/* w_2(dropout(activation(w_1(x)))), for each position. */
+/* w_2(dropout(activation(w_1(x)))), at each position. */
 typedef struct { Module module; Linear *w_1, *w_2; Dropout *dropout; AgActivation activation; } PositionwiseFeedForward;
 PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t width, int64_t hidden, double dropout,
                                                              AgActivation activation);

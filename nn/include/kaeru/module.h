@@ -31,10 +31,10 @@ struct Module {
     size_t size;                /* of the whole struct */
     struct ModuleSlot *slots;   /* what was registered, in order */
     int n_slots, room;
-    Module *parent;             /* the module that holds this one, in its slot number `index`; NULL: none */
+    Module *parent;             /* the module that contains this one, in slot number `index`; NULL: none */
     int index;
-    bool training;              /* true at first; nn_train and nn_eval set it for the whole tree below */
-    Tensor *(*forward)(Site at, void *self, Tensor *x);     /* of layers with one input, for Sequential; else NULL */
+    bool training;              /* true at first; nn_train and nn_eval set it, in all descendants as well */
+    Tensor *(*forward)(Site at, void *self, Tensor *x);     /* of a layer with one input, for Sequential; else NULL */
 };
 
 /* A new zeroed struct of that type, which must start with `Module module`. The caller owns it and frees it with nn_free, or
@@ -55,9 +55,9 @@ void nn_add_child_at(Site at, Module *parent, const char *name, void **field, vo
 /* The same without a gradient: saved with the weights, not trained (position tables). */
 #define nn_buffer(parent, field, shape) nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, false)
 Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained);
-/* Ties weights: parent->field becomes the same parameter as `tensor` of the same module tree. It is trained, counted, freed and
- * saved once, under its first name. A tensor that the field already has must have the same shape. It is freed, and fields that
- * were tied to it are tied to `tensor`. */
+/* Ties weights: parent->field becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
+ * counted, freed and saved once, under its first name. If the field already has a tensor, it must have the same shape; it is
+ * freed, and fields that were tied to it are tied to `tensor`. */
 #define nn_tie(parent, field, tensor)   nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
 void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor);
 
@@ -74,14 +74,14 @@ void nn_free_at(Site at, void *module);
 /* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
  * copied as they are. */
 void *nn_clone_at(Site at, const void *module);
-/* Training mode (dropout drops) or evaluation mode, for the whole tree below. */
+/* Training mode, in which dropout is active, or evaluation mode: for the module and all its descendants. */
 void nn_train(void *module);
 void nn_eval(void *module);
 void nn_zero_grad(void *module);
 
 /* The parameters and buffers of a module's tree by dotted name, in order of registration; tied ones once, under their first
- * name. `trained` is whether it requires a gradient: tensor_set_requires_grad(t, false) freezes a parameter. Valid until the
- * module changes; free the list with ag_free. */
+ * name. `trained`: the tensor requires a gradient; tensor_set_requires_grad(t, false) freezes a parameter. The list is valid
+ * until the module changes; free it with ag_free. */
 typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NamedTensor;
 typedef struct { NamedTensor *item; int n; } Parameters;
 Parameters *nn_parameters_at(Site at, void *module);
@@ -109,7 +109,7 @@ void nn_init_kaiming_normal_at(Site at, Tensor *w, double a);         /* deviati
  * Free it with ag_free, before or after the module. */
 typedef struct Optimizer Optimizer;
 
-/* PyTorch's defaults: beta (0.9, 0.999), eps 1e-8, no decay / decoupled decay 0.01. */
+/* PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8; Adam without weight decay, AdamW with decoupled weight decay 0.01. */
 AdamOptions nn_adam_options(double lr);
 AdamOptions nn_adamw_options(double lr);
 Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options);
@@ -123,9 +123,9 @@ int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NamedTensor *p, void 
                        double lr_factor);
 bool nn_is_matrix(const NamedTensor *p, void *unused);              /* two or more dimensions */
 bool nn_is_not_matrix(const NamedTensor *p, void *unused);
-/* Updates every parameter that has a gradient, and drops the gradients. */
+/* Updates every parameter that has a gradient, and removes the gradients. */
 void nn_optimizer_step_at(Site at, Optimizer *o);
-/* The same with every gradient multiplied by grad_scale: 1/n if the losses of n items were added up. */
+/* The same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum over n items. */
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale);
 double nn_optimizer_lr(const Optimizer *o);                         /* the learning rate */
 void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr);      /* for a schedule: set it before each step */
@@ -142,17 +142,17 @@ double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup
 double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warmup);
 
 /* ---- files ---------------------------------------------------------------------------------------------------------
- * Checkpoints are safetensors files: weights by name, so that other libraries can open them. With an optimizer, its state is
- * stored under "optimizer.", and step, random state and settings are in the metadata. Saving writes a temporary file in the
- * same folder and renames it, so after a kill at any moment the path holds the old file or the new one. Each function returns
- * false with ag_error() if it fails, and then has changed neither file nor model. */
+ * Checkpoints are safetensors files with the weights by name, so that other libraries can open them. The state of an optimizer
+ * has names that begin with "optimizer."; step, random state and settings are in the metadata. Saving writes a temporary file
+ * in the same folder and renames it, so after a kill at any moment the path has the old file or the new one. A function that
+ * fails returns false with ag_error() and changes neither the file nor the model. */
 
 /* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
 typedef struct Settings Settings;
 Settings *nn_settings_new_at(Site at);
 void nn_settings_set(Settings *s, const char *key, const char *format, ...) AG_PRINTF(3, 4);
 const char *nn_settings_get(const Settings *s, const char *key);    /* NULL if absent */
-/* A setting as a whole number or a real; false with ag_error() if absent or malformed. */
+/* A setting as an integer or a real number; false with ag_error() if absent or malformed. */
 bool nn_settings_int(const Settings *s, const char *key, int64_t *value);
 bool nn_settings_real(const Settings *s, const char *key, double *value);
 

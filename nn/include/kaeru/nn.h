@@ -35,19 +35,19 @@ typedef struct { Module module; double p; } Dropout;
 Dropout *nn_dropout_new_at(Site at, double p);
 Tensor *nn_dropout_at(Site at, Dropout *d, Tensor *x);
 
-/* ag_activate(kind, nn_linear(l, x)): the same numbers; ReLU and the GELUs in one pass, with less time and memory. */
+/* ag_activate(kind, nn_linear(l, x)), with the same result. ReLU and the GELUs need less time and memory this way. */
 Tensor *nn_linear_activate_at(Site at, Linear *l, Tensor *x, AgActivation kind);
 
-/* Modules in a row; each gets the output of the one before: Linear, Embedding, LayerNorm, Dropout, activations, another
- * Sequential, or a layer of your own whose constructor sets module.forward. It is a list: nn_item and n work on it, and
- * parameters are called "0.weight", as in PyTorch. */
+/* Layers in sequence: each one gets the output of the one before. A layer is a Linear, Embedding, LayerNorm, Dropout or
+ * activation, another Sequential, or a layer of your own whose constructor sets module.forward. A Sequential is a ModuleList:
+ * nn_item and n work on it, and its parameters have names such as "0.weight", as in PyTorch. */
 typedef ModuleList Sequential;
 Sequential *nn_sequential_new_at(Site at);
 void nn_sequential_add_at(Site at, Sequential *s, void *layer);
 void nn_sequential_activation_at(Site at, Sequential *s, AgActivation kind);
 Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x);
 
-/* ---- losses: the usual forms; ops.h has all options ---------------------------------------------------------------- */
+/* ---- losses: the common forms; ops.h has all options ------------------------------------------------------------- */
 
 /* mean (x - target)^2 over all numbers -> scalar */
 #define nn_mse_loss(x, target) ag_mse_loss(x, target)
