@@ -23,24 +23,60 @@
 
 #include "gemm.def"
 
-/* Sizes and thresholds, in elements, chosen by timing. */
+/* Sizes and thresholds, in elements. The ratios were measured on one core of an AMD EPYC (Zen 5, AVX-512) for products of
+ * m x n x k, with A and B in the cache unless it says "B in memory". A ratio is the speed of the method of which this is the
+ * limit, against the other method; beyond the limit it is below 1. For a size, it is the speed against another size. */
 enum {
-    KC = K_GEMM_BLOCK,              /* products per block of a sum; another one would change the last bits (gemm.h) */
-    MC = 1024,                      /* rows of A packed at once: MC x KC floats are 2 MB */
-    NC = 256,                       /* columns of B packed at once: KC x NC floats are 512 KB */
-    LINE = 16,                      /* floats in a cache line */
-    SMALL_M = 2 * MR,               /* up to this m (MR if B is transposed), B is not reused enough to pack it */
-    SMALL_N = W * 5 / 8,            /* if n % W is at most this and m >= W, gemm_small_n computes the last n % W columns */
-    SMALL_N_ROWS = 256,             /* rows of C at a time in gemm_small_n: MR x 256 floats on the stack, 14 KB */
-    STREAM_K = KC,                  /* rows of B in one pass over the columns, for small m */
-    TINY_SIZE = 64,                 /* up to this n and k, with m < W, the product takes less time than choosing a method */
-    UNPACKED_A_MAX_N = 512,         /* up to this n, A is read in place: each row of A is used at most 512 / NR times */
-    UNPACKED_B_MAX_M = 512,         /* up to this m, B is read in place */
-    ALIASED_LD = 1024,              /* if lda or ldb is a multiple of this, rows share cache sets: the next two limits apply */
+    /* Products per block of a sum. Another one would change the last bits (gemm.h). */
+    KC = K_GEMM_BLOCK,
+    /* Rows of A packed at once: MC x KC floats are 2 MB. 4096 x 1024 x 1024: 1.10 against 2048 rows, 0.99 against 512. */
+    MC = 1024,
+    /* Columns of B packed at once: KC x NC floats are 512 KB. 256 x 1024 x 1024: 1.05 against 512 columns;
+     * 2048 x 2048 x 2048: 0.95. */
+    NC = 256,
+    /* Floats in a cache line. */
+    LINE = 16,
+    /* Up to this m, B is not reused enough to pack it. With B in memory, 28 x 512 x 512: 1.13; m = 42: 1.09. In the cache: 0.92
+     * for both. */
+    SMALL_M = 2 * MR,
+    /* If n % W is at most this and m >= W, gemm_small_n computes the last n % W columns. 2000 x 10 x 200: 1.13; n = 11: 0.93.
+     * 15 x 8 x 512: 1.15; m = 12: 0.89. */
+    SMALL_N = W * 5 / 8,
+    /* The same limit if A is transposed. 2000 x 13 x 200: 1.23; n = 15: 0.94. A limit of 6 with AVX2, 3072 x 70 x 128: 0.73. */
+    SMALL_N_TRANSPOSED_A = W == 16 ? 13 : SMALL_N,
+    /* Rows of C at a time in gemm_small_n: MR x 256 floats on the stack, 14 KB. 1024 x 1 x 512 with A transposed: 2.6 against
+     * 128 rows, 1.00 against 512. */
+    SMALL_N_ROWS = 256,
+    /* Rows of B in one pass over the columns, for small m. 4 x 512 x 2048: 1.12 against 1024 rows, 1.52 against all. */
+    STREAM_K = KC,
+    /* With n and k up to this and m < W, the product takes less than choosing a method. 8 x 32 x 32: 1.10; 1 x 64 x 64: 1.14;
+     * 8 x 96 x 96: 1.01. */
+    TINY_SIZE = 64,
+    /* Up to this n, A is read in place: each row of A is used at most 512 / NR times. 512 x 256 x 500: 1.04;
+     * 512 x 512 x 768: 1.02; n = 1500: 0.98. */
+    UNPACKED_A_MAX_N = 512,
+    /* Up to this m, B is read in place. 42 x 768 x 128: 1.22; m = 128: 1.06; m = 512: 1.01; m = 1000: 0.96. */
+    UNPACKED_B_MAX_M = 512,
+    /* If lda or ldb is a multiple of this, rows share cache sets, and the next four limits apply. B in place instead of packed,
+     * 128 x 256 x 512: 0.94 with ldb 1024; 1.07 with ldb 512. */
+    ALIASED_LD = 1024,
+    /* Up to this n, A is read in place. 512 x 128 x 1024: 1.04; n = 256: 0.99; in some runs 0.67 for both. */
     ALIASED_A_MAX_N = 128,
-    ALIASED_B_MAX_M = 2 * MR,
-    TRANSPOSED_A_MAX = 64,          /* the limit of n and of m if A is transposed: a tile then reads short parts of many rows */
-    WORK_PER_THREAD = 1 << 18       /* multiply-adds: about 10 microseconds, a few times as long as waking a thread */
+    /* Up to this m, B is read in place. 42 x 1024 x 1024: 1.16; m = 56: 1.09; 128 x 256 x 512: 0.94. With AVX2,
+     * 20 x 1024 x 512: 0.73. */
+    ALIASED_B_MAX_M = W == 16 ? 4 * MR : 2 * MR,
+    /* Up to this m, a transposed B with k >= ALIASED_LD is read in place. 4 x 1024 x 1024: 0.39; with B in memory 0.55.
+     * 3 x 256 x 1024, B in memory: 1.08. A limit of 3 with AVX2, 4 x 4096 x 1024: 0.82. */
+    ALIASED_SMALL_M = W == 16 ? 3 : MR,
+    /* SMALL_N for rows of A with k >= ALIASED_LD. With B transposed, 512 x 3 x 1024: 1.15; n = 4: 0.66. With AVX2,
+     * 64 x 4 x 1024: 0.69. */
+    ALIASED_SMALL_N = W == 16 ? 3 : SMALL_N,
+    /* The limit of n and of m if A is transposed: a tile then reads short parts of many rows. A in place, 512 x 64 x 512: 1.17;
+     * n = 128: 1.07; 4096 x 256 x 512: 0.97. B in place, 64 x 1024 x 1024: 1.04; m = 80: 0.98. */
+    TRANSPOSED_A_MAX = 64,
+    /* Multiply-adds of one thread: about 10 microseconds, a few times as long as waking a thread. Two threads against one,
+     * 64 x 64 x 100: 0.95; 64 x 64 x 128, which is the limit: 1.01; 64 x 80 x 128: 1.25. */
+    WORK_PER_THREAD = 1 << 18
 };
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -303,10 +339,19 @@ __attribute__((noinline)) static void gemm_without_scratch(const KGemm *s, float
     gemm_loops(&(Packing){ NULL, panel, NR, false, true }, s, c, a, b);
 }
 
+/* The largest m for gemm_small_m, which reads B in place. With B transposed against packed, 14 x 768 x 768: 1.25 with B in
+ * memory, 0.87 in the cache; 15 x 128 x 128: 0.80. Short rows stay in place: 8 x 8 x 64 with ldb 1024, B in memory: 1.67. */
+static int64_t small_m(const KGemm *s)
+{
+    if (!s->tb)
+        return SMALL_M;
+    return s->ldb % ALIASED_LD == 0 && s->k >= ALIASED_LD && s->n > NR ? ALIASED_SMALL_M : MR;
+}
+
 static void gemm_by_size(const KGemm *s, float *c, const float *a, const float *b)
 {
     enum { A_FLOATS = MC * KC + 64, B_FLOATS = NC * KC };
-    if (s->m <= (s->tb ? MR : SMALL_M)) {
+    if (s->m <= small_m(s)) {
         gemm_small_m(s, c, a, b);
         return;
     }
@@ -334,10 +379,18 @@ static KGemm column_part(const KGemm *s, int64_t j, int64_t n)
     return part;
 }
 
+/* The largest n % W for gemm_small_n. */
+static int64_t small_n(const KGemm *s)
+{
+    if (s->ta)
+        return SMALL_N_TRANSPOSED_A;
+    return s->lda % ALIASED_LD == 0 && s->k >= ALIASED_LD ? ALIASED_SMALL_N : SMALL_N;
+}
+
 static void gemm_serial(const KGemm *s, float *c, const float *a, const float *b)
 {
     const int64_t rest = s->n % W, whole = s->n - rest;
-    if (rest == 0 || rest > SMALL_N || s->m < W) {
+    if (rest == 0 || rest > small_n(s) || s->m < W) {
         gemm_by_size(s, c, a, b);
         return;
     }
