@@ -8,8 +8,8 @@
 static const struct { const char *name, *formula; AgNorm kind; } norms[] = {
     { "PyTorch", "(x - mean) / sqrt(variance + 1e-5)", AG_NORM_PYTORCH },
     { "annotated", "(x - mean) / (deviation + 1e-6), the variance divided by n - 1", AG_NORM_ANNOTATED },
-    { "book", "(x - mean) / (deviation + 1e-6)", AG_NORM_STD_EPS },
-    { "seminar", "(x - mean) / deviation", AG_NORM_STD },
+    { "std + eps", "(x - mean) / (deviation + 1e-6)", AG_NORM_STD_EPS },
+    { "std", "(x - mean) / deviation", AG_NORM_STD },
 };
 enum { N_NORMS = sizeof norms / sizeof *norms, WIDTH = 4 };
 
@@ -34,7 +34,7 @@ static void print_normalized(const char *what, Tensor *x)
 /* The deviation after each norm, by the deviation of the row before. */
 static void write_deviations(Tensor *x)
 {
-    Csv *csv = csv_open("norm_conventions.csv", "deviation,pytorch,annotated,book,seminar");
+    Csv *csv = csv_open("norm_conventions.csv", "deviation,pytorch,annotated,std_eps,std");
     for (int i = -32; i <= 8; i++) {
         Tensor *small = ag_scale(x, ag_math_pow(10, i / 4.0) / deviation(x));
         double out[N_NORMS];
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
         "Shows four definitions of layer normalization, which gives each row mean 0 and deviation 1. They differ in two\n"
         "details: whether the variance is divided by n or n - 1, and where a small number is added to avoid a division\n"
         "by zero. The small number has no visible effect on ordinary rows, but a large one on nearly constant rows.\n\n"
-        "Writes norm_conventions.csv (deviation,pytorch,annotated,book,seminar: the deviation of a row before, and\n"
+        "Writes norm_conventions.csv (deviation,pytorch,annotated,std_eps,std: the deviation of a row before, and\n"
         "after each of the four norms), and draws it.", options });
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_from(SHAPE(WIDTH), (const real[]){ 1, 2, 3, 6 });

@@ -1,5 +1,5 @@
 # norm_conventions.gp: the result of four definitions of layer normalization, by the deviation of the row.
-# Reads norm_conventions.csv (deviation,pytorch,annotated,book,seminar), which examples/norm_conventions writes.
+# Reads norm_conventions.csv (deviation,pytorch,annotated,std_eps,std), which examples/norm_conventions writes.
 load ARG0[:strlen(ARG0) - strlen("norm_conventions.gp")]."style.gp"
 
 data = "norm_conventions.csv"
@@ -20,8 +20,8 @@ do for [format in FORMATS] {
     unset mxtics
     set yrange [0:1.15]
     set key outside right center Left reverse spacing 2 enhanced
-    plot data using 1:5 with lines lt 7 title "seminar: / σ", \
-         data using 1:4 with lines lt 2 title "book: / (σ + 10^{−6})", \
+    plot data using 1:5 with lines lt 7 title "std: / σ", \
+         data using 1:4 with lines lt 2 title "std + eps: / (σ + 10^{−6})", \
          data using 1:3 with lines lt 1 title "annotated: / (s + 10^{−6})", \
          data using 1:2 with lines lt 3 title "PyTorch: / √(σ² + 10^{−5})"
     unset multiplot

@@ -97,7 +97,7 @@ draws families
 
 lesson norm_conventions
 prints '-0.92582  -0.46291   0.00000   1.38873'
-csv norm_conventions.csv deviation,pytorch,annotated,book,seminar
+csv norm_conventions.csv deviation,pytorch,annotated,std_eps,std
 shows 'each convention gives the deviation of its formula' \
     'function off(got, want) { return abs(got - want) > 1e-4 }
      off($2, $1 / sqrt($1 * $1 + 1e-5)) || off($4, $1 / ($1 + 1e-6)) || off($5, 1) { bad = 1 }

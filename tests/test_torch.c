@@ -52,7 +52,7 @@ CALL(masked_softmax_2, ag_masked_softmax(x[0], NULL, 1.5))
 CALL(norm_pytorch, ag_layer_norm(x[0], x[1], x[2], AG_NORM_PYTORCH))
 CALL(norm_annotated, ag_layer_norm(x[0], x[1], x[2], AG_NORM_ANNOTATED))
 CALL(norm_book, ag_layer_norm(x[0], x[1], x[2], AG_NORM_STD_EPS))
-CALL(norm_seminar, ag_layer_norm(x[0], x[1], x[2], AG_NORM_STD))
+CALL(norm_std, ag_layer_norm(x[0], x[1], x[2], AG_NORM_STD))
 CALL(norm_no_bias, ag_layer_norm(x[0], x[1], NULL, AG_NORM_PYTORCH))
 BINARY(embedding)
 CALL(pick_0, ag_squeeze(ag_gather(x[0], -1, ag_unsqueeze(x[1], -1)), -1))
@@ -101,7 +101,7 @@ static const Case cases[] = {
     { "masked_softmax.0", masked_softmax_0 }, { "masked_softmax.1", masked_softmax_1 },
     { "masked_softmax.2", masked_softmax_2 },
     { "layer_norm.0", norm_pytorch }, { "layer_norm.1", norm_annotated }, { "layer_norm.2", norm_book },
-    { "layer_norm.3", norm_seminar }, { "layer_norm.4", norm_no_bias },
+    { "layer_norm.3", norm_std }, { "layer_norm.4", norm_no_bias },
     ONE(embedding), { "embedding.1", call_embedding }, { "pick.0", pick_0 }, { "pick.1", pick_1 },
     { "reshape.0", reshape_0 }, { "reshape.1", reshape_1 }, { "permute.0", permute_0 }, { "permute.1", permute_1 },
     { "slice.0", slice_0 }, { "slice.1", slice_1 }, { "concat.0", concat_0 }, { "concat.1", concat_1 },
