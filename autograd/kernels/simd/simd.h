@@ -42,6 +42,8 @@ enum { LANES = 32, PARTS = LANES / W };
 
 INLINE vi vbits(vf a)      { return (vi)a; }
 INLINE vf vfrom_bits(vi a) { return (vf)a; }
+INLINE void vistore_n(void *p, vi a, int64_t n) { vstore_n(p, vfrom_bits(a), n); }
+INLINE bool vany(vm a)     { return vmask_bits(a) != 0; }
 INLINE vf vabs(vf a)       { return vfrom_bits(vbits(a) & viset(0x7fffffff)); }
 INLINE vf vneg(vf a)       { return vfrom_bits(vbits(a) ^ viset(INT32_MIN)); }
 /* |a| with the sign of b. */
