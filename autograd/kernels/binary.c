@@ -20,50 +20,23 @@ typedef struct {
     float value;
     void *out;
     const float *dy, *y;
-    const KWalk *walk;
+    const Rows *rows;
     const void *a, *b;
-    Flat flat_a, flat_b;
     size_t size_a, size_b;
     Piece *piece;
 } Job;
 
-/* Items begin..end-1, row by row. */
-static void job_rows(void *arg, int64_t begin, int64_t end)
+static void job_range(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
-    Rows rows = walk_rows(j->walk);
-    ISA(walk_pieces)(&rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
-}
-
-/* An operand that needs no rows, from item `begin` on: dense, or W copies of a single item. */
-static Operand flat_operand(const void *p, size_t size, Flat flat, int64_t begin, float copies[W])
-{
-    if (!p)
-        return (Operand){ NULL, 0 };
-    if (flat == FLAT_DENSE)
-        return (Operand){ (const char *)p + begin * (int64_t)size, -1 };
-    if (size == 1)
-        memset(copies, *(const uint8_t *)p, W);
-    else
-        vstore(copies, vset(*(const float *)p));
-    return (Operand){ copies, 0 };
-}
-
-/* Items begin..end-1 as one piece. */
-static void job_flat(void *arg, int64_t begin, int64_t end)
-{
-    const Job *j = arg;
-    float a[W], b[W];
-    j->piece(j, begin, end - begin, flat_operand(j->a, j->size_a, j->flat_a, begin, a),
-             flat_operand(j->b, j->size_b, j->flat_b, begin, b));
+    ISA(walk_pieces)(j->rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
 }
 
 static void job_run(Job *j, const KWalk *walk, int64_t grain)
 {
-    j->walk = walk;
-    j->flat_a = j->a ? walk_flat(walk, walk->a) : FLAT_DENSE;
-    j->flat_b = j->b ? walk_flat(walk, walk->b) : FLAT_DENSE;
-    k_parallel(walk_items(walk), grain, j->flat_a == FLAT_NO || j->flat_b == FLAT_NO ? job_rows : job_flat, j);
+    const Rows rows = walk_rows(walk, j->a, j->b);
+    j->rows = &rows;
+    k_parallel(rows.rows * rows.n, grain, job_range, j);
 }
 
 #define A LOAD_OPERAND(a)

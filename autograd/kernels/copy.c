@@ -90,7 +90,7 @@ static int dimension_across(const Rows *r)
 
 void ISA(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
 {
-    Copy c = { dst, src, size, walk_rows(walk), -1 };
+    Copy c = { dst, src, size, walk_rows(walk, true, true), -1 };
     c.across = dimension_across(&c.rows);
     if (c.across < 0) {
         k_parallel(c.rows.rows, rows_grain(&c.rows), copy_rows, &c);
@@ -155,7 +155,7 @@ static void add_columns(void *arg, int64_t begin, int64_t end)
 
 void ISA(copy_add)(const KWalk *walk, real *dst, const real *src)
 {
-    Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk), -1 };
+    Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk, true, true), -1 };
     const Rows *r = &c.rows;
     int64_t items = r->rows * r->n;
     if (items == 0)

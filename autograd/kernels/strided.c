@@ -44,7 +44,7 @@ static void side_init(Side *s, const void *base, size_t size, int64_t stride, co
 }
 
 /* Items column .. column + n - 1 of the row that begins at item `row`. */
-static Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
+INLINE Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
 {
     if (!s->base)
         return (Operand){ NULL, 0 };
