@@ -2,7 +2,6 @@
  *
  * The result is dense and in the order of the walk. Each item depends on no other, so threads can cut it anywhere. strided.c
  * makes both operands readable for vectors. */
-#include "each_add.h"
 #include "elementwise.h"
 #include "strided.h"
 #include "vmath.h"
@@ -48,19 +47,18 @@ static void job_run(Job *j, const KWalk *walk, int64_t grain)
 INLINE vf larger(vf a, vf b)  { return vselect(veq(a, a), vmax(a, b), a); }
 INLINE vf smaller(vf a, vf b) { return vselect(veq(a, a), vmin(a, b), a); }
 
-static void binary_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+static void binary_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
 {
     const Job *j = job;
     float *y = (float *)j->out + first;
-    const int64_t begin = 0;
     switch ((KBinary)j->f) {
-    case K_ADD: EACH(y, A + B); break;
-    case K_SUB: EACH(y, A - B); break;
-    case K_MUL: EACH(y, A * B); break;
-    case K_DIV: EACH(y, A / B); break;
-    case K_POW: EACH(y, vpow(A, B)); break;
-    case K_MAX: EACH(y, larger(A, B)); break;
-    case K_MIN: EACH(y, smaller(A, B)); break;
+    case K_ADD: EACH(0, n, y, A + B); break;
+    case K_SUB: EACH(0, n, y, A - B); break;
+    case K_MUL: EACH(0, n, y, A * B); break;
+    case K_DIV: EACH(0, n, y, A / B); break;
+    case K_POW: EACH(0, n, y, vpow(A, B)); break;
+    case K_MAX: EACH(0, n, y, larger(A, B)); break;
+    case K_MIN: EACH(0, n, y, smaller(A, B)); break;
     }
 }
 
@@ -90,14 +88,13 @@ INLINE vf pow_second(vf dy, vf a, vf b, vf y)
     return vselect(vand(veq(a, vset(0)), vle(vset(0), b)), vset(0), dy * (y * vlog(a)));
 }
 
-#define DA(value) EACH_ADD(j->add, da, value)
+#define DA(value) EACH_ADD(j->add, 0, n, da, value)
 
-static void backward_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+static void backward_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
 {
     const Job *j = job;
     float *da = (float *)j->out + first;
     const float *dy = j->dy + first, *y = j->y + first;
-    const int64_t begin = 0;
     switch ((KBinary)j->f) {
     case K_ADD:
         DA(LOAD(dy));
@@ -146,7 +143,7 @@ void ISA(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, c
 
 /* ---- comparisons ------------------------------------------------------------------------------------------------- */
 
-/* EACH for masks, stored as bytes. */
+/* EACH for masks, stored as bytes */
 #define EACH_MASK(out, mask)                                    \
     do {                                                        \
         int64_t i = 0;                                          \
@@ -197,15 +194,14 @@ INLINE vm mask_operand(Operand a, int64_t i, int64_t left)
 }
 #define MASK mask_operand(a, i, left)
 
-static void select_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+static void select_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
 {
     const Job *j = job;
     float *y = (float *)j->out + first;
-    const int64_t begin = 0;
     if (j->negate)
-        EACH_ADD(j->add, y, vselect(MASK, vset(0), B));
+        EACH_ADD(j->add, 0, n, y, vselect(MASK, vset(0), B));
     else
-        EACH_ADD(j->add, y, vselect(MASK, B, vset(0)));
+        EACH_ADD(j->add, 0, n, y, vselect(MASK, B, vset(0)));
 }
 
 void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
@@ -215,12 +211,11 @@ void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *ch
     job_run(&j, walk, GRAIN_CHEAP);
 }
 
-static void fill_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+static void fill_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
 {
     const Job *j = job;
     float *y = (float *)j->out + first;
-    const int64_t begin = 0;
-    EACH(y, vselect(MASK, vset(j->value), B));
+    EACH(0, n, y, vselect(MASK, vset(j->value), B));
 }
 
 void ISA(masked_fill)(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)

@@ -116,17 +116,16 @@ static float row_sum(const float *x, int64_t stride, int64_t n)
     return (float)total;
 }
 
-static void add_row(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t end)
+static void add_row(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t n)
 {
-    const int64_t begin = 0;
     if (to_step == 1 && from_step == 1)
-        EACH(to, LOAD(to) + LOAD(from));
+        EACH(0, n, to, LOAD(to) + LOAD(from));
     else if (to_step == 1 && from_step == 0)
-        EACH(to, LOAD(to) + vset(*from));
+        EACH(0, n, to, LOAD(to) + vset(*from));
     else if (to_step == 0)
-        *to += row_sum(from, from_step, end);
+        *to += row_sum(from, from_step, n);
     else
-        for (int64_t i = 0; i < end; i++)
+        for (int64_t i = 0; i < n; i++)
             to[i * to_step] += from[i * from_step];
 }
 
