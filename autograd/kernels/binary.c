@@ -95,6 +95,7 @@ static void backward_piece(const void *job, int64_t first, int64_t n, Operand a,
     const Job *j = job;
     float *da = (float *)j->out + first;
     const float *dy = j->dy + first, *y = j->y + first;
+    const Operand own = j->second ? b : a, other = j->second ? a : b;
     switch ((KBinary)j->f) {
     case K_ADD:
         DA(LOAD(dy));
@@ -106,10 +107,7 @@ static void backward_piece(const void *job, int64_t first, int64_t n, Operand a,
             DA(LOAD(dy));
         break;
     case K_MUL:
-        if (j->second)
-            DA(LOAD(dy) * A);
-        else
-            DA(LOAD(dy) * B);
+        DA(LOAD(dy) * LOAD_OPERAND(other));
         break;
     case K_DIV:
         if (j->second)
@@ -124,11 +122,10 @@ static void backward_piece(const void *job, int64_t first, int64_t n, Operand a,
             DA(pow_first(LOAD(dy), A, B));
         break;
     case K_MAX:
+        DA(share(vlt(LOAD_OPERAND(other), LOAD_OPERAND(own)), veq(A, B), LOAD(dy)));
+        break;
     case K_MIN:
-        if (j->second == (j->f == K_MAX))
-            DA(share(vlt(A, B), veq(A, B), LOAD(dy)));
-        else
-            DA(share(vlt(B, A), veq(A, B), LOAD(dy)));
+        DA(share(vlt(LOAD_OPERAND(own), LOAD_OPERAND(other)), veq(A, B), LOAD(dy)));
         break;
     }
 }

@@ -76,6 +76,27 @@ static inline void row_next(const Rows *r, RowPlace *p)
     }
 }
 
+#define COPY_ROW(type)                                                  \
+    do {                                                                \
+        type *d = (type *)(void *)to;                                   \
+        const type *s = (const type *)(const void *)from;               \
+        for (int64_t i = 0; i < n; i++)                                 \
+            d[i * to_step] = s[i * from_step];                          \
+    } while (0)
+
+/* Copies n items of `size` bytes between rows with strides. */
+static inline void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size)
+{
+    if (to_step == 1 && from_step == 1)
+        memcpy(to, from, (size_t)n * size);
+    else if (size == 1)
+        COPY_ROW(uint8_t);
+    else if (size == 4)
+        COPY_ROW(uint32_t);
+    else
+        COPY_ROW(uint64_t);
+}
+
 /* ---- pieces of a walk: a dense result of two operands ------------------------------------------------------------ */
 
 /* An operand of a piece: item i is p[i & mask]. The mask is -1, or 0 for one repeated value, of which p has W copies. */
