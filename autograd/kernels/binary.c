@@ -88,6 +88,8 @@ INLINE vf pow_second(vf dy, vf a, vf b, vf y)
     return vselect(vand(veq(a, vset(0)), vle(vset(0), b)), vset(0), dy * (y * vlog(a)));
 }
 
+#define OWN LOAD_OPERAND(own)
+#define OTHER LOAD_OPERAND(other)
 #define DA(value) EACH_ADD(j->add, 0, n, da, value)
 
 static void backward_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
@@ -107,7 +109,7 @@ static void backward_piece(const void *job, int64_t first, int64_t n, Operand a,
             DA(LOAD(dy));
         break;
     case K_MUL:
-        DA(LOAD(dy) * LOAD_OPERAND(other));
+        DA(LOAD(dy) * OTHER);
         break;
     case K_DIV:
         if (j->second)
@@ -122,10 +124,10 @@ static void backward_piece(const void *job, int64_t first, int64_t n, Operand a,
             DA(pow_first(LOAD(dy), A, B));
         break;
     case K_MAX:
-        DA(share(vlt(LOAD_OPERAND(other), LOAD_OPERAND(own)), veq(A, B), LOAD(dy)));
+        DA(share(vlt(OTHER, OWN), veq(OTHER, OWN), LOAD(dy)));
         break;
     case K_MIN:
-        DA(share(vlt(LOAD_OPERAND(own), LOAD_OPERAND(other)), veq(A, B), LOAD(dy)));
+        DA(share(vlt(OWN, OTHER), veq(OWN, OTHER), LOAD(dy)));
         break;
     }
 }
@@ -191,14 +193,16 @@ INLINE vm mask_operand(Operand a, int64_t i, int64_t left)
 }
 #define MASK mask_operand(a, i, left)
 
+/* Items of b where the mask is set (with `negate`: not set), else `value`. */
 static void select_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
 {
     const Job *j = job;
     float *y = (float *)j->out + first;
+    const vf value = vset(j->value);
     if (j->negate)
-        EACH_ADD(j->add, 0, n, y, vselect(MASK, vset(0), B));
+        EACH_ADD(j->add, 0, n, y, vselect(MASK, value, B));
     else
-        EACH_ADD(j->add, 0, n, y, vselect(MASK, B, vset(0)));
+        EACH_ADD(j->add, 0, n, y, vselect(MASK, B, value));
 }
 
 void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
@@ -208,15 +212,9 @@ void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *ch
     job_run(&j, walk, GRAIN_CHEAP);
 }
 
-static void fill_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
-{
-    const Job *j = job;
-    float *y = (float *)j->out + first;
-    EACH(0, n, y, vselect(MASK, vset(j->value), B));
-}
-
 void ISA(masked_fill)(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
 {
-    Job j = { .value = value, .out = y, .a = mask, .b = x, .size_a = 1, .size_b = sizeof(float), .piece = fill_piece };
+    Job j = { .negate = true, .value = value, .out = y, .a = mask, .b = x, .size_a = 1, .size_b = sizeof(float),
+              .piece = select_piece };
     job_run(&j, walk, GRAIN_CHEAP);
 }

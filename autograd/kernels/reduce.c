@@ -103,7 +103,7 @@ static void sum_along(Job *j)
     Job one = *j;
     float partial[PARTIALS];
     one.partial = partial;
-        for (int64_t row = 0; row < j->outer; row++) {
+    for (int64_t row = 0; row < j->outer; row++) {
         one.x = j->x + row * j->n;
         one.mean = j->mean ? j->mean + row : NULL;
         k_parallel(chunks_of(j), 1 + GRAIN / j->length, sum_partials, &one);
