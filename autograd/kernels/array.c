@@ -15,7 +15,7 @@ typedef struct { float *y; const float *x, *x2; float s; bool add; atomic_bool *
 static void fill_range(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
-    EACH(j->y, vset(j->s));
+    EACH(begin, end, j->y, vset(j->s));
 }
 
 void ISA(fill)(int64_t n, real *y, real value)
@@ -26,7 +26,7 @@ void ISA(fill)(int64_t n, real *y, real value)
 static void axpy_range(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
-    EACH(j->y, vfma(vset(j->s), LOAD(j->x), LOAD(j->y)));
+    EACH(begin, end, j->y, vfma(vset(j->s), LOAD(j->x), LOAD(j->y)));
 }
 
 void ISA(axpy)(int64_t n, real *y, real s, const real *x)
@@ -39,9 +39,9 @@ static void difference_range(void *arg, int64_t begin, int64_t end)
     const Job *j = arg;
     const vf s = vset(j->s);
     if (j->add)
-        EACH(j->y, vfma(s, LOAD(j->x) - LOAD(j->x2), LOAD(j->y)));
+        EACH(begin, end, j->y, vfma(s, LOAD(j->x) - LOAD(j->x2), LOAD(j->y)));
     else
-        EACH(j->y, s * (LOAD(j->x) - LOAD(j->x2)));
+        EACH(begin, end, j->y, s * (LOAD(j->x) - LOAD(j->x2)));
 }
 
 void ISA(difference)(int64_t n, real *y, const real *a, const real *b, real s, bool add)

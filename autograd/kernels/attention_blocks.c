@@ -50,20 +50,30 @@ int64_t k_attention_work(const KAttention *a)
     return worker_items(a) * workers(a, a->b * a->h * a->t);
 }
 
+/* A call; all workers read it. */
+typedef struct {
+    const KAttention *a;
+    real *y, *dq, *dk, *dv, *work;
+    const real *q, *k, *v, *dy;
+    bool add_q, add_k, add_v;
+    int64_t workers, blocks;
+} Job;
+
 /* The part of the work that one block is: rows t0..t0+rows of a head, and the keys that some of them can see. Its rows
  * of weights have `width` items; those beyond the keys are 0. */
 typedef struct { int64_t b, h, t0, rows, seen, width; const real *q, *k, *v; } Block;
 
-static Block block_at(const KAttention *a, const real *q, const real *k, const real *v, int64_t head, int64_t number)
+static Block block_at(const Job *job, int64_t head, int64_t number)
 {
+    const KAttention *a = job->a;
     Block block = { .b = head / a->h, .h = head % a->h, .t0 = number * block_rows(a) };
     block.rows = a->t - block.t0 < block_rows(a) ? a->t - block.t0 : block_rows(a);
     int64_t last = block.t0 + block.rows + a->s - a->t;         /* causal: the last row sees keys 0..last-1 */
     block.seen = !a->causal || last > a->s ? a->s : last < 0 ? 0 : last;
     block.width = padded(block.seen);
-    block.q = q + block.b * a->q.b + block.h * a->q.h + block.t0 * a->q.t;
-    block.k = k + block.b * a->kv.b + block.h * a->kv.h;
-    block.v = v + block.b * a->kv.b + block.h * a->kv.h;
+    block.q = job->q + block.b * a->q.b + block.h * a->q.h + block.t0 * a->q.t;
+    block.k = job->k + block.b * a->kv.b + block.h * a->kv.h;
+    block.v = job->v + block.b * a->kv.b + block.h * a->kv.h;
     return block;
 }
 
@@ -111,37 +121,33 @@ static void drop(const KAttention *a, const Block *block, real *y)
         k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed, a->counter + (row + (uint64_t)i) * per_row, false);
 }
 
-/* A head's rows lie apart, so that the processor does not foresee them: asks for those of the next one. */
-static void fetch_ahead(const KAttention *a, const Block *next)
+static void fetch_rows(const real *x, int64_t rows, int64_t step, int64_t n)
 {
     enum { LINE = 64 / sizeof(real) };
-    for (int64_t i = 0; i < next->rows; i++)
-        for (int64_t j = 0; j < a->k; j += LINE) __builtin_prefetch(next->q + i * a->q.t + j, 0, 2);
-    for (int64_t i = 0; i < next->seen; i++) {
-        for (int64_t j = 0; j < a->k; j += LINE) __builtin_prefetch(next->k + i * a->kv.t + j, 0, 2);
-        for (int64_t j = 0; j < a->k; j += LINE) __builtin_prefetch(next->v + i * a->kv.t + j, 0, 2);
-    }
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < n; j += LINE) __builtin_prefetch(x + i * step + j, 0, 2);
+}
+
+/* A head's rows lie apart, so that the processor does not foresee them: asks for those of the next head if a head is one
+ * block. */
+static void fetch_ahead(const Job *job, int64_t head)
+{
+    if (job->blocks != 1) return;
+    const KAttention *a = job->a;
+    Block next = block_at(job, head, 0);
+    fetch_rows(next.q, next.rows, a->q.t, a->k);
+    fetch_rows(next.k, next.seen, a->kv.t, a->k);
+    fetch_rows(next.v, next.seen, a->kv.t, a->k);
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    const KAttention *a;
-    real *y, *dq, *dk, *dv, *work;
-    const real *q, *k, *v, *dy;
-    bool add_q, add_k, add_v;
-    int64_t workers, blocks;
-} Job;
 
 /* Does a task, and prepares for the next one (that may be the same). */
 static void forward_block(const Job *job, int64_t task, int64_t next, real *work)
 {
     const KAttention *a = job->a;
-    Block block = block_at(a, job->q, job->k, job->v, task / job->blocks, task % job->blocks);
-    if (job->blocks == 1) {
-        Block ahead = block_at(a, job->q, job->k, job->v, next, 0);
-        fetch_ahead(a, &ahead);
-    }
+    Block block = block_at(job, task / job->blocks, task % job->blocks);
+    fetch_ahead(job, next);
     real *w = work, *scaled = work + 2 * block_rows(a) * padded(a->s);
     block_weights(a, &block, w, scaled);
     drop(a, &block, w);
@@ -202,15 +208,14 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     k_gemm(&to_weights, dw, dy, block->v);
     for (int64_t i = 0; i < block->rows; i++)
         for (int64_t j = seen; j < width; j++) dw[i * width + j] = 0;
-    if (a->dropout > 0) {
-        drop(a, block, dw);
-        if (job->dv) {                                          /* the values saw the weights that were left */
-            real *kept = work + 2 * items + block_rows(a) * a->k;
-            memcpy(kept, w, (size_t)(block->rows * width) * sizeof *w);
-            drop(a, block, kept);
-            k_gemm(&to_values, job->dv + own, kept, dy);
-        }
-    } else if (job->dv) k_gemm(&to_values, job->dv + own, w, dy);
+    drop(a, block, dw);
+    real *kept = w;                                             /* the values saw the weights that were left */
+    if (a->dropout > 0 && job->dv) {
+        kept = work + 2 * items + block_rows(a) * a->k;
+        memcpy(kept, w, (size_t)(block->rows * width) * sizeof *w);
+        drop(a, block, kept);
+    }
+    if (job->dv) k_gemm(&to_values, job->dv + own, kept, dy);
     k_softmax_backward(block->rows, width, dw, dw, w, false);
     if (job->dk) k_gemm(&to_keys, job->dk + own, dw, scaled);
     if (!job->dq) return;
@@ -240,13 +245,10 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
     for (int64_t w = begin; w < end; w++) {
         int64_t last = (w + 1) * heads / job->workers;
         for (int64_t head = w * heads / job->workers; head < last; head++) {
-            if (job->blocks == 1) {
-                Block ahead = block_at(a, job->q, job->k, job->v, head + 1 < last ? head + 1 : head, 0);
-                fetch_ahead(a, &ahead);
-            }
+            fetch_ahead(job, head + 1 < last ? head + 1 : head);
             if (partial) clear_head(job, head);
             for (int64_t i = 0; i < job->blocks; i++) {
-                Block block = block_at(a, job->q, job->k, job->v, head, i);
+                Block block = block_at(job, head, i);
                 backward_block(job, &block, i == 0 && !partial, job->work + w * backward_items(a));
             }
         }

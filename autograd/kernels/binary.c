@@ -2,7 +2,6 @@
  *
  * The result is dense and in the order of the walk. Each item depends on no other, so threads can cut it anywhere. strided.c
  * makes both operands readable for vectors. */
-#include "each_add.h"
 #include "elementwise.h"
 #include "strided.h"
 #include "vmath.h"
@@ -20,50 +19,23 @@ typedef struct {
     float value;
     void *out;
     const float *dy, *y;
-    const KWalk *walk;
+    const Rows *rows;
     const void *a, *b;
-    Flat flat_a, flat_b;
     size_t size_a, size_b;
     Piece *piece;
 } Job;
 
-/* Items begin..end-1, row by row. */
-static void job_rows(void *arg, int64_t begin, int64_t end)
+static void job_range(void *arg, int64_t begin, int64_t end)
 {
     const Job *j = arg;
-    Rows rows = walk_rows(j->walk);
-    ISA(walk_pieces)(&rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
-}
-
-/* An operand that needs no rows, from item `begin` on: dense, or W copies of a single item. */
-static Operand flat_operand(const void *p, size_t size, Flat flat, int64_t begin, float copies[W])
-{
-    if (!p)
-        return (Operand){ NULL, 0 };
-    if (flat == FLAT_DENSE)
-        return (Operand){ (const char *)p + begin * (int64_t)size, -1 };
-    if (size == 1)
-        memset(copies, *(const uint8_t *)p, W);
-    else
-        vstore(copies, vset(*(const float *)p));
-    return (Operand){ copies, 0 };
-}
-
-/* Items begin..end-1 as one piece. */
-static void job_flat(void *arg, int64_t begin, int64_t end)
-{
-    const Job *j = arg;
-    float a[W], b[W];
-    j->piece(j, begin, end - begin, flat_operand(j->a, j->size_a, j->flat_a, begin, a),
-             flat_operand(j->b, j->size_b, j->flat_b, begin, b));
+    ISA(walk_pieces)(j->rows, begin, end, j->a, j->size_a, j->b, j->size_b, j->piece, j);
 }
 
 static void job_run(Job *j, const KWalk *walk, int64_t grain)
 {
-    j->walk = walk;
-    j->flat_a = j->a ? walk_flat(walk, walk->a) : FLAT_DENSE;
-    j->flat_b = j->b ? walk_flat(walk, walk->b) : FLAT_DENSE;
-    k_parallel(walk_items(walk), grain, j->flat_a == FLAT_NO || j->flat_b == FLAT_NO ? job_rows : job_flat, j);
+    const Rows rows = walk_rows(walk, j->a, j->b);
+    j->rows = &rows;
+    k_parallel(rows.rows * rows.n, grain, job_range, j);
 }
 
 #define A LOAD_OPERAND(a)
@@ -75,19 +47,18 @@ static void job_run(Job *j, const KWalk *walk, int64_t grain)
 INLINE vf larger(vf a, vf b)  { return vselect(veq(a, a), vmax(a, b), a); }
 INLINE vf smaller(vf a, vf b) { return vselect(veq(a, a), vmin(a, b), a); }
 
-static void binary_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+static void binary_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
 {
     const Job *j = job;
     float *y = (float *)j->out + first;
-    const int64_t begin = 0;
     switch ((KBinary)j->f) {
-    case K_ADD: EACH(y, A + B); break;
-    case K_SUB: EACH(y, A - B); break;
-    case K_MUL: EACH(y, A * B); break;
-    case K_DIV: EACH(y, A / B); break;
-    case K_POW: EACH(y, vpow(A, B)); break;
-    case K_MAX: EACH(y, larger(A, B)); break;
-    case K_MIN: EACH(y, smaller(A, B)); break;
+    case K_ADD: EACH(0, n, y, A + B); break;
+    case K_SUB: EACH(0, n, y, A - B); break;
+    case K_MUL: EACH(0, n, y, A * B); break;
+    case K_DIV: EACH(0, n, y, A / B); break;
+    case K_POW: EACH(0, n, y, vpow(A, B)); break;
+    case K_MAX: EACH(0, n, y, larger(A, B)); break;
+    case K_MIN: EACH(0, n, y, smaller(A, B)); break;
     }
 }
 
@@ -117,14 +88,16 @@ INLINE vf pow_second(vf dy, vf a, vf b, vf y)
     return vselect(vand(veq(a, vset(0)), vle(vset(0), b)), vset(0), dy * (y * vlog(a)));
 }
 
-#define DA(value) EACH_ADD(j->add, da, value)
+#define OWN LOAD_OPERAND(own)
+#define OTHER LOAD_OPERAND(other)
+#define DA(value) EACH_ADD(j->add, 0, n, da, value)
 
-static void backward_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+static void backward_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
 {
     const Job *j = job;
     float *da = (float *)j->out + first;
     const float *dy = j->dy + first, *y = j->y + first;
-    const int64_t begin = 0;
+    const Operand own = j->second ? b : a, other = j->second ? a : b;
     switch ((KBinary)j->f) {
     case K_ADD:
         DA(LOAD(dy));
@@ -136,10 +109,7 @@ static void backward_piece(const void *job, int64_t first, int64_t end, Operand 
             DA(LOAD(dy));
         break;
     case K_MUL:
-        if (j->second)
-            DA(LOAD(dy) * A);
-        else
-            DA(LOAD(dy) * B);
+        DA(LOAD(dy) * OTHER);
         break;
     case K_DIV:
         if (j->second)
@@ -154,11 +124,10 @@ static void backward_piece(const void *job, int64_t first, int64_t end, Operand 
             DA(pow_first(LOAD(dy), A, B));
         break;
     case K_MAX:
+        DA(share(vlt(OTHER, OWN), veq(OTHER, OWN), LOAD(dy)));
+        break;
     case K_MIN:
-        if (j->second == (j->f == K_MAX))
-            DA(share(vlt(A, B), veq(A, B), LOAD(dy)));
-        else
-            DA(share(vlt(B, A), veq(A, B), LOAD(dy)));
+        DA(share(vlt(OWN, OTHER), veq(OWN, OTHER), LOAD(dy)));
         break;
     }
 }
@@ -173,7 +142,7 @@ void ISA(binary_backward)(KBinary f, bool second, const KWalk *walk, real *da, c
 
 /* ---- comparisons ------------------------------------------------------------------------------------------------- */
 
-/* EACH for masks, stored as bytes. */
+/* EACH for masks, stored as bytes */
 #define EACH_MASK(out, mask)                                    \
     do {                                                        \
         int64_t i = 0;                                          \
@@ -224,15 +193,16 @@ INLINE vm mask_operand(Operand a, int64_t i, int64_t left)
 }
 #define MASK mask_operand(a, i, left)
 
-static void select_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
+/* Items of b where the mask is set (with `negate`: not set), else `value`. */
+static void select_piece(const void *job, int64_t first, int64_t n, Operand a, Operand b)
 {
     const Job *j = job;
     float *y = (float *)j->out + first;
-    const int64_t begin = 0;
+    const vf value = vset(j->value);
     if (j->negate)
-        EACH_ADD(j->add, y, vselect(MASK, vset(0), B));
+        EACH_ADD(j->add, 0, n, y, vselect(MASK, value, B));
     else
-        EACH_ADD(j->add, y, vselect(MASK, B, vset(0)));
+        EACH_ADD(j->add, 0, n, y, vselect(MASK, B, value));
 }
 
 void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
@@ -242,16 +212,9 @@ void ISA(select)(const KWalk *walk, real *y, const uint8_t *mask, const real *ch
     job_run(&j, walk, GRAIN_CHEAP);
 }
 
-static void fill_piece(const void *job, int64_t first, int64_t end, Operand a, Operand b)
-{
-    const Job *j = job;
-    float *y = (float *)j->out + first;
-    const int64_t begin = 0;
-    EACH(y, vselect(MASK, vset(j->value), B));
-}
-
 void ISA(masked_fill)(const KWalk *walk, real *y, const uint8_t *mask, const real *x, real value)
 {
-    Job j = { .value = value, .out = y, .a = mask, .b = x, .size_a = 1, .size_b = sizeof(float), .piece = fill_piece };
+    Job j = { .negate = true, .value = value, .out = y, .a = mask, .b = x, .size_a = 1, .size_b = sizeof(float),
+              .piece = select_piece };
     job_run(&j, walk, GRAIN_CHEAP);
 }

@@ -22,26 +22,6 @@ static int64_t rows_grain(const Rows *r) { return r->n >= GRAIN ? 1 : GRAIN / (r
 
 /* ---- copy -------------------------------------------------------------------------------------------------------- */
 
-#define COPY_ROW(type)                                                  \
-    do {                                                                \
-        type *d = (type *)(void *)to;                                   \
-        const type *s = (const type *)(const void *)from;               \
-        for (int64_t i = 0; i < n; i++)                                 \
-            d[i * to_step] = s[i * from_step];                          \
-    } while (0)
-
-static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size)
-{
-    if (to_step == 1 && from_step == 1)
-        memcpy(to, from, (size_t)n * size);
-    else if (size == 1)
-        COPY_ROW(uint8_t);
-    else if (size == 4)
-        COPY_ROW(uint32_t);
-    else
-        COPY_ROW(uint64_t);
-}
-
 static void copy_rows(void *arg, int64_t begin, int64_t end)
 {
     const Copy *c = arg;
@@ -90,7 +70,7 @@ static int dimension_across(const Rows *r)
 
 void ISA(copy)(const KWalk *walk, void *dst, const void *src, size_t size)
 {
-    Copy c = { dst, src, size, walk_rows(walk), -1 };
+    Copy c = { dst, src, size, walk_rows(walk, true, true), -1 };
     c.across = dimension_across(&c.rows);
     if (c.across < 0) {
         k_parallel(c.rows.rows, rows_grain(&c.rows), copy_rows, &c);
@@ -116,46 +96,47 @@ static float row_sum(const float *x, int64_t stride, int64_t n)
     return (float)total;
 }
 
-static void add_row(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t end)
+static void add_row(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t n)
 {
-    const int64_t begin = 0;
     if (to_step == 1 && from_step == 1)
-        EACH(to, LOAD(to) + LOAD(from));
+        EACH(0, n, to, LOAD(to) + LOAD(from));
     else if (to_step == 1 && from_step == 0)
-        EACH(to, LOAD(to) + vset(*from));
+        EACH(0, n, to, LOAD(to) + vset(*from));
     else if (to_step == 0)
-        *to += row_sum(from, from_step, end);
+        *to += row_sum(from, from_step, n);
     else
-        for (int64_t i = 0; i < end; i++)
+        for (int64_t i = 0; i < n; i++)
             to[i * to_step] += from[i * from_step];
+}
+
+/* Columns begin..end-1 of the rows first..last-1. */
+static void add_part(const Copy *c, int64_t first, int64_t last, int64_t begin, int64_t end)
+{
+    float *dst = (float *)(void *)c->dst + begin * c->rows.sa;
+    const float *src = (const float *)(const void *)c->src + begin * c->rows.sb;
+    RowPlace p = row_seek(&c->rows, first);
+    for (int64_t row = first; row < last; row++, row_next(&c->rows, &p))
+        add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, end - begin);
 }
 
 /* Items begin..end-1 of the outermost dimension; no two of them share a destination. */
 static void add_rows(void *arg, int64_t begin, int64_t end)
 {
     const Copy *c = arg;
-    float *dst = (float *)(void *)c->dst;
-    const float *src = (const float *)(const void *)c->src;
-    int64_t within = c->rows.outer > 0 ? c->rows.rows / c->rows.dim[0] : 1;
-    RowPlace p = row_seek(&c->rows, begin * within);
-    for (int64_t row = begin * within; row < end * within; row++, row_next(&c->rows, &p))
-        add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, c->rows.n);
+    int64_t within = c->rows.rows / c->rows.dim[0];
+    add_part(c, begin * within, end * within, 0, c->rows.n);
 }
 
 /* Columns begin..end-1 of every row: the cut among threads if rows share a destination. */
 static void add_columns(void *arg, int64_t begin, int64_t end)
 {
     const Copy *c = arg;
-    float *dst = (float *)(void *)c->dst + begin * c->rows.sa;
-    const float *src = (const float *)(const void *)c->src + begin * c->rows.sb;
-    RowPlace p = row_seek(&c->rows, 0);
-    for (int64_t row = 0; row < c->rows.rows; row++, row_next(&c->rows, &p))
-        add_row(dst + p.a, c->rows.sa, src + p.b, c->rows.sb, end - begin);
+    add_part(c, 0, c->rows.rows, begin, end);
 }
 
 void ISA(copy_add)(const KWalk *walk, real *dst, const real *src)
 {
-    Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk), -1 };
+    Copy c = { (char *)dst, (const char *)src, sizeof(float), walk_rows(walk, true, true), -1 };
     const Rows *r = &c.rows;
     int64_t items = r->rows * r->n;
     if (items == 0)
@@ -163,12 +144,10 @@ void ISA(copy_add)(const KWalk *walk, real *dst, const real *src)
     bool shared = false;
     for (int d = 0; d < r->outer; d++)
         shared = shared || r->a[d] == 0;
-    if (!shared && r->outer > 0)
+    if (r->outer > 0 && r->a[0] != 0 && (!shared || r->sa == 0))
         k_parallel(r->dim[0], 1 + GRAIN / (items / r->dim[0]), add_rows, &c);
     else if (r->sa != 0)
         k_parallel(r->n, 64 + GRAIN / r->rows, add_columns, &c);
-    else if (r->outer > 0 && r->a[0] != 0)
-        k_parallel(r->dim[0], 1 + GRAIN / (items / r->dim[0]), add_rows, &c);
     else
-        add_rows(&c, 0, r->outer > 0 ? r->dim[0] : 1);
+        add_part(&c, 0, r->rows, 0, r->n);
 }

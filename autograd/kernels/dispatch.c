@@ -17,39 +17,31 @@ static const KernelTable reference_path = {
 };
 static const KernelTable *const all_paths[] = { &reference_path };
 
-static bool processor_has(const KernelTable *path)
-{
-    (void)path;
-    return true;
-}
-
-#else
-
-extern const KernelTable k_portable_table;
-#if defined(__x86_64__)
-extern const KernelTable k_avx512_table, k_avx2_table;
+#elif defined(__x86_64__)
+extern const KernelTable k_avx512_table, k_avx2_table, k_portable_table;
 static const KernelTable *const all_paths[] = { &k_avx512_table, &k_avx2_table, &k_portable_table };    /* the best first */
+#else
+extern const KernelTable k_portable_table;
+static const KernelTable *const all_paths[] = { &k_portable_table };
+#endif
+
+enum { N_PATHS = sizeof all_paths / sizeof all_paths[0] };
 
 static bool processor_has(const KernelTable *path)
 {
+#if defined(__x86_64__)
     __builtin_cpu_init();
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    return path == &k_avx512_table ? avx512 : path == &k_avx2_table ? avx2 : true;
-}
-#else
-static const KernelTable *const all_paths[] = { &k_portable_table };
-
-static bool processor_has(const KernelTable *path)
-{
+    if (strcmp(path->name, "avx512") == 0)
+        return avx512;
+    if (strcmp(path->name, "avx2") == 0)
+        return avx2;
+#endif
     (void)path;
     return true;
 }
-#endif
-#endif
-
-enum { N_PATHS = sizeof all_paths / sizeof all_paths[0] };
 
 static const KernelTable *table_in_use;
 
@@ -69,9 +61,8 @@ __attribute__((constructor)) static void choose_path(void)
     if (wanted && k_use_isa(wanted))
         return;
     int i = 0;
-    while (!processor_has(all_paths[i]))
+    while (!k_use_isa(all_paths[i]->name))
         i++;
-    table_in_use = all_paths[i];
 }
 
 const char *k_isa(void)

@@ -3,7 +3,6 @@
  * A row is read for its mean, for the deviations and their squares (the sum of the deviations corrects the mean), and to
  * compute y; after the first pass it is in a near cache. dgamma and dbeta are sums down the columns, which reduce.c
  * computes. */
-#include "each_add.h"
 #include "reduce.h"
 #include "rows.h"
 #include "sum_normalized.h"
@@ -26,7 +25,7 @@ static double divisor_of(int64_t n, AgNorm kind) { return (double)(kind.unbiased
 static void norm_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
-    const int64_t n = j->n, begin = 0, end = n;
+    const int64_t n = j->n;
     const float *gamma = j->gamma, *beta = j->beta;
     for (int64_t row = first; row < last; row++) {
         const float *x = j->x + row * n;
@@ -43,13 +42,13 @@ static void norm_rows(void *arg, int64_t first, int64_t last)
         j->rstd[row] = deviation == 0 ? 0 : (float)(1 / deviation);
         const vf mean = vset(j->mean[row]), rstd = vset(j->rstd[row]);
         if (gamma && beta)
-            EACH(y, vfma((LOAD(x) - mean) * rstd, LOAD(gamma), LOAD(beta)));
+            EACH(0, n, y, vfma((LOAD(x) - mean) * rstd, LOAD(gamma), LOAD(beta)));
         else if (gamma)
-            EACH(y, (LOAD(x) - mean) * rstd * LOAD(gamma));
+            EACH(0, n, y, (LOAD(x) - mean) * rstd * LOAD(gamma));
         else if (beta)
-            EACH(y, vfma(LOAD(x) - mean, rstd, LOAD(beta)));
+            EACH(0, n, y, vfma(LOAD(x) - mean, rstd, LOAD(beta)));
         else
-            EACH(y, (LOAD(x) - mean) * rstd);
+            EACH(0, n, y, (LOAD(x) - mean) * rstd);
     }
 }
 
@@ -66,7 +65,7 @@ void ISA(layer_norm)(int64_t rows, int64_t n, real *y, real *mean, real *rstd, c
 static void norm_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
-    const int64_t n = j->n, begin = 0, end = n;
+    const int64_t n = j->n;
     const float *gamma = j->gamma;
     for (int64_t row = first; row < last; row++) {
         const float *x = j->x + row * n, *dy = j->dy + row * n;
@@ -85,9 +84,9 @@ static void norm_backward_rows(void *arg, int64_t first, int64_t last)
         const vf scale = vset((float)r), shift = vset((float)(-r * sum / (double)n)), slope = vset((float)(-k * dot));
 #define DX(g) vfma(slope, LOAD(x) - mean, vfma(scale, g, shift))
         if (gamma)
-            EACH_ADD(j->add, dx, DX(LOAD(dy) * LOAD(gamma)));
+            EACH_ADD(j->add, 0, n, dx, DX(LOAD(dy) * LOAD(gamma)));
         else
-            EACH_ADD(j->add, dx, DX(LOAD(dy)));
+            EACH_ADD(j->add, 0, n, dx, DX(LOAD(dy)));
 #undef DX
     }
 }

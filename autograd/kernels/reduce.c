@@ -5,7 +5,6 @@
  * rows; in a block each column is one chain of additions, and the sums of the blocks are added in order. Threads take rows,
  * chunks or strips, depending on which are many. The cuts depend on the shape alone and the sums of the chunks are added in
  * order, so the result does not depend on the number of threads. */
-#include "each_add.h"
 #include "elementwise.h"
 #include "reduce.h"
 #include "sum_normalized.h"
@@ -104,7 +103,7 @@ static void sum_along(Job *j)
     Job one = *j;
     float partial[PARTIALS];
     one.partial = partial;
-        for (int64_t row = 0; row < j->outer; row++) {
+    for (int64_t row = 0; row < j->outer; row++) {
         one.x = j->x + row * j->n;
         one.mean = j->mean ? j->mean + row : NULL;
         k_parallel(chunks_of(j), 1 + GRAIN / j->length, sum_partials, &one);
@@ -117,25 +116,24 @@ static void sum_along(Job *j)
 
 /* ---- inner > 1: down the columns --------------------------------------------------------------------------------- */
 
-static void add_row(const Job *j, int64_t o, int64_t row, int64_t column, int64_t end, float *sums)
+static void add_row(const Job *j, int64_t o, int64_t row, int64_t column, int64_t width, float *sums)
 {
-    const int64_t begin = 0;
     const float *x = j->x + (o * j->n + row) * j->inner + column;
     const float *mean = j->mean ? j->mean + o * j->inner + column : NULL;
     switch (j->term) {
     case VALUE:
-        EACH(sums, LOAD(sums) + LOAD(x));
+        EACH(0, width, sums, LOAD(sums) + LOAD(x));
         break;
     case DEVIATION:
-        EACH(sums, LOAD(sums) + (LOAD(x) - LOAD(mean)));
+        EACH(0, width, sums, LOAD(sums) + (LOAD(x) - LOAD(mean)));
         break;
     case SQUARE:
-        EACH(sums, LOAD(sums) + (LOAD(x) - LOAD(mean)) * (LOAD(x) - LOAD(mean)));
+        EACH(0, width, sums, LOAD(sums) + (LOAD(x) - LOAD(mean)) * (LOAD(x) - LOAD(mean)));
         break;
     case NORMALIZED: {
         const float *dy = j->dy + row * j->inner + column;
         const vf m = vset(j->mean[row]), r = vset(j->rstd[row]);
-        EACH(sums, vfma(LOAD(dy), (LOAD(x) - m) * r, LOAD(sums)));
+        EACH(0, width, sums, vfma(LOAD(dy), (LOAD(x) - m) * r, LOAD(sums)));
         break;
     }
     }
@@ -144,24 +142,22 @@ static void add_row(const Job *j, int64_t o, int64_t row, int64_t column, int64_
 /* The sums of `width` columns over chunk number `chunk` of the rows. */
 static void sum_chunk(const Job *j, int64_t o, int64_t chunk, int64_t column, int64_t width, float *total)
 {
-    const int64_t begin = 0, end = width;
     float block[STRIP];
     int64_t row = chunk * j->length, last = j->n - row < j->length ? j->n : row + j->length;
-    EACH(total, vset(0));
+    EACH(0, width, total, vset(0));
     while (row < last) {
-        EACH(block, vset(0));
+        EACH(0, width, block, vset(0));
         for (int64_t stop = last - row < BLOCK_ROWS ? last : row + BLOCK_ROWS; row < stop; row++)
             add_row(j, o, row, column, width, block);
-        EACH(total, LOAD(total) + LOAD(block));
+        EACH(0, width, total, LOAD(total) + LOAD(block));
     }
 }
 
-static void store_strip(const Job *j, int64_t o, int64_t column, int64_t end, const float *sums)
+static void store_strip(const Job *j, int64_t o, int64_t column, int64_t width, const float *sums)
 {
-    const int64_t begin = 0;
     float *y = j->y + o * j->inner + column;
     const vf scale = vset(j->scale);
-    EACH_ADD(j->add, y, scale * LOAD(sums));
+    EACH_ADD(j->add, 0, width, y, scale * LOAD(sums));
 }
 
 static void sum_strips(void *arg, int64_t first, int64_t last)
@@ -170,14 +166,14 @@ static void sum_strips(void *arg, int64_t first, int64_t last)
     int64_t strips = (j->inner + STRIP - 1) / STRIP;
     for (int64_t s = first; s < last; s++) {
         int64_t o = s / strips, column = s % strips * STRIP;
-        const int64_t begin = 0, end = j->inner - column < STRIP ? j->inner - column : STRIP;
+        int64_t width = j->inner - column < STRIP ? j->inner - column : STRIP;
         float total[STRIP], chunk[STRIP];
-        EACH(total, vset(0));
+        EACH(0, width, total, vset(0));
         for (int64_t c = 0; c < chunks_of(j); c++) {
-            sum_chunk(j, o, c, column, end, chunk);
-            EACH(total, LOAD(total) + LOAD(chunk));
+            sum_chunk(j, o, c, column, width, chunk);
+            EACH(0, width, total, LOAD(total) + LOAD(chunk));
         }
-        store_strip(j, o, column, end, total);
+        store_strip(j, o, column, width, total);
     }
 }
 
@@ -199,13 +195,12 @@ static void sum_across(Job *j)
     float partial[CHUNKS * STRIP], total[STRIP];
     j->partial = partial;
     k_parallel(chunks_of(j), 1 + GRAIN / (j->length * j->inner + 1), sum_chunks, j);
-    const int64_t begin = 0, end = j->inner;
-    EACH(total, vset(0));
+    EACH(0, j->inner, total, vset(0));
     for (int64_t c = 0; c < chunks_of(j); c++) {
         const float *chunk = partial + c * STRIP;
-        EACH(total, LOAD(total) + LOAD(chunk));
+        EACH(0, j->inner, total, LOAD(total) + LOAD(chunk));
     }
-    store_strip(j, 0, 0, end, total);
+    store_strip(j, 0, 0, j->inner, total);
 }
 
 static void sum_terms(Job j)

@@ -18,17 +18,6 @@ static void make_key(void)
 }
 
 /* Without a key the memory of a thread would be lost at its end, so none is given. */
-static void *keep(void *memory, size_t bytes)
-{
-    if (memory && pthread_setspecific(key, memory) != 0) {
-        free(memory);
-        memory = NULL;
-    }
-    mine.memory = memory;
-    mine.bytes = memory ? bytes : 0;
-    return memory;
-}
-
 void *k_scratch(size_t bytes)
 {
     if (bytes <= mine.bytes)
@@ -39,7 +28,13 @@ void *k_scratch(size_t bytes)
     free(mine.memory);
     pthread_setspecific(key, NULL);
     bytes = (bytes + 4095) / 4096 * 4096;
-    return keep(aligned_alloc(4096, bytes), bytes);
+    mine.memory = aligned_alloc(4096, bytes);
+    if (mine.memory && pthread_setspecific(key, mine.memory) != 0) {
+        free(mine.memory);
+        mine.memory = NULL;
+    }
+    mine.bytes = mine.memory ? bytes : 0;
+    return mine.memory;
 }
 
 __attribute__((destructor)) static void free_at_exit(void)

@@ -2,7 +2,6 @@
  *
  * A row is read for its largest item, for the sum of exponentials, and for the result; it stays in a near cache between these
  * passes. Threads take rows. */
-#include "each_add.h"
 #include "rows.h"
 #include "scalar.h"
 #include "vmath.h"
@@ -37,12 +36,6 @@ static bool has_nan(const float *x, int64_t n)
     return false;
 }
 
-static void fill_row(float *y, int64_t end, float value)
-{
-    const int64_t begin = 0;
-    EACH(y, vset(value));
-}
-
 /* ---- softmax ----------------------------------------------------------------------------------------------------- */
 
 typedef struct { int64_t n; float *out; const float *x, *y; bool add; } Job;
@@ -50,19 +43,19 @@ typedef struct { int64_t n; float *out; const float *x, *y; bool add; } Job;
 static void softmax_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
-    const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *x = j->x + row * j->n;
         float *y = j->out + row * j->n, best = row_max(x, j->n);
         if (best == -INFINITY) {                    /* every item is masked */
-            fill_row(y, j->n, has_nan(x, j->n) ? NAN : 0);
+            const vf value = vset(has_nan(x, j->n) ? NAN : 0);
+            EACH(0, j->n, y, value);
             continue;
         }
         const vf shift = vset(best);
         double sum = 0;
         SUM_OF(sum, j->n, KEEP(y, vexp_negative(LOAD(x) - shift)))
         const vf scale = vset((float)(1 / sum));
-        EACH(y, LOAD(y) * scale);
+        EACH(0, j->n, y, LOAD(y) * scale);
     }
 }
 
@@ -74,7 +67,6 @@ void ISA(softmax)(int64_t rows, int64_t n, real *y, const real *x)
 static void softmax_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
-    const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *dy = j->x + row * j->n, *y = j->y + row * j->n;
         float *dx = j->out + row * j->n;
@@ -82,9 +74,9 @@ static void softmax_backward_rows(void *arg, int64_t first, int64_t last)
         SUM_OF(sum, j->n, LOAD(dy) * LOAD(y))
         const vf dot = vset((float)sum);
         if (j->add)
-            EACH(dx, vfma(LOAD(y), LOAD(dy) - dot, LOAD(dx)));
+            EACH(0, j->n, dx, vfma(LOAD(y), LOAD(dy) - dot, LOAD(dx)));
         else
-            EACH(dx, LOAD(y) * (LOAD(dy) - dot));
+            EACH(0, j->n, dx, LOAD(y) * (LOAD(dy) - dot));
     }
 }
 
@@ -110,16 +102,15 @@ static double log_sum_above(const float *x, int64_t n, float *best)
 static void log_softmax_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
-    const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *x = j->x + row * j->n;
         float *y = j->out + row * j->n, best;
         float log_sum = (float)log_sum_above(x, j->n, &best);
         if (best == -INFINITY) {
-            fill_row(y, j->n, log_sum);
+            EACH(0, j->n, y, vset(log_sum));
             continue;
         }
-        EACH(y, (LOAD(x) - vset(best)) - vset(log_sum));
+        EACH(0, j->n, y, (LOAD(x) - vset(best)) - vset(log_sum));
     }
 }
 
@@ -131,14 +122,13 @@ void ISA(log_softmax)(int64_t rows, int64_t n, real *y, const real *x)
 static void log_softmax_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Job *j = arg;
-    const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *dy = j->x + row * j->n, *y = j->y + row * j->n;
         float *dx = j->out + row * j->n;
         double total = 0;
         SUM_OF(total, j->n, LOAD(dy))
         const vf sum = vset((float)total);
-        EACH_ADD(j->add, dx, vfnma(vexp_negative(LOAD(y)), sum, LOAD(dy)));
+        EACH_ADD(j->add, 0, j->n, dx, vfnma(vexp_negative(LOAD(y)), sum, LOAD(dy)));
     }
 }
 
@@ -194,19 +184,18 @@ void ISA(cross_entropy)(int64_t rows, int64_t n, real *loss, real *log_sum, cons
 static void loss_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Loss *j = arg;
-    const int64_t begin = 0, end = j->n;
     for (int64_t row = first; row < last; row++) {
         const float *x = j->x + row * j->n;
         float *dx = j->dx + row * j->n;
         if (j->target[row] == j->ignore) {
             if (!j->add)
-                fill_row(dx, j->n, 0);
+                EACH(0, j->n, dx, vset(0));
             continue;
         }
         bool all_masked = j->log_sum[row] == -INFINITY;         /* then every probability counts as 0 */
         const vf shift = vset(all_masked ? INFINITY : j->log_sum[row]), scale = vset(j->scale[row]);
         const vf smoothed = vset((float)(-j->scale[row] * j->smoothing / (double)j->n));
-        EACH_ADD(j->add, dx, vfma(vexp_negative(LOAD(x) - shift), scale, smoothed));
+        EACH_ADD(j->add, 0, j->n, dx, vfma(vexp_negative(LOAD(x) - shift), scale, smoothed));
         dx[j->target[row]] -= (float)(j->scale[row] * (1 - j->smoothing));
     }
 }

@@ -6,28 +6,12 @@ enum {
     SHORT_ROW = 32              /* shorter rows are copied to buffers together */
 };
 
-/* Copies n items with a stride to a dense array. */
-static void copy_items(void *to, const void *from, size_t size, int64_t stride, int64_t n)
-{
-    if (size == 1) {
-        const uint8_t *source = from;
-        uint8_t *target = to;
-        for (int64_t i = 0; i < n; i++)
-            target[i] = source[i * stride];
-    } else {
-        const float *source = from;
-        float *target = to;
-        for (int64_t i = 0; i < n; i++)
-            target[i] = source[i * stride];
-    }
-}
-
 typedef struct {
     const char *base;           /* NULL: there is no such array */
     size_t size;
     int64_t stride;             /* along a row */
     bool dense;                 /* contiguous in the order of the walk, across rows too */
-    _Alignas(64) float buffer[BUFFER];
+    _Alignas(64) uint32_t buffer[BUFFER];
 } Side;
 
 static void side_init(Side *s, const void *base, size_t size, int64_t stride, const Rows *r, const int64_t *outer_stride)
@@ -44,14 +28,14 @@ static void side_init(Side *s, const void *base, size_t size, int64_t stride, co
 }
 
 /* Items column .. column + n - 1 of the row that begins at item `row`. */
-static Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
+INLINE Operand side_row(Side *s, int64_t row, int64_t column, int64_t n)
 {
     if (!s->base)
         return (Operand){ NULL, 0 };
     const char *from = s->base + (row + column * s->stride) * (int64_t)s->size;
     if (s->stride == 1)
         return (Operand){ from, -1 };
-    copy_items(s->buffer, from, s->size, s->stride, s->stride == 0 ? W : n);
+    copy_row((char *)s->buffer, 1, from, s->stride, s->stride == 0 ? W : n, s->size);
     return (Operand){ s->buffer, s->stride == 0 ? 0 : -1 };
 }
 
@@ -65,8 +49,8 @@ static Operand side_rows(Side *s, const Rows *r, RowPlace place, bool second, in
     int64_t column = first % r->n;
     for (int64_t filled = 0; filled < n; column = 0) {
         int64_t row = second ? place.b : place.a, some = r->n - column < n - filled ? r->n - column : n - filled;
-        copy_items((char *)s->buffer + filled * (int64_t)s->size, s->base + (row + column * s->stride) * (int64_t)s->size,
-                   s->size, s->stride, some);
+        copy_row((char *)s->buffer + filled * (int64_t)s->size, 1,
+                 s->base + (row + column * s->stride) * (int64_t)s->size, s->stride, some, s->size);
         filled += some;
         row_next(r, &place);
     }

@@ -16,7 +16,8 @@ typedef struct {
     int64_t dim[K_DIMS], a[K_DIMS], b[K_DIMS];
 } Rows;
 
-static inline Rows walk_rows(const KWalk *w)
+/* reads_a, reads_b: the strides of an array that is not read do not matter. */
+static inline Rows walk_rows(const KWalk *w, bool reads_a, bool reads_b)
 {
     Rows r = { .rows = 1, .n = 1 };
     int64_t dim[K_DIMS + 1], a[K_DIMS + 1], b[K_DIMS + 1];
@@ -24,7 +25,7 @@ static inline Rows walk_rows(const KWalk *w)
     for (int d = w->ndim - 1; d >= 0; d--) {
         if (w->dim[d] == 1)
             continue;
-        if (n > 0 && w->a[d] == a[n - 1] * dim[n - 1] && w->b[d] == b[n - 1] * dim[n - 1]) {
+        if (n > 0 && (!reads_a || w->a[d] == a[n - 1] * dim[n - 1]) && (!reads_b || w->b[d] == b[n - 1] * dim[n - 1])) {
             dim[n - 1] *= w->dim[d];
             continue;
         }
@@ -45,29 +46,6 @@ static inline Rows walk_rows(const KWalk *w)
         r.rows *= r.dim[d];
     }
     return r;
-}
-
-/* Are the strides those of a dense array (FLAT_DENSE), or all 0 (FLAT_SINGLE)? Then the walk needs no rows. */
-typedef enum { FLAT_DENSE, FLAT_SINGLE, FLAT_NO } Flat;
-
-static inline Flat walk_flat(const KWalk *w, const int64_t *stride)
-{
-    bool dense = true, single = true;
-    int64_t below = 1;
-    for (int d = w->ndim - 1; d >= 0; d--) {
-        dense = dense && (stride[d] == below || w->dim[d] == 1);
-        single = single && (stride[d] == 0 || w->dim[d] == 1);
-        below *= w->dim[d];
-    }
-    return dense ? FLAT_DENSE : single ? FLAT_SINGLE : FLAT_NO;
-}
-
-static inline int64_t walk_items(const KWalk *w)
-{
-    int64_t n = 1;
-    for (int d = 0; d < w->ndim; d++)
-        n *= w->dim[d];
-    return n;
 }
 
 /* The place where a row begins in both arrays, and its index in each outer dimension. */
@@ -96,6 +74,27 @@ static inline void row_next(const Rows *r, RowPlace *p)
         p->b -= r->b[d] * r->dim[d];
         p->index[d] = 0;
     }
+}
+
+#define COPY_ROW(type)                                                  \
+    do {                                                                \
+        type *d = (type *)(void *)to;                                   \
+        const type *s = (const type *)(const void *)from;               \
+        for (int64_t i = 0; i < n; i++)                                 \
+            d[i * to_step] = s[i * from_step];                          \
+    } while (0)
+
+/* Copies n items of `size` bytes between rows with strides. */
+static inline void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size)
+{
+    if (to_step == 1 && from_step == 1)
+        memcpy(to, from, (size_t)n * size);
+    else if (size == 1)
+        COPY_ROW(uint8_t);
+    else if (size == 4)
+        COPY_ROW(uint32_t);
+    else
+        COPY_ROW(uint64_t);
 }
 
 /* ---- pieces of a walk: a dense result of two operands ------------------------------------------------------------ */

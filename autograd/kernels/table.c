@@ -28,7 +28,7 @@ static void scatter_range(void *arg, int64_t first, int64_t last)
     for (int64_t r = 0; r < j->rows; r++) {
         float *to = j->to + j->ids[r] * j->width;
         const float *from = j->from + r * j->width;
-        EACH(to, LOAD(to) + LOAD(from));
+        EACH(begin, end, to, LOAD(to) + LOAD(from));
     }
 }
 

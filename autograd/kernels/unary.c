@@ -1,7 +1,6 @@
 /* unary.c: functions of one number and their derivatives, in vectors.
  *
  * Each item depends on no other, so vectors and threads can cut the array anywhere. */
-#include "each_add.h"
 #include "unary.h"
 #include "vmath.h"
 #include "vpow.h"
@@ -55,21 +54,21 @@ static void forward(void *arg, int64_t begin, int64_t end)
     const float *x = job->x, p = (float)job->p, q = (float)job->q;
     float *y = job->y;
     switch (job->f) {
-    case K_NEG:      EACH(y, vneg(LOAD(x))); break;
-    case K_EXP:      EACH(y, vexp(LOAD(x))); break;
-    case K_LOG:      EACH(y, vlog(LOAD(x))); break;
-    case K_SQRT:     EACH(y, vsqrt(LOAD(x))); break;
-    case K_ABS:      EACH(y, vabs(LOAD(x))); break;
-    case K_TANH:     EACH(y, vtanh(LOAD(x))); break;
-    case K_SIGMOID:  EACH(y, vsigmoid(LOAD(x))); break;
-    case K_RELU:     EACH(y, vmax(vset(0), LOAD(x))); break;
-    case K_GELU:     EACH(y, vgelu(LOAD(x))); break;
-    case K_GELU_ERF: EACH(y, vgelu_erf(LOAD(x))); break;
-    case K_CLAMP:    EACH(y, vclamp(LOAD(x), p, q)); break;
-    case K_SCALE:    EACH(y, vfma(vset(p), LOAD(x), vset(q))); break;
+    case K_NEG:      EACH(begin, end, y, vneg(LOAD(x))); break;
+    case K_EXP:      EACH(begin, end, y, vexp(LOAD(x))); break;
+    case K_LOG:      EACH(begin, end, y, vlog(LOAD(x))); break;
+    case K_SQRT:     EACH(begin, end, y, vsqrt(LOAD(x))); break;
+    case K_ABS:      EACH(begin, end, y, vabs(LOAD(x))); break;
+    case K_TANH:     EACH(begin, end, y, vtanh(LOAD(x))); break;
+    case K_SIGMOID:  EACH(begin, end, y, vsigmoid(LOAD(x))); break;
+    case K_RELU:     EACH(begin, end, y, vmax(vset(0), LOAD(x))); break;
+    case K_GELU:     EACH(begin, end, y, vgelu(LOAD(x))); break;
+    case K_GELU_ERF: EACH(begin, end, y, vgelu_erf(LOAD(x))); break;
+    case K_CLAMP:    EACH(begin, end, y, vclamp(LOAD(x), p, q)); break;
+    case K_SCALE:    EACH(begin, end, y, vfma(vset(p), LOAD(x), vset(q))); break;
     case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p);
-        EACH(y, power_of(LOAD(x), e));
+        EACH(begin, end, y, power_of(LOAD(x), e));
         break;
     }
     }
@@ -98,7 +97,7 @@ INLINE vf within(vf x, float low, float high, vf dy)
     return where(vand(vle(vset(low), x), vle(x, vset(high))), dy);
 }
 
-#define DX(value) EACH_ADD(job->add, dx, value)
+#define DX(value) EACH_ADD(job->add, begin, end, dx, value)
 
 static void backward(void *arg, int64_t begin, int64_t end)
 {

@@ -135,22 +135,18 @@ void ref_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real
 
 static double binary_back(KBinary f, bool second, double dy, double a, double b, double y)
 {
+    double own = second ? b : a, other = second ? a : b;
     switch (f) {
     case K_ADD: return dy;
     case K_SUB: return second ? -dy : dy;
-    case K_MUL: return second ? dy * a : dy * b;
+    case K_MUL: return dy * other;
     case K_DIV: return second ? -dy / b * (a / b) : dy / b;
     case K_POW:
         if (second)                                         /* dy y ln a, 0 where a = 0; dy b a^(b-1), 0 where b = 0 */
             return a == 0 && b >= 0 ? 0 : dy * y * log(a);
         return b == 0 ? 0 : dy * b * pow(a, b - 1);
-    case K_MAX:
-    case K_MIN: {
-        if (a == b)
-            return dy / 2;
-        bool first_wins = f == K_MAX ? a > b : a < b, second_wins = f == K_MAX ? b > a : b < a;
-        return (second ? second_wins : first_wins) ? dy : 0;
-    }
+    case K_MAX: return own == other ? dy / 2 : own > other ? dy : 0;
+    case K_MIN: return own == other ? dy / 2 : own < other ? dy : 0;
     }
     return 0;
 }
@@ -187,11 +183,8 @@ void ref_compare(AgCompare f, const KWalk *walk, uint8_t *y, const real *a, cons
 void ref_select(const KWalk *walk, real *y, const uint8_t *mask, const real *chosen, bool negate, bool add)
 {
     for (Place p = walk_start(walk); p.left > 0; walk_next(walk, &p), y++) {
-        bool take = (mask[p.a] != 0) != negate;
-        if (add)
-            *y += take ? chosen[p.b] : 0;
-        else
-            *y = take ? chosen[p.b] : 0;
+        real v = (mask[p.a] != 0) != negate ? chosen[p.b] : 0;
+        *y = add ? *y + v : v;
     }
 }
 

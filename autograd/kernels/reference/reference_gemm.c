@@ -25,7 +25,6 @@ static real dot(const KGemm *s, const real *a, const real *b, int64_t i, int64_t
 static real activate(AgActivation act, real x)
 {
     switch (act) {
-    case AG_IDENTITY:     return x;
     case AG_RELU:     return (real)ref_unary_1(K_RELU, x, 0, 0);
     case AG_GELU:     return (real)ref_unary_1(K_GELU, x, 0, 0);
     case AG_GELU_ERF: return (real)ref_unary_1(K_GELU_ERF, x, 0, 0);

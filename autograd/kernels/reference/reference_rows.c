@@ -7,9 +7,10 @@
 /* A row of n items: item j is x[j * step]. */
 typedef struct { const real *x; int64_t step, n; } Row;
 
-static Row row_along(const real *x, int64_t n, int64_t inner, int64_t o, int64_t i)
+/* The items of (outer, n, inner) whose sum is item `at` of (outer, inner). */
+static Row row_of(const real *x, int64_t n, int64_t inner, int64_t at)
 {
-    return (Row){ x + o * n * inner + i, inner, n };
+    return (Row){ x + at / inner * n * inner + at % inner, inner, n };
 }
 
 static double row_sum(Row r)
@@ -36,38 +37,35 @@ static double row_mean(Row r, double *squares)
 
 void ref_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real scale, bool add)
 {
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < inner; i++, y++) {
-            double sum = scale * row_sum(row_along(x, n, inner, o, i));
-            *y = (real)(add ? *y + sum : sum);
-        }
+    for (int64_t at = 0; at < outer * inner; at++) {
+        double sum = scale * row_sum(row_of(x, n, inner, at));
+        y[at] = (real)(add ? y[at] + sum : sum);
+    }
 }
 
 void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x, bool least)
 {
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < inner; i++) {
-            Row r = row_along(x, n, inner, o, i);
-            int64_t best = 0;
-            for (int64_t j = 1; j < n && !isnan(r.x[best * r.step]); j++) {
-                real v = r.x[j * r.step], b = r.x[best * r.step];
-                if (isnan(v) || (least ? v < b : v > b))
-                    best = j;
-            }
-            y[o * inner + i] = r.x[best * r.step];
-            if (index)
-                index[o * inner + i] = (int32_t)best;
+    for (int64_t at = 0; at < outer * inner; at++) {
+        Row r = row_of(x, n, inner, at);
+        int64_t best = 0;
+        for (int64_t j = 1; j < n && !isnan(r.x[best * r.step]); j++) {
+            real v = r.x[j * r.step], b = r.x[best * r.step];
+            if (isnan(v) || (least ? v < b : v > b))
+                best = j;
         }
+        y[at] = r.x[best * r.step];
+        if (index)
+            index[at] = (int32_t)best;
+    }
 }
 
 void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
 {
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < inner; i++) {
-            double squares, m = row_mean(row_along(x, n, inner, o, i), &squares);
-            mean[o * inner + i] = (real)m;
-            y[o * inner + i] = (real)(squares * scale);
-        }
+    for (int64_t at = 0; at < outer * inner; at++) {
+        double squares, m = row_mean(row_of(x, n, inner, at), &squares);
+        mean[at] = (real)m;
+        y[at] = (real)(squares * scale);
+    }
 }
 
 double ref_sum_squares(int64_t n, const real *x)

@@ -42,6 +42,8 @@ enum { LANES = 32, PARTS = LANES / W };
 
 INLINE vi vbits(vf a)      { return (vi)a; }
 INLINE vf vfrom_bits(vi a) { return (vf)a; }
+INLINE void vistore_n(void *p, vi a, int64_t n) { vstore_n(p, vfrom_bits(a), n); }
+INLINE bool vany(vm a)     { return vmask_bits(a) != 0; }
 INLINE vf vabs(vf a)       { return vfrom_bits(vbits(a) & viset(0x7fffffff)); }
 INLINE vf vneg(vf a)       { return vfrom_bits(vbits(a) ^ viset(INT32_MIN)); }
 /* |a| with the sign of b. */
@@ -66,18 +68,27 @@ INLINE vf vnearest(vf a, vi *k)
 
 /* out[i] = value for i in begin..end-1, a vector at a time. In `value`, LOAD(p) is p[i]; it is written out twice, for whole
  * vectors and for the rest, where `left` lanes are loaded and stored. */
-#define EACH(out, value)                                        \
+#define EACH(begin, end, out, value)                            \
     do {                                                        \
-        int64_t i = begin;                                      \
-        for (; i + W <= end; i += W) {                          \
+        const int64_t stop = (end);                             \
+        int64_t i = (begin);                                    \
+        for (; i + W <= stop; i += W) {                         \
             const int64_t left = W;                             \
             (void)left;                                         \
             vstore((out) + i, value);                           \
         }                                                       \
-        if (i < end) {                                          \
-            const int64_t left = end - i;                       \
+        if (i < stop) {                                         \
+            const int64_t left = stop - i;                      \
             vstore_n((out) + i, value, left);                   \
         }                                                       \
+    } while (0)
+/* The same, or out[i] += value if `add`. */
+#define EACH_ADD(add, begin, end, out, value)                   \
+    do {                                                        \
+        if (add)                                                \
+            EACH(begin, end, out, LOAD(out) + (value));         \
+        else                                                    \
+            EACH(begin, end, out, value);                       \
     } while (0)
 #define LOAD(p) vload_left((p) + i, left)
 INLINE vf vload_left(const float *p, int64_t left) { return left >= W ? vload(p) : vload_n(p, left); }

@@ -2,25 +2,14 @@
 #include <immintrin.h>
 
 enum { W = 8 };
-typedef __m256 vf;
-typedef int32_t vi __attribute__((vector_size(32)));
-typedef __m256d vd;
-typedef vi vm;                          /* -1 or 0 */
+#include "simd_vectors.h"
 
-INLINE vf vset(float a)                { return _mm256_set1_ps(a); }
-INLINE vi viset(int32_t a)             { return (vi)_mm256_set1_epi32(a); }
 INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3, 4, 5, 6, 7 }; }
-INLINE vf vload(const float *p)        { return _mm256_loadu_ps(p); }
-INLINE void vstore(float *p, vf a)     { _mm256_storeu_ps(p, a); }
-INLINE vi viload(const void *p)        { return (vi)_mm256_loadu_si256((const __m256i *)p); }
-INLINE void vistore(void *p, vi a)     { _mm256_storeu_si256((__m256i *)p, (__m256i)a); }
 
 /* The first n lanes, 0 <= n <= W; nothing beyond them is touched. Lanes that are not loaded are 0. */
 INLINE vm vfirst(int64_t n)                        { return viota() < viset((int32_t)n); }
 INLINE vf vload_n(const float *p, int64_t n)       { return _mm256_maskload_ps(p, (__m256i)vfirst(n)); }
 INLINE void vstore_n(float *p, vf a, int64_t n)    { _mm256_maskstore_ps(p, (__m256i)vfirst(n), a); }
-INLINE vi viload_n(const void *p, int64_t n)       { return (vi)_mm256_maskload_epi32((const int *)p, (__m256i)vfirst(n)); }
-INLINE void vistore_n(void *p, vi a, int64_t n)    { _mm256_maskstore_epi32((int *)p, (__m256i)vfirst(n), (__m256i)a); }
 
 INLINE vf vfma(vf a, vf b, vf c)       { return _mm256_fmadd_ps(a, b, c); }
 INLINE vf vsqrt(vf a)                  { return _mm256_sqrt_ps(a); }
@@ -28,22 +17,10 @@ INLINE vf vsqrt(vf a)                  { return _mm256_sqrt_ps(a); }
 INLINE vf vmax(vf a, vf b)             { return _mm256_max_ps(a, b); }
 INLINE vf vmin(vf a, vf b)             { return _mm256_min_ps(a, b); }
 
-INLINE vm vlt(vf a, vf b)              { return (vm)_mm256_cmp_ps(a, b, _CMP_LT_OQ); }
-INLINE vm vle(vf a, vf b)              { return (vm)_mm256_cmp_ps(a, b, _CMP_LE_OQ); }
-INLINE vm veq(vf a, vf b)              { return (vm)_mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
-INLINE vm vne(vf a, vf b)              { return (vm)_mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
-INLINE vm vieq(vi a, vi b)             { return a == b; }
-INLINE vm vilt(vi a, vi b)             { return a < b; }
-INLINE vm vand(vm a, vm b)             { return a & b; }
-INLINE vm vor(vm a, vm b)              { return a | b; }
-INLINE vm vnot(vm a)                   { return ~a; }
-INLINE bool vany(vm a)                 { return _mm256_movemask_ps((vf)a) != 0; }
 INLINE unsigned vmask_bits(vm a)       { return (unsigned)_mm256_movemask_ps((vf)a); }      /* bit i: lane i */
 INLINE vf vselect(vm m, vf a, vf b)    { return _mm256_blendv_ps(b, a, (vf)m); }
 INLINE vi viselect(vm m, vi a, vi b)   { return (vi)_mm256_blendv_epi8((__m256i)b, (__m256i)a, (__m256i)m); }
 
-INLINE vf vtof(vi a)                   { return _mm256_cvtepi32_ps((__m256i)a); }
-INLINE vi vshr(vi a, int n)            { return (vi)_mm256_srli_epi32((__m256i)a, n); }     /* zeros come in */
 /* W bytes, as integers. */
 INLINE vi vload_bytes(const uint8_t *p) { return (vi)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
 /* 1 where the mask is set, else 0, as W bytes. */
@@ -74,9 +51,6 @@ INLINE void vinterleave(const vi w[4], vi out[4])
     out[3] = (vi)_mm256_unpackhi_epi64(t1, t3);
 }
 
-INLINE vd vdset(double a)              { return _mm256_set1_pd(a); }
-INLINE vd vdload(const double *p)      { return _mm256_loadu_pd(p); }
-INLINE void vdstore(double *p, vd a)   { _mm256_storeu_pd(p, a); }
 INLINE vd vlow(vf a)                   { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }      /* lanes 0..W/2-1 */
 INLINE vd vhigh(vf a)                  { return _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)); }
 INLINE vf vjoin(vd low, vd high)

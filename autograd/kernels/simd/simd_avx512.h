@@ -2,25 +2,15 @@
 #include <immintrin.h>
 
 enum { W = 16 };
-typedef __m512 vf;
-typedef int32_t vi __attribute__((vector_size(64)));
-typedef __m512d vd;
 typedef __mmask16 vm;
+#include "simd_vectors.h"
 
-INLINE vf vset(float a)                { return _mm512_set1_ps(a); }
-INLINE vi viset(int32_t a)             { return (vi)_mm512_set1_epi32(a); }
 INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 }; }
-INLINE vf vload(const float *p)        { return _mm512_loadu_ps(p); }
-INLINE void vstore(float *p, vf a)     { _mm512_storeu_ps(p, a); }
-INLINE vi viload(const void *p)        { return (vi)_mm512_loadu_si512(p); }
-INLINE void vistore(void *p, vi a)     { _mm512_storeu_si512(p, (__m512i)a); }
 
 /* The first n lanes, 0 <= n <= W; nothing beyond them is touched. Lanes that are not loaded are 0. */
 INLINE vm vfirst(int64_t n)                        { return (vm)((1u << n) - 1); }
 INLINE vf vload_n(const float *p, int64_t n)       { return _mm512_maskz_loadu_ps(vfirst(n), p); }
 INLINE void vstore_n(float *p, vf a, int64_t n)    { _mm512_mask_storeu_ps(p, vfirst(n), a); }
-INLINE vi viload_n(const void *p, int64_t n)       { return (vi)_mm512_maskz_loadu_epi32(vfirst(n), p); }
-INLINE void vistore_n(void *p, vi a, int64_t n)    { _mm512_mask_storeu_epi32(p, vfirst(n), (__m512i)a); }
 
 INLINE vf vfma(vf a, vf b, vf c)       { return _mm512_fmadd_ps(a, b, c); }
 INLINE vf vsqrt(vf a)                  { return _mm512_sqrt_ps(a); }
@@ -37,13 +27,10 @@ INLINE vm vilt(vi a, vi b)             { return _mm512_cmplt_epi32_mask((__m512i
 INLINE vm vand(vm a, vm b)             { return (vm)(a & b); }
 INLINE vm vor(vm a, vm b)              { return (vm)(a | b); }
 INLINE vm vnot(vm a)                   { return (vm)~a; }
-INLINE bool vany(vm a)                 { return a != 0; }
 INLINE unsigned vmask_bits(vm a)       { return a; }                        /* bit i: lane i */
 INLINE vf vselect(vm m, vf a, vf b)    { return _mm512_mask_blend_ps(m, b, a); }
 INLINE vi viselect(vm m, vi a, vi b)   { return (vi)_mm512_mask_blend_epi32(m, (__m512i)b, (__m512i)a); }
 
-INLINE vf vtof(vi a)                   { return _mm512_cvtepi32_ps((__m512i)a); }
-INLINE vi vshr(vi a, int n)            { return (vi)_mm512_srli_epi32((__m512i)a, (unsigned)n); }   /* zeros come in */
 /* W bytes, as integers. */
 INLINE vi vload_bytes(const uint8_t *p) { return (vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
 /* 1 where the mask is set, else 0, as W bytes. */
@@ -69,9 +56,6 @@ INLINE void vinterleave(const vi w[4], vi out[4])
     out[3] = (vi)_mm512_unpackhi_epi64(t1, t3);
 }
 
-INLINE vd vdset(double a)              { return _mm512_set1_pd(a); }
-INLINE vd vdload(const double *p)      { return _mm512_loadu_pd(p); }
-INLINE void vdstore(double *p, vd a)   { _mm512_storeu_pd(p, a); }
 INLINE vd vlow(vf a)                   { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }      /* lanes 0..W/2-1 */
 INLINE vd vhigh(vf a)                  { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
 INLINE vf vjoin(vd low, vd high)

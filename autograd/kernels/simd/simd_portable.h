@@ -7,54 +7,27 @@
 #endif
 
 enum { W = 4 };
-typedef float vf __attribute__((vector_size(16)));
-typedef int32_t vi __attribute__((vector_size(16)));
-typedef uint32_t vu_ __attribute__((vector_size(16)));
-typedef double vd __attribute__((vector_size(16)));
-typedef int64_t vl_ __attribute__((vector_size(16)));
-typedef vi vm;                          /* -1 or 0 */
+#include "simd_vectors.h"
 
-INLINE vf vset(float a)                { return (vf){ a, a, a, a }; }
-INLINE vi viset(int32_t a)             { return (vi){ a, a, a, a }; }
 INLINE vi viota(void)                  { return (vi){ 0, 1, 2, 3 }; }
-INLINE vf vload(const float *p)        { vf a; memcpy(&a, p, sizeof a); return a; }
-INLINE void vstore(float *p, vf a)     { memcpy(p, &a, sizeof a); }
-INLINE vi viload(const void *p)        { vi a; memcpy(&a, p, sizeof a); return a; }
-INLINE void vistore(void *p, vi a)     { memcpy(p, &a, sizeof a); }
 
 /* The first n lanes, 0 <= n <= W; nothing beyond them is touched. Lanes that are not loaded are 0. */
 INLINE vm vfirst(int64_t n)            { return viota() < viset((int32_t)n); }
-INLINE vi viload_n(const void *p, int64_t n)
+INLINE vf vload_n(const float *p, int64_t n)
 {
-    int32_t a[W] = { 0 };
+    float a[W] = { 0 };
     memcpy(a, p, (size_t)n * sizeof a[0]);
-    return viload(a);
+    return vload(a);
 }
-INLINE void vistore_n(void *p, vi a, int64_t n)    { memcpy(p, &a, (size_t)n * sizeof(int32_t)); }
-INLINE vf vload_n(const float *p, int64_t n)       { return (vf)viload_n(p, n); }
-INLINE void vstore_n(float *p, vf a, int64_t n)    { vistore_n(p, (vi)a, n); }
+INLINE void vstore_n(float *p, vf a, int64_t n)    { memcpy(p, &a, (size_t)n * sizeof a[0]); }
 
-INLINE vm vlt(vf a, vf b)              { return a < b; }
-INLINE vm vle(vf a, vf b)              { return a <= b; }
-INLINE vm veq(vf a, vf b)              { return a == b; }
-INLINE vm vne(vf a, vf b)              { return a != b; }
-INLINE vm vieq(vi a, vi b)             { return a == b; }
-INLINE vm vilt(vi a, vi b)             { return a < b; }
-INLINE vm vand(vm a, vm b)             { return a & b; }
-INLINE vm vor(vm a, vm b)              { return a | b; }
-INLINE vm vnot(vm a)                   { return ~a; }
-INLINE bool vany(vm a)
-{
-#if defined(__SSE2__)
-    return _mm_movemask_ps((__m128)a) != 0;
-#else
-    vl_ l = (vl_)a;
-    return (l[0] | l[1]) != 0;
-#endif
-}
 INLINE unsigned vmask_bits(vm a)                                            /* bit i: lane i */
 {
+#if defined(__SSE2__)
+    return (unsigned)_mm_movemask_ps((__m128)a);
+#else
     return (unsigned)((a[0] & 1) | (a[1] & 2) | (a[2] & 4) | (a[3] & 8));
+#endif
 }
 INLINE vi viselect(vm m, vi a, vi b)   { return (m & a) | (~m & b); }
 INLINE vf vselect(vm m, vf a, vf b)    { return (vf)viselect(m, (vi)a, (vi)b); }
@@ -88,8 +61,6 @@ INLINE vf vsqrt(vf a)
 #endif
 }
 
-INLINE vf vtof(vi a)                   { return __builtin_convertvector(a, vf); }
-INLINE vi vshr(vi a, int n)            { return (vi)((vu_)a >> n); }         /* zeros come in */
 /* W bytes, as integers. */
 INLINE vi vload_bytes(const uint8_t *p) { return (vi){ p[0], p[1], p[2], p[3] }; }
 /* 1 where the mask is set, else 0, as W bytes. */
@@ -123,9 +94,6 @@ INLINE void vinterleave(const vi w[4], vi out[4])
         out[g] = (vi){ w[0][g], w[1][g], w[2][g], w[3][g] };
 }
 
-INLINE vd vdset(double a)              { return (vd){ a, a }; }
-INLINE vd vdload(const double *p)      { vd a; memcpy(&a, p, sizeof a); return a; }
-INLINE void vdstore(double *p, vd a)   { memcpy(p, &a, sizeof a); }
 #if defined(__SSE2__)
 INLINE vd vlow(vf a)                   { return _mm_cvtps_pd(a); }           /* lanes 0..W/2-1 */
 INLINE vd vhigh(vf a)                  { return _mm_cvtps_pd(_mm_movehl_ps(a, a)); }
@@ -148,11 +116,11 @@ INLINE vf vfma(vf a, vf b, vf c)       { return vfmaq_f32(c, a, b); }
 INLINE vd sum_to_odd(vd p, vd c)
 {
     vd s = p + c, from_c = s - p, error = (p - (s - from_c)) + (c - from_c), zero = vdset(0);
-    vl_ one = { 1, 1 };
-    vl_ inexact = (vl_)(error < zero) | (vl_)(error > zero);                /* false for NaN: infinities stay */
-    vl_ even = ((vl_)s & one) - one;
-    vl_ toward = ((vl_)(error < zero) ^ (vl_)(s < zero)) | one;             /* 1: away from 0, -1: to 0 */
-    return (vd)((vl_)s + (toward & inexact & even));
+    vl one = vlset(1);
+    vl inexact = (vl)(error < zero) | (vl)(error > zero);                  /* false for NaN: infinities stay */
+    vl even = ((vl)s & one) - one;
+    vl toward = ((vl)(error < zero) ^ (vl)(s < zero)) | one;               /* 1: away from 0, -1: to 0 */
+    return (vd)((vl)s + (toward & inexact & even));
 }
 
 /* The product of two floats is a double, exactly. */
@@ -170,7 +138,7 @@ INLINE vf vfma(vf a, vf b, vf c)
     vf y = vjoin(low, high);
     vi last = (vi)_mm_shuffle_ps((__m128)low, (__m128)high, _MM_SHUFFLE(2, 0, 2, 0));
     vm doubt = ((last & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800000));
-    if (__builtin_expect(!vany(doubt), 1))
+    if (__builtin_expect(vmask_bits(doubt) == 0, 1))
         return y;
 #endif
     return fma_to_odd(a, b, c);

@@ -31,13 +31,18 @@ INLINE vf vexp_reduce(vf x, vi *k)
     return vfma(n, vset(-0x1.7f7d1cp-20f), r);
 }
 
+/* e^r for |r| <= ln 2 / 2. */
+INLINE vf vexp_small(vf r)
+{
+    vf p = VPOLY(r, 0.5f, 0x1.5554a2p-3f, 0x1.55568ap-5f, 0x1.123008p-7f, 0x1.6b6de6p-10f);
+    return vset(1) + vfma(p, r * r, r);
+}
+
 /* e^x */
 INLINE vf vexp(vf x)
 {
     vi k;
-    vf r = vexp_reduce(vclamp(x, -105, 89), &k);
-    vf p = VPOLY(r, 0.5f, 0x1.5554a2p-3f, 0x1.55568ap-5f, 0x1.123008p-7f, 0x1.6b6de6p-10f);
-    vf y = vset(1) + vfma(p, r * r, r);
+    vf y = vexp_small(vexp_reduce(vclamp(x, -105, 89), &k));
     vi half = k >> 1;                                       /* in two steps: 2^k alone may be out of range */
     return y * vpow2(half) * vpow2(k - half);
 }
@@ -46,10 +51,8 @@ INLINE vf vexp(vf x)
 INLINE vf vexp_negative(vf x)
 {
     vi k;
-    vf r = vexp_reduce(vmax(vset(-88), x), &k);
-    vf p = VPOLY(r, 0.5f, 0x1.5554a2p-3f, 0x1.55568ap-5f, 0x1.123008p-7f, 0x1.6b6de6p-10f);
-    vf y = (vset(1) + vfma(p, r * r, r)) * vpow2(k);
-    return vselect(vlt(x, vset(-87)), vset(0), y);
+    vf y = vexp_small(vexp_reduce(vmax(vset(-88), x), &k));
+    return vselect(vlt(x, vset(-87)), vset(0), y * vpow2(k));
 }
 
 /* ---- logarithm --------------------------------------------------------------------------------------------------- */

@@ -6,9 +6,6 @@
 #include "scalar.h"
 #include "simd.h"
 
-typedef uint64_t vl __attribute__((vector_size(sizeof(vd))));
-
-INLINE vl vlset(uint64_t a) { return a - (vl){ 0 }; }
 /* A whole number below 2^52 as a double. */
 INLINE vd vl_to_double(vl a) { return (vd)(a | vlset(0x4330000000000000)) - vdset(0x1p52); }
 
