@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bpe_parts.h"
-#include "bpe_words.h"
 
 /* A token of a word. `token` is -1 once it is merged into the previous one; previous and next are positions, -1 at the
  * ends of the word. */
@@ -264,30 +263,32 @@ static Word join(void *owner, Word a, Word b)
 }
 
 /* If two different merges make the same bytes, they make the same token: its id is given once. */
-static Bpe *learn(Trainer *t, void *owner, const char *text, size_t n, int32_t size)
+static Bpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
 {
-    uint8_t order[256];
     int32_t of_byte[256];
-    WordTable *tokens = word_table_new(owner);
-    bpe_byte_order(order);
-    for (int i = 0; i < 256; i++) of_byte[order[i]] = word_table_add(tokens, (const char *)&order[i], 1);
+    WordTable *tokens = word_table_new(t->owner);
+    BpeBytes bytes = bpe_bytes();
+    for (int code = 0; code < BPE_CODES; code++) {
+        int byte = bytes.byte[code];
+        if (byte >= 0) of_byte[byte] = word_table_add(tokens, &(char){ (char)byte }, 1);
+    }
     make_slots(t, 1 << 12);
     if (!make_positions(t, count_words(t, text, n), of_byte)) return NULL;
 
-    BpeMerge *merge = NULL;
-    size_t n_merges = 0, room = 0;
+    BpeMerge *merge = ag_alloc_in(t->owner, 1, sizeof *merge);
+    size_t n_merges = 0, room = 1;
     while (tokens->n < size - 1) {
         int32_t number = most_frequent(t);
         if (number < 0) break;
         const Pair *pair = &t->pair[number];
         Word joined = join(t->owner, tokens->word[pair->left], tokens->word[pair->right]);
         int32_t merged = word_table_add(tokens, joined.text, joined.size);
-        merge = with_room(owner, merge, n_merges, &room, sizeof *merge);
+        merge = with_room(t->owner, merge, n_merges, &room, sizeof *merge);
         merge[n_merges++] = (BpeMerge){ pair->left, pair->right, merged };
         merge_pair(t, number, merged);
     }
     word_table_add(tokens, BPE_END_OF_TEXT, strlen(BPE_END_OF_TEXT));
-    return bpe_new(owner, tokens->word, tokens->n, merge, (int32_t)n_merges);
+    return bpe_new(tokens, merge, (int32_t)n_merges);
 }
 
 Bpe *bpe_train(const char *text, size_t n, int32_t size)
@@ -297,9 +298,7 @@ Bpe *bpe_train(const char *text, size_t n, int32_t size)
         return NULL;
     }
     Trainer t = { .owner = ag_alloc(1, 1), .free_entry = -1 };
-    void *owner = ag_alloc(1, 1);
-    Bpe *b = learn(&t, owner, text, n, size);
+    Bpe *b = learn(&t, text, n, size);
     ag_free(t.owner);
-    if (!b) ag_free(owner);
     return b;
 }
