@@ -1,10 +1,9 @@
 /* sentence_vocab.c: one interface to vocabularies of words and of byte pairs. The ids of byte pairs follow the four special
  * tokens. A sentence is encoded as byte pairs with a space before it, so that its first word is the same token as
  * elsewhere. */
-#include "sentence_vocab.h"
-
 #include <string.h>
 
+#include "kaeru/translation.h"
 #include "word_vocab.h"
 
 /* ---- construction, files ----------------------------------------------------------------------------------------- */
@@ -79,36 +78,21 @@ int32_t sentence_vocab_size(const SentenceVocab *v)
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-int32_t *sentence_encode_in(void *r, const SentenceVocab *v, Line line, int64_t *count)
-{
-    /* Each token has at least one byte, which bounds the room. It is allocated first, because an error in between would
-     * leak the ids, which no owner owns. */
-    int32_t *all = ag_alloc_in(r, line.size + 3, sizeof *all);
-    char *spaced = ag_alloc_in(r, line.size + 1, 1);
-    spaced[0] = ' ';
-    if (line.size > 0) memcpy(spaced + 1, line.text, line.size);
-    size_t n;
-    bool is_bpe = v->kind == SENTENCE_BPE;
-    int32_t *ids = is_bpe ? bpe_encode(v->bpe, spaced, line.size + 1, BPE_TEXT, &n)
-                          : word_vocab_encode(v->words, line.text, line.size, &n);
-    all[0] = WORD_START;
-    for (size_t i = 0; i < n; i++) all[i + 1] = is_bpe ? N_SPECIAL_TOKENS + ids[i] : ids[i];
-    all[n + 1] = WORD_END;
-    ag_free(ids);
-    *count = (int64_t)n + 2;
-    return all;
-}
-
 int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count)
 {
-    void *r = ag_alloc(1, 1);
-    int64_t size;
-    const int32_t *all = sentence_encode_in(r, v, (Line){ text, n }, &size);
-    *count = (size_t)size;
-    int32_t *ids = ag_alloc(*count, sizeof *ids);
-    memcpy(ids, all, *count * sizeof *ids);
-    ag_free(r);
-    return ids;
+    char *spaced = ag_alloc(n + 1, 1);
+    spaced[0] = ' ';
+    if (n > 0) memcpy(spaced + 1, text, n);
+    bool is_bpe = v->kind == SENTENCE_BPE;
+    int32_t *ids = is_bpe ? bpe_encode(v->bpe, spaced, n + 1, BPE_TEXT, count) : word_vocab_encode(v->words, text, n, count);
+    int32_t *all = ag_alloc(*count + 2, sizeof *all);
+    all[0] = WORD_START;
+    for (size_t i = 0; i < *count; i++) all[i + 1] = is_bpe ? N_SPECIAL_TOKENS + ids[i] : ids[i];
+    all[*count + 1] = WORD_END;
+    *count += 2;
+    ag_free(ids);
+    ag_free(spaced);
+    return all;
 }
 
 char *sentence_unknown(const SentenceVocab *v, Line line)
@@ -144,35 +128,24 @@ static void put_in_one_line(char *text, size_t n)
         if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
 }
 
-Line sentence_decode_in(void *r, const SentenceVocab *v, const int32_t *ids, int64_t count)
+char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
     size_t room = 1, length;
-    for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
+    for (size_t i = 0; i < count && ids[i] != WORD_END; i++) {
         checked_bytes_of(v, ids[i], &length);
         room += length + 1;
     }
-    char *text = ag_alloc_in(r, room, 1), *at = text;
-    for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
+    char *text = ag_alloc(room, 1), *at = text;
+    for (size_t i = 0; i < count && ids[i] != WORD_END; i++) {
         const char *bytes = checked_bytes_of(v, ids[i], &length);
         if (ids[i] == WORD_START || ids[i] == WORD_BLANK) continue;
         if (at > text && (v->kind == SENTENCE_WORDS || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
         memcpy(at, bytes, length);
         at += length;
     }
-    size_t n = (size_t)(at - text);
-    put_in_one_line(text, n);
-    bool begins_with_space = v->kind == SENTENCE_BPE && n > 0 && text[0] == ' ';
-    return begins_with_space ? (Line){ text + 1, n - 1 } : (Line){ text, n };
-}
-
-char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
-{
-    void *r = ag_alloc(1, 1);
-    Line line = sentence_decode_in(r, v, ids, (int64_t)count);
-    char *text = ag_alloc(line.size + 1, 1);
-    memcpy(text, line.text, line.size);
-    *n = line.size;
-    ag_free(r);
+    *n = (size_t)(at - text);
+    put_in_one_line(text, *n);
+    if (v->kind == SENTENCE_BPE && text[0] == ' ') memmove(text, text + 1, (*n)--);         /* with the NUL */
     return text;
 }
 

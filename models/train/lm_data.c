@@ -9,10 +9,8 @@
 #include "token_file.h"
 
 struct LmData {
-    void *owner;
     const char *name;
     const Tokenizer *tokenizer;
-    FileMap *map;                               /* of the file; NULL if there is none */
     const char *text;                           /* of characters; NULL: the data is `tokens` */
     Tokens tokens;
     int64_t begin[2], end[2], count[2];         /* positions and number of ids, by part */
@@ -88,7 +86,7 @@ static bool take_text(LmData *d, const char *text, size_t n)
     if (d->tokenizer->kind == TOKENIZER_BPE) {
         size_t count;
         int32_t *ids = tokenizer_encode(d->tokenizer, text, n, &count);
-        char *own = ag_alloc_in(d->owner, count, sizeof *ids);
+        char *own = ag_alloc_in(d, count, sizeof *ids);
         memcpy(own, ids, count * sizeof *ids);
         ag_free(ids);
         d->tokens = (Tokens){ own, (int64_t)count, sizeof *ids };
@@ -103,10 +101,8 @@ static bool take_text(LmData *d, const char *text, size_t n)
 
 static LmData *data_new(const char *name, const Tokenizer *t)
 {
-    void *owner = ag_alloc(1, 1);
-    LmData *d = ag_alloc_in(owner, 1, sizeof *d);
-    d->owner = owner;
-    d->name = ag_strndup_in(owner, name, strlen(name));
+    LmData *d = ag_alloc(1, sizeof *d);
+    d->name = ag_strndup_in(d, name, strlen(name));
     d->tokenizer = t;
     return d;
 }
@@ -121,10 +117,11 @@ static LmData *opened(LmData *d, bool good)
 LmData *lm_data_open(const char *path, const Tokenizer *t)
 {
     LmData *d = data_new(path, t);
-    d->map = file_map(path);
-    if (!d->map) return opened(d, false);
-    if (!is_token_file(d->map)) return opened(d, take_text(d, d->map->bytes, d->map->size));
-    return opened(d, token_file_read(d->map, path, t, &d->tokens) && take_ids(d));
+    FileMap *map = file_map(path);
+    if (!map) return opened(d, false);
+    ag_set_owner(map, d);
+    if (!is_token_file(map)) return opened(d, take_text(d, map->bytes, map->size));
+    return opened(d, token_file_read(map, path, t, &d->tokens) && take_ids(d));
 }
 
 LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t)
@@ -135,9 +132,7 @@ LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Toke
 
 void lm_data_close(LmData *d)
 {
-    if (!d) return;
-    ag_free(d->map);
-    ag_free(d->owner);
+    ag_free(d);
 }
 
 int64_t lm_data_tokens(const LmData *d, LmPart part)
