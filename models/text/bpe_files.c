@@ -54,7 +54,7 @@ static Word to_text(void *owner, const BpeBytes *of, Word token)
         memcpy(text + n, out, length);
         n += length;
     }
-    return (Word){ text, n };
+    return (Word){ text, n, 0 };
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ static bool read_tokens(const char *name, const Json *root, Word *token)
         if (token[id].text)
             return ag_set_error("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", name, quoted,
                                 id, utf8_quote(token[id].text, token[id].size, other));
-        token[id] = (Word){ text->as.text, text->count };
+        token[id] = (Word){ text->as.text, text->count, 0 };
     }
     return true;
 }

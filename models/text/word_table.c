@@ -59,15 +59,14 @@ static void grow(WordTable *t)
 int32_t word_table_add(WordTable *t, const char *text, size_t size)
 {
     uint32_t hash = word_hash(text, size);
+    if (t->n == t->room) grow(t);
     WordSlot *slot = look_up(t, text, size, hash);
-    if (slot->index >= 0) return slot->index;
-    if (t->n == t->room) {
-        grow(t);
-        slot = look_up(t, text, size, hash);
+    if (slot->index < 0) {
+        t->word[t->n] = (Word){ ag_strndup_in(t, text, size), size, 0 };
+        *slot = (WordSlot){ hash, t->n++ };
     }
-    t->word[t->n] = (Word){ ag_strndup_in(t, text, size), size };
-    *slot = (WordSlot){ hash, t->n };
-    return t->n++;
+    t->word[slot->index].count++;
+    return slot->index;
 }
 
 WordTable *word_table_of(void *owner, const Word *word, int32_t n)

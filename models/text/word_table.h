@@ -6,7 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef struct { const char *text; size_t size; } Word;         /* size does not include the NUL that follows */
+typedef struct {
+    const char *text;
+    size_t size;                                                /* does not include the NUL that follows */
+    int64_t count;                                              /* how often it was added to a table */
+} Word;
 /* Compares two words by their bytes, for qsort. */
 int compare_words(const void *left, const void *right);
 

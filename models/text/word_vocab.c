@@ -27,47 +27,32 @@ static bool next_word(const char *text, size_t n, size_t *at, Word *word)
         inside = !space;
         *at += length ? (size_t)length : 1;
     }
-    *word = (Word){ text + start, *at - start };
+    *word = (Word){ text + start, *at - start, 0 };
     return inside;
 }
-
-typedef struct { Word word; int64_t count; } Counted;
 
 /* Orders words by falling count, words of equal count by their bytes. */
 static int compare_counts(const void *left, const void *right)
 {
-    const Counted *a = left, *b = right;
+    const Word *a = left, *b = right;
     if (a->count != b->count) return a->count > b->count ? -1 : 1;
-    return compare_words(&a->word, &b->word);
+    return compare_words(a, b);
 }
 
 WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
 {
     if (!text_check("the text", text, n)) return NULL;
-    void *work = ag_alloc(1, 1);
-    WordTable *table = word_table_new(work);
-    Counted *counted = NULL;
-    size_t room = 0;
-    Word word;
-    for (size_t at = 0; next_word(text, n, &at, &word);) {
-        size_t i = (size_t)word_table_add(table, word.text, word.size);
-        if (i >= room) {
-            size_t larger = room ? 2 * room : 1024;
-            counted = ag_resize_in(work, counted, room, larger, sizeof *counted);
-            room = larger;
-        }
-        counted[i].count++;
-    }
-    for (int32_t i = 0; i < table->n; i++) counted[i].word = table->word[i];
-    if (table->n) qsort(counted, (size_t)table->n, sizeof *counted, compare_counts);
-
     WordVocab *v = ag_alloc(1, sizeof *v);
     v->table = word_table_new(v);
     for (int i = 0; i < N_SPECIAL_TOKENS; i++)
         word_table_add(v->table, special_tokens[i], strlen(special_tokens[i]));
-    for (int32_t i = 0; i < table->n && counted[i].count >= min_count; i++)
-        word_table_add(v->table, counted[i].word.text, counted[i].word.size);
-    ag_free(work);
+    WordTable *found = word_table_new(v);
+    Word word;
+    for (size_t at = 0; next_word(text, n, &at, &word);) word_table_add(found, word.text, word.size);
+    qsort(found->word, (size_t)found->n, sizeof *found->word, compare_counts);
+    for (int32_t i = 0; i < found->n && found->word[i].count >= min_count; i++)
+        word_table_add(v->table, found->word[i].text, found->word[i].size);
+    ag_free(found);
     return v;
 }
 
