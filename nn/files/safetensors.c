@@ -75,14 +75,6 @@ static const StType *find_type(const char *name)
     return NULL;
 }
 
-/* Sets *product to a * b; false on overflow. */
-static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
-{
-    if (b && a > UINT64_MAX / b) return false;
-    *product = a * b;
-    return true;
-}
-
 /* Sets *numel to the product of the sizes. False if the product of those that are not 0 exceeds INT64_MAX, because then no
  * Shape can have them. */
 static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
@@ -91,7 +83,7 @@ static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
     *numel = 1;
     for (size_t i = 0; i < ndim; i++) {
         if (dim[i] == 0) empty = true;
-        else if (!multiply(*numel, dim[i], numel) || *numel > INT64_MAX) return false;
+        else if (__builtin_mul_overflow(*numel, dim[i], numel) || *numel > INT64_MAX) return false;
     }
     if (empty) *numel = 0;
     return true;
@@ -146,10 +138,10 @@ static bool read_tensor(const SafeTensors *st, const Json *key, const Json *valu
     utf8_quote(dtype->as.text, dtype->count, quoted);
     if (!type) return tensor_error(st, name, "expected a known dtype, found %s", quoted);
 
-    uint64_t *dim = ag_alloc_in(st->owner, shape->count, sizeof *dim), range[2], bits = 0;
+    uint64_t *dim = ag_alloc_in(st->owner, shape->count, sizeof *dim), range[2], bits;
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
     *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
-    if (!multiply_sizes(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
+    if (!multiply_sizes(dim, t->ndim, &t->numel) || __builtin_mul_overflow(t->numel, type->bits, &bits))
         return tensor_error(st, name, "the product of its shape is too large");
     if (bits % 8) return tensor_error(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
     if (range[0] > range[1] || range[1] > data_size) {
@@ -238,11 +230,9 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
 
 static bool read_file(SafeTensors *st)
 {
-    unsigned char length[8];
-    uint64_t size = 0, total = file_size(st->file);
+    uint64_t size, total = file_size(st->file);
     if (total < 8) return ag_set_error("%s: expected at least 8 bytes, found %" PRIu64, file_name(st->file), total);
-    if (!file_read_at(st->file, 0, length, sizeof length)) return false;
-    for (int i = 7; i >= 0; i--) size = size << 8 | length[i];
+    if (!file_read_at(st->file, 0, &size, sizeof size)) return false;
     if (size > MAX_HEADER)
         return ag_set_error("%s: expected a header of at most %d bytes, found %" PRIu64 ": is this a safetensors file?",
                             file_name(st->file), MAX_HEADER, size);
@@ -373,9 +363,8 @@ static bool write_file(void *owner, const char *path, const StEntry *entry, size
     FileWriter *w = readable ? file_replace(path) : NULL;
     if (!w) return false;
     size_t padding = (8 - size % 8) % 8;                    /* the offset of the values is a multiple of 8 */
-    unsigned char length[8];
-    for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)(size + padding) >> 8 * i);
-    file_write(w, length, sizeof length);
+    uint64_t length = size + padding;
+    file_write(w, &length, sizeof length);
     file_write(w, header, size);
     file_write(w, "       ", padding);
     for (size_t i = 0; i < n; i++) file_write(w, entry[i].values, (size_t)shape_numel(entry[i].shape) * sizeof(real));
