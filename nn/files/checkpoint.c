@@ -36,15 +36,6 @@ static const char *first_prefix(const Optimizer *o)
 
 static const char second_prefix[] = OPTIMIZER "v.";
 
-static char *joined(void *owner, const char *prefix, const char *name)
-{
-    size_t prefix_length = strlen(prefix), size = strlen(name) + 1;
-    char *text = ag_alloc_in(owner, prefix_length + size, 1);
-    memcpy(text, prefix, prefix_length);
-    memcpy(text + prefix_length, name, size);
-    return text;
-}
-
 static bool starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -62,12 +53,12 @@ typedef struct {
 static void put_tensor(Saving *s, const char *prefix, const char *name, const Tensor *t)
 {
     if (!t) return;
-    s->entry[s->n_entries++] = (StEntry){ joined(s->owner, prefix, name), tensor_shape(t), tensor_data(t) };
+    s->entry[s->n_entries++] = (StEntry){ st_join(s->owner, prefix, name), tensor_shape(t), tensor_data(t) };
 }
 
 static void put_text(Saving *s, const char *prefix, const char *key, const char *value)
 {
-    s->text[s->n_texts++] = (StText){ joined(s->owner, prefix, key), joined(s->owner, "", value) };
+    s->text[s->n_texts++] = (StText){ st_join(s->owner, prefix, key), st_join(s->owner, "", value) };
 }
 
 static void put_number(Saving *s, const char *prefix, const char *key, uint64_t value)
@@ -218,7 +209,7 @@ static void plan_module(Loading *l, const Parameters *names)
 static void plan_state(Loading *l, Tensor *t, const char *prefix, const char *name)
 {
     if (!t) return;
-    char *full = joined(l->st->owner, prefix, name);
+    char *full = st_join(l->st->owner, prefix, name);
     if (!plan_tensor(l, t, full)) problem(&l->missing, full, "%s", "");
 }
 
@@ -301,7 +292,7 @@ static bool read_optimizer(Loading *l, const Optimizer *o)
     if (!read_step(l->st, "step", &l->step)) return false;
     l->state_steps = ag_alloc_in(l->st->owner, (size_t)o->parameters->n, sizeof *l->state_steps);
     for (int i = 0; i < o->parameters->n; i++) {
-        const char *key = joined(l->st->owner, STEP, o->parameters->item[i].name);
+        const char *key = st_join(l->st->owner, STEP, o->parameters->item[i].name);
         l->state_steps[i] = l->step;
         if (st_metadata(l->st, key) && !read_step(l->st, key, &l->state_steps[i])) return false;
     }

@@ -192,10 +192,7 @@ static int compare_names(const void *left, const void *right)
 static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t data_size)
 {
     if (size == 0 || text[0] != '{') return ag_set_error("%s: expected '{' as the header's start", file_name(st->file));
-    size_t n = strlen(file_name(st->file)) + sizeof " (header)";
-    char *label = ag_alloc_in(st->owner, n, 1);
-    snprintf(label, n, "%s (header)", file_name(st->file));
-    const Json *root = json_parse(st->owner, label, text, size);
+    const Json *root = json_parse(st->owner, st_join(st->owner, file_name(st->file), " (header)"), text, size);
     if (!root) return false;
     StTensor *tensor = ag_alloc_in(st->owner, root->count, sizeof *tensor);
     for (uint32_t i = 0; i < root->count; i++) {
@@ -269,6 +266,15 @@ void st_close(SafeTensors *st)
     if (!st) return;
     ag_free(st->file);
     ag_free(st->owner);
+}
+
+char *st_join(void *owner, const char *prefix, const char *name)
+{
+    size_t length = strlen(prefix), size = strlen(name) + 1;
+    char *text = ag_alloc_in(owner, length + size, 1);
+    memcpy(text, prefix, length);
+    memcpy(text + length, name, size);
+    return text;
 }
 
 const StTensor *st_find(const SafeTensors *st, const char *name)
