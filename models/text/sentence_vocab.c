@@ -9,12 +9,12 @@
 /* ---- construction, files ----------------------------------------------------------------------------------------- */
 
 /* Joins all lines, each with a space before it and a newline after it. */
-static char *join(void *r, const Lines *texts, int n, size_t *size)
+static char *join(const Lines *texts, int n, size_t *size)
 {
     *size = 0;
     for (int i = 0; i < n; i++)
         for (int64_t j = 0; j < texts[i].n; j++) *size += texts[i].line[j].size + 2;
-    char *all = ag_alloc_in(r, *size + 1, 1), *at = all;
+    char *all = ag_alloc(*size + 1, 1), *at = all;
     for (int i = 0; i < n; i++) {
         for (int64_t j = 0; j < texts[i].n; j++) {
             Line line = texts[i].line[j];
@@ -29,22 +29,20 @@ static char *join(void *r, const Lines *texts, int n, size_t *size)
 
 SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count)
 {
-    void *r = ag_alloc(1, 1);
     size_t size;
-    const char *all = join(r, texts, n, &size);
+    char *all = join(texts, n, &size);
     SentenceVocab v = { .kind = SENTENCE_WORDS, .words = word_vocab_new(all, size, min_count) };
-    ag_free(r);
+    ag_free(all);
     return v;
 }
 
 SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
 {
     if (size < 300) ag_usage_error(AG_HERE, "sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
-    void *r = ag_alloc(1, 1);
     size_t bytes;
-    const char *all = join(r, texts, n, &bytes);
+    char *all = join(texts, n, &bytes);
     SentenceVocab v = { .kind = SENTENCE_BPE, .bpe = bpe_train(all, bytes, size - N_SPECIAL_TOKENS) };
-    ag_free(r);
+    ag_free(all);
     return v;
 }
 
@@ -102,20 +100,18 @@ char *sentence_unknown(const SentenceVocab *v, Line line)
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
-/* The n bytes of an id; NULL if the id is out of range. */
+/* The n bytes of an id; an id out of range is a usage error. */
 static const char *bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
 {
-    if (v->kind == SENTENCE_WORDS) return word_vocab_word(v->words, id, n);
-    if (id >= N_SPECIAL_TOKENS) return bpe_token(v->bpe, id - N_SPECIAL_TOKENS, n);
-    const char *special = id < 0 ? NULL : special_tokens[id];
-    *n = special ? strlen(special) : 0;
-    return special;
-}
-
-/* The same; an id out of range is a usage error. */
-static const char *checked_bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
-{
-    const char *bytes = bytes_of(v, id, n);
+    const char *bytes = NULL;
+    if (v->kind == SENTENCE_WORDS) {
+        bytes = word_vocab_word(v->words, id, n);
+    } else if (id >= N_SPECIAL_TOKENS) {
+        bytes = bpe_token(v->bpe, id - N_SPECIAL_TOKENS, n);
+    } else if (id >= 0) {
+        bytes = special_tokens[id];
+        *n = strlen(bytes);
+    }
     if (!bytes)
         ag_usage_error(AG_HERE, "sentence_decode", "id %d of a vocabulary of %d", (int)id, (int)sentence_vocab_size(v));
     return bytes;
@@ -132,12 +128,12 @@ char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, 
 {
     size_t room = 1, length;
     for (size_t i = 0; i < count && ids[i] != WORD_END; i++) {
-        checked_bytes_of(v, ids[i], &length);
+        bytes_of(v, ids[i], &length);
         room += length + 1;
     }
     char *text = ag_alloc(room, 1), *at = text;
     for (size_t i = 0; i < count && ids[i] != WORD_END; i++) {
-        const char *bytes = checked_bytes_of(v, ids[i], &length);
+        const char *bytes = bytes_of(v, ids[i], &length);
         if (ids[i] == WORD_START || ids[i] == WORD_BLANK) continue;
         if (at > text && (v->kind == SENTENCE_WORDS || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
         memcpy(at, bytes, length);
@@ -152,7 +148,7 @@ char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, 
 char *sentence_token(const SentenceVocab *v, int32_t id)
 {
     size_t n;
-    const char *bytes = checked_bytes_of(v, id, &n);
+    const char *bytes = bytes_of(v, id, &n);
     char *text = ag_alloc(n + 1, 1);
     memcpy(text, bytes, n);
     put_in_one_line(text, n);
