@@ -60,14 +60,17 @@ static int next(const Parser *p)
     return p->at < p->size ? (unsigned char)p->text[p->at] : -1;
 }
 
+/* Whether the next bytes are this text. */
+static bool follows(const Parser *p, const char *text)
+{
+    size_t n = strlen(text);
+    return p->size - p->at >= n && memcmp(p->text + p->at, text, n) == 0;
+}
+
 static bool parse_word(Parser *p, const char *word, Json value, Json *out)
 {
-    size_t start = p->at;
-    for (const char *c = word; *c; c++, p->at++) {
-        if (next(p) == *c) continue;
-        p->at = start;
-        return expected(p, "a value");
-    }
+    if (!follows(p, word)) return expected(p, "a value");
+    p->at += strlen(word);
     *out = value;
     return true;
 }
@@ -120,10 +123,8 @@ static bool parse_escape(Parser *p, char *text, size_t *n)
     if (code >= 0xdc00 && code < 0xe000) return expected(p, "a high surrogate before a low one");
     if (code >= 0xd800 && code < 0xdc00) {
         size_t start = p->at;
-        bool escaped = next(p) == '\\';
-        p->at += escaped;
-        escaped = escaped && next(p) == 'u';
-        p->at += escaped;
+        bool escaped = follows(p, "\\u");
+        p->at += 2;
         if (!escaped || !parse_hex(p, &low) || low < 0xdc00 || low >= 0xe000) {
             p->at = start;
             return expected(p, "a low surrogate, \\uDC00 to \\uDFFF, after a high one");
