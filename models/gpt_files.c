@@ -130,7 +130,7 @@ typedef struct {
 
 static const StTensor *find(Source *s, const char *prefix, const char *name)
 {
-    const StTensor *t = st_find(s->st, st_join(s->st->owner, prefix, name));
+    const StTensor *t = st_find(s->st, st_join(s->st, prefix, name));
     if (t) s->used[t - s->st->tensor] = true;
     return t;
 }
@@ -228,7 +228,7 @@ static bool has_enough_weights(const SafeTensors *st, const GPTOptions *o)
 static GPT *read_model(SafeTensors *st, GPTOptions o)
 {
     Source s = { .st = st, .prefix = st_find(st, PREFIX "wte.weight") ? PREFIX : "" };
-    s.used = ag_alloc_in(st->owner, st->n_tensors, sizeof *s.used);
+    s.used = ag_alloc_in(st, st->n_tensors, sizeof *s.used);
     o.bias = find(&s, s.prefix, "ln_f.bias") != NULL;
     if (!has_enough_weights(st, &o)) return NULL;
     GPT *m = gpt_new(o);

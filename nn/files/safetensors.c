@@ -120,7 +120,7 @@ static bool read_sizes(const SafeTensors *st, const char *name, const char *what
     return true;
 }
 
-static bool read_tensor(const SafeTensors *st, const Json *key, const Json *value, uint64_t data_size, StTensor *t)
+static bool read_tensor(SafeTensors *st, const Json *key, const Json *value, uint64_t data_size, StTensor *t)
 {
     const char *name = key->as.text;
     const Json *dtype = json_get(value, "dtype"), *shape = json_get(value, "shape");
@@ -138,7 +138,7 @@ static bool read_tensor(const SafeTensors *st, const Json *key, const Json *valu
     utf8_quote(dtype->as.text, dtype->count, quoted);
     if (!type) return tensor_error(st, name, "expected a known dtype, found %s", quoted);
 
-    uint64_t *dim = ag_alloc_in(st->owner, shape->count, sizeof *dim), range[2], bits;
+    uint64_t *dim = ag_alloc_in(st, shape->count, sizeof *dim), range[2], bits;
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
     *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
     if (!multiply_sizes(dim, t->ndim, &t->numel) || __builtin_mul_overflow(t->numel, type->bits, &bits))
@@ -160,7 +160,7 @@ static bool read_metadata(SafeTensors *st, const Json *value)
     char quoted[UTF8_QUOTE];
     if (value->type != JSON_OBJECT)
         return ag_set_error("%s: %s: expected an object, found %s", file_name(st->file), METADATA, json_type_name(value));
-    StText *text = ag_alloc_in(st->owner, value->count, sizeof *text);
+    StText *text = ag_alloc_in(st, value->count, sizeof *text);
     for (uint32_t i = 0; i < value->count; i++) {
         const Json *key = &value->as.item[2 * i], *item = key + 1;
         if (!is_text(key) || !is_text(item))
@@ -192,9 +192,9 @@ static int compare_names(const void *left, const void *right)
 static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t data_size)
 {
     if (size == 0 || text[0] != '{') return ag_set_error("%s: expected '{' as the header's start", file_name(st->file));
-    const Json *root = json_parse(st->owner, st_join(st->owner, file_name(st->file), " (header)"), text, size);
+    const Json *root = json_parse(st, st_join(st, file_name(st->file), " (header)"), text, size);
     if (!root) return false;
-    StTensor *tensor = ag_alloc_in(st->owner, root->count, sizeof *tensor);
+    StTensor *tensor = ag_alloc_in(st, root->count, sizeof *tensor);
     for (uint32_t i = 0; i < root->count; i++) {
         const Json *name = &root->as.item[2 * i];
         if (json_is(name, METADATA)) {
@@ -217,7 +217,7 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
     if (end != data_size)
         return ag_set_error("%s: expected %" PRIu64 " bytes of values, found %" PRIu64, file_name(st->file), end,
                             data_size);
-    st->by_name = ag_alloc_in(st->owner, st->n_tensors, sizeof *st->by_name);
+    st->by_name = ag_alloc_in(st, st->n_tensors, sizeof *st->by_name);
     for (size_t i = 0; i < st->n_tensors; i++) st->by_name[i] = &tensor[i];
     if (st->n_tensors) qsort(st->by_name, st->n_tensors, sizeof *st->by_name, compare_names);
     return true;
@@ -236,16 +236,16 @@ static bool read_file(SafeTensors *st)
     if (size > total - 8)
         return ag_set_error("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64,
                             file_name(st->file), size, total - 8);
-    char *text = ag_alloc_in(st->owner, (size_t)size, 1);
+    char *text = ag_alloc_in(st, (size_t)size, 1);
     return file_read_at(st->file, 8, text, (size_t)size) && read_header(st, text, (size_t)size, total - 8 - size);
 }
 
 static SafeTensors *open_file(File *file)
 {
     if (!file) return NULL;
-    void *owner = ag_alloc(1, 1);
-    SafeTensors *st = ag_alloc_in(owner, 1, sizeof *st);
-    *st = (SafeTensors){ .owner = owner, .file = file };
+    SafeTensors *st = ag_alloc(1, sizeof *st);
+    st->file = file;
+    ag_set_owner(file, st);
     if (read_file(st)) return st;
     st_close(st);
     return NULL;
@@ -263,9 +263,7 @@ SafeTensors *st_open_bytes(const char *name, const void *bytes, size_t size)
 
 void st_close(SafeTensors *st)
 {
-    if (!st) return;
-    ag_free(st->file);
-    ag_free(st->owner);
+    ag_free(st);
 }
 
 char *st_join(void *owner, const char *prefix, const char *name)
@@ -363,10 +361,10 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
 static bool write_file(void *owner, const char *path, const StEntry *entry, size_t n, const char *header,
                        size_t size, uint64_t data_size)
 {
-    SafeTensors check = { .owner = owner, .file = file_of_bytes(path, "", 0) };
-    bool readable = read_header(&check, header, size, data_size);
-    ag_free(check.file);
-    FileWriter *w = readable ? file_replace(path) : NULL;
+    SafeTensors *check = ag_alloc_in(owner, 1, sizeof *check);
+    check->file = file_of_bytes(path, "", 0);
+    ag_set_owner(check->file, check);
+    FileWriter *w = read_header(check, header, size, data_size) ? file_replace(path) : NULL;
     if (!w) return false;
     size_t padding = (8 - size % 8) % 8;                    /* the offset of the values is a multiple of 8 */
     uint64_t length = size + padding;

@@ -17,8 +17,8 @@ typedef struct {
 
 typedef struct { const char *key, *value; } StText;
 
+/* An open file, which owns all that it points to. */
 typedef struct {
-    void *owner;                     /* holds this struct and all that it points to, except the file */
     File *file;
     const StTensor *tensor;             /* in the order of their values in the file */
     size_t n_tensors;
