@@ -25,8 +25,11 @@ static BpeFile letters(void)
         BpeBytes bytes = bpe_bytes();
         int id = 0;
         end = text;
-        for (int code = 0; code < BPE_CODES; code++)
-            if (bytes.byte[code] >= 0) end += sprintf(end, "%c\"\\u%04x\":%d", id ? ',' : '{', (unsigned)code, id++);
+        for (int code = 0; code < BPE_CODES; code++) {
+            if (bytes.byte[code] < 0) continue;
+            end += sprintf(end, "%c\"\\u%04x\":%d", id ? ',' : '{', (unsigned)code, id);
+            id++;
+        }
         for (char a = 'a'; a <= 'h'; a++)
             for (char b = 'a'; b <= 'h'; b++) end += sprintf(end, ",\"%c%c\":%d", a, b, id++);
         end += sprintf(end, ",\"<|endoftext|>\":%d}", id);
