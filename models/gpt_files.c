@@ -131,10 +131,7 @@ typedef struct {
 
 static const StTensor *find(Source *s, const char *prefix, const char *name)
 {
-    char *full = ag_alloc_in(s->st->owner, strlen(prefix) + strlen(name) + 1, 1);
-    strcpy(full, prefix);
-    strcat(full, name);
-    const StTensor *t = st_find(s->st, full);
+    const StTensor *t = st_find(s->st, st_join(s->st, prefix, name));
     if (t) s->used[t - s->st->tensor] = true;
     return t;
 }
@@ -232,7 +229,7 @@ static bool has_enough_weights(const SafeTensors *st, const GPTOptions *o)
 static GPT *read_model(SafeTensors *st, GPTOptions o)
 {
     Source s = { .st = st, .prefix = st_find(st, PREFIX "wte.weight") ? PREFIX : "" };
-    s.used = ag_alloc_in(st->owner, st->n_tensors, sizeof *s.used);
+    s.used = ag_alloc_in(st, st->n_tensors, sizeof *s.used);
     o.bias = find(&s, s.prefix, "ln_f.bias") != NULL;
     if (!has_enough_weights(st, &o)) return NULL;
     GPT *m = gpt_new(o);
@@ -305,12 +302,9 @@ static StEntry entry_of(void *owner, const NamedTensor *p)
 /* A bias of zeros for a weight whose layer has no bias. */
 static StEntry zero_bias(void *owner, const NamedTensor *p)
 {
-    size_t stem = strlen(p->name) - strlen("weight");
-    char *name = ag_alloc_in(owner, stem + sizeof "bias", 1);
-    memcpy(name, p->name, stem);
-    strcpy(name + stem, "bias");
+    const char *stem = ag_strndup_in(owner, p->name, strlen(p->name) - strlen("weight"));
     Tensor *zeros = tensor_zeros(SHAPE(tensor_dim(p->tensor, 0)));
-    return (StEntry){ name, tensor_shape(zeros), tensor_data(zeros) };
+    return (StEntry){ st_join(owner, stem, "bias"), tensor_shape(zeros), tensor_data(zeros) };
 }
 
 static bool write_weights(void *owner, GPT *m, const char *path)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpe_words.h"
+#include "bpe_parts.h"
 #include "faults.h"
 #include "file.h"
 #include "folder.h"

@@ -314,7 +314,7 @@ static void change_text(const char *from, const char *to, const char *key, const
     size_t n_texts = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
         Shape shape;
-        real *values = ag_alloc_in(st->owner, (size_t)st->tensor[i].numel, sizeof(real));
+        real *values = ag_alloc_in(st, (size_t)st->tensor[i].numel, sizeof(real));
         expect_done(st_shape(st, &st->tensor[i], &shape) && st_read_reals(st, &st->tensor[i], values));
         entry[i] = (StEntry){ st->tensor[i].name, shape, values };
     }

@@ -421,7 +421,7 @@ static bool write_after_mask(const char *path)
     SafeTensors *st = st_open(WEIGHTS);
     uint64_t start = st->tensor[0].offset;
     size_t size, n = (size_t)(file_size(st->file) - start);
-    JsonWriter *w = json_writer(st->owner, 0);
+    JsonWriter *w = json_writer(st, 0);
     json_open(w, '{');
     write_entry(w, (StTensor){ .name = "transformer.h.7.attn.bias", .dtype = "U8", .ndim = 1, .dim = &most,
                                .size = most }, 0);
@@ -430,7 +430,7 @@ static bool write_after_mask(const char *path)
     json_close(w, '}');
     const char *header = json_written(w, &size);
     unsigned char length[8] = { (unsigned char)size, (unsigned char)(size >> 8) };
-    char *values = ag_alloc_in(st->owner, n, 1);
+    char *values = ag_alloc_in(st, n, 1);
     expect_done(file_read_at(st->file, start, values, n));
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
     bool done = sizeof(off_t) == 8 && pwrite(fd, length, 8, 0) == 8 && pwrite(fd, header, size, 8) == (ssize_t)size &&

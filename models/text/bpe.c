@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "bpe_parts.h"
-#include "bpe_words.h"
 
 enum { CACHE_SLOTS = 1 << 15 };
 
@@ -19,35 +18,34 @@ static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
     }
 }
 
-Bpe *bpe_new(void *owner, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges)
+Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
-    Bpe *b = ag_alloc_in(owner, 1, sizeof *b);
-    *b = (Bpe){ .owner = owner, .token = token, .n_tokens = n_tokens, .end_of_text = -1, .merge = merge,
-                .n_merges = n_merges, .n_slots = 1024 };
-    for (int32_t id = 0; id < n_tokens; id++) {
-        if (token[id].size == 1) b->of_byte[(unsigned char)token[id].text[0]] = id;
-        if (strcmp(token[id].text, BPE_END_OF_TEXT) == 0) b->end_of_text = id;
-    }
+    Bpe *b = ag_alloc(1, sizeof *b);
+    *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024 };
+    ag_set_owner(tokens, b);
+    ag_set_owner(merge, b);
+    b->end_of_text = word_table_find(tokens, BPE_END_OF_TEXT, strlen(BPE_END_OF_TEXT));
+    for (int i = 0; i < 256; i++) b->of_byte[i] = word_table_find(tokens, &(char){ (char)i }, 1);
     while (b->n_slots / 2 < (size_t)n_merges) b->n_slots *= 2;
-    b->slot = ag_alloc_in(owner, b->n_slots, sizeof *b->slot);
+    b->slot = ag_alloc_in(b, b->n_slots, sizeof *b->slot);
     for (size_t i = 0; i < b->n_slots; i++) b->slot[i] = -1;
     for (int32_t rank = 0; rank < n_merges; rank++) {
         size_t i = bpe_hash_pair(merge[rank].left, merge[rank].right) & (b->n_slots - 1);
         while (b->slot[i] >= 0) i = (i + 1) & (b->n_slots - 1);
         b->slot[i] = rank;
     }
-    b->cache = ag_alloc_in(owner, CACHE_SLOTS, sizeof *b->cache);
+    b->cache = ag_alloc_in(b, CACHE_SLOTS, sizeof *b->cache);
     return b;
 }
 
 void bpe_free(Bpe *bpe)
 {
-    if (bpe) ag_free(bpe->owner);
+    ag_free(bpe);
 }
 
 int32_t bpe_size(const Bpe *bpe)
 {
-    return bpe->n_tokens;
+    return bpe->tokens->n;
 }
 
 int32_t bpe_end_of_text(const Bpe *bpe)
@@ -57,9 +55,9 @@ int32_t bpe_end_of_text(const Bpe *bpe)
 
 const char *bpe_token(const Bpe *bpe, int32_t id, size_t *n)
 {
-    if (id < 0 || id >= bpe->n_tokens) return NULL;
-    *n = bpe->token[id].size;
-    return bpe->token[id].text;
+    if (id < 0 || id >= bpe->tokens->n) return NULL;
+    *n = bpe->tokens->word[id].size;
+    return bpe->tokens->word[id].text;
 }
 
 /* ---- one word ---------------------------------------------------------------------------------------------------- */
@@ -104,8 +102,8 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
     if (n > INT32_MAX) ag_usage_error(AG_HERE, "bpe_encode", "a word of %zu bytes is too long", n);
     if (n > b->room) {
-        b->symbol = ag_resize_in(b->owner, b->symbol, b->room, 2 * n, sizeof *b->symbol);
-        b->heap = ag_resize_in(b->owner, b->heap, 3 * b->room, 6 * n, sizeof *b->heap);
+        b->symbol = ag_resize_in(b, b->symbol, b->room, 2 * n, sizeof *b->symbol);
+        b->heap = ag_resize_in(b, b->heap, 3 * b->room, 6 * n, sizeof *b->heap);
         b->room = 2 * n;
     }
     BpeSymbol *symbol = b->symbol;
@@ -151,20 +149,20 @@ static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-typedef struct { void *owner; int32_t *id; size_t n, room; } Ids;
+typedef struct { int32_t *id; size_t n, room; } Ids;
 
 /* Makes room for `more` ids. */
 static void reserve(Ids *ids, size_t more)
 {
     if (more <= ids->room - ids->n) return;
     size_t room = 2 * ids->room + more;
-    ids->id = ag_resize_in(ids->owner, ids->id, ids->room, room, sizeof *ids->id);
+    ids->id = ag_resize(ids->id, ids->room, room, sizeof *ids->id);
     ids->room = room;
 }
 
 int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
 {
-    Ids ids = { .owner = ag_alloc(1, 1) };
+    Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
     bool special = mode == BPE_SPECIAL && bpe->end_of_text >= 0;
     for (size_t at = 0; at < n;) {
@@ -179,30 +177,11 @@ int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *
         ids.id[ids.n++] = bpe->end_of_text;
         at = end + strlen(BPE_END_OF_TEXT);
     }
-    int32_t *result = ag_alloc(ids.n, sizeof *result);
-    if (ids.n) memcpy(result, ids.id, ids.n * sizeof *result);
     *count = ids.n;
-    ag_free(ids.owner);
-    return result;
+    return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the room */
 }
 
 char *bpe_decode(const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
 {
-    size_t size = 0, part;
-    for (size_t i = 0; i < count; i++) {
-        if (!bpe_token(bpe, ids[i], &part)) {
-            ag_set_error("id %d at place %zu is not in the vocabulary of %d tokens", (int)ids[i], i, (int)bpe->n_tokens);
-            return NULL;
-        }
-        if (part > SIZE_MAX - 1 - size) ag_usage_error(AG_HERE, "bpe_decode", "the text is too long");
-        size += part;
-    }
-    char *text = ag_alloc(size + 1, 1), *p = text;
-    for (size_t i = 0; i < count; i++) {
-        const char *bytes = bpe_token(bpe, ids[i], &part);
-        memcpy(p, bytes, part);
-        p += part;
-    }
-    *n = size;
-    return text;
+    return word_table_join(bpe->tokens, "tokens", "", ids, count, n);
 }

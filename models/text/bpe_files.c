@@ -18,43 +18,26 @@ static bool is_printable(int byte)
     return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
 }
 
-void bpe_byte_codes(uint32_t code[256])
+BpeBytes bpe_bytes(void)
 {
+    BpeBytes b;
     uint32_t next = 256;
-    for (int i = 0; i < 256; i++) code[i] = is_printable(i) ? (uint32_t)i : next++;
-}
-
-void bpe_byte_order(uint8_t byte[256])
-{
-    int n = 0;
-    for (int i = 0; i < 256; i++)
-        if (is_printable(i)) byte[n++] = (uint8_t)i;
-    for (int i = 0; i < 256; i++)
-        if (!is_printable(i)) byte[n++] = (uint8_t)i;
-}
-
-/* The byte that each code point stands for; -1: none. */
-enum { CODES = 512 };
-typedef struct { int16_t byte[CODES]; } ByteOfCode;
-
-static ByteOfCode byte_of_code(void)
-{
-    ByteOfCode of;
-    uint32_t code[256];
-    bpe_byte_codes(code);
-    for (int i = 0; i < CODES; i++) of.byte[i] = -1;
-    for (int i = 0; i < 256; i++) of.byte[code[i]] = (int16_t)i;
-    return of;
+    for (int i = 0; i < BPE_CODES; i++) b.byte[i] = -1;
+    for (int i = 0; i < 256; i++) {
+        b.code[i] = is_printable(i) ? (uint32_t)i : next++;
+        b.byte[b.code[i]] = (int16_t)i;
+    }
+    return b;
 }
 
 /* Converts a token's text to its bytes, at most `size`. False if a character does not stand for a byte. */
-static bool to_bytes(const ByteOfCode *of, const char *text, size_t size, char *bytes, size_t *n)
+static bool to_bytes(const BpeBytes *of, const char *text, size_t size, char *bytes, size_t *n)
 {
     *n = 0;
     for (size_t i = 0; i < size;) {
-        uint32_t code = CODES;
+        uint32_t code = BPE_CODES;
         int length = utf8_decode(text + i, size - i, &code);
-        if (!length || code >= CODES || of->byte[code] < 0) return false;
+        if (!length || code >= BPE_CODES || of->byte[code] < 0) return false;
         bytes[(*n)++] = (char)of->byte[code];
         i += (size_t)length;
     }
@@ -62,42 +45,41 @@ static bool to_bytes(const ByteOfCode *of, const char *text, size_t size, char *
 }
 
 /* Converts a token's bytes to its text, owned by `owner`. */
-static Word to_text(void *owner, const uint32_t code[256], Word token)
+static Word to_text(void *owner, const BpeBytes *of, Word token)
 {
     char *text = ag_alloc_in(owner, 2 * token.size + 1, 1), out[4];
     size_t n = 0;
     for (size_t i = 0; i < token.size; i++) {
-        size_t length = (size_t)utf8_encode(code[(unsigned char)token.text[i]], out);
+        size_t length = (size_t)utf8_encode(of->code[(unsigned char)token.text[i]], out);
         memcpy(text + n, out, length);
         n += length;
     }
-    return (Word){ text, n };
+    return (Word){ text, n, 0 };
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Converts the tokens of vocab.json to bytes, and checks that each byte is a token. */
-static bool read_tokens(void *owner, const ByteOfCode *of, const char *path, const Word *text, int32_t n, Word *token)
+static bool read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, int32_t n, WordTable *tokens)
 {
     char quoted[UTF8_QUOTE];
-    bool seen[256] = { false };
     for (int32_t id = 0; id < n; id++) {
-        char *bytes = ag_alloc_in(owner, text[id].size + 1, 1);
+        char *bytes = ag_alloc_in(work, text[id].size + 1, 1);
         size_t size;
         if (!to_bytes(of, text[id].text, text[id].size, bytes, &size) || size == 0)
             return ag_set_error("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
                                 utf8_quote(text[id].text, text[id].size, quoted));
-        token[id] = (Word){ bytes, size };
-        if (size == 1) seen[(unsigned char)bytes[0]] = true;
+        word_table_add(tokens, bytes, size);
     }
     for (int i = 0; i < 256; i++)
-        if (!seen[i]) return ag_set_error("%s: expected a token for each byte, found none for byte 0x%02X", path, i);
+        if (word_table_find(tokens, &(char){ (char)i }, 1) < 0)
+            return ag_set_error("%s: expected a token for each byte, found none for byte 0x%02X", path, i);
     return true;
 }
 
 typedef struct {
     const char *path, *vocab_path;
-    const ByteOfCode *byte_of_code;
+    const BpeBytes *bytes;
     const WordTable *tokens;
     size_t line;                            /* of the merges file, from 1 */
 } MergeReader;
@@ -106,7 +88,7 @@ typedef struct {
 static bool find_token(const MergeReader *r, const char *text, size_t size, char *bytes, size_t *n, int32_t *id)
 {
     char quoted[UTF8_QUOTE];
-    *id = to_bytes(r->byte_of_code, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
+    *id = to_bytes(r->bytes, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
     return *id >= 0 || ag_set_error("%s: line %zu: token %s is not in %s", r->path, r->line,
                                     utf8_quote(text, size, quoted), r->vocab_path);
 }
@@ -148,37 +130,25 @@ static bool read_merges(MergeReader *r, void *owner, const char *text, size_t si
     return true;
 }
 
-static size_t count_lines(const char *text, size_t size)
-{
-    size_t n = 1;
-    for (size_t i = 0; i < size; i++) n += text[i] == '\n';
-    return n;
-}
-
 /* `work` holds what is needed only while the files are read. */
-static Bpe *parse_both(void *owner, void *work, BpeFile vocab, BpeFile merges)
+static Bpe *parse_both(void *work, BpeFile vocab, BpeFile merges)
 {
-    ByteOfCode of = byte_of_code();
+    BpeBytes of = bpe_bytes();
     int32_t n, n_merges;
     const Word *text = vocab_parse(work, vocab.name, vocab.text, vocab.size, &n);
-    if (!text) return NULL;
-    Word *token = ag_alloc_in(owner, (size_t)n, sizeof *token);
-    if (!read_tokens(owner, &of, vocab.name, text, n, token)) return NULL;
     WordTable *tokens = word_table_new(work);
-    for (int32_t id = 0; id < n; id++) word_table_add(tokens, token[id].text, token[id].size);
-
-    BpeMerge *merge = ag_alloc_in(owner, count_lines(merges.text, merges.size), sizeof *merge);
+    if (!text || !read_tokens(work, &of, vocab.name, text, n, tokens)) return NULL;
+    BpeMerge *merge = ag_alloc_in(work, merges.size / 4 + 1, sizeof *merge);        /* a merge's line has at least 4 bytes */
     MergeReader r = { merges.name, vocab.name, &of, tokens, 0 };
     if (!read_merges(&r, work, merges.text, merges.size, merge, &n_merges)) return NULL;
-    return bpe_new(owner, token, n, merge, n_merges);
+    return bpe_new(tokens, ag_resize(merge, (size_t)n_merges, (size_t)n_merges, sizeof *merge), n_merges);
 }
 
 Bpe *bpe_parse(BpeFile vocab, BpeFile merges)
 {
-    void *owner = ag_alloc(1, 1), *work = ag_alloc(1, 1);
-    Bpe *b = parse_both(owner, work, vocab, merges);
+    void *work = ag_alloc(1, 1);
+    Bpe *b = parse_both(work, vocab, merges);
     ag_free(work);
-    if (!b) ag_free(owner);
     return b;
 }
 
@@ -197,12 +167,12 @@ Bpe *bpe_open(const char *vocab_path, const char *merges_path)
 
 static bool write_both(const Bpe *b, void *work, const char *vocab_path, const char *merges_path)
 {
-    uint32_t code[256];
-    bpe_byte_codes(code);
-    Word *token = ag_alloc_in(work, (size_t)b->n_tokens, sizeof *token);
-    for (int32_t id = 0; id < b->n_tokens; id++) token[id] = to_text(work, code, b->token[id]);
+    BpeBytes of = bpe_bytes();
+    int32_t n = b->tokens->n;
+    Word *token = ag_alloc_in(work, (size_t)n, sizeof *token);
+    for (int32_t id = 0; id < n; id++) token[id] = to_text(work, &of, b->tokens->word[id]);
     size_t size;
-    const char *text = vocab_text(work, token, b->n_tokens, &size);
+    const char *text = vocab_text(work, token, n, &size);
     size_t merges_size = strlen(version);
     for (int32_t i = 0; i < b->n_merges; i++)
         merges_size += token[b->merge[i].left].size + token[b->merge[i].right].size + 2;

@@ -1,4 +1,4 @@
-/* bpe_parts.h: the members of a Bpe, for the files that read, train, use and save one. */
+/* bpe_parts.h: the members of a Bpe and the rules of GPT-2, for the files that read, train, use and save one. */
 #ifndef KAERU_BPE_PARTS_H
 #define KAERU_BPE_PARTS_H
 
@@ -20,9 +20,8 @@ typedef struct {
 typedef struct { int32_t id, previous, next; } BpeSymbol;
 
 struct Bpe {
-    void *owner;
-    const Word *token;                      /* the bytes of each id */
-    int32_t n_tokens, end_of_text;          /* the id of <|endoftext|>, or -1 */
+    const WordTable *tokens;                /* the bytes of each id */
+    int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
     int32_t of_byte[256];                   /* the id of each byte */
     const BpeMerge *merge;                  /* by rank; the lowest rank is applied first */
     int32_t n_merges;
@@ -34,9 +33,8 @@ struct Bpe {
     size_t room;
 };
 
-/* Constructs a Bpe in the owner, which must hold the arrays, too. Each of the 256 bytes must be a token, and no two
- * tokens may be equal. */
-Bpe *bpe_new(void *owner, const Word *token, int32_t n_tokens, const BpeMerge *merge, int32_t n_merges);
+/* Constructs a Bpe, which becomes the owner of its arguments. Each of the 256 bytes must be a token. */
+Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
 
 /* A file's name, for messages, and its content. */
 typedef struct { const char *name, *text; size_t size; } BpeFile;
@@ -49,9 +47,19 @@ static inline size_t bpe_hash_pair(int32_t left, int32_t right)
     return (size_t)(h >> 32);
 }
 
-/* The code point that stands for each byte in GPT-2's files. */
-void bpe_byte_codes(uint32_t code[256]);
-/* The bytes in the order of these code points, '!' first: the first 256 ids of a new vocabulary. */
-void bpe_byte_order(uint8_t byte[256]);
+/* GPT-2's files have a code point for each byte. A new vocabulary begins with the bytes in the order of their code points. */
+enum { BPE_CODES = 512 };
+typedef struct {
+    uint32_t code[256];                     /* of each byte */
+    int16_t byte[BPE_CODES];                /* of each code point; -1: none */
+} BpeBytes;
+BpeBytes bpe_bytes(void);
+
+/* The number of bytes, of n >= 1, in the first word of a text, by the rule of GPT-2. */
+size_t bpe_word(const char *text, size_t n);
+
+#define BPE_END_OF_TEXT "<|endoftext|>"
+/* The offset of the first <|endoftext|>; n if there is none. */
+size_t bpe_find_end_of_text(const char *text, size_t n);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bpe_parts.h"
-#include "bpe_words.h"
 
 /* A token of a word. `token` is -1 once it is merged into the previous one; previous and next are positions, -1 at the
  * ends of the word. */
@@ -22,7 +21,7 @@ typedef struct { int64_t count; int32_t pair; } Candidate;      /* of the heap: 
 
 typedef struct {
     void *owner;                                             /* holds what is needed only during training */
-    int64_t *word_count;
+    WordTable *words;                                           /* the different words of the text, and their counts */
     Position *position;
     Entry *entry;
     size_t n_entries, entry_room;
@@ -49,20 +48,16 @@ static void *with_room(void *owner, void *array, size_t n, size_t *room, size_t 
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static WordTable *count_words(Trainer *t, const char *text, size_t n)
+static void count_words(Trainer *t, const char *text, size_t n)
 {
-    WordTable *words = word_table_new(t->owner);
-    size_t room = 0;
+    t->words = word_table_new(t->owner);
     for (size_t at = 0; at < n; at += strlen(BPE_END_OF_TEXT)) {
         size_t end = at + bpe_find_end_of_text(text + at, n - at);
         for (size_t length; at < end; at += length) {
             length = bpe_word(text + at, end - at);
-            size_t i = (size_t)word_table_add(words, text + at, length);
-            t->word_count = with_room(t->owner, t->word_count, i, &room, sizeof *t->word_count);
-            t->word_count[i]++;
+            word_table_add(t->words, text + at, length);
         }
     }
-    return words;
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
@@ -111,7 +106,7 @@ static void add_position(Trainer *t, int32_t left, int32_t right, int32_t positi
     }
     t->entry[i] = (Entry){ position, pair->newest };
     pair->newest = i;
-    pair->count += t->word_count[t->position[position].word];
+    pair->count += t->words->word[t->position[position].word].count;
     if (pair->grown) return;
     pair->grown = true;
     t->grown = with_room(t->owner, t->grown, t->n_grown, &t->grown_room, sizeof *t->grown);
@@ -211,7 +206,7 @@ static void merge_pair(Trainer *t, int32_t number, int32_t merged)
     for (size_t i = 0; i < n; i++) {
         Position *a = &t->position[t->visit[i]], *b = a->next < 0 ? NULL : &t->position[a->next];
         if (a->token != left || !b || b->token != right) continue;      /* another merge has changed it */
-        int64_t count = t->word_count[a->word];
+        int64_t count = t->words->word[a->word].count;
         a->token = merged;
         b->token = -1;
         a->next = b->next;
@@ -234,8 +229,9 @@ static void merge_pair(Trainer *t, int32_t number, int32_t merged)
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
 /* Makes each word a list of the tokens of its bytes, and counts the pairs. */
-static bool make_positions(Trainer *t, const WordTable *words, const int32_t of_byte[256])
+static bool make_positions(Trainer *t, const int32_t of_byte[256])
 {
+    const WordTable *words = t->words;
     size_t n = 0;
     for (int32_t w = 0; w < words->n; w++) n += words->word[w].size;
     if (n > INT32_MAX / 4)
@@ -260,34 +256,37 @@ static Word join(void *owner, Word a, Word b)
     char *text = ag_alloc_in(owner, a.size + b.size + 1, 1);
     memcpy(text, a.text, a.size);
     memcpy(text + a.size, b.text, b.size);
-    return (Word){ text, a.size + b.size };
+    return (Word){ text, a.size + b.size, 0 };
 }
 
 /* If two different merges make the same bytes, they make the same token: its id is given once. */
-static Bpe *learn(Trainer *t, void *owner, const char *text, size_t n, int32_t size)
+static Bpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
 {
-    uint8_t order[256];
     int32_t of_byte[256];
-    WordTable *tokens = word_table_new(owner);
-    bpe_byte_order(order);
-    for (int i = 0; i < 256; i++) of_byte[order[i]] = word_table_add(tokens, (const char *)&order[i], 1);
+    WordTable *tokens = word_table_new(t->owner);
+    BpeBytes bytes = bpe_bytes();
+    for (int code = 0; code < BPE_CODES; code++) {
+        int byte = bytes.byte[code];
+        if (byte >= 0) of_byte[byte] = word_table_add(tokens, &(char){ (char)byte }, 1);
+    }
     make_slots(t, 1 << 12);
-    if (!make_positions(t, count_words(t, text, n), of_byte)) return NULL;
+    count_words(t, text, n);
+    if (!make_positions(t, of_byte)) return NULL;
 
-    BpeMerge *merge = NULL;
-    size_t n_merges = 0, room = 0;
+    BpeMerge *merge = ag_alloc_in(t->owner, 1, sizeof *merge);
+    size_t n_merges = 0, room = 1;
     while (tokens->n < size - 1) {
         int32_t number = most_frequent(t);
         if (number < 0) break;
         const Pair *pair = &t->pair[number];
         Word joined = join(t->owner, tokens->word[pair->left], tokens->word[pair->right]);
         int32_t merged = word_table_add(tokens, joined.text, joined.size);
-        merge = with_room(owner, merge, n_merges, &room, sizeof *merge);
+        merge = with_room(t->owner, merge, n_merges, &room, sizeof *merge);
         merge[n_merges++] = (BpeMerge){ pair->left, pair->right, merged };
         merge_pair(t, number, merged);
     }
     word_table_add(tokens, BPE_END_OF_TEXT, strlen(BPE_END_OF_TEXT));
-    return bpe_new(owner, tokens->word, tokens->n, merge, (int32_t)n_merges);
+    return bpe_new(tokens, merge, (int32_t)n_merges);
 }
 
 Bpe *bpe_train(const char *text, size_t n, int32_t size)
@@ -297,9 +296,7 @@ Bpe *bpe_train(const char *text, size_t n, int32_t size)
         return NULL;
     }
     Trainer t = { .owner = ag_alloc(1, 1), .free_entry = -1 };
-    void *owner = ag_alloc(1, 1);
-    Bpe *b = learn(&t, owner, text, n, size);
+    Bpe *b = learn(&t, text, n, size);
     ag_free(t.owner);
-    if (!b) ag_free(owner);
     return b;
 }

@@ -7,10 +7,9 @@
  *     | ?[^\s\p{L}\p{N}]+              other symbols, likewise
  *     |\s+(?!\S)                       white space, without its last character if a word follows
  *     |\s+                             that last character, if it is not a space, which belongs to the next word */
-#include "bpe_words.h"
-
 #include <string.h>
 
+#include "bpe_parts.h"
 #include "unicode.h"
 #include "utf8.h"
 

@@ -15,7 +15,7 @@ bool lines_of_part(Lines *l, const char *name, int64_t first, const char *text, 
     *l = (Lines){ 0 };
     if (!text_check_part(name, first, text, size)) return false;
     void *r = ag_alloc(1, 1);
-    const char *at = size > 0 ? ag_strndup_in(r, text, size) : NULL, *end = at + size;
+    const char *at = ag_strndup_in(r, text, size), *end = at + size;
     int64_t n = 0;
     for (size_t i = 0; i < size; i++) n += at[i] == '\n' || i + 1 == size;
     Line *line = ag_alloc_in(r, (size_t)n, sizeof *line);

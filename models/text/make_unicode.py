@@ -9,6 +9,7 @@ The classes must be those of the Unicode version below, the one in use by the `t
 Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself, which
 BLEU's reference implementation asks.
 """
+import itertools
 import sys
 import unicodedata
 
@@ -16,7 +17,6 @@ UNICODE = "16.0.0"
 OTHER, LETTER, NUMBER, SPACE = range(4)
 # The property White_Space, for which unicodedata has no function.
 SPACES = [*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
-BLOCK = 128     # characters; four to a byte
 WIDTH = 120
 
 
@@ -31,15 +31,15 @@ def load():
     sys.exit(f"make_unicode.py: needs the tables of Unicode {UNICODE}: pip install unicodedata2=={UNICODE}")
 
 
-def array(name, numbers):
+def write_array(declaration, items):
     lines = [""]
-    for number in numbers:
-        item = f" {number},"
-        if len(lines[-1]) + len(item) > WIDTH - 3:
+    for item in items:
+        if len(lines[-1]) + len(item) + 2 > WIDTH - 3:
             lines.append("")
-        lines[-1] += item
-    body = "\n".join("   " + line for line in lines)
-    return f"static const uint8_t {name}[{len(numbers)}] = {{\n{body}\n}};"
+        lines[-1] += f" {item},"
+    print(f"static const {declaration}[] = {{")
+    print("\n".join("   " + line for line in lines))
+    print("};")
 
 
 def write_lower():
@@ -58,33 +58,25 @@ def write_lower():
         runs.append((code, code, 1, distance))
     print(f"/* lower_table.h: written by make_unicode.py from Python's tables of Unicode {unicodedata.unidata_version};"
           " do not edit. */")
-    print("static const struct { uint32_t first, last, step; int32_t distance; } lower_runs[] = {")
-    for run in runs:
-        print("    { 0x%04X, 0x%04X, %d, %d }," % run)
-    print("};")
+    write_array("struct { uint32_t first, last, step; int32_t distance; } lower_runs",
+                ["{ 0x%04X, 0x%04X, %d, %d }" % run for run in runs])
 
 
 def write_classes():
+    """For each class, the lengths of runs of code points, in turn: of another class, of this class."""
     unicode = load()
 
     def class_of(code):
-        if code in SPACES:
-            return SPACE
-        return {"L": LETTER, "N": NUMBER}.get(unicode.category(chr(code))[0], OTHER)
+        return SPACE if code in SPACES else {"L": LETTER, "N": NUMBER}.get(unicode.category(chr(code))[0], OTHER)
 
-    blocks, index = {}, []
-    for start in range(0, 0x110000, BLOCK):
-        classes = [class_of(code) for code in range(start, start + BLOCK)]
-        packed = tuple(sum(classes[i + k] << 2 * k for k in range(4)) for i in range(0, BLOCK, 4))
-        index.append(blocks.setdefault(packed, len(blocks)))
-    other = blocks[(0,) * (BLOCK // 4)]
-    while index[-1] == other:
-        index.pop()
-    assert len(blocks) <= 256
+    classes = [class_of(code) for code in range(0x110000)]
+    end = max(code for code in range(0x110000) if classes[code] != OTHER) + 1
     print(f"/* unicode_table.h: written by make_unicode.py from the tables of Unicode {UNICODE}; do not edit. */")
-    print(f"enum {{ UNICODE_BLOCK = {BLOCK}, UNICODE_END = {len(index) * BLOCK} }};")
-    print(array("unicode_index", index))
-    print(array("unicode_classes", [byte for packed in blocks for byte in packed]))
+    print(f"enum {{ UNICODE_END = 0x{end:X} }};")
+    for name, wanted in ("letters", LETTER), ("numbers", NUMBER), ("spaces", SPACE):
+        runs = [len(list(run)) for _, run in itertools.groupby(classes, lambda found: found == wanted)]
+        assert classes[0] == OTHER and max(runs[:-1]) < 1 << 16
+        write_array(f"uint16_t unicode_{name}", map(str, runs[:-1]))        # without the run after the last of the class
 
 
 if sys.argv[1:] == ["lower"]:

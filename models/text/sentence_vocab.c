@@ -1,21 +1,20 @@
 /* sentence_vocab.c: one interface to vocabularies of words and of byte pairs. The ids of byte pairs follow the four special
  * tokens. A sentence is encoded as byte pairs with a space before it, so that its first word is the same token as
  * elsewhere. */
-#include "sentence_vocab.h"
-
 #include <string.h>
 
+#include "kaeru/translation.h"
 #include "word_vocab.h"
 
 /* ---- construction, files ----------------------------------------------------------------------------------------- */
 
 /* Joins all lines, each with a space before it and a newline after it. */
-static char *join(void *r, const Lines *texts, int n, size_t *size)
+static char *join(const Lines *texts, int n, size_t *size)
 {
     *size = 0;
     for (int i = 0; i < n; i++)
         for (int64_t j = 0; j < texts[i].n; j++) *size += texts[i].line[j].size + 2;
-    char *all = ag_alloc_in(r, *size + 1, 1), *at = all;
+    char *all = ag_alloc(*size + 1, 1), *at = all;
     for (int i = 0; i < n; i++) {
         for (int64_t j = 0; j < texts[i].n; j++) {
             Line line = texts[i].line[j];
@@ -30,22 +29,20 @@ static char *join(void *r, const Lines *texts, int n, size_t *size)
 
 SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count)
 {
-    void *r = ag_alloc(1, 1);
     size_t size;
-    const char *all = join(r, texts, n, &size);
+    char *all = join(texts, n, &size);
     SentenceVocab v = { .kind = SENTENCE_WORDS, .words = word_vocab_new(all, size, min_count) };
-    ag_free(r);
+    ag_free(all);
     return v;
 }
 
 SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
 {
     if (size < 300) ag_usage_error(AG_HERE, "sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
-    void *r = ag_alloc(1, 1);
     size_t bytes;
-    const char *all = join(r, texts, n, &bytes);
+    char *all = join(texts, n, &bytes);
     SentenceVocab v = { .kind = SENTENCE_BPE, .bpe = bpe_train(all, bytes, size - N_SPECIAL_TOKENS) };
-    ag_free(r);
+    ag_free(all);
     return v;
 }
 
@@ -79,36 +76,21 @@ int32_t sentence_vocab_size(const SentenceVocab *v)
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-int32_t *sentence_encode_in(void *r, const SentenceVocab *v, Line line, int64_t *count)
-{
-    /* Each token has at least one byte, which bounds the room. It is allocated first, because an error in between would
-     * leak the ids, which no owner owns. */
-    int32_t *all = ag_alloc_in(r, line.size + 3, sizeof *all);
-    char *spaced = ag_alloc_in(r, line.size + 1, 1);
-    spaced[0] = ' ';
-    if (line.size > 0) memcpy(spaced + 1, line.text, line.size);
-    size_t n;
-    bool is_bpe = v->kind == SENTENCE_BPE;
-    int32_t *ids = is_bpe ? bpe_encode(v->bpe, spaced, line.size + 1, BPE_TEXT, &n)
-                          : word_vocab_encode(v->words, line.text, line.size, &n);
-    all[0] = WORD_START;
-    for (size_t i = 0; i < n; i++) all[i + 1] = is_bpe ? N_SPECIAL_TOKENS + ids[i] : ids[i];
-    all[n + 1] = WORD_END;
-    ag_free(ids);
-    *count = (int64_t)n + 2;
-    return all;
-}
-
 int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count)
 {
-    void *r = ag_alloc(1, 1);
-    int64_t size;
-    const int32_t *all = sentence_encode_in(r, v, (Line){ text, n }, &size);
-    *count = (size_t)size;
-    int32_t *ids = ag_alloc(*count, sizeof *ids);
-    memcpy(ids, all, *count * sizeof *ids);
-    ag_free(r);
-    return ids;
+    char *spaced = ag_alloc(n + 1, 1);
+    spaced[0] = ' ';
+    if (n > 0) memcpy(spaced + 1, text, n);
+    bool is_bpe = v->kind == SENTENCE_BPE;
+    int32_t *ids = is_bpe ? bpe_encode(v->bpe, spaced, n + 1, BPE_TEXT, count) : word_vocab_encode(v->words, text, n, count);
+    int32_t *all = ag_alloc(*count + 2, sizeof *all);
+    all[0] = WORD_START;
+    for (size_t i = 0; i < *count; i++) all[i + 1] = is_bpe ? N_SPECIAL_TOKENS + ids[i] : ids[i];
+    all[*count + 1] = WORD_END;
+    *count += 2;
+    ag_free(ids);
+    ag_free(spaced);
+    return all;
 }
 
 char *sentence_unknown(const SentenceVocab *v, Line line)
@@ -118,20 +100,18 @@ char *sentence_unknown(const SentenceVocab *v, Line line)
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
-/* The n bytes of an id; NULL if the id is out of range. */
+/* The n bytes of an id; an id out of range is a usage error. */
 static const char *bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
 {
-    if (v->kind == SENTENCE_WORDS) return word_vocab_word(v->words, id, n);
-    if (id >= N_SPECIAL_TOKENS) return bpe_token(v->bpe, id - N_SPECIAL_TOKENS, n);
-    const char *special = id < 0 ? NULL : special_tokens[id];
-    *n = special ? strlen(special) : 0;
-    return special;
-}
-
-/* The same; an id out of range is a usage error. */
-static const char *checked_bytes_of(const SentenceVocab *v, int32_t id, size_t *n)
-{
-    const char *bytes = bytes_of(v, id, n);
+    const char *bytes = NULL;
+    if (v->kind == SENTENCE_WORDS) {
+        bytes = word_vocab_word(v->words, id, n);
+    } else if (id >= N_SPECIAL_TOKENS) {
+        bytes = bpe_token(v->bpe, id - N_SPECIAL_TOKENS, n);
+    } else if (id >= 0) {
+        bytes = special_tokens[id];
+        *n = strlen(bytes);
+    }
     if (!bytes)
         ag_usage_error(AG_HERE, "sentence_decode", "id %d of a vocabulary of %d", (int)id, (int)sentence_vocab_size(v));
     return bytes;
@@ -144,42 +124,31 @@ static void put_in_one_line(char *text, size_t n)
         if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
 }
 
-Line sentence_decode_in(void *r, const SentenceVocab *v, const int32_t *ids, int64_t count)
+char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
     size_t room = 1, length;
-    for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
-        checked_bytes_of(v, ids[i], &length);
+    for (size_t i = 0; i < count && ids[i] != WORD_END; i++) {
+        bytes_of(v, ids[i], &length);
         room += length + 1;
     }
-    char *text = ag_alloc_in(r, room, 1), *at = text;
-    for (int64_t i = 0; i < count && ids[i] != WORD_END; i++) {
-        const char *bytes = checked_bytes_of(v, ids[i], &length);
+    char *text = ag_alloc(room, 1), *at = text;
+    for (size_t i = 0; i < count && ids[i] != WORD_END; i++) {
+        const char *bytes = bytes_of(v, ids[i], &length);
         if (ids[i] == WORD_START || ids[i] == WORD_BLANK) continue;
         if (at > text && (v->kind == SENTENCE_WORDS || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
         memcpy(at, bytes, length);
         at += length;
     }
-    size_t n = (size_t)(at - text);
-    put_in_one_line(text, n);
-    bool begins_with_space = v->kind == SENTENCE_BPE && n > 0 && text[0] == ' ';
-    return begins_with_space ? (Line){ text + 1, n - 1 } : (Line){ text, n };
-}
-
-char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
-{
-    void *r = ag_alloc(1, 1);
-    Line line = sentence_decode_in(r, v, ids, (int64_t)count);
-    char *text = ag_alloc(line.size + 1, 1);
-    memcpy(text, line.text, line.size);
-    *n = line.size;
-    ag_free(r);
+    *n = (size_t)(at - text);
+    put_in_one_line(text, *n);
+    if (v->kind == SENTENCE_BPE && text[0] == ' ') memmove(text, text + 1, (*n)--);         /* with the NUL */
     return text;
 }
 
 char *sentence_token(const SentenceVocab *v, int32_t id)
 {
     size_t n;
-    const char *bytes = checked_bytes_of(v, id, &n);
+    const char *bytes = bytes_of(v, id, &n);
     char *text = ag_alloc(n + 1, 1);
     memcpy(text, bytes, n);
     put_in_one_line(text, n);

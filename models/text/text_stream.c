@@ -5,24 +5,16 @@
 
 static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */
 
-/* The length of a character that begins with this byte; 1 if no character begins with it. */
-static size_t expected_length(unsigned char first)
-{
-    return first >= 0xF0 && first <= 0xF4 ? 4 : first >= 0xE0 && first < 0xF0 ? 3
-         : first >= 0xC2 && first < 0xE0 ? 2 : 1;
-}
-
 /* Whether the bytes held, which are not a character, are the beginning of one. It is enough to try the lowest and the
  * highest bytes that can follow. */
 static bool begins_character(const TextStream *s)
 {
-    size_t length = expected_length((unsigned char)s->held[0]);
     for (int high = 0; high < 2; high++) {
         char whole[4];
         uint32_t code;
         memset(whole, high ? 0xBF : 0x80, sizeof whole);
         memcpy(whole, s->held, s->n);
-        if (s->n < length && text_next(whole, length, &code)) return true;
+        if (text_next(whole, sizeof whole, &code)) return true;
     }
     return false;
 }

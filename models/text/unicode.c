@@ -1,17 +1,37 @@
-/* unicode.c: the class and the lower-case letter of a code point, by table. The table of classes has two levels: equal
- * blocks of code points are stored once, and four classes share a byte. */
+/* unicode.c: the class and the lower-case letter of a code point, by table. The table of classes lists runs of code points;
+ * the first call expands it to one byte for each code point. */
 #include "unicode.h"
 
+#include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "lower_table.h"
 #include "unicode_table.h"
 
+static uint8_t class_of[UNICODE_END];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Expands n lengths of runs, in turn of code points of another class and of this class. */
+static void expand(UnicodeClass class, const uint16_t *length, size_t n)
+{
+    for (size_t i = 0, code = 0; i < n; i += 2) {
+        memset(class_of + code + length[i], (int)class, length[i + 1]);
+        code += (size_t)length[i] + length[i + 1];
+    }
+}
+
+static void expand_all(void)
+{
+    expand(UNICODE_LETTER, unicode_letters, sizeof unicode_letters / sizeof *unicode_letters);
+    expand(UNICODE_NUMBER, unicode_numbers, sizeof unicode_numbers / sizeof *unicode_numbers);
+    expand(UNICODE_SPACE, unicode_spaces, sizeof unicode_spaces / sizeof *unicode_spaces);
+}
+
 UnicodeClass unicode_class(uint32_t code)
 {
-    if (code >= UNICODE_END) return UNICODE_OTHER;
-    uint32_t at = unicode_index[code / UNICODE_BLOCK] * (uint32_t)UNICODE_BLOCK + code % UNICODE_BLOCK;
-    return (UnicodeClass)(unicode_classes[at / 4] >> 2 * (at % 4) & 3);
+    pthread_once(&once, expand_all);
+    return code < UNICODE_END ? (UnicodeClass)class_of[code] : UNICODE_OTHER;
 }
 
 uint32_t unicode_lower(uint32_t code)

@@ -26,7 +26,7 @@ static bool read_tokens(const char *name, const Json *root, Word *token)
         if (token[id].text)
             return ag_set_error("%s: token %s: expected each id once, found %" PRId64 " again, the id of %s", name, quoted,
                                 id, utf8_quote(token[id].text, token[id].size, other));
-        token[id] = (Word){ text->as.text, text->count };
+        token[id] = (Word){ text->as.text, text->count, 0 };
     }
     return true;
 }
@@ -44,11 +44,16 @@ const Word *vocab_parse(void *owner, const char *name, const char *text, size_t 
     return read_tokens(name, root, token) ? token : NULL;
 }
 
-const Word *vocab_read(void *owner, const char *path, int32_t *n)
+WordTable *vocab_read(void *owner, const char *path)
 {
+    void *work = ag_alloc(1, 1);
     size_t size;
-    const char *text = file_read(owner, path, MAX_VOCAB_FILE, &size);
-    return text ? vocab_parse(owner, path, text, size, n) : NULL;
+    int32_t n;
+    const char *text = file_read(work, path, MAX_VOCAB_FILE, &size);
+    const Word *token = text ? vocab_parse(work, path, text, size, &n) : NULL;
+    WordTable *t = token ? word_table_of(owner, token, n) : NULL;
+    ag_free(work);
+    return t;
 }
 
 const char *vocab_text(void *owner, const Word *token, int32_t n, size_t *size)
@@ -63,14 +68,14 @@ const char *vocab_text(void *owner, const Word *token, int32_t n, size_t *size)
     return json_written(json, size);
 }
 
-bool vocab_write(const char *path, const Word *token, int32_t n)
+bool vocab_write(const char *path, const WordTable *t)
 {
-    void *owner = ag_alloc(1, 1);
+    void *work = ag_alloc(1, 1);
     size_t size;
-    const char *text = vocab_text(owner, token, n, &size);
+    const char *text = vocab_text(work, t->word, t->n, &size);
     FileWriter *w = text ? file_replace(path) : NULL;
     if (w) file_write(w, text, size);
     bool done = w && file_commit(w);
-    ag_free(owner);
+    ag_free(work);
     return done;
 }

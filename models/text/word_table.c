@@ -5,9 +5,16 @@
 
 enum { FIRST_ROOM = 512 };
 
+int compare_words(const void *left, const void *right)
+{
+    const Word *a = left, *b = right;
+    int order = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
+    return order ? order : (a->size > b->size) - (a->size < b->size);
+}
+
 static void make_slots(WordTable *t, size_t n)
 {
-    t->slot = ag_alloc_in(t->owner, n, sizeof *t->slot);
+    t->slot = ag_alloc_in(t, n, sizeof *t->slot);
     t->n_slots = n;
     for (size_t i = 0; i < n; i++) t->slot[i].index = -1;
 }
@@ -15,7 +22,8 @@ static void make_slots(WordTable *t, size_t n)
 WordTable *word_table_new(void *owner)
 {
     WordTable *t = ag_alloc_in(owner, 1, sizeof *t);
-    t->owner = owner;
+    t->word = ag_alloc_in(t, FIRST_ROOM, sizeof *t->word);
+    t->room = FIRST_ROOM;
     make_slots(t, 2 * FIRST_ROOM);
     return t;
 }
@@ -31,40 +39,68 @@ static WordSlot *look_up(const WordTable *t, const char *text, size_t size, uint
     }
 }
 
-/* Doubles the number of slots, and makes room for half as many words. */
+/* Doubles the room for words, and the number of slots. */
 static void grow(WordTable *t)
 {
     if (t->n > INT32_MAX / 2) ag_usage_error(AG_HERE, "word table", "%d different words are too many", (int)t->n);
-    int32_t room = t->room ? 2 * t->room : FIRST_ROOM;
-    t->word = ag_resize_in(t->owner, t->word, (size_t)t->room, (size_t)room, sizeof *t->word);
-    t->room = room;
-    if (t->n == 0) return;
-    const WordSlot *old = t->slot;
+    t->word = ag_resize_in(t, t->word, (size_t)t->room, 2 * (size_t)t->room, sizeof *t->word);
+    t->room *= 2;
+    WordSlot *old = t->slot;
     size_t n_old = t->n_slots;
     make_slots(t, 2 * n_old);
     for (size_t k = 0; k < n_old; k++) {
         if (old[k].index < 0) continue;
-        size_t i = old[k].hash & (t->n_slots - 1);
-        while (t->slot[i].index >= 0) i = (i + 1) & (t->n_slots - 1);
-        t->slot[i] = old[k];
+        const Word *word = &t->word[old[k].index];
+        *look_up(t, word->text, word->size, old[k].hash) = old[k];
     }
+    ag_free(old);
 }
 
 int32_t word_table_add(WordTable *t, const char *text, size_t size)
 {
     uint32_t hash = word_hash(text, size);
+    if (t->n == t->room) grow(t);
     WordSlot *slot = look_up(t, text, size, hash);
-    if (slot->index >= 0) return slot->index;
-    if (t->n == t->room) {
-        grow(t);
-        slot = look_up(t, text, size, hash);
+    if (slot->index < 0) {
+        t->word[t->n] = (Word){ ag_strndup_in(t, text, size), size, 0 };
+        *slot = (WordSlot){ hash, t->n++ };
     }
-    t->word[t->n] = (Word){ ag_strndup_in(t->owner, text, size), size };
-    *slot = (WordSlot){ hash, t->n };
-    return t->n++;
+    t->word[slot->index].count++;
+    return slot->index;
+}
+
+WordTable *word_table_of(void *owner, const Word *word, int32_t n)
+{
+    WordTable *t = word_table_new(owner);
+    for (int32_t i = 0; i < n; i++) word_table_add(t, word[i].text, word[i].size);
+    return t;
 }
 
 int32_t word_table_find(const WordTable *t, const char *text, size_t size)
 {
     return look_up(t, text, size, word_hash(text, size))->index;
+}
+
+char *word_table_join(const WordTable *t, const char *kind, const char *between, const int32_t *ids, size_t count, size_t *n)
+{
+    size_t gap = strlen(between), size = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ids[i] < 0 || ids[i] >= t->n) {
+            ag_set_error("id %d at place %zu is not in the vocabulary of %d %s", (int)ids[i], i, (int)t->n, kind);
+            return NULL;
+        }
+        size_t more = t->word[ids[i]].size + (i > 0 ? gap : 0);
+        if (more > SIZE_MAX - 1 - size) ag_usage_error(AG_HERE, "decode", "the text is too long");
+        size += more;
+    }
+    char *text = ag_alloc(size + 1, 1), *p = text;
+    for (size_t i = 0; i < count; i++) {
+        const Word *word = &t->word[ids[i]];
+        size_t skip = i > 0 ? gap : 0;
+        memcpy(p, between, skip);
+        memcpy(p + skip, word->text, word->size);
+        p += skip + word->size;
+    }
+    *n = size;
+    return text;
 }

@@ -6,12 +6,16 @@
 #include <stdint.h>
 #include <string.h>
 
-
-typedef struct { const char *text; size_t size; } Word;         /* size does not include the NUL that follows */
+typedef struct {
+    const char *text;
+    size_t size;                                                /* does not include the NUL that follows */
+    int64_t count;                                              /* how often it was added to a table */
+} Word;
+/* Compares two words by their bytes, for qsort. */
+int compare_words(const void *left, const void *right);
 
 typedef struct { uint32_t hash; int32_t index; } WordSlot;      /* index -1: free */
 typedef struct {
-    void *owner;
     Word *word;
     int32_t n, room;
     WordSlot *slot;
@@ -19,10 +23,16 @@ typedef struct {
 } WordTable;
 
 WordTable *word_table_new(void *owner);
+/* A table of n different words. */
+WordTable *word_table_of(void *owner, const Word *word, int32_t n);
 /* Returns the word's number. A new word gets the next number, and its bytes are copied. */
 int32_t word_table_add(WordTable *t, const char *text, size_t size);
 /* Returns the word's number; -1 if it is not in the table. */
 int32_t word_table_find(const WordTable *t, const char *text, size_t size);
+
+/* The words of these ids, followed by a NUL, with `between` between two words; in *n the size. NULL with ag_error() if an id is
+ * out of range; `kind` names the words in the message. Free the text with ag_free. */
+char *word_table_join(const WordTable *t, const char *kind, const char *between, const int32_t *ids, size_t count, size_t *n);
 
 /* A hash of the bytes, eight at a time. */
 static inline uint32_t word_hash(const char *text, size_t size)

@@ -8,10 +8,7 @@
 #include "utf8.h"
 #include "vocab_file.h"
 
-struct WordVocab {
-    void *owner;
-    WordTable *table;
-};
+struct WordVocab { WordTable *table; };
 
 const char *const special_tokens[N_SPECIAL_TOKENS] = { "<s>", "</s>", "<blank>", "<unk>" };
 
@@ -30,89 +27,61 @@ static bool next_word(const char *text, size_t n, size_t *at, Word *word)
         inside = !space;
         *at += length ? (size_t)length : 1;
     }
-    *word = (Word){ text + start, *at - start };
+    *word = (Word){ text + start, *at - start, 0 };
     return inside;
 }
-
-static WordVocab *make(void *owner)
-{
-    WordVocab *v = ag_alloc_in(owner, 1, sizeof *v);
-    v->owner = owner;
-    v->table = word_table_new(owner);
-    return v;
-}
-
-typedef struct { Word word; int64_t count; } Counted;
 
 /* Orders words by falling count, words of equal count by their bytes. */
 static int compare_counts(const void *left, const void *right)
 {
-    const Counted *a = left, *b = right;
+    const Word *a = left, *b = right;
     if (a->count != b->count) return a->count > b->count ? -1 : 1;
-    size_t size = a->word.size < b->word.size ? a->word.size : b->word.size;
-    int order = memcmp(a->word.text, b->word.text, size);
-    return order ? order : (a->word.size > b->word.size) - (a->word.size < b->word.size);
+    return compare_words(a, b);
 }
 
 WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
 {
     if (!text_check("the text", text, n)) return NULL;
-    void *work = ag_alloc(1, 1);
-    WordTable *table = word_table_new(work);
-    Counted *counted = NULL;
-    size_t room = 0;
-    Word word;
-    for (size_t at = 0; next_word(text, n, &at, &word);) {
-        size_t i = (size_t)word_table_add(table, word.text, word.size);
-        if (i >= room) {
-            size_t larger = room ? 2 * room : 1024;
-            counted = ag_resize_in(work, counted, room, larger, sizeof *counted);
-            room = larger;
-        }
-        counted[i].count++;
-    }
-    for (int32_t i = 0; i < table->n; i++) counted[i].word = table->word[i];
-    if (table->n) qsort(counted, (size_t)table->n, sizeof *counted, compare_counts);
-
-    WordVocab *v = make(ag_alloc(1, 1));
+    WordVocab *v = ag_alloc(1, sizeof *v);
+    v->table = word_table_new(v);
     for (int i = 0; i < N_SPECIAL_TOKENS; i++)
         word_table_add(v->table, special_tokens[i], strlen(special_tokens[i]));
-    for (int32_t i = 0; i < table->n && counted[i].count >= min_count; i++)
-        word_table_add(v->table, counted[i].word.text, counted[i].word.size);
-    ag_free(work);
+    WordTable *found = word_table_new(v);
+    Word word;
+    for (size_t at = 0; next_word(text, n, &at, &word);) word_table_add(found, word.text, word.size);
+    qsort(found->word, (size_t)found->n, sizeof *found->word, compare_counts);
+    for (int32_t i = 0; i < found->n && found->word[i].count >= min_count; i++)
+        word_table_add(v->table, found->word[i].text, found->word[i].size);
+    ag_free(found);
     return v;
 }
 
 WordVocab *word_vocab_open(const char *path)
 {
-    void *owner = ag_alloc(1, 1);
-    int32_t n;
-    const Word *token = vocab_read(owner, path, &n);
-    bool good = token != NULL;
+    WordVocab *v = ag_alloc(1, sizeof *v);
+    v->table = vocab_read(v, path);
+    bool good = v->table != NULL;
     for (int32_t i = 0; good && i < N_SPECIAL_TOKENS; i++) {
         const char *expected = special_tokens[i];
-        if (i < n && token[i].size == strlen(expected) && strcmp(token[i].text, expected) == 0) continue;
+        if (word_table_find(v->table, expected, strlen(expected)) == i) continue;
+        const char *found = word_vocab_word(v, i, NULL);
         char quoted[UTF8_QUOTE] = "nothing";
-        if (i < n) utf8_quote(token[i].text, token[i].size, quoted);
+        if (found) utf8_quote(found, v->table->word[i].size, quoted);
         good = ag_set_error("%s: expected \"%s\" as token %d, found %s", path, expected, (int)i, quoted);
     }
-    if (good) {
-        WordVocab *v = make(owner);
-        for (int32_t i = 0; i < n; i++) word_table_add(v->table, token[i].text, token[i].size);
-        return v;
-    }
-    ag_free(owner);
+    if (good) return v;
+    ag_free(v);
     return NULL;
 }
 
 bool word_vocab_save(const WordVocab *v, const char *path)
 {
-    return vocab_write(path, v->table->word, v->table->n);
+    return vocab_write(path, v->table);
 }
 
 void word_vocab_free(WordVocab *v)
 {
-    if (v) ag_free(v->owner);
+    ag_free(v);
 }
 
 int32_t word_vocab_size(const WordVocab *v)
@@ -160,22 +129,5 @@ int32_t *word_vocab_encode(const WordVocab *v, const char *text, size_t n, size_
 
 char *word_vocab_decode(const WordVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t length;
-        if (!word_vocab_word(v, ids[i], &length)) {
-            ag_set_error("id %d at place %zu is not in the vocabulary of %d words", (int)ids[i], i, (int)v->table->n);
-            return NULL;
-        }
-        size += length + (i > 0);
-    }
-    char *text = ag_alloc(size + 1, 1), *p = text;
-    for (size_t i = 0; i < count; i++) {
-        const Word *word = &v->table->word[ids[i]];
-        if (i > 0) *p++ = ' ';
-        memcpy(p, word->text, word->size);
-        p += word->size;
-    }
-    *n = size;
-    return text;
+    return word_table_join(v->table, "words", " ", ids, count, n);
 }

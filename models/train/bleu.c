@@ -1,11 +1,11 @@
 /* bleu.c: corpus BLEU. A sentence is split into tokens as the script mteval-v13a.pl does: around punctuation, but not
  * around a period, comma or dash between digits. Then n-grams of one to four tokens are counted. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "kaeru/translation.h"
 #include "unicode.h"
 #include "utf8.h"
+#include "word_table.h"
 
 enum { ORDERS = 4 };
 
@@ -105,10 +105,10 @@ static Characters apply(void *r, Rule rule, Characters in)
     return out;
 }
 
-/* A sentence as tokens: token i is code[start[i]..start[i]+size[i]-1]. */
-typedef struct { uint32_t *code; size_t *start, *size; size_t n; } Tokens;
+/* A sentence as tokens, each by its number in a table of all. */
+typedef struct { int32_t *id; size_t n; } Tokens;
 
-static Tokens tokenize(void *r, const char *text, size_t n, bool lower)
+static Tokens tokenize(void *r, WordTable *table, const char *text, size_t n, bool lower)
 {
     Characters c = read_characters(r, text, n, lower);
     replace(&c, "<skipped>", 0);
@@ -123,75 +123,47 @@ static Tokens tokenize(void *r, const char *text, size_t n, bool lower)
     if (c.n > 0) memcpy(spaced.code + 1, c.code, c.n * sizeof *c.code);
     for (Rule rule = AROUND_SIGN; rule < N_RULES; rule++) spaced = apply(r, rule, spaced);
 
-    Tokens t = { .code = spaced.code };
-    t.start = ag_alloc_in(r, spaced.n, sizeof *t.start);
-    t.size = ag_alloc_in(r, spaced.n, sizeof *t.size);
+    Tokens t = { ag_alloc_in(r, spaced.n, sizeof *t.id), 0 };
     for (size_t i = 0; i < spaced.n; i++) {
         if (is_space(spaced.code[i])) continue;
         size_t first = i;
         while (i < spaced.n && !is_space(spaced.code[i])) i++;
-        t.start[t.n] = first;
-        t.size[t.n++] = i - first;
+        t.id[t.n++] = word_table_add(table, (const char *)(spaced.code + first), (i - first) * sizeof *spaced.code);
     }
     return t;
 }
 
 /* ---- n-grams ----------------------------------------------------------------------------------------------------- */
 
-/* n tokens from `first` on. */
-typedef struct { const Tokens *tokens; size_t first; int n; } Gram;
-
-static int compare_tokens(const Tokens *a, size_t i, const Tokens *b, size_t j)
+/* A table of the sentence's n-grams. Its words are the bytes of n ids. */
+static WordTable *grams_of(void *r, const Tokens *t, size_t n)
 {
-    size_t size = a->size[i] < b->size[j] ? a->size[i] : b->size[j];
-    int order = memcmp(a->code + a->start[i], b->code + b->start[j], size * sizeof *a->code);
-    return order ? order : (a->size[i] > b->size[j]) - (a->size[i] < b->size[j]);
+    WordTable *grams = word_table_new(r);
+    for (size_t i = 0; i + n <= t->n; i++) word_table_add(grams, (const char *)(t->id + i), n * sizeof *t->id);
+    return grams;
 }
 
-static int compare_grams(const void *left, const void *right)
+/* The number of n-grams that a and b have in common. One that is in both several times counts the smaller number of
+ * times. */
+static int64_t count_common(const WordTable *a, const WordTable *b)
 {
-    const Gram *a = left, *b = right;
-    int order = 0;
-    for (int i = 0; i < a->n && order == 0; i++)
-        order = compare_tokens(a->tokens, a->first + (size_t)i, b->tokens, b->first + (size_t)i);
-    return order;
-}
-
-/* All n-grams, sorted, and in *count their number. */
-static Gram *grams_of(void *r, const Tokens *t, int n, size_t *count)
-{
-    *count = t->n >= (size_t)n ? t->n - (size_t)n + 1 : 0;
-    Gram *gram = ag_alloc_in(r, *count, sizeof *gram);
-    for (size_t i = 0; i < *count; i++) gram[i] = (Gram){ t, i, n };
-    if (*count > 0) qsort(gram, *count, sizeof *gram, compare_grams);
-    return gram;
-}
-
-/* The number of n-grams that a and b have in common. One that is in both several times counts the smaller number of times.
- * Both are sorted. */
-static int64_t count_common(const Gram *a, size_t n_a, const Gram *b, size_t n_b)
-{
-    int64_t found = 0;
-    for (size_t i = 0, j = 0; i < n_a && j < n_b;) {
-        int order = compare_grams(&a[i], &b[j]);
-        found += order == 0;
-        i += order <= 0;
-        j += order >= 0;
+    int64_t common = 0;
+    for (int32_t i = 0; i < a->n; i++) {
+        int32_t k = word_table_find(b, a->word[i].text, a->word[i].size);
+        if (k >= 0) common += a->word[i].count < b->word[k].count ? a->word[i].count : b->word[k].count;
     }
-    return found;
+    return common;
 }
 
 void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
 {
     void *r = ag_alloc(1, 1);
-    Tokens found = tokenize(r, translation, n, b->lower_case);
-    Tokens expected = tokenize(r, reference, reference_n, b->lower_case);
-    for (int order = 1; order <= ORDERS; order++) {
-        size_t n_found, n_expected;
-        Gram *found_grams = grams_of(r, &found, order, &n_found);
-        Gram *expected_grams = grams_of(r, &expected, order, &n_expected);
-        b->correct[order - 1] += count_common(found_grams, n_found, expected_grams, n_expected);
-        b->total[order - 1] += (int64_t)n_found;
+    WordTable *table = word_table_new(r);
+    Tokens found = tokenize(r, table, translation, n, b->lower_case);
+    Tokens expected = tokenize(r, table, reference, reference_n, b->lower_case);
+    for (size_t order = 1; order <= ORDERS; order++) {
+        b->correct[order - 1] += count_common(grams_of(r, &found, order), grams_of(r, &expected, order));
+        b->total[order - 1] += found.n >= order ? (int64_t)(found.n - order + 1) : 0;
     }
     b->length += (int64_t)found.n;
     b->reference_length += (int64_t)expected.n;

@@ -12,14 +12,6 @@ static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mas
     return generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
 }
 
-/* (rows,length) ids, all equal. */
-static Tensor *full_ids(int64_t rows, int64_t length, int32_t id)
-{
-    Tensor *ids = tensor_ints(SHAPE(rows, length), NULL);
-    for (int64_t i = 0; i < rows * length; i++) tensor_int_data(ids)[i] = id;
-    return ids;
-}
-
 Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
 {
     AG_LAYER(at);
@@ -34,14 +26,14 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
     AG_LAYER(at);
     if (max_len < 1) ag_usage_error(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0), ended = 0;
-    Tensor *ys = full_ids(rows, max_len, end_symbol < 0 ? 0 : end_symbol);
+    Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
     int32_t *id = tensor_int_data(ys);
+    for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
     bool training = m->module.training;
     nn_eval(m);
     Scope whole = ag_begin(AG_NO_GRAD);
     Cache *cache = transformer_cache_new(m, max_len);
     Tensor *memory = encode(m, src, src_mask);
-    for (int64_t b = 0; b < rows; b++) id[b * max_len] = start_symbol;
     for (int64_t t = 1; t < max_len && ended < rows; t++) {
         Scope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(rows, 1), NULL);

@@ -8,12 +8,11 @@
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 #include "token_file.h"
+#include "utf8.h"
 
 struct LmData {
-    void *owner;
     const char *name;
     const Tokenizer *tokenizer;
-    FileMap *map;                               /* of the file; NULL if there is none */
     const char *text;                           /* of characters; NULL: the data is `tokens` */
     Tokens tokens;
     int64_t begin[2], end[2], count[2];         /* positions and number of ids, by part */
@@ -45,7 +44,7 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
 /* The beginning of the character at or before `position` in a text. */
 static int64_t character_at(const LmData *d, int64_t position)
 {
-    while (position > 0 && ((unsigned char)d->text[position] & 0xC0) == 0x80) position--;
+    while (position > 0 && utf8_continues(d->text[position])) position--;
     return position;
 }
 
@@ -60,26 +59,22 @@ static int64_t last_position(const LmData *d, LmPart part, int64_t n)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static void count_characters(LmData *d, LmPart part)
+/* Splits the data: the first nine tenths of its positions are for training. Counts the ids of both parts. */
+static void split(LmData *d)
 {
-    for (int64_t i = d->begin[part]; i < d->end[part]; i++)
-        d->count[part] += ((unsigned char)d->text[i] & 0xC0) != 0x80;
+    int64_t size = d->end[LM_HELD_OUT], cut = size / 10 * 9 + size % 10 * 9 / 10;
+    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = d->text ? character_at(d, cut) : cut;
+    for (int part = 0; part < 2; part++) {
+        d->count[part] = d->end[part] - d->begin[part];
+        for (int64_t i = d->begin[part]; d->text && i < d->end[part]; i++) d->count[part] -= utf8_continues(d->text[i]);
+    }
 }
 
-/* The first nine tenths of `size` positions are for training. */
-static void split(LmData *d, int64_t size)
+/* Sets the tokens or the text, and the end of the data. */
+static bool take_tokens(LmData *d, Tokens tokens)
 {
-    int64_t cut = size / 10 * 9 + size % 10 * 9 / 10;
-    if (d->text) cut = character_at(d, cut);
-    d->begin[LM_TRAIN] = 0;
-    d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = cut;
-    d->end[LM_HELD_OUT] = size;
-}
-
-static bool take_ids(LmData *d)
-{
-    split(d, d->tokens.count);
-    for (int part = 0; part < 2; part++) d->count[part] = d->end[part] - d->begin[part];
+    d->tokens = tokens;
+    d->end[LM_HELD_OUT] = tokens.count;
     return true;
 }
 
@@ -89,43 +84,41 @@ static bool take_text(LmData *d, const char *text, size_t n)
     if (d->tokenizer->kind == TOKENIZER_BPE) {
         size_t count;
         int32_t *ids = tokenizer_encode(d->tokenizer, text, n, &count);
-        char *own = ag_alloc_in(d->owner, count, sizeof *ids);
-        memcpy(own, ids, count * sizeof *ids);
-        ag_free(ids);
-        d->tokens = (Tokens){ own, (int64_t)count, sizeof *ids };
-        return take_ids(d);
+        ag_set_owner(ids, d);
+        return take_tokens(d, (Tokens){ (const char *)ids, (int64_t)count, sizeof *ids });
     }
     d->text = text;
-    split(d, (int64_t)n);
-    count_characters(d, LM_TRAIN);
-    count_characters(d, LM_HELD_OUT);
+    d->end[LM_HELD_OUT] = (int64_t)n;
     return char_vocab_check(d->tokenizer->chars, d->name, text, n);
 }
 
 static LmData *data_new(const char *name, const Tokenizer *t)
 {
-    void *owner = ag_alloc(1, 1);
-    LmData *d = ag_alloc_in(owner, 1, sizeof *d);
-    d->owner = owner;
-    d->name = ag_strndup_in(owner, name, strlen(name));
+    LmData *d = ag_alloc(1, sizeof *d);
+    d->name = ag_strndup_in(d, name, strlen(name));
     d->tokenizer = t;
     return d;
 }
 
 static LmData *opened(LmData *d, bool good)
 {
-    if (good) return d;
-    lm_data_close(d);
-    return NULL;
+    if (!good) {
+        lm_data_close(d);
+        return NULL;
+    }
+    split(d);
+    return d;
 }
 
 LmData *lm_data_open(const char *path, const Tokenizer *t)
 {
     LmData *d = data_new(path, t);
-    d->map = file_map(path);
-    if (!d->map) return opened(d, false);
-    if (!is_token_file(d->map)) return opened(d, take_text(d, d->map->bytes, d->map->size));
-    return opened(d, token_file_read(d->map, path, t, &d->tokens) && take_ids(d));
+    FileMap *map = file_map(path);
+    if (!map) return opened(d, false);
+    ag_set_owner(map, d);
+    if (!is_token_file(map)) return opened(d, take_text(d, map->bytes, map->size));
+    Tokens tokens;
+    return opened(d, token_file_read(map, path, t, &tokens) && take_tokens(d, tokens));
 }
 
 LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t)
@@ -136,9 +129,7 @@ LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Toke
 
 void lm_data_close(LmData *d)
 {
-    if (!d) return;
-    ag_free(d->map);
-    ag_free(d->owner);
+    ag_free(d);
 }
 
 int64_t lm_data_tokens(const LmData *d, LmPart part)

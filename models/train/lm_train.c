@@ -81,12 +81,6 @@ static bool evaluate(LmTraining *t, Optimizer *optimizer, double train_loss)
     return save(t, optimizer, is_best);
 }
 
-static void put_settings(LmTraining *t)
-{
-    gpt_to_settings(&t->model->options, t->settings);
-    lm_to_settings(&t->options, t->settings);
-}
-
 /* Restores the state of the last checkpoint. */
 static bool resume_from(LmTraining *t, Optimizer *optimizer)
 {
@@ -124,7 +118,8 @@ bool lm_train(LmTraining *t, bool resume)
     Optimizer *optimizer = optimizer_new(t);
     t->step = 0;
     t->best_loss = INFINITY;
-    put_settings(t);
+    gpt_to_settings(&t->model->options, t->settings);
+    lm_to_settings(&t->options, t->settings);
     /* the first checkpoint, before the first step: a path that cannot be written is an error now, not after hours */
     bool good = resume ? resume_from(t, optimizer) : save(t, optimizer, false);
     good = good && run(t, optimizer);

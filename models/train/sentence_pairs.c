@@ -2,15 +2,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sentence_vocab.h"
+#include "sentences.h"
 
-typedef struct { int32_t *src, *tgt; int64_t src_size, tgt_size; } Pair;
+typedef struct { Sentence src, tgt; } Pair;
 
 /* The sort key of a pair: its lengths, then its index before sorting, which makes the order unique. */
 typedef struct { int64_t src_size, tgt_size, index; int32_t pair; } SortKey;
 
 struct SentencePairs {
-    void *owner;
     Pair *pair;
     int64_t n, left_out;
     SortKey *key;                /* buffer for sorting */
@@ -21,9 +20,29 @@ struct SentencePairs {
     int64_t n_batches, next;
 };
 
+Sentence sentence_of(void *owner, const SentenceVocab *v, const Lines *lines, int64_t line)
+{
+    size_t size;
+    int32_t *ids = sentence_encode(v, lines->line[line].text, lines->line[line].size, &size);
+    ag_set_owner(ids, owner);
+    return (Sentence){ ids, (int64_t)size, line };
+}
+
+Tensor *sentences_pad(const Sentence *s, int64_t n)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (s[i].size > longest) longest = s[i].size;
+    Tensor *rows = tensor_ints(SHAPE(n, longest), NULL);
+    int32_t *to = tensor_int_data(rows);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < longest; j++) *to++ = j < s[i].size ? s[i].ids[j] : WORD_BLANK;
+    return rows;
+}
+
 static int64_t longer_side(const Pair *pair)
 {
-    return pair->src_size > pair->tgt_size ? pair->src_size : pair->tgt_size;
+    return pair->src.size > pair->tgt.size ? pair->src.size : pair->tgt.size;
 }
 
 SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
@@ -38,14 +57,10 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
         ag_set_error("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
         return NULL;
     }
-    void *owner = ag_alloc(1, 1);
-    SentencePairs *p = ag_alloc_in(owner, 1, sizeof *p);
-    p->owner = owner;
-    p->pair = ag_alloc_in(owner, (size_t)src->n, sizeof *p->pair);
+    SentencePairs *p = ag_alloc(1, sizeof *p);
+    p->pair = ag_alloc_in(p, (size_t)src->n, sizeof *p->pair);
     for (int64_t i = 0; i < src->n; i++) {
-        Pair pair;
-        pair.src = sentence_encode_in(owner, src_vocab, src->line[i], &pair.src_size);
-        pair.tgt = sentence_encode_in(owner, tgt_vocab, tgt->line[i], &pair.tgt_size);
+        Pair pair = { sentence_of(p, src_vocab, src, i), sentence_of(p, tgt_vocab, tgt, i) };
         bool empty = src->line[i].size == 0 || tgt->line[i].size == 0;
         if (empty || (max_tokens > 0 && longer_side(&pair) > max_tokens)) p->left_out++;
         else p->pair[p->n++] = pair;
@@ -53,19 +68,19 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
     if (p->n == 0) {
         ag_set_error("none of %" PRId64 " pairs of sentences can be used: each has an empty side or more than %" PRId64
                      " tokens", src->n, max_tokens);
-        ag_free(owner);
+        ag_free(p);
         return NULL;
     }
-    p->order = ag_alloc_in(owner, (size_t)p->n, sizeof *p->order);
-    p->key = ag_alloc_in(owner, (size_t)p->n, sizeof *p->key);
-    p->start = ag_alloc_in(owner, (size_t)p->n + 1, sizeof *p->start);
-    p->batch_order = ag_alloc_in(owner, (size_t)p->n, sizeof *p->batch_order);
+    p->order = ag_alloc_in(p, (size_t)p->n, sizeof *p->order);
+    p->key = ag_alloc_in(p, (size_t)p->n, sizeof *p->key);
+    p->start = ag_alloc_in(p, (size_t)p->n + 1, sizeof *p->start);
+    p->batch_order = ag_alloc_in(p, (size_t)p->n, sizeof *p->batch_order);
     return p;
 }
 
 void sentence_pairs_free(SentencePairs *p)
 {
-    if (p) ag_free(p->owner);
+    ag_free(p);
 }
 
 int64_t sentence_pairs_count(const SentencePairs *p)
@@ -92,7 +107,7 @@ static void sort_by_length(SentencePairs *p)
 {
     for (int64_t i = 0; i < p->n; i++) {
         const Pair *pair = &p->pair[p->order[i]];
-        p->key[i] = (SortKey){ pair->src_size, pair->tgt_size, i, p->order[i] };
+        p->key[i] = (SortKey){ pair->src.size, pair->tgt.size, i, p->order[i] };
     }
     qsort(p->key, (size_t)p->n, sizeof *p->key, compare_keys);
     for (int64_t i = 0; i < p->n; i++) p->order[i] = p->key[i].pair;
@@ -149,19 +164,12 @@ bool sentence_pairs_next(void *pairs, Batch *batch)
     SentencePairs *p = pairs;
     if (p->next >= p->n_batches) return false;
     int64_t b = p->batch_order[p->next++], first = p->start[b], rows = p->start[b + 1] - first;
-    int64_t src_length = 0, tgt_length = 0;
+    Sentence *src = ag_scratch((size_t)rows, sizeof *src), *tgt = ag_scratch((size_t)rows, sizeof *tgt);
     for (int64_t i = 0; i < rows; i++) {
         const Pair *pair = &p->pair[p->order[first + i]];
-        if (pair->src_size > src_length) src_length = pair->src_size;
-        if (pair->tgt_size > tgt_length) tgt_length = pair->tgt_size;
+        src[i] = pair->src;
+        tgt[i] = pair->tgt;
     }
-    Tensor *src = tensor_ints(SHAPE(rows, src_length), NULL), *tgt = tensor_ints(SHAPE(rows, tgt_length), NULL);
-    for (int64_t i = 0; i < rows; i++) {
-        const Pair *pair = &p->pair[p->order[first + i]];
-        int32_t *s = tensor_int_data(src) + i * src_length, *t = tensor_int_data(tgt) + i * tgt_length;
-        for (int64_t j = 0; j < src_length; j++) s[j] = j < pair->src_size ? pair->src[j] : WORD_BLANK;
-        for (int64_t j = 0; j < tgt_length; j++) t[j] = j < pair->tgt_size ? pair->tgt[j] : WORD_BLANK;
-    }
-    *batch = batch_new(src, tgt, WORD_BLANK);
+    *batch = batch_new(sentences_pad(src, rows), sentences_pad(tgt, rows), WORD_BLANK);
     return true;
 }

@@ -2,12 +2,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sentence_vocab.h"
+#include "sentences.h"
 
 enum { GREEDY_ROWS = 64 };              /* the number of sentences in a batch of greedy decoding */
-
-/* A line of the source as `size` ids; `line` is its index. */
-typedef struct { int32_t *ids; int64_t size, line; } Sentence;
 
 /* The largest number of ids in the translation of a sentence of `size` ids. */
 static int64_t translation_room(int64_t size, int64_t positions)
@@ -21,21 +18,22 @@ static int64_t positions_of(const Sequential *embed)
     return tensor_dim(nn_item(PositionalEncoding, embed, 1)->pe, 1);
 }
 
-static void translate_greedily(const Translator *t, const Sentence *sentence, int64_t rows, int64_t positions,
-                               Lines *out)
+static void put_line(const Translator *t, int64_t line, const int32_t *ids, int64_t count, Lines *out)
+{
+    size_t n;
+    char *text = sentence_decode(t->tgt, ids, (size_t)count, &n);
+    ag_set_owner(text, out->owner);
+    out->line[line] = (Line){ text, n };
+}
+
+/* Translates n sentences, which are sorted by length. */
+static void translate_greedily(const Translator *t, const Sentence *s, int64_t n, int64_t positions, Lines *out)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
-    int64_t longest = 0;
-    for (int64_t i = 0; i < rows; i++)
-        if (sentence[i].size > longest) longest = sentence[i].size;
-    Tensor *src = tensor_ints(SHAPE(rows, longest), NULL);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < longest; j++)
-            tensor_int_data(src)[i * longest + j] = j < sentence[i].size ? sentence[i].ids[j] : WORD_BLANK;
-    int64_t room = translation_room(longest, positions);
+    Tensor *src = sentences_pad(s, n);
+    int64_t room = translation_room(s[n - 1].size, positions);
     Tensor *ids = greedy_decode_until(t->model, src, nn_padding_mask(src, WORD_BLANK), room, WORD_START, WORD_END);
-    for (int64_t i = 0; i < rows; i++)
-        out->line[sentence[i].line] = sentence_decode_in(out->owner, t->tgt, tensor_int_data(ids) + i * room, room);
+    for (int64_t i = 0; i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * room, room, out);
     ag_end(scope);
 }
 
@@ -43,11 +41,11 @@ static void translate_by_beam(const Translator *t, const Sentence *s, int64_t po
                               Lines *out)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
-    Tensor *src = tensor_ints(SHAPE(1, s->size), s->ids);
+    Tensor *src = sentences_pad(s, 1);
     BeamOptions beam = { .beam = how->beam, .max_len = translation_room(s->size, positions),
                          .start_symbol = WORD_START, .end_symbol = WORD_END, .length_penalty = how->length_penalty };
     Tensor *ids = beam_search(t->model, src, nn_padding_mask(src, WORD_BLANK), beam, NULL);
-    out->line[s->line] = sentence_decode_in(out->owner, t->tgt, tensor_int_data(ids), tensor_numel(ids));
+    put_line(t, s->line, tensor_int_data(ids), tensor_numel(ids), out);
     ag_end(scope);
 }
 
@@ -65,14 +63,13 @@ static int64_t encode_lines(void *r, const Translator *t, const Lines *src, int6
     int64_t n = 0;
     for (int64_t i = 0; i < src->n; i++) {
         if (src->line[i].size == 0) continue;
-        Sentence *s = &sentence[n++];
-        s->line = i;
-        s->ids = sentence_encode_in(r, t->src, src->line[i], &s->size);
-        if (s->size > positions) {
+        sentence[n] = sentence_of(r, t->src, src, i);
+        if (sentence[n].size > positions) {
             ag_set_error("line %" PRId64 ": %" PRId64 " tokens with start and end, expected at most %" PRId64
-                         ", the positions that the model has", src->first + i, s->size, positions);
+                         ", the positions that the model has", src->first + i, sentence[n].size, positions);
             return -1;
         }
+        n++;
     }
     if (n > 0) qsort(sentence, (size_t)n, sizeof *sentence, compare_sizes);
     return n;

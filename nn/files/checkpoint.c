@@ -36,15 +36,6 @@ static const char *first_prefix(const Optimizer *o)
 
 static const char second_prefix[] = OPTIMIZER "v.";
 
-static char *joined(void *owner, const char *prefix, const char *name)
-{
-    size_t prefix_length = strlen(prefix), size = strlen(name) + 1;
-    char *text = ag_alloc_in(owner, prefix_length + size, 1);
-    memcpy(text, prefix, prefix_length);
-    memcpy(text + prefix_length, name, size);
-    return text;
-}
-
 static bool starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -62,12 +53,12 @@ typedef struct {
 static void put_tensor(Saving *s, const char *prefix, const char *name, const Tensor *t)
 {
     if (!t) return;
-    s->entry[s->n_entries++] = (StEntry){ joined(s->owner, prefix, name), tensor_shape(t), tensor_data(t) };
+    s->entry[s->n_entries++] = (StEntry){ st_join(s->owner, prefix, name), tensor_shape(t), tensor_data(t) };
 }
 
 static void put_text(Saving *s, const char *prefix, const char *key, const char *value)
 {
-    s->text[s->n_texts++] = (StText){ joined(s->owner, prefix, key), joined(s->owner, "", value) };
+    s->text[s->n_texts++] = (StText){ st_join(s->owner, prefix, key), st_join(s->owner, "", value) };
 }
 
 static void put_number(Saving *s, const char *prefix, const char *key, uint64_t value)
@@ -218,7 +209,7 @@ static void plan_module(Loading *l, const Parameters *names)
 static void plan_state(Loading *l, Tensor *t, const char *prefix, const char *name)
 {
     if (!t) return;
-    char *full = joined(l->st->owner, prefix, name);
+    char *full = st_join(l->st, prefix, name);
     if (!plan_tensor(l, t, full)) problem(&l->missing, full, "%s", "");
 }
 
@@ -251,7 +242,7 @@ static bool read_values(Loading *l)
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
         size_t numel = (size_t)tensor_numel(t->to);
-        t->values = ag_alloc_in(l->st->owner, numel, sizeof(real));
+        t->values = ag_alloc_in(l->st, numel, sizeof(real));
         if (!st_read_reals(l->st, t->from, t->values)) return false;
         for (size_t k = 0; k < i; k++) {
             const Transfer *other = &l->transfer[k];
@@ -299,9 +290,9 @@ static bool read_optimizer(Loading *l, const Optimizer *o)
                             utf8_quote(kind, strlen(kind), quoted), expected);
     }
     if (!read_step(l->st, "step", &l->step)) return false;
-    l->state_steps = ag_alloc_in(l->st->owner, (size_t)o->parameters->n, sizeof *l->state_steps);
+    l->state_steps = ag_alloc_in(l->st, (size_t)o->parameters->n, sizeof *l->state_steps);
     for (int i = 0; i < o->parameters->n; i++) {
-        const char *key = joined(l->st->owner, STEP, o->parameters->item[i].name);
+        const char *key = st_join(l->st, STEP, o->parameters->item[i].name);
         l->state_steps[i] = l->step;
         if (st_metadata(l->st, key) && !read_step(l->st, key, &l->state_steps[i])) return false;
     }
@@ -346,8 +337,8 @@ static bool load(SafeTensors *st, const Parameters *names, bool run, Optimizer *
 {
     Loading l = { .st = st };
     size_t n = (size_t)names->n + (o ? 2 * (size_t)o->parameters->n : 0);
-    l.transfer = ag_alloc_in(st->owner, n, sizeof *l.transfer);
-    l.used = ag_alloc_in(st->owner, st->n_tensors, sizeof *l.used);
+    l.transfer = ag_alloc_in(st, n, sizeof *l.transfer);
+    l.used = ag_alloc_in(st, st->n_tensors, sizeof *l.used);
     plan_module(&l, names);
     if (o) plan_optimizer(&l, o);
     if ((run && !read_run(&l, o)) || !check_plan(&l, o != NULL) || !read_values(&l)) return false;

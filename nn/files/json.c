@@ -60,14 +60,17 @@ static int next(const Parser *p)
     return p->at < p->size ? (unsigned char)p->text[p->at] : -1;
 }
 
+/* Whether the next bytes are this text. */
+static bool follows(const Parser *p, const char *text)
+{
+    size_t n = strlen(text);
+    return p->size - p->at >= n && memcmp(p->text + p->at, text, n) == 0;
+}
+
 static bool parse_word(Parser *p, const char *word, Json value, Json *out)
 {
-    size_t start = p->at;
-    for (const char *c = word; *c; c++, p->at++) {
-        if (next(p) == *c) continue;
-        p->at = start;
-        return expected(p, "a value");
-    }
+    if (!follows(p, word)) return expected(p, "a value");
+    p->at += strlen(word);
     *out = value;
     return true;
 }
@@ -120,10 +123,8 @@ static bool parse_escape(Parser *p, char *text, size_t *n)
     if (code >= 0xdc00 && code < 0xe000) return expected(p, "a high surrogate before a low one");
     if (code >= 0xd800 && code < 0xdc00) {
         size_t start = p->at;
-        bool escaped = next(p) == '\\';
-        p->at += escaped;
-        escaped = escaped && next(p) == 'u';
-        p->at += escaped;
+        bool escaped = follows(p, "\\u");
+        p->at += 2;
         if (!escaped || !parse_hex(p, &low) || low < 0xdc00 || low >= 0xe000) {
             p->at = start;
             return expected(p, "a low surrogate, \\uDC00 to \\uDFFF, after a high one");
@@ -186,27 +187,6 @@ static bool parse_comma(Parser *p, char close, const char *what, bool *more)
     return true;
 }
 
-static bool parse_array(Parser *p, Json *out)
-{
-    size_t base = p->height;
-    p->at++;
-    skip_space(p);
-    bool more = next(p) != ']';
-    if (!more) p->at++;
-    while (more) {
-        Json item;
-        if (!parse_value(p, &item)) return false;
-        push(p, item);
-        if (!parse_comma(p, ']', "',' or ']' after an item", &more)) return false;
-    }
-    size_t n = p->height - base;
-    Json *items = ag_alloc_in(p->owner, n, sizeof *items);
-    if (n) memcpy(items, p->stack + base, n * sizeof *items);
-    p->height = base;
-    *out = (Json){ .type = JSON_ARRAY, .count = (uint32_t)n, .as.item = items };
-    return true;
-}
-
 static int compare_text(const char *a, size_t a_count, const char *b, size_t b_count)
 {
     int order = memcmp(a, b, a_count < b_count ? a_count : b_count);
@@ -225,57 +205,73 @@ static const Json **sorted_names(const Json *object)
     return (const Json **)(object->as.item + 2 * (size_t)object->count);
 }
 
-/* The offset of member i of the (well-formed) object at offset `start`. */
-static size_t member_offset(const Parser *p, size_t start, size_t i)
+/* Parses a name and the colon, and pushes the name. */
+static bool parse_name(Parser *p, bool first)
 {
-    int depth = 0;
-    for (size_t at = start;; at++) {
-        char c = p->text[at];
-        if (c == '{' || c == '[') depth++;
-        else if (c == '}' || c == ']') depth--;
-        else if (c == ',' && depth == 1) i--;
-        else if (c == '"' && i == 0) return at;
-        else if (c == '"')
-            for (at++; p->text[at] != '"'; at++) at += p->text[at] == '\\';
+    Json name;
+    if (next(p) != '"') return expected(p, first ? "a name in quotes or '}'" : "a name in quotes");
+    if (!parse_string(p, &name)) return false;
+    push(p, name);
+    skip_space(p);
+    if (next(p) != ':') return expected(p, "':' after a name");
+    p->at++;
+    skip_space(p);
+    return true;
+}
+
+/* Moves the parser to the name of member i of the (well-formed) object at offset `start`. */
+static void go_to_member(Parser *p, size_t start, size_t i)
+{
+    Json value;
+    bool more;
+    p->at = start + 1;
+    skip_space(p);
+    for (; i > 0; i--) {
+        parse_name(p, false);
+        parse_value(p, &value);
+        parse_comma(p, '}', "", &more);
     }
 }
 
-static bool parse_object(Parser *p, Json *out)
+/* Sorts an object's names, and checks that no two are equal. */
+static bool check_names(Parser *p, const Json *object, size_t start)
 {
-    size_t base = p->height, start = p->at;
-    p->at++;
-    skip_space(p);
-    bool more = next(p) != '}';
-    if (!more) p->at++;
-    while (more) {
-        Json name, value;
-        if (next(p) != '"') return expected(p, p->height == base ? "a name in quotes or '}'" : "a name in quotes");
-        if (!parse_string(p, &name)) return false;
-        skip_space(p);
-        if (next(p) != ':') return expected(p, "':' after a name");
-        p->at++;
-        skip_space(p);
-        if (!parse_value(p, &value)) return false;
-        push(p, name);
-        push(p, value);
-        if (!parse_comma(p, '}', "',' or '}' after a member", &more)) return false;
-    }
-    size_t n = (p->height - base) / 2;
-    Json *items = ag_alloc_in(p->owner, n, 2 * sizeof *items + sizeof(Json *));
-    if (n) memcpy(items, p->stack + base, 2 * n * sizeof *items);
-    p->height = base;
-    *out = (Json){ .type = JSON_OBJECT, .count = (uint32_t)n, .as.item = items };
-    const Json **names = sorted_names(out);
+    const Json **names = sorted_names(object), *items = object->as.item;
+    size_t n = object->count;
     for (size_t i = 0; i < n; i++) names[i] = &items[2 * i];
     if (n) qsort(names, n, sizeof *names, compare_names);
     for (size_t i = 1; i < n; i++) {
         if (compare_names(&names[i - 1], &names[i]) != 0) continue;
         const Json *later = names[i] > names[i - 1] ? names[i] : names[i - 1];
-        p->at = member_offset(p, start, (size_t)(later - items) / 2);
         char found[UTF8_QUOTE];
+        go_to_member(p, start, (size_t)(later - items) / 2);
         return syntax_error(p, "each name of an object once", utf8_quote(later->as.text, later->count, found));
     }
     return true;
+}
+
+/* Parses an array or, if the next byte is '{', an object. */
+static bool parse_items(Parser *p, Json *out)
+{
+    bool object = next(p) == '{';
+    char close = object ? '}' : ']';
+    size_t base = p->height, start = p->at++;
+    skip_space(p);
+    bool more = next(p) != close;
+    if (!more) p->at++;
+    while (more) {
+        Json item;
+        if (object && !parse_name(p, p->height == base)) return false;
+        if (!parse_value(p, &item)) return false;
+        push(p, item);
+        if (!parse_comma(p, close, object ? "',' or '}' after a member" : "',' or ']' after an item", &more)) return false;
+    }
+    size_t n = p->height - base;                /* an object has two items for a member, and a pointer for its sorted name */
+    Json *items = ag_alloc_in(p->owner, n, sizeof *items + (object ? sizeof(Json *) / 2 : 0));
+    if (n) memcpy(items, p->stack + base, n * sizeof *items);
+    p->height = base;
+    *out = (Json){ .type = object ? JSON_OBJECT : JSON_ARRAY, .count = (uint32_t)(object ? n / 2 : n), .as.item = items };
+    return !object || check_names(p, out, start);
 }
 
 static bool parse_value(Parser *p, Json *out)
@@ -284,8 +280,8 @@ static bool parse_value(Parser *p, Json *out)
     if (p->depth == MAX_DEPTH) return expected(p, "at most 128 levels of nesting");
     p->depth++;
     switch (next(p)) {
-    case '{': done = parse_object(p, out); break;
-    case '[': done = parse_array(p, out); break;
+    case '{':
+    case '[': done = parse_items(p, out); break;
     case '"': done = parse_string(p, out); break;
     case 't': done = parse_word(p, "true", (Json){ .type = JSON_BOOL, .as.truth = true }, out); break;
     case 'f': done = parse_word(p, "false", (Json){ .type = JSON_BOOL, .as.truth = false }, out); break;

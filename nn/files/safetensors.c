@@ -75,14 +75,6 @@ static const StType *find_type(const char *name)
     return NULL;
 }
 
-/* Sets *product to a * b; false on overflow. */
-static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
-{
-    if (b && a > UINT64_MAX / b) return false;
-    *product = a * b;
-    return true;
-}
-
 /* Sets *numel to the product of the sizes. False if the product of those that are not 0 exceeds INT64_MAX, because then no
  * Shape can have them. */
 static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
@@ -91,7 +83,7 @@ static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
     *numel = 1;
     for (size_t i = 0; i < ndim; i++) {
         if (dim[i] == 0) empty = true;
-        else if (!multiply(*numel, dim[i], numel) || *numel > INT64_MAX) return false;
+        else if (__builtin_mul_overflow(*numel, dim[i], numel) || *numel > INT64_MAX) return false;
     }
     if (empty) *numel = 0;
     return true;
@@ -128,7 +120,7 @@ static bool read_sizes(const SafeTensors *st, const char *name, const char *what
     return true;
 }
 
-static bool read_tensor(const SafeTensors *st, const Json *key, const Json *value, uint64_t data_size, StTensor *t)
+static bool read_tensor(SafeTensors *st, const Json *key, const Json *value, uint64_t data_size, StTensor *t)
 {
     const char *name = key->as.text;
     const Json *dtype = json_get(value, "dtype"), *shape = json_get(value, "shape");
@@ -146,10 +138,10 @@ static bool read_tensor(const SafeTensors *st, const Json *key, const Json *valu
     utf8_quote(dtype->as.text, dtype->count, quoted);
     if (!type) return tensor_error(st, name, "expected a known dtype, found %s", quoted);
 
-    uint64_t *dim = ag_alloc_in(st->owner, shape->count, sizeof *dim), range[2], bits = 0;
+    uint64_t *dim = ag_alloc_in(st, shape->count, sizeof *dim), range[2], bits;
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
     *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
-    if (!multiply_sizes(dim, t->ndim, &t->numel) || !multiply(t->numel, type->bits, &bits))
+    if (!multiply_sizes(dim, t->ndim, &t->numel) || __builtin_mul_overflow(t->numel, type->bits, &bits))
         return tensor_error(st, name, "the product of its shape is too large");
     if (bits % 8) return tensor_error(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
     if (range[0] > range[1] || range[1] > data_size) {
@@ -168,7 +160,7 @@ static bool read_metadata(SafeTensors *st, const Json *value)
     char quoted[UTF8_QUOTE];
     if (value->type != JSON_OBJECT)
         return ag_set_error("%s: %s: expected an object, found %s", file_name(st->file), METADATA, json_type_name(value));
-    StText *text = ag_alloc_in(st->owner, value->count, sizeof *text);
+    StText *text = ag_alloc_in(st, value->count, sizeof *text);
     for (uint32_t i = 0; i < value->count; i++) {
         const Json *key = &value->as.item[2 * i], *item = key + 1;
         if (!is_text(key) || !is_text(item))
@@ -200,12 +192,9 @@ static int compare_names(const void *left, const void *right)
 static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t data_size)
 {
     if (size == 0 || text[0] != '{') return ag_set_error("%s: expected '{' as the header's start", file_name(st->file));
-    size_t n = strlen(file_name(st->file)) + sizeof " (header)";
-    char *label = ag_alloc_in(st->owner, n, 1);
-    snprintf(label, n, "%s (header)", file_name(st->file));
-    const Json *root = json_parse(st->owner, label, text, size);
+    const Json *root = json_parse(st, st_join(st, file_name(st->file), " (header)"), text, size);
     if (!root) return false;
-    StTensor *tensor = ag_alloc_in(st->owner, root->count, sizeof *tensor);
+    StTensor *tensor = ag_alloc_in(st, root->count, sizeof *tensor);
     for (uint32_t i = 0; i < root->count; i++) {
         const Json *name = &root->as.item[2 * i];
         if (json_is(name, METADATA)) {
@@ -228,7 +217,7 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
     if (end != data_size)
         return ag_set_error("%s: expected %" PRIu64 " bytes of values, found %" PRIu64, file_name(st->file), end,
                             data_size);
-    st->by_name = ag_alloc_in(st->owner, st->n_tensors, sizeof *st->by_name);
+    st->by_name = ag_alloc_in(st, st->n_tensors, sizeof *st->by_name);
     for (size_t i = 0; i < st->n_tensors; i++) st->by_name[i] = &tensor[i];
     if (st->n_tensors) qsort(st->by_name, st->n_tensors, sizeof *st->by_name, compare_names);
     return true;
@@ -238,27 +227,25 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
 
 static bool read_file(SafeTensors *st)
 {
-    unsigned char length[8];
-    uint64_t size = 0, total = file_size(st->file);
+    uint64_t size, total = file_size(st->file);
     if (total < 8) return ag_set_error("%s: expected at least 8 bytes, found %" PRIu64, file_name(st->file), total);
-    if (!file_read_at(st->file, 0, length, sizeof length)) return false;
-    for (int i = 7; i >= 0; i--) size = size << 8 | length[i];
+    if (!file_read_at(st->file, 0, &size, sizeof size)) return false;
     if (size > MAX_HEADER)
         return ag_set_error("%s: expected a header of at most %d bytes, found %" PRIu64 ": is this a safetensors file?",
                             file_name(st->file), MAX_HEADER, size);
     if (size > total - 8)
         return ag_set_error("%s: expected a header of %" PRIu64 " bytes, found the end after %" PRIu64,
                             file_name(st->file), size, total - 8);
-    char *text = ag_alloc_in(st->owner, (size_t)size, 1);
+    char *text = ag_alloc_in(st, (size_t)size, 1);
     return file_read_at(st->file, 8, text, (size_t)size) && read_header(st, text, (size_t)size, total - 8 - size);
 }
 
 static SafeTensors *open_file(File *file)
 {
     if (!file) return NULL;
-    void *owner = ag_alloc(1, 1);
-    SafeTensors *st = ag_alloc_in(owner, 1, sizeof *st);
-    *st = (SafeTensors){ .owner = owner, .file = file };
+    SafeTensors *st = ag_alloc(1, sizeof *st);
+    st->file = file;
+    ag_set_owner(file, st);
     if (read_file(st)) return st;
     st_close(st);
     return NULL;
@@ -276,9 +263,16 @@ SafeTensors *st_open_bytes(const char *name, const void *bytes, size_t size)
 
 void st_close(SafeTensors *st)
 {
-    if (!st) return;
-    ag_free(st->file);
-    ag_free(st->owner);
+    ag_free(st);
+}
+
+char *st_join(void *owner, const char *prefix, const char *name)
+{
+    size_t length = strlen(prefix), size = strlen(name) + 1;
+    char *text = ag_alloc_in(owner, length + size, 1);
+    memcpy(text, prefix, length);
+    memcpy(text + length, name, size);
+    return text;
 }
 
 const StTensor *st_find(const SafeTensors *st, const char *name)
@@ -367,15 +361,14 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
 static bool write_file(void *owner, const char *path, const StEntry *entry, size_t n, const char *header,
                        size_t size, uint64_t data_size)
 {
-    SafeTensors check = { .owner = owner, .file = file_of_bytes(path, "", 0) };
-    bool readable = read_header(&check, header, size, data_size);
-    ag_free(check.file);
-    FileWriter *w = readable ? file_replace(path) : NULL;
+    SafeTensors *check = ag_alloc_in(owner, 1, sizeof *check);
+    check->file = file_of_bytes(path, "", 0);
+    ag_set_owner(check->file, check);
+    FileWriter *w = read_header(check, header, size, data_size) ? file_replace(path) : NULL;
     if (!w) return false;
     size_t padding = (8 - size % 8) % 8;                    /* the offset of the values is a multiple of 8 */
-    unsigned char length[8];
-    for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)(size + padding) >> 8 * i);
-    file_write(w, length, sizeof length);
+    uint64_t length = size + padding;
+    file_write(w, &length, sizeof length);
     file_write(w, header, size);
     file_write(w, "       ", padding);
     for (size_t i = 0; i < n; i++) file_write(w, entry[i].values, (size_t)shape_numel(entry[i].shape) * sizeof(real));

@@ -17,8 +17,8 @@ typedef struct {
 
 typedef struct { const char *key, *value; } StText;
 
+/* An open file, which owns all that it points to. */
 typedef struct {
-    void *owner;                     /* holds this struct and all that it points to, except the file */
     File *file;
     const StTensor *tensor;             /* in the order of their values in the file */
     size_t n_tensors;
@@ -34,6 +34,8 @@ SafeTensors *st_open(const char *path);
 SafeTensors *st_open_bytes(const char *name, const void *bytes, size_t size);
 void st_close(SafeTensors *st);                                     /* NULL is fine */
 
+/* A prefix and a name, as one text. */
+char *st_join(void *owner, const char *prefix, const char *name);
 /* The tensor of that name; the metadata of that key. NULL if there is none. */
 const StTensor *st_find(const SafeTensors *st, const char *name);
 const char *st_metadata(const SafeTensors *st, const char *key);

@@ -22,13 +22,14 @@ static BpeFile letters(void)
     static char text[20000];
     static char *end;
     if (!end) {
-        uint32_t code[256];
-        uint8_t order[256];
+        BpeBytes bytes = bpe_bytes();
         int id = 0;
-        bpe_byte_codes(code);
-        bpe_byte_order(order);
         end = text;
-        for (; id < 256; id++) end += sprintf(end, "%c\"\\u%04x\":%d", id ? ',' : '{', code[order[id]], id);
+        for (int code = 0; code < BPE_CODES; code++) {
+            if (bytes.byte[code] < 0) continue;
+            end += sprintf(end, "%c\"\\u%04x\":%d", id ? ',' : '{', (unsigned)code, id);
+            id++;
+        }
         for (char a = 'a'; a <= 'h'; a++)
             for (char b = 'a'; b <= 'h'; b++) end += sprintf(end, ",\"%c%c\":%d", a, b, id++);
         end += sprintf(end, ",\"<|endoftext|>\":%d}", id);
