@@ -29,6 +29,12 @@ Site user_site_now(const Context *c)
     return c->calls > 0 ? c->call[0].site : (Site){ NULL, 0 };
 }
 
+int name_length(const char *function)
+{
+    size_t n = strlen(function);
+    return (int)(n > 3 && strcmp(function + n - 3, "_at") == 0 ? n - 3 : n);
+}
+
 static bool same_place(Site a, Site b)
 {
     return a.line == b.line && strcmp(a.file, b.file) == 0;
@@ -64,10 +70,8 @@ static size_t append_layers(Context *c, size_t n, Site inside)
         Site around = c->call[i].site;
         if (same_place(inside, around) || (i > 0 && same_place(c->call[i - 1].site, around))) continue;
         const char *function = c->call[i].function;
-        size_t length = strlen(function);
-        if (length > 3 && strcmp(function + length - 3, "_at") == 0) length -= 3;
-        n = append(c->message, sizeof c->message, n, ", in %.*s called at %s:%d", (int)length, function, around.file,
-                   around.line);
+        n = append(c->message, sizeof c->message, n, ", in %.*s called at %s:%d", name_length(function), function,
+                   around.file, around.line);
         inside = around;
     }
     return n;
@@ -96,7 +100,7 @@ _Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...
     if (innermost) innermost->failed = ++c->serial;         /* the next ag_end of this or an outer scope unwinds */
     c->calls = innermost ? innermost->calls : 0;
     c->keep_graph = c->mark_unwritten = false;
-    c->rule = NULL;
+    c->rule = c->forward = NULL;
     scratch_end();
     if (c->handler) c->handler(c->message);
     else {

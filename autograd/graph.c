@@ -56,6 +56,9 @@ static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n
     memcpy(y->in, in, (size_t)n * sizeof *in);
     y->n_in = n;
     if (!requires_grad) return y;
+    y->version = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->version);
+    for (int i = 0; i < n; i++)
+        if (in[i] && in[i]->buffer) y->version[i] = in[i]->buffer->version;
     y->op = op;
     y->requires_grad = true;
     for (int i = 0; i < n; i++) {
@@ -149,6 +152,7 @@ Tensor *op_done(Tensor *y)
 {
     if (context()->guard) guard_check(y->site, y->made_by);
     scratch_end();
+    if (y->op) y->version[y->n_in] = y->buffer->version;
     if (context()->find_nan) check_finite(y, "its result", y->numel, reals(y));
     return y;
 }
@@ -332,12 +336,30 @@ _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
                    "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
 }
 
+/* A usage error if the rule of y reads values that were written in place after its operation had read them. */
+static void check_versions(Site at, const Tensor *y)
+{
+    for (int i = 0; i <= y->n_in; i++) {
+        const Tensor *x = i < y->n_in ? y->in[i] : y;
+        bool reads = i < y->n_in ? reads_input(y->op, i) : y->op->needs & NEEDS_Y;
+        if (!reads || !x || !x->buffer || x->buffer->version == y->version[i]) continue;
+        char made[PLACE_TEXT], which[32] = "its result";
+        if (x != y) snprintf(which, sizeof which, "input %d", i);
+        const Buffer *b = x->buffer;
+        ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %.*s wrote it at %s:%d after %s had "
+                       "read it; write it after backward, or give %s a copy (ag_keep)", y->op->name,
+                       place_text(y->site, y->user_site, made), which, x->name ? ", " : "", x->name ? x->name : "",
+                       name_length(b->writer), b->writer, b->written.file, b->written.line, y->op->name, y->op->name);
+    }
+}
+
 static void run_backward_rules(Site at, Tensor *from)
 {
     Context *c = context();
     for (Tensor *y = from; y; y = y->older) {
         if (!y->op || !y->grad) continue;
         if (y->graph_released) error_graph_released(at, "ag_backward", y);
+        check_versions(at, y);
         rule_run(y);
         for (int i = 0; c->find_nan && i < y->n_in; i++)
             if (y->in[i] && y->in[i]->grad)

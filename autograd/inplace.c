@@ -2,6 +2,7 @@
 #include "internal.h"
 #include "kernels.h"
 
+/* The gradient of leaf w; NULL if it has none. */
 static real *gradient(Site at, const char *what, const Tensor *w)
 {
     check_tensor(at, what, "w", w, AG_REAL);
@@ -9,13 +10,13 @@ static real *gradient(Site at, const char *what, const Tensor *w)
     return w->grad ? buffer_data(w->grad) : NULL;
 }
 
-static real *state_of(Site at, const char *what, const char *argument, const Tensor *w, const Tensor *state)
+static real *state_of(Site at, const char *what, const char *argument, const Tensor *w, Tensor *state)
 {
-    check_tensor(at, what, argument, state, AG_REAL);
+    real *values = values_to_write(at, what, argument, state, AG_REAL);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(w->shape, state->shape))
         ag_usage_error(at, what, "%s %s does not fit w %s", argument, shape_text(state->shape, a), shape_text(w->shape, b));
-    return reals(state);
+    return values;
 }
 
 void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
@@ -26,7 +27,7 @@ void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, 
     real *avg = state_of(at, what, "exp_avg", w, exp_avg), *avg_sq = state_of(at, what, "exp_avg_sq", w, exp_avg_sq);
     if (step < 1) ag_usage_error(at, what, "step is %lld, expected 1 or more", (long long)step);
     if (!grad) return;
-    k_adam(w->numel, reals(w), avg, avg_sq, grad, o, step, grad_scale);
+    k_adam(w->numel, values_to_write(at, what, "w", w, AG_REAL), avg, avg_sq, grad, o, step, grad_scale);
 }
 
 void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale)
@@ -34,7 +35,7 @@ void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o,
     const char *what = "ag_sgd_update";
     real *grad = gradient(at, what, w), *state = momentum ? state_of(at, what, "momentum", w, momentum) : NULL;
     if (!grad) return;
-    k_sgd(w->numel, reals(w), state, grad, o, first, grad_scale);
+    k_sgd(w->numel, values_to_write(at, what, "w", w, AG_REAL), state, grad, o, first, grad_scale);
 }
 
 double ag_grad_sum_squares_at(Site at, Tensor *w)

@@ -21,8 +21,11 @@ void memory_unpoison(void *p, size_t bytes);
 /* A reference-counted array for values or gradients, from a cache of released ones. */
 typedef struct Buffer {
     int refs, bin;              /* bin: the free list that it returns to */
+    uint32_t version;           /* how often values were written in place; see values_to_write */
     size_t size;                /* usable bytes, after the header */
     struct Buffer *next;        /* in a free list, or in the list of scratch buffers */
+    Site written;               /* the user's line of the last write in place, */
+    const char *writer;         /* and the function called there */
 } Buffer;
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
@@ -92,6 +95,7 @@ struct Tensor {
 
     const struct Op *op;        /* the recorded operation that made it; NULL: a leaf, or not recorded */
     struct Tensor **in;         /* its inputs; an absent optional one is NULL */
+    uint32_t *version;          /* of each input's values when the operation read them, and of its own values */
     int n_in;
     void *args;                 /* the operation's own numbers, in the arena */
     Buffer *saved;              /* what forward stored for backward, besides inputs and output */
@@ -154,6 +158,7 @@ typedef struct {
     bool keep_graph;            /* during ag_backward_keep */
     bool mark_unwritten;        /* during ag_gradcheck: a new gradient holds UNWRITTEN */
     Tensor *rule;               /* the node whose backward rule is running */
+    Tensor *forward;            /* the result that the forward function of ag_custom is writing */
     uint64_t serial;
     Tensor *tape;               /* the newest tensor */
     Arena arena;
@@ -178,13 +183,16 @@ static inline Context *context(void) { return this_context ? this_context : cont
 /* The user's outermost layer call; no file if no layer is being called. */
 Site user_site_now(const Context *c);
 
+/* The length of a function's name without "_at". */
+int name_length(const char *function);
+
 /* Zeroed memory that lives as long as the innermost scope. */
 void *scope_alloc(Site at, const char *what, size_t bytes);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
 enum {
-    NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),
+    NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2), NEEDS_X3 = AG_NEEDS_X(3),
     NEEDS_Y = AG_NEEDS_Y
 };
 
@@ -226,8 +234,11 @@ _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y);
 
 /* Input checks; `argument` is the parameter's name in messages. Alive: its scope is still open, and it is not freed. */
 void check_alive(Site at, const char *what, const char *argument, const Tensor *t);
-/* Not part of a graph, so that it may be written. */
+/* Not part of a graph, so that it may be written; or the result that ag_custom's forward function is writing. */
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t);
+/* The values of t, to be written in place: t must be a leaf of that type. Counts the write, so that backward finds values that
+ * changed after an operation had read them. */
+void *values_to_write(Site at, const char *what, const char *argument, Tensor *t, DType dtype);
 /* Alive, of that type, value not released. */
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype);
 /* The same for any type. */

@@ -110,26 +110,20 @@ Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high)
     return t;
 }
 
-static void check_written(Site at, const char *what, const Tensor *w)
-{
-    check_tensor(at, what, "w", w, AG_REAL);
-    check_leaf(at, what, "w", w);
-}
-
 void ag_fill_uniform_at(Site at, Tensor *w, double low, double high)
 {
-    check_written(at, "ag_fill_uniform", w);
+    values_to_write(at, "ag_fill_uniform", "w", w, AG_REAL);
     fill_uniform(at, "ag_fill_uniform", w, low, high);
 }
 
 void ag_fill_normal_at(Site at, Tensor *w, double mean, double deviation)
 {
-    check_written(at, "ag_fill_normal", w);
+    values_to_write(at, "ag_fill_normal", "w", w, AG_REAL);
     fill_normal(at, "ag_fill_normal", w, mean, deviation);
 }
 
 void ag_fill_at(Site at, Tensor *w, double value)
 {
-    check_written(at, "ag_fill", w);
-    k_fill(w->numel, reals(w), (real)value);
+    real *values = values_to_write(at, "ag_fill", "w", w, AG_REAL);
+    k_fill(w->numel, values, (real)value);
 }

@@ -148,7 +148,7 @@ void ag_end_at(Site at, Scope scope)
 
 Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
 {
-    check_tensor(at, "ag_end_return", "t", t, t ? t->dtype : AG_REAL);
+    check_any(at, "ag_end_return", "t", t);
     Context *c = context();
     check_open(at, "ag_end_return", c, scope);
     if (scope.depth < 2 || scope.depth != c->depth)

@@ -196,7 +196,7 @@ Tensor *tensor_bools_at(Site at, Shape shape, const uint8_t *values)
 
 Tensor *ag_keep_at(Site at, const Tensor *t)
 {
-    check_tensor(at, "ag_keep", "t", t, t ? t->dtype : AG_REAL);
+    check_any(at, "ag_keep", "t", t);
     Tensor *kept = tensor_new_owned_at(at, t->shape, t->dtype);
     memcpy(kept->data, t->data, (size_t)t->numel * dtype_size(t->dtype));
     return kept;
@@ -204,7 +204,7 @@ Tensor *ag_keep_at(Site at, const Tensor *t)
 
 Tensor *ag_detach_at(Site at, Tensor *t)
 {
-    check_tensor(at, "ag_detach", "t", t, t ? t->dtype : AG_REAL);
+    check_any(at, "ag_detach", "t", t);
     return tensor_alias(at, "ag_detach", &t->shape, t->dtype, t->buffer);
 }
 
@@ -237,8 +237,19 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
 
 void check_leaf(Site at, const char *what, const char *argument, const Tensor *t)
 {
-    if (t->op)
+    if (t->op && t != context()->forward)
         ag_usage_error(at, what, "%s was made by %s and is part of a graph; only leaves are written", argument, t->op->name);
+}
+
+void *values_to_write(Site at, const char *what, const char *argument, Tensor *t, DType dtype)
+{
+    check_tensor(at, what, argument, t, dtype);
+    check_leaf(at, what, argument, t);
+    const Context *c = context();
+    t->buffer->version++;
+    t->buffer->written = c->calls > 0 ? c->call[0].site : at;
+    t->buffer->writer = c->calls > 0 ? c->call[0].function : what;
+    return t->data;
 }
 
 int check_dim(Site at, const char *what, const Tensor *x, int dim)
@@ -283,27 +294,42 @@ int64_t tensor_dim_at(Site at, const Tensor *t, int dim)
     return t->shape.dim[check_dim(at, "tensor_dim", t, dim)];
 }
 
-real *tensor_data_at(Site at, const Tensor *t)
+const real *tensor_data_at(Site at, const Tensor *t)
 {
     check_tensor(at, "tensor_data", "t", t, AG_REAL);
     return t->data;
 }
 
-int32_t *tensor_int_data_at(Site at, const Tensor *t)
+const int32_t *tensor_int_data_at(Site at, const Tensor *t)
 {
     check_tensor(at, "tensor_int_data", "t", t, AG_INT);
     return t->data;
 }
 
-uint8_t *tensor_bool_data_at(Site at, const Tensor *t)
+const uint8_t *tensor_bool_data_at(Site at, const Tensor *t)
 {
     check_tensor(at, "tensor_bool_data", "t", t, AG_BOOL);
     return t->data;
 }
 
+real *tensor_mutable_data_at(Site at, Tensor *t)
+{
+    return values_to_write(at, "tensor_mutable_data", "t", t, AG_REAL);
+}
+
+int32_t *tensor_mutable_int_data_at(Site at, Tensor *t)
+{
+    return values_to_write(at, "tensor_mutable_int_data", "t", t, AG_INT);
+}
+
+uint8_t *tensor_mutable_bool_data_at(Site at, Tensor *t)
+{
+    return values_to_write(at, "tensor_mutable_bool_data", "t", t, AG_BOOL);
+}
+
 double tensor_item_at(Site at, const Tensor *t)
 {
-    check_tensor(at, "tensor_item", "t", t, t ? t->dtype : AG_REAL);
+    check_any(at, "tensor_item", "t", t);
     char text[AG_SHAPE_TEXT];
     if (t->numel != 1) ag_usage_error(at, "tensor_item", "shape %s has not one item", shape_text(t->shape, text));
     return t->dtype == AG_REAL ? (double)*reals(t) : t->dtype == AG_INT ? (double)*ints(t) : (double)*bools(t);
@@ -311,14 +337,14 @@ double tensor_item_at(Site at, const Tensor *t)
 
 void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
 {
-    check_tensor(at, "tensor_copy", "dst", dst, dst ? dst->dtype : AG_REAL);
+    check_any(at, "tensor_copy", "dst", dst);
     check_tensor(at, "tensor_copy", "src", src, dst->dtype);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!shape_equal(dst->shape, src->shape))
         ag_usage_error(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a),
                        shape_text(src->shape, b));
-    check_leaf(at, "tensor_copy", "dst", dst);
-    if (dst->data != src->data) memcpy(dst->data, src->data, (size_t)src->numel * dtype_size(src->dtype));
+    void *values = values_to_write(at, "tensor_copy", "dst", dst, dst->dtype);
+    if (values != src->data) memcpy(values, src->data, (size_t)src->numel * dtype_size(src->dtype));
 }
 
 Tensor *tensor_name_at(Site at, Tensor *t, const char *name)

@@ -47,7 +47,7 @@ static void compare(Function *f, Tensor **in, int n)
     for (int i = 0; i < n; i++) {
         const real *gradient = tensor_grad_data(in[i]);
         for (int64_t j = 0; gradient && j < tensor_numel(in[i]); j++) {
-            double finite = slope(f, in, tensor_data(in[i]) + j);
+            double finite = slope(f, in, tensor_mutable_data(in[i]) + j);
             printf("  %-4s item %lld%12.5f%12.5f%14.5f\n", tensor_get_name(in[i]), (long long)j, (double)gradient[j],
                    finite, (double)gradient[j] - finite);
         }

@@ -15,7 +15,7 @@ static Tensor *random_rows(int64_t rows)
 {
     Tensor *ids = tensor_randint(SHAPE(rows, LENGTH), 1, VOCAB);
     for (int64_t i = 0; i < rows; i++) {
-        tensor_int_data(ids)[i * LENGTH] = START;
+        tensor_mutable_int_data(ids)[i * LENGTH] = START;
     }
     return ids;
 }

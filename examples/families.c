@@ -16,12 +16,12 @@ static Tensor *loss_of_filling(Tensor *ids)
 {
     Tensor *target = tensor_ints(tensor_shape(ids), NULL);
     for (int64_t i = 0; i < tensor_numel(ids); i++) {
-        tensor_int_data(target)[i] = -100;                              /* not part of the loss */
+        tensor_mutable_int_data(target)[i] = -100;                              /* not part of the loss */
     }
     for (int64_t i = 0; i < tensor_dim(ids, 0); i++) {
         int64_t at = i * LENGTH + 1 + ag_random_below(LENGTH - 2);
-        tensor_int_data(target)[at] = tensor_int_data(ids)[at];
-        tensor_int_data(ids)[at] = HIDDEN;
+        tensor_mutable_int_data(target)[at] = tensor_int_data(ids)[at];
+        tensor_mutable_int_data(ids)[at] = HIDDEN;
     }
     return ag_nll_loss(encoder_only(fills, ids, NULL), target, AG_MEAN, -100);
 }
@@ -58,8 +58,8 @@ static void train(void)
         Tensor *x = tensor_ints(SHAPE(BATCH, LENGTH), NULL), *y = tensor_ints(SHAPE(BATCH, PASSIVE), NULL);
         for (int64_t k = 0; k < BATCH; k++) {
             int64_t row = ag_random_below(TRAIN);
-            memcpy(tensor_int_data(x) + k * LENGTH, active[row], sizeof active[row]);
-            memcpy(tensor_int_data(y) + k * PASSIVE, passive[row], sizeof passive[row]);
+            memcpy(tensor_mutable_int_data(x) + k * LENGTH, active[row], sizeof active[row]);
+            memcpy(tensor_mutable_int_data(y) + k * PASSIVE, passive[row], sizeof passive[row]);
         }
         double rewriting = learn(o[2], loss_of_rewriting(x, y)), going_on = learn(o[1], loss_of_going_on(x));
         csv_row(csv, i, learn(o[0], loss_of_filling(x)), going_on, rewriting);

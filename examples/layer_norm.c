@@ -43,7 +43,7 @@ static void draw_rows(Tensor *x, Tensor *same)
 {
     ag_fill_uniform(x, -1, 1);
     for (int i = 0; i < ROWS; i++) {
-        tensor_int_data(same)[i] = tensor_data(x)[2 * i] * tensor_data(x)[2 * i + 1] > 0;
+        tensor_mutable_int_data(same)[i] = tensor_data(x)[2 * i] * tensor_data(x)[2 * i + 1] > 0;
     }
 }
 

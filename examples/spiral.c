@@ -24,9 +24,9 @@ static void draw_points(Tensor *x, Tensor *arm)                         /* (B,2)
 {
     for (int64_t i = 0; i < tensor_dim(x, 0); i++) {
         double radius = 0.1 + 0.9 * ag_random_uniform(), angle = 6 * radius + 3.14159265 * (i % 2);
-        tensor_int_data(arm)[i] = i % 2;
-        tensor_data(x)[2 * i] = (real)(radius * ag_math_cos(angle));
-        tensor_data(x)[2 * i + 1] = (real)(radius * ag_math_sin(angle));
+        tensor_mutable_int_data(arm)[i] = i % 2;
+        tensor_mutable_data(x)[2 * i] = (real)(radius * ag_math_cos(angle));
+        tensor_mutable_data(x)[2 * i + 1] = (real)(radius * ag_math_sin(angle));
     }
 }
 

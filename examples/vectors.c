@@ -31,8 +31,8 @@ static void write_map(void)
     for (int64_t i = 0; i < points; i++) {
         double radius = 0.7 * sqrt(((double)i + 0.5) / (double)points);
         double angle = 2.399963 * (double)i;                            /* the golden angle spreads them evenly */
-        tensor_data(before)[i * D] = center[0] + (real)(radius * ag_math_cos(angle));
-        tensor_data(before)[i * D + 1] = center[1] + (real)(radius * ag_math_sin(angle));
+        tensor_mutable_data(before)[i * D] = center[0] + (real)(radius * ag_math_cos(angle));
+        tensor_mutable_data(before)[i * D + 1] = center[1] + (real)(radius * ag_math_sin(angle));
     }
     Tensor *after = ag_matmul(before, ag_transpose(m, 0, 1));               /* a row x becomes the row (M x)' = x' M' */
     const real *x = tensor_data(before), *y = tensor_data(after);

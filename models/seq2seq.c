@@ -110,7 +110,7 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
     check_ids("seq2seq_greedy_decode", src, NULL);
     int64_t rows = tensor_dim(src, 0), going = rows;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
-    int32_t *id = tensor_int_data(ys);
+    int32_t *id = tensor_mutable_int_data(ys);
     bool training = m->module.training;
     nn_eval(m);
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -119,7 +119,7 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
     Tensor *last = tensor_ints(SHAPE(rows), NULL), *weights;
     for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
     for (int64_t i = 1; i < max_len && going > 0; i++) {
-        for (int64_t b = 0; b < rows; b++) tensor_int_data(last)[b] = id[b * max_len + i - 1];
+        for (int64_t b = 0; b < rows; b++) tensor_mutable_int_data(last)[b] = id[b * max_len + i - 1];
         Tensor *h = decoder_step(m, &s, nn_embedding(m->tgt_embed, last), &state, &weights);
         Tensor *best = ag_argmax(generator(m->generator, h), -1, false);
         going = 0;

@@ -35,7 +35,7 @@ static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t nee
     if (larger > limit) larger = limit;
     Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, width), AG_REAL);
     ag_set_owner(moved, c);
-    if (*x) copy_positions(tensor_data(moved), 0, larger, tensor_data(*x), 0, room, length, b, width);
+    if (*x) copy_positions(tensor_mutable_data(moved), 0, larger, tensor_data(*x), 0, room, length, b, width);
     tensor_free(*x);
     *x = moved;
 }
@@ -45,7 +45,7 @@ static void append(Site at, Cache *c, Tensor **x, int64_t length, Tensor *more, 
 {
     int64_t b = tensor_dim(more, 0), t = tensor_dim(more, 1), width = tensor_dim(more, 2);
     make_room(at, c, x, length, length + t, limit, b, width);
-    copy_positions(tensor_data(*x), length, tensor_dim(*x, 1), tensor_data(more), 0, t, t, b, width);
+    copy_positions(tensor_mutable_data(*x), length, tensor_dim(*x, 1), tensor_data(more), 0, t, t, b, width);
 }
 
 static KeysValues *checked_layer(Site at, const char *what, const Cache *c, int layer)
@@ -128,7 +128,7 @@ void nn_cache_keep_last(Cache *c, int64_t keep)
         Shape shape = tensor_shape(kv->key);
         int64_t from = kv->length - keep;
         for (int j = 0; j < 2; j++) {
-            real *x = tensor_data(j ? kv->value : kv->key);
+            real *x = tensor_mutable_data(j ? kv->value : kv->key);
             copy_positions(x, 0, shape.dim[1], x, from, shape.dim[1], keep, shape.dim[0], shape.dim[2]);
         }
         kv->length = keep;

@@ -30,24 +30,28 @@ static Fans fans(Site at, const char *what, const Tensor *w)
 
 void nn_init_constant_at(Site at, Tensor *w, double value)
 {
+    AG_LAYER(at);
     check_real(at, "nn_init_constant", w);
     ag_fill(w, value);
 }
 
 void nn_init_uniform_at(Site at, Tensor *w, double low, double high)
 {
+    AG_LAYER(at);
     check_real(at, "nn_init_uniform", w);
     ag_fill_uniform(w, low, high);
 }
 
 void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation)
 {
+    AG_LAYER(at);
     check_real(at, "nn_init_normal", w);
     ag_fill_normal(w, mean, deviation);
 }
 
 void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain)
 {
+    AG_LAYER(at);
     Fans fan = fans(at, "nn_init_xavier_uniform", w);
     double bound = gain * sqrt(6 / (fan.in + fan.out));
     if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
@@ -55,12 +59,14 @@ void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain)
 
 void nn_init_xavier_normal_at(Site at, Tensor *w, double gain)
 {
+    AG_LAYER(at);
     Fans fan = fans(at, "nn_init_xavier_normal", w);
     if (tensor_numel(w) > 0) ag_fill_normal(w, 0, gain * sqrt(2 / (fan.in + fan.out)));
 }
 
 void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a)
 {
+    AG_LAYER(at);
     Fans fan = fans(at, "nn_init_kaiming_uniform", w);
     double bound = sqrt(6 / ((1 + a * a) * fan.in));
     if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
@@ -68,6 +74,7 @@ void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a)
 
 void nn_init_kaiming_normal_at(Site at, Tensor *w, double a)
 {
+    AG_LAYER(at);
     Fans fan = fans(at, "nn_init_kaiming_normal", w);
     if (tensor_numel(w) > 0) ag_fill_normal(w, 0, sqrt(2 / ((1 + a * a) * fan.in)));
 }

@@ -5,7 +5,7 @@
 Tensor *nn_causal_mask_at(Site at, int64_t n)
 {
     Tensor *mask = tensor_bools_at(at, SHAPE(1, n, n), NULL);
-    uint8_t *visible = tensor_bool_data(mask);
+    uint8_t *visible = tensor_mutable_bool_data(mask);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) visible[i * n + j] = 1;
     return mask;

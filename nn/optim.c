@@ -129,6 +129,7 @@ static void update(const Optimizer *o, Tensor *w, const ParameterState *s, doubl
 
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
 {
+    AG_LAYER(at);
     if (!o) ag_usage_error(at, "nn_optimizer_step", "the optimizer is NULL");
     o->steps++;
     for (int i = 0; i < o->parameters->n; i++) {
@@ -142,6 +143,7 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
 
 void nn_optimizer_step_at(Site at, Optimizer *o)
 {
+    AG_LAYER(at);
     nn_optimizer_step_scaled_at(at, o, 1);
 }
 

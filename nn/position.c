@@ -11,7 +11,7 @@ static Tensor *forward(Site at, void *self, Tensor *x)
 static void fill_sinusoidal(Tensor *pe)
 {
     int64_t max_len = tensor_dim(pe, 1), width = tensor_dim(pe, 2);
-    real *value = tensor_data(pe);
+    real *value = tensor_mutable_data(pe);
     for (int64_t d = 0; d < width; d++) {
         double frequency = ag_math_exp(-(double)(d - d % 2) / (double)width * ag_math_log(10000));
         for (int64_t pos = 0; pos < max_len; pos++) {

@@ -19,14 +19,14 @@ Tensor *reals_of(const SafeTensors *st, const char *name)
     Shape shape;
     ck_assert_msg(from && st_shape(st, from, &shape), "%s is not in the file", name);
     Tensor *t = tensor_zeros(shape);
-    ck_assert_msg(st_read_reals(st, from, tensor_data(t)), "%s", ag_error());
+    ck_assert_msg(st_read_reals(st, from, tensor_mutable_data(t)), "%s", ag_error());
     return t;
 }
 
 Tensor *ids_of(const SafeTensors *st, const char *name)
 {
     Tensor *values = reals_of(st, name), *t = tensor_ints(tensor_shape(values), NULL);
-    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_int_data(t)[i] = (int32_t)tensor_data(values)[i];
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_int_data(t)[i] = (int32_t)tensor_data(values)[i];
     return t;
 }
 

@@ -33,7 +33,7 @@ static bool next_rows(void *source, Batch *batch)
     Rows *r = source;
     if (r->left-- == 0) return false;
     Tensor *ids = tensor_randint(SHAPE(r->rows, LENGTH), 1, VOCAB);
-    for (int64_t i = 0; i < r->rows; i++) tensor_int_data(ids)[i * LENGTH] = START;
+    for (int64_t i = 0; i < r->rows; i++) tensor_mutable_int_data(ids)[i * LENGTH] = START;
     *batch = batch_new(ids, ids, PAD);
     return true;
 }

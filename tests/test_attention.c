@@ -28,7 +28,7 @@ static Tensor *mask_of(MaskKind kind, int64_t s)
     shape.dim[shape.ndim - 1] = s;
     Tensor *mask = tensor_bools(shape, NULL);
     for (int64_t i = 0; i < tensor_numel(mask); i++)
-        tensor_bool_data(mask)[i] = kind == ONE_HIDDEN_ROW ? i / s != T + 2 : ag_random_uniform() < 0.6;
+        tensor_mutable_bool_data(mask)[i] = kind == ONE_HIDDEN_ROW ? i / s != T + 2 : ag_random_uniform() < 0.6;
     return mask;
 }
 
@@ -151,7 +151,7 @@ START_TEST(a_causal_mask_hides_later_positions)
         Scope s = ag_begin(AG_RECORD);
         Tensor *x = tensor_normal(SHAPE(1, T, D), 0, 1);
         Result before = attend(a, x, NULL, nn_causal_mask(T), keep);
-        for (int i = 3 * D; i < T * D; i++) tensor_data(x)[i] += 1;
+        for (int i = 3 * D; i < T * D; i++) tensor_mutable_data(x)[i] += 1;
         Result after = attend(a, x, NULL, nn_causal_mask(T), keep);
         ck_assert_mem_eq(tensor_data(before.y), tensor_data(after.y), 3 * D * sizeof(real));
         ck_assert_mem_ne(tensor_data(before.y) + 3 * D, tensor_data(after.y) + 3 * D, D * sizeof(real));

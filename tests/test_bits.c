@@ -45,7 +45,7 @@ static Tensor *sentences(int64_t batch, int64_t length, int32_t vocab, const Sen
     Tensor *ids = tensor_randint(SHAPE(batch, length), pad + 1, vocab);
     for (int64_t i = 0; how->padded && i < batch; i++)
         for (int64_t j = length - ag_random_below(length / 2); j < length; j++)
-            tensor_int_data(ids)[i * length + j] = pad;
+            tensor_mutable_int_data(ids)[i * length + j] = pad;
     return ids;
 }
 

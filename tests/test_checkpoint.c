@@ -53,9 +53,9 @@ static void train_step(Net *net, Optimizer *o)
 START_TEST(weights_load_to_the_bit)
 {
     Net *net = net_new(3), *other = net_new(3);
-    tensor_data(net->embed->weight)[0] = (real)-0.0;
-    tensor_data(net->embed->weight)[1] = (real)1e-40;
-    tensor_data(net->embed->weight)[2] = (real)NAN;
+    tensor_mutable_data(net->embed->weight)[0] = (real)-0.0;
+    tensor_mutable_data(net->embed->weight)[1] = (real)1e-40;
+    tensor_mutable_data(net->embed->weight)[2] = (real)NAN;
     expect_done(nn_save(in_folder("a"), net));
     expect_done(nn_load(in_folder("a"), other));
     check_same_parameters(net, other);

@@ -15,7 +15,7 @@
 static void cube_forward(const AgCustomCall *c)
 {
     const real *x = tensor_data(c->in[0]);
-    real *y = tensor_data(c->y);
+    real *y = tensor_mutable_data(c->y);
     for (int64_t i = 0; i < tensor_numel(c->y); i++) y[i] = x[i] * x[i] * x[i];
 }
 
@@ -120,7 +120,7 @@ static void mixed_forward(const AgCustomCall *c)
 {
     const Numbers *n = c->args;
     const int32_t *ids = tensor_int_data(c->in[2]);
-    real *y = tensor_data(c->y);
+    real *y = tensor_mutable_data(c->y);
     for (int64_t i = 0; i < tensor_numel(c->y); i++) {
         ck_assert(y[i] == 0);
         y[i] = (real)n->factor * (tensor_data(c->in[0])[i] + tensor_data(c->in[1])[ids[i]]);

@@ -23,7 +23,7 @@ static EncoderDecoder *model_new(int64_t vocab)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *w = m->generator->proj->weight;
     tensor_copy(w, ag_scale(w, 2));
-    tensor_data(m->generator->proj->bias)[END] = 1;
+    tensor_mutable_data(m->generator->proj->bias)[END] = 1;
     ag_end(s);
     return m;
 }
@@ -73,7 +73,7 @@ START_TEST(greedy_takes_the_likeliest_token)
     EncoderDecoder *m = model_new(11);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(3, 6), 3, 11);
-    for (int j = 3; j < 6; j++) tensor_int_data(src)[6 + j] = PAD;
+    for (int j = 3; j < 6; j++) tensor_mutable_int_data(src)[6 + j] = PAD;
     Tensor *mask = nn_padding_mask(src, PAD), *ids = greedy_decode(m, src, mask, 8, START);
     ck_assert(m->module.training && m->decoder->module.training);
     ck_assert(shape_equal(tensor_shape(ids), SHAPE(3, 8)));

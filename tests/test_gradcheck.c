@@ -338,7 +338,7 @@ static Tensor *invented(Tensor **in, void *arg)
 static void put_rows(const AgCustomCall *c)
 {
     int64_t n = tensor_numel(c->in[0]);
-    for (int64_t k = 0; k < tensor_numel(c->y); k++) tensor_data(c->y)[k] = tensor_data(c->in[0])[k % n];
+    for (int64_t k = 0; k < tensor_numel(c->y); k++) tensor_mutable_data(c->y)[k] = tensor_data(c->in[0])[k % n];
 }
 
 static void take_last_row(const AgCustomCall *c)

@@ -103,7 +103,7 @@ START_TEST(leaves_never_share_a_gradient)
     ag_backward(ag_sum(ag_reshape(ag_add(a, b), SHAPE(2, 1))));
     ag_grad_scale(a, 8);
     ck_assert(tensor_grad_data(a)[0] == 8 && tensor_grad_data(b)[0] == 1);
-    tensor_data(tensor_grad(b))[1] = 5;                         /* the gradient shares its memory with its tensor */
+    tensor_mutable_data(tensor_grad(b))[1] = 5;                         /* the gradient shares its memory with its tensor */
     ck_assert(tensor_grad_data(b)[1] == 5 && tensor_grad_data(a)[1] == 8);
     ag_end(s);
 }
@@ -426,6 +426,82 @@ START_TEST(a_kept_copy_outlives_every_scope)
 }
 END_TEST
 
+/* ---- values written between an operation and its backward rule ----------------------------------------------------- */
+
+/* Backward must report that `writer` wrote what a rule reads. `write` changes w or `other` after the forward pass. */
+#define EXPECT_STALE(reader, which, writer, write) do {                                                                   \
+        Scope scope = ag_begin(AG_RECORD);                                                                                \
+        Tensor *w = leaf(SHAPE(2), (real[]){ 3, 5 }), *other = leaf(SHAPE(2), (real[]){ 1, 2 });                          \
+        Tensor *loss = ag_sum(ag_mul(w, ag_reshape(other, SHAPE(2))));                                                    \
+        const int line = __LINE__;                                                                                        \
+        write;                                                                                                            \
+        char text[400];                                                                                                   \
+        snprintf(text, sizeof text, "ag_backward: the rule of %s (made at %s:%d) reads %s, but %s wrote it at %s:%d after "\
+                 "%s had read it; write it after backward, or give %s a copy (ag_keep) (at", reader, __FILE__, line, which, \
+                 writer, __FILE__, line, reader, reader);                                                                 \
+        EXPECT_USAGE_ERROR(text, ag_backward(loss));                                                                      \
+        ag_end(scope);                                                                                                    \
+    } while (0)
+
+START_TEST(a_write_before_backward_is_reported)
+{
+    AdamOptions adam = { 1e-3, 0.9, 0.999, 1e-8, 0, false };
+    SgdOptions sgd = { .lr = 1 };
+    EXPECT_STALE("mul", "input 0", "ag_fill", ag_fill(w, 0));
+    EXPECT_STALE("mul", "input 0", "ag_fill_uniform", ag_fill_uniform(w, 0, 1));
+    EXPECT_STALE("mul", "input 0", "ag_fill_normal", ag_fill_normal(w, 0, 1));
+    EXPECT_STALE("mul", "input 0", "tensor_copy", tensor_copy(w, other));
+    EXPECT_STALE("mul", "input 0", "tensor_mutable_data", tensor_mutable_data(w)[0] = 1);
+    EXPECT_STALE("mul", "input 0, rate", "ag_fill", ag_fill(tensor_name(w, "rate"), 0));
+    EXPECT_STALE("mul", "input 0", "ag_adam_update", ag_backward_keep(loss); ag_adam_update(w, other, other, &adam, 1, 1));
+    EXPECT_STALE("mul", "input 0", "ag_sgd_update", ag_backward_keep(loss); ag_sgd_update(w, NULL, &sgd, true, 1));
+    /* through a tensor that shares its memory */
+    EXPECT_STALE("mul", "input 1", "ag_fill", ag_fill(other, 0));
+    EXPECT_STALE("mul", "input 0", "ag_fill", ag_fill(ag_detach(w), 0));
+}
+END_TEST
+
+/* A result, a mask and ids are values that rules read, too. */
+START_TEST(every_kind_of_value_is_watched)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(1, 2), (real[]){ 3, 5 }), *mask = tensor_bools(SHAPE(2), (uint8_t[]){ 1, 0 });
+    Tensor *y = ag_tanh(x), *filled = ag_masked_fill(x, mask, 0), *row = ag_embedding(x, tensor_ints(SHAPE(1), NULL));
+    ag_fill(ag_detach(y), 1);
+    EXPECT_USAGE_ERROR("reads its result, but ag_fill wrote it at tests/test_graph.c:", ag_backward(ag_sum(y)));
+    tensor_mutable_bool_data(mask)[0] = 0;
+    EXPECT_USAGE_ERROR("reads input 1, but tensor_mutable_bool_data wrote it", ag_backward(ag_sum(filled)));
+    ag_backward(ag_sum(row));
+    Tensor *ids = tensor_ints(SHAPE(1), NULL), *rows = ag_embedding(x, ids);
+    tensor_mutable_int_data(ids)[0] = 0;
+    EXPECT_USAGE_ERROR("reads input 1, but tensor_mutable_int_data wrote it", ag_backward(ag_sum(rows)));
+    Tensor *q = leaf(SHAPE(1, 1, 2), (real[]){ 3, 5 }), *visible = tensor_bools(SHAPE(1, 1, 1, 1), (uint8_t[]){ 1 });
+    Tensor *a = ag_attention(q, q, q, visible, 1, false, 0);
+    tensor_mutable_bool_data(visible)[0] = 0;
+    EXPECT_USAGE_ERROR("the rule of attention (made at", ag_backward(ag_sum(a)));
+    ag_end(s);
+}
+END_TEST
+
+/* Values that no rule reads may change: a sum's inputs, values of a graph that is released, values written before. */
+START_TEST(a_write_that_no_rule_sees_is_allowed)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = leaf(SHAPE(2), (real[]){ 3, 5 });
+    ag_fill(w, 2);
+    Tensor *loss = ag_sum(ag_mul(w, w)), *sum = ag_sum(ag_add(w, w));
+    ag_backward(loss);
+    ag_fill(w, 7);
+    ag_backward(sum);
+    ck_assert(tensor_data(tensor_grad(w))[0] == 4 + 2);
+    EXPECT_USAGE_ERROR("w was made by mul and is part of a graph; only leaves are written", {
+        Tensor *x = ag_mul(w, w);
+        ag_fill(x, 1);
+    });
+    ag_end(s);
+}
+END_TEST
+
 Suite *graph_suite(void)
 {
     Suite *suite = suite_create("graph");
@@ -456,6 +532,11 @@ Suite *graph_suite(void)
     tcase_add_test(cuts, operations_record_only_if_an_input_requires_grad);
     tcase_add_test(cuts, a_leaf_without_requires_grad_gets_no_gradient);
     suite_add_tcase(suite, cuts);
+    TCase *writes = tcase_create("writes in place");
+    tcase_add_test(writes, a_write_before_backward_is_reported);
+    tcase_add_test(writes, every_kind_of_value_is_watched);
+    tcase_add_test(writes, a_write_that_no_rule_sees_is_allowed);
+    suite_add_tcase(suite, writes);
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, gradients_pass_through_inner_scopes);
     tcase_add_test(scopes, a_result_can_outlive_its_scope);

@@ -106,8 +106,8 @@ END_TEST
 static Tensor *leaf(double a, double b)
 {
     Tensor *t = tensor_set_requires_grad(tensor_zeros(SHAPE(2)), true);
-    tensor_data(t)[0] = (real)a;
-    tensor_data(t)[1] = (real)b;
+    tensor_mutable_data(t)[0] = (real)a;
+    tensor_mutable_data(t)[1] = (real)b;
     return t;
 }
 
@@ -167,11 +167,11 @@ START_TEST(an_input_with_nan_or_infinity_is_named)
     ag_find_nan(true);
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_ones(SHAPE(2, 3)), *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 3)), true);
-    tensor_data(w)[7] = (real)INFINITY;
+    tensor_mutable_data(w)[7] = (real)INFINITY;
     EXPECT_USAGE_ERROR("shape (2, 4) of inputs (2, 3), (4, 3); input 1 already has infinity, at item 7 (at",
                        ag_linear(x, w, NULL));
-    tensor_data(w)[7] = 1;
-    tensor_data(x)[5] = (real)NAN;
+    tensor_mutable_data(w)[7] = 1;
+    tensor_mutable_data(x)[5] = (real)NAN;
     EXPECT_USAGE_ERROR("linear: first NaN found in its result, item 4; shape (2, 4) of inputs (2, 3), (4, 3); input 0 already "
                        "has NaN, at item 5 (at", ag_linear(x, w, NULL));
     ag_end(s);
@@ -190,7 +190,7 @@ START_TEST(finite_values_pass)
     ag_backward(ag_mean(ag_mul(y, ag_masked_softmax(x, mask, 2))));
     ag_end(s);
     EXPECT_USAGE_ERROR("masked_softmax: first NaN", {
-        tensor_data(x = leaf(1, 2))[0] = (real)NAN;
+        tensor_mutable_data(x = leaf(1, 2))[0] = (real)NAN;
         ag_masked_softmax(x, NULL, 1);
     });
     ag_find_nan(false);

@@ -68,7 +68,7 @@ static void check_values(const Tensor *t, int n, const double *expected, double 
 
 static void set_values(Tensor *t, const double *values)
 {
-    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_data(t)[i] = (real)values[i];
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (real)values[i];
 }
 #define SET_VALUES(t, ...) set_values(t, (double[]){ __VA_ARGS__ })
 

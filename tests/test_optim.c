@@ -14,8 +14,8 @@ static Point *point_new(double a, double b)
     Point *p = nn_new(Point);
     nn_param(p, vector, SHAPE(2));
     nn_param(p, matrix, SHAPE(1, 2));
-    tensor_data(p->vector)[0] = (real)a;
-    tensor_data(p->vector)[1] = (real)b;
+    tensor_mutable_data(p->vector)[0] = (real)a;
+    tensor_mutable_data(p->vector)[1] = (real)b;
     return p;
 }
 
@@ -387,6 +387,28 @@ START_TEST(noam_is_the_schedule_of_the_paper)
 }
 END_TEST
 
+/* The mistake of adversarial training: the step of one optimizer between the forward and the backward pass of the other. */
+START_TEST(a_step_between_forward_and_backward_is_reported)
+{
+    Point *p = point_new(1, -1);
+    Optimizer *o = nn_sgd_new(p, 0.5);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *first = ag_sum(ag_mul(p->vector, p->vector)), *second = ag_sum(ag_mul(p->vector, p->vector));
+    ag_backward(first);
+    nn_optimizer_step(o); const int line = __LINE__;
+    char text[200];
+    snprintf(text, sizeof text, "reads input 0, vector, but nn_optimizer_step wrote it at tests/test_optim.c:%d", line);
+    EXPECT_USAGE_ERROR(text, ag_backward(second));
+    Tensor *third = ag_sum(ag_mul(p->matrix, p->matrix));
+    nn_init_constant(p->matrix, 0);
+    EXPECT_USAGE_ERROR("reads input 0, matrix, but nn_init_constant wrote it at tests/test_optim.c:", ag_backward(third));
+    ag_backward(ag_sum(ag_mul(p->vector, p->vector)));
+    ag_end(s);
+    ag_free(o);
+    nn_free(p);
+}
+END_TEST
+
 Suite *optim_suite(void)
 {
     Suite *suite = suite_create("optim");
@@ -401,6 +423,7 @@ Suite *optim_suite(void)
     tcase_add_test(steps, a_tied_weight_is_stepped_once);
     tcase_add_test(steps, clipping_bounds_the_joint_norm);
     tcase_add_test(steps, a_scaled_step_averages_accumulated_gradients);
+    tcase_add_test(steps, a_step_between_forward_and_backward_is_reported);
     tcase_add_test(steps, options_are_checked);
     suite_add_tcase(suite, steps);
     TCase *runs = tcase_create("runs");

@@ -13,14 +13,14 @@
 static Tensor *wave(Shape shape)
 {
     Tensor *t = tensor_zeros(shape);
-    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_data(t)[i] = (real)(i * 37 % 101 - 50) / 16;
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (real)(i * 37 % 101 - 50) / 16;
     return t;
 }
 
 static Tensor *row_of(int n, const float *values)
 {
     Tensor *t = tensor_zeros(SHAPE(n));
-    for (int i = 0; i < n; i++) tensor_data(t)[i] = (real)values[i];
+    for (int i = 0; i < n; i++) tensor_mutable_data(t)[i] = (real)values[i];
     return t;
 }
 #define REALS(...) row_of((int)(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), (float[]){ __VA_ARGS__ })
@@ -28,7 +28,7 @@ static Tensor *row_of(int n, const float *values)
 static Tensor *counting(int32_t from, Shape shape)
 {
     Tensor *t = tensor_ints(shape, NULL);
-    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_int_data(t)[i] = from + (int32_t)i;
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_int_data(t)[i] = from + (int32_t)i;
     return t;
 }
 
@@ -45,7 +45,7 @@ static Tensor *trained(Tensor *t)
 static Tensor *long_with_plain_edges(void)
 {
     Tensor *t = tensor_full(SHAPE(1006), 1e-9);
-    for (int i = 0; i < 3; i++) tensor_data(t)[i] = tensor_data(t)[1005 - i] = 1;
+    for (int i = 0; i < 3; i++) tensor_mutable_data(t)[i] = tensor_mutable_data(t)[1005 - i] = 1;
     return t;
 }
 

@@ -41,7 +41,7 @@ static Recurrent *opened(const SafeTensors *st, RecurrentKind kind)
 static Tensor *mask_of_lengths(Tensor *length)
 {
     Tensor *mask = tensor_bools(SHAPE(B, 1, T), NULL);
-    for (int i = 0; i < B * T; i++) tensor_bool_data(mask)[i] = i % T < tensor_int_data(length)[i / T];
+    for (int i = 0; i < B * T; i++) tensor_mutable_bool_data(mask)[i] = i % T < tensor_int_data(length)[i / T];
     return mask;
 }
 
@@ -125,7 +125,7 @@ START_TEST(padding_has_no_effect)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(2, T, IN), 0, 1);
     Tensor *ids = tensor_ints(SHAPE(2, T), (int32_t[]){ 7, 7, 7, 7, 7, 7, 7, 0, 0, 0 });
-    for (int i = (T + 2) * IN; i < 2 * T * IN; i++) tensor_data(x)[i] = (real)NAN;
+    for (int i = (T + 2) * IN; i < 2 * T * IN; i++) tensor_mutable_data(x)[i] = (real)NAN;
     RecurrentState both = { 0 }, alone = { 0 };
     Tensor *y = nn_recurrent(r, x, nn_padding_mask(ids, 0), &both);
     Tensor *second = ag_slice(y, 0, 1, 2);

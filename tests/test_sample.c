@@ -243,7 +243,7 @@ START_TEST(generation_stops_when_the_callback_says_so)
     expect_done(gpt_generate(m, prompt, 1, 0, &(Sampling){ .temperature = 1 }, take, &w));
     ck_assert_int_eq(w.n, 0);
     EXPECT_USAGE_ERROR("an empty prompt", gpt_generate(m, prompt, 0, 1, &(Sampling){ 0 }, take, &w));
-    tensor_data(m->ln_f->gamma)[0] = (real)NAN;
+    tensor_mutable_data(m->ln_f->gamma)[0] = (real)NAN;
     expect_refused(gpt_generate(m, prompt, 1, 5, &(Sampling){ 0 }, take, &w), "the logit of token 0 is nan");
     nn_free(m);
 }

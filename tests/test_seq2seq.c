@@ -69,8 +69,8 @@ static Tensor *context_by_hand(Tensor *states, Tensor *h, Tensor *mask, Tensor *
             if (seen[j]) sum += exp(product(s + j * width, now, width));
         for (int64_t j = 0; j < time; j++) {
             double a = seen[j] ? exp(product(s + j * width, now, width)) / sum : 0;
-            tensor_data(weights)[b * time + j] = (real)a;
-            for (int64_t d = 0; d < width; d++) tensor_data(c)[b * width + d] += (real)(a * (double)s[j * width + d]);
+            tensor_mutable_data(weights)[b * time + j] = (real)a;
+            for (int64_t d = 0; d < width; d++) tensor_mutable_data(c)[b * width + d] += (real)(a * (double)s[j * width + d]);
         }
     }
     return c;
@@ -149,7 +149,7 @@ START_TEST(padding_and_neighbors_do_not_matter)
     Tensor *log_p = seq2seq(m, b.src, b.tgt, b.src_mask);
     Tensor *src = tensor_ints(SHAPE(1, 1), (int32_t[]){ 5 }), *tgt = tensor_ints(SHAPE(1, 2), (int32_t[]){ START, 3 });
     check_close("alone", seq2seq(m, src, tgt, NULL), ag_slice(ag_slice(log_p, 0, 2, 3), 1, 0, 2), 1e-5);
-    tensor_int_data(b.tgt)[3] = 1;
+    tensor_mutable_int_data(b.tgt)[3] = 1;
     Tensor *other = seq2seq(m, b.src, b.tgt, b.src_mask);
     check_close("before the change", ag_slice(other, 1, 0, 3), ag_slice(log_p, 1, 0, 3), 0);
     ck_assert_mem_ne(tensor_data(at_time(other, 3)), tensor_data(at_time(log_p, 3)), TGT_VOCAB * sizeof(real));

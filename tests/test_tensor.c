@@ -104,7 +104,7 @@ START_TEST(reading)
     tensor_copy(t, ag_reshape(source, SHAPE(2, 3, 4)));
     ck_assert(tensor_data(t)[23] == 23);
     tensor_copy(t, t);
-    tensor_data(t)[5] = -1;
+    tensor_mutable_data(t)[5] = -1;
     ck_assert(tensor_data(source)[5] == 5);
     end();
 }
@@ -249,9 +249,9 @@ static Tensor *numbered(Shape shape, DType dtype)
     Tensor *t = dtype == AG_REAL ? tensor_zeros(shape)
               : dtype == AG_INT ? tensor_ints(shape, NULL) : tensor_bools(shape, NULL);
     for (int64_t i = 0; i < tensor_numel(t); i++) {
-        if (dtype == AG_REAL) tensor_data(t)[i] = (real)i;
-        else if (dtype == AG_INT) tensor_int_data(t)[i] = (int32_t)i;
-        else tensor_bool_data(t)[i] = i % 2;
+        if (dtype == AG_REAL) tensor_mutable_data(t)[i] = (real)i;
+        else if (dtype == AG_INT) tensor_mutable_int_data(t)[i] = (int32_t)i;
+        else tensor_mutable_bool_data(t)[i] = i % 2;
     }
     return t;
 }

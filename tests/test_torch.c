@@ -132,8 +132,8 @@ static Tensor *load(const SafeTensors *st, const StTensor *from)
     bool is_mask = strcmp(from->dtype, "BOOL") == 0;
     Tensor *other = is_mask ? tensor_bools(tensor_shape(t), NULL) : tensor_ints(tensor_shape(t), NULL);
     for (int64_t i = 0; i < tensor_numel(t); i++) {
-        if (is_mask) tensor_bool_data(other)[i] = tensor_data(t)[i] != 0;
-        else tensor_int_data(other)[i] = (int32_t)tensor_data(t)[i];
+        if (is_mask) tensor_mutable_bool_data(other)[i] = tensor_data(t)[i] != 0;
+        else tensor_mutable_int_data(other)[i] = (int32_t)tensor_data(t)[i];
     }
     return other;
 }

@@ -235,8 +235,8 @@ static void make_sentences(Tensor **src, Tensor **tgt)
     *src = tensor_randint(SHAPE(7, 5), 3, SRC_VOCAB);
     *tgt = tensor_randint(SHAPE(7, 7), 3, TGT_VOCAB);
     for (int64_t i = 0; i < 7; i++) {
-        for (int64_t j = 1 + i % 5; j < 5; j++) tensor_int_data(*src)[i * 5 + j] = PAD;
-        for (int64_t j = 2 + i * 3 % 5; j < 7; j++) tensor_int_data(*tgt)[i * 7 + j] = PAD;
+        for (int64_t j = 1 + i % 5; j < 5; j++) tensor_mutable_int_data(*src)[i * 5 + j] = PAD;
+        for (int64_t j = 2 + i * 3 % 5; j < 7; j++) tensor_mutable_int_data(*tgt)[i * 7 + j] = PAD;
     }
 }
 

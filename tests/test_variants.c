@@ -233,8 +233,8 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
         for (int i = 0; i < 8 * S; i++) {
             bool hidden = i % S == (int)ag_random_below(S);
             int32_t word = 3 + (i / S + step) % 6;
-            tensor_int_data(ids)[i] = hidden ? HIDDEN : word;
-            tensor_int_data(target)[i] = hidden ? word : PAD;
+            tensor_mutable_int_data(ids)[i] = hidden ? HIDDEN : word;
+            tensor_mutable_int_data(target)[i] = hidden ? word : PAD;
         }
         Tensor *p = encoder_only(m, ids, nn_padding_mask(ids, PAD));
         ck_assert(shape_equal(tensor_shape(p), SHAPE(8, S, V)));

@@ -24,7 +24,7 @@ static int32_t word_for(const WordVocab *vocab, EncoderOnly *m, const int32_t *i
     for (int k = 0; shown && k < SHOWN; k++) {
         int32_t best = tensor_int_data(ag_argmax(p, 0, false))[0];
         printf("  %s %.0f%%", word_vocab_word(vocab, best, NULL), 100 * (double)tensor_data(p)[best]);
-        tensor_data(p)[best] = 0;
+        tensor_mutable_data(p)[best] = 0;
     }
     ag_end(s);
     return word;

@@ -16,7 +16,8 @@ static Batch backwards(Tensor *words)
     int64_t n = tensor_dim(words, 0), longest = tensor_dim(words, 1);
     Tensor *target = tensor_ints(SHAPE(n, longest + 2), NULL);
     for (int64_t b = 0; b < n; b++) {
-        int32_t *from = tensor_int_data(words) + b * longest, *to = tensor_int_data(target) + b * (longest + 2);
+        const int32_t *from = tensor_int_data(words) + b * longest;
+        int32_t *to = tensor_mutable_int_data(target) + b * (longest + 2);
         int64_t length = 0;
         while (length < longest && from[length] != PAD) {
             length++;
@@ -35,7 +36,7 @@ Batch random_words(int64_t n, int64_t shortest, int64_t longest)
     Tensor *words = tensor_randint(SHAPE(n, longest), LETTER_A, VOCAB);
     for (int64_t b = 0; b < n; b++) {
         for (int64_t i = shortest + ag_random_below(longest - shortest + 1); i < longest; i++) {
-            tensor_int_data(words)[b * longest + i] = PAD;
+            tensor_mutable_int_data(words)[b * longest + i] = PAD;
         }
     }
     return backwards(words);
@@ -45,7 +46,7 @@ Batch one_word(const char *text)
 {
     Tensor *word = tensor_ints(SHAPE(1, (int64_t)strlen(text)), NULL);
     for (int64_t i = 0; text[i]; i++) {
-        tensor_int_data(word)[i] = LETTER_A + text[i] - 'a';
+        tensor_mutable_int_data(word)[i] = LETTER_A + text[i] - 'a';
     }
     return backwards(word);
 }

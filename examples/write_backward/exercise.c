@@ -5,7 +5,7 @@
 static void forward(const AgCustomCall *c)
 {
     const real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
-    real *y = tensor_data(c->y);
+    real *y = tensor_mutable_data(c->y);
     int64_t rows = tensor_dim(c->y, 0), columns = tensor_dim(c->y, 1);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < columns; j++) {

@@ -32,7 +32,7 @@ Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *ta
                        (int)criterion.padding_idx, (long long)vocab);
     int64_t rows = tensor_numel(target);
     Tensor *dist = tensor_full_at(at, SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
-    real *value = tensor_data(dist);
+    real *value = tensor_mutable_data(dist);
     const int32_t *id = tensor_int_data_at(at, target);
     for (int64_t i = 0; i < rows; i++) {
         if (id[i] < 0 || id[i] >= vocab)

@@ -27,7 +27,7 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
     if (max_len < 1) ag_usage_error(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0), ended = 0;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
-    int32_t *id = tensor_int_data(ys);
+    int32_t *id = tensor_mutable_int_data(ys);
     for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
     bool training = m->module.training;
     nn_eval(m);
@@ -37,7 +37,7 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
     for (int64_t t = 1; t < max_len && ended < rows; t++) {
         Scope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(rows, 1), NULL);
-        for (int64_t b = 0; b < rows; b++) tensor_int_data(last)[b] = id[b * max_len + t - 1];
+        for (int64_t b = 0; b < rows; b++) tensor_mutable_int_data(last)[b] = id[b * max_len + t - 1];
         Tensor *best = ag_argmax(next_log_probs(m, memory, src_mask, last, cache), -1, false);
         ended = 0;
         for (int64_t b = 0; b < rows; b++) {
@@ -150,9 +150,9 @@ Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask
     while (b.live > 0 && b.length < o.max_len && b.finished < o.beam) {
         Scope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(b.live, 1), NULL);
-        for (int i = 0; i < b.live; i++) tensor_int_data(last)[i] = b.ids[i * o.max_len + b.length - 1];
+        for (int i = 0; i < b.live; i++) tensor_mutable_int_data(last)[i] = b.ids[i * o.max_len + b.length - 1];
         Tensor *p = next_log_probs(m, memory, src_mask, last, cache);
-        extend(&b, tensor_data(p), tensor_dim(p, -1), &o, best, tensor_int_data(rows));
+        extend(&b, tensor_data(p), tensor_dim(p, -1), &o, best, tensor_mutable_int_data(rows));
         nn_cache_select(cache, tensor_int_data(rows), b.live);
         ag_end(step);
     }

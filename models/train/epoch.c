@@ -80,7 +80,7 @@ bool average_checkpoints(void *model, const char *const *paths, int n)
         good = nn_load(paths[i], one);
         for (int j = 0; good && j < mean->n; j++) {
             /* The mean of i+1 values from the mean of i, in a form that is exact for equal values. */
-            real *running = tensor_data(mean->item[j].tensor);
+            real *running = tensor_mutable_data(mean->item[j].tensor);
             const real *value = tensor_data(part->item[j].tensor);
             for (int64_t k = 0; k < tensor_numel(mean->item[j].tensor); k++)
                 running[k] = i == 0 ? value[k] : running[k] + (value[k] - running[k]) / (real)(i + 1);

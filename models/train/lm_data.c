@@ -168,8 +168,8 @@ void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, 
         int64_t position = ag_random_below(last + 1);
         if (d->text) position = character_at(d, position);
         read_ids(d, LM_TRAIN, &position, length + 1, window);
-        memcpy(tensor_int_data(*ids) + b * length, window, (size_t)length * sizeof *window);
-        memcpy(tensor_int_data(*targets) + b * length, window + 1, (size_t)length * sizeof *window);
+        memcpy(tensor_mutable_int_data(*ids) + b * length, window, (size_t)length * sizeof *window);
+        memcpy(tensor_mutable_int_data(*targets) + b * length, window + 1, (size_t)length * sizeof *window);
     }
     ag_end(s);
 }
@@ -183,7 +183,7 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
 {
     int64_t batch = tensor_dim(ids, 0), length = tensor_dim(ids, 1), total = 0;
     for (int64_t b = 0; b < batch; b++) {
-        int32_t *x = tensor_int_data(ids) + b * length, *y = tensor_int_data(targets) + b * length;
+        int32_t *x = tensor_mutable_int_data(ids) + b * length, *y = tensor_mutable_int_data(targets) + b * length;
         int64_t n = read_ids(d, LM_HELD_OUT, &c->position, length, y);
         total += n;
         for (int64_t i = 0; i < length; i++) x[i] = i >= n ? 0 : i == 0 ? c->last : y[i - 1];

@@ -34,7 +34,7 @@ Tensor *sentences_pad(const Sentence *s, int64_t n)
     for (int64_t i = 0; i < n; i++)
         if (s[i].size > longest) longest = s[i].size;
     Tensor *rows = tensor_ints(SHAPE(n, longest), NULL);
-    int32_t *to = tensor_int_data(rows);
+    int32_t *to = tensor_mutable_int_data(rows);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < longest; j++) *to++ = j < s[i].size ? s[i].ids[j] : WORD_BLANK;
     return rows;

@@ -321,7 +321,7 @@ static void apply_to_model(const Loading *l)
     for (size_t i = 0; i < l->n; i++) {
         const Transfer *t = &l->transfer[i];
         size_t numel = (size_t)tensor_numel(t->to);
-        if (numel) memcpy(tensor_data(t->to), t->values, numel * sizeof(real));
+        if (numel) memcpy(tensor_mutable_data(t->to), t->values, numel * sizeof(real));
     }
 }
 

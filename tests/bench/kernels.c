@@ -16,9 +16,9 @@ void *gemm_begin(const Workload *w, int64_t *parameters)
     int64_t m = w->size[0], n = w->size[1], k = w->size[2];
     Product *p = ag_alloc(1, sizeof *p);
     p->scope = ag_begin(AG_NO_GRAD);
-    p->a = tensor_data(tensor_normal(SHAPE(m, k), 0, 1));
-    p->b = tensor_data(tensor_normal(SHAPE(k, n), 0, 1));
-    p->c = tensor_data(tensor_normal(SHAPE(m, n), 0, 1));
+    p->a = tensor_mutable_data(tensor_normal(SHAPE(m, k), 0, 1));
+    p->b = tensor_mutable_data(tensor_normal(SHAPE(k, n), 0, 1));
+    p->c = tensor_mutable_data(tensor_normal(SHAPE(m, n), 0, 1));
     p->shape = (KGemm){ .m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n, .batch = 1 };
     if (strcmp(w->kind, "ABt") == 0) {
         p->shape.tb = true;

@@ -9,7 +9,7 @@ enum { NONE, NO_FORMULA, UNDONE, HALF, OVERWRITES_X, LAST_ROW, ONE_INPUT, UNDECL
 static void forward(const AgCustomCall *c)
 {
     const real *x = tensor_data(c->in[0]), *w = tensor_data(c->in[1]);
-    real *y = tensor_data(c->y);
+    real *y = tensor_mutable_data(c->y);
     int64_t columns = tensor_dim(c->y, 1);
     for (int64_t k = 0; k < tensor_numel(c->y); k++) y[k] = w[k % columns] * x[k] * x[k];
 }

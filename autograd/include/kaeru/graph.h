@@ -18,7 +18,9 @@
 
 /* Computes gradients from a loss of one element, whose own gradient is 1. Rules run in the reverse order of recording, and
  * gradients of leaves add up. Intermediate values and gradients are released during the pass. After it, leaves, the loss and
- * tensors marked by ag_retain can be read. A part of the graph that another loss of the same scope still needs is kept. */
+ * tensors marked by ag_retain can be read. A part of the graph that another loss of the same scope still needs is kept.
+ * It is a usage error if values that a rule reads were written in place after its operation had read them: by an optimizer's
+ * step, nn_init_*, ag_fill*, tensor_copy or tensor_mutable_data. */
 void ag_backward_at(Site at, Tensor *loss);
 /* The same from any tensor y, with its gradient dy given (same shape). */
 void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy);
@@ -97,7 +99,7 @@ void   ag_fill_at(Site at, Tensor *w, double value);
  *     static void forward(const AgCustomCall *c)
  *     {
  *         const real *x = tensor_data(c->in[0]);
- *         real *y = tensor_data(c->y);
+ *         real *y = tensor_mutable_data(c->y);
  *         for (int64_t i = 0; i < tensor_numel(c->y); i++) y[i] = x[i] * x[i] * x[i];
  *     }
  *

@@ -135,11 +135,16 @@ int     tensor_ndim_at(Site at, const Tensor *t);
 int64_t tensor_numel_at(Site at, const Tensor *t);                                      /* product of the sizes */
 DType   tensor_dtype_at(Site at, const Tensor *t);
 int64_t tensor_dim_at(Site at, const Tensor *t, int dim);                               /* size; dim -1: the last */
-/* The values, row-major. A usage error if t has another type, or if backward has released its values (see ag_retain). Only
- * leaves (data, parameters) may be written. */
-real    *tensor_data_at(Site at, const Tensor *t);
-int32_t *tensor_int_data_at(Site at, const Tensor *t);
-uint8_t *tensor_bool_data_at(Site at, const Tensor *t);
+/* The values, row-major, to read. A usage error if t has another type, or if backward has released its values (see
+ * ag_retain). */
+const real    *tensor_data_at(Site at, const Tensor *t);
+const int32_t *tensor_int_data_at(Site at, const Tensor *t);
+const uint8_t *tensor_bool_data_at(Site at, const Tensor *t);
+/* The values of a leaf (data, parameters), to write. Each call counts as a write: if an operation that was recorded before has
+ * read the values, its backward is a usage error. Call it again for each write; do not keep the pointer. */
+real    *tensor_mutable_data_at(Site at, Tensor *t);
+int32_t *tensor_mutable_int_data_at(Site at, Tensor *t);
+uint8_t *tensor_mutable_bool_data_at(Site at, Tensor *t);
 /* The value of a tensor of one element, of any type. */
 double   tensor_item_at(Site at, const Tensor *t);
 
