@@ -73,10 +73,11 @@ Along shape_along(const Shape *shape, int first, int last)
 
 KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b)
 {
-    KWalk w = { .ndim = shape->ndim };
-    memcpy(w.dim, shape->dim, sizeof w.dim);
+    KWalk w;                    /* only the first ndim entries are set: this is part of every elementwise operation */
+    w.ndim = shape->ndim;
     broadcast_strides(a, shape, w.a);
     broadcast_strides(b, shape, w.b);
+    for (int i = 0; i < w.ndim; i++) w.dim[i] = shape->dim[i];
     return w;
 }
 
