@@ -1,33 +1,59 @@
-/* arena.c: the memory of scopes. Tensors and their arguments are small and end together, in the reverse order of scopes, so
- * they are written one after another into chunks, and ending a scope resets the position. Chunks are kept for later. */
+/* arena.c: the memory of scopes. Tensors and their arguments are small and end together, so they are written one after another
+ * into chunks, and the end of a scope releases its chunks.
+ *
+ * Each scope begins a chunk of its own. A released chunk waits until some others have been released after it. A tensor that is
+ * used after its scope has ended is therefore still there, and check_alive can name it. */
 #include "internal.h"
 
 #include <string.h>
 
 typedef struct Chunk {
     struct Chunk *next;
-    size_t size;
+    size_t size, used;          /* used: of a chunk that waits, the bytes that were in use */
 } Chunk;
 #define CHUNK_HEADER 64
 #define CHUNK_SIZE (128 * 1024)
+
+/* A chunk waits until so many others wait, or so many bytes: 32 KB still fit the fastest cache. */
+enum { WAITING = 64, WAITING_BYTES = 32 * 1024, WAITING_IN_GUARD_MODE = 256 };
 
 static void *chunk_data(Chunk *c)
 {
     return (char *)c + CHUNK_HEADER;
 }
 
-/* The chunk behind the current one, with room for that many bytes: a kept one or a new one. NULL if out of memory. */
+/* The link to the chunk after the current one: the first of those that wait. */
+static Chunk **first_waiting(Arena *a)
+{
+    return a->next.chunk ? &a->next.chunk->next : &a->first;
+}
+
+/* Inserts a chunk with room for that many bytes after the current one: the oldest that fits, or a new one. NULL if out of
+ * memory. */
 static Chunk *next_chunk(Arena *a, size_t bytes)
 {
-    Chunk **link = a->next.chunk ? &a->next.chunk->next : &a->first;
-    if (*link && (*link)->size >= bytes) return *link;
-    size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
-    Chunk *fresh = system_alloc(CHUNK_HEADER + size);
-    if (!fresh) return NULL;
-    *fresh = (Chunk){ *link, size };
-    *link = fresh;
-    memory_poison(chunk_data(fresh), size);
-    return fresh;
+    Chunk **place = first_waiting(a), *chunk = NULL;
+    bool guard = context()->guard;
+    if (a->waiting > (guard ? WAITING_IN_GUARD_MODE : WAITING) || (!guard && a->waiting_bytes > WAITING_BYTES)) {
+        Chunk **link = place;
+        while (*link && (*link)->size < bytes) link = &(*link)->next;
+        chunk = *link;
+        if (chunk) {
+            *link = chunk->next;
+            a->waiting--;
+            a->waiting_bytes -= chunk->used;
+        }
+    }
+    if (!chunk) {
+        size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
+        chunk = system_alloc(CHUNK_HEADER + size);
+        if (!chunk) return NULL;
+        chunk->size = size;
+    }
+    memory_poison(chunk_data(chunk), chunk->size);
+    chunk->next = *place;
+    *place = chunk;
+    return chunk;
 }
 
 void *arena_alloc(Arena *a, size_t bytes)
@@ -45,40 +71,38 @@ void *arena_alloc(Arena *a, size_t bytes)
     return memset(p, 0, bytes);
 }
 
-ArenaMark arena_own_chunk(Arena *a)
+ArenaMark arena_begin(Arena *a)
 {
-    if (a->next.chunk) a->next.used = a->next.chunk->size;
-    return a->next;
+    ArenaMark mark = a->next;
+    if (mark.chunk) a->next.used = mark.chunk->size;
+    return mark;
 }
 
-void arena_reset(Arena *a, ArenaMark mark, bool quarantine)
+void arena_end(Arena *a, ArenaMark mark)
 {
     Chunk *last = a->next.chunk;
+    if (last) last->used = a->next.used;
     a->next = mark;
-    if (quarantine) {
-        Chunk **link = mark.chunk ? &mark.chunk->next : &a->first;
-        while (*link) {
-            Chunk *dead = *link;
-            *link = dead->next;
-            memory_unpoison(chunk_data(dead), dead->size);
-            guard_quarantine(dead);
-        }
-        return;
-    }
-    size_t used = mark.used;
-    for (Chunk *c = mark.chunk ? mark.chunk : a->first; c; c = c->next, used = 0) {
-        memory_poison((char *)chunk_data(c) + used, c->size - used);
-        if (c == last) break;
+    if (last == mark.chunk) return;
+    Chunk **link = first_waiting(a), *begin = *link;
+    *link = last->next;
+    last->next = NULL;
+    while (*link) link = &(*link)->next;
+    *link = begin;
+    for (Chunk *c = begin; c; c = c->next) {
+        if (c != last) c->used = c->size;
+        a->waiting++;
+        a->waiting_bytes += c->used;
     }
 }
 
-void arena_free(Arena *a)
+void arena_trim(Arena *a)
 {
-    while (a->first) {
-        Chunk *next = a->first->next;
-        memory_unpoison(chunk_data(a->first), a->first->size);
-        system_free(a->first);
-        a->first = next;
+    for (Chunk **link = first_waiting(a), *c; (c = *link) != NULL;) {
+        *link = c->next;
+        memory_unpoison(chunk_data(c), c->size);
+        system_free(c);
     }
-    a->next = (ArenaMark){ NULL, 0 };
+    a->waiting = 0;
+    a->waiting_bytes = 0;
 }

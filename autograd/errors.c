@@ -93,7 +93,8 @@ _Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...
     va_start(list, format);
     vsnprintf(details, sizeof details, format, list);
     va_end(list);
-    size_t n = append(c->message, sizeof c->message, 0, "%s: %s (at %s:%d", what, details, at.file, at.line);
+    size_t n = append(c->message, sizeof c->message, 0, "%.*s: %s (at %s:%d", name_length(what), what, details, at.file,
+                      at.line);
     n = append_layers(c, n, at);
     append(c->message, sizeof c->message, n, ")");
     ScopeState *innermost = c->depth > 0 ? &c->scope[c->depth - 1] : NULL;

@@ -336,14 +336,19 @@ _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
                    "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
 }
 
-/* A usage error if the rule of y reads values that were written in place after its operation had read them. */
-static void check_versions(Site at, const Tensor *y)
+/* A usage error if an input of y was freed, or if the rule of y reads values that were written in place after its operation had
+ * read them. */
+static void check_inputs(Site at, const Tensor *y)
 {
+    char made[PLACE_TEXT];
     for (int i = 0; i <= y->n_in; i++) {
         const Tensor *x = i < y->n_in ? y->in[i] : y;
+        if (x && x->magic != TENSOR_ALIVE)
+            ag_usage_error(at, "ag_backward", "input %d of %s (made at %s) was freed before backward", i, y->op->name,
+                           place_text(y->site, y->user_site, made));
         bool reads = i < y->n_in ? reads_input(y->op, i) : y->op->needs & NEEDS_Y;
         if (!reads || !x || !x->buffer || x->buffer->version == y->version[i]) continue;
-        char made[PLACE_TEXT], which[32] = "its result";
+        char which[32] = "its result";
         if (x != y) snprintf(which, sizeof which, "input %d", i);
         const Buffer *b = x->buffer;
         ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %.*s wrote it at %s:%d after %s had "
@@ -359,7 +364,7 @@ static void run_backward_rules(Site at, Tensor *from)
     for (Tensor *y = from; y; y = y->older) {
         if (!y->op || !y->grad) continue;
         if (y->graph_released) error_graph_released(at, "ag_backward", y);
-        check_versions(at, y);
+        check_inputs(at, y);
         rule_run(y);
         for (int i = 0; c->find_nan && i < y->n_in; i++)
             if (y->in[i] && y->in[i]->grad)

@@ -48,6 +48,8 @@ struct Block;
 void blocks_unwind(uint64_t begun, uint64_t failed);
 /* Forgets which blocks an error would free. */
 void blocks_forget(void);
+/* Frees the memory of destroyed objects. */
+void blocks_trim(void);
 
 /* ---- guard mode (debug/guard.c): what ag_guard changes ------------------------------------------------------------ */
 
@@ -58,21 +60,18 @@ void guard_end(Buffer *b);
 /* A usage error if memory around any buffer of this thread, or a released one, was written. */
 void guard_check(Site at, const char *what);
 void guard_trim(void);                                              /* frees released buffers */
-void guard_quarantine(void *block);                                 /* memory of the system, freed some time later */
-void guard_empty_quarantine(void);
 void guard_thread_ends(void);
 
 /* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
 
 typedef struct { struct Chunk *chunk; size_t used; } ArenaMark;
-typedef struct { struct Chunk *first; ArenaMark next; } Arena;      /* next: where it writes next */
-/* Zeroed memory until the arena is reset to a mark taken before. NULL if out of memory. */
+/* next: where it writes next. The chunks behind that one are released: how many, and how many bytes of them were in use. */
+typedef struct { struct Chunk *first; ArenaMark next; int waiting; size_t waiting_bytes; } Arena;
+/* Zeroed memory until arena_end with the last mark that arena_begin returned. NULL if out of memory. */
 void *arena_alloc(Arena *a, size_t bytes);
-/* The start of a chunk that nothing older shares. */
-ArenaMark arena_own_chunk(Arena *a);
-/* Releases what was allocated since the mark. `quarantine`: the memory is not used again, for guard mode. */
-void  arena_reset(Arena *a, ArenaMark mark, bool quarantine);
-void  arena_free(Arena *a);
+ArenaMark arena_begin(Arena *a);
+void  arena_end(Arena *a, ArenaMark mark);
+void  arena_trim(Arena *a);                                         /* frees the chunks that wait */
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
@@ -148,7 +147,7 @@ typedef struct {
     ArenaMark mark;             /* the arena's position then */
     int calls;                  /* the number of layer calls then */
 } ScopeState;
-enum { MAX_SCOPES = 256, MAX_CALLS = 64, BINS = 512, QUARANTINE = 256 };
+enum { MAX_SCOPES = 256, MAX_CALLS = 64, BINS = 512, QUARANTINE = 4096 };
 
 typedef struct {
     ScopeState scope[MAX_SCOPES];
@@ -167,7 +166,7 @@ typedef struct {
     Buffer *scratch;
     bool guard;                 /* ag_guard is on */
     struct Guarded *guarded, *released;     /* buffers of guard mode: in use, and released */
-    void *quarantine[QUARANTINE];           /* memory of tensors whose scope has ended, in guard mode */
+    void *quarantine[QUARANTINE];           /* the last blocks that were freed and had a destructor */
     unsigned n_quarantined;
     AgMemory memory;
     AgRandom random;

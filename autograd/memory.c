@@ -202,5 +202,6 @@ void ag_memory_trim(void)
     }
     c->memory.cached = 0;
     guard_trim();
-    guard_empty_quarantine();
+    blocks_trim();
+    arena_trim(&c->arena);
 }

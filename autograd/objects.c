@@ -138,8 +138,24 @@ static void destroy(Block *b)
         part->owner = NULL;
         destroy(part);
     }
-    if (b->destroy && context()->guard) guard_quarantine(b);    /* a tensor that is used later can still be named */
-    else free(b);
+    if (!b->destroy) {
+        free(b);
+        return;
+    }
+    /* A tensor or a module that is used later can still be named: its memory is freed after that of many others. */
+    Context *c = context();
+    void **quarantine = &c->quarantine[c->n_quarantined++ % QUARANTINE];
+    free(*quarantine);
+    *quarantine = b;
+}
+
+void blocks_trim(void)
+{
+    Context *c = context();
+    for (int i = 0; i < QUARANTINE; i++) {
+        free(c->quarantine[i]);
+        c->quarantine[i] = NULL;
+    }
 }
 
 void ag_free(void *p)

@@ -24,7 +24,6 @@ static void context_destroy(void *p)
     }
     guard_thread_ends();
     ag_memory_trim();
-    arena_free(&c->arena);
     this_context = NULL;
     free(c);
 }
@@ -82,7 +81,7 @@ Scope ag_begin_at(Site at, AgMode mode)
         ag_usage_error(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
     ScopeState *s = &c->scope[c->depth];
     *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls };
-    s->mark = c->guard ? arena_own_chunk(&c->arena) : c->arena.next;
+    s->mark = arena_begin(&c->arena);
     c->depth++;
     c->recording = mode == AG_RECORD;
     return (Scope){ c->depth, s->serial };
@@ -141,7 +140,7 @@ void ag_end_at(Site at, Scope scope)
     release_tensors(c, s->tape);
     if (failed) release_pending_gradients(c);
     c->depth = scope.depth - 1;
-    arena_reset(&c->arena, s->mark, c->guard);
+    arena_end(&c->arena, s->mark);
     c->recording = c->depth > 0 && c->scope[c->depth - 1].mode == AG_RECORD;
     if (c->depth == 0) blocks_forget();     /* no scope is left that an error could unwind */
 }

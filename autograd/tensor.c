@@ -110,6 +110,9 @@ static void tensor_destroy(void *p)
     buffer_release(t->kept_grad);
     free(t->name);
     t->magic = TENSOR_DEAD;
+    t->data = NULL;
+    t->buffer = t->grad = t->kept_grad = NULL;
+    t->name = NULL;
 }
 
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
@@ -214,12 +217,11 @@ void check_alive(Site at, const char *what, const char *argument, const Tensor *
 {
     char place[PLACE_TEXT];
     if (!t) ag_usage_error(at, what, "%s is NULL", argument);
-    if (context()->guard && t->magic == TENSOR_DEAD)
+    if (t->magic == TENSOR_DEAD)
         ag_usage_error(at, what, "%s is not a live tensor: it was made by %s at %s, and %s", argument, t->made_by,
                        place_text(t->site, t->user_site, place), t->owned ? "freed" : "its scope has ended");
     if (t->magic != TENSOR_ALIVE)
-        ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed; run with KAERU_GUARD=1 to "
-                       "see which one it was", argument);
+        ag_usage_error(at, what, "%s is not a live tensor: its scope has ended, or it was freed", argument);
 }
 
 void check_tensor(Site at, const char *what, const char *argument, const Tensor *t, DType dtype)

@@ -73,19 +73,19 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
 
 Tensor *gpt_at(Site at, GPT *m, Tensor *ids)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     return ag_linear(body(m, ids, NULL), m->wte->weight, NULL);             /* (B,T,V) */
 }
 
 Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     return nn_cross_entropy(gpt(m, ids), targets);
 }
 
 Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = body(m, ids, cache);
     int64_t n = tensor_dim(x, 1);

@@ -82,7 +82,7 @@ static Tensor *decoder_step(Seq2Seq *m, const Source *s, Tensor *word, Recurrent
 
 Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     check_ids("seq2seq", src, tgt);
     Source s = read_source(m, src, src_mask);
     Tensor *words = nn_dropout(m->dropout, nn_embedding(m->tgt_embed, tgt));        /* (B,T,width) */
@@ -97,14 +97,14 @@ Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_ma
 
 Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *b, int32_t pad)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     return ag_nll_loss(seq2seq(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
 }
 
 Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                 int32_t end_symbol)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     if (max_len < 1)
         ag_usage_error(AG_HERE, "seq2seq_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     check_ids("seq2seq_greedy_decode", src, NULL);

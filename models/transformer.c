@@ -6,7 +6,7 @@
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
  *     ag_...                  functions of torch
- *     x_at(Site at, ...)      def x(...). The macro x(...) calls it with the caller's file and line, which AG_LAYER(at)
+ *     x_at(Site at, ...)      def x(...). The macro x(...) calls it with the caller's file and line, which NN_LAYER
  *                             records for error messages
  *
  * Some of the notebook's classes are also for other models. They are in the folder nn, under these names:
@@ -33,19 +33,19 @@
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D) */
 Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     return decode(m, encode(m, src, src_mask), src_mask, tgt, tgt_mask);
 }
 
 Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     return encoder(m->encoder, nn_sequential(m->src_embed, src), src_mask);
 }
 
 Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     return decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
 }
 
@@ -60,7 +60,7 @@ Generator *generator_new(int64_t d_model, int64_t vocab)
 
 Tensor *generator_at(Site at, Generator *g, Tensor *x)                                /* (..,D) -> (..,V) */
 {
-    AG_LAYER(at);
+    NN_LAYER(at, g);
     return ag_log_softmax(nn_linear(g->proj, x), -1);
 }
 
@@ -77,7 +77,7 @@ Encoder *encoder_new(const TransformerOptions *o)
 
 Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask)                      /* (B,S,D) (B,1,S) -> (B,S,D) */
 {
-    AG_LAYER(at);
+    NN_LAYER(at, e);
     for (int i = 0; i < e->layers->n; i++) x = encoder_layer(nn_item(EncoderLayer, e->layers, i), x, mask);
     return e->norm ? nn_layer_norm(e->norm, x) : x;
 }
@@ -103,7 +103,7 @@ EncoderLayer *encoder_layer_new(const TransformerOptions *o)
 /* The left half of the paper's Figure 1. */
 Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, l);
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
     h = nn_multi_head_attention(l->self_attn, h, h, h, mask);
@@ -129,7 +129,7 @@ Decoder *decoder_new(const TransformerOptions *o)
 
 Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, d);
     for (int i = 0; i < d->layers->n; i++)
         x = decoder_layer(nn_item(DecoderLayer, d->layers, i), x, memory, src_mask, tgt_mask, cache, i);
     return d->norm ? nn_layer_norm(d->norm, x) : x;
@@ -149,7 +149,7 @@ DecoderLayer *decoder_layer_new(const TransformerOptions *o)
 Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, l);
     Tensor *m = memory;
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
     Tensor *h = nn_sublayer_in(sublayer0, x);
@@ -191,7 +191,7 @@ Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
 
 Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids)                            /* (B,T) -> (B,T,D) */
 {
-    AG_LAYER(at);
+    NN_LAYER(at, e);
     return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model));
 }
 
@@ -268,7 +268,7 @@ Cache *transformer_cache_new(EncoderDecoder *m, int64_t room)
 
 Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
@@ -301,6 +301,6 @@ EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions o)
 
 Tensor *encoder_only_at(Site at, EncoderOnly *m, Tensor *ids, Tensor *mask)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     return generator(m->generator, encoder(m->encoder, nn_sequential(m->embed, ids), mask));
 }

@@ -41,7 +41,7 @@ Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int6
 
 Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, s);
     if (s->kind == NN_SCORE_ADDITIVE) {
         Tensor *keys = ag_unsqueeze(nn_linear(s->w1, k), -3);               /* (..,1,S,hidden) */
         Tensor *queries = ag_unsqueeze(nn_linear(s->w2, q), -2);            /* (..,T,1,hidden) */
@@ -96,7 +96,7 @@ static Tensor *attend_in_steps(MultiHeadAttention *a, Tensor *q, Tensor *k, Tens
 Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value,
                                           Tensor *mask, Cache *cache, int layer)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, a);
     /* 1) the projections of query, key and value */
     bool filled = cache && nn_cache_is_filled(cache, layer);
     Tensor *q = nn_linear(nn_item(Linear, a->linears, 0), query);
@@ -115,6 +115,6 @@ Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor
 
 Tensor *nn_multi_head_attention_at(Site at, MultiHeadAttention *a, Tensor *query, Tensor *key, Tensor *value, Tensor *mask)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, a);
     return nn_multi_head_attention_cached_at(at, a, query, key, value, mask, NULL, 0);
 }

@@ -18,6 +18,6 @@ Dropout *nn_dropout_new_at(Site at, double p)
 
 Tensor *nn_dropout_at(Site at, Dropout *d, Tensor *x)                                     /* (..) -> (..) */
 {
-    AG_LAYER(at);
+    NN_LAYER(at, d);
     return d->module.training && d->p > 0 ? ag_dropout(x, d->p) : x;
 }

@@ -29,6 +29,6 @@ LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool b
 
 Tensor *nn_layer_norm_at(Site at, LayerNorm *l, Tensor *x)                                /* (..,width) -> (..,width) */
 {
-    AG_LAYER(at);
+    NN_LAYER(at, l);
     return ag_layer_norm(x, l->gamma, l->beta, l->kind);
 }

@@ -11,13 +11,14 @@ static Tensor *forward(Site at, void *self, Tensor *x)
 
 Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias)
 {
-    if (in < 0 || out < 0) ag_usage_error(at, "nn_linear_new", "sizes %lld -> %lld", (long long)in, (long long)out);
+    if (in < 1 || out < 1)
+        ag_usage_error(at, "nn_linear_new", "sizes %lld and %lld, expected 1 or more", (long long)in, (long long)out);
     Linear *l = (Linear *)nn_new_sized_at(at, sizeof *l, "Linear");
     l->module.forward = forward;
     nn_add_tensor_at(at, &l->module, "weight", &l->weight, SHAPE(out, in), true);
     if (bias) nn_add_tensor_at(at, &l->module, "bias", &l->bias, SHAPE(out), true);
 
-    double bound = in > 0 ? 1 / sqrt((double)in) : 0;
+    double bound = 1 / sqrt((double)in);
     nn_init_uniform(l->weight, -bound, bound);
     if (bias) nn_init_uniform(l->bias, -bound, bound);
     return l;
@@ -25,12 +26,12 @@ Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias)
 
 Tensor *nn_linear_at(Site at, Linear *l, Tensor *x)                                       /* (..,in) -> (..,out) */
 {
-    AG_LAYER(at);
+    NN_LAYER(at, l);
     return ag_linear(x, l->weight, l->bias);
 }
 
 Tensor *nn_linear_activate_at(Site at, Linear *l, Tensor *x, AgActivation kind)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, l);
     return ag_linear_activate(x, l->weight, l->bias, kind);
 }

@@ -13,10 +13,27 @@ static const char *parent_name(const Module *m)
 
 /* ---- construction and destruction -------------------------------------------------------------------------------- */
 
+enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164 };
+
+void nn_check_at(Site at, const char *what, const void *module)
+{
+    const Module *m = module;
+    if (!m) ag_usage_error(at, what, "the module is NULL");
+    if (m->magic == MODULE_DEAD) ag_usage_error(at, what, "this %s was freed", m->type);
+    if (m->magic != MODULE_ALIVE) ag_usage_error(at, what, "this is not a module; nn_new makes one");
+}
+
+static void module_destroy(void *module)
+{
+    ((Module *)module)->magic = MODULE_DEAD;
+}
+
 Module *nn_new_sized_at(Site at, size_t size, const char *type)
 {
     if (size < sizeof(Module)) ag_usage_error(at, "nn_new", "%s is smaller than a Module, its first member", type);
     Module *m = ag_alloc_at(at, 1, size);
+    ag_on_free(m, module_destroy);
+    m->magic = MODULE_ALIVE;
     m->type = type;
     m->size = size;
     m->training = true;
@@ -26,7 +43,9 @@ Module *nn_new_sized_at(Site at, size_t size, const char *type)
 void nn_free_at(Site at, void *module)
 {
     Module *m = module;
-    if (m && m->parent)
+    if (!m) return;
+    nn_check_at(at, "nn_free", m);
+    if (m->parent)
         ag_usage_error(at, "nn_free", "this %s belongs to a %s: free the %s instead", m->type, parent_name(m), parent_name(m));
     ag_free(m);
 }
@@ -34,6 +53,7 @@ void nn_free_at(Site at, void *module)
 Module *module_new_like(Site at, const Module *original)
 {
     Module *m = ag_alloc_at(at, 1, original->size);
+    ag_on_free(m, module_destroy);
     memcpy(m, original, original->size);
     m->n_slots = 0;
     m->parent = NULL;
@@ -84,6 +104,18 @@ void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor)
     }
     set_field(m, slot->offset, child ? (const void *)child : (const void *)tensor);
     m->n_slots++;
+}
+
+bool slot_is_current(const Module *m, const Tensor *t)
+{
+    for (int i = 0; i < m->n_slots; i++) {
+        const ModuleSlot *slot = &m->slots[i];
+        if (slot->tensor != t || !slot->offset) continue;
+        const Tensor *field;
+        memcpy(&field, (const char *)m + slot->offset, sizeof field);
+        return field == t;
+    }
+    return true;
 }
 
 void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied)

@@ -15,11 +15,29 @@ static Tensor *state_tensor(Site at, Optimizer *o, const Tensor *parameter)
     return t;
 }
 
+enum { OPTIMIZER_ALIVE = 0x6f707469, OPTIMIZER_DEAD = 0x64656164 };
+
+void check_optimizer(Site at, const char *what, const Optimizer *o)
+{
+    if (!o) ag_usage_error(at, what, "the optimizer is NULL");
+    if (o->magic == OPTIMIZER_DEAD) ag_usage_error(at, what, "this optimizer was freed");
+    if (o->magic != OPTIMIZER_ALIVE) ag_usage_error(at, what, "this is not an optimizer");
+    for (int i = 0; i < o->parameters->n; i++) nn_check_at(at, what, o->parameters->item[i].owner);
+}
+
+static void optimizer_destroy(void *o)
+{
+    ((Optimizer *)o)->magic = OPTIMIZER_DEAD;
+}
+
 /* An optimizer with one group, and n_tensors (0 to 2) zeroed state tensors for each trained parameter. */
 static Optimizer *optimizer_new(Site at, const char *what, void *module, double lr, double weight_decay, int n_tensors)
 {
+    nn_check_at(at, what, module);
     if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
+    ag_on_free(o, optimizer_destroy);
+    o->magic = OPTIMIZER_ALIVE;
     o->lr = lr;
     o->parameters = nn_parameters_at(at, module);
     ag_set_owner(o->parameters, o);
@@ -82,9 +100,13 @@ Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg, double weight_decay,
+int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg, double weight_decay,
                        double lr_factor)
 {
+    check_optimizer(at, "nn_optimizer_group", o);
+    if (!belongs) ag_usage_error(at, "nn_optimizer_group", "the function that chooses parameters is NULL");
+    check(at, "nn_optimizer_group", "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
+    check(at, "nn_optimizer_group", "lr_factor", lr_factor, lr_factor >= 0, "0 or more");
     o->group = ag_resize(o->group, (size_t)o->n_groups, (size_t)o->n_groups + 1, sizeof *o->group);
     o->group[o->n_groups] = (Group){ weight_decay, lr_factor };
     int moved = 0;
@@ -130,10 +152,14 @@ static void update(const Optimizer *o, Tensor *w, const ParameterState *s, doubl
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
 {
     AG_LAYER(at);
-    if (!o) ag_usage_error(at, "nn_optimizer_step", "the optimizer is NULL");
+    check_optimizer(at, "nn_optimizer_step", o);
     o->steps++;
     for (int i = 0; i < o->parameters->n; i++) {
-        Tensor *w = o->parameters->item[i].tensor;
+        const NamedTensor *p = &o->parameters->item[i];
+        Tensor *w = p->tensor;
+        if (!slot_is_current(p->owner, w))
+            ag_usage_error(at, "nn_optimizer_step", "the field of %s in its %s no longer points to the registered tensor; to set "
+                           "values, use tensor_copy", p->name, p->owner->type);
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
         o->state[i].steps++;
         update(o, w, &o->state[i], grad_scale);
@@ -147,34 +173,40 @@ void nn_optimizer_step_at(Site at, Optimizer *o)
     nn_optimizer_step_scaled_at(at, o, 1);
 }
 
-double nn_optimizer_lr(const Optimizer *o)
+double nn_optimizer_lr_at(Site at, const Optimizer *o)
 {
+    check_optimizer(at, "nn_optimizer_lr", o);
     return o->lr;
 }
 
 void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr)
 {
+    check_optimizer(at, "nn_optimizer_set_lr", o);
     if (!(lr >= 0)) ag_usage_error(at, "nn_optimizer_set_lr", "lr is %g, must be 0 or more", lr);
     o->lr = lr;
 }
 
-int64_t nn_optimizer_steps(const Optimizer *o)
+int64_t nn_optimizer_steps_at(Site at, const Optimizer *o)
 {
+    check_optimizer(at, "nn_optimizer_steps", o);
     return o->steps;
 }
 
 /* ---- the norm of all gradients ----------------------------------------------------------------------------------- */
 
-double nn_grad_norm(void *module)
+double nn_grad_norm_at(Site at, void *module)
 {
+    nn_check_at(at, "nn_grad_norm", module);
     double sum = 0;
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) sum += ag_grad_sum_squares(slot->tensor);
     return sqrt(sum);
 }
 
-double nn_clip_grad_norm(void *module, double max_norm)
+double nn_clip_grad_norm_at(Site at, void *module, double max_norm)
 {
+    nn_check_at(at, "nn_clip_grad_norm", module);
+    if (!(max_norm >= 0)) ag_usage_error(at, "nn_clip_grad_norm", "max_norm is %g, expected 0 or more", max_norm);
     double norm = nn_grad_norm(module);
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
     if (!(factor < 1) || isinf(norm)) return norm;

@@ -15,6 +15,7 @@ typedef struct {
 typedef struct { double weight_decay, lr_factor; } Group;
 
 struct Optimizer {
+    unsigned magic;             /* tells whether it is alive */
     bool is_adam;               /* else SGD */
     double lr;
     AdamOptions adam;           /* update() replaces lr and weight_decay of both options */
@@ -25,5 +26,8 @@ struct Optimizer {
     int n_groups;
     int64_t steps;
 };
+
+/* A usage error unless o is an optimizer that was not freed, on a module that was not freed. */
+void check_optimizer(Site at, const char *what, const Optimizer *o);
 
 #endif

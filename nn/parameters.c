@@ -97,6 +97,7 @@ static Parameters *parameters_below(Site at, const Module *root, Module *m, Modu
 
 Parameters *nn_parameters_at(Site at, void *module)
 {
+    nn_check_at(at, "nn_parameters", module);
     return parameters_below(at, module, module, walk_tensor);
 }
 
@@ -112,8 +113,9 @@ void name_tensors(Site at, Module *m)
     ag_free(p);
 }
 
-Tensor *nn_find(void *module, const char *name)
+Tensor *nn_find_at(Site at, void *module, const char *name)
 {
+    nn_check_at(at, "nn_find", module);
     Module *m = module;
     for (;;) {
         size_t length = strcspn(name, ".");
@@ -140,24 +142,28 @@ static void set_training(Module *m, bool training)
     }
 }
 
-void nn_train(void *module)
+void nn_train_at(Site at, void *module)
 {
+    nn_check_at(at, "nn_train", module);
     set_training(module, true);
 }
 
-void nn_eval(void *module)
+void nn_eval_at(Site at, void *module)
 {
+    nn_check_at(at, "nn_eval", module);
     set_training(module, false);
 }
 
-void nn_zero_grad(void *module)
+void nn_zero_grad_at(Site at, void *module)
 {
+    nn_check_at(at, "nn_zero_grad", module);
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
 }
 
-int64_t nn_count(void *module)
+int64_t nn_count_at(Site at, void *module)
 {
+    nn_check_at(at, "nn_count", module);
     int64_t count = 0;
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {

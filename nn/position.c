@@ -34,7 +34,7 @@ PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, d
 
 Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x, int64_t start)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, p);
     char text[AG_SHAPE_TEXT];
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
     if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
@@ -49,6 +49,6 @@ Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x
 
 Tensor *nn_positional_encoding_at(Site at, PositionalEncoding *p, Tensor *x)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, p);
     return nn_positional_encoding_from_at(at, p, x, 0);
 }

@@ -90,7 +90,7 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
 
 Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *state)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, r);
     if (!state) ag_usage_error(AG_HERE, "nn_recurrent_step", "the state is NULL, expected one that is updated");
     check_input(r, "nn_recurrent_step", x, 2, "(B,in)");
     RecurrentState old = begin(r, "nn_recurrent_step", tensor_dim(x, 0), state);
@@ -110,7 +110,7 @@ static bool all_visible(Tensor *mask, int64_t t)
 
 Tensor *nn_recurrent_at(Site at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, r);
     check_input(r, "nn_recurrent", x, 3, "(B,T,in)");
     char text[AG_SHAPE_TEXT];
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);

@@ -42,7 +42,7 @@ void nn_sequential_activation_at(Site at, Sequential *s, AgActivation kind)
 
 Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, s);
     for (int i = 0; i < s->n; i++) {
         Module *layer = nn_item(Module, s, i);
         x = layer->forward(AG_HERE, layer, x);

@@ -22,7 +22,7 @@ PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t wi
 
 Tensor *nn_positionwise_feed_forward_at(Site at, PositionwiseFeedForward *f, Tensor *x)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, f);
     Tensor *hidden = nn_linear_activate(f->w_1, x, f->activation);
     return nn_linear(f->w_2, nn_dropout(f->dropout, hidden));
 }
@@ -38,13 +38,13 @@ SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double
 
 Tensor *nn_sublayer_in_at(Site at, SublayerConnection *s, Tensor *x)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, s);
     return s->place == NN_PRE_NORM ? nn_layer_norm(s->norm, x) : x;
 }
 
 Tensor *nn_sublayer_out_at(Site at, SublayerConnection *s, Tensor *x, Tensor *h)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, s);
     Tensor *y = ag_add(x, nn_dropout(s->dropout, h));
     return s->place == NN_POST_NORM ? nn_layer_norm(s->norm, y) : y;
 }

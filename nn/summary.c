@@ -84,8 +84,9 @@ static void write_table(Table *t)
     module_rows(t, 0, t->root->type, "", t->root);
 }
 
-void nn_summary(void *module, FILE *out)
+void nn_summary_at(Site at, void *module, FILE *out)
 {
+    nn_check_at(at, "nn_summary", module);
     Table t = { .root = module };
     write_table(&t);
     t.out = out;

@@ -320,7 +320,7 @@ START_TEST(training_allocates_nothing)
     ag_guard(false);
     Sequential *net = xor_net();
     Optimizer *o = nn_adamw_new(net, 0.01);
-    for (int step = 0; step < 3; step++) xor_step(net, o, 0.01);
+    for (int step = 0; step < 100; step++) xor_step(net, o, 0.01);
     AgMemory before = ag_memory();
     int64_t live = faults_live();
     for (int step = 0; step < 10000; step++) xor_step(net, o, 0.01);
@@ -409,6 +409,26 @@ START_TEST(a_step_between_forward_and_backward_is_reported)
 }
 END_TEST
 
+START_TEST(objects_that_are_gone_are_reported)
+{
+    Point *p = point_new(1, -1);
+    Optimizer *o = nn_sgd_new(p, 0.5);
+    REPORTS("nn_optimizer_step: the optimizer is NULL", nn_optimizer_step(NULL));
+    REPORTS("nn_optimizer_set_lr: lr is nan, must be 0 or more", nn_optimizer_set_lr(o, (double)NAN));
+    REPORTS("nn_clip_grad_norm: max_norm is nan, expected 0 or more", nn_clip_grad_norm(p, (double)NAN));
+    Tensor *vector = p->vector, *other = tensor_new_owned(SHAPE(2), AG_REAL);
+    p->vector = other;
+    REPORTS("nn_optimizer_step: the field of vector in its Point no longer points to the registered tensor; to set values, use "
+            "tensor_copy", nn_optimizer_step(o));
+    p->vector = vector;
+    nn_free(p);
+    REPORTS("nn_optimizer_step: this Point was freed", nn_optimizer_step(o));
+    ag_free(o);
+    REPORTS("nn_optimizer_step: this optimizer was freed", nn_optimizer_step(o));
+    tensor_free(other);
+}
+END_TEST
+
 Suite *optim_suite(void)
 {
     Suite *suite = suite_create("optim");
@@ -424,6 +444,7 @@ Suite *optim_suite(void)
     tcase_add_test(steps, clipping_bounds_the_joint_norm);
     tcase_add_test(steps, a_scaled_step_averages_accumulated_gradients);
     tcase_add_test(steps, a_step_between_forward_and_backward_is_reported);
+    tcase_add_test(steps, objects_that_are_gone_are_reported);
     tcase_add_test(steps, options_are_checked);
     suite_add_tcase(suite, steps);
     TCase *runs = tcase_create("runs");

@@ -4,7 +4,7 @@
  * each operation and each backward rule, so an error names the call that wrote out of bounds.
  * A released buffer is filled with NaN and stays allocated until the scope ends. A read of it computes NaN, and the next check
  * finds a write to it.
- * The memory of tensors whose scope has ended is kept in a quarantine, so an error can name a tensor that is used too late. */
+ * Tensors whose scope has ended are kept longer than otherwise (arena.c), so that an error can name one that is used late. */
 #include <pthread.h>
 #include <string.h>
 
@@ -166,23 +166,6 @@ void guard_trim(void)
         Guarded *g = c->released;
         unlink_from_list(g);
         system_free(g);
-    }
-}
-
-void guard_quarantine(void *block)
-{
-    Context *c = context();
-    void **quarantine = &c->quarantine[c->n_quarantined++ % QUARANTINE];
-    system_free(*quarantine);
-    *quarantine = block;
-}
-
-void guard_empty_quarantine(void)
-{
-    Context *c = context();
-    for (int i = 0; i < QUARANTINE; i++) {
-        system_free(c->quarantine[i]);
-        c->quarantine[i] = NULL;
     }
 }
 

@@ -14,7 +14,7 @@ static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mas
 
 Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     return greedy_decode_until(m, src, src_mask, max_len, start_symbol, -1);
 }
 
@@ -23,7 +23,7 @@ Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_ma
 Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                               int32_t end_symbol)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     if (max_len < 1) ag_usage_error(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0), ended = 0;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
@@ -136,7 +136,7 @@ static Beam beam_new(const BeamOptions *o)
 
 Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
         ag_usage_error(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
                        o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));

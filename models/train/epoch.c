@@ -53,7 +53,7 @@ static void run_batch(Epoch *e, const Batch *batch)
 
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *o, TrainState *state)
 {
-    AG_LAYER(at);
+    NN_LAYER(at, m);
     Epoch epoch = { .model = m, .options = o, .state = state };
     if (o->optimizer) nn_train(m);
     else nn_eval(m);

@@ -83,10 +83,19 @@ static void put_optimizer(Saving *s, const Optimizer *o)
     }
 }
 
-/* run: saves the random state, too. The optimizer and the settings may be NULL. */
-static bool save(const char *path, void *module, bool run, const Optimizer *o, const Settings *settings)
+/* A usage error if the path is NULL, or if the module or the optimizer (may be NULL) is not alive. */
+static void check_file(Site at, const char *what, const char *path, const void *module, const Optimizer *o)
 {
-    Parameters *p = nn_parameters(module);
+    if (!path) ag_usage_error(at, what, "the path is NULL");
+    nn_check_at(at, what, module);
+    if (o) check_optimizer(at, what, o);
+}
+
+/* run: saves the random state, too. The optimizer and the settings may be NULL. */
+static bool save(Site at, const char *what, const char *path, void *module, bool run, const Optimizer *o, const Settings *settings)
+{
+    check_file(at, what, path, module, o);
+    Parameters *p = nn_parameters_at(at, module);
     Saving s = { .owner = ag_alloc(1, 1) };
     size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
     s.entry = ag_alloc_in(s.owner, (size_t)p->n + 2 * of_optimizer, sizeof *s.entry);
@@ -106,14 +115,14 @@ static bool save(const char *path, void *module, bool run, const Optimizer *o, c
     return done;
 }
 
-bool nn_save(const char *path, void *module)
+bool nn_save_at(Site at, const char *path, void *module)
 {
-    return save(path, module, false, NULL, NULL);
+    return save(at, "nn_save", path, module, false, NULL, NULL);
 }
 
-bool nn_checkpoint_save(const char *path, void *module, Optimizer *o, const Settings *settings)
+bool nn_checkpoint_save_at(Site at, const char *path, void *module, Optimizer *o, const Settings *settings)
 {
-    return save(path, module, true, o, settings);
+    return save(at, "nn_checkpoint_save", path, module, true, o, settings);
 }
 
 /* ---- error messages ---------------------------------------------------------------------------------------------- */
@@ -349,29 +358,32 @@ static bool load(SafeTensors *st, const Parameters *names, bool run, Optimizer *
     return true;
 }
 
-static bool load_file(const char *path, void *module, bool run, Optimizer *o, Settings *settings)
+static bool load_file(Site at, const char *what, const char *path, void *module, bool run, Optimizer *o, Settings *settings)
 {
+    check_file(at, what, path, module, o);
     SafeTensors *st = st_open(path);
     if (!st) return false;
-    Parameters *names = parameters_with_ties(AG_HERE, module);
+    Parameters *names = parameters_with_ties(at, module);
     bool done = load(st, names, run, o, settings);
     ag_free(names);
     st_close(st);
     return done;
 }
 
-bool nn_load(const char *path, void *module)
+bool nn_load_at(Site at, const char *path, void *module)
 {
-    return load_file(path, module, false, NULL, NULL);
+    return load_file(at, "nn_load", path, module, false, NULL, NULL);
 }
 
-bool nn_checkpoint_load(const char *path, void *module, Optimizer *o, Settings *settings)
+bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o, Settings *settings)
 {
-    return load_file(path, module, true, o, settings);
+    return load_file(at, "nn_checkpoint_load", path, module, true, o, settings);
 }
 
-bool nn_checkpoint_settings(const char *path, Settings *settings)
+bool nn_checkpoint_settings_at(Site at, const char *path, Settings *settings)
 {
+    if (!path || !settings)
+        ag_usage_error(at, "nn_checkpoint_settings", "%s NULL", path ? "the settings are" : "the path is");
     SafeTensors *st = st_open(path);
     if (!st) return false;
     apply_settings(st, settings);

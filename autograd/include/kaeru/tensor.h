@@ -94,7 +94,7 @@ void *ag_scratch_at(Site at, size_t n, size_t size);
 typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory;     /* bytes, bytes, bytes, count */
 AgMemory ag_memory(void);
 void ag_memory_reset_peak(void);
-/* Returns cached buffers to the system. */
+/* Returns cached memory to the system. A tensor whose scope has ended, or that was freed, can then no longer be named. */
 void ag_memory_trim(void);
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 
 typedef struct Module Module;
 struct Module {
+    unsigned magic;             /* tells whether it is alive */
     const char *type;           /* the struct's name */
     size_t size;                /* of the whole struct */
     struct ModuleSlot *slots;   /* what was registered, in order */
@@ -42,6 +43,17 @@ struct Module {
 #define nn_new(Type) \
     ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
 Module *nn_new_sized_at(Site at, size_t size, const char *type);
+
+/* A usage error, in the name of function `what`, unless this is a module that was not freed. */
+void nn_check_at(Site at, const char *what, const void *module);
+/* The first line of a layer's function: checks the module and does what AG_LAYER does.
+ *
+ *     Tensor *net_at(Site at, Net *net, Tensor *x)
+ *     {
+ *         NN_LAYER(at, net);
+ *         ...
+ */
+#define NN_LAYER(at, module) AG_LAYER(at); nn_check_at(at, __func__, module)
 
 /* parent->field = child, registered under the field's name. The parent owns the child now. A module can be the child of one
  * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot, and are unique in their module. */
@@ -75,9 +87,9 @@ void nn_free_at(Site at, void *module);
  * copied as they are. */
 void *nn_clone_at(Site at, const void *module);
 /* Training mode, in which dropout is active, or evaluation mode: for the module and all its descendants. */
-void nn_train(void *module);
-void nn_eval(void *module);
-void nn_zero_grad(void *module);
+void nn_train_at(Site at, void *module);
+void nn_eval_at(Site at, void *module);
+void nn_zero_grad_at(Site at, void *module);
 
 /* The parameters and buffers of a module's tree by dotted name, in order of registration; tied ones once, under their first
  * name. `trained`: the tensor requires a gradient; tensor_set_requires_grad(t, false) freezes a parameter. The list is valid
@@ -86,10 +98,10 @@ typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } Name
 typedef struct { NamedTensor *item; int n; } Parameters;
 Parameters *nn_parameters_at(Site at, void *module);
 /* The tensor of that name ("fc1.weight"), or NULL. */
-Tensor *nn_find(void *module, const char *name);
-int64_t nn_count(void *module);                                     /* trainable numbers, tied ones once */
+Tensor *nn_find_at(Site at, void *module, const char *name);
+int64_t nn_count_at(Site at, void *module);                                     /* trainable numbers, tied ones once */
 /* Prints a table: module tree, parameter shapes and counts. */
-void nn_summary(void *module, FILE *out);
+void nn_summary_at(Site at, void *module, FILE *out);
 
 /* ---- initialization: in place, on one tensor; random values come from this thread's generator -------------------- */
 
@@ -119,7 +131,7 @@ Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options);
 #define nn_sgd_new(module, lr)       nn_sgd_new_with(module, ((SgdOptions){ lr, 0.0, 0.0, false }))
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
-int nn_optimizer_group(Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg, double weight_decay,
+int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg, double weight_decay,
                        double lr_factor);
 bool nn_is_matrix(const NamedTensor *p, void *unused);              /* two or more dimensions */
 bool nn_is_not_matrix(const NamedTensor *p, void *unused);
@@ -127,12 +139,12 @@ bool nn_is_not_matrix(const NamedTensor *p, void *unused);
 void nn_optimizer_step_at(Site at, Optimizer *o);
 /* The same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum over n items. */
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale);
-double nn_optimizer_lr(const Optimizer *o);                         /* the learning rate */
+double nn_optimizer_lr_at(Site at, const Optimizer *o);                         /* the learning rate */
 void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr);      /* for a schedule: set it before each step */
-int64_t nn_optimizer_steps(const Optimizer *o);                     /* steps taken */
+int64_t nn_optimizer_steps_at(Site at, const Optimizer *o);                     /* steps taken */
 /* Scales all gradients so that their global 2-norm is at most max_norm. Returns the norm before scaling. */
-double nn_clip_grad_norm(void *module, double max_norm);
-double nn_grad_norm(void *module);
+double nn_clip_grad_norm_at(Site at, void *module, double max_norm);
+double nn_grad_norm_at(Site at, void *module);
 
 /* ---- schedules: the learning rate as a pure function of the step -------------------------------------------------- */
 
@@ -157,14 +169,14 @@ bool nn_settings_int(const Settings *s, const char *key, int64_t *value);
 bool nn_settings_real(const Settings *s, const char *key, double *value);
 
 /* Weights only. */
-bool nn_save(const char *path, void *module);
-bool nn_load(const char *path, void *module);
+bool nn_save_at(Site at, const char *path, void *module);
+bool nn_load_at(Site at, const char *path, void *module);
 /* Everything that a run needs to resume exactly: weights, optimizer (may be NULL), random state, settings (may be NULL).
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
-bool nn_checkpoint_save(const char *path, void *module, Optimizer *o, const Settings *settings);
-bool nn_checkpoint_load(const char *path, void *module, Optimizer *o, Settings *settings);
+bool nn_checkpoint_save_at(Site at, const char *path, void *module, Optimizer *o, const Settings *settings);
+bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o, Settings *settings);
 /* Only the settings: to build a model of the right size before loading it. */
-bool nn_checkpoint_settings(const char *path, Settings *settings);
+bool nn_checkpoint_settings_at(Site at, const char *path, Settings *settings);
 
 #include "kaeru/nn_at.h"
 
