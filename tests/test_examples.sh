@@ -114,7 +114,25 @@ if [ -c /dev/full ]; then
     rm first/skip_connection.csv.part
     "$program" --help >/dev/full 2>stderr
     if [ $? -eq 1 ] && grep -qF 'cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
+    "$program" $small --depth 0 --out other >/dev/full 2>stderr
+    that "status of a run on a full disk" [ $? -eq 1 ]
+    echo 'skip_connection: cannot write the output: No space left on device' >want
+    same want stderr
 fi
+# Closed standard streams: no data file takes their place. Output that is lost is an error.
+"$program" $small --out closed >&- 2>stderr
+that "status without stdout" [ $? -eq 1 ]
+that "one line on stderr without stdout" [ "$(wc -l <stderr)" -eq 1 ]
+that "the reason without stdout" grep -qF 'skip_connection: cannot write the output: Bad file descriptor' stderr
+same first/skip_connection.csv closed/skip_connection.csv
+rm -r closed
+"$program" $small --out closed <&- >stdout 2>&-
+that "status without stdin and stderr" [ $? -eq 0 ]
+same first/skip_connection.csv closed/skip_connection.csv
+rm -r closed
+"$program" $small --out closed <&- >&- 2>&-
+that "status without standard streams" [ $? -eq 1 ]
+same first/skip_connection.csv closed/skip_connection.csv
 mkdir -p taken/skip_connection.csv
 expect 1 '' 'cannot write taken/skip_connection.csv: Is a directory' $small --out taken
 

@@ -128,9 +128,7 @@ double csv_get(const Csv *csv, int64_t row, int column)
 
 void csv_close(Csv *csv)
 {
-    if (fclose(csv->file) != 0) {
-        cannot_write(csv->part);
-    }
+    example_close(csv->file, csv->part);
     if (rename(csv->part, csv->path) != 0) {
         cannot_write(csv->path);
     }

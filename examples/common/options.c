@@ -2,6 +2,7 @@
 #include "common.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -278,6 +279,17 @@ static void make_folder(const char *path)
     ag_free(part);
 }
 
+/* A file that the program opens must not become a standard stream. If one of the three is closed, the program gets
+ * /dev/null in its place, opened in the wrong direction: reading or writing it fails, and the program reports that. */
+static void open_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
+            _Exit(1);
+        }
+    }
+}
+
 void example_begin(int argc, char **argv, const Program *program)
 {
     const Option common[] = {
@@ -288,6 +300,7 @@ void example_begin(int argc, char **argv, const Program *program)
     };
     static bool begun = false;
     if (!begun) {
+        open_standard_streams();
         setvbuf(stdout, NULL, _IOLBF, 0);                               /* line buffered, also into a pipe */
         setlocale(LC_CTYPE, "");                                        /* numbers stay in the C locale */
         begun = true;
@@ -298,10 +311,36 @@ void example_begin(int argc, char **argv, const Program *program)
     ag_set_threads((int)threads);
 }
 
+/* After an earlier failure the file has only its error flag, without errno: writing one more byte fails again and sets it. */
+const char *example_write_error(FILE *file)
+{
+    bool lost = ferror(file) != 0;
+    errno = 0;
+    if (lost) {
+        fputc('\n', file);
+    }
+    if (fflush(file) == 0 && !lost) {
+        return NULL;
+    }
+    return errno ? strerror(errno) : "an earlier part of it could not be written";
+}
+
+void example_close(FILE *file, const char *path)
+{
+    const char *why = example_write_error(file);
+    if (fclose(file) != 0 && !why) {
+        why = strerror(errno);
+    }
+    if (why) {
+        example_fail("cannot write %s: %s", path, why);
+    }
+}
+
 int example_end(void)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        example_complain("cannot write the output: %s", strerror(errno));
+    const char *why = example_write_error(stdout);
+    if (why) {
+        example_complain("cannot write the output: %s", why);
     }
     return end_status;
 }

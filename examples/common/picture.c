@@ -120,16 +120,11 @@ static void write_frame(const char *name, int i, Tensor *loss)
 {
     char *path = example_path(frame_names(name, i).dot);
     FILE *f = fopen(path, "w");
-    if (f) {
-        ag_graph_frame(f, loss, i);
-    }
-    bool written = f && !ferror(f);
-    if (f && fclose(f) != 0) {
-        written = false;
-    }
-    if (!written) {
+    if (!f) {
         example_fail("cannot write %s: %s", path, strerror(errno));
     }
+    ag_graph_frame(f, loss, i);
+    example_close(f, path);
     ag_free(path);
 }
 

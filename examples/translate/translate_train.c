@@ -1,4 +1,5 @@
 /* translate_train.c: the command train. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -246,16 +247,16 @@ static void write_translations(const Lines *translations)
 {
     char *path = example_path("translate_valid.txt");
     FILE *file = fopen(path, "w");
+    if (!file) {
+        example_fail("cannot write %s: %s", path, strerror(errno));
+    }
     TextStream stream = { .out = file };
-    for (int64_t i = 0; file && i < translations->n; i++) {
+    for (int64_t i = 0; i < translations->n; i++) {
         text_stream_put(&stream, translations->line[i].text, translations->line[i].size);
         text_stream_end(&stream);
         fputc('\n', file);
     }
-    bool good = file && !ferror(file);
-    if ((file && fclose(file) != 0) || !good) {
-        example_fail("cannot write %s", path);
-    }
+    example_close(file, path);
     printf("wrote:   %s, the translations with beam %" PRId64 "\n", path, beam);
     ag_free(path);
 }
