@@ -201,6 +201,22 @@ printf '1\n2%%' >percent.txt
 expect 1 '' 'percent.txt: "%" (U+0025) at line 2, column 2, byte 3 is not in the vocabulary' tokenize \
     --data percent.txt --vocab plain/gpt_vocab.json --out none
 lacks none
+# Files that must not be replaced: the vocabulary of a trained model, the text itself.
+cp plain/gpt_vocab.json one
+expect 1 '' '--out plain: the model in plain/gpt_last.safetensors needs the vocabulary in this folder: expected another' \
+    tokenize --data story.txt --out plain
+same one plain/gpt_vocab.json
+lacks plain/gpt.tokens
+lacks plain/gpt_merges.txt
+mkdir own
+for name in gpt.tokens gpt_vocab.json gpt_merges.txt; do
+    cp story.txt own/$name
+    expect 1 '' "--data own/../own/$name: is the file own/$name, which would be replaced: expected another folder" \
+        tokenize --data own/../own/$name --out own
+    that "only the text in own" [ "$(ls own)" = $name ]
+    same story.txt own/$name
+    rm own/$name
+done
 
 # ---- NUL as a character of the text ----------------------------------------------------------------------------------
 
