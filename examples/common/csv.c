@@ -23,6 +23,14 @@ static char *part_path(const char *name)
     return example_path(part_name);
 }
 
+static void flush(Csv *csv)
+{
+    const char *why = example_write_error(csv->file);
+    if (why) {
+        example_fail("cannot write %s: %s", csv->part, why);
+    }
+}
+
 static int count_columns(const char *header)
 {
     int columns = 1;
@@ -40,9 +48,11 @@ Csv *csv_open(const char *name, const char *header)
     csv->header = ag_strdup(header);
     csv->columns = count_columns(header);
     csv->file = fopen(csv->part, "w");
-    if (!csv->file || fprintf(csv->file, "%s\n", header) < 0 || fflush(csv->file) != 0) {
+    if (!csv->file) {
         cannot_write(csv->part);
     }
+    fprintf(csv->file, "%s\n", header);
+    flush(csv);
     return csv;
 }
 
@@ -80,7 +90,7 @@ static void remember(Csv *csv, double value)
     csv->value[csv->n++] = value;
 }
 
-void csv_numbers(Csv *csv, const char *name, int n, const double *value)
+static void add_row(Csv *csv, const char *name, int n, const double *value)
 {
     int names = name ? 1 : 0;
     if (names + n != csv->columns) {
@@ -98,9 +108,12 @@ void csv_numbers(Csv *csv, const char *name, int n, const double *value)
         put_number(csv->file, value[i]);
     }
     fputc('\n', csv->file);
-    if (fflush(csv->file) != 0 || ferror(csv->file)) {
-        cannot_write(csv->part);
-    }
+}
+
+void csv_numbers(Csv *csv, const char *name, int n, const double *value)
+{
+    add_row(csv, name, n, value);
+    flush(csv);
 }
 
 int64_t csv_rows(const Csv *csv)
@@ -144,7 +157,7 @@ void csv_close(Csv *csv)
 
 enum { MAX_COLUMNS = 16, LINE = 512 };
 
-typedef struct { double (*row)[MAX_COLUMNS]; size_t n; } Rows;
+typedef struct { double (*row)[MAX_COLUMNS]; size_t n, room; } Rows;
 
 static bool parse(const char *line, double *row, int columns)
 {
@@ -162,13 +175,17 @@ static bool parse(const char *line, double *row, int columns)
 /* The rows up to `last` in the file of an earlier run; none if there is no such file. */
 static Rows read_rows(const char *path, int columns, double last)
 {
-    Rows rows = { NULL, 0 };
+    Rows rows = { NULL, 0, 0 };
     char line[LINE];
     FILE *file = fopen(path, "r");
     double row[MAX_COLUMNS] = { 0 };
     while (file && fgets(line, sizeof line, file)) {
         if (parse(line, row, columns) && row[0] <= last) {
-            rows.row = ag_resize(rows.row, rows.n, rows.n + 1, sizeof *rows.row);
+            if (rows.n == rows.room) {
+                size_t room = 2 * rows.room + 64;
+                rows.row = ag_resize(rows.row, rows.room, room, sizeof *rows.row);
+                rows.room = room;
+            }
             memcpy(rows.row[rows.n++], row, sizeof row);
         }
     }
@@ -198,8 +215,9 @@ Csv *csv_resume(const char *name, const char *header, double last)
     const Rows *rows = part_is_old ? &whole : &part;
     Csv *csv = csv_open(name, header);
     for (size_t i = 0; i < rows->n; i++) {
-        csv_numbers(csv, NULL, columns, rows->row[i]);
+        add_row(csv, NULL, columns, rows->row[i]);
     }
+    flush(csv);
     ag_free(part.row);
     ag_free(whole.row);
     ag_free(unfinished_path);
