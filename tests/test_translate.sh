@@ -60,7 +60,12 @@ same one two
 same plain/translate_valid.txt broken/translate_valid.txt
 expect 0 'all 4 epochs are done' '' --resume --out broken
 same plain/translate.safetensors broken/translate.safetensors
-expect 0 'epoch 5 of 5' '' --resume --epochs 5 --out broken
+# More epochs to average than there are files: an error before the training, which changes nothing.
+for file in translate_last.safetensors translate.csv; do cp broken/$file one.$file; done
+expect 1 '' 'broken/translate_epoch_01.safetensors: No such file or directory, but --average 5 needs the weights after epochs 1' \
+    --resume --epochs 5 --average 5 --out broken
+for file in translate_last.safetensors translate.csv; do same one.$file broken/$file; done
+expect 0 'epoch 5 of 5' '' --resume --epochs 5 --average 3 --out broken
 that "where it resumes" grep -qxF 'resumes after epoch 4 of 5, from broken/translate_last.safetensors' stdout
 that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
 expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
