@@ -133,6 +133,22 @@ rm -r closed
 "$program" $small --out closed <&- >&- 2>&-
 that "status without standard streams" [ $? -eq 1 ]
 same first/skip_connection.csv closed/skip_connection.csv
+# limited "LIMIT" STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: expect under a limit of ulimit.
+printf '#!/bin/sh\nulimit $LIMIT\nexec "$PROGRAM" "$@"\n' >limited.sh
+chmod +x limited.sh
+export PROGRAM="$program"
+limited() {
+    with="LIMIT=$1" program=$folder/limited.sh
+    shift
+    expect "$@"
+    with=LC_ALL=C program=$PROGRAM
+}
+# No memory, at the start and after the data file was opened. (A sanitizer needs more memory than this before main.)
+if (ulimit -v 300000 && "$program" --help) >stdout 2>&1; then
+    limited '-v 300000' 1 '' 'skip_connection: tensor_normal: no memory for ' --rows 10000000 --out none
+    lacks none
+    limited '-v 300000' 1 'rows of 10 numbers' ': no memory for ' --rows 1000000 --hidden 100000 --out other
+fi
 mkdir -p taken/skip_connection.csv
 expect 1 '' 'cannot write taken/skip_connection.csv: Is a directory' $small --out taken
 

@@ -120,6 +120,14 @@ expect 1 '' 'short.txt: 4 tokens to learn from and 1 held out are too few: expec
 expect 1 '' 'latin.txt: ' train --data latin.txt --out none/of/these/
 expect 1 '' 'gpt_best.safetensors: cannot be opened: No such file or directory (gpt train writes it)' sample --out none
 lacks none
+# No memory: one line and no empty folder. (A sanitizer needs more memory than this before main.)
+if (ulimit -v 300000 && "$program" --help) >stdout 2>&1; then
+    (ulimit -v 300000 && "$program" train --data story.txt --width 8192 --out none/of/these) >stdout 2>stderr
+    that "status without memory" [ $? -eq 1 ]
+    that "one line without memory" [ "$(wc -l <stderr)" -eq 1 ]
+    that "the reason without memory" grep -q '^gpt train: .*: no memory for [0-9]* bytes' stderr
+    lacks none
+fi
 mkdir some
 expect 1 '' 'latin.txt: ' train --data latin.txt --out some/none/of/these
 that "a folder that was there stays" [ -d some ]

@@ -111,6 +111,10 @@ expect 0 '' '' translate --out words --beam 1 --threads 2
 same one stdout
 input=/dev/null
 expect 0 '' '' translate --out words
+"$program" translate --out words <&- >stdout 2>stderr
+that "status without stdin" [ $? -eq 1 ]
+echo 'translate translate: cannot read standard input: Bad file descriptor' >want
+same want stderr
 printf 'The one\nTHE dog and One cat dog\n' >odd
 input=odd
 expect 0 '' 'translate translate: line 2: not in the vocabulary, read as <unk>: "dog", "cat"' translate --out words

@@ -16,8 +16,8 @@ static const char *program_name = "example";
 static int64_t seed = 0, threads = 0;
 static const char *out_dir = "out";
 static int end_status = 0;
-static char *made_folder;                       /* the output folder, if this program has made it */
-static size_t found_length;                     /* length of the part of its path that existed before */
+static char *made_folder;                       /* the output folder, as far as this program has made it */
+static size_t made_length, found_length;        /* lengths of that path and of the part that existed before */
 
 Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help)
 {
@@ -52,9 +52,14 @@ static void print_message(const char *format, va_list args)
 /* Removes the folders that this program has made, if they are empty. */
 static void remove_made_folders(void)
 {
-    while (made_folder && strlen(made_folder) > found_length && rmdir(made_folder) == 0) {
-        char *slash = strrchr(made_folder, '/');
-        *(slash ? slash : made_folder) = '\0';
+    while (made_length > found_length) {
+        made_folder[made_length] = '\0';
+        if (rmdir(made_folder) != 0) {
+            return;
+        }
+        while (made_length > found_length && made_folder[made_length] != '/') {
+            made_length--;
+        }
     }
 }
 
@@ -240,16 +245,6 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static void remember_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!made_folder) {
-        found_length = slash ? (size_t)(slash - path) : 0;
-    }
-    ag_free(made_folder);
-    made_folder = ag_strdup(path);
-}
-
 /* mkdir -p, the first time */
 static void make_folder(const char *path)
 {
@@ -259,16 +254,20 @@ static void make_folder(const char *path)
     }
     made = true;
     char *part = ag_strdup(path);
+    made_folder = ag_strdup(path);                                      /* before a folder is made: it may fail */
     for (char *p = part + 1; ; p++) {
         if (*p == '/' || *p == '\0') {
             char rest = *p;
             *p = '\0';
             int error = mkdir(part, 0777) == 0 ? 0 : errno;
             if (!error) {
-                remember_folder(part);
+                made_length = (size_t)(p - part);
             } else if (!is_folder(part)) {
                 example_fail("--out %s: cannot make the folder %s: %s", path, part,
                              error == EEXIST ? "a file of that name exists" : strerror(error));
+            }
+            if (made_length == 0) {
+                found_length = (size_t)(p - part);
             }
             if (rest == '\0') {
                 break;
@@ -277,6 +276,12 @@ static void make_folder(const char *path)
         }
     }
     ag_free(part);
+}
+
+/* A usage error, such as a failed allocation, is an error like any other: one line and status 1. */
+static _Noreturn void report_usage_error(const char *message)
+{
+    example_fail("%s", message);
 }
 
 /* A file that the program opens must not become a standard stream. If one of the three is closed, the program gets
@@ -301,6 +306,7 @@ void example_begin(int argc, char **argv, const Program *program)
     static bool begun = false;
     if (!begun) {
         open_standard_streams();
+        ag_on_usage_error(report_usage_error);
         setvbuf(stdout, NULL, _IOLBF, 0);                               /* line buffered, also into a pipe */
         setlocale(LC_CTYPE, "");                                        /* numbers stay in the C locale */
         begun = true;

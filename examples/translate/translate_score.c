@@ -1,4 +1,5 @@
 /* translate_score.c: the commands that use a trained model: translate, score, show. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,8 +152,8 @@ int translate_translate(int argc, char **argv)
     for (ssize_t size; (size = getline(&line, &room, stdin)) > 0;) {
         translate_line(&t, line, (size_t)size, ++number, m.lower_case);
     }
-    if (ferror(stdin)) {
-        example_complain("cannot read standard input");
+    if (!feof(stdin)) {                                                 /* getline fails without memory, too */
+        example_complain("cannot read standard input: %s", strerror(errno));
     }
     free(line);
     trained_model_close(&m);
