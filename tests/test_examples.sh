@@ -35,6 +35,8 @@ expect 2 '' "--steps: 0 is out of range: expected a whole number from 1" --steps
 expect 2 '' "--rows: -5 is out of range" --rows -5
 expect 2 '' "--rows: 99999999999999999999999 is out of range" --rows 99999999999999999999999
 expect 2 '' "--seed: -1 is out of range" --seed -1
+expect 2 '' "--seed: 9007199254740993 is out of range: expected a whole number from 0 to 9007199254740992" \
+    --seed 9007199254740993
 expect 2 '' "--depth: 101 is out of range" --depth 101
 expect 2 '' "--lr: 'nan' is not a number" --lr nan
 expect 2 '' "--lr: 'inf' is not a number" --lr=inf

@@ -225,6 +225,10 @@ if command -v gnuplot >/dev/null && command -v fc-list >/dev/null; then
     case $(terminal "$folder/no_fonts" 'x = 1') in 'pngcairo '* | 'png '*) ok ;; *) wrong "no terminal" ;; esac
 fi
 
+# The smallest run: a picture of one epoch.
+lesson copy_task --width 64 --layers 1 --batch 2 --epochs 1
+draws copy_task
+
 # ---- output through a pipe comes line by line ------------------------------------------------------------------------
 
 name=copy_task

@@ -125,6 +125,10 @@ expect 0 'Output word <- source word' '--sentence: not in the vocabulary, read a
     --out words
 expect 0 'Output word <- source word' '' show --sentence 'The one and the two' --out words
 expect 2 '' 'expected --sentence' show --out words
+rm words/translate_attention.csv
+expect 2 '' '--sentence: expected one line, found 2' show --out words --sentence 'The one
+The two'
+lacks words/translate_attention.csv
 
 # ---- input that cannot be used ---------------------------------------------------------------------------------------
 

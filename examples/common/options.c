@@ -176,12 +176,14 @@ static void set_number(const Option *o, const char *text)
     /* strtod also accepts leading blanks, "inf", "nan" and hexadecimal numbers; here they are errors. */
     bool plain = text[0] != '\0' && text[strspn(text, "+-.0123456789eE")] == '\0';
     long long whole = o->kind == OPTION_INT ? strtoll(text, &end, 10) : 0;
-    double value = o->kind == OPTION_INT ? (double)whole : strtod(text, &end);
+    double value = o->kind == OPTION_INT ? 0 : strtod(text, &end);
     if (!plain || *end != '\0') {
         example_usage_error("--%s: '%s' is not %s", o->name, text, expectation(o, range));
     }
     bool too_large = errno == ERANGE && (o->kind == OPTION_INT || fabs(value) > 1);
-    if (too_large || value < o->low || value > o->high) {
+    bool outside = o->kind == OPTION_INT ? whole < (int64_t)o->low || whole > (int64_t)o->high
+                                         : value < o->low || value > o->high;
+    if (too_large || outside) {
         example_usage_error("--%s: %s is out of range: expected %s", o->name, text, expectation(o, range));
     }
     if (o->kind == OPTION_INT) {

@@ -177,6 +177,9 @@ int translate_show(int argc, char **argv)
     if (!lines_of_text(&line, "--sentence", sentence, strlen(sentence))) {
         example_fail("%s", ag_error());
     }
+    if (line.n != 1) {
+        example_usage_error("--sentence: expected one line, found %" PRId64, line.n);
+    }
     if (m.lower_case) {
         lines_lower(&line);
     }
