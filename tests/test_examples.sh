@@ -183,7 +183,21 @@ printf '#!/bin/sh\nexit 3\n' >empty/gnuplot
 chmod +x empty/gnuplot
 with=PATH=$folder/empty
 expect 1 'data:    first' 'gnuplot could not draw' $small --depth 0 --out first
+printf '#!/bin/sh\nexit 127\n' >empty/gnuplot
+expect 1 'data:    first' 'skip_connection.gp (status 127)' $small --depth 0 --out first
+printf '#!/no/such/interpreter\n' >empty/gnuplot
+expect 1 'data:    first' 'gnuplot could not be started: No such file or directory' $small --depth 0 --out first
+printf '#!/bin/sh\necho "<svg>" >skip_connection.svg\n' >empty/gnuplot
+expect 1 'data:    cut' 'gnuplot could not write all of the pictures skip_connection.png and skip_connection.svg: expected' \
+    $small --depth 0 --out cut
 with=LC_ALL=C
+if [ -c /dev/full ] && command -v gnuplot >/dev/null; then
+    for format in png svg; do
+        mkdir full.$format
+        ln -s /dev/full full.$format/skip_connection.$format
+        expect 1 'data:    full' 'gnuplot could not write all of the pictures' $small --depth 0 --out full.$format
+    done
+fi
 
 # ---- the experiment --------------------------------------------------------------------------------------------------
 
