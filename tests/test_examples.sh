@@ -109,11 +109,6 @@ expect 1 '' '--out file: cannot make the folder file: a file of that name exists
 expect 1 '' '--out file/deep: cannot make the folder file' $small --out file/deep
 expect 1 '' '--out /dev/null/deep: cannot make the folder /dev/null' $small --out /dev/null/deep
 if [ -c /dev/full ]; then
-    cp first/skip_connection.csv before
-    ln -s /dev/full first/skip_connection.csv.part
-    expect 1 '' 'cannot write first/skip_connection.csv.part: No space left on device' $small --out first
-    same before first/skip_connection.csv
-    rm first/skip_connection.csv.part
     "$program" --help >/dev/full 2>stderr
     if [ $? -eq 1 ] && grep -qF 'cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
     "$program" $small --depth 0 --out other >/dev/full 2>stderr
@@ -145,6 +140,18 @@ limited() {
     expect "$@"
     with=LC_ALL=C program=$PROGRAM
 }
+# A file that cannot be written to its end leaves the old one.
+cp first/skip_connection.csv before
+limited '-f 16' 1 '' 'cannot write first/skip_connection.csv.part: File too large' --rows 5 --steps 1000 --depth 0 --out first
+same before first/skip_connection.csv
+# What is not a regular file is refused at once.
+mkdir pipe
+mkfifo pipe/skip_connection.csv.part
+if command -v timeout >/dev/null; then
+    timeout 60 "$program" $small --out pipe >stdout 2>stderr
+    that "status with a FIFO" [ $? -eq 1 ]
+    that "the reason with a FIFO" grep -qF 'cannot write pipe/skip_connection.csv.part: expected a regular file there' stderr
+fi
 # No memory, at the start and after the data file was opened. (A sanitizer needs more memory than this before main.)
 if (ulimit -v 300000 && "$program" --help) >stdout 2>&1; then
     limited '-v 300000' 1 '' 'skip_connection: tensor_normal: no memory for ' --rows 10000000 --out none
@@ -152,7 +159,7 @@ if (ulimit -v 300000 && "$program" --help) >stdout 2>&1; then
     limited '-v 300000' 1 'rows of 10 numbers' ': no memory for ' --rows 1000000 --hidden 100000 --out other
 fi
 mkdir -p taken/skip_connection.csv
-expect 1 '' 'cannot write taken/skip_connection.csv: Is a directory' $small --out taken
+expect 1 '' 'cannot write taken/skip_connection.csv: expected a regular file there' $small --out taken
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
 

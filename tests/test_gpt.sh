@@ -128,6 +128,25 @@ if (ulimit -v 300000 && "$program" --help) >stdout 2>&1; then
     that "the reason without memory" grep -q '^gpt train: .*: no memory for [0-9]* bytes' stderr
     lacks none
 fi
+# A limit on file sizes is an error of the write, not a signal: the unfinished file is removed.
+(ulimit -f 64 && "$program" train --data story.txt $tiny --width 128 --steps 2 --sample 0 --out small) >stdout 2>stderr
+that "status with small files" [ $? -eq 1 ]
+echo 'gpt train: small/gpt_last.safetensors: cannot be written: File too large' >want
+same want stderr
+that "no temporary file" [ -z "$(ls small | grep tmp)" ]
+# What is not a regular file is refused at once, not read without end.
+mkfifo pipe
+if command -v timeout >/dev/null; then
+    timeout 60 "$program" train --data pipe --out none >stdout 2>stderr
+    that "status with a FIFO" [ $? -eq 1 ]
+    that "the reason with a FIFO" grep -qxF 'gpt train: pipe: expected a regular file' stderr
+fi
+cp broken/gpt_last.safetensors broken/gpt_vocab.json small
+ln -s /dev/zero small/gpt.csv
+(ulimit -t 60 && "$program" train --resume --out small) >stdout 2>stderr
+that "status with an endless gpt.csv" [ $? -eq 1 ]
+echo 'gpt train: cannot write small/gpt.csv: expected a regular file there' >want
+same want stderr
 mkdir some
 expect 1 '' 'latin.txt: ' train --data latin.txt --out some/none/of/these
 that "a folder that was there stays" [ -d some ]

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct Csv { FILE *file; char *path, *part, *header; int columns; double *value; size_t n, room; };
 
@@ -15,12 +16,17 @@ static _Noreturn void cannot_write(const char *path)
     example_fail("cannot write %s: %s", path, strerror(error));
 }
 
-/* The path of NAME.part. */
-static char *part_path(const char *name)
+/* The path of NAME with that ending. Ends the program if it is there and not a regular file: a FIFO would block. */
+static char *data_path(const char *name, const char *ending)
 {
-    char part_name[256];
-    snprintf(part_name, sizeof part_name, "%s.part", name);
-    return example_path(part_name);
+    char whole_name[256];
+    struct stat about;
+    snprintf(whole_name, sizeof whole_name, "%s%s", name, ending);
+    char *path = example_path(whole_name);
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        example_fail("cannot write %s: expected a regular file there", path);
+    }
+    return path;
 }
 
 static void flush(Csv *csv)
@@ -43,8 +49,8 @@ static int count_columns(const char *header)
 Csv *csv_open(const char *name, const char *header)
 {
     Csv *csv = ag_alloc(1, sizeof *csv);
-    csv->path = example_path(name);
-    csv->part = part_path(name);
+    csv->path = data_path(name, "");
+    csv->part = data_path(name, ".part");
     csv->header = ag_strdup(header);
     csv->columns = count_columns(header);
     csv->file = fopen(csv->part, "w");
@@ -202,7 +208,7 @@ static bool begins_with(const Rows *rows, const Rows *first)
 
 Csv *csv_resume(const char *name, const char *header, double last)
 {
-    char *whole_path = example_path(name), *unfinished_path = part_path(name);
+    char *whole_path = data_path(name, ""), *unfinished_path = data_path(name, ".part");
     int columns = count_columns(header);
     if (columns > MAX_COLUMNS) {
         ag_usage_error(AG_HERE, "csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);

@@ -6,6 +6,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +310,7 @@ void example_begin(int argc, char **argv, const Program *program)
     if (!begun) {
         open_standard_streams();
         ag_on_usage_error(report_usage_error);
+        signal(SIGXFSZ, SIG_IGN);                                       /* a write beyond `ulimit -f` fails instead */
         setvbuf(stdout, NULL, _IOLBF, 0);                               /* line buffered, also into a pipe */
         setlocale(LC_CTYPE, "");                                        /* numbers stay in the C locale */
         begun = true;
