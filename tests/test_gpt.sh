@@ -95,6 +95,21 @@ yes 1,2,3,4,5 | head -n 60000 >>many/gpt.csv
 that "60,000 rows in linear time" env PATH="$folder" "$(command -v sh)" -c 'ulimit -t 10; exec "$@" >stdout' sh \
     "$program" train --resume --sample 0 --out many
 that "all of the 60,000 rows" [ "$(wc -l <many/gpt.csv)" -eq 60001 ]
+# While a run writes into a folder, another one cannot; commands that read can.
+mkdir busy
+cp broken/gpt_*.safetensors broken/gpt_vocab.json broken/gpt.csv busy
+LC_ALL=C "$program" train --resume --steps 1000000000 --out busy >/dev/null 2>&1 &
+child=$!
+while [ ! -e busy/gpt.csv.part ] && kill -0 $child; do sleep 0.01; done
+expect 1 '' '--out busy: another program is writing into this folder: expected another folder' train --resume \
+    --steps 310 --out busy
+expect 1 '' '--out busy: another program' train --data story.txt $tiny --steps 2 --overwrite --out busy
+expect 1 '' '--out busy: another program' tokenize --data story.txt --out busy
+expect 0 '' '' sample --tokens 5 --out busy
+expect 0 'perplexity' '' eval --out busy
+kill -9 $child
+wait $child 2>/dev/null
+expect 0 'data:    busy/gpt.csv' '' train --resume --steps 310 --sample 0 --out busy
 # A new run in the same folder, killed: the file of the earlier run has more rows, but they are not used.
 expect 0 '' '' train --data story.txt $tiny --steps 60 --every 10 --sample 0 --overwrite --out broken
 expect 0 '' '' train --data story.txt $tiny --steps 40 --every 20 --sample 0 --out later

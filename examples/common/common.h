@@ -71,9 +71,12 @@ const char *example_write_error(FILE *file);
 void example_close(FILE *file, const char *path);
 int64_t example_seed(void);
 const char *example_out(void);                                          /* the output folder */
-/* The path of a file in the output folder. Free it with ag_free. Makes the folder if it is missing; if the program then
- * fails before it has written a file, the folder is removed again. */
+/* The path of a file to write in the output folder. Free it with ag_free. Makes the folder if it is missing; if the program
+ * then fails before it has written a file, the folder is removed again. Ends the program if another one, which still runs, has
+ * called this for the same folder. */
 char *example_path(const char *name);
+/* The path of a file to read in the output folder. Free it with ag_free. */
+char *example_input_path(const char *name);
 /* The path of a file in the same folder as another file. Free it with ag_free. */
 char *example_path_beside(const char *path, const char *name);
 bool example_utf8(void);                                                /* whether the locale uses UTF-8 */

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -248,14 +249,19 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* mkdir -p, the first time */
+/* Locks the output folder until this program ends, even by a kill. Some file systems have no locks: then there is none. */
+static void lock_folder(const char *path)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        made_length = found_length;                                     /* the folder belongs to the other program */
+        example_fail("--out %s: another program is writing into this folder: expected another folder", path);
+    }
+}
+
+/* mkdir -p */
 static void make_folder(const char *path)
 {
-    static bool made = false;
-    if (made) {
-        return;
-    }
-    made = true;
     char *part = ag_strdup(path);
     made_folder = ag_strdup(path);                                      /* before a folder is made: it may fail */
     for (char *p = part + 1; ; p++) {
@@ -380,11 +386,21 @@ char *example_path_beside(const char *path, const char *name)
     return beside;
 }
 
-char *example_path(const char *name)
+char *example_input_path(const char *name)
 {
-    make_folder(out_dir);
     size_t room = strlen(out_dir) + strlen(name) + 2;
     char *path = ag_alloc(room, 1);
     snprintf(path, room, "%s%s%s", out_dir, out_dir[strlen(out_dir) - 1] == '/' ? "" : "/", name);
     return path;
+}
+
+char *example_path(const char *name)
+{
+    static bool made = false;
+    if (!made) {
+        made = true;
+        make_folder(out_dir);
+        lock_folder(out_dir);
+    }
+    return example_input_path(name);
 }
