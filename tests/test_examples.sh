@@ -2,7 +2,7 @@
 # test_examples.sh PROGRAM PLOTS: the command line of the examples, tested with skip_connection: its messages, its files, and
 # that the numbers are the same bits with any number of threads and each instruction set of the kernels.
 
-# shellcheck disable=SC2086 # lists of words
+# shellcheck disable=SC2016,SC2086,SC3045 # a script; lists of words; limits that POSIX does not have
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$(cd "$2" && pwd)

@@ -71,7 +71,7 @@ static bool is_installed(const char *program)
 /* Runs a program in a folder; *error becomes errno if it could not be started, else 0. Returns its exit status. */
 static int run(const char *const argv[], const char *folder, int *error)
 {
-    int status = 0, report[2];                          /* a pipe: the child writes its errno, and a started program closes it */
+    int status = 0, report[2];              /* a pipe: the child writes its errno to it, and a started program closes it */
     if (pipe(report) != 0) {
         *error = errno;
         return 0;
