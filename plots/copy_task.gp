@@ -6,7 +6,7 @@ data = "copy_task.csv"
 stats data using 1 name "EPOCH" nooutput
 
 set xlabel "epoch"
-set xrange [0:EPOCH_max]
+set xrange [0:EPOCH_max > 0 ? EPOCH_max : 1]             # not empty after one epoch
 
 do for [format in FORMATS] {
     eval open_picture(format, "copy_task", 1600, 800)
@@ -32,8 +32,10 @@ do for [format in FORMATS] {
     unset label
     unset ylabel
     set format y "%.1e"
+    set yrange [0:*]
     plot data using 1:4 with linespoints lt 3
     set format y
+    set yrange [*:*]
     unset multiplot
 }
 unset output

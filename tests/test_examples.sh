@@ -2,7 +2,7 @@
 # test_examples.sh PROGRAM PLOTS: the command line of the examples, tested with skip_connection: its messages, its files, and
 # that the numbers are the same bits with any number of threads and each instruction set of the kernels.
 
-# shellcheck disable=SC2086 # lists of words
+# shellcheck disable=SC2016,SC2086,SC3045 # a script; lists of words; limits that POSIX does not have
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$(cd "$2" && pwd)
@@ -35,6 +35,8 @@ expect 2 '' "--steps: 0 is out of range: expected a whole number from 1" --steps
 expect 2 '' "--rows: -5 is out of range" --rows -5
 expect 2 '' "--rows: 99999999999999999999999 is out of range" --rows 99999999999999999999999
 expect 2 '' "--seed: -1 is out of range" --seed -1
+expect 2 '' "--seed: 9007199254740993 is out of range: expected a whole number from 0 to 9007199254740992" \
+    --seed 9007199254740993
 expect 2 '' "--depth: 101 is out of range" --depth 101
 expect 2 '' "--lr: 'nan' is not a number" --lr nan
 expect 2 '' "--lr: 'inf' is not a number" --lr=inf
@@ -107,16 +109,57 @@ expect 1 '' '--out file: cannot make the folder file: a file of that name exists
 expect 1 '' '--out file/deep: cannot make the folder file' $small --out file/deep
 expect 1 '' '--out /dev/null/deep: cannot make the folder /dev/null' $small --out /dev/null/deep
 if [ -c /dev/full ]; then
-    cp first/skip_connection.csv before
-    ln -s /dev/full first/skip_connection.csv.part
-    expect 1 '' 'cannot write first/skip_connection.csv.part: No space left on device' $small --out first
-    same before first/skip_connection.csv
-    rm first/skip_connection.csv.part
     "$program" --help >/dev/full 2>stderr
     if [ $? -eq 1 ] && grep -qF 'cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
+    "$program" $small --depth 0 --out other >/dev/full 2>stderr
+    that "status of a run on a full disk" [ $? -eq 1 ]
+    echo 'skip_connection: cannot write the output: No space left on device' >want
+    same want stderr
+fi
+# Closed standard streams: no data file takes their place. Output that is lost is an error.
+"$program" $small --out closed >&- 2>stderr
+that "status without stdout" [ $? -eq 1 ]
+that "one line on stderr without stdout" [ "$(wc -l <stderr)" -eq 1 ]
+that "the reason without stdout" grep -qF 'skip_connection: cannot write the output: Bad file descriptor' stderr
+same first/skip_connection.csv closed/skip_connection.csv
+rm -r closed
+"$program" $small --out closed <&- >stdout 2>&-
+that "status without stdin and stderr" [ $? -eq 0 ]
+same first/skip_connection.csv closed/skip_connection.csv
+rm -r closed
+"$program" $small --out closed <&- >&- 2>&-
+that "status without standard streams" [ $? -eq 1 ]
+same first/skip_connection.csv closed/skip_connection.csv
+# limited "LIMIT" STATUS "TEXT IN STDOUT" "TEXT IN STDERR" ARGUMENT...: expect under a limit of ulimit.
+printf '#!/bin/sh\nulimit $LIMIT\nexec "$PROGRAM" "$@"\n' >limited.sh
+chmod +x limited.sh
+export PROGRAM="$program"
+limited() {
+    with="LIMIT=$1" program=$folder/limited.sh
+    shift
+    expect "$@"
+    with=LC_ALL=C program=$PROGRAM
+}
+# A file that cannot be written to its end leaves the old one.
+cp first/skip_connection.csv before
+limited '-f 16' 1 '' 'cannot write first/skip_connection.csv.part: File too large' --rows 5 --steps 1000 --depth 0 --out first
+same before first/skip_connection.csv
+# What is not a regular file is refused at once.
+mkdir pipe
+mkfifo pipe/skip_connection.csv.part
+if command -v timeout >/dev/null; then
+    timeout 60 "$program" $small --out pipe >stdout 2>stderr
+    that "status with a FIFO" [ $? -eq 1 ]
+    that "the reason with a FIFO" grep -qF 'cannot write pipe/skip_connection.csv.part: expected a regular file there' stderr
+fi
+# No memory, at the start and after the data file was opened. (A sanitizer needs more memory than this before main.)
+if (ulimit -v 300000 && "$program" --help) >stdout 2>&1; then
+    limited '-v 300000' 1 '' 'skip_connection: tensor_normal: no memory for ' --rows 10000000 --out none
+    lacks none
+    limited '-v 300000' 1 'rows of 10 numbers' ': no memory for ' --rows 1000000 --hidden 100000 --out other
 fi
 mkdir -p taken/skip_connection.csv
-expect 1 '' 'cannot write taken/skip_connection.csv: Is a directory' $small --out taken
+expect 1 '' 'cannot write taken/skip_connection.csv: expected a regular file there' $small --out taken
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
@@ -147,7 +190,21 @@ printf '#!/bin/sh\nexit 3\n' >empty/gnuplot
 chmod +x empty/gnuplot
 with=PATH=$folder/empty
 expect 1 'data:    first' 'gnuplot could not draw' $small --depth 0 --out first
+printf '#!/bin/sh\nexit 127\n' >empty/gnuplot
+expect 1 'data:    first' 'skip_connection.gp (status 127)' $small --depth 0 --out first
+printf '#!/no/such/interpreter\n' >empty/gnuplot
+expect 1 'data:    first' 'gnuplot could not be started: No such file or directory' $small --depth 0 --out first
+printf '#!/bin/sh\necho "<svg>" >skip_connection.svg\n' >empty/gnuplot
+expect 1 'data:    cut' 'gnuplot could not write all of the pictures skip_connection.png and skip_connection.svg: expected' \
+    $small --depth 0 --out cut
 with=LC_ALL=C
+if [ -c /dev/full ] && command -v gnuplot >/dev/null; then
+    for format in png svg; do
+        mkdir full.$format
+        ln -s /dev/full full.$format/skip_connection.$format
+        expect 1 'data:    full' 'gnuplot could not write all of the pictures' $small --depth 0 --out full.$format
+    done
+fi
 
 # ---- the experiment --------------------------------------------------------------------------------------------------
 

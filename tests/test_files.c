@@ -115,6 +115,18 @@ START_TEST(folders_and_missing_files_are_refused)
 }
 END_TEST
 
+/* A FIFO that no program writes or reads: opening it would wait. */
+START_TEST(fifos_are_refused_at_once)
+{
+    ck_assert_int_eq(mkfifo(in_folder("a"), 0600), 0);
+    ck_assert_int_eq(mkfifo(in_folder("b.tmp"), 0600), 0);
+    expect_refused(file_open(in_folder("a")) != NULL, "a: expected a regular file");
+    expect_refused(file_map(in_folder("a")) != NULL, "a: expected a regular file");
+    expect_refused(file_replace(in_folder("a")) != NULL, "a: expected a regular file to replace");
+    expect_refused(file_replace(in_folder("b")) != NULL, "b: cannot be written: ");
+}
+END_TEST
+
 /* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 static bool replace(const char *path, const char *text)
@@ -330,6 +342,7 @@ Suite *files_suite(void)
     tcase_add_test(t, limits_are_kept);
     tcase_add_test(t, parts_are_read);
     tcase_add_test(t, folders_and_missing_files_are_refused);
+    tcase_add_test(t, fifos_are_refused_at_once);
     tcase_add_test(t, files_are_made_and_replaced);
     tcase_add_test(t, names_without_a_folder_are_in_the_current_folder);
     tcase_add_test(t, symbolic_links_stay);

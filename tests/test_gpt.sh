@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_gpt.sh PROGRAM PLOTS FIXTURES: the commands of gpt: messages, files, a run that is killed and resumed.
 
-# shellcheck disable=SC2086 # lists of words
+# shellcheck disable=SC2086,SC3045 # lists of words; limits that POSIX does not have
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 KAERU_PLOTS=$(cd "$2" && pwd)
@@ -87,6 +87,29 @@ mv checkpoint_300 broken/gpt_last.safetensors
 expect 0 'resumes at step 300 of 310' '' train --resume --steps 310 --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
 same one two
+# Resuming takes time in proportion to the rows: 60,000 rows within 10 s of processor time, of which it needs a twentieth.
+mkdir many
+cp broken/gpt_last.safetensors broken/gpt_vocab.json many
+head -n 1 broken/gpt.csv >many/gpt.csv
+yes 1,2,3,4,5 | head -n 60000 >>many/gpt.csv
+that "60,000 rows in linear time" env PATH="$folder" "$(command -v sh)" -c 'ulimit -t 10; exec "$@" >stdout' sh \
+    "$program" train --resume --sample 0 --out many
+that "all of the 60,000 rows" [ "$(wc -l <many/gpt.csv)" -eq 60001 ]
+# While a run writes into a folder, another one cannot; commands that read can.
+mkdir busy
+cp broken/gpt_*.safetensors broken/gpt_vocab.json broken/gpt.csv busy
+LC_ALL=C "$program" train --resume --steps 1000000000 --out busy >/dev/null 2>&1 &
+child=$!
+while [ ! -e busy/gpt.csv.part ] && kill -0 $child; do sleep 0.01; done
+expect 1 '' '--out busy: another program is writing into this folder: expected another folder' train --resume \
+    --steps 310 --out busy
+expect 1 '' '--out busy: another program' train --data story.txt $tiny --steps 2 --overwrite --out busy
+expect 1 '' '--out busy: another program' tokenize --data story.txt --out busy
+expect 0 '' '' sample --tokens 5 --out busy
+expect 0 'perplexity' '' eval --out busy
+kill -9 $child
+wait $child 2>/dev/null
+expect 0 'data:    busy/gpt.csv' '' train --resume --steps 310 --sample 0 --out busy
 # A new run in the same folder, killed: the file of the earlier run has more rows, but they are not used.
 expect 0 '' '' train --data story.txt $tiny --steps 60 --every 10 --sample 0 --overwrite --out broken
 expect 0 '' '' train --data story.txt $tiny --steps 40 --every 20 --sample 0 --out later
@@ -112,6 +135,33 @@ expect 1 '' 'short.txt: 4 tokens to learn from and 1 held out are too few: expec
 expect 1 '' 'latin.txt: ' train --data latin.txt --out none/of/these/
 expect 1 '' 'gpt_best.safetensors: cannot be opened: No such file or directory (gpt train writes it)' sample --out none
 lacks none
+# No memory: one line and no empty folder. (A sanitizer needs more memory than this before main.)
+if (ulimit -v 300000 && "$program" --help) >stdout 2>&1; then
+    (ulimit -v 300000 && "$program" train --data story.txt --width 8192 --out none/of/these) >stdout 2>stderr
+    that "status without memory" [ $? -eq 1 ]
+    that "one line without memory" [ "$(wc -l <stderr)" -eq 1 ]
+    that "the reason without memory" grep -q '^gpt train: .*: no memory for [0-9]* bytes' stderr
+    lacks none
+fi
+# A limit on file sizes is an error of the write, not a signal: the unfinished file is removed.
+(ulimit -f 64 && "$program" train --data story.txt $tiny --width 128 --steps 2 --sample 0 --out small) >stdout 2>stderr
+that "status with small files" [ $? -eq 1 ]
+echo 'gpt train: small/gpt_last.safetensors: cannot be written: File too large' >want
+same want stderr
+lacks small/gpt_last.safetensors.tmp
+# What is not a regular file is refused at once, not read without end.
+mkfifo pipe
+if command -v timeout >/dev/null; then
+    timeout 60 "$program" train --data pipe --out none >stdout 2>stderr
+    that "status with a FIFO" [ $? -eq 1 ]
+    that "the reason with a FIFO" grep -qxF 'gpt train: pipe: expected a regular file' stderr
+fi
+cp broken/gpt_last.safetensors broken/gpt_vocab.json small
+ln -s /dev/zero small/gpt.csv
+(ulimit -t 60 && "$program" train --resume --out small) >stdout 2>stderr
+that "status with an endless gpt.csv" [ $? -eq 1 ]
+echo 'gpt train: cannot write small/gpt.csv: expected a regular file there' >want
+same want stderr
 mkdir some
 expect 1 '' 'latin.txt: ' train --data latin.txt --out some/none/of/these
 that "a folder that was there stays" [ -d some ]
@@ -201,6 +251,22 @@ printf '1\n2%%' >percent.txt
 expect 1 '' 'percent.txt: "%" (U+0025) at line 2, column 2, byte 3 is not in the vocabulary' tokenize \
     --data percent.txt --vocab plain/gpt_vocab.json --out none
 lacks none
+# Files that must not be replaced: the vocabulary of a trained model, the text itself.
+cp plain/gpt_vocab.json one
+expect 1 '' '--out plain: the model in plain/gpt_last.safetensors needs the vocabulary in this folder: expected another' \
+    tokenize --data story.txt --out plain
+same one plain/gpt_vocab.json
+lacks plain/gpt.tokens
+lacks plain/gpt_merges.txt
+mkdir own
+for name in gpt.tokens gpt_vocab.json gpt_merges.txt; do
+    cp story.txt own/$name
+    expect 1 '' "--data own/../own/$name: is the file own/$name, which would be replaced: expected another folder" \
+        tokenize --data own/../own/$name --out own
+    that "only the text in own" [ "$(ls own)" = $name ]
+    same story.txt own/$name
+    rm own/$name
+done
 
 # ---- NUL as a character of the text ----------------------------------------------------------------------------------
 

@@ -225,17 +225,34 @@ if command -v gnuplot >/dev/null && command -v fc-list >/dev/null; then
     case $(terminal "$folder/no_fonts" 'x = 1') in 'pngcairo '* | 'png '*) ok ;; *) wrong "no terminal" ;; esac
 fi
 
+# The smallest run: a picture of one epoch.
+lesson copy_task --width 64 --layers 1 --batch 2 --epochs 1
+draws copy_task
+
 # ---- output through a pipe comes line by line ------------------------------------------------------------------------
 
 name=copy_task
 mkfifo pipe
-"$programs/copy_task" --width 64 --layers 1 --epochs 60 --out live >pipe 2>/dev/null &
+"$programs/copy_task" --width 64 --layers 1 --epochs 100000 --out live >pipe 2>/dev/null &
 child=$!
 read -r line <pipe
 case $line in 'A Transformer of '*) ok ;; *) wrong "first line: $line" ;; esac
 lacks live/copy_task.csv                                # the first line comes before the end of the run
+
+# ---- one program at a time writes into a folder ----------------------------------------------------------------------
+
+while [ ! -e live/copy_task.csv.part ] && kill -0 $child; do sleep 0.01; done
+for second in copy_task vectors; do
+    "$programs/$second" --out ./live >stdout 2>stderr
+    that "status of a second program" [ $? -eq 1 ]
+    echo "$second: --out ./live: another program is writing into this folder: expected another folder" >want
+    same want stderr
+    lacks live/$second.csv
+done
 kill -9 $child
 wait $child 2>/dev/null
+"$programs/vectors" --out live >stdout 2>stderr
+that "status after the first program was killed" [ $? -eq 0 ]
 
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 

@@ -60,7 +60,12 @@ same one two
 same plain/translate_valid.txt broken/translate_valid.txt
 expect 0 'all 4 epochs are done' '' --resume --out broken
 same plain/translate.safetensors broken/translate.safetensors
-expect 0 'epoch 5 of 5' '' --resume --epochs 5 --out broken
+# More epochs to average than there are files: an error before the training, which changes nothing.
+for file in translate_last.safetensors translate.csv; do cp broken/$file one.$file; done
+expect 1 '' 'broken/translate_epoch_01.safetensors: No such file or directory, but --average 5 needs the weights after' \
+    --resume --epochs 5 --average 5 --out broken
+for file in translate_last.safetensors translate.csv; do same one.$file broken/$file; done
+expect 0 'epoch 5 of 5' '' --resume --epochs 5 --average 3 --out broken
 that "where it resumes" grep -qxF 'resumes after epoch 4 of 5, from broken/translate_last.safetensors' stdout
 that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
 expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
@@ -106,6 +111,10 @@ expect 0 '' '' translate --out words --beam 1 --threads 2
 same one stdout
 input=/dev/null
 expect 0 '' '' translate --out words
+"$program" translate --out words <&- >stdout 2>stderr
+that "status without stdin" [ $? -eq 1 ]
+echo 'translate translate: cannot read standard input: Bad file descriptor' >want
+same want stderr
 printf 'The one\nTHE dog and One cat dog\n' >odd
 input=odd
 expect 0 '' 'translate translate: line 2: not in the vocabulary, read as <unk>: "dog", "cat"' translate --out words
@@ -116,6 +125,10 @@ expect 0 'Output word <- source word' '--sentence: not in the vocabulary, read a
     --out words
 expect 0 'Output word <- source word' '' show --sentence 'The one and the two' --out words
 expect 2 '' 'expected --sentence' show --out words
+rm words/translate_attention.csv
+expect 2 '' '--sentence: expected one line, found 2' show --out words --sentence 'The one
+The two'
+lacks words/translate_attention.csv
 
 # ---- input that cannot be used ---------------------------------------------------------------------------------------
 

@@ -50,7 +50,8 @@ Option option_flag(const char *name, bool *value, const char *help);
 typedef struct { const char *name, *teaches; const Option *options; } Program;
 
 /* Reads the program's options and those of every example (--seed, --threads, --out, --help), seeds the generator, sets
- * the number of threads, and makes stdout line buffered. Returns only if there is no usage error. */
+ * the number of threads, makes stdout line buffered, and replaces standard streams that are closed. Returns only if there is
+ * no usage error. */
 void example_begin(int argc, char **argv, const Program *program);
 /* The exit status for main: 1 after example_complain or if stdout could not be written, else 0. */
 int example_end(void);
@@ -64,11 +65,18 @@ _Noreturn void example_usage_error(const char *format, ...) AG_PRINTF(1, 2);
 void example_complain(const char *format, ...) AG_PRINTF(1, 2);
 /* Prints the message and continues; the exit status does not change. */
 void example_warn(const char *format, ...) AG_PRINTF(1, 2);
+/* Why a file (or stdout) could not be written; NULL if it could. */
+const char *example_write_error(FILE *file);
+/* Closes a file that was written; ends the program if it could not be written. */
+void example_close(FILE *file, const char *path);
 int64_t example_seed(void);
 const char *example_out(void);                                          /* the output folder */
-/* The path of a file in the output folder. Free it with ag_free. Makes the folder if it is missing; if the program then
- * fails before it has written a file, the folder is removed again. */
+/* The path of a file to write in the output folder. Free it with ag_free. Makes the folder if it is missing; if the program
+ * then fails before it has written a file, the folder is removed again. Ends the program if another one, which still runs, has
+ * called this for the same folder. */
 char *example_path(const char *name);
+/* The path of a file to read in the output folder. Free it with ag_free. */
+char *example_input_path(const char *name);
 /* The path of a file in the same folder as another file. Free it with ag_free. */
 char *example_path_beside(const char *path, const char *name);
 bool example_utf8(void);                                                /* whether the locale uses UTF-8 */

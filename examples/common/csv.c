@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct Csv { FILE *file; char *path, *part, *header; int columns; double *value; size_t n, room; };
 
@@ -15,12 +16,25 @@ static _Noreturn void cannot_write(const char *path)
     example_fail("cannot write %s: %s", path, strerror(error));
 }
 
-/* The path of NAME.part. */
-static char *part_path(const char *name)
+/* The path of NAME with that ending. Ends the program if it is there and not a regular file: a FIFO would block. */
+static char *data_path(const char *name, const char *ending)
 {
-    char part_name[256];
-    snprintf(part_name, sizeof part_name, "%s.part", name);
-    return example_path(part_name);
+    char whole_name[256];
+    struct stat about;
+    snprintf(whole_name, sizeof whole_name, "%s%s", name, ending);
+    char *path = example_path(whole_name);
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        example_fail("cannot write %s: expected a regular file there", path);
+    }
+    return path;
+}
+
+static void flush(Csv *csv)
+{
+    const char *why = example_write_error(csv->file);
+    if (why) {
+        example_fail("cannot write %s: %s", csv->part, why);
+    }
 }
 
 static int count_columns(const char *header)
@@ -35,14 +49,16 @@ static int count_columns(const char *header)
 Csv *csv_open(const char *name, const char *header)
 {
     Csv *csv = ag_alloc(1, sizeof *csv);
-    csv->path = example_path(name);
-    csv->part = part_path(name);
+    csv->path = data_path(name, "");
+    csv->part = data_path(name, ".part");
     csv->header = ag_strdup(header);
     csv->columns = count_columns(header);
     csv->file = fopen(csv->part, "w");
-    if (!csv->file || fprintf(csv->file, "%s\n", header) < 0 || fflush(csv->file) != 0) {
+    if (!csv->file) {
         cannot_write(csv->part);
     }
+    fprintf(csv->file, "%s\n", header);
+    flush(csv);
     return csv;
 }
 
@@ -80,7 +96,7 @@ static void remember(Csv *csv, double value)
     csv->value[csv->n++] = value;
 }
 
-void csv_numbers(Csv *csv, const char *name, int n, const double *value)
+static void add_row(Csv *csv, const char *name, int n, const double *value)
 {
     int names = name ? 1 : 0;
     if (names + n != csv->columns) {
@@ -98,9 +114,12 @@ void csv_numbers(Csv *csv, const char *name, int n, const double *value)
         put_number(csv->file, value[i]);
     }
     fputc('\n', csv->file);
-    if (fflush(csv->file) != 0 || ferror(csv->file)) {
-        cannot_write(csv->part);
-    }
+}
+
+void csv_numbers(Csv *csv, const char *name, int n, const double *value)
+{
+    add_row(csv, name, n, value);
+    flush(csv);
 }
 
 int64_t csv_rows(const Csv *csv)
@@ -128,9 +147,7 @@ double csv_get(const Csv *csv, int64_t row, int column)
 
 void csv_close(Csv *csv)
 {
-    if (fclose(csv->file) != 0) {
-        cannot_write(csv->part);
-    }
+    example_close(csv->file, csv->part);
     if (rename(csv->part, csv->path) != 0) {
         cannot_write(csv->path);
     }
@@ -146,7 +163,7 @@ void csv_close(Csv *csv)
 
 enum { MAX_COLUMNS = 16, LINE = 512 };
 
-typedef struct { double (*row)[MAX_COLUMNS]; size_t n; } Rows;
+typedef struct { double (*row)[MAX_COLUMNS]; size_t n, room; } Rows;
 
 static bool parse(const char *line, double *row, int columns)
 {
@@ -164,13 +181,17 @@ static bool parse(const char *line, double *row, int columns)
 /* The rows up to `last` in the file of an earlier run; none if there is no such file. */
 static Rows read_rows(const char *path, int columns, double last)
 {
-    Rows rows = { NULL, 0 };
+    Rows rows = { NULL, 0, 0 };
     char line[LINE];
     FILE *file = fopen(path, "r");
     double row[MAX_COLUMNS] = { 0 };
     while (file && fgets(line, sizeof line, file)) {
         if (parse(line, row, columns) && row[0] <= last) {
-            rows.row = ag_resize(rows.row, rows.n, rows.n + 1, sizeof *rows.row);
+            if (rows.n == rows.room) {
+                size_t room = 2 * rows.room + 64;
+                rows.row = ag_resize(rows.row, rows.room, room, sizeof *rows.row);
+                rows.room = room;
+            }
             memcpy(rows.row[rows.n++], row, sizeof row);
         }
     }
@@ -187,7 +208,7 @@ static bool begins_with(const Rows *rows, const Rows *first)
 
 Csv *csv_resume(const char *name, const char *header, double last)
 {
-    char *whole_path = example_path(name), *unfinished_path = part_path(name);
+    char *whole_path = data_path(name, ""), *unfinished_path = data_path(name, ".part");
     int columns = count_columns(header);
     if (columns > MAX_COLUMNS) {
         ag_usage_error(AG_HERE, "csv_resume", "%d columns, expected at most %d", columns, MAX_COLUMNS);
@@ -200,8 +221,9 @@ Csv *csv_resume(const char *name, const char *header, double last)
     const Rows *rows = part_is_old ? &whole : &part;
     Csv *csv = csv_open(name, header);
     for (size_t i = 0; i < rows->n; i++) {
-        csv_numbers(csv, NULL, columns, rows->row[i]);
+        add_row(csv, NULL, columns, rows->row[i]);
     }
+    flush(csv);
     ag_free(part.row);
     ag_free(whole.row);
     ag_free(unfinished_path);

@@ -2,12 +2,15 @@
 #include "common.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,8 +18,8 @@ static const char *program_name = "example";
 static int64_t seed = 0, threads = 0;
 static const char *out_dir = "out";
 static int end_status = 0;
-static char *made_folder;                       /* the output folder, if this program has made it */
-static size_t found_length;                     /* length of the part of its path that existed before */
+static char *made_folder;                       /* the output folder, as far as this program has made it */
+static size_t made_length, found_length;        /* lengths of that path and of the part that existed before */
 
 Option option_int(const char *name, int64_t *value, int64_t low, int64_t high, const char *help)
 {
@@ -51,9 +54,14 @@ static void print_message(const char *format, va_list args)
 /* Removes the folders that this program has made, if they are empty. */
 static void remove_made_folders(void)
 {
-    while (made_folder && strlen(made_folder) > found_length && rmdir(made_folder) == 0) {
-        char *slash = strrchr(made_folder, '/');
-        *(slash ? slash : made_folder) = '\0';
+    while (made_length > found_length) {
+        made_folder[made_length] = '\0';
+        if (rmdir(made_folder) != 0) {
+            return;
+        }
+        while (made_length > found_length && made_folder[made_length] != '/') {
+            made_length--;
+        }
     }
 }
 
@@ -170,12 +178,14 @@ static void set_number(const Option *o, const char *text)
     /* strtod also accepts leading blanks, "inf", "nan" and hexadecimal numbers; here they are errors. */
     bool plain = text[0] != '\0' && text[strspn(text, "+-.0123456789eE")] == '\0';
     long long whole = o->kind == OPTION_INT ? strtoll(text, &end, 10) : 0;
-    double value = o->kind == OPTION_INT ? (double)whole : strtod(text, &end);
+    double value = o->kind == OPTION_INT ? 0 : strtod(text, &end);
     if (!plain || *end != '\0') {
         example_usage_error("--%s: '%s' is not %s", o->name, text, expectation(o, range));
     }
     bool too_large = errno == ERANGE && (o->kind == OPTION_INT || fabs(value) > 1);
-    if (too_large || value < o->low || value > o->high) {
+    bool outside = o->kind == OPTION_INT ? whole < (int64_t)o->low || whole > (int64_t)o->high
+                                         : value < o->low || value > o->high;
+    if (too_large || outside) {
         example_usage_error("--%s: %s is out of range: expected %s", o->name, text, expectation(o, range));
     }
     if (o->kind == OPTION_INT) {
@@ -239,35 +249,34 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static void remember_folder(const char *path)
+/* Locks the output folder until this program ends, even by a kill. Some file systems have no locks: then there is none. */
+static void lock_folder(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    if (!made_folder) {
-        found_length = slash ? (size_t)(slash - path) : 0;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        made_length = found_length;                                     /* the folder belongs to the other program */
+        example_fail("--out %s: another program is writing into this folder: expected another folder", path);
     }
-    ag_free(made_folder);
-    made_folder = ag_strdup(path);
 }
 
-/* mkdir -p, the first time */
+/* mkdir -p */
 static void make_folder(const char *path)
 {
-    static bool made = false;
-    if (made) {
-        return;
-    }
-    made = true;
     char *part = ag_strdup(path);
+    made_folder = ag_strdup(path);                                      /* before a folder is made: it may fail */
     for (char *p = part + 1; ; p++) {
         if (*p == '/' || *p == '\0') {
             char rest = *p;
             *p = '\0';
             int error = mkdir(part, 0777) == 0 ? 0 : errno;
             if (!error) {
-                remember_folder(part);
+                made_length = (size_t)(p - part);
             } else if (!is_folder(part)) {
                 example_fail("--out %s: cannot make the folder %s: %s", path, part,
                              error == EEXIST ? "a file of that name exists" : strerror(error));
+            }
+            if (made_length == 0) {
+                found_length = (size_t)(p - part);
             }
             if (rest == '\0') {
                 break;
@@ -276,6 +285,23 @@ static void make_folder(const char *path)
         }
     }
     ag_free(part);
+}
+
+/* A usage error, such as a failed allocation, is an error like any other: one line and status 1. */
+static _Noreturn void report_usage_error(const char *message)
+{
+    example_fail("%s", message);
+}
+
+/* A file that the program opens must not become a standard stream. If one of the three is closed, the program gets
+ * /dev/null in its place, opened in the wrong direction: reading or writing it fails, and the program reports that. */
+static void open_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
+            _Exit(1);
+        }
+    }
 }
 
 void example_begin(int argc, char **argv, const Program *program)
@@ -288,6 +314,9 @@ void example_begin(int argc, char **argv, const Program *program)
     };
     static bool begun = false;
     if (!begun) {
+        open_standard_streams();
+        ag_on_usage_error(report_usage_error);
+        signal(SIGXFSZ, SIG_IGN);                                       /* a write beyond `ulimit -f` fails instead */
         setvbuf(stdout, NULL, _IOLBF, 0);                               /* line buffered, also into a pipe */
         setlocale(LC_CTYPE, "");                                        /* numbers stay in the C locale */
         begun = true;
@@ -298,10 +327,36 @@ void example_begin(int argc, char **argv, const Program *program)
     ag_set_threads((int)threads);
 }
 
+/* After an earlier failure the file has only its error flag, without errno: writing one more byte fails again and sets it. */
+const char *example_write_error(FILE *file)
+{
+    bool lost = ferror(file) != 0;
+    errno = 0;
+    if (lost) {
+        fputc('\n', file);
+    }
+    if (fflush(file) == 0 && !lost) {
+        return NULL;
+    }
+    return errno ? strerror(errno) : "an earlier part of it could not be written";
+}
+
+void example_close(FILE *file, const char *path)
+{
+    const char *why = example_write_error(file);
+    if (fclose(file) != 0 && !why) {
+        why = strerror(errno);
+    }
+    if (why) {
+        example_fail("cannot write %s: %s", path, why);
+    }
+}
+
 int example_end(void)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        example_complain("cannot write the output: %s", strerror(errno));
+    const char *why = example_write_error(stdout);
+    if (why) {
+        example_complain("cannot write the output: %s", why);
     }
     return end_status;
 }
@@ -331,11 +386,21 @@ char *example_path_beside(const char *path, const char *name)
     return beside;
 }
 
-char *example_path(const char *name)
+char *example_input_path(const char *name)
 {
-    make_folder(out_dir);
     size_t room = strlen(out_dir) + strlen(name) + 2;
     char *path = ag_alloc(room, 1);
     snprintf(path, room, "%s%s%s", out_dir, out_dir[strlen(out_dir) - 1] == '/' ? "" : "/", name);
     return path;
+}
+
+char *example_path(const char *name)
+{
+    static bool made = false;
+    if (!made) {
+        made = true;
+        make_folder(out_dir);
+        lock_folder(out_dir);
+    }
+    return example_input_path(name);
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -52,26 +53,94 @@ static void print_quoted(const char *text)
     putchar('\'');
 }
 
-enum { NO_START = 126, NO_PROGRAM = 127 };
-
-/* Runs a program in a folder; returns its exit status, NO_PROGRAM if there is none, NO_START if it could not be started. */
-static int run(const char *const argv[], const char *folder)
+/* Whether a folder of PATH has this program. */
+static bool is_installed(const char *program)
 {
+    const char *path = getenv("PATH");
+    for (size_t n; path && *path; path += n + (path[n] == ':')) {
+        char file[PATH_MAX];
+        n = strcspn(path, ":");
+        int length = snprintf(file, sizeof file, "%.*s/%s", (int)n, path, program);
+        if (length < (int)sizeof file && access(file, F_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Runs a program in a folder; *error becomes errno if it could not be started, else 0. Returns its exit status. */
+static int run(const char *const argv[], const char *folder, int *error)
+{
+    int status = 0, report[2];              /* a pipe: the child writes its errno to it, and a started program closes it */
+    if (pipe(report) != 0) {
+        *error = errno;
+        return 0;
+    }
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         int nothing = open("/dev/null", O_RDONLY);
-        if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || chdir(folder) != 0) {
-            _exit(NO_START);
+        if (fcntl(report[1], F_SETFD, FD_CLOEXEC) == 0 && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
+            chdir(folder) == 0) {
+            execvp(argv[0], (char *const *)argv);
         }
-        execvp(argv[0], (char *const *)argv);
-        _exit(errno == ENOENT ? NO_PROGRAM : NO_START);
+        ssize_t written = write(report[1], &errno, sizeof errno);
+        _exit(written > 0);
     }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) < 0) {
-        return NO_START;
+    *error = child < 0 ? errno : 0;
+    close(report[1]);
+    if (child > 0) {
+        ssize_t got = read(report[0], error, sizeof *error);
+        *error = got == (ssize_t)sizeof *error ? *error : 0;
+        waitpid(child, &status, 0);
     }
+    close(report[0]);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Whether a picture in the output folder ends with its format's last mark. gnuplot does not report a full disk. */
+static bool is_complete(const char *name, const char *mark)
+{
+    char *path = example_path(name), end[17] = "";
+    FILE *file = fopen(path, "rb");
+    bool complete = file && fseek(file, -16, SEEK_END) == 0 && fread(end, 1, 16, file) == 16;
+    if (file) {
+        fclose(file);
+    }
+    ag_free(path);
+    for (char *p = end; complete && p + strlen(mark) <= end + 16; p++) {
+        if (memcmp(p, mark, strlen(mark)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef enum { DRAWN, NOT_INSTALLED, NOT_DRAWN } Drawing;
+/* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain. */
+static Drawing draw(const char *const argv[], const char *source, const char *name)
+{
+    char picture[2][80];
+    snprintf(picture[0], sizeof picture[0], "%.70s.png", name);
+    snprintf(picture[1], sizeof picture[1], "%.70s.svg", name);
+    int error, status = run(argv, example_out(), &error);
+    if (error == ENOENT && !is_installed(argv[0])) {
+        return NOT_INSTALLED;
+    }
+    char *png = example_path(picture[0]);
+    bool has_png = access(png, F_OK) == 0;
+    ag_free(png);
+    if (error) {
+        example_complain("%s could not be started: %s", argv[0], strerror(error));
+    } else if (status != 0) {
+        example_complain("%s could not draw %s (status %d)", argv[0], source, status);
+    } else if ((has_png && !is_complete(picture[0], "IEND")) || !is_complete(picture[1], "</svg>")) {
+        example_complain("%s could not write all of the pictures %s and %s: expected room for them in the folder %s", argv[0],
+                         picture[0], picture[1], example_out());
+    } else {
+        return DRAWN;
+    }
+    return NOT_DRAWN;
 }
 
 void picture_draw(const char *name)
@@ -84,19 +153,15 @@ void picture_draw(const char *name)
     if (!example_utf8()) {
         setenv("LC_ALL", "C.UTF-8", 1);                               /* or gnuplot warns about the figures' UTF-8 */
     }
-    int status = run((const char *const[]){ "gnuplot", "-d", script, NULL }, example_out());
-    if (status == NO_PROGRAM) {
+    Drawing result = draw((const char *const[]){ "gnuplot", "-d", script, NULL }, script, name);
+    if (result == NOT_INSTALLED) {
         printf("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot\n"
                "         (Fedora), brew install gnuplot (macOS). Then: (cd ");
         print_quoted(example_out());
         printf(" && gnuplot ");
         print_quoted(script);
         printf(")\n");
-    } else if (status == NO_START) {
-        example_complain("gnuplot could not be started");
-    } else if (status != 0) {
-        example_complain("gnuplot could not draw %s (status %d)", script, status);
-    } else {
+    } else if (result == DRAWN) {
         printf("picture: %s.png, %s.svg\n", base, base);
     }
     free(script);
@@ -105,14 +170,15 @@ void picture_draw(const char *name)
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-typedef struct { char dot[64], png[64], svg[64]; } FrameNames;
+typedef struct { char name[64], dot[72], png[72], svg[72]; } FrameNames;
 
 static FrameNames frame_names(const char *name, int i)
 {
     FrameNames n;
-    snprintf(n.dot, sizeof n.dot, "%.40s_%02d.dot", name, i);
-    snprintf(n.png, sizeof n.png, "%.40s_%02d.png", name, i);
-    snprintf(n.svg, sizeof n.svg, "%.40s_%02d.svg", name, i);
+    snprintf(n.name, sizeof n.name, "%.40s_%02d", name, i);
+    snprintf(n.dot, sizeof n.dot, "%s.dot", n.name);
+    snprintf(n.png, sizeof n.png, "%s.png", n.name);
+    snprintf(n.svg, sizeof n.svg, "%s.svg", n.name);
     return n;
 }
 
@@ -120,43 +186,37 @@ static void write_frame(const char *name, int i, Tensor *loss)
 {
     char *path = example_path(frame_names(name, i).dot);
     FILE *f = fopen(path, "w");
-    if (f) {
-        ag_graph_frame(f, loss, i);
-    }
-    bool written = f && !ferror(f);
-    if (f && fclose(f) != 0) {
-        written = false;
-    }
-    if (!written) {
+    if (!f) {
         example_fail("cannot write %s: %s", path, strerror(errno));
     }
+    ag_graph_frame(f, loss, i);
+    example_close(f, path);
     ag_free(path);
 }
 
 void picture_frames(const char *name, Tensor *loss)
 {
-    int n = ag_graph_frames(loss), status = 0;
+    int n = ag_graph_frames(loss);
+    Drawing result = DRAWN;
     for (int i = 0; i < n; i++) {
         write_frame(name, i, loss);
     }
-    for (int i = 0; i < n && status == 0; i++) {
+    for (int i = 0; i < n && result == DRAWN; i++) {
         FrameNames f = frame_names(name, i);
         const char *const argv[] = { "dot", "-Gdpi=110", "-Tpng", "-o", f.png, "-Tsvg", "-o", f.svg, f.dot, NULL };
-        status = run(argv, example_out());
+        char *source = example_path(f.dot);
+        result = draw(argv, source, f.name);
+        ag_free(source);
     }
     char *first = example_path(frame_names(name, 0).dot);
     int base = (int)strlen(first) - (int)strlen("00.dot");
-    if (status == NO_PROGRAM) {
+    if (result == NOT_INSTALLED) {
         printf("pictures: %.*s00.dot to %02d.dot need Graphviz: sudo apt install graphviz (Debian, Ubuntu), sudo dnf\n"
                "          install graphviz (Fedora), brew install graphviz (macOS). Then: dot -Tsvg -O ", base, first,
                n - 1);
         print_quoted(first);
         printf("\n");
-    } else if (status == NO_START) {
-        example_complain("dot could not be started");
-    } else if (status != 0) {
-        example_complain("dot could not draw %s (status %d)", first, status);
-    } else {
+    } else if (result == DRAWN) {
         printf("pictures: %.*s00.png to %02d.png, and .svg\n", base, first, n - 1);
     }
     ag_free(first);

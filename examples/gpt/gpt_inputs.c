@@ -67,7 +67,7 @@ static TrainedModel checked(TrainedModel m)
 TrainedModel trained_model_of_checkpoint(const char *checkpoint)
 {
     TrainedModel m = { .settings = nn_settings_new() };
-    char *path = checkpoint ? ag_strdup(checkpoint) : example_path(BEST_FILE);
+    char *path = checkpoint ? ag_strdup(checkpoint) : example_input_path(BEST_FILE);
     m.model = gpt_load(path);
     if (!m.model && !checkpoint) {
         example_fail("%s (gpt train writes it)", ag_error());

@@ -1,5 +1,7 @@
 /* gpt_tokenize.c: the command tokenize: encodes a text as a file of tokens, with a given or a new vocabulary. */
 #include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "gpt_commands.h"
 
@@ -26,6 +28,33 @@ static Tokenizer tokenizer_for(const Text *text)
     return t;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat about_a, about_b;
+    return stat(a, &about_a) == 0 && stat(b, &about_b) == 0 && about_a.st_dev == about_b.st_dev &&
+           about_a.st_ino == about_b.st_ino;
+}
+
+/* Ends the program if the files to write would replace the text, or the vocabulary that a trained model needs. */
+static void check_outputs(const char *const *path, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (is_same_file(data_path, path[i])) {
+            example_fail("--data %s: is the file %s, which would be replaced: expected another folder as --out", data_path,
+                         path[i]);
+        }
+    }
+    static const char *const models[] = { LAST_FILE, BEST_FILE };
+    for (int i = 0; i < 2; i++) {
+        char *model = example_path(models[i]);
+        if (access(model, F_OK) == 0) {
+            example_fail("--out %s: the model in %s needs the vocabulary in this folder: expected another folder",
+                         example_out(), model);
+        }
+        ag_free(model);
+    }
+}
+
 int gpt_tokenize(int argc, char **argv)
 {
     const Option options[] = {
@@ -50,9 +79,10 @@ int gpt_tokenize(int argc, char **argv)
     if (!text_open(&text, data_path)) {
         example_fail("%s", ag_error());
     }
-    Tokenizer t = tokenizer_for(&text);
     char *tokens_path = example_path("gpt.tokens"), *vocab_path = example_path(VOCAB_FILE);
     char *merges_path = example_path(MERGES_FILE);
+    check_outputs((const char *const[]){ tokens_path, vocab_path, merges_path }, 3);
+    Tokenizer t = tokenizer_for(&text);
     int64_t count;
     if (!lm_tokenize(data_path, &t, tokens_path, &count) || !tokenizer_save(&t, vocab_path, merges_path)) {
         example_fail("%s", ag_error());

@@ -66,10 +66,7 @@ static void write_maps(const Translator *t, const Translation *r)
         put_map(file, "decoder", i, layer->self_attn, out, tgt);
         put_map(file, "source", i, layer->src_attn, out, src);
     }
-    bool good = !ferror(file);
-    if (fclose(file) != 0 || !good) {
-        example_fail("cannot write %s", path);
-    }
+    example_close(file, path);
     printf("data:    %s\n", path);
     ag_free(path);
 }

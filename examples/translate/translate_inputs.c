@@ -119,7 +119,7 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint)
 {
     TrainedModel m = { 0 };
     Settings *settings = nn_settings_new();
-    char *path = checkpoint ? ag_strdup(checkpoint) : example_path(MODEL_FILE);
+    char *path = checkpoint ? ag_strdup(checkpoint) : example_input_path(MODEL_FILE);
     int64_t lower_case = 0;
     m.model = transformer_load(path);
     if (!m.model && !checkpoint) {

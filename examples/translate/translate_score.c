@@ -1,4 +1,5 @@
 /* translate_score.c: the commands that use a trained model: translate, score, show. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,8 +152,8 @@ int translate_translate(int argc, char **argv)
     for (ssize_t size; (size = getline(&line, &room, stdin)) > 0;) {
         translate_line(&t, line, (size_t)size, ++number, m.lower_case);
     }
-    if (ferror(stdin)) {
-        example_complain("cannot read standard input");
+    if (!feof(stdin)) {                                                 /* getline fails without memory, too */
+        example_complain("cannot read standard input: %s", strerror(errno));
     }
     free(line);
     trained_model_close(&m);
@@ -175,6 +176,9 @@ int translate_show(int argc, char **argv)
     Lines line;
     if (!lines_of_text(&line, "--sentence", sentence, strlen(sentence))) {
         example_fail("%s", ag_error());
+    }
+    if (line.n != 1) {
+        example_usage_error("--sentence: expected one line, found %" PRId64, line.n);
     }
     if (m.lower_case) {
         lines_lower(&line);

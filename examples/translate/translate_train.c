@@ -1,4 +1,5 @@
 /* translate_train.c: the command train. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,11 +127,31 @@ static void save_epoch(const Training *t)
     ag_free(old);
 }
 
+static int64_t first_averaged(int64_t last)
+{
+    return last > average ? last - average + 1 : 1;
+}
+
+/* A resumed run may average more epochs than it has kept files for: ends the program before it trains. */
+static void check_epochs(const Training *t)
+{
+    int64_t last = t->epoch > epochs ? t->epoch : epochs;
+    for (int64_t epoch = first_averaged(last); epoch <= t->epoch; epoch++) {
+        char *path = epoch_path(epoch);
+        if (access(path, R_OK) != 0) {
+            example_fail("%s: %s, but --average %" PRId64 " needs the weights after epochs %" PRId64 " to %" PRId64
+                         ": expected a smaller --average or more --epochs", path, strerror(errno), average,
+                         first_averaged(last), last);
+        }
+        ag_free(path);
+    }
+}
+
 /* Makes the mean of the last epochs' weights the model's weights and saves it as the result. */
 static void save_result(const Training *t)
 {
-    int64_t n = t->epoch < average ? t->epoch : average;
-    average_epochs(t->model, epoch_path, t->epoch - n + 1, n);
+    int64_t first = first_averaged(t->epoch), n = t->epoch - first + 1;
+    average_epochs(t->model, epoch_path, first, n);
     char *result = example_path(MODEL_FILE);
     if (!nn_checkpoint_save(result, t->model, NULL, t->run.settings)) {
         example_fail("%s", ag_error());
@@ -246,16 +267,16 @@ static void write_translations(const Lines *translations)
 {
     char *path = example_path("translate_valid.txt");
     FILE *file = fopen(path, "w");
+    if (!file) {
+        example_fail("cannot write %s: %s", path, strerror(errno));
+    }
     TextStream stream = { .out = file };
-    for (int64_t i = 0; file && i < translations->n; i++) {
+    for (int64_t i = 0; i < translations->n; i++) {
         text_stream_put(&stream, translations->line[i].text, translations->line[i].size);
         text_stream_end(&stream);
         fputc('\n', file);
     }
-    bool good = file && !ferror(file);
-    if ((file && fclose(file) != 0) || !good) {
-        example_fail("cannot write %s", path);
-    }
+    example_close(file, path);
     printf("wrote:   %s, the translations with beam %" PRId64 "\n", path, beam);
     ag_free(path);
 }
@@ -352,6 +373,7 @@ int translate_train(int argc, char **argv)
     check_options();
     open_corpora(&t);
     make_all(&t);
+    check_epochs(&t);
     train(&t);
     finish(&t);
     corpus_close(&t.train);

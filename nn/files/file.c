@@ -44,7 +44,6 @@ struct File {
     const char *bytes;                      /* of file_of_bytes, else NULL */
     int fd;                                 /* -1 with file_of_bytes */
     uint64_t size;
-    bool regular;
 };
 
 static void close_file(void *self)
@@ -62,25 +61,24 @@ static File *file_new(const char *name)
     return f;
 }
 
-/* Any kind of file; NULL if it cannot be opened. */
-static File *open_any(const char *path)
+/* A regular file, or any; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is refused without waiting for a writer. */
+static File *open_kind(const char *path, bool regular)
 {
     File *f = file_new(path);
     struct stat status;
-    f->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (f->fd < 0 || fstat(f->fd, &status) != 0) {
-        system_error(path, "cannot be opened", errno);
-        ag_free(f);
-        return NULL;
-    }
-    f->regular = S_ISREG(status.st_mode);
-    f->size = f->regular ? (uint64_t)status.st_size : 0;
-    return f;
+    f->fd = open(path, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK : 0));
+    bool good = f->fd >= 0 && fstat(f->fd, &status) == 0;
+    if (!good) system_error(path, "cannot be opened", errno);
+    else if (S_ISREG(status.st_mode)) f->size = (uint64_t)status.st_size;
+    else if (regular) good = ag_set_error("%s: expected a regular file", path);
+    if (good) return f;
+    ag_free(f);
+    return NULL;
 }
 
 char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 {
-    File *f = open_any(path);
+    File *f = open_kind(path, false);
     if (!f) return NULL;
     size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
     char *text = ag_alloc_in(owner, room + 1, 1);
@@ -116,10 +114,9 @@ FileMap *file_map(const char *path)
     FileMap *map = ag_alloc(1, sizeof *map);
     map->bytes = "";
     ag_on_free(map, unmap);
-    File *f = open_any(path);
+    File *f = file_open(path);
     bool done = f != NULL;
-    if (f && !f->regular) done = ag_set_error("%s: expected a regular file", path);
-    else if (f && f->size > SIZE_MAX) done = ag_set_error("%s: is too large to be mapped on this machine", path);
+    if (f && f->size > SIZE_MAX) done = ag_set_error("%s: is too large to be mapped on this machine", path);
     else if (f && f->size) {
         void *bytes = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
         if (bytes == MAP_FAILED) done = system_error(path, "cannot be mapped", errno);
@@ -138,11 +135,7 @@ FileMap *file_map(const char *path)
 
 File *file_open(const char *path)
 {
-    File *f = open_any(path);
-    if (!f || f->regular) return f;
-    ag_set_error("%s: expected a regular file", path);
-    ag_free(f);
-    return NULL;
+    return open_kind(path, true);
 }
 
 File *file_of_bytes(const char *name, const void *bytes, size_t size)
@@ -207,7 +200,7 @@ static void abandon(void *self)
 static bool open_temporary(FileWriter *w)
 {
     for (;;) {
-        int fd = open(w->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        int fd = open(w->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
         if (fd < 0) return system_error(w->path, "cannot be written", errno);
         struct stat opened, named;
         bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
