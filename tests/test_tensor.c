@@ -446,6 +446,45 @@ START_TEST(largest_and_smallest)
 }
 END_TEST
 
+/* ---- numbers far from 1 ------------------------------------------------------------------------------------------ */
+
+START_TEST(log_softmax_of_large_numbers)
+{
+    begin();
+    Tensor *y = ag_log_softmax(tensor_full(SHAPE(1, 2), 1e30), -1);
+    for (int i = 0; i < 2; i++) ck_assert_double_eq_tol((double)tensor_data(y)[i], -0.693147180559945, 1e-7);
+    end();
+}
+END_TEST
+
+/* The loss and the gradient of 2 x 5 logits. */
+static void loss_at(double offset, double smoothing, real out[11])
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 5)), true);
+    for (int i = 0; i < 10; i++) tensor_mutable_data(x)[i] = (real)(offset + 0.25 * (i * i % 7));
+    Tensor *loss = ag_cross_entropy(x, tensor_ints(SHAPE(2), (int32_t[]){ 1, 4 }), AG_MEAN, -100, smoothing);
+    out[10] = (real)tensor_item(loss);
+    ag_backward(loss);
+    memcpy(out, tensor_grad_data(x), 10 * sizeof *out);
+    ag_end(s);
+}
+
+/* These sums are exact, so that the same number added to all logits changes nothing. */
+START_TEST(cross_entropy_of_large_logits)
+{
+    static const double offsets[] = { 1e3, 1e4, 1e6, -1e6 };
+    begin();
+    for (int i = 0; i < 8; i++) {
+        real expected[11], got[11];
+        loss_at(0, i % 2 * 0.1, expected);
+        loss_at(offsets[i / 2], i % 2 * 0.1, got);
+        for (int k = 0; k < 11; k++) ck_assert_double_eq((double)got[k], (double)expected[k]);
+    }
+    end();
+}
+END_TEST
+
 /* ---- operations without gradients -------------------------------------------------------------------------------- */
 
 START_TEST(the_place_of_the_largest)
@@ -549,6 +588,10 @@ Suite *tensor_suite(void)
     tcase_add_test(reducing, sums_of_empty_tensors);
     tcase_add_test(reducing, largest_and_smallest);
     suite_add_tcase(suite, reducing);
+    TCase *large = tcase_create("numbers far from 1");
+    tcase_add_test(large, log_softmax_of_large_numbers);
+    tcase_add_test(large, cross_entropy_of_large_logits);
+    suite_add_tcase(suite, large);
     TCase *plain = tcase_create("without gradients");
     tcase_add_test(plain, the_place_of_the_largest);
     tcase_add_test(plain, comparing);
