@@ -448,6 +448,42 @@ END_TEST
 
 /* ---- numbers far from 1 ------------------------------------------------------------------------------------------ */
 
+/* The variance of `row` and 1/2 of its gradient times the number of items, which is x - mean. */
+static void check_variance(Tensor *x, int dim, const double *row, int n, double tolerance)
+{
+    double mean = 0, squares = 0;
+    for (int i = 0; i < n; i++) mean += row[i] / n;
+    for (int i = 0; i < n; i++) squares += (row[i] - mean) * (row[i] - mean);
+    Tensor *var = ag_var_dims(x, DIMS(dim), false, false);
+    ck_assert_double_eq_tol((double)tensor_data(var)[0], squares / n, tolerance);
+    ag_backward(ag_sum(var));
+    int64_t step = tensor_numel(x) / n;
+    for (int i = 0; i < n; i++)
+        ck_assert_double_eq_tol((double)tensor_grad_data(x)[i * step] * n / 2, row[i] - mean, tolerance);
+}
+
+START_TEST(variance_at_a_large_mean)
+{
+    static const double spread[] = { 0, 1, 3, 5, 6, 7, 8.5 };
+    static const double means[] = { 0, 1e3, 1e6, -1e6 };
+    begin();
+    for (int m = 0; m < 4; m++) {
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *along = tensor_zeros(SHAPE(7)), *across = tensor_zeros(SHAPE(7, 3));
+        for (int i = 0; i < 21; i++) {
+            if (i < 7) tensor_mutable_data(along)[i] = (real)(means[m] + spread[i]);
+            tensor_mutable_data(across)[i] = (real)(means[m] + spread[i / 3]);
+        }
+        check_variance(tensor_set_requires_grad(along, true), 0, spread, 7, 4e-6);
+        check_variance(tensor_set_requires_grad(across, true), 0, spread, 7, 4e-6);
+        ag_end(s);
+    }
+    CHECK(ag_var_dims(tensor_full(SHAPE(2, 7), 1e6 + 0.3), DIMS(1), true, false), SHAPE(2), 0, 0);
+    CHECK(ag_var_dims(tensor_full(SHAPE(7, 2), 1e6 + 0.3), DIMS(0), true, false), SHAPE(2), 0, 0);
+    end();
+}
+END_TEST
+
 START_TEST(log_softmax_of_large_numbers)
 {
     begin();
@@ -589,6 +625,7 @@ Suite *tensor_suite(void)
     tcase_add_test(reducing, largest_and_smallest);
     suite_add_tcase(suite, reducing);
     TCase *large = tcase_create("numbers far from 1");
+    tcase_add_test(large, variance_at_a_large_mean);
     tcase_add_test(large, log_softmax_of_large_numbers);
     tcase_add_test(large, cross_entropy_of_large_logits);
     suite_add_tcase(suite, large);

@@ -59,11 +59,12 @@ void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, c
     }
 }
 
-void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
+void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x, real scale)
 {
     for (int64_t at = 0; at < outer * inner; at++) {
         double squares, m = row_mean(row_of(x, n, inner, at), &squares);
         mean[at] = (real)m;
+        rest[at] = (real)(m - mean[at]);
         y[at] = (real)(squares * scale);
     }
 }
