@@ -521,6 +521,34 @@ START_TEST(cross_entropy_of_large_logits)
 }
 END_TEST
 
+/* Far below 0 the erf form of GELU and its gradient are 0, before their values would be subnormal. */
+START_TEST(gelu_erf_far_from_0)
+{
+    enum { N = 4000 };
+    const double least = sizeof(real) == 4 ? 0x1p-126 : 0x1p-1022;
+    begin();
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(N)), true);
+    for (int i = 2; i < N; i++) tensor_mutable_data(x)[i] = (real)(-0.0125 * i);
+    tensor_mutable_data(x)[0] = -(real)INFINITY;
+    tensor_mutable_data(x)[1] = (real)-1e30;
+    Tensor *y = ag_gelu_erf(x);
+    for (int i = 0; i < N; i++) {
+        double v = (double)tensor_data(y)[i];
+        ck_assert_msg(v == 0 || -v >= least, "%g: %g", (double)tensor_data(x)[i], v);
+        ck_assert(v == 0 || (double)tensor_data(x)[i] > -40);
+    }
+    ag_backward(ag_sum(y));
+    for (int i = 0; i < N; i++) {
+        double v = (double)tensor_grad_data(x)[i];
+        ck_assert_msg(v == 0 || fabs(v) >= least, "%g: gradient %g", (double)tensor_data(x)[i], v);
+        ck_assert(v == 0 || (double)tensor_data(x)[i] > -40);
+    }
+    ag_end(s);
+    end();
+}
+END_TEST
+
 /* ---- operations without gradients -------------------------------------------------------------------------------- */
 
 START_TEST(the_place_of_the_largest)
@@ -628,6 +656,7 @@ Suite *tensor_suite(void)
     tcase_add_test(large, variance_at_a_large_mean);
     tcase_add_test(large, log_softmax_of_large_numbers);
     tcase_add_test(large, cross_entropy_of_large_logits);
+    tcase_add_test(large, gelu_erf_far_from_0);
     suite_add_tcase(suite, large);
     TCase *plain = tcase_create("without gradients");
     tcase_add_test(plain, the_place_of_the_largest);

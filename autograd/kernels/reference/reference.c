@@ -19,8 +19,9 @@ static double gelu_inner_slope(double x)
     return sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x);
 }
 
-/* Below -GELU_FAR both forms of GELU are 0, above GELU_FAR they are x; their formulas would give infinity times 0. */
-static const double GELU_FAR = 40;
+/* Below -GELU_FAR both forms of GELU are 0, above GELU_FAR they are x; their formulas would give infinity times 0, or
+ * subnormal numbers. */
+static const double GELU_FAR = 37;
 
 static double gelu(double x)
 {
