@@ -521,11 +521,16 @@ START_TEST(cross_entropy_of_large_logits)
 }
 END_TEST
 
+static double least_normal(void)
+{
+    return sizeof(real) == 4 ? 0x1p-126 : 0x1p-1022;
+}
+
 /* Far below 0 the erf form of GELU and its gradient are 0, before their values would be subnormal. */
 START_TEST(gelu_erf_far_from_0)
 {
     enum { N = 4000 };
-    const double least = sizeof(real) == 4 ? 0x1p-126 : 0x1p-1022;
+    const double least = least_normal();
     begin();
     Scope s = ag_begin(AG_RECORD);
     Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(N)), true);
@@ -544,6 +549,23 @@ START_TEST(gelu_erf_far_from_0)
         ck_assert_msg(v == 0 || fabs(v) >= least, "%g: gradient %g", (double)tensor_data(x)[i], v);
         ck_assert(v == 0 || (double)tensor_data(x)[i] > -40);
     }
+    ag_end(s);
+    end();
+}
+END_TEST
+
+/* A subnormal gradient ends at a ReLU: arithmetic with it is slow. */
+START_TEST(relu_passes_no_subnormal_gradient)
+{
+    const double least = least_normal();
+    const double dy[] = { least, -least, least / 2, -least / 2, least / 1024, (double)INFINITY, 3 };
+    const double expected[] = { least, -least, 0, 0, 0, (double)INFINITY, 3 };
+    begin();
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(7)), true), *seed = tensor_zeros(SHAPE(7));
+    for (int i = 0; i < 7; i++) tensor_mutable_data(seed)[i] = (real)dy[i];
+    ag_backward_from(ag_relu(x), seed);
+    for (int i = 0; i < 7; i++) ck_assert_double_eq((double)tensor_grad_data(x)[i], expected[i]);
     ag_end(s);
     end();
 }
@@ -657,6 +679,7 @@ Suite *tensor_suite(void)
     tcase_add_test(large, log_softmax_of_large_numbers);
     tcase_add_test(large, cross_entropy_of_large_logits);
     tcase_add_test(large, gelu_erf_far_from_0);
+    tcase_add_test(large, relu_passes_no_subnormal_gradient);
     suite_add_tcase(suite, large);
     TCase *plain = tcase_create("without gradients");
     tcase_add_test(plain, the_place_of_the_largest);

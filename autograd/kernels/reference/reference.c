@@ -48,6 +48,12 @@ static double gelu_erf_slope(double x)
     return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
 }
 
+/* x, or 0 if it is subnormal as a real. */
+static double without_subnormal(double x)
+{
+    return fabs(x) < (sizeof(real) == sizeof(float) ? 0x1p-126 : 0x1p-1022) ? 0 : x;
+}
+
 double ref_unary_1(KUnary f, double x, double p, double q)
 {
     switch (f) {
