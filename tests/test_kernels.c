@@ -57,6 +57,19 @@ START_TEST(unary_backward_matches_reference)
 }
 END_TEST
 
+/* Every path treats subnormal gradients in the same way. */
+START_TEST(relu_backward_of_odd_gradients)
+{
+    for (int add = 0; add < 2; add++) {
+        Case c = { .n = 1003, .f = K_RELU, .add = add };
+        c.in[1] = odd_input(&c, c.n);
+        c.in[2] = input(&c, c.n, -0.5, 1);
+        c.out[0] = output(&c, c.n);
+        check_case(&c, call_unary_backward);
+    }
+}
+END_TEST
+
 /* The error in units in the last place of the true value. */
 static double ulps(float got, double exact)
 {
@@ -326,6 +339,7 @@ Suite *kernels_suite(void)
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, unary_matches_reference, 0, FUNCTIONS);
     tcase_add_loop_test(tests, unary_backward_matches_reference, 0, FUNCTIONS);
+    tcase_add_test(tests, relu_backward_of_odd_gradients);
     tcase_add_test(tests, unary_within_2_ulp);
     tcase_add_test(tests, multiply_add_rounds_once);
     tcase_add_loop_test(tests, binary_matches_reference, K_ADD, K_MIN + 1);

@@ -446,6 +446,131 @@ START_TEST(largest_and_smallest)
 }
 END_TEST
 
+/* ---- numbers far from 1 ------------------------------------------------------------------------------------------ */
+
+/* The variance of `row` and 1/2 of its gradient times the number of items, which is x - mean. */
+static void check_variance(Tensor *x, int dim, const double *row, int n, double tolerance)
+{
+    double mean = 0, squares = 0;
+    for (int i = 0; i < n; i++) mean += row[i] / n;
+    for (int i = 0; i < n; i++) squares += (row[i] - mean) * (row[i] - mean);
+    Tensor *var = ag_var_dims(x, DIMS(dim), false, false);
+    ck_assert_double_eq_tol((double)tensor_data(var)[0], squares / n, tolerance);
+    ag_backward(ag_sum(var));
+    int64_t step = tensor_numel(x) / n;
+    for (int i = 0; i < n; i++)
+        ck_assert_double_eq_tol((double)tensor_grad_data(x)[i * step] * n / 2, row[i] - mean, tolerance);
+}
+
+START_TEST(variance_at_a_large_mean)
+{
+    static const double spread[] = { 0, 1, 3, 5, 6, 7, 8.5 };
+    static const double means[] = { 0, 1e3, 1e6, -1e6 };
+    begin();
+    for (int m = 0; m < 4; m++) {
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *along = tensor_zeros(SHAPE(7)), *across = tensor_zeros(SHAPE(7, 3));
+        for (int i = 0; i < 21; i++) {
+            if (i < 7) tensor_mutable_data(along)[i] = (real)(means[m] + spread[i]);
+            tensor_mutable_data(across)[i] = (real)(means[m] + spread[i / 3]);
+        }
+        check_variance(tensor_set_requires_grad(along, true), 0, spread, 7, 4e-6);
+        check_variance(tensor_set_requires_grad(across, true), 0, spread, 7, 4e-6);
+        ag_end(s);
+    }
+    CHECK(ag_var_dims(tensor_full(SHAPE(2, 7), 1e6 + 0.3), DIMS(1), true, false), SHAPE(2), 0, 0);
+    CHECK(ag_var_dims(tensor_full(SHAPE(7, 2), 1e6 + 0.3), DIMS(0), true, false), SHAPE(2), 0, 0);
+    end();
+}
+END_TEST
+
+START_TEST(log_softmax_of_large_numbers)
+{
+    begin();
+    Tensor *y = ag_log_softmax(tensor_full(SHAPE(1, 2), 1e30), -1);
+    for (int i = 0; i < 2; i++) ck_assert_double_eq_tol((double)tensor_data(y)[i], -0.693147180559945, 1e-7);
+    end();
+}
+END_TEST
+
+/* The loss and the gradient of 2 x 5 logits. */
+static void loss_at(double offset, double smoothing, real out[11])
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 5)), true);
+    for (int i = 0; i < 10; i++) tensor_mutable_data(x)[i] = (real)(offset + 0.25 * (i * i % 7));
+    Tensor *loss = ag_cross_entropy(x, tensor_ints(SHAPE(2), (int32_t[]){ 1, 4 }), AG_MEAN, -100, smoothing);
+    out[10] = (real)tensor_item(loss);
+    ag_backward(loss);
+    memcpy(out, tensor_grad_data(x), 10 * sizeof *out);
+    ag_end(s);
+}
+
+/* These sums are exact, so that the same number added to all logits changes nothing. */
+START_TEST(cross_entropy_of_large_logits)
+{
+    static const double offsets[] = { 1e3, 1e4, 1e6, -1e6 };
+    begin();
+    for (int i = 0; i < 8; i++) {
+        real expected[11], got[11];
+        loss_at(0, i % 2 * 0.1, expected);
+        loss_at(offsets[i / 2], i % 2 * 0.1, got);
+        for (int k = 0; k < 11; k++) ck_assert_double_eq((double)got[k], (double)expected[k]);
+    }
+    end();
+}
+END_TEST
+
+static double least_normal(void)
+{
+    return sizeof(real) == 4 ? 0x1p-126 : 0x1p-1022;
+}
+
+/* Far below 0 the erf form of GELU and its gradient are 0, before their values would be subnormal. */
+START_TEST(gelu_erf_far_from_0)
+{
+    enum { N = 4000 };
+    const double least = least_normal();
+    begin();
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(N)), true);
+    for (int i = 2; i < N; i++) tensor_mutable_data(x)[i] = (real)(-0.0125 * i);
+    tensor_mutable_data(x)[0] = -(real)INFINITY;
+    tensor_mutable_data(x)[1] = (real)-1e30;
+    Tensor *y = ag_gelu_erf(x);
+    for (int i = 0; i < N; i++) {
+        double v = (double)tensor_data(y)[i];
+        ck_assert_msg(v == 0 || -v >= least, "%g: %g", (double)tensor_data(x)[i], v);
+        ck_assert(v == 0 || (double)tensor_data(x)[i] > -40);
+    }
+    ag_backward(ag_sum(y));
+    for (int i = 0; i < N; i++) {
+        double v = (double)tensor_grad_data(x)[i];
+        ck_assert_msg(v == 0 || fabs(v) >= least, "%g: gradient %g", (double)tensor_data(x)[i], v);
+        ck_assert(v == 0 || (double)tensor_data(x)[i] > -40);
+    }
+    ag_end(s);
+    end();
+}
+END_TEST
+
+/* A subnormal gradient ends at a ReLU: arithmetic with it is slow. */
+START_TEST(relu_passes_no_subnormal_gradient)
+{
+    const double least = least_normal();
+    const double dy[] = { least, -least, least / 2, -least / 2, least / 1024, (double)INFINITY, 3 };
+    const double expected[] = { least, -least, 0, 0, 0, (double)INFINITY, 3 };
+    begin();
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(7)), true), *seed = tensor_zeros(SHAPE(7));
+    for (int i = 0; i < 7; i++) tensor_mutable_data(seed)[i] = (real)dy[i];
+    ag_backward_from(ag_relu(x), seed);
+    for (int i = 0; i < 7; i++) ck_assert_double_eq((double)tensor_grad_data(x)[i], expected[i]);
+    ag_end(s);
+    end();
+}
+END_TEST
+
 /* ---- operations without gradients -------------------------------------------------------------------------------- */
 
 START_TEST(the_place_of_the_largest)
@@ -549,6 +674,13 @@ Suite *tensor_suite(void)
     tcase_add_test(reducing, sums_of_empty_tensors);
     tcase_add_test(reducing, largest_and_smallest);
     suite_add_tcase(suite, reducing);
+    TCase *large = tcase_create("numbers far from 1");
+    tcase_add_test(large, variance_at_a_large_mean);
+    tcase_add_test(large, log_softmax_of_large_numbers);
+    tcase_add_test(large, cross_entropy_of_large_logits);
+    tcase_add_test(large, gelu_erf_far_from_0);
+    tcase_add_test(large, relu_passes_no_subnormal_gradient);
+    suite_add_tcase(suite, large);
     TCase *plain = tcase_create("without gradients");
     tcase_add_test(plain, the_place_of_the_largest);
     tcase_add_test(plain, comparing);

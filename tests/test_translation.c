@@ -457,6 +457,27 @@ START_TEST(bleu_equals_sacrebleu)
 }
 END_TEST
 
+/* The lower case is that of Python's str.lower(), which wrote the second strings. */
+START_TEST(bleu_lowers_as_python)
+{
+    static const char *const pairs[][2] = {
+        { "\u039f\u0394\u039f\u03a3 \u03a3 \u03a3\u0391\u03a3. a", "\u03bf\u03b4\u03bf\u03c2 \u03c3 \u03c3\u03b1\u03c2. a" },
+        { "\u0391\u03a3\u0391 \u0391\u03a3'\u0391 \u0391\u03a3\u0301 b",
+          "\u03b1\u03c3\u03b1 \u03b1\u03c3'\u03b1 \u03b1\u03c2\u0301 b" },
+        { "\u0391\u0301\u03a3 1\u03a3 A1\u03a3 '\u03a3", "\u03b1\u0301\u03c2 1\u03c3 a1\u03c3 '\u03c3" },
+        { "A\U000e0101\u03a3 \U00010428\u03a3 \u02b0\u03a3 A\u02b0\u03a3",
+          "a\U000e0101\u03c2 \U00010428\u03c2 \u02b0\u03c3 a\u02b0\u03c2" },
+        { "\u0130 \u0130STANBUL A\u0130 \u0130\u03a3", "i\u0307 i\u0307stanbul ai\u0307 i\u0307\u03c2" },
+        { "GR\u00dcN K\u00d6LN \u1e9e \u212a", "gr\u00fcn k\u00f6ln \u00df k" },
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        Bleu b = { .lower_case = true };
+        bleu_add(&b, pairs[i][0], strlen(pairs[i][0]), pairs[i][1], strlen(pairs[i][1]));
+        ck_assert_msg(fabs(bleu_score(&b) - 100) < 1e-9, "%s: not %s", pairs[i][0], pairs[i][1]);
+    }
+}
+END_TEST
+
 /* ---- models in files --------------------------------------------------------------------------------------------- */
 
 START_TEST(models_load_with_their_sizes)
@@ -541,6 +562,7 @@ Suite *translation_suite(void)
     tcase_add_test(translating, learned_sentences_are_translated);
     tcase_add_test(translating, greedy_decoding_ends);
     tcase_add_test(translating, bleu_equals_sacrebleu);
+    tcase_add_test(translating, bleu_lowers_as_python);
     tcase_add_loop_test(translating, models_load_with_their_sizes, 0, 8);
     tcase_add_test(translating, wrong_settings_are_refused);
     suite_add_tcase(s, translating);

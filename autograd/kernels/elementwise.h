@@ -21,7 +21,7 @@ typedef enum {
     K_POW,                  /* a^b: as C's pow for a < 0 with whole b, 0^0 = 1 */
     K_MAX, K_MIN            /* NaN if either is NaN */
 } KBinary;
-/* y (dense, of the walk's shape) = f(a, b). */
+/* y (dense, of the walk's shape) = f(a, b). y may be a if a is dense, too. */
 void k_binary(KBinary f, const KWalk *walk, real *y, const real *a, const real *b);
 /* da (dense, of the walk's shape) = dy df/da, or with `second` dy df/db; the caller sums it down to the operand's own
  * shape. Where a and b are equal, max and min give half of dy to each. a and b may be NULL where the rule does not read

@@ -225,18 +225,27 @@ void ISA(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, con
                      .scale = 1, .add = add, .y = y });
 }
 
-/* The first mean has rounding errors; the mean of the deviations from it corrects it, so that equal numbers have a variance
- * of exactly 0. */
-void ISA(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
+/* The first mean has rounding errors. The mean of the deviations from it corrects it; what the corrected mean loses by rounding
+ * is `rest`. sum (x - m)^2 = sum (x - mean)^2 - n rest^2. Equal numbers have a variance of exactly 0. */
+void ISA(var)(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x, real scale)
 {
     Job j = { .term = VALUE, .outer = outer, .n = n, .inner = inner, .x = x, .scale = (float)(1 / (double)n), .y = mean };
     sum_terms(j);
     j.mean = mean;
     j.term = DEVIATION;
+    j.y = rest;
+    sum_terms(j);
+    for (int64_t at = 0; at < outer * inner; at++) {
+        float first = mean[at];
+        mean[at] = first + rest[at];
+        rest[at] -= mean[at] - first;
+    }
+    j.term = SQUARE;
+    j.scale = 1;
     j.y = y;
     sum_terms(j);
-    ISA(axpy)(outer * inner, mean, 1, y);
-    j.term = SQUARE;
-    j.scale = scale;
-    sum_terms(j);
+    for (int64_t at = 0; at < outer * inner; at++) {
+        float squares = (float)(y[at] - (double)n * rest[at] * rest[at]);
+        y[at] = scale * (squares < 0 ? 0 : squares);
+    }
 }

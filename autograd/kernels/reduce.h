@@ -14,8 +14,9 @@ void k_sum(int64_t outer, int64_t n, int64_t inner, real *y, const real *x, real
 /* The largest item (with `least` the smallest) and, if index is given, its first place. NaN counts as the largest and as
  * the smallest. n >= 1. */
 void k_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, const real *x, bool least);
-/* y = scale * sum of (x - mean)^2; mean (outer, inner) is written too. */
-void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale);
+/* y = scale * sum of (x - m)^2, where m is the mean of the x. m is written as mean + rest (outer, inner): where it is large,
+ * one float is too coarse. */
+void k_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x, real scale);
 
 /* ---- over a whole array ------------------------------------------------------------------------------------------ */
 

@@ -24,12 +24,15 @@ void k_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *
                            const real *gamma, AgNorm kind);
 
 /* loss[i] = -log softmax(row i)[target[i]], with label smoothing s: (1-s) times that + s times the mean over classes of
- * -log softmax. loss[i] = 0 where target[i] == ignore. log_sum[i] = log sum exp(row i), for backward. Targets are in range. */
-void k_cross_entropy(int64_t rows, int64_t n, real *loss, real *log_sum, const real *logits, const int32_t *target,
-                     int32_t ignore, double smoothing);
+ * -log softmax. loss[i] = 0 where target[i] == ignore. For backward, top[i] = max(row i) and log_sum[i] = log sum
+ * exp(row i - top[i]): two numbers, because their sum would lose the digits of the smaller one. Targets are in range. A row of
+ * -infinity has a loss of infinity, and its softmax counts as 0. */
+void k_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log_sum, const real *logits,
+                     const int32_t *target, int32_t ignore, double smoothing);
 /* dlogits = scale[i] (softmax - smoothed one-hot), 0 for ignored rows. dlogits may be logits if !add. */
-void k_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *log_sum,
-                              const int32_t *target, int32_t ignore, double smoothing, const real *scale, bool add);
+void k_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
+                              const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
+                              const real *scale, bool add);
 
 /* y[i] = table[ids[i]], rows of `width` items. Its backward: table_grad[ids[i]] += dy[i], in the order of i. */
 void k_gather_rows(int64_t rows, int64_t width, real *y, const real *table, const int32_t *ids);

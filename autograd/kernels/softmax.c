@@ -141,7 +141,7 @@ void ISA(log_softmax_backward)(int64_t rows, int64_t n, real *dx, const real *dy
 
 typedef struct {
     int64_t n;
-    float *loss, *log_sum, *dx;
+    float *loss, *top, *log_sum, *dx;
     const float *x, *scale;
     const int32_t *target;
     int32_t ignore;
@@ -156,16 +156,17 @@ static void loss_rows(void *arg, int64_t first, int64_t last)
         const float *x = j->x + row * j->n;
         float best;
         double log_sum = log_sum_above(x, j->n, &best), sum = 0;
-        log_sum = best == -INFINITY ? log_sum : best + log_sum;
+        j->top[row] = best;
         j->log_sum[row] = (float)log_sum;
         if (j->target[row] == j->ignore)
             j->loss[row] = 0;
         else if (log_sum == -INFINITY)
             j->loss[row] = INFINITY;
         else {
-            double loss = log_sum - x[j->target[row]];
+            double loss = log_sum - ((double)x[j->target[row]] - best);
             if (j->smoothing != 0) {
-                SUM_OF(sum, j->n, LOAD(x))
+                const vf shift = vset(best);
+                SUM_OF(sum, j->n, LOAD(x) - shift)
                 loss = (1 - j->smoothing) * loss + j->smoothing * (log_sum - sum / (double)j->n);
             }
             j->loss[row] = (float)loss;
@@ -173,12 +174,12 @@ static void loss_rows(void *arg, int64_t first, int64_t last)
     }
 }
 
-void ISA(cross_entropy)(int64_t rows, int64_t n, real *loss, real *log_sum, const real *logits, const int32_t *target,
-                         int32_t ignore, double smoothing)
+void ISA(cross_entropy)(int64_t rows, int64_t n, real *loss, real *top, real *log_sum, const real *logits,
+                         const int32_t *target, int32_t ignore, double smoothing)
 {
     k_parallel(rows, rows_grain(n), loss_rows,
-               &(Loss){ .n = n, .loss = loss, .log_sum = log_sum, .x = logits, .target = target, .ignore = ignore,
-                        .smoothing = smoothing });
+               &(Loss){ .n = n, .loss = loss, .top = top, .log_sum = log_sum, .x = logits, .target = target,
+                        .ignore = ignore, .smoothing = smoothing });
 }
 
 static void loss_backward_rows(void *arg, int64_t first, int64_t last)
@@ -193,17 +194,19 @@ static void loss_backward_rows(void *arg, int64_t first, int64_t last)
             continue;
         }
         bool all_masked = j->log_sum[row] == -INFINITY;         /* then every probability counts as 0 */
-        const vf shift = vset(all_masked ? INFINITY : j->log_sum[row]), scale = vset(j->scale[row]);
+        const vf top = vset(all_masked ? INFINITY : j->top[row]), log_sum = vset(all_masked ? 0 : j->log_sum[row]);
+        const vf scale = vset(j->scale[row]);
         const vf smoothed = vset((float)(-j->scale[row] * j->smoothing / (double)j->n));
-        EACH_ADD(j->add, 0, j->n, dx, vfma(vexp_negative(LOAD(x) - shift), scale, smoothed));
+        EACH_ADD(j->add, 0, j->n, dx, vfma(vexp_negative(LOAD(x) - top - log_sum), scale, smoothed));
         dx[j->target[row]] -= (float)(j->scale[row] * (1 - j->smoothing));
     }
 }
 
-void ISA(cross_entropy_backward)(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *log_sum,
-                                  const int32_t *target, int32_t ignore, double smoothing, const real *scale, bool add)
+void ISA(cross_entropy_backward)(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
+                                  const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
+                                  const real *scale, bool add)
 {
     k_parallel(rows, rows_grain(n), loss_backward_rows,
-               &(Loss){ .n = n, .log_sum = (float *)log_sum, .dx = dlogits, .x = logits, .scale = scale,
-                        .target = target, .ignore = ignore, .smoothing = smoothing, .add = add });
+               &(Loss){ .n = n, .top = (float *)top, .log_sum = (float *)log_sum, .dx = dlogits, .x = logits,
+                        .scale = scale, .target = target, .ignore = ignore, .smoothing = smoothing, .add = add });
 }

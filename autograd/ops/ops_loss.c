@@ -87,8 +87,8 @@ Tensor *ag_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce re
     c.smoothing = smoothing;
     Tensor *y = op_new(at, OP_cross_entropy, &SCALAR, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
-    real *losses = op_save(y, 2 * c.rows), *log_sum = losses + c.rows;
-    k_cross_entropy(c.rows, c.n, losses, log_sum, reals(logits), ints(target), ignore, smoothing);
+    real *losses = op_save(y, 3 * c.rows), *top = losses + c.rows, *log_sum = top + c.rows;
+    k_cross_entropy(c.rows, c.n, losses, top, log_sum, reals(logits), ints(target), ignore, smoothing);
     double total = 0;
     for (int64_t i = 0; i < c.rows; i++) total += (double)losses[i];
     *reals(y) = (real)(total / c.divisor);
@@ -100,11 +100,11 @@ void cross_entropy_backward(Tensor *y)
     ClassArgs *c = y->args;
     Tensor *logits = y->in[0], *target = y->in[1];
     real *scale = buffer_data(y->saved);                        /* replaces the losses, which are not needed any more */
-    const real *log_sum = scale + c->rows;
+    const real *top = scale + c->rows, *log_sum = top + c->rows;
     k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);
     Grad g = grad_into(logits);
-    k_cross_entropy_backward(c->rows, c->n, g.data, reals(logits), log_sum, ints(target), c->ignore, c->smoothing, scale,
-                             g.add);
+    k_cross_entropy_backward(c->rows, c->n, g.data, reals(logits), top, log_sum, ints(target), c->ignore, c->smoothing,
+                             scale, g.add);
 }
 
 Tensor *cross_entropy_sample(Sample *s)

@@ -158,10 +158,10 @@ Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
     double scale = 1 / (double)degrees;                         /* of too few items: NaN, as in NumPy */
     Tensor *y = op_new(at, OP_var_dims, keep ? &r.kept : &r.dropped, x, NULL, NULL);
     if (y->op) *(ReduceArgs *)op_args(y, sizeof(ReduceArgs)) = (ReduceArgs){ .kept = r.kept, .scale = scale };
-    real *mean = op_save(y, y->numel);
+    real *mean = op_save(y, 2 * y->numel);
     Along a;
     const real *values = with_neighbors(at, "var_dims", &r, x, &a);
-    k_var(a.outer, a.n, a.inner, reals(y), mean, values, (real)scale);
+    k_var(a.outer, a.n, a.inner, reals(y), mean, mean + y->numel, values, (real)scale);
     return op_done(y);
 }
 
@@ -169,11 +169,13 @@ void var_dims_backward(Tensor *y)
 {
     Tensor *x = y->in[0];
     ReduceArgs *args = y->args;
+    const real *mean = buffer_data(y->saved);
     real *factor = scratch_new(y->site, "var_dims", y->numel, sizeof(real));
     real *deviation = scratch_new(y->site, "var_dims", x->numel, sizeof(real));
     k_unary(K_SCALE, y->numel, factor, grad_of(y), 2 * args->scale, 0);
     KWalk walk = walk_over(&x->shape, &x->shape, &args->kept);
-    k_binary(K_SUB, &walk, deviation, reals(x), buffer_data(y->saved));
+    k_binary(K_SUB, &walk, deviation, reals(x), mean);
+    k_binary(K_SUB, &walk, deviation, deviation, mean + y->numel);
     Grad g = grad_into(x);
     k_binary_backward(K_MUL, false, &walk, g.data, deviation, NULL, factor, NULL, g.add);
 }

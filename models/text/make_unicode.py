@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes unicode_table.h, the classes of all characters that GPT-2's splitting rule asks for, or lower_table.h, their
-small letters.
+small letters and what Python's rule for the final sigma asks for.
 
     python3 models/text/make_unicode.py > models/text/unicode_table.h
     python3 models/text/make_unicode.py lower > models/text/lower_table.h
@@ -60,10 +60,25 @@ def write_lower():
           " do not edit. */")
     write_array("struct { uint32_t first, last, step; int32_t distance; } lower_runs",
                 ["{ 0x%04X, 0x%04X, %d, %d }" % run for run in runs])
+    # What str.lower() makes of a capital sigma after a character tells what the rule sees in this character.
+    cased = [(chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
+    cased_or_ignored = [("a" + chr(code) + "\u03a3").lower()[-1] == "\u03c2" for code in range(0x110000)]
+    write_runs("cased", cased, True)
+    write_runs("case_ignorable", [both and not one for both, one in zip(cased_or_ignored, cased)], True)
+
+
+def write_runs(name, classes, wanted):
+    """The lengths of runs of code points, in turn: of another class, of this class."""
+    runs = [len(list(run)) for _, run in itertools.groupby(classes, lambda found: found == wanted)]
+    assert classes[0] != wanted
+    parts = []
+    for length in runs[:len(runs) // 2 * 2]:                        # without the run after the last of the class
+        cuts = (length - 1) // 65535
+        parts += [65535, 0] * cuts + [length - cuts * 65535]
+    write_array(f"uint16_t unicode_{name}", map(str, parts))
 
 
 def write_classes():
-    """For each class, the lengths of runs of code points, in turn: of another class, of this class."""
     unicode = load()
 
     def class_of(code):
@@ -74,9 +89,7 @@ def write_classes():
     print(f"/* unicode_table.h: written by make_unicode.py from the tables of Unicode {UNICODE}; do not edit. */")
     print(f"enum {{ UNICODE_END = 0x{end:X} }};")
     for name, wanted in ("letters", LETTER), ("numbers", NUMBER), ("spaces", SPACE):
-        runs = [len(list(run)) for _, run in itertools.groupby(classes, lambda found: found == wanted)]
-        assert classes[0] == OTHER and max(runs[:-1]) < 1 << 16
-        write_array(f"uint16_t unicode_{name}", map(str, runs[:-1]))        # without the run after the last of the class
+        write_runs(name, classes, wanted)
 
 
 if sys.argv[1:] == ["lower"]:

@@ -1,7 +1,8 @@
-/* unicode.h: the class of a code point, and its lower-case letter. */
+/* unicode.h: the class of a code point, and lower case. */
 #ifndef KAERU_UNICODE_H
 #define KAERU_UNICODE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum {
@@ -15,5 +16,8 @@ UnicodeClass unicode_class(uint32_t code);
 /* The lower-case letter of an upper-case one; any other code point unchanged. U+0130, whose lower case is two code points,
  * stays unchanged. */
 uint32_t unicode_lower(uint32_t code);
+/* Python's str.lower() of n code points, which also knows the final sigma and U+0130. Writes at most 2 n code points to `out`
+ * and returns their number. */
+size_t unicode_lower_text(const uint32_t *code, size_t n, uint32_t *out);
 
 #endif

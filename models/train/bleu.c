@@ -37,8 +37,13 @@ static Characters read_characters(void *r, const char *text, size_t n, bool lowe
     for (size_t i = 0; i < n;) {
         uint32_t code;
         int length = utf8_decode(text + i, n - i, &code);
-        c.code[c.n++] = length ? (lower ? unicode_lower(code) : code) : 0xfffd;
+        c.code[c.n++] = length ? code : 0xfffd;
         i += length ? (size_t)length : 1;
+    }
+    if (lower) {
+        Characters small = { ag_alloc_in(r, 2 * c.n + 1, sizeof *c.code), 0 };
+        small.n = unicode_lower_text(c.code, c.n, small.code);
+        c = small;
     }
     while (c.n > 0 && is_space(c.code[c.n - 1])) c.n--;
     return c;

@@ -19,8 +19,9 @@ static double gelu_inner_slope(double x)
     return sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x);
 }
 
-/* Below -GELU_FAR both forms of GELU are 0, above GELU_FAR they are x; their formulas would give infinity times 0. */
-static const double GELU_FAR = 40;
+/* Below -GELU_FAR both forms of GELU are 0, above GELU_FAR they are x; their formulas would give infinity times 0, or
+ * subnormal numbers. */
+static const double GELU_FAR = 37;
 
 static double gelu(double x)
 {
@@ -45,6 +46,12 @@ static double gelu_erf_slope(double x)
     if (fabs(x) > GELU_FAR)
         return x > 0;
     return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
+}
+
+/* x, or 0 if it is subnormal as a real. */
+static double without_subnormal(double x)
+{
+    return fabs(x) < (sizeof(real) == sizeof(float) ? 0x1p-126 : 0x1p-1022) ? 0 : x;
 }
 
 double ref_unary_1(KUnary f, double x, double p, double q)

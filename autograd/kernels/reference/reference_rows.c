@@ -59,11 +59,12 @@ void ref_max(int64_t outer, int64_t n, int64_t inner, real *y, int32_t *index, c
     }
 }
 
-void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, const real *x, real scale)
+void ref_var(int64_t outer, int64_t n, int64_t inner, real *y, real *mean, real *rest, const real *x, real scale)
 {
     for (int64_t at = 0; at < outer * inner; at++) {
         double squares, m = row_mean(row_of(x, n, inner, at), &squares);
         mean[at] = (real)m;
+        rest[at] = (real)(m - mean[at]);
         y[at] = (real)(squares * scale);
     }
 }
@@ -105,15 +106,17 @@ static double row_max(int64_t n, const real *x)
     return best;
 }
 
-/* log sum exp; -infinity for a row of -infinity. */
-static double row_log_sum(int64_t n, const real *x)
+/* ln of the sum of e^(x - *best), where *best is the largest item; both are -infinity for a row of -infinity. Their sum would
+ * lose the digits of the smaller one. */
+static double log_sum_above(int64_t n, const real *x, double *best)
 {
-    double best = row_max(n, x), sum = 0;
-    if (best == -INFINITY)
-        return best;
+    double sum = 0;
+    *best = row_max(n, x);
+    if (*best == -INFINITY)
+        return *best;
     for (int64_t j = 0; j < n; j++)
-        sum += exp(x[j] - best);
-    return best + log(sum);
+        sum += exp(x[j] - *best);
+    return log(sum);
 }
 
 void ref_softmax(int64_t rows, int64_t n, real *y, const real *x)
@@ -141,9 +144,9 @@ void ref_softmax_backward(int64_t rows, int64_t n, real *dx, const real *dy, con
 void ref_log_softmax(int64_t rows, int64_t n, real *y, const real *x)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        double log_sum = row_log_sum(n, x);
+        double best, log_sum = log_sum_above(n, x, &best);
         for (int64_t j = 0; j < n; j++)
-            y[j] = (real)(log_sum == -INFINITY ? -INFINITY : x[j] - log_sum);
+            y[j] = (real)(log_sum == -INFINITY ? -INFINITY : x[j] - best - log_sum);
     }
 }
 
@@ -214,11 +217,12 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
 
 /* ---- cross entropy ----------------------------------------------------------------------------------------------- */
 
-void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *log_sum, const real *logits, const int32_t *target,
-                       int32_t ignore, double smoothing)
+void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log_sum, const real *logits,
+                       const int32_t *target, int32_t ignore, double smoothing)
 {
     for (int64_t r = 0; r < rows; r++, logits += n) {
-        double ls = row_log_sum(n, logits), mean = 0;
+        double best, ls = log_sum_above(n, logits, &best), mean = 0;
+        top[r] = (real)best;
         log_sum[r] = (real)ls;
         if (target[r] == ignore)
             loss[r] = 0;
@@ -226,18 +230,19 @@ void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *log_sum, const
             loss[r] = (real)INFINITY;
         else {
             for (int64_t j = 0; j < n && smoothing != 0; j++)
-                mean += (ls - logits[j]) / (double)n;
-            loss[r] = (real)((1 - smoothing) * (ls - logits[target[r]]) + smoothing * mean);
+                mean += (logits[j] - best) / (double)n;
+            loss[r] = (real)((1 - smoothing) * (ls - (logits[target[r]] - best)) + smoothing * (ls - mean));
         }
     }
 }
 
-void ref_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *log_sum,
-                                const int32_t *target, int32_t ignore, double smoothing, const real *scale, bool add)
+void ref_cross_entropy_backward(int64_t rows, int64_t n, real *dlogits, const real *logits, const real *top,
+                                const real *log_sum, const int32_t *target, int32_t ignore, double smoothing,
+                                const real *scale, bool add)
 {
     for (int64_t r = 0; r < rows; r++, logits += n, dlogits += n)
         for (int64_t j = 0; j < n; j++) {
-            double p = log_sum[r] == -INFINITY ? 0 : exp((double)logits[j] - log_sum[r]);
+            double p = log_sum[r] == -INFINITY ? 0 : exp((double)logits[j] - top[r] - log_sum[r]);
             double t = smoothing / (double)n + (j == target[r] ? 1 - smoothing : 0);
             double d = target[r] == ignore ? 0 : scale[r] * (p - t);
             dlogits[j] = (real)((add ? dlogits[j] : 0) + d);

@@ -148,7 +148,7 @@ INLINE vf vgelu_slope(vf x)
     return vfma(x * inner_slope, vfnma(lower, lower, lower), sigmoid);
 }
 
-/* Phi(x) = (1 + erf(x / sqrt 2)) / 2 and, in *gauss, e^(-x^2/2); |x| <= 14. */
+/* Phi(x) = (1 + erf(x / sqrt 2)) / 2 and, in *gauss, e^(-x^2/2); |x| <= 13. */
 INLINE vf vnormal_below(vf x, vf *gauss)
 {
     vf t = vabs(x) * vset(0x1.6a09e6p-1f);
@@ -156,17 +156,18 @@ INLINE vf vnormal_below(vf x, vf *gauss)
     return vselect(vlt(x, vset(0)), above, vset(1) - above);
 }
 
-/* The erf form: x Phi(x). */
+/* The erf form: x Phi(x). Below -13 it is 0, and so is its derivative: at -13.2 they would be subnormal. */
 INLINE vf vgelu_erf(vf x)
 {
-    vf gauss, low = vmax(vset(-14), x);
-    return low * vnormal_below(vmin(vset(14), low), &gauss);
+    vf gauss, below = vnormal_below(vclamp(x, -13, 13), &gauss);
+    return vselect(vlt(x, vset(-13)), vset(-0.0f), x * below);
 }
 
 INLINE vf vgelu_erf_slope(vf x)
 {
-    vf gauss, held = vclamp(x, -14, 14), below = vnormal_below(held, &gauss);
-    return vfma(held * vset(0x1.988454p-2f), gauss, below);                     /* 1 / sqrt(2 pi) */
+    vf gauss, held = vclamp(x, -13, 13), below = vnormal_below(held, &gauss);
+    vf slope = vfma(held * vset(0x1.988454p-2f), gauss, below);                 /* 1 / sqrt(2 pi) */
+    return vselect(vlt(x, vset(-13)), vset(0), slope);
 }
 
 /* ---- sine and cosine of u turns, u in [0, 1) --------------------------------------------------------------------- */

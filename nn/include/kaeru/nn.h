@@ -51,7 +51,8 @@ Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x);
 
 /* mean (x - target)^2 over all numbers -> scalar */
 #define nn_mse_loss(x, target) ag_mse_loss(x, target)
-/* mean over targets of -log softmax(logits)[target]: logits (..,V), target (..) ids; targets of -100 are ignored */
+/* mean over targets of -log softmax(logits)[target]: logits (..,V), target (..) ids; targets of -100 are ignored; if
+ * all are, the loss is 0 (PyTorch: NaN) */
 #define nn_cross_entropy(logits, target) ag_cross_entropy(logits, target, AG_MEAN, -100, 0.0)
 
 #pragma GCC visibility pop
