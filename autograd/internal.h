@@ -191,8 +191,8 @@ void *scope_alloc(Site at, const char *what, size_t bytes);
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
 enum {
-    NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2), NEEDS_X3 = AG_NEEDS_X(3),
-    NEEDS_Y = AG_NEEDS_Y
+    NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),
+    NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y
 };
 
 typedef struct Sample Sample;

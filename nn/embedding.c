@@ -10,7 +10,8 @@ static Tensor *forward(Site at, void *self, Tensor *ids)
 Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width)
 {
     if (count < 1 || width < 1)
-        ag_usage_error(at, "nn_embedding_new", "%lld rows of width %lld, expected 1 or more", (long long)count, (long long)width);
+        ag_usage_error(at, "nn_embedding_new", "%lld rows of width %lld, expected 1 or more", (long long)count,
+                       (long long)width);
     Embedding *e = (Embedding *)nn_new_sized_at(at, sizeof *e, "Embedding");
     e->module.forward = forward;
     nn_add_tensor_at(at, &e->module, "weight", &e->weight, SHAPE(count, width), true);

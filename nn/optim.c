@@ -100,8 +100,8 @@ Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg, double weight_decay,
-                       double lr_factor)
+int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg,
+                          double weight_decay, double lr_factor)
 {
     check_optimizer(at, "nn_optimizer_group", o);
     if (!belongs) ag_usage_error(at, "nn_optimizer_group", "the function that chooses parameters is NULL");
@@ -158,8 +158,8 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
         const NamedTensor *p = &o->parameters->item[i];
         Tensor *w = p->tensor;
         if (!slot_is_current(p->owner, w))
-            ag_usage_error(at, "nn_optimizer_step", "the field of %s in its %s no longer points to the registered tensor; to set "
-                           "values, use tensor_copy", p->name, p->owner->type);
+            ag_usage_error(at, "nn_optimizer_step", "the field of %s in its %s no longer points to the registered tensor; to "
+                           "set values, use tensor_copy", p->name, p->owner->type);
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
         o->state[i].steps++;
         update(o, w, &o->state[i], grad_scale);

@@ -514,8 +514,8 @@ START_TEST(a_result_of_an_earlier_step_is_named)
     for (int step = 0; step < 5; step++) {
         Scope s = ag_begin(AG_RECORD);
         for (int i = 0; i < step; i++) ones(3, 2);
-        if (h)
-            EXPECT_USAGE_ERROR("add: b is not a live tensor: it was made by tanh at tests/test_errors.c:", ag_add(ones(2, 3), h));
+        const char *message = "add: b is not a live tensor: it was made by tanh at tests/test_errors.c:";
+        if (h) EXPECT_USAGE_ERROR(message, ag_add(ones(2, 3), h));
         else h = ag_tanh(ones(2, 3));
         for (int i = 0; i < 5; i++) ones(2, 3);
         ag_end(s);
@@ -527,8 +527,8 @@ START_TEST(use_after_the_end_of_the_scope)
 {
     Death d = death_of(use_after_end);
     ck_assert(d.status != 0);
-    const char *message = "tanh: x is not a live tensor: it was made by tensor_ones at tests/test_errors.c:19, and its scope has "
-                          "ended (at tests/test_errors.c:507)";
+    const char *message = "tanh: x is not a live tensor: it was made by tensor_ones at tests/test_errors.c:19, and its "
+                          "scope has ended (at tests/test_errors.c:507)";
     ck_assert_msg(strstr(d.text, message) != NULL, "%s", d.text);
 }
 END_TEST

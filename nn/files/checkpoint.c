@@ -92,7 +92,8 @@ static void check_file(Site at, const char *what, const char *path, const void *
 }
 
 /* run: saves the random state, too. The optimizer and the settings may be NULL. */
-static bool save(Site at, const char *what, const char *path, void *module, bool run, const Optimizer *o, const Settings *settings)
+static bool save(Site at, const char *what, const char *path, void *module, bool run, const Optimizer *o,
+                 const Settings *settings)
 {
     check_file(at, what, path, module, o);
     Parameters *p = nn_parameters_at(at, module);

@@ -131,8 +131,8 @@ Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options);
 #define nn_sgd_new(module, lr)       nn_sgd_new_with(module, ((SgdOptions){ lr, 0.0, 0.0, false }))
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
-int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg, double weight_decay,
-                       double lr_factor);
+int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg,
+                          double weight_decay, double lr_factor);
 bool nn_is_matrix(const NamedTensor *p, void *unused);              /* two or more dimensions */
 bool nn_is_not_matrix(const NamedTensor *p, void *unused);
 /* Updates every parameter that has a gradient, and removes the gradients. */
