@@ -259,9 +259,9 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
 
 /* ---- beyond the notebook: generation with a cache, attention weights, an encoder-only model ---------------------- */
 
-Cache *transformer_cache_new(EncoderDecoder *m, int64_t room)
+Cache *transformer_cache_new(EncoderDecoder *m, int64_t capacity)
 {
-    Cache *cache = nn_cache_new(2 * m->decoder->layers->n, room);
+    Cache *cache = nn_cache_new(2 * m->decoder->layers->n, capacity);
     for (int i = 0; i < m->decoder->layers->n; i++) cache->layer[2 * i + 1].fixed = true;
     return cache;
 }

@@ -4,12 +4,12 @@
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-Cache *nn_cache_new_at(Site at, int n, int64_t room)
+Cache *nn_cache_new_at(Site at, int n, int64_t capacity)
 {
     Cache *c = ag_alloc_at(at, 1, sizeof *c);
     c->layer = ag_alloc_in_at(at, c, (size_t)n, sizeof *c->layer);
     c->n = n;
-    c->room = room;
+    c->capacity = capacity;
     return c;
 }
 
@@ -23,19 +23,19 @@ static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *s
                 (size_t)(count * width) * sizeof(real));
 }
 
-/* Makes room for `needed` positions in *x, which has `length`. The room is doubled, up to `limit`: a short text uses little
+/* Makes room for `needed` positions in *x, which has `length`. The capacity is doubled, up to `limit`: a short text uses little
  * memory. */
 static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t needed, int64_t limit, int64_t b, int64_t width)
 {
     enum { FIRST = 64 };
-    int64_t room = *x ? tensor_dim(*x, 1) : 0;
-    if (*x && needed <= room) return;
-    int64_t larger = room ? 2 * room : FIRST;
+    int64_t capacity = *x ? tensor_dim(*x, 1) : 0;
+    if (*x && needed <= capacity) return;
+    int64_t larger = capacity ? 2 * capacity : FIRST;
     while (larger < needed) larger *= 2;
     if (larger > limit) larger = limit;
     Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, width), AG_REAL);
     ag_set_owner(moved, c);
-    if (*x) copy_positions(tensor_mutable_data(moved), 0, larger, tensor_data(*x), 0, room, length, b, width);
+    if (*x) copy_positions(tensor_mutable_data(moved), 0, larger, tensor_data(*x), 0, capacity, length, b, width);
     tensor_free(*x);
     *x = moved;
 }
@@ -71,7 +71,7 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
     KeysValues *kv = checked_layer(at, "nn_cache_append", c, layer);
     check_positions(at, kv, key, value);
     int64_t t = tensor_dim(key, 1);
-    int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->room;
+    int64_t limit = kv->fixed ? kv->key ? tensor_dim(kv->key, 1) : t : c->capacity;
     if (kv->length + t > limit)
         ag_usage_error(at, "nn_cache_append", "%lld positions after %lld: the cache has room for %lld", (long long)t,
                        (long long)kv->length, (long long)limit);

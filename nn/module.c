@@ -57,7 +57,7 @@ Module *module_new_like(Site at, const Module *original)
     memcpy(m, original, original->size);
     m->n_slots = 0;
     m->parent = NULL;
-    m->room = original->n_slots;
+    m->capacity = original->n_slots;
     m->slots = ag_alloc_in_at(at, m, (size_t)original->n_slots, sizeof *m->slots);
     return m;
 }
@@ -77,10 +77,10 @@ ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name,
     if (field && (offset < sizeof(Module) || offset > m->size - sizeof(void *))) {
         ag_usage_error(at, what, "the field for \"%s\" is not in the struct %s", name, m->type);
     }
-    if (m->n_slots == m->room) {
-        int room = m->room ? 2 * m->room : 4;
-        m->slots = ag_resize_in_at(at, m, m->slots, (size_t)m->n_slots, (size_t)room, sizeof *m->slots);
-        m->room = room;
+    if (m->n_slots == m->capacity) {
+        int capacity = m->capacity ? 2 * m->capacity : 4;
+        m->slots = ag_resize_in_at(at, m, m->slots, (size_t)m->n_slots, (size_t)capacity, sizeof *m->slots);
+        m->capacity = capacity;
     }
     ModuleSlot *slot = &m->slots[m->n_slots];
     *slot = (ModuleSlot){ .offset = offset };

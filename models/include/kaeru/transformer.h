@@ -91,8 +91,8 @@ Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask);   
 Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
 /* The same for tgt (B,t), whose positions come after those in the cache (see transformer_cache_new). */
 Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
-/* A cache for up to `room` target positions of this model's decoder. Free with ag_free. */
-Cache *transformer_cache_new(EncoderDecoder *m, int64_t room);
+/* A cache for up to `capacity` target positions of this model's decoder. Free with ag_free. */
+Cache *transformer_cache_new(EncoderDecoder *m, int64_t capacity);
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
 void transformer_keep_weights(EncoderDecoder *m, bool keep);
 

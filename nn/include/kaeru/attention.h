@@ -44,13 +44,13 @@ Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k);                 /*
  * In generation, the keys and values of earlier tokens do not change. A cache stores them for each attention layer, so a step
  * computes only the new position. It stores no gradients. */
 typedef struct {
-    Tensor *key, *value;        /* (B,n,D), n grows up to `room`; owned by the cache; NULL before the first use */
+    Tensor *key, *value;        /* (B,n,D), n grows up to `capacity`; owned by the cache; NULL before the first use */
     int64_t length;             /* the number of positions stored */
     bool fixed;                 /* set by the caller: filled once, then only read (the source in cross-attention) */
 } KeysValues;
-typedef struct { int n; int64_t room; KeysValues *layer; } Cache;
-/* A cache for n attention layers and up to `room` positions. Free it with ag_free. */
-Cache *nn_cache_new_at(Site at, int n, int64_t room);
+typedef struct { int n; int64_t capacity; KeysValues *layer; } Cache;
+/* A cache for n attention layers and up to `capacity` positions. Free it with ag_free. */
+Cache *nn_cache_new_at(Site at, int n, int64_t capacity);
 /* The first function appends new positions (B,t,D) to a layer, the second one reads all positions of a layer.
  * nn_multi_head_attention_cached calls both. */
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);

@@ -31,7 +31,7 @@ struct Module {
     const char *type;           /* the struct's name */
     size_t size;                /* of the whole struct */
     struct ModuleSlot *slots;   /* what was registered, in order */
-    int n_slots, room;
+    int n_slots, capacity;
     Module *parent;             /* the module that contains this one, in slot number `index`; NULL: none */
     int index;
     bool training;              /* true at first; nn_train and nn_eval set it, in all descendants as well */
