@@ -13,7 +13,9 @@ typedef struct Block {
     struct Block *older, *newer;            /* among those of one owner, or in the thread's list */
     void (*destroy)(void *p);               /* called before the block is freed; NULL: none */
     uint64_t serial;                        /* in the thread's list: when it was allocated; else 0 */
+    uint32_t magic;                         /* tells whether it is alive */
 } Block;
+enum { BLOCK_ALIVE = 0x626c6f63, BLOCK_DEAD = 0x64656164 };
 enum { HEADER = (sizeof(Block) + 15) / 16 * 16 };
 
 static Block *block_of(void *p)
@@ -59,6 +61,7 @@ static Block *block_new(Site at, size_t n, size_t size)
     bool overflow = __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX - HEADER;
     Block *b = overflow ? NULL : calloc(1, HEADER + bytes);
     if (!b) ag_usage_error(at, "memory", "no memory for %zu items of %zu bytes", n, size);
+    b->magic = BLOCK_ALIVE;
     return b;
 }
 
@@ -138,6 +141,7 @@ static void destroy(Block *b)
         part->owner = NULL;
         destroy(part);
     }
+    b->magic = BLOCK_DEAD;
     if (!b->destroy) {
         free(b);
         return;
@@ -158,10 +162,13 @@ void blocks_trim(void)
     }
 }
 
-void ag_free(void *p)
+void ag_free_at(Site at, void *p)
 {
     if (!p) return;
     Block *b = block_of(p);
+    if (b->magic != BLOCK_ALIVE)
+        ag_usage_error(at, "ag_free", b->magic == BLOCK_DEAD ? "this object was freed already" : "this is not memory of ag_alloc; "
+                       "a scope frees its tensors, tensor_free a tensor of ag_keep");
     take_out(b);
     destroy(b);
 }

@@ -32,7 +32,7 @@ static ModuleSlot *copy_of_first(const Module *original, Module *copy, const Ten
 
 void *nn_clone_at(Site at, const void *module)
 {
-    nn_check_at(at, "nn_clone", module);
+    nn_check_at(at, "nn_clone", module, 0);
     Module *copy = copy_tree(at, module);
     Walk from = walk_below(module), to = walk_below(copy);
     for (ModuleSlot *slot, *other; (slot = walk_slot(&from)) != NULL && (other = walk_slot(&to)) != NULL; ) {

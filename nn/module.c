@@ -15,12 +15,13 @@ static const char *parent_name(const Module *m)
 
 enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164 };
 
-void nn_check_at(Site at, const char *what, const void *module)
+void nn_check_at(Site at, const char *what, const void *module, size_t size)
 {
     const Module *m = module;
     if (!m) ag_usage_error(at, what, "the module is NULL");
     if (m->magic == MODULE_DEAD) ag_usage_error(at, what, "this %s was freed", m->type);
     if (m->magic != MODULE_ALIVE) ag_usage_error(at, what, "this is not a module; nn_new makes one");
+    if (size && m->size != size) ag_usage_error(at, what, "this %s is a module of another type", m->type);
 }
 
 static void module_destroy(void *module)
@@ -44,7 +45,7 @@ void nn_free_at(Site at, void *module)
 {
     Module *m = module;
     if (!m) return;
-    nn_check_at(at, "nn_free", m);
+    nn_check_at(at, "nn_free", m, 0);
     if (m->parent)
         ag_usage_error(at, "nn_free", "this %s belongs to a %s: free the %s instead", m->type, parent_name(m), parent_name(m));
     ag_free(m);

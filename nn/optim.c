@@ -22,7 +22,7 @@ void check_optimizer(Site at, const char *what, const Optimizer *o)
     if (!o) ag_usage_error(at, what, "the optimizer is NULL");
     if (o->magic == OPTIMIZER_DEAD) ag_usage_error(at, what, "this optimizer was freed");
     if (o->magic != OPTIMIZER_ALIVE) ag_usage_error(at, what, "this is not an optimizer");
-    for (int i = 0; i < o->parameters->n; i++) nn_check_at(at, what, o->parameters->item[i].owner);
+    for (int i = 0; i < o->parameters->n; i++) nn_check_at(at, what, module_root(o->parameters->item[i].owner), 0);
 }
 
 static void optimizer_destroy(void *o)
@@ -33,7 +33,7 @@ static void optimizer_destroy(void *o)
 /* An optimizer with one group, and n_tensors (0 to 2) zeroed state tensors for each trained parameter. */
 static Optimizer *optimizer_new(Site at, const char *what, void *module, double lr, double weight_decay, int n_tensors)
 {
-    nn_check_at(at, what, module);
+    nn_check_at(at, what, module, 0);
     if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
     ag_on_free(o, optimizer_destroy);
@@ -196,7 +196,7 @@ int64_t nn_optimizer_steps_at(Site at, const Optimizer *o)
 
 double nn_grad_norm_at(Site at, void *module)
 {
-    nn_check_at(at, "nn_grad_norm", module);
+    nn_check_at(at, "nn_grad_norm", module, 0);
     double sum = 0;
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) sum += ag_grad_sum_squares(slot->tensor);
@@ -205,7 +205,7 @@ double nn_grad_norm_at(Site at, void *module)
 
 double nn_clip_grad_norm_at(Site at, void *module, double max_norm)
 {
-    nn_check_at(at, "nn_clip_grad_norm", module);
+    nn_check_at(at, "nn_clip_grad_norm", module, 0);
     if (!(max_norm >= 0)) ag_usage_error(at, "nn_clip_grad_norm", "max_norm is %g, expected 0 or more", max_norm);
     double norm = nn_grad_norm(module);
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */

@@ -97,7 +97,7 @@ static Parameters *parameters_below(Site at, const Module *root, Module *m, Modu
 
 Parameters *nn_parameters_at(Site at, void *module)
 {
-    nn_check_at(at, "nn_parameters", module);
+    nn_check_at(at, "nn_parameters", module, 0);
     return parameters_below(at, module, module, walk_tensor);
 }
 
@@ -115,7 +115,7 @@ void name_tensors(Site at, Module *m)
 
 Tensor *nn_find_at(Site at, void *module, const char *name)
 {
-    nn_check_at(at, "nn_find", module);
+    nn_check_at(at, "nn_find", module, 0);
     Module *m = module;
     for (;;) {
         size_t length = strcspn(name, ".");
@@ -144,26 +144,26 @@ static void set_training(Module *m, bool training)
 
 void nn_train_at(Site at, void *module)
 {
-    nn_check_at(at, "nn_train", module);
+    nn_check_at(at, "nn_train", module, 0);
     set_training(module, true);
 }
 
 void nn_eval_at(Site at, void *module)
 {
-    nn_check_at(at, "nn_eval", module);
+    nn_check_at(at, "nn_eval", module, 0);
     set_training(module, false);
 }
 
 void nn_zero_grad_at(Site at, void *module)
 {
-    nn_check_at(at, "nn_zero_grad", module);
+    nn_check_at(at, "nn_zero_grad", module, 0);
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
 }
 
 int64_t nn_count_at(Site at, void *module)
 {
-    nn_check_at(at, "nn_count", module);
+    nn_check_at(at, "nn_count", module, 0);
     int64_t count = 0;
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {

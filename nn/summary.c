@@ -86,7 +86,7 @@ static void write_table(Table *t)
 
 void nn_summary_at(Site at, void *module, FILE *out)
 {
-    nn_check_at(at, "nn_summary", module);
+    nn_check_at(at, "nn_summary", module, 0);
     Table t = { .root = module };
     write_table(&t);
     t.out = out;

@@ -425,6 +425,7 @@ START_TEST(objects_that_are_gone_are_reported)
     REPORTS("nn_optimizer_step: this Point was freed", nn_optimizer_step(o));
     ag_free(o);
     REPORTS("nn_optimizer_step: this optimizer was freed", nn_optimizer_step(o));
+    REPORTS("ag_free: this object was freed already", ag_free(o));
     tensor_free(other);
 }
 END_TEST

@@ -87,7 +87,7 @@ static void put_optimizer(Saving *s, const Optimizer *o)
 static void check_file(Site at, const char *what, const char *path, const void *module, const Optimizer *o)
 {
     if (!path) ag_usage_error(at, what, "the path is NULL");
-    nn_check_at(at, what, module);
+    nn_check_at(at, what, module, 0);
     if (o) check_optimizer(at, what, o);
 }
 

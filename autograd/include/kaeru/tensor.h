@@ -81,7 +81,7 @@ void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, siz
 char *ag_strdup_at(Site at, const char *s);
 char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n);
 /* Frees p and what it owns. p may be NULL. */
-void  ag_free(void *p);
+void  ag_free_at(Site at, void *p);
 /* Makes `owner` the owner of p; NULL: none. */
 void  ag_set_owner(void *p, void *owner);
 /* Calls destroy(p) before p is freed, for objects that hold more than memory, for example an open file. */

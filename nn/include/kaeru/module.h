@@ -44,16 +44,19 @@ struct Module {
     ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
 Module *nn_new_sized_at(Site at, size_t size, const char *type);
 
-/* A usage error, in the name of function `what`, unless this is a module that was not freed. */
-void nn_check_at(Site at, const char *what, const void *module);
-/* The first line of a layer's function: checks the module and does what AG_LAYER does.
+/* A usage error, in the name of function `what`, unless this is a module that was not freed. size: of the struct, which tells
+ * most types apart; 0: any. */
+void nn_check_at(Site at, const char *what, const void *module, size_t size);
+/* The first line of a layer's function: checks the module and does what AG_LAYER does. Errors then name the caller's line.
  *
  *     Tensor *net_at(Site at, Net *net, Tensor *x)
  *     {
  *         NN_LAYER(at, net);
  *         ...
+ *     }
+ *     #define net(n, x) net_at(AG_HERE, n, x)
  */
-#define NN_LAYER(at, module) AG_LAYER(at); nn_check_at(at, __func__, module)
+#define NN_LAYER(at, module) AG_LAYER(at); nn_check_at(at, __func__, module, sizeof *(module))
 
 /* parent->field = child, registered under the field's name. The parent owns the child now. A module can be the child of one
  * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot, and are unique in their module. */
