@@ -35,11 +35,15 @@ static Chunk *next_chunk(Arena *a, size_t bytes)
     Chunk **place = first_waiting(a), *chunk = NULL;
     bool guard = context()->guard;
     if (a->waiting > (guard ? WAITING_IN_GUARD_MODE : WAITING) || (!guard && a->waiting_bytes > WAITING_BYTES)) {
-        Chunk **link = place;
-        while (*link && (*link)->size < bytes) link = &(*link)->next;
+        Chunk **link = place, *before = NULL;
+        while (*link && (*link)->size < bytes) {
+            before = *link;
+            link = &before->next;
+        }
         chunk = *link;
         if (chunk) {
             *link = chunk->next;
+            if (a->last == chunk) a->last = before;
             a->waiting--;
             a->waiting_bytes -= chunk->used;
         }
@@ -84,16 +88,19 @@ void arena_end(Arena *a, ArenaMark mark)
     if (last) last->used = a->next.used;
     a->next = mark;
     if (last == mark.chunk) return;
-    Chunk **link = first_waiting(a), *begin = *link;
-    *link = last->next;
-    last->next = NULL;
-    while (*link) link = &(*link)->next;
-    *link = begin;
-    for (Chunk *c = begin; c; c = c->next) {
+    Chunk **first = first_waiting(a), *begin = *first;
+    for (Chunk *c = begin;; c = c->next) {
         if (c != last) c->used = c->size;
         a->waiting++;
         a->waiting_bytes += c->used;
+        if (c == last) break;
     }
+    if (a->last) {                                      /* others wait: these go behind them */
+        *first = last->next;
+        last->next = NULL;
+        a->last->next = begin;
+    }
+    a->last = last;
 }
 
 void arena_trim(Arena *a)
@@ -103,6 +110,7 @@ void arena_trim(Arena *a)
         memory_unpoison(chunk_data(c), c->size);
         system_free(c);
     }
+    a->last = NULL;
     a->waiting = 0;
     a->waiting_bytes = 0;
 }

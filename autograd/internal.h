@@ -65,8 +65,9 @@ void guard_thread_ends(void);
 /* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
 
 typedef struct { struct Chunk *chunk; size_t used; } ArenaMark;
-/* next: where it writes next. The chunks behind that one are released: how many, and how many bytes of them were in use. */
-typedef struct { struct Chunk *first; ArenaMark next; int waiting; size_t waiting_bytes; } Arena;
+/* next: where it writes next. The chunks behind that one are released, up to `last`: their number, and the bytes of them that
+ * were in use. */
+typedef struct { struct Chunk *first, *last; ArenaMark next; int waiting; size_t waiting_bytes; } Arena;
 /* Zeroed memory until arena_end with the last mark that arena_begin returned. NULL if out of memory. */
 void *arena_alloc(Arena *a, size_t bytes);
 ArenaMark arena_begin(Arena *a);
