@@ -288,7 +288,7 @@ def program(text):
 
 
 def built_program(text):
-    how = f"not built: meson setup build && meson compile -C build (in {ROOT}) makes {BENCH.relative_to(ROOT)}"
+    how = f"not built: meson setup build && meson compile -C build bench (in {ROOT}) makes {BENCH.relative_to(ROOT)}"
     return text if shutil.which(text) else refuse(text, how)
 
 
