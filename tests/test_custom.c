@@ -88,6 +88,25 @@ START_TEST(values_and_gradients)
 }
 END_TEST
 
+/* Computes x^3 by another operation of the program's own, and writes its result after that call. */
+static void nested_forward(const AgCustomCall *c)
+{
+    Tensor *inner = call(&cube, c->in[0]);
+    memcpy(tensor_mutable_data(c->y), tensor_data(inner), (size_t)tensor_numel(c->y) * sizeof(real));
+}
+
+static const AgCustom nested = { "nested", nested_forward, cube_backward, AG_NEEDS_X(0), NULL, NULL };
+
+START_TEST(a_forward_function_may_call_another_operation)
+{
+    ck_assert(passes(&nested, stderr));
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *y = call(&nested, leaf(SHAPE(2)));
+    EXPECT_USAGE_ERROR("only leaves are written", tensor_mutable_data(y));
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(the_check_accepts_only_right_rules)
 {
     ag_seed(1);
@@ -296,6 +315,7 @@ Suite *custom_suite(void)
     Suite *suite = suite_create("custom");
     TCase *rules = tcase_create("rules");
     tcase_add_test(rules, values_and_gradients);
+    tcase_add_test(rules, a_forward_function_may_call_another_operation);
     tcase_add_test(rules, the_check_accepts_only_right_rules);
     tcase_add_test(rules, undeclared_values_are_reported);
     tcase_add_test(rules, inputs_of_all_types);

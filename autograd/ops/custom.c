@@ -43,8 +43,9 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
     Tensor *y = op_new_n(at, &c->op, &shape, in, n);
     y->args = c;
     k_fill(y->numel, reals(y), 0);
+    Tensor *outer = context()->forward;     /* a forward function may itself call ag_custom */
     context()->forward = y;
     op->forward(&(AgCustomCall){ in, n, y, c->args, NULL, NULL });
-    context()->forward = NULL;
+    context()->forward = outer;
     return op_done(y);
 }
