@@ -5,6 +5,7 @@
  * used after its scope has ended is therefore still there, and check_alive can name it. */
 #include "internal.h"
 
+#include <pthread.h>
 #include <string.h>
 
 typedef struct Chunk {
@@ -113,4 +114,17 @@ void arena_trim(Arena *a)
     a->last = NULL;
     a->waiting = 0;
     a->waiting_bytes = 0;
+}
+
+void arena_keep(Arena *a)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static Chunk *kept;
+    pthread_mutex_lock(&lock);
+    if (a->last) {
+        a->last->next = kept;
+        kept = a->first;
+    }
+    pthread_mutex_unlock(&lock);
+    *a = (Arena){ 0 };
 }

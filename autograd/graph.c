@@ -19,6 +19,14 @@ bool reads_input(const Op *op, int i)
     return i < AG_CUSTOM_INPUTS && (op->needs & AG_NEEDS_X(i));
 }
 
+/* Input i of y, or y itself for i = n_in, if y's rule reads its values and they are there; else NULL. */
+static const Tensor *rule_reads(const Tensor *y, int i)
+{
+    const Tensor *x = i < y->n_in ? y->in[i] : y;
+    bool reads = i < y->n_in ? reads_input(y->op, i) : y->op->needs & NEEDS_Y;
+    return reads && x && x->data ? x : NULL;
+}
+
 bool declares(const Tensor *y, const Tensor *t)
 {
     bool related = t == y;
@@ -59,6 +67,7 @@ static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n
     y->version = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->version);
     for (int i = 0; i < n; i++)
         if (in[i] && in[i]->buffer) y->version[i] = in[i]->buffer->version;
+    if (c->guard) y->hash = scope_alloc(at, op->name, (size_t)(n + 1) * sizeof *y->hash);
     y->op = op;
     y->requires_grad = true;
     for (int i = 0; i < n; i++) {
@@ -152,7 +161,11 @@ Tensor *op_done(Tensor *y)
 {
     if (context()->guard) guard_check(y->site, y->made_by);
     scratch_end();
-    if (y->op) y->version[y->n_in] = y->buffer->version;
+    if (y->op && y->buffer) y->version[y->n_in] = y->buffer->version;
+    for (int i = 0; y->hash && i <= y->n_in; i++) {
+        const Tensor *x = rule_reads(y, i);
+        if (x) y->hash[i] = guard_hash(x);
+    }
     if (context()->find_nan) check_finite(y, "its result", y->numel, reals(y));
     return y;
 }
@@ -188,6 +201,7 @@ static Buffer *new_gradient(Tensor *x)
 Grad grad_into(Tensor *x)
 {
     if (!x || !x->requires_grad) return (Grad){ NULL, false };
+    if (!x->op && context()->guard) guard_gradient(x);
     if (!x->grad) {
         x->grad = new_gradient(x);
         if (context()->mark_unwritten) k_fill(x->numel, buffer_data(x->grad), UNWRITTEN);
@@ -346,11 +360,16 @@ static void check_inputs(Site at, const Tensor *y)
         if (x && x->magic != TENSOR_ALIVE)
             ag_usage_error(at, "ag_backward", "input %d of %s (made at %s) was freed before backward", i, y->op->name,
                            place_text(y->site, y->user_site, made));
-        bool reads = i < y->n_in ? reads_input(y->op, i) : y->op->needs & NEEDS_Y;
-        if (!reads || !x || !x->buffer || x->buffer->version == y->version[i]) continue;
+        if (!rule_reads(y, i)) continue;
         char which[32] = "its result";
         if (x != y) snprintf(which, sizeof which, "input %d", i);
         const Buffer *b = x->buffer;
+        if (b->version == y->version[i] && (!y->hash || y->hash[i] == guard_hash(x))) continue;
+        if (b->version == y->version[i])
+            ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but a pointer to its values was used to "
+                           "change them after %s had read them; write them after backward, or give %s a copy (ag_keep)",
+                           y->op->name, place_text(y->site, y->user_site, made), which, x->name ? ", " : "",
+                           x->name ? x->name : "", y->op->name, y->op->name);
         ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %.*s wrote it at %s:%d after %s had "
                        "read it; write it after backward, or give %s a copy (ag_keep)", y->op->name,
                        place_text(y->site, y->user_site, made), which, x->name ? ", " : "", x->name ? x->name : "",
@@ -402,7 +421,9 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
     else if (g.add) k_axpy(y->numel, g.data, 1, reals(dy));
     else memcpy(g.data, dy->data, (size_t)y->numel * sizeof(real));
     c->keep_graph = keep;
+    if (c->guard) guard_backward_begins(at);
     run_backward_rules(at, y);
+    if (c->pass) guard_backward_ends();
     c->keep_graph = false;
 }
 

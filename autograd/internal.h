@@ -57,10 +57,17 @@ enum { GUARDED = -1 };                                              /* the bin o
 Buffer *guard_alloc(size_t size);                                   /* NULL if out of memory */
 void guard_begin(Site at, const char *what, Buffer *b, size_t bytes);
 void guard_end(Buffer *b);
-/* A usage error if memory around any buffer of this thread, or a released one, was written. */
+/* A usage error if memory around any buffer of this thread was written, or a part of the released memory, another part in
+ * each call. The second form checks all released memory. */
 void guard_check(Site at, const char *what);
+void guard_check_all(Site at, const char *what);
 void guard_trim(void);                                              /* frees released buffers */
 void guard_thread_ends(void);
+uint64_t guard_hash(const Tensor *t);                               /* of its values */
+void guard_backward_begins(Site at);
+void guard_backward_ends(void);
+/* A usage error if another thread's backward pass, which still runs, has written the gradient of this leaf. */
+void guard_gradient(Tensor *leaf);
 
 /* ---- the arena of scopes (arena.c): tensors and their arguments ---------------------------------------------------- */
 
@@ -73,6 +80,8 @@ void *arena_alloc(Arena *a, size_t bytes);
 ArenaMark arena_begin(Arena *a);
 void  arena_end(Arena *a, ArenaMark mark);
 void  arena_trim(Arena *a);                                         /* frees the chunks that wait */
+/* All scopes have ended: keeps the chunks until the program ends, so that their tensors can be named. */
+void  arena_keep(Arena *a);
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
@@ -96,6 +105,8 @@ struct Tensor {
     const struct Op *op;        /* the recorded operation that made it; NULL: a leaf, or not recorded */
     struct Tensor **in;         /* its inputs; an absent optional one is NULL */
     uint32_t *version;          /* of each input's values when the operation read them, and of its own values */
+    uint64_t *hash;             /* guard mode: of the values that the rule reads, in the same order; NULL otherwise */
+    uint64_t pass;              /* guard mode, a leaf: the last backward pass that wrote its gradient */
     int n_in;
     void *args;                 /* the operation's own numbers, in the arena */
     Buffer *saved;              /* what forward stored for backward, besides inputs and output */
@@ -166,7 +177,11 @@ typedef struct {
     Buffer *bin[BINS];
     Buffer *scratch;
     bool guard;                 /* ag_guard is on */
-    struct Guarded *guarded, *released;     /* buffers of guard mode: in use, and released */
+    struct Guarded *guarded;                /* buffers of guard mode in use, */
+    struct Guarded *released, *released_seen;       /* and released: to be checked in this round, and checked */
+    size_t released_bytes;
+    uint64_t pass;              /* guard mode: the number of the backward pass that runs; 0: none */
+    Site pass_site;
     void *quarantine[QUARANTINE];           /* the last blocks that were freed and had a destructor */
     unsigned n_quarantined;
     AgMemory memory;

@@ -18,11 +18,13 @@ static void context_destroy(void *p)
 {
     Context *c = p;
     this_context = c;                       /* buffer_release needs it */
+    bool used_later = c->guard && c->depth > 0;         /* another thread may have one of the tensors */
     while (c->depth > 0) {
         c->scope[c->depth - 1].failed = 0;  /* the thread ends: blocks that the program still has are not freed */
         ag_end((Scope){ c->depth, c->scope[c->depth - 1].serial });
     }
     guard_thread_ends();
+    if (used_later) arena_keep(&c->arena);
     ag_memory_trim();
     this_context = NULL;
     free(c);
@@ -131,7 +133,7 @@ void ag_end_at(Site at, Scope scope)
         if (inner->failed > failed) failed = inner->failed;
     if (innermost != s && innermost->serial > failed)
         ag_usage_error(at, "ag_end", "scopes begun inside this one and still open: %d", c->depth - scope.depth);
-    if (c->guard && !failed) guard_check(at, "ag_end");
+    if (c->guard && !failed) guard_check_all(at, "ag_end");
     guard_trim();
     if (failed) {
         blocks_unwind(s->serial, failed);

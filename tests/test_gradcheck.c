@@ -416,6 +416,40 @@ static Tensor *nothing(Tensor **in, void *arg)
     return NULL;
 }
 
+static Tensor *dropped(Tensor **in, void *arg)
+{
+    (void)arg;
+    return ag_dropout(in[0], 0.5);
+}
+
+static Tensor *another_size_each_call(Tensor **in, void *calls)
+{
+    return ag_slice(in[0], 0, 0, 1 + (*(int *)calls)++ % 2);
+}
+
+/* Writes its second input, which requires no gradient. */
+static Tensor *changes_its_input(Tensor **in, void *arg)
+{
+    (void)arg;
+    Tensor *y = ag_mul(in[0], ag_scale(in[1], 1));
+    ag_fill(in[1], 0.5);
+    return y;
+}
+
+START_TEST(a_function_must_depend_on_its_inputs_alone)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *in[] = { leaf(SHAPE(40)), tensor_ones(SHAPE(40)) };
+    int calls = 0;
+    EXPECT_USAGE_ERROR("ag_gradcheck: two calls of the function with the same inputs give different results",
+                       ag_gradcheck(dropped, NULL, in, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: two calls of the function", ag_gradcheck(another_size_each_call, &calls, in, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: the function changes the values of its input 1",
+                       ag_gradcheck(changes_its_input, NULL, in, 2, NULL));
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(usage_errors_are_reported)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -425,6 +459,11 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("ag_gradcheck: an input is NULL", ag_gradcheck(identity, NULL, &none, 1, NULL));
     EXPECT_USAGE_ERROR("ag_gradcheck: an input is AG_INT, expected AG_REAL", ag_gradcheck(identity, NULL, &ids, 1, NULL));
     EXPECT_USAGE_ERROR("ag_gradcheck: the function's result is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));
+    Tensor *fixed = tensor_ones(SHAPE(3));
+    EXPECT_USAGE_ERROR("ag_gradcheck: none of the 1 inputs requires a gradient", ag_gradcheck(identity, NULL, &fixed, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: none of the 0 inputs requires a gradient", ag_gradcheck(identity, NULL, &x, 0, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: f is NULL", ag_gradcheck(NULL, NULL, &x, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: in is NULL", ag_gradcheck(identity, NULL, NULL, 1, NULL));
     ag_end(s);
 }
 END_TEST
@@ -446,6 +485,7 @@ Suite *gradcheck_suite(void)
     tcase_add_test(check, functions_without_operations);
     tcase_add_test(check, the_report_names_what_is_wrong);
     tcase_add_loop_test(check, the_kind_of_error_is_reported, 0, 10);
+    tcase_add_test(check, a_function_must_depend_on_its_inputs_alone);
     tcase_add_test(check, usage_errors_are_reported);
     suite_add_tcase(suite, check);
     return suite;

@@ -131,6 +131,26 @@ START_TEST(a_write_to_a_released_value_is_found)
 }
 END_TEST
 
+static void write_late_to_a_large_value(int operations_after)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(400000), *h = ag_tanh(x), *wide = ag_concat(((Tensor *[]){ h, h }), 2, 0);
+    real *old = (real *)tensor_data(wide);
+    ag_backward(ag_sum(ag_tanh(ag_sum_dims(wide, DIMS(0), true))));
+    old[799999] = 1;
+    Tensor *small = leaf(2);
+    for (int i = 0; i < operations_after; i++) ag_neg(small);
+    ag_end(s);
+}
+
+/* One check sees a part of the released memory. The end of the scope sees all of it. */
+START_TEST(a_late_write_to_a_large_value_is_found)
+{
+    EXPECT_USAGE_ERROR("ag_end: the memory of concat (made at", write_late_to_a_large_value(0));
+    EXPECT_USAGE_ERROR("neg: the memory of concat (made at", write_late_to_a_large_value(200));
+}
+END_TEST
+
 static Tensor *layer_at(Site at, Tensor *x)
 {
     AG_LAYER(at);
@@ -170,6 +190,113 @@ START_TEST(a_tensor_of_an_ended_scope_is_named)
     tensor_free(kept);
     EXPECT_USAGE_ERROR(", and freed (at ", ag_neg(kept));
     EXPECT_USAGE_ERROR("tensor_free: ", tensor_free(kept));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- values that a rule will read -------------------------------------------------------------------------------- */
+
+/* The loss of a small graph. Before backward, value `which` of w, x, y and exp(y) is written through a pointer that was taken before. */
+static void write_before_backward(int which, int64_t item)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_full(SHAPE(37), 2), *w = leaf(37), *y = ag_mul(w, x), *loss = ag_sum(ag_exp(y));
+    if (which >= 0) write_at(((Tensor *[]){ w, x, y, loss->in[0] })[which], item);
+    ag_backward(loss);
+    ag_end(s);
+}
+
+START_TEST(a_value_written_before_backward_is_found)
+{
+    static const char *const message[] = { "mul (made at tests/test_guard.c:", "mul (made at tests/test_guard.c:", NULL,
+                                           "exp (made at tests/test_guard.c:" };
+    static const char *const part[] = { "input 0, but a pointer", "input 1, but a pointer", NULL, "its result, but a pointer" };
+    write_before_backward(-1, 0);
+    write_before_backward(2, 5);                                /* no rule reads y: exp reads its own result */
+    for (int which = 0; which < 4; which++) {
+        for (int64_t item = 0; message[which] && item < 37; item += 4) {
+            EXPECT_USAGE_ERROR(message[which], write_before_backward(which, item));
+            ck_assert_msg(strstr(usage_message, part[which]) != NULL, "%s", usage_message);
+        }
+    }
+}
+END_TEST
+
+/* ---- threads ------------------------------------------------------------------------------------------------------ */
+
+static pthread_barrier_t in_backward, may_end;
+
+static void copy_forward(const AgCustomCall *c)
+{
+    memcpy(tensor_mutable_data(c->y), tensor_data(c->in[0]), (size_t)tensor_numel(c->y) * sizeof(real));
+}
+
+static void wait_in_backward(const AgCustomCall *c)
+{
+    (void)c;
+    pthread_barrier_wait(&in_backward);
+    pthread_barrier_wait(&may_end);
+}
+
+/* The rule of mul writes the gradient of w; the rule that waits runs after it. */
+static void *backward_that_waits(void *w)
+{
+    static const AgCustom waits = { "waits", copy_forward, wait_in_backward, AG_NEEDS_NONE, "x", "waits" };
+    ag_guard(true);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *last = ag_custom(&waits, SHAPE(3), (Tensor *[]){ leaf(3) }, 1, NULL, 0);
+    ag_backward(ag_add(ag_sum(last), ag_sum(ag_mul(w, w))));
+    ag_end(s);
+    return NULL;
+}
+
+static void backward_to(Tensor *w)
+{
+    Scope s = ag_begin(AG_RECORD);
+    ag_backward(ag_sum(ag_exp(w)));
+    ag_end(s);
+}
+
+START_TEST(two_backward_passes_to_one_leaf_at_once_are_found)
+{
+    Tensor *w = tensor_set_requires_grad(tensor_new_owned(SHAPE(3), AG_REAL), true);
+    pthread_barrier_init(&in_backward, NULL, 2);
+    pthread_barrier_init(&may_end, NULL, 2);
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, backward_that_waits, w), 0);
+    pthread_barrier_wait(&in_backward);
+    Scope s = ag_begin(AG_RECORD);
+    EXPECT_USAGE_ERROR("ag_backward: another thread runs backward to tensor_new_owned (made at tests/test_guard.c:",
+                       backward_to(w));
+    ag_end(s);
+    pthread_barrier_wait(&may_end);
+    pthread_join(thread, NULL);
+    backward_to(w);                                             /* one after the other is right */
+    tensor_free(w);
+    pthread_barrier_destroy(&in_backward);
+    pthread_barrier_destroy(&may_end);
+}
+END_TEST
+
+static void *ends_with_an_open_scope(void *out)
+{
+    ag_guard(true);
+    ag_begin(AG_RECORD);
+    *(Tensor **)out = ag_tanh(leaf(3));
+    return NULL;
+}
+
+START_TEST(a_tensor_of_a_thread_that_has_ended_is_named)
+{
+    Tensor *y[2];
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        ck_assert_int_eq(pthread_create(&thread, NULL, ends_with_an_open_scope, &y[i]), 0);
+        pthread_join(thread, NULL);
+    }
+    Scope s = ag_begin(AG_RECORD);
+    for (int i = 0; i < 2; i++)
+        EXPECT_USAGE_ERROR("neg: x is not a live tensor: it was made by tanh at tests/test_guard.c:", ag_neg(y[i]));
     ag_end(s);
 }
 END_TEST
@@ -280,6 +407,10 @@ Suite *guard_suite(void)
     tcase_add_test(tests, a_write_to_a_released_value_is_found);
     tcase_add_test(tests, a_tensor_of_an_ended_scope_is_named);
     tcase_add_test(tests, a_tensor_made_in_a_layer_is_named_with_the_caller);
+    tcase_add_test(tests, a_value_written_before_backward_is_found);
+    tcase_add_test(tests, two_backward_passes_to_one_leaf_at_once_are_found);
+    tcase_add_test(tests, a_tensor_of_a_thread_that_has_ended_is_named);
+    tcase_add_test(tests, a_late_write_to_a_large_value_is_found);
     tcase_add_test(tests, results_stay_the_same);
     tcase_add_test(tests, it_may_be_switched_inside_scopes);
     tcase_add_test(tests, a_tensor_may_be_freed_on_another_thread);

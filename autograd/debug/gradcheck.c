@@ -138,20 +138,37 @@ static bool check_input(const Check *c, int i, FILE *report)
     return checked.wrong == 0;
 }
 
+static bool same_values(const Tensor *a, const Tensor *b)
+{
+    return shape_equal(a->shape, b->shape) && memcmp(reals(a), reals(b), (size_t)a->numel * sizeof(real)) == 0;
+}
+
 bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
 {
     Scope s = ag_begin_at(at, AG_RECORD);
     AgRandom random = ag_random_state();
+    bool requires_grad = false;
+    if (!f || !in) ag_usage_error(at, "ag_gradcheck", "%s is NULL", f ? "in" : "f");
     for (int i = 0; i < n; i++) {
         check_tensor(at, "ag_gradcheck", "an input", in[i], AG_REAL);
+        requires_grad = requires_grad || in[i]->requires_grad;
         if (in[i]->op) ag_usage_error(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
+    if (!requires_grad)
+        ag_usage_error(at, "ag_gradcheck", "none of the %d inputs requires a gradient, so there is nothing to check: call "
+                       "tensor_set_requires_grad on them", n);
     Tensor **scaled = scope_alloc(at, "ag_gradcheck", (size_t)n * sizeof *scaled);
     for (int i = 0; i < n; i++) scaled[i] = ag_scale_at(at, in[i], 1);          /* no leaves: backward releases them */
     Tensor *first = f(scaled, arg), *second = f(scaled, arg);
     check_tensor(at, "ag_gradcheck", "the function's result", first, AG_REAL);
     check_tensor(at, "ag_gradcheck", "the function's result", second, AG_REAL);
+    for (int i = 0; i < n; i++)
+        if (!same_values(scaled[i], in[i]))
+            ag_usage_error(at, "ag_gradcheck", "the function changes the values of its input %d", i);
+    if (!same_values(first, second))
+        ag_usage_error(at, "ag_gradcheck", "two calls of the function with the same inputs give different results, expected a "
+                       "function of its inputs alone (dropout: set the random state in it)");
     context()->mark_unwritten = true;
     run_backward(at, first, second);
     context()->mark_unwritten = false;

@@ -202,6 +202,7 @@ static Tensor *linear_activate(Site at, int op, Tensor *x, Tensor *weight, Tenso
     bool store = pre->op && reads_input(&op_table[op], 0);
     Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_over(at, op, pre);
     linear_forward(reals(y), store ? reals(pre) : NULL, x, weight, bias, act);
+    op_done(pre);
     return op_done(y);
 }
 
