@@ -236,6 +236,7 @@ Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x);
 /* y takes over the memory of x, which then has no value: for two operations computed in one pass. */
 Tensor *op_new_over(Site at, int op, Tensor *x);
 Tensor *op_done(Tensor *y);
+Tensor *op_done_unchecked(Tensor *y);           /* ag_find_nan does not search it */
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
 /* Sets y->saved to n reals. Without recording they are released at the end of the scope. */

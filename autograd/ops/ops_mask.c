@@ -61,7 +61,7 @@ Tensor *ag_masked_fill_at(Site at, Tensor *x, Tensor *mask, double value)
     Tensor *y = op_new(at, OP_masked_fill, &x->shape, x, mask, NULL);
     KWalk walk = walk_over(&x->shape, &mask->shape, &x->shape);
     k_masked_fill(&walk, reals(y), bools(mask), reals(x), (real)value);
-    return isinf(value) ? y : op_done(y);           /* ag_find_nan must not report this infinity */
+    return isinf(value) ? op_done_unchecked(y) : op_done(y);            /* this infinity is intended */
 }
 
 void masked_fill_backward(Tensor *y)
