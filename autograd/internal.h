@@ -89,7 +89,7 @@ enum { TENSOR_ALIVE = 0x6b616572, TENSOR_DEAD = 0x64656164 };
 
 struct Tensor {
     uint32_t magic;
-    uint8_t dtype;
+    uint8_t dtype, precision;   /* of its values; of the products that made it and of their rule */
     bool requires_grad;
     bool owned;                 /* allocated by ag_keep or tensor_new_owned; else in the arena of a scope */
     bool retained;              /* ag_retain: value and gradient outlive backward */
@@ -158,6 +158,7 @@ typedef struct {
     Tensor *tape;               /* the newest tensor when the scope began */
     ArenaMark mark;             /* the arena's position then */
     int calls;                  /* the number of layer calls then */
+    AgPrecision precision;      /* of products then */
 } ScopeState;
 enum { MAX_SCOPES = 256, MAX_CALLS = 64, BINS = 512, QUARANTINE = 4096 };
 
@@ -165,6 +166,7 @@ typedef struct {
     ScopeState scope[MAX_SCOPES];
     int depth;
     bool recording;             /* the innermost scope's mode is AG_RECORD */
+    AgPrecision precision;
     bool find_nan;
     bool keep_graph;            /* during ag_backward_keep */
     bool mark_unwritten;        /* during ag_gradcheck: a new gradient holds UNWRITTEN */

@@ -82,7 +82,8 @@ Scope ag_begin_at(Site at, AgMode mode)
     if (c->depth == MAX_SCOPES)
         ag_usage_error(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
     ScopeState *s = &c->scope[c->depth];
-    *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls };
+    *s = (ScopeState){ .mode = mode, .serial = ++c->serial, .tape = c->tape, .calls = c->calls,
+                       .precision = c->precision };
     s->mark = arena_begin(&c->arena);
     c->depth++;
     c->recording = mode == AG_RECORD;
@@ -144,6 +145,7 @@ void ag_end_at(Site at, Scope scope)
     c->depth = scope.depth - 1;
     arena_end(&c->arena, s->mark);
     c->recording = c->depth > 0 && c->scope[c->depth - 1].mode == AG_RECORD;
+    c->precision = s->precision;
     if (c->depth == 0) blocks_forget();     /* no scope is left that an error could unwind */
 }
 
@@ -162,6 +164,13 @@ Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
     Tensor *out = tensor_alias(at, "ag_end_return", &shape, dtype, value);
     scratch_end();
     return out;
+}
+
+AgPrecision ag_precision(AgPrecision precision)
+{
+    AgPrecision former = context()->precision;
+    context()->precision = precision;
+    return former;
 }
 
 bool ag_recording(void)

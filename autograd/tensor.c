@@ -74,6 +74,7 @@ static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DTyp
     Tensor *t = scope_alloc(at, what, sizeof *t);
     t->magic = TENSOR_ALIVE;
     t->dtype = (uint8_t)dtype;
+    t->precision = (uint8_t)c->precision;
     t->shape = *shape;
     t->numel = numel;
     t->site = at;

@@ -12,7 +12,22 @@ static const KernelTable tested = {
 #include "kernels.def"
 };
 
-const char *const isa_names[3] = { "avx512", "avx2", "portable" };
+const char *const isa_names[5] = { "avx512", "avx2", "portable", "amx", "emulated amx" };
+
+extern const KernelTable k_portable_table;
+extern void k_emulated_amx_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
+
+bool use_isa(const char *name)
+{
+    static KernelTable emulated;
+    if (strcmp(name, "emulated amx") != 0)
+        return k_use_isa(name);
+    emulated = k_portable_table;
+    emulated.name = name;
+    emulated.gemm_bf16 = k_emulated_amx_gemm_bf16;
+    k_use_table(&emulated);
+    return true;
+}
 static const int thread_counts[] = { 1, 2, 3, 8 };
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
@@ -169,7 +184,7 @@ void check_case(Case *c, Call *call)
         expected[o] = copy_of(&c->outputs[o]);
     bool any = false;
     for (int p = 0; p < COUNT(isa_names); p++) {
-        if (!k_use_isa(isa_names[p]))
+        if (!use_isa(isa_names[p]))
             continue;
         for (int t = 0; t < COUNT(thread_counts); t++, any = true) {
             k_set_threads(thread_counts[t]);

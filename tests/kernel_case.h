@@ -42,7 +42,9 @@ typedef void Call(const KernelTable *k, Case *c);
 /* Calls, compares and frees the arrays. */
 void check_case(Case *c, Call *call);
 
-extern const char *const isa_names[3];
+/* "amx", "avx512", ... and, with AMX's instructions in plain C, "emulated amx". use_isa: as k_use_isa. */
+extern const char *const isa_names[5];
+bool use_isa(const char *name);
 
 /* The tests' own random numbers; `setup` restarts them. */
 void     setup(void);

@@ -55,6 +55,13 @@ static void set_shape(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
 
 static int64_t below(int64_t n) { return (int64_t)(draw() % (uint32_t)n); }
 
+/* In loop tests with twice as many turns as layouts, the second half is in bfloat16. */
+static void set_layout_shape(int64_t m, int64_t n, int64_t k, int turn)
+{
+    set_shape(m, n, k, turn & 1, turn & 2);
+    shape.bf16 = turn & 4;
+}
+
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* Small and medium sizes, often near the sizes of tiles; leading dimensions larger than the rows. */
@@ -76,6 +83,7 @@ START_TEST(random_shapes)
         shape.step_b = below(4) == 0 ? 0 : (shape.tb ? shape.n : shape.k) * shape.ldb + below(3);
         shape.step_c = below(8) == 0 ? 0 : shape.m * shape.ldc + below(2);
         shape.act = shape.add ? AG_IDENTITY : (AgActivation)below(4);
+        shape.bf16 = _i;
         check_shape(!shape.add && below(2), !shape.add && below(2));
     }
 }
@@ -86,7 +94,7 @@ START_TEST(every_tile)
 {
     for (int64_t m = 1; m <= 30; m++)
         for (int64_t n = 1; n <= 34; n += m % 3 + 1) {
-            set_shape(m, n, 9, _i & 1, _i >> 1);
+            set_layout_shape(m, n, 9, _i);
             check_shape(false, false);
         }
 }
@@ -105,7 +113,7 @@ START_TEST(large_shapes)
     static const int64_t distances[] = { 0, 1024, 2048 };
     for (int i = 0; i < COUNT(sizes); i++)
         for (int d = 0; d < COUNT(distances); d++) {
-            set_shape(sizes[i].m, sizes[i].n, sizes[i].k, _i & 1, _i >> 1);
+            set_layout_shape(sizes[i].m, sizes[i].n, sizes[i].k, _i);
             if (shape.lda < distances[d])
                 shape.lda = distances[d];
             if (shape.ldb < distances[d])
@@ -127,6 +135,7 @@ START_TEST(empty_shapes)
         set_shape(i & 1 ? 20 : 0, i & 2 ? 20 : 0, i & 4 ? 5 : 0, false, i & 8);
         shape.add = i & 16;
         shape.batch = i & 32 ? 2 : i & 1;
+        shape.bf16 = _i;
         check_shape(!shape.add, !shape.add);
     }
 }
@@ -135,8 +144,8 @@ END_TEST
 /* A batch of products that all add to one C. */
 START_TEST(sums_over_the_batch)
 {
-    for (int i = 0; i < 4; i++) {
-        set_shape(33, 20, 60, i & 1, i & 2);
+    for (int i = 0; i < 8; i++) {
+        set_layout_shape(33, 20, 60, i);
         shape.batch = 9;
         shape.step_c = 0;
         shape.add = true;
@@ -149,7 +158,7 @@ END_TEST
 START_TEST(special_numbers)
 {
     for (int i = 0; i < 40; i++) {
-        set_shape(1 + below(40), 1 + below(40), 1 + below(5), below(2), below(2));
+        set_layout_shape(1 + below(40), 1 + below(40), 1 + below(5), (int)below(8));
         Case c = { .tolerance = 0 };
         c.in[0] = odd_input(&c, shape.m * shape.k);
         c.in[1] = odd_input(&c, shape.k * shape.n);
@@ -159,9 +168,60 @@ START_TEST(special_numbers)
 }
 END_TEST
 
+/* ---- bfloat16 ---------------------------------------------------------------------------------------------------- */
+
+/* Operands of about 2^-exponent, some of which the next block cancels. */
+static float *near(Case *c, int64_t n, int exponent)
+{
+    float *x = input(c, n, -1, 1);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)ldexp((double)(int)(x[i] * 256) / 256, -exponent - (int)below(4));
+    return x;
+}
+
+/* Products and sums around 2^-126, the smallest normal number, and the former C among the subnormal ones. */
+START_TEST(subnormal_numbers_count_as_zero)
+{
+    for (int i = 0; i < 60; i++) {
+        set_layout_shape(1 + below(40), 1 + below(40), 1 + below(90), 4 + (int)below(4));
+        shape.add = below(2);
+        Case c = { .tolerance = 0 };
+        c.in[0] = near(&c, shape.m * shape.k, 60 + i % 7);
+        c.in[1] = near(&c, shape.k * shape.n, 62);
+        c.out[0] = output(&c, shape.m * shape.n);
+        for (int64_t j = 0; j < shape.m * shape.n; j++)
+            c.out[0][j] *= 0x1p-125f;
+        check_case(&c, call_gemm);
+    }
+}
+END_TEST
+
+/* One product that is added to another: a result between 2^-126 - 2^-150 and 2^-126 - 2^-151 becomes 0, above that 2^-126. */
+START_TEST(a_result_is_flushed_after_rounding)
+{
+    static const struct { double added, product; float sum; } cases[] = {
+        { 0x1p-126, -0x1p-152, 0x1p-126f }, { 0x1p-126, -0x1p-151, 0x1p-126f }, { 0x1p-126, -0x1.02p-151, 0 },
+        { 0x1p-126, -0x1p-150, 0 }, { -0x1p-126, 0x1.02p-151, -0.0f }, { -0x1p-126, 0x1p-151, -0x1p-126f },
+    };
+    for (int p = 0; p < COUNT(isa_names); p++)
+        for (int i = 0; use_isa(isa_names[p]) && i < COUNT(cases); i++) {
+            float a[3] = { 0x1p-63f, 0, 0x1p-75f }, b[3], c[1];
+            b[0] = (float)(cases[i].added * 0x1p63);
+            b[1] = 0;
+            b[2] = (float)(cases[i].product * 0x1p75);
+            set_shape(1, 1, 3, false, false);
+            shape.bf16 = true;
+            k_gemm(&shape, c, a, b);
+            ck_assert_msg(c[0] == cases[i].sum, "%s, case %d: %a", isa_names[p], i, (double)c[0]);
+        }
+}
+END_TEST
+
 /* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 enum { WIDE = 700, DEEP = 600 };
+
+static bool in_bf16;
 
 static void *multiply_in_thread(void *c)
 {
@@ -172,6 +232,7 @@ static void *multiply_in_thread(void *c)
         b[i] = draw_between(-1, 1);
     }
     set_shape(WIDE, WIDE, DEEP, false, true);
+    shape.bf16 = in_bf16;
     k_gemm(&shape, c, a, b);
     return NULL;
 }
@@ -191,6 +252,7 @@ START_TEST(without_scratch_memory)
 {
     static float expected[WIDE * WIDE], got[WIDE * WIDE];
     k_set_threads(1);
+    in_bf16 = _i;
     ck_assert_int_eq(multiply_in_new_thread(expected), 0);
     faults_at(0, true);                             /* Check allocates, too: no assertion until it ends */
     int error = multiply_in_new_thread(got);
@@ -207,13 +269,15 @@ Suite *gemm_suite(void)
     Suite *suite = suite_create("gemm");
     TCase *tests = tcase_create("gemm");
     tcase_add_checked_fixture(tests, setup, NULL);
-    tcase_add_test(tests, random_shapes);
-    tcase_add_loop_test(tests, every_tile, 0, 4);
-    tcase_add_loop_test(tests, large_shapes, 0, 4);
-    tcase_add_test(tests, empty_shapes);
+    tcase_add_loop_test(tests, random_shapes, 0, 2);
+    tcase_add_loop_test(tests, every_tile, 0, 8);
+    tcase_add_loop_test(tests, large_shapes, 0, 8);
+    tcase_add_loop_test(tests, empty_shapes, 0, 2);
     tcase_add_test(tests, sums_over_the_batch);
     tcase_add_test(tests, special_numbers);
-    tcase_add_test(tests, without_scratch_memory);
+    tcase_add_test(tests, subnormal_numbers_count_as_zero);
+    tcase_add_test(tests, a_result_is_flushed_after_rounding);
+    tcase_add_loop_test(tests, without_scratch_memory, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -210,7 +210,8 @@ START_TEST(a_value_written_before_backward_is_found)
 {
     static const char *const message[] = { "mul (made at tests/test_guard.c:", "mul (made at tests/test_guard.c:", NULL,
                                            "exp (made at tests/test_guard.c:" };
-    static const char *const part[] = { "input 0, but a pointer", "input 1, but a pointer", NULL, "its result, but a pointer" };
+    static const char *const part[] = { "input 0, but a pointer", "input 1, but a pointer", NULL,
+                                        "its result, but a pointer" };
     write_before_backward(-1, 0);
     write_before_backward(2, 5);                                /* no rule reads y: exp reads its own result */
     for (int which = 0; which < 4; which++) {

@@ -87,7 +87,7 @@ START_TEST(unary_within_2_ulp)
     enum { N = 4096 };
     float x[N], y[N];
     for (int p = 0; p < COUNT(isa_names); p++) {
-        if (!k_use_isa(isa_names[p]))
+        if (!use_isa(isa_names[p]))
             continue;
         for (uint64_t start = 0; start < 4294967296; start += (uint64_t)N * 9973)     /* floats of every exponent */
             for (int f = 0; f < COUNT(functions); f++) {
@@ -153,7 +153,7 @@ START_TEST(multiply_add_rounds_once)
         }
         float expected = fmaf(s, x[0], y[0]);
         for (int p = 0; p < COUNT(isa_names); p++) {
-            if (!k_use_isa(isa_names[p]))
+            if (!use_isa(isa_names[p]))
                 continue;
             memcpy(got, y, sizeof y);
             k_axpy(N, got, s, x);

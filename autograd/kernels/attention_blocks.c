@@ -102,7 +102,7 @@ static void block_weights(const KAttention *a, const Block *block, real *w, real
     for (int64_t i = 0; i < block->rows; i++)
         for (int64_t j = 0; j < a->k; j++) scaled[i * a->k + j] = block->q[i * a->q.t + j] * scale;
     KGemm scores = { .tb = true, .m = block->rows, .n = block->seen, .k = a->k, .lda = a->k, .ldb = a->kv.t,
-                     .ldc = block->width, .batch = 1 };
+                     .ldc = block->width, .batch = 1, .bf16 = a->bf16 };
     k_gemm(&scores, w, scaled, block->k);
     hide(a, block, w);
     k_softmax(block->rows, block->width, w, w);
@@ -153,7 +153,7 @@ static void forward_block(const Job *job, int64_t task, int64_t next, real *work
     drop(a, &block, w);
     real *y = job->y + block.b * a->y.b + block.h * a->y.h + block.t0 * a->y.t;
     KGemm sum = { .m = block.rows, .n = a->k, .k = block.seen, .lda = block.width, .ldb = a->kv.t, .ldc = a->y.t,
-                  .batch = 1 };
+                  .batch = 1, .bf16 = a->bf16 };
     k_gemm(&sum, y, w, block.v);
 }
 
@@ -199,9 +199,9 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     block_weights(a, block, w, scaled);
 
     KGemm to_weights = { .tb = true, .m = block->rows, .n = seen, .k = a->k, .lda = a->y.t, .ldb = a->kv.t,
-                         .ldc = width, .batch = 1 };
+                         .ldc = width, .batch = 1, .bf16 = a->bf16 };
     KGemm to_keys = { .ta = true, .add = job->add_k || !first, .m = seen, .n = a->k, .k = block->rows, .lda = width,
-                      .ldb = a->k, .ldc = a->kv.t, .batch = 1 };
+                      .ldb = a->k, .ldc = a->kv.t, .batch = 1, .bf16 = a->bf16 };
     KGemm to_values = to_keys;
     to_values.ldb = a->y.t;
     to_values.add = job->add_v || !first;
@@ -221,7 +221,7 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     if (!job->dq) return;
     k_unary(K_SCALE, block->rows * width, dw, dw, a->scale, 0);
     KGemm to_queries = { .add = job->add_q, .m = block->rows, .n = a->k, .k = seen, .lda = width, .ldb = a->kv.t,
-                         .ldc = a->q.t, .batch = 1 };
+                         .ldc = a->q.t, .batch = 1, .bf16 = a->bf16 };
     k_gemm(&to_queries, job->dq + (block->q - job->q), dw, block->k);
 }
 

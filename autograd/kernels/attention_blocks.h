@@ -16,7 +16,7 @@ typedef struct {
     int64_t b, h, t, s, k;
     KSteps q, kv, y;
     double scale;
-    bool causal;
+    bool causal, bf16;                          /* bf16: of all products (gemm.h) */
     const uint8_t *mask;
     int64_t mask_b, mask_h, mask_t, mask_s;
     double dropout;                             /* its random numbers: (seed, counter) and b h t ((s+3)/4) blocks of them */

@@ -5,6 +5,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef HAVE_AMX
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #ifdef KAERU_DOUBLE
 
@@ -19,13 +24,77 @@ static const KernelTable *const all_tables[] = { &reference_table };
 
 #elif defined(__x86_64__)
 extern const KernelTable k_avx512_table, k_avx2_table, k_portable_table;
-static const KernelTable *const all_tables[] = { &k_avx512_table, &k_avx2_table, &k_portable_table };    /* the best first */
+#ifdef HAVE_AMX
+static KernelTable amx_table;               /* AVX-512's, with the products in bfloat16 on tiles */
+#define BEST &amx_table, &k_avx512_table
+#else
+#define BEST &k_avx512_table
+#endif
+static const KernelTable *const all_tables[] = { BEST, &k_avx2_table, &k_portable_table };      /* the best first */
 #else
 extern const KernelTable k_portable_table;
 static const KernelTable *const all_tables[] = { &k_portable_table };
 #endif
 
 enum { N_TABLES = sizeof all_tables / sizeof all_tables[0] };
+
+static const KernelTable *table_in_use;
+
+#ifdef HAVE_AMX
+
+extern void k_amx_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
+
+/* The processor has the unit, and the kernel saves its registers and lets this process use it. */
+static bool may_use_amx(void)
+{
+    enum { TILE_DATA = 18, REQUEST = 0x1023, OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, TILE_STATE = 3 << 17 };
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE))
+        return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & BF16_AND_TILE) != BF16_AND_TILE)
+        return false;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & TILE_STATE) == TILE_STATE && syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+}
+
+/* Whether the unit gives the bits of AVX-512 for random operands of every kind. */
+static bool amx_is_exact(void)
+{
+    enum { M = 64, N = 64, K = 256 };
+    static float a[M * K], b[K * N], c[2][M * N];
+    for (int i = 0; i < M * K; i += 4) {
+        uint32_t word[2][4];
+        k_philox(1, (uint64_t)i, word[0]);
+        k_philox(2, (uint64_t)i, word[1]);
+        memcpy(a + i, word[0], sizeof word[0]);             /* any bits: of very large, very small numbers, NaN */
+        memcpy(b + i, word[1], sizeof word[1]);
+    }
+    for (int i = M / 2 * K; i < M * K; i++) {               /* half of the rows: ordinary numbers and tiny products */
+        a[i] = (float)((i * 37 % 201 - 100) * (i % 3 ? 0x1p-7 : 0x1p-70));
+        b[i] = (float)((i * 53 % 211 - 105) * (i % 5 ? 0x1p-7 : 0x1p-60));
+    }
+    const KGemm s = { .bf16 = true, .m = M, .n = N, .k = K, .lda = K, .ldb = N, .ldc = N, .batch = 1 };
+    k_avx512_table.gemm_bf16(&s, c[0], a, b);
+    k_amx_gemm_bf16(&s, c[1], a, b);
+    for (int i = 0; i < M * N; i++)
+        if (memcmp(&c[0][i], &c[1][i], sizeof c[0][i]) != 0 && (c[0][i] == c[0][i] || c[1][i] == c[1][i]))
+            return false;
+    return true;
+}
+
+static bool make_amx_table(void)
+{
+    if (amx_table.name)
+        return true;
+    if (!may_use_amx() || !amx_is_exact())
+        return false;
+    amx_table = k_avx512_table;
+    amx_table.name = "amx";
+    amx_table.gemm_bf16 = k_amx_gemm_bf16;
+    return true;
+}
+
+#endif
 
 static bool processor_has(const KernelTable *table)
 {
@@ -34,6 +103,10 @@ static bool processor_has(const KernelTable *table)
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#ifdef HAVE_AMX
+    if (table == &amx_table)
+        return avx512 && make_amx_table();
+#endif
     if (strcmp(table->name, "avx512") == 0)
         return avx512;
     if (strcmp(table->name, "avx2") == 0)
@@ -43,13 +116,16 @@ static bool processor_has(const KernelTable *table)
     return true;
 }
 
-static const KernelTable *table_in_use;
+void k_use_table(const KernelTable *table)
+{
+    table_in_use = table;
+}
 
 bool k_use_isa(const char *name)
 {
     for (int i = 0; i < N_TABLES; i++)
-        if (strcmp(all_tables[i]->name, name) == 0 && processor_has(all_tables[i])) {
-            table_in_use = all_tables[i];
+        if (processor_has(all_tables[i]) && strcmp(all_tables[i]->name, name) == 0) {
+            k_use_table(all_tables[i]);
             return true;
         }
     return false;
@@ -61,8 +137,9 @@ __attribute__((constructor)) static void choose_isa(void)
     if (wanted && k_use_isa(wanted))
         return;
     int i = 0;
-    while (!k_use_isa(all_tables[i]->name))
+    while (!processor_has(all_tables[i]))
         i++;
+    k_use_table(all_tables[i]);
 }
 
 const char *k_isa(void)

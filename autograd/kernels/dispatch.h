@@ -13,5 +13,6 @@ typedef struct {
 /* Makes k_<name> use the path of this name from now on; false, and nothing changed, if there is none or the processor
  * cannot run it. For tests; no kernel may be running. */
 bool k_use_isa(const char *name);
+void k_use_table(const KernelTable *table);
 
 #endif

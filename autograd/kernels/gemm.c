@@ -16,10 +16,10 @@
  * Threads compute rectangles of C, or whole matrices of a batch. k is never split between threads, so the number of threads
  * does not change a result. */
 #include "gemm.h"
+#include "gemm_epilogue.h"
 #include "gemm_pack.h"
 #include "gemm_micro.h"
 #include "scratch.h"
-#include "vmath.h"
 
 #include "gemm.def"
 
@@ -78,55 +78,6 @@ enum {
      * 64 x 64 x 100: 0.95; 64 x 64 x 128, which is the limit: 1.01; 64 x 80 x 128: 1.25. */
     WORK_PER_THREAD = 1 << 18
 };
-
-static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
-
-/* ---- epilogue ---------------------------------------------------------------------------------------------------- */
-
-INLINE vf activate(AgActivation act, vf x)
-{
-    switch (act) {
-    case AG_IDENTITY: return x;
-    case AG_RELU:     return vmax(vset(0), x);
-    case AG_GELU:     return vgelu(x);
-    case AG_GELU_ERF: return vgelu_erf(x);
-    default:          return x;                     /* gemm.h: no other */
-    }
-}
-
-INLINE void epilogue_with(AgActivation act, int64_t ldc, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
-{
-    for (int64_t i = 0; i < rows; i++, c += ldc) {
-        for (int64_t j = 0; j < columns; j += W) {
-            const int64_t left = min(W, columns - j);
-            vf x = vload_masked(c + j, left);
-            if (bias)
-                x = x + vload_masked(bias + j, left);
-            if (pre)
-                vstore_masked(pre + j, x, left);
-            vstore_masked(c + j, activate(act, x), left);
-        }
-        if (pre)
-            pre += ldc;
-    }
-}
-
-/* Adds the bias and applies the activation to a part of C that is complete; the pointers point to its first element. */
-static void epilogue(const KGemm *s, int64_t rows, int64_t columns, float *c, const float *bias, float *pre)
-{
-    switch (s->act) {
-    case AG_IDENTITY: epilogue_with(AG_IDENTITY, s->ldc, rows, columns, c, bias, pre); break;
-    case AG_RELU:     epilogue_with(AG_RELU, s->ldc, rows, columns, c, bias, pre); break;
-    case AG_GELU:     epilogue_with(AG_GELU, s->ldc, rows, columns, c, bias, pre); break;
-    case AG_GELU_ERF: epilogue_with(AG_GELU_ERF, s->ldc, rows, columns, c, bias, pre); break;
-    default:          break;
-    }
-}
-
-static bool has_epilogue(const KGemm *s) { return s->bias || s->pre || s->act != AG_IDENTITY; }
-
-INLINE const float *shift(const float *p, int64_t by) { return p ? p + by : NULL; }
-INLINE float *shift_out(float *p, int64_t by)         { return p ? p + by : NULL; }
 
 /* ---- small m: A and B are read in place --------------------------------------------------------------------------- */
 
@@ -389,6 +340,10 @@ static int64_t small_n(const KGemm *s)
 
 static void gemm_serial(const KGemm *s, float *c, const float *a, const float *b)
 {
+    if (s->bf16) {
+        k_gemm_bf16(s, c, a, b);                    /* through the table: AMX has one of its own */
+        return;
+    }
     const int64_t rest = s->n % W, whole = s->n - rest;
     if (rest == 0 || rest > small_n(s) || s->m < W) {
         gemm_by_size(s, c, a, b);
@@ -465,7 +420,7 @@ static void gemm_threads(const KGemm *s, float *c, const float *a, const float *
 /* Whether the product is so small that choosing a method would take longer than computing it. */
 static bool is_tiny(const KGemm *s)
 {
-    return s->batch == 1 && s->m > 0 && s->m < W && s->n > 0 && s->n <= TINY_SIZE && s->k > 0 && s->k <= TINY_SIZE;
+    return !s->bf16 && s->batch == 1 && s->m > 0 && s->m < W && s->n > 0 && s->n <= TINY_SIZE && s->k > 0 && s->k <= TINY_SIZE;
 }
 
 void ISA(gemm)(const KGemm *shape, real *c, const real *a, const real *b)

@@ -12,10 +12,17 @@
  * add: C += instead of C =. Then, in the same pass: bias (n), if not NULL, is added to every row; pre (like C), if not NULL,
  * receives the values before the activation; act is applied. add cannot be combined with bias or act.
  * C[i][j] is the sum of k products, in blocks of K_GEMM_BLOCK in the order of k. Each block is one chain of fused multiply-adds
- * that starts at 0. The sums of the blocks are added up in order, with `add` to the former C[i][j]. */
+ * that starts at 0. The sums of the blocks are added up in order, with `add` to the former C[i][j].
+ * bf16: the elements of op(A) and op(B) are rounded to bfloat16 (nearest even), and C[i][j] is a sum of blocks of K_BF16_BLOCK
+ * products, in the order of Intel's instruction TDPBF16PS. A last block that is shorter is filled up with zeros:
+ *     t0 = t1 = 0;  for p = 0, 2, ..., 30:  t0 = fma(a[p], b[p], t0), t1 = fma(a[p + 1], b[p + 1], t1)
+ *     c = c + (t0 + t1)       c starts at 0, or with `add` at the former C[i][j]
+ * Here subnormal operands count as 0, and a result that is subnormal after rounding to 24 bits becomes 0. The sign and payload
+ * of a NaN are not specified. */
 #define K_GEMM_BLOCK 512
+#define K_BF16_BLOCK 32
 typedef struct {
-    bool ta, tb, add;
+    bool ta, tb, add, bf16;
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
     const real *bias;
@@ -23,5 +30,7 @@ typedef struct {
     AgActivation act;               /* AG_IDENTITY, AG_RELU, AG_GELU or AG_GELU_ERF */
 } KGemm;
 void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
+/* For k_gemm: one product (s->batch is ignored) in bfloat16, on the calling thread. */
+void k_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
 
 #endif

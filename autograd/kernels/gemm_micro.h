@@ -9,7 +9,7 @@
 #ifndef KAERU_GEMM_MICRO_H
 #define KAERU_GEMM_MICRO_H
 
-#include "simd.h"
+#include "gemm_load.h"
 
 #if defined(__AVX512F__)
 enum { MR = 14, NV = 2 };       /* 28 of 32 registers */
@@ -38,12 +38,6 @@ enum {
     L1_K = 256
 };
 
-/* The sums are registers only if every loop over them is unrolled. */
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 /* Emulated multiply-adds are long, so repeating them costs time to compile and gains nothing. */
 #if defined(EMULATED_FMA)
 #define UNROLL_STEPS _Pragma("GCC unroll 1")
@@ -68,72 +62,6 @@ typedef void Microkernel(const Tile *t);
  * B_MASKED, the last vector is partial. */
 typedef enum { A_COLUMNS, A_ROWS, A_ANY } LayoutA;
 typedef enum { B_ROWS, B_STREAMED, B_MASKED, B_COLUMNS } LayoutB;
-
-/* Masked load and store of the first n lanes, 1 <= n <= W. With AVX-512 a mask costs nothing; elsewhere whole vectors are
- * faster. */
-INLINE vf vload_masked(const float *p, int64_t n) { return W < 16 && n == W ? vload(p) : vload_n(p, n); }
-INLINE void vstore_masked(float *p, vf x, int64_t n)
-{
-    if (W < 16 && n == W)
-        vstore(p, x);
-    else
-        vstore_n(p, x, n);
-}
-
-/* Hides from the compiler how a pointer was computed. Otherwise it keeps too many addresses in registers. */
-#define OPAQUE(pointer) __asm__("" : "+r"(pointer))
-
-/* Loads four columns of W rows: out[q] is column q. Rows beyond `rows` repeat the last one. */
-INLINE void load_4_columns(vf out[4], const float *from, int64_t ld, int64_t rows)
-{
-    const float *group[W / 4];
-    UNROLL
-    for (int g = 0; g < W / 4; g++) {
-        group[g] = from + 4 * g * ld;
-        OPAQUE(group[g]);
-    }
-#define QUAD(i) (rows >= W ? group[(i) / 4] + (i) % 4 * ld : from + ((i) < rows ? (i) : rows - 1) * ld)
-#if defined(__SSE__)
-    vf in[4];
-    UNROLL
-    for (int i = 0; i < 4; i++) {
-        __m128 quad = _mm_loadu_ps(QUAD(i));
-#if defined(__AVX512F__)
-        vf four = _mm512_castps128_ps512(quad);
-        four = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(4 + i)), 1);
-        four = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(8 + i)), 2);
-        in[i] = _mm512_insertf32x4(four, _mm_loadu_ps(QUAD(12 + i)), 3);
-#define SHUFFLE(how) _mm512_##how
-#elif defined(__AVX2__)
-        in[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(quad), _mm_loadu_ps(QUAD(4 + i)), 1);
-#define SHUFFLE(how) _mm256_##how
-#else
-        in[i] = quad;
-#define SHUFFLE(how) _mm_##how
-#endif
-    }
-    vf low01 = SHUFFLE(unpacklo_ps)(in[0], in[1]), low23 = SHUFFLE(unpacklo_ps)(in[2], in[3]);
-    vf high01 = SHUFFLE(unpackhi_ps)(in[0], in[1]), high23 = SHUFFLE(unpackhi_ps)(in[2], in[3]);
-    out[0] = SHUFFLE(shuffle_ps)(low01, low23, 0x44);
-    out[1] = SHUFFLE(shuffle_ps)(low01, low23, 0xee);
-    out[2] = SHUFFLE(shuffle_ps)(high01, high23, 0x44);
-    out[3] = SHUFFLE(shuffle_ps)(high01, high23, 0xee);
-#undef SHUFFLE
-#else
-    for (int q = 0; q < 4; q++)
-        out[q] = (vf){ QUAD(0)[q], QUAD(1)[q], QUAD(2)[q], QUAD(3)[q] };
-#endif
-#undef QUAD
-}
-
-/* One column of W rows. */
-INLINE vf load_column(const float *from, int64_t ld, int64_t rows)
-{
-    float column[W];
-    for (int i = 0; i < W; i++)
-        column[i] = from[(i < rows ? i : rows - 1) * ld];
-    return vload(column);
-}
 
 /* One step along k: a rank-1 update of the tile. */
 INLINE void rank_1_update(vf *sum, int rows, int vecs, const float *a, int64_t a_row, const vf *b)

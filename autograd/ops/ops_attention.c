@@ -42,8 +42,9 @@ static void set_dropout(KAttention *a, double p)
     if (p > 0) random->counter += (uint64_t)(a->b * a->h * a->t) * (((uint64_t)a->s + 3) / 4);
 }
 
-static Tensor *run_forward(Tensor *y, const KAttention *a, const real *q, const real *k, const real *v)
+static Tensor *run_forward(Tensor *y, KAttention *a, const real *q, const real *k, const real *v)
 {
+    a->bf16 = y->precision == AG_BF16;
     if (y->op) *(KAttention *)op_args(y, sizeof *a) = *a;
     real *work = scratch_new(y->site, "attention", k_attention_work(a), sizeof *work);
     k_attention(a, reals(y), q, k, v, work);

@@ -111,7 +111,7 @@ Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
     fold_rows(&batch, a, b, k, m, &n);
     int64_t sc[AG_MAX_DIMS];
     result_strides(&shape, sc);
-    KGemm g = { .m = n, .n = m, .k = k, .lda = k, .ldb = m, .ldc = m };
+    KGemm g = { .bf16 = y->precision == AG_BF16, .m = n, .n = m, .k = k, .lda = k, .ldb = m, .ldc = m };
     multiply(g, &batch, batch.walk.a, batch.walk.b, sc, n * k, k * m, n * m, reals(y), reals(a), reals(b));
     return op_done(y);
 }
@@ -131,9 +131,9 @@ void matmul_backward(Tensor *y)
         /* several products add to the gradient of a repeated matrix, so it starts at zero */
         bool repeated = x->numel != batch.count * (i == 0 ? n * k : k * m);
         if (repeated && !g.add) k_fill(x->numel, g.data, 0);
-        bool add = g.add || repeated;
-        KGemm da = { .tb = true, .add = add, .m = n, .n = k, .k = m, .lda = m, .ldb = m, .ldc = k };
-        KGemm db = { .ta = true, .add = add, .m = k, .n = m, .k = n, .lda = k, .ldb = m, .ldc = m };
+        bool add = g.add || repeated, bf16 = y->precision == AG_BF16;
+        KGemm da = { .bf16 = bf16, .tb = true, .add = add, .m = n, .n = k, .k = m, .lda = m, .ldb = m, .ldc = k };
+        KGemm db = { .bf16 = bf16, .ta = true, .add = add, .m = k, .n = m, .k = n, .lda = k, .ldb = m, .ldc = m };
         if (i == 0) multiply(da, &batch, sy, batch.walk.b, batch.walk.a, n * m, k * m, n * k, g.data, grad_of(y), reals(b));
         else multiply(db, &batch, batch.walk.a, sy, batch.walk.b, n * k, n * m, k * m, g.data, reals(a), grad_of(y));
     }
@@ -179,18 +179,18 @@ static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 }
 
 /* y = act(x W^T + b). If `pre` is not NULL, the values before act are stored there. */
-static void linear_forward(real *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
+static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
-    KGemm g = { .tb = true, .m = row_count(x), .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .batch = 1,
-                .bias = bias ? reals(bias) : NULL, .pre = pre, .act = act };
-    k_gemm(&g, y, reals(x), reals(weight));
+    KGemm g = { .bf16 = y->precision == AG_BF16, .tb = true, .m = row_count(x), .n = out, .k = in, .lda = in, .ldb = in,
+                .ldc = out, .batch = 1, .bias = bias ? reals(bias) : NULL, .pre = pre, .act = act };
+    k_gemm(&g, reals(y), reals(x), reals(weight));
 }
 
 Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
 {
     Tensor *y = linear_new(at, x, weight, bias);
-    linear_forward(reals(y), NULL, x, weight, bias, AG_IDENTITY);
+    linear_forward(y, NULL, x, weight, bias, AG_IDENTITY);
     return op_done(y);
 }
 
@@ -201,7 +201,7 @@ static Tensor *linear_activate(Site at, int op, Tensor *x, Tensor *weight, Tenso
     Tensor *pre = linear_new(at, x, weight, bias);
     bool store = pre->op && reads_input(&op_table[op], 0);
     Tensor *y = store ? op_new(at, op, &pre->shape, pre, NULL, NULL) : op_new_over(at, op, pre);
-    linear_forward(reals(y), store ? reals(pre) : NULL, x, weight, bias, act);
+    linear_forward(y, store ? reals(pre) : NULL, x, weight, bias, act);
     op_done(pre);
     return op_done(y);
 }
@@ -222,10 +222,12 @@ void linear_backward(Tensor *y)
     Grad g = grad_into(bias);
     if (g.data) k_sum(1, rows, out, g.data, grad_of(y), 1, g.add);
     g = grad_into(weight);
-    KGemm dw = { .ta = true, .add = g.add, .m = out, .n = in, .k = rows, .lda = out, .ldb = in, .ldc = in, .batch = 1 };
+    bool bf16 = y->precision == AG_BF16;
+    KGemm dw = { .bf16 = bf16, .ta = true, .add = g.add, .m = out, .n = in, .k = rows, .lda = out, .ldb = in, .ldc = in,
+                 .batch = 1 };
     if (g.data) k_gemm(&dw, g.data, grad_of(y), reals(x));
     g = grad_into(x);
-    KGemm dx = { .add = g.add, .m = rows, .n = in, .k = out, .lda = out, .ldb = in, .ldc = in, .batch = 1 };
+    KGemm dx = { .bf16 = bf16, .add = g.add, .m = rows, .n = in, .k = out, .lda = out, .ldb = in, .ldc = in, .batch = 1 };
     if (g.data) k_gemm(&dx, g.data, grad_of(y), reals(weight));
 }
 

@@ -95,7 +95,7 @@ static bool run_in_child(const Workload *w, double seconds)
 
 static void usage(FILE *out)
 {
-    fputs("usage: bench [--threads N] [--seconds S] [--cpu] [--scaling | WORKLOAD...]\n\n"
+    fputs("usage: bench [--threads N] [--seconds S] [--bf16] [--cpu] [--scaling | WORKLOAD...]\n\n"
           "Times these workloads, or all of them, and prints for each\n\n"
           "    NAME VALUE UNIT                   median over steps\n"
           "    NAME.best VALUE UNIT              the fastest step\n"
@@ -104,6 +104,7 @@ static void usage(FILE *out)
           "    NAME.parameters VALUE parameters  parameters of the models\n\n"
           "  --threads N   number of threads; the default 0 means one per processor\n"
           "  --seconds S   how long to measure each workload, default 2; at least five steps\n"
+          "  --bf16        products in bfloat16 (ag_precision)\n"
           "  --cpu         measure processor time: for one thread on a machine with other users\n"
           "  --scaling     measure GPTs of doubled sizes instead; prints CSV for plots/scaling.gp\n"
           "  --help        this text\n\n"
@@ -147,6 +148,8 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--seconds") == 0) {
             seconds = number("--seconds", argv[i + 1], 3600);
             i++;
+        } else if (strcmp(argv[i], "--bf16") == 0) {
+            ag_precision(AG_BF16);
         } else if (strcmp(argv[i], "--cpu") == 0) {
             processor_time = true;
         } else if (strcmp(argv[i], "--scaling") == 0) {

@@ -4,15 +4,41 @@
 
 #include <math.h>
 
+#include "bf16.h"
+
 #ifdef KAERU_DOUBLE
 #define FMA fma
 #else
 #define FMA fmaf
 #endif
 
+/* In bfloat16; the double build rounds the operands alone. */
+#ifdef KAERU_DOUBLE
+static real multiply_add(real a, real b, real c) { return FMA(a, b, c); }
+static real result(real x)                       { return x; }
+#else
+static real multiply_add(real a, real b, real c) { return bf16_multiply_add(a, b, c); }
+static real result(real x)                       { return bf16_result(x); }
+#endif
+
+static real dot_bf16(const KGemm *s, const real *a, const real *b, int64_t i, int64_t j, real sum)
+{
+    for (int64_t k0 = 0; k0 < s->k; k0 += K_BF16_BLOCK) {
+        real part[2] = { 0, 0 };
+        for (int64_t k = k0; k < k0 + K_BF16_BLOCK; k++) {
+            real x = k < s->k ? bf16_round((float)a[s->ta ? k * s->lda + i : i * s->lda + k]) : 0;
+            real y = k < s->k ? bf16_round((float)b[s->tb ? j * s->ldb + k : k * s->ldb + j]) : 0;
+            part[k % 2] = multiply_add(x, y, part[k % 2]);
+        }
+        sum = result(result(sum) + result(part[0] + part[1]));
+    }
+    return sum;
+}
+
 /* Row i of op(A) times column j of op(B), added to `sum` block by block. */
 static real dot(const KGemm *s, const real *a, const real *b, int64_t i, int64_t j, real sum)
 {
+    if (s->bf16) return dot_bf16(s, a, b, i, j, sum);
     for (int64_t k0 = 0; k0 < s->k; k0 += K_GEMM_BLOCK) {
         real block = 0;
         for (int64_t k = k0; k < s->k && k < k0 + K_GEMM_BLOCK; k++)
@@ -46,4 +72,12 @@ void ref_gemm(const KGemm *shape, real *c, const real *a, const real *b)
                     s.pre[p * s.step_c + at] = v;
                 c[at] = activate(s.act, v);
             }
+}
+
+void ref_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b)
+{
+    KGemm one = *s;
+    one.bf16 = true;
+    one.batch = 1;
+    ref_gemm(&one, c, a, b);
 }

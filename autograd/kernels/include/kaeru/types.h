@@ -18,6 +18,9 @@ typedef enum { AG_IDENTITY, AG_RELU, AG_GELU, AG_GELU_ERF, AG_TANH, AG_SIGMOID }
 
 typedef enum { AG_EQ, AG_NE, AG_LT, AG_LE, AG_GT, AG_GE } AgCompare;
 
+/* In what numbers matrix products compute: float32 (in libkaeru_double: double), or operands rounded to bfloat16. */
+typedef enum { AG_FLOAT32, AG_BF16 } AgPrecision;
+
 /* How a loss over many items becomes one number. */
 typedef enum { AG_MEAN, AG_SUM } AgReduce;
 

@@ -1,0 +1,35 @@
+/* bf16.h: the arithmetic of a matrix product in bfloat16 (gemm.h), one number at a time: for the plain loops in reference/ and
+ * for the emulation of AMX. Subnormal floats count as zero, and a subnormal result becomes zero. */
+#ifndef KAERU_BF16_H
+#define KAERU_BF16_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The nearest float whose last 16 bits are 0, ties to even; 0 for a subnormal number; a quiet NaN for a NaN. */
+static inline float bf16_round(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7f800000) == 0) bits &= 0x80000000;
+    else if ((bits & 0x7fffffff) > 0x7f800000) bits |= 0x00400000;
+    else bits += 0x7fff + (bits >> 16 & 1);
+    bits &= 0xffff0000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The float nearest to x, but 0 if it is subnormal. The nearest number of 24 bits to a result between 2^-126 - 2^-151 and
+ * 2^-126 is 2^-126, which is not subnormal. */
+static inline float bf16_result(double x)
+{
+    return fabs(x) < 0x1p-126 - 0x1p-151 ? copysignf(0, (float)x) : (float)x;
+}
+
+/* a b + c. The product of two numbers of 8 bits is exact, and rounding the sum to 53 bits first does not change its rounding
+ * to 24 bits, because c has 24 bits and the product fewer (Figueroa 1995: 53 >= 2 24 + 2). */
+static inline float bf16_multiply_add(float a, float b, float c) { return bf16_result((double)a * b + c); }
+static inline float bf16_add(float a, float b)                   { return bf16_result((double)a + b); }
+
+#endif

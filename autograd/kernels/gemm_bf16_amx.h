@@ -1,0 +1,166 @@
+/* gemm_bf16_amx.h: the microkernel of gemm_bf16.c on Intel's AMX: a unit with eight tile registers of 16 rows of 64 bytes. Its
+ * instruction TDPBF16PS adds a product of 16 x 32 by 32 x 16 bfloat16 to a tile of 16 x 16 floats.
+ *
+ * Packed operands are bfloat16 in pairs along k, a pair in 32 bits. A: tiles of 16 rows, one after another along k. B:
+ * micropanels of TILE_N columns; a row has the pairs of two rows of B.
+ * With EMULATED_AMX the instructions are plain C, so that the tests can run this file on any processor. */
+#ifndef KAERU_GEMM_BF16_AMX_H
+#define KAERU_GEMM_BF16_AMX_H
+
+#include "gemm_load.h"
+
+typedef uint32_t Packed;
+enum { TILE_M = 32, TILE_N = 32, KC = 512, SIDE = 16, PAIRS = BLOCK / 2 };
+
+/* ---- tile registers ---------------------------------------------------------------------------------------------- */
+
+typedef struct { uint8_t palette, start_row, zero[14]; uint16_t row_bytes[16]; uint8_t rows[16]; } TileSizes;
+static const TileSizes all_tiles = { .palette = 1, .row_bytes = { 64, 64, 64, 64, 64, 64, 64, 64 },
+                                     .rows = { 16, 16, 16, 16, 16, 16, 16, 16 } };
+
+#if defined(EMULATED_AMX)
+
+#include "bf16.h"
+
+typedef union { float number[SIDE][SIDE]; uint32_t pair[SIDE][PAIRS]; } TileRegister;
+static _Thread_local TileRegister tile_register[8];
+
+static void tile_load(int t, const void *from, int64_t row_bytes)
+{
+    for (int i = 0; i < SIDE; i++)
+        memcpy(tile_register[t].pair[i], (const char *)from + i * row_bytes, 64);
+}
+
+static void tile_store(int t, void *to, int64_t row_bytes)
+{
+    for (int i = 0; i < SIDE; i++)
+        memcpy((char *)to + i * row_bytes, tile_register[t].pair[i], 64);
+}
+
+static float half_of_pair(uint32_t pair, int odd)
+{
+    const uint32_t bits = odd ? pair & 0xffff0000 : pair << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void tile_multiply_add(int c, int a, int b)
+{
+    for (int i = 0; i < SIDE; i++)
+        for (int j = 0; j < SIDE; j++) {
+            float sum[2] = { 0, 0 };
+            for (int q = 0; q < PAIRS; q++)
+                for (int odd = 0; odd < 2; odd++)
+                    sum[odd] = bf16_multiply_add(half_of_pair(tile_register[a].pair[i][q], odd),
+                                                 half_of_pair(tile_register[b].pair[q][j], odd), sum[odd]);
+            float *x = &tile_register[c].number[i][j];
+            *x = bf16_add(bf16_result(*x), bf16_add(sum[0], sum[1]));
+        }
+}
+
+INLINE void begin_tiles(void) { (void)all_tiles; }
+INLINE void end_tiles(void) {}
+#define TILE_ZERO(t)                    (tile_register[t] = (TileRegister){ 0 })
+#define TILE_LOAD(t, from, row_bytes)   tile_load(t, from, row_bytes)
+#define TILE_STORE(t, to, row_bytes)    tile_store(t, to, row_bytes)
+#define TILE_MULTIPLY_ADD(c, a, b)      tile_multiply_add(c, a, b)
+
+#else
+
+/* A thread that has configured its tiles has more state to be saved when it is interrupted, so they are released again. */
+INLINE void begin_tiles(void) { _tile_loadconfig(&all_tiles); }
+INLINE void end_tiles(void)   { _tile_release(); }
+#define TILE_ZERO(t)                    _tile_zero(t)
+#define TILE_LOAD(t, from, row_bytes)   _tile_loadd(t, from, (size_t)(row_bytes))
+#define TILE_STORE(t, to, row_bytes)    _tile_stored(t, to, (size_t)(row_bytes))
+#define TILE_MULTIPLY_ADD(c, a, b)      _tile_dpbf16ps(c, a, b)
+
+#endif
+
+/* The number of products that is computed for k. */
+INLINE int64_t padded(int64_t k) { return (k + BLOCK - 1) / BLOCK * BLOCK; }
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+enum { PACKED_A_ROW = KC / 2, PACKED_B_COLUMN = KC / 2, WHOLE_TILES = true };
+INLINE int64_t packed_rows(int64_t rows)               { return (rows + SIDE - 1) / SIDE * SIDE; }
+INLINE int64_t packed_a_size(int64_t rows)             { return packed_rows(rows) * PACKED_A_ROW; }
+INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * PACKED_B_COLUMN; }
+INLINE const Packed *tile_of_a(const Packed *a, int64_t i, int64_t k)  { return a + i * k / 2; }
+INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return b + j * k / 2; }
+
+/* Elements p..p + W - 1 of row i. */
+INLINE void pack_row(Packed *a, int64_t k, int64_t i, int64_t p, vf x)
+{
+    uint16_t *row = (uint16_t *)(a + i / SIDE * SIDE * k / 2 + p / BLOCK * SIDE * PAIRS + i % SIDE * PAIRS) + p % BLOCK;
+    const vi upper = vshr(vbits(x), 16);
+#if defined(__AVX512F__)
+    _mm256_storeu_si256((__m256i *)row, _mm512_cvtepi32_epi16((__m512i)upper));
+#else
+    for (int q = 0; q < W; q++)
+        row[q] = (uint16_t)upper[q];
+#endif
+}
+
+/* Columns j..j + W - 1 of the micropanel, rows p and p + 1. */
+INLINE void pack_two_rows(Packed *panel, int64_t p, int64_t j, vf even, vf odd)
+{
+    vstore((float *)(panel + p / 2 * TILE_N + j), vfrom_bits(vshr(vbits(even), 16) | vbits(odd)));
+}
+
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
+
+/* The tile registers do not depend on the control register. */
+INLINE unsigned begin_flushing(void)                { return 0; }
+INLINE void end_flushing(unsigned before)           { (void)before; }
+INLINE bool products_are_plain(int64_t m, int64_t n, int64_t k, const Packed *a, const Packed *b)
+{
+    (void)m, (void)n, (void)k, (void)a, (void)b;
+    return true;
+}
+
+/* C += A B for a tile of TILE_M x TILE_N, of which the first `rows` and `columns` count; C has room for all of it. */
+INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, const Packed *a, const Packed *b, int64_t k,
+                          float *c, int64_t ldc)
+{
+    (void)plain;
+    const bool two_rows = rows > SIDE, two_columns = columns > SIDE;
+    const int64_t row_bytes = ldc * (int64_t)sizeof *c, next_rows = SIDE * k / 2;
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+    if (add)
+        TILE_LOAD(0, c, row_bytes);
+    if (add && two_columns)
+        TILE_LOAD(1, c + SIDE, row_bytes);
+    if (add && two_rows)
+        TILE_LOAD(2, c + SIDE * ldc, row_bytes);
+    if (add && two_rows && two_columns)
+        TILE_LOAD(3, c + SIDE * ldc + SIDE, row_bytes);
+    for (int64_t p = 0; p < k; p += BLOCK, a += SIDE * PAIRS, b += PAIRS * TILE_N) {
+        TILE_LOAD(4, a, 64);
+        TILE_LOAD(6, b, TILE_N * 4);
+        TILE_MULTIPLY_ADD(0, 4, 6);
+        if (two_columns) {
+            TILE_LOAD(7, b + SIDE, TILE_N * 4);
+            TILE_MULTIPLY_ADD(1, 4, 7);
+        }
+        if (two_rows) {
+            TILE_LOAD(5, a + next_rows, 64);
+            TILE_MULTIPLY_ADD(2, 5, 6);
+        }
+        if (two_rows && two_columns)
+            TILE_MULTIPLY_ADD(3, 5, 7);
+    }
+    TILE_STORE(0, c, row_bytes);
+    if (two_columns)
+        TILE_STORE(1, c + SIDE, row_bytes);
+    if (two_rows)
+        TILE_STORE(2, c + SIDE * ldc, row_bytes);
+    if (two_rows && two_columns)
+        TILE_STORE(3, c + SIDE * ldc + SIDE, row_bytes);
+}
+
+#endif

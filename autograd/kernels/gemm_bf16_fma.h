@@ -1,0 +1,209 @@
+/* gemm_bf16_fma.h: the microkernels of gemm_bf16.c on ordinary vectors.
+ *
+ * Packed operands are floats that are rounded already: A by rows, A_LD apart, and B by micropanels of TILE_N columns, each row
+ * by row. A tile has two sums for each element of C: of the even and of the odd products.
+ * AVX2 and AVX-512 flush subnormal numbers by their control register, which judges after rounding, as AMX does. Elsewhere the
+ * microkernel flushes itself. Most blocks need it only where C is added to: if the smallest exponents of A and of B are large
+ * enough, no sum of products can be subnormal, and no product overflows (products_are_plain). */
+#ifndef KAERU_GEMM_BF16_FMA_H
+#define KAERU_GEMM_BF16_FMA_H
+
+#include <float.h>
+
+#include "gemm_load.h"
+
+#if defined(__AVX2__) && defined(__FMA__)
+#define HAVE_FLUSH_MODE
+#endif
+
+typedef float Packed;
+#if defined(__AVX512F__)
+enum { TILE_M = 7, VECS = 2 };          /* 2 x 14 sums in 32 registers */
+#else
+enum { TILE_M = 3, VECS = 2 };          /* 2 x 6 in 16 */
+#endif
+/* KC: B's micropanel of KC x TILE_N floats fits the first-level cache. */
+enum { TILE_N = VECS * W, KC = 256, A_LD = KC + 16, PACKED_A_ROW = A_LD, PACKED_B_COLUMN = KC, WHOLE_TILES = false };
+
+/* The number of products that is computed for k. In a last block that is shorter, the first products of zeros can change a sum
+ * from -0 to 0, and those that follow change nothing: they are left out. */
+INLINE int64_t padded(int64_t k)
+{
+    const int64_t in_pairs = (k + 1) / 2 * 2;
+    return k % BLOCK == 0 || k % BLOCK > BLOCK - 2 ? in_pairs : in_pairs + 2;
+}
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+INLINE int64_t packed_rows(int64_t rows)               { return rows; }
+INLINE int64_t packed_a_size(int64_t rows)             { return rows * A_LD; }
+INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * KC; }
+INLINE const Packed *tile_of_a(const Packed *a, int64_t i, int64_t k)  { (void)k; return a + i * A_LD; }
+INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return b + j * k; }
+
+/* Elements p..p + W - 1 of row i. */
+INLINE void pack_row(Packed *a, int64_t k, int64_t i, int64_t p, vf x)
+{
+    (void)k;
+    vstore(a + i * A_LD + p, x);
+}
+
+/* Columns j..j + W - 1 of the micropanel, rows p and p + 1. */
+INLINE void pack_two_rows(Packed *panel, int64_t p, int64_t j, vf even, vf odd)
+{
+    vstore(panel + p * TILE_N + j, even);
+    vstore(panel + (p + 1) * TILE_N + j, odd);
+}
+
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
+
+#if defined(HAVE_FLUSH_MODE)
+
+enum { FLUSH_MODE = 0x8040 };           /* MXCSR: subnormal results and operands are 0 */
+INLINE unsigned begin_flushing(void)
+{
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | FLUSH_MODE);
+    return before;
+}
+INLINE void end_flushing(unsigned before)           { _mm_setcsr(before); }
+INLINE bool products_are_plain(int64_t m, int64_t n, int64_t k, const Packed *a, const Packed *b)
+{
+    (void)m, (void)n, (void)k, (void)a, (void)b;
+    return true;
+}
+INLINE vf flush(vf x)                               { return x; }
+INLINE vf multiply_add(vf a, vf b, vf c, bool plain) { (void)plain; return vfma(a, b, c); }
+
+#else
+
+INLINE unsigned begin_flushing(void)                { return 0; }
+INLINE void end_flushing(unsigned before)           { (void)before; }
+
+/* The biased exponents of the numbers that are not 0. */
+static void add_exponents(int64_t n, const Packed *x, int *least, int *greatest)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        const int exponent = bits >> 23 & 0xff;
+        if (exponent > 0 && exponent < *least) *least = exponent;
+        if (exponent > *greatest) *greatest = exponent;
+    }
+}
+
+/* All sums of products are multiples of 2^(least exponent of A and of B - 2 x 7). */
+static bool products_are_plain(int64_t m, int64_t n, int64_t k, const Packed *a, const Packed *b)
+{
+    enum { BIAS = 127, SMALLEST = -126, LARGEST = 126, BITS = 7 };
+    int least_a = 2 * BIAS, least_b = 2 * BIAS, greatest_a = 0, greatest_b = 0;
+    for (int64_t i = 0; i < m; i++)
+        add_exponents(k, a + i * A_LD, &least_a, &greatest_a);
+    add_exponents((n + TILE_N - 1) / TILE_N * TILE_N * k, b, &least_b, &greatest_b);
+    return least_a + least_b - 2 * BIAS - 2 * BITS >= SMALLEST && greatest_a + greatest_b - 2 * BIAS < LARGEST &&
+           greatest_a <= 2 * BIAS && greatest_b <= 2 * BIAS;
+}
+
+INLINE vf flush(vf x)
+{
+    const vi bits = vbits(x);
+    return vfrom_bits(viselect(vlt(vabs(x), vset(FLT_MIN)), bits & viset(INT32_MIN), bits));
+}
+
+/* See bf16_result. */
+INLINE vd flush_result(vd x)
+{
+    const vl sign = vlset((uint64_t)1 << 63), bits = (vl)x;
+    const vl tiny = (vl)((vd)(bits & ~sign) < vdset(0x1p-126 - 0x1p-151));
+    return (vd)(bits & (~tiny | sign));
+}
+
+INLINE vf multiply_add(vf a, vf b, vf c, bool plain)
+{
+    if (plain)
+        return c + a * b;
+    return vjoin(flush_result(vlow(a) * vlow(b) + vlow(c)), flush_result(vhigh(a) * vhigh(b) + vhigh(c)));
+}
+
+#endif
+
+/* ---- microkernels ------------------------------------------------------------------------------------------------ */
+
+/* C = A B or C += A B for a tile. */
+typedef void Microkernel(bool add, const Packed *a, const Packed *b, int64_t k, float *c, int64_t ldc);
+
+INLINE void tile(int rows, int vecs, bool plain, bool add, const Packed *a, const Packed *b, int64_t k, float *c, int64_t ldc)
+{
+    for (int64_t p = 0; p < k; p += BLOCK, add = true) {
+        const int64_t products = min(BLOCK, k - p);
+        vf sum[2][TILE_M * VECS];
+        UNROLL
+        for (int i = 0; i < rows * vecs; i++)
+            sum[0][i] = sum[1][i] = vset(0);
+        for (int64_t q = 0; q < products; q += 2, b += 2 * TILE_N)
+            UNROLL
+            for (int odd = 0; odd < 2; odd++) {
+                vf row[VECS];
+                UNROLL
+                for (int j = 0; j < vecs; j++)
+                    row[j] = vload(b + odd * TILE_N + j * W);
+                UNROLL
+                for (int i = 0; i < rows; i++) {
+                    const vf x = vset(a[i * A_LD + p + q + odd]);
+                    UNROLL
+                    for (int j = 0; j < vecs; j++)
+                        sum[odd][i * vecs + j] = multiply_add(x, row[j], sum[odd][i * vecs + j], plain);
+                }
+            }
+        UNROLL
+        for (int i = 0; i < rows; i++)
+            UNROLL
+            for (int j = 0; j < vecs; j++) {
+                float *to = c + i * ldc + j * W;
+                const vf before = add ? flush(vload(to)) : vset(0);
+                vstore(to, flush(before + flush(sum[0][i * vecs + j] + sum[1][i * vecs + j])));
+            }
+    }
+}
+
+#if defined(__AVX512F__)
+#define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#else
+#define EACH_HEIGHT(X) X(1) X(2) X(3)
+#endif
+#define MICROKERNEL(rows, vecs)                                                                                 \
+    static void plain_##rows##x##vecs(bool add, const Packed *a, const Packed *b, int64_t k, float *c, int64_t ldc)     \
+    {                                                                                                           \
+        tile(rows, vecs, true, add, a, b, k, c, ldc);                                                           \
+    }
+#define MICROKERNELS(rows) MICROKERNEL(rows, 1) MICROKERNEL(rows, 2)
+EACH_HEIGHT(MICROKERNELS)
+#define OF_HEIGHT(rows) { plain_##rows##x1, plain_##rows##x2 },
+static Microkernel *const plain_kernels[TILE_M][VECS] = { EACH_HEIGHT(OF_HEIGHT) };
+
+#if !defined(HAVE_FLUSH_MODE)
+static void exact_1x1(bool add, const Packed *a, const Packed *b, int64_t k, float *c, int64_t ldc)
+{
+    tile(1, 1, false, add, a, b, k, c, ldc);
+}
+#endif
+
+/* A tile of at most TILE_M x TILE_N; rows of C have room for whole vectors. */
+INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, const Packed *a, const Packed *b, int64_t k,
+                          float *c, int64_t ldc)
+{
+#if !defined(HAVE_FLUSH_MODE)
+    for (int64_t i = 0; !plain && i < rows; i++)
+        for (int64_t j = 0; j < columns; j += W)
+            exact_1x1(add, a + i * A_LD, b + j, k, c + i * ldc + j, ldc);
+    if (!plain)
+        return;
+#endif
+    (void)plain;
+    plain_kernels[rows - 1][(columns - 1) / W](add, a, b, k, c, ldc);
+}
+
+INLINE void begin_tiles(void) {}
+INLINE void end_tiles(void) {}
+
+#endif
