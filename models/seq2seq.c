@@ -23,6 +23,7 @@ Seq2SeqOptions seq2seq_defaults(void)
 
 Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
 {
+    AG_LAYER(at);
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
         ag_usage_error(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
                        "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
@@ -98,6 +99,7 @@ Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_ma
 Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *b, int32_t pad)
 {
     NN_LAYER(at, m);
+    ag_check_pointer_at(at, __func__, "batch", b);
     return ag_nll_loss(seq2seq(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
 }
 

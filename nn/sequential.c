@@ -25,6 +25,8 @@ Sequential *nn_sequential_new_at(Site at)
 void nn_sequential_add_at(Site at, Sequential *s, void *layer)
 {
     const Module *m = layer;
+    nn_check_at(at, "nn_sequential_add", s, sizeof *s);
+    if (m) nn_check_at(at, "nn_sequential_add", m, 0);
     if (m && !m->forward) ag_usage_error(at, "nn_sequential_add", "a %s has no forward with one input", m->type);
     nn_list_add_at(at, s, layer);
 }
