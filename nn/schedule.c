@@ -20,8 +20,8 @@ double nn_schedule_cosine_at(Site at, int64_t step, double lr, double lr_min, in
 
 double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, int64_t warmup)
 {
-    if (step < 0 || width < 1 || warmup < 1)
-        ag_usage_error(at, "nn_schedule_noam", "step %lld, width %lld, warmup %lld: expected 0 or more, 1 or more, 1 or more",
+    if (step < 0 || width < 1 || warmup < 0)
+        ag_usage_error(at, "nn_schedule_noam", "step %lld, width %lld, warmup %lld: expected 0 or more, 1 or more, 0 or more",
                        (long long)step, (long long)width, (long long)warmup);
     if (!isfinite(factor)) ag_usage_error(at, "nn_schedule_noam", "factor is %g, expected a finite number", factor);
     double t = step < 1 ? 1 : (double)step, w = (double)warmup;
