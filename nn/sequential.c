@@ -47,6 +47,8 @@ Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x)
     NN_LAYER(at, s);
     for (int i = 0; i < s->n; i++) {
         Module *layer = nn_item(Module, s, i);
+        if (!layer->forward)
+            ag_usage_error(at, "nn_sequential", "item %d, a %s, has no forward with one input", i, layer->type);
         x = layer->forward(AG_HERE, layer, x);
     }
     return x;
