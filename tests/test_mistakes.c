@@ -1009,7 +1009,7 @@ START_TEST(layers)
     MISTAKE("the module is NULL", nn_dropout(no_dropout, x));
     MISTAKE("x is NULL", nn_dropout(d, none));
     MISTAKE("x is AG_INT", nn_dropout(d, i));
-    MISTAKE("x is NULL", Dropout *off = nn_dropout_new(0); nn_dropout(off, none));
+    MISTAKE("t is NULL", Dropout *off = nn_dropout_new(0); nn_dropout(off, none));
     MISTAKE("the module is NULL", nn_sequential_add(no_sequential, nn_linear_new(1, 1)));
     MISTAKE("the module for \"1\" of Sequential is NULL", nn_sequential_add(s, NULL));
     MISTAKE("is already in a Sequential", nn_sequential_add(s, l));
@@ -1140,7 +1140,7 @@ START_TEST(attention_layers)
     MISTAKE("x is NULL", nn_sublayer_in(s, none));
     MISTAKE("the module is NULL", nn_sublayer_out(no_sublayer, q, q));
     MISTAKE("a is NULL", nn_sublayer_out(s, none, q));
-    MISTAKE("b is NULL", nn_sublayer_out(s, q, none));
+    MISTAKE("t is NULL", nn_sublayer_out(s, q, none));
     MISTAKE("do not fit", nn_sublayer_out(s, q, k));
     nn_free(dot);
     nn_free(additive);
@@ -1413,7 +1413,7 @@ START_TEST(seq2seq_models)
     MISTAKE("8 is not a ScoreKind", Seq2SeqOptions b = o; b.score = (ScoreKind)8; seq2seq_new(5, 6, b));
     MISTAKE("the module is NULL", seq2seq(no_model, src, tgt, mask));
     MISTAKE("t is NULL", seq2seq(m, none, tgt, mask));
-    MISTAKE("expected (B,S) with S of 1 or more", seq2seq(m, src, none, mask));
+    MISTAKE("tgt is NULL", seq2seq(m, src, none, mask));
     MISTAKE("expected (B,S) and (B,T)", seq2seq(m, src, ids(3, 4), mask));
     MISTAKE("expected (B,S) and (B,T)", seq2seq(m, ids(2, 0), tgt, mask));
     MISTAKE("ids is AG_REAL", seq2seq(m, x, tgt, mask));

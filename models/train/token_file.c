@@ -141,6 +141,7 @@ bool lm_tokenize_at(Site at, const char *text_path, const Tokenizer *t, const ch
     ag_check_pointer_at(at, __func__, "t", t);
     ag_check_pointer_at(at, __func__, "tokens_path", tokens_path);
     ag_check_pointer_at(at, __func__, "count", count);
+    tokenizer_size(t);                          /* a usage error if the tokenizer is not open */
     Text text;
     if (!text_open(&text, text_path)) return false;
     bool known = t->kind == TOKENIZER_BPE || char_vocab_check(t->chars, text_path, text.bytes, text.size);
