@@ -213,7 +213,8 @@ void ag_free_at(Site at, void *p)
     Block *b = block_of(p);
     if (b->magic == BLOCK_DEAD) ag_usage_error(at, "ag_free", "this object was freed already");
     if (b->magic != BLOCK_ALIVE)
-        ag_usage_error(at, "ag_free", "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of ag_keep");
+        ag_usage_error(at, "ag_free", "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
+                       "ag_keep");
     take_out(b);
     destroy(b);
 }

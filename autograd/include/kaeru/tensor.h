@@ -92,7 +92,8 @@ void  ag_set_owner_at(Site at, void *p, void *owner);
 void  ag_on_free_at(Site at, void *p, void (*destroy)(void *p));
 /* Zeroed memory for one object that ag_check_object checks. Free it with ag_free. */
 void *ag_object_new_at(Site at, size_t size);
-/* A usage error "what: NAME is NULL", or "NAME was freed", unless p is a live object of ag_object_new, or one with ag_on_free. */
+/* A usage error "what: NAME is NULL", or "NAME was freed", unless p is an object of ag_object_new, or one with ag_on_free, that
+ * was not freed. */
 void ag_check_object_at(Site at, const char *what, const char *name, const void *p);
 /* Zeroed memory that the innermost scope owns and frees. */
 void *ag_scratch_at(Site at, size_t n, size_t size);
@@ -193,7 +194,8 @@ bool ag_recording(void);
 Tensor *ag_keep_at(Site at, const Tensor *t);
 /* A zeroed leaf with the same lifetime. */
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype);
-void tensor_free_at(Site at, Tensor *t);                                                /* t may be NULL */
+/* Frees such a tensor; t may be NULL. A usage error if another object, such as a module, owns it. */
+void tensor_free_at(Site at, Tensor *t);
 
 /* ---- gradients of a tensor; autograd.h computes them ---------------------------------------------------------------- */
 

@@ -84,7 +84,7 @@ void *nn_list_item_at(Site at, const ModuleList *list, int i);
 /* Item i as a pointer to Type. */
 #define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
 
-/* Frees a module, its children, and their parameters. `module` is a pointer to any module, or NULL. */
+/* Frees a module, its children, and their parameters. `module` is a pointer to any module without a parent, or NULL. */
 void nn_free_at(Site at, void *module);
 /* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
  * copied as they are. */
