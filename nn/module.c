@@ -26,7 +26,7 @@ void nn_check_at(Site at, const char *what, const void *module, size_t size)
     if (size && m->size != size) ag_usage_error(at, what, "this %s is a module of another type", m->type);
 }
 
-/* A module that is freed before its parent was freed alone, by ag_free. */
+/* If the parent is still alive, ag_free was called for this module alone: the parent cannot be used any more. */
 static void module_destroy(void *module)
 {
     Module *m = module;

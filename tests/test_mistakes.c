@@ -22,14 +22,23 @@ static void row_failed(int line, const char *what, const char *part)
     failures++;
 }
 
+/* Whether the message names the row, which has up to three lines. Compilers differ in which of them is the line of a macro. */
+static bool names_row(int line)
+{
+    char place[64];
+    for (int i = line - 2; i <= line + 2; i++) {
+        int n = snprintf(place, sizeof place, "%s:%d", __FILE__, i);
+        const char *found = strstr(usage_message, place);
+        if (found && strchr(",)", found[n])) return true;
+    }
+    return false;
+}
+
 static void check_usage_row(int line, const char *part)
 {
-    char place[64], next[64];
-    snprintf(place, sizeof place, "%s:%d", __FILE__, line);
-    snprintf(next, sizeof next, "%s:%d", __FILE__, line + 1);       /* a row may have two lines */
     if (!usage_message[0]) row_failed(line, "no usage error", part);
     else if (!strstr(usage_message, part)) row_failed(line, "another message", part);
-    else if (!strstr(usage_message, place) && !strstr(usage_message, next)) row_failed(line, "another place", part);
+    else if (!names_row(line)) row_failed(line, "another place", part);
     else if (strchr(usage_message, '\n')) row_failed(line, "more than one line", part);
 }
 
@@ -717,7 +726,7 @@ static Pair *pair_new(void)
 START_TEST(modules)
 {
     begin();
-    Pair *p = pair_new(), *no_pair = NULL;
+    Pair *p = pair_new();
     Linear *l = nn_linear_new(3, 2), *no_child = NULL;
     ModuleList *list = nn_list_new();
     Tensor *x = ones(2, 3), *field = NULL;
@@ -755,9 +764,9 @@ START_TEST(modules)
     MISTAKE("this Linear was freed", nn_list_add(list, freed_linear()));
     MISTAKE("is a module of another type", nn_list_add((ModuleList *)(void *)p, l));
     MISTAKE("cannot hold the ModuleList that contains it", nn_list_add(list, list));
-    MISTAKE("the module is NULL", nn_item(Linear, NULL, 0));
-    MISTAKE("item 0 of a list of 0", nn_item(Linear, list, 0));
-    MISTAKE("item -1 of a list of 0", nn_item(Linear, list, -1));
+    MISTAKE("the module is NULL", nn_list_item(NULL, 0));
+    MISTAKE("item 0 of a list of 0", nn_list_item(list, 0));
+    MISTAKE("item -1 of a list of 0", nn_list_item(list, -1));
     MISTAKE("this Linear belongs to a Pair", nn_free(p->a));
     MISTAKE("this Linear was freed", nn_free(freed_linear()));
     MISTAKE("this is not a module", nn_free(stranger));
@@ -787,7 +796,6 @@ START_TEST(modules)
     nn_free(l);
     nn_free(list);
     ag_free(stranger);
-    ck_assert_ptr_null(no_pair);
     end();
 }
 END_TEST
