@@ -88,6 +88,8 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler)
 _Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...)
 {
     Context *c = context();
+    if (!what) what = "ag_usage_error";
+    if (!format) format = "the format is NULL";
     char details[sizeof c->message];
     va_list list;
     va_start(list, format);
@@ -112,9 +114,15 @@ _Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...
     abort();
 }
 
+void ag_check_pointer_at(Site at, const char *what, const char *name, const void *p)
+{
+    if (!p) ag_usage_error(at, what, "%s is NULL", name);
+}
+
 bool ag_set_error(const char *format, ...)
 {
     char error[sizeof context()->error];        /* a copy first: the arguments may include ag_error() */
+    if (!format) format = "an error without a message";
     va_list list;
     va_start(list, format);
     vsnprintf(error, sizeof error, format, list);

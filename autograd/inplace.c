@@ -2,6 +2,13 @@
 #include "internal.h"
 #include "kernels.h"
 
+#include <math.h>
+
+static void check_finite_number(Site at, const char *what, const char *name, double x)
+{
+    if (!isfinite(x)) ag_usage_error(at, what, "%s is %g, expected a finite number", name, x);
+}
+
 /* The gradient of leaf w; NULL if it has none. */
 static real *gradient(Site at, const char *what, const Tensor *w)
 {
@@ -23,6 +30,8 @@ void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, 
                        double grad_scale)
 {
     const char *what = "ag_adam_update";
+    ag_check_pointer_at(at, what, "o", o);
+    check_finite_number(at, what, "grad_scale", grad_scale);
     real *grad = gradient(at, what, w);
     real *avg = state_of(at, what, "exp_avg", w, exp_avg), *avg_sq = state_of(at, what, "exp_avg_sq", w, exp_avg_sq);
     if (step < 1) ag_usage_error(at, what, "step is %lld, expected 1 or more", (long long)step);
@@ -33,6 +42,8 @@ void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, 
 void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale)
 {
     const char *what = "ag_sgd_update";
+    ag_check_pointer_at(at, what, "o", o);
+    check_finite_number(at, what, "grad_scale", grad_scale);
     real *grad = gradient(at, what, w), *state = momentum ? state_of(at, what, "momentum", w, momentum) : NULL;
     if (!grad) return;
     k_sgd(w->numel, values_to_write(at, what, "w", w, AG_REAL), state, grad, o, first, grad_scale);
@@ -41,18 +52,20 @@ void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o,
 double ag_grad_sum_squares_at(Site at, Tensor *w)
 {
     check_alive(at, "ag_grad_sum_squares", "w", w);
-    const real *grad = tensor_grad_data(w);                     /* of leaves and retained tensors */
+    const real *grad = tensor_grad_data_at(at, w);                     /* of leaves and retained tensors */
     return grad ? k_sum_squares(w->numel, grad) : 0;
 }
 
 void ag_grad_scale_at(Site at, Tensor *w, double factor)
 {
+    check_finite_number(at, "ag_grad_scale", "factor", factor);
     real *grad = gradient(at, "ag_grad_scale", w);
     if (grad) k_unary(K_SCALE, w->numel, grad, grad, factor, 0);
 }
 
-void ag_set_threads(int n)
+void ag_set_threads_at(Site at, int n)
 {
+    if (n < 0) ag_usage_error(at, "ag_set_threads", "%d threads, expected 1 or more, or 0 for the default", n);
     k_set_threads(n);
 }
 

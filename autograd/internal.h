@@ -48,6 +48,8 @@ struct Block;
 void blocks_unwind(uint64_t begun, uint64_t failed);
 /* Forgets which blocks an error would free. */
 void blocks_forget(void);
+/* Whether another block owns this one. */
+bool block_has_owner(void *p);
 /* Frees the memory of destroyed objects. */
 void blocks_trim(void);
 

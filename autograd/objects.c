@@ -65,8 +65,21 @@ static Block *block_new(Site at, size_t n, size_t size)
     return b;
 }
 
+static bool is_alive(void *p)
+{
+    return block_of(p)->magic == BLOCK_ALIVE;
+}
+
+/* A usage error unless p is memory of ag_alloc that was not freed. */
+static void check_block(Site at, const char *what, const char *name, void *p)
+{
+    if (!p) ag_usage_error(at, what, "%s is NULL", name);
+    if (!is_alive(p)) ag_usage_error(at, what, "%s was freed, or is not memory of ag_alloc", name);
+}
+
 void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size)
 {
+    if (owner) check_block(at, "ag_alloc_in", "the owner", owner);
     Context *c = context();
     Block *b = block_new(at, n, size);
     b->owner = owner ? block_of(owner) : NULL;
@@ -78,6 +91,29 @@ void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size)
 void *ag_alloc_at(Site at, size_t n, size_t size)
 {
     return ag_alloc_in_at(at, NULL, n, size);
+}
+
+static void destroy_nothing(void *p)
+{
+    (void)p;
+}
+
+void *ag_object_new_at(Site at, size_t size)
+{
+    void *p = ag_alloc_at(at, 1, size);
+    block_of(p)->destroy = destroy_nothing;
+    return p;
+}
+
+void ag_check_object_at(Site at, const char *what, const char *name, const void *p)
+{
+    if (!p) ag_usage_error(at, what, "%s is NULL", name);
+    if (!is_alive((void *)p)) ag_usage_error(at, what, "%s was freed, or is not an object of kaeru", name);
+}
+
+bool block_has_owner(void *p)
+{
+    return block_of(p)->owner != NULL;
 }
 
 /* Puts b into the place of `old`: its owner, its position in the list, what it owns. */
@@ -94,6 +130,7 @@ static void replace(Block *old, Block *b)
 void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, size_t size)
 {
     if (!p) return ag_alloc_in_at(at, owner, n, size);
+    check_block(at, "ag_resize", "p", p);
     Block *old = block_of(p), *b = block_new(at, n, size);
     if (old_n && n) memcpy(data_of(b), p, (old_n < n ? old_n : n) * size);
     replace(old, b);
@@ -108,6 +145,7 @@ void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size)
 
 char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n)
 {
+    if (n > 0) ag_check_pointer_at(at, "ag_strndup_in", "s", s);
     char *copy = ag_alloc_in_at(at, owner, n + 1, 1);
     if (n) memcpy(copy, s, n);
     return copy;
@@ -115,20 +153,27 @@ char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n)
 
 char *ag_strdup_at(Site at, const char *s)
 {
+    ag_check_pointer_at(at, "ag_strdup", "s", s);
     return ag_strndup_in_at(at, NULL, s, strlen(s));
 }
 
-void ag_set_owner(void *p, void *owner)
+void ag_set_owner_at(Site at, void *p, void *owner)
 {
+    check_block(at, "ag_set_owner", "p", p);
+    if (owner) check_block(at, "ag_set_owner", "the owner", owner);
     Block *b = block_of(p);
+    for (const Block *above = owner ? block_of(owner) : NULL; above; above = above->owner)
+        if (above == b) ag_usage_error(at, "ag_set_owner", "p would own itself: p is the owner, or owns it");
     take_out(b);
     b->owner = owner ? block_of(owner) : NULL;
     b->serial = 0;
     insert(b);
 }
 
-void ag_on_free(void *p, void (*destroy)(void *p))
+void ag_on_free_at(Site at, void *p, void (*destroy)(void *p))
 {
+    check_block(at, "ag_on_free", "p", p);
+    ag_check_pointer_at(at, "ag_on_free", "the function", (const void *)(uintptr_t)destroy);
     block_of(p)->destroy = destroy;
 }
 
@@ -166,9 +211,10 @@ void ag_free_at(Site at, void *p)
 {
     if (!p) return;
     Block *b = block_of(p);
+    if (b->magic == BLOCK_DEAD) ag_usage_error(at, "ag_free", "this object was freed already");
     if (b->magic != BLOCK_ALIVE)
-        ag_usage_error(at, "ag_free", b->magic == BLOCK_DEAD ? "this object was freed already" : "this is not memory of ag_alloc; "
-                       "a scope frees its tensors, tensor_free a tensor of ag_keep");
+        ag_usage_error(at, "ag_free", "this is not memory of ag_alloc; a scope frees its tensors, tensor_free a tensor of "
+                       "ag_keep");
     take_out(b);
     destroy(b);
 }

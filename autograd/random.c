@@ -7,6 +7,8 @@
 #include "distributions.h"
 #include "philox.h"
 
+#include <math.h>
+
 /* Blocks for n numbers of one word each; returns where they start. */
 static AgRandom take(int64_t n)
 {
@@ -67,6 +69,7 @@ void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
 {
     if (n < 0 || n > INT32_MAX)
         ag_usage_error(at, "ag_random_permutation", "n is %lld, expected an int32_t of 0 or more", (long long)n);
+    if (n > 0) ag_check_pointer_at(at, "ag_random_permutation", "out", out);
     for (int64_t i = 0; i < n; i++) {                           /* Fisher and Yates, growing from the left */
         int64_t j = ag_random_below(i + 1);
         if (j < i) out[i] = out[j];
@@ -76,7 +79,8 @@ void ag_random_permutation_at(Site at, int64_t n, int32_t *out)
 
 static void fill_uniform(Site at, const char *what, Tensor *t, double low, double high)
 {
-    if (!(low <= high)) ag_usage_error(at, what, "low %g is above high %g", low, high);
+    if (!isfinite(high - low)) ag_usage_error(at, what, "low %g and high %g, expected finite numbers", low, high);
+    if (low > high) ag_usage_error(at, what, "low %g is above high %g", low, high);
     AgRandom r = take(t->numel);
     k_uniform(t->numel, reals(t), r.seed, r.counter, low, high);
 }
@@ -84,6 +88,8 @@ static void fill_uniform(Site at, const char *what, Tensor *t, double low, doubl
 static void fill_normal(Site at, const char *what, Tensor *t, double mean, double deviation)
 {
     if (!(deviation >= 0)) ag_usage_error(at, what, "deviation is %g, expected 0 or more", deviation);
+    if (!isfinite(mean + deviation))
+        ag_usage_error(at, what, "mean %g and deviation %g, expected finite numbers", mean, deviation);
     AgRandom r = take(t->numel);
     k_normal(t->numel, reals(t), r.seed, r.counter, mean, deviation);
 }

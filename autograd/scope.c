@@ -79,6 +79,8 @@ void *ag_scratch_at(Site at, size_t n, size_t size)
 Scope ag_begin_at(Site at, AgMode mode)
 {
     Context *c = context();
+    if (mode != AG_RECORD && mode != AG_NO_GRAD)
+        ag_usage_error(at, "ag_begin", "%d is not an AgMode; expected AG_RECORD or AG_NO_GRAD", (int)mode);
     if (c->depth == MAX_SCOPES)
         ag_usage_error(at, "ag_begin", "%d scopes are open already: is an ag_end missing?", c->depth);
     ScopeState *s = &c->scope[c->depth];

@@ -6,8 +6,14 @@
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-int64_t shape_numel(Shape shape)
+static void check_ndim(Site at, const char *what, int ndim)
 {
+    if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
+}
+
+int64_t shape_numel_at(Site at, Shape shape)
+{
+    check_ndim(at, "shape_numel", shape.ndim);
     int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
     bool empty = false;
     for (int i = 0; i < shape.ndim; i++) {
@@ -17,16 +23,20 @@ int64_t shape_numel(Shape shape)
     return empty ? 0 : n;
 }
 
-bool shape_equal(Shape a, Shape b)
+bool shape_equal_at(Site at, Shape a, Shape b)
 {
+    check_ndim(at, "shape_equal", a.ndim);
+    check_ndim(at, "shape_equal", b.ndim);
     if (a.ndim != b.ndim) return false;
     for (int i = 0; i < a.ndim; i++)
         if (a.dim[i] != b.dim[i]) return false;
     return true;
 }
 
-const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT])
+const char *shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT])
 {
+    ag_check_pointer_at(at, "shape_text", "text", text);
+    check_ndim(at, "shape_text", shape.ndim);
     int n = snprintf(text, AG_SHAPE_TEXT, "(");
     for (int i = 0; i < shape.ndim; i++)
         n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld", (long long)shape.dim[i]);
@@ -37,8 +47,7 @@ const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT])
 int64_t check_shape(Site at, const char *what, const Shape *shape)
 {
     char text[AG_SHAPE_TEXT];
-    if (shape->ndim < 0 || shape->ndim > AG_MAX_DIMS)
-        ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", shape->ndim, AG_MAX_DIMS);
+    check_ndim(at, what, shape->ndim);
     for (int i = 0; i < shape->ndim; i++)
         if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", shape_text(*shape, text));
     int64_t n = shape_numel(*shape);
@@ -118,6 +127,8 @@ static void tensor_destroy(void *p)
 
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
 {
+    if ((int)dtype < AG_REAL || dtype > AG_BOOL)
+        ag_usage_error(at, "tensor_new_owned", "%d is not a DType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
     int64_t numel = check_shape(at, "tensor_new_owned", &shape);
     size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
     Tensor *t = ag_alloc_at(at, 1, sizeof *t);
@@ -134,7 +145,9 @@ void tensor_free_at(Site at, Tensor *t)
     if (!t) return;
     if (t->magic != TENSOR_ALIVE || !t->owned)
         ag_usage_error(at, "tensor_free", "this tensor belongs to a scope, or was freed already");
-    ag_free(t);
+    if (block_has_owner(t))
+        ag_usage_error(at, "tensor_free", "this tensor belongs to a module or another object, which frees it");
+    ag_free_at(at, t);
 }
 
 static Tensor *constant(Site at, const char *what, const Shape *shape, double value)

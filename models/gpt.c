@@ -86,6 +86,7 @@ Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets)
 Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)
 {
     NN_LAYER(at, m);
+    ag_check_object_at(at, __func__, "the cache", cache);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = body(m, ids, cache);
     int64_t n = tensor_dim(x, 1);
@@ -95,6 +96,7 @@ Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)
 
 Cache *gpt_cache_new_at(Site at, const GPT *m)
 {
+    nn_check_at(at, __func__, m, sizeof *m);
     return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
 }
 
@@ -161,6 +163,7 @@ static GPTBlock *block_new(const GPTOptions *o)
 
 GPT *gpt_new_at(Site at, GPTOptions options)
 {
+    AG_LAYER(at);
     if (!gpt_check(&options)) ag_usage_error(at, "gpt_new", "%s", ag_error());
     GPT *m = (GPT *)nn_new_sized_at(at, sizeof *m, "GPT");
     m->options = options;

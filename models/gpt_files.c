@@ -36,8 +36,10 @@ static bool checkpoint_options(const char *path, GPTOptions *o)
     return good;
 }
 
-GPT *gpt_load(const char *path)
+GPT *gpt_load_at(Site at, const char *path)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "path", path);
     GPTOptions o;
     if (!checkpoint_options(path, &o)) return NULL;
     GPT *m = gpt_new(o);
@@ -238,8 +240,11 @@ static GPT *read_model(SafeTensors *st, GPTOptions o)
     return NULL;
 }
 
-GPT *gpt_open(const char *weights_path, const char *config_path)
+GPT *gpt_open_at(Site at, const char *weights_path, const char *config_path)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "weights_path", weights_path);
+    ag_check_pointer_at(at, __func__, "config_path", config_path);
     GPTOptions o;
     if (!open_config(config_path, &o)) return NULL;
     SafeTensors *st = st_open(weights_path);
@@ -324,8 +329,11 @@ static bool write_weights(void *owner, GPT *m, const char *path)
     return done;
 }
 
-bool gpt_write(GPT *m, const char *weights_path, const char *config_path)
+bool gpt_write_at(Site at, GPT *m, const char *weights_path, const char *config_path)
 {
+    NN_LAYER(at, m);
+    ag_check_pointer_at(at, __func__, "weights_path", weights_path);
+    ag_check_pointer_at(at, __func__, "config_path", config_path);
     void *owner = ag_alloc(1, 1);
     size_t size;
     const char *text = config_text(owner, &m->options, &size);

@@ -23,27 +23,35 @@ static const Field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
-bool gpt_check(const GPTOptions *o)
+bool gpt_check_at(Site at, const GPTOptions *o)
 {
+    ag_check_pointer_at(at, __func__, "o", o);
     if (!fields_check(fields, N_FIELDS, o)) return false;
     return o->width % o->heads == 0 ||
            ag_set_error("a width of %" PRId64 " does not divide into %" PRId64 " heads", o->width, o->heads);
 }
 
-double gpt_size(const GPTOptions *o)
+double gpt_size_at(Site at, const GPTOptions *o)
 {
+    ag_check_pointer_at(at, __func__, "o", o);
     double width = (double)o->width;
     double block = 12 * width * width + 2 * width + (o->bias ? 11 * width : 0);     /* 4 matrices, 2 norms */
     return ((double)o->vocab + (double)o->context) * width + (double)o->layers * block + width * (o->bias ? 2 : 1);
 }
 
-void gpt_to_settings(const GPTOptions *o, Settings *s)
+void gpt_to_settings_at(Site at, const GPTOptions *o, Settings *s)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
+    ag_check_object_at(at, __func__, "s", s);
     fields_to_settings(fields, N_FIELDS, o, s);
 }
 
-bool gpt_from_settings(GPTOptions *o, const Settings *s)
+bool gpt_from_settings_at(Site at, GPTOptions *o, const Settings *s)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
+    ag_check_object_at(at, __func__, "s", s);
     GPTOptions found;
     if (!fields_from_settings(fields, N_FIELDS, &found, s) || !gpt_check(&found)) return false;
     *o = found;

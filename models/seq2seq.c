@@ -23,6 +23,7 @@ Seq2SeqOptions seq2seq_defaults(void)
 
 Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOptions o)
 {
+    AG_LAYER(at);
     if (src_vocab < 1 || tgt_vocab < 1 || o.width < 1 || o.hidden < 1)
         ag_usage_error(at, "seq2seq_new", "vocabularies of %lld and %lld words, width %lld, hidden %lld: each must be 1 or "
                        "more", (long long)src_vocab, (long long)tgt_vocab, (long long)o.width, (long long)o.hidden);
@@ -83,6 +84,7 @@ static Tensor *decoder_step(Seq2Seq *m, const Source *s, Tensor *word, Recurrent
 Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
 {
     NN_LAYER(at, m);
+    ag_check_pointer_at(at, __func__, "tgt", tgt);
     check_ids("seq2seq", src, tgt);
     Source s = read_source(m, src, src_mask);
     Tensor *words = nn_dropout(m->dropout, nn_embedding(m->tgt_embed, tgt));        /* (B,T,width) */
@@ -98,6 +100,7 @@ Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_ma
 Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *b, int32_t pad)
 {
     NN_LAYER(at, m);
+    ag_check_pointer_at(at, __func__, "batch", b);
     return ag_nll_loss(seq2seq(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
 }
 
@@ -108,6 +111,10 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
     if (max_len < 1)
         ag_usage_error(AG_HERE, "seq2seq_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     check_ids("seq2seq_greedy_decode", src, NULL);
+    int64_t vocab = tensor_dim(m->generator->proj->weight, 0);
+    if (start_symbol < 0 || start_symbol >= vocab || end_symbol < -1 || end_symbol >= vocab)
+        ag_usage_error(AG_HERE, "seq2seq_greedy_decode", "start symbol %d and end symbol %d, expected ids below %lld",
+                       (int)start_symbol, (int)end_symbol, (long long)vocab);
     int64_t rows = tensor_dim(src, 0), going = rows;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
     int32_t *id = tensor_mutable_int_data(ys);

@@ -51,8 +51,9 @@ Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, 
 
 /* ---- Generator --------------------------------------------------------------------------------------------------- */
 
-Generator *generator_new(int64_t d_model, int64_t vocab)
+Generator *generator_new_at(Site at, int64_t d_model, int64_t vocab)
 {
+    AG_LAYER(at);
     Generator *g = nn_new(Generator);
     nn_child(g, proj, nn_linear_new(d_model, vocab));
     return g;
@@ -66,8 +67,11 @@ Tensor *generator_at(Site at, Generator *g, Tensor *x)                          
 
 /* ---- Encoder ----------------------------------------------------------------------------------------------------- */
 
-Encoder *encoder_new(const TransformerOptions *o)
+Encoder *encoder_new_at(Site at, const TransformerOptions *o)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
+    if (o->N < 1) ag_usage_error(at, __func__, "N is %d layers, expected 1 or more", o->N);
     Encoder *e = nn_new(Encoder);
     nn_child(e, layers, nn_list_new());
     for (int i = 0; i < o->N; i++) nn_list_add(e->layers, encoder_layer_new(o));
@@ -91,8 +95,10 @@ static ModuleList *sublayer_connections(int n, const TransformerOptions *o)
     return list;
 }
 
-EncoderLayer *encoder_layer_new(const TransformerOptions *o)
+EncoderLayer *encoder_layer_new_at(Site at, const TransformerOptions *o)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
     EncoderLayer *l = nn_new(EncoderLayer);
     nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, feed_forward, nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation));
@@ -118,8 +124,11 @@ Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask)
 /* ---- Decoder ------------------------------------------------------------------------------------------------------
  * The cache is not in the notebook. It is for generation (see decode_next below); in training it is NULL. */
 
-Decoder *decoder_new(const TransformerOptions *o)
+Decoder *decoder_new_at(Site at, const TransformerOptions *o)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
+    if (o->N < 1) ag_usage_error(at, __func__, "N is %d layers, expected 1 or more", o->N);
     Decoder *d = nn_new(Decoder);
     nn_child(d, layers, nn_list_new());
     for (int i = 0; i < o->N; i++) nn_list_add(d->layers, decoder_layer_new(o));
@@ -135,8 +144,10 @@ Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_m
     return d->norm ? nn_layer_norm(d->norm, x) : x;
 }
 
-DecoderLayer *decoder_layer_new(const TransformerOptions *o)
+DecoderLayer *decoder_layer_new_at(Site at, const TransformerOptions *o)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
     DecoderLayer *l = nn_new(DecoderLayer);
     nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, src_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
@@ -167,9 +178,9 @@ Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Te
     return nn_sublayer_out(sublayer2, x, h);
 }
 
-Tensor *subsequent_mask(int64_t n)                                          /* -> (1,n,n) */
+Tensor *subsequent_mask_at(Site at, int64_t n)                                          /* -> (1,n,n) */
 {
-    return nn_causal_mask(n);
+    return nn_causal_mask_at(at, n);
 }
 
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
@@ -180,8 +191,9 @@ static Tensor *embeddings_forward(Site at, void *self, Tensor *ids)
     return embeddings_at(at, self, ids);
 }
 
-Embeddings *embeddings_new(int64_t d_model, int64_t vocab)
+Embeddings *embeddings_new_at(Site at, int64_t d_model, int64_t vocab)
 {
+    AG_LAYER(at);
     Embeddings *e = nn_new(Embeddings);
     e->module.forward = embeddings_forward;
     nn_child(e, lut, nn_embedding_new(vocab, d_model));
@@ -242,6 +254,7 @@ static void xavier_uniform(void *model)
 
 EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
 {
+    AG_LAYER(at);
     check_options(at, "make_model", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
         ag_usage_error(at, "make_model", "share_embeddings needs equal vocabularies, these have %lld and %lld words",
@@ -259,8 +272,9 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
 
 /* ---- beyond the notebook: generation with a cache, attention weights, an encoder-only model ---------------------- */
 
-Cache *transformer_cache_new(EncoderDecoder *m, int64_t capacity)
+Cache *transformer_cache_new_at(Site at, EncoderDecoder *m, int64_t capacity)
 {
+    NN_LAYER(at, m);
     Cache *cache = nn_cache_new(2 * m->decoder->layers->n, capacity);
     for (int i = 0; i < m->decoder->layers->n; i++) cache->layer[2 * i + 1].fixed = true;
     return cache;
@@ -269,6 +283,7 @@ Cache *transformer_cache_new(EncoderDecoder *m, int64_t capacity)
 Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
 {
     NN_LAYER(at, m);
+    ag_check_object_at(at, __func__, "the cache", cache);
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
@@ -277,8 +292,9 @@ Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_m
     return decoder(m->decoder, x, memory, src_mask, mask, cache);
 }
 
-void transformer_keep_weights(EncoderDecoder *m, bool keep)
+void transformer_keep_weights_at(Site at, EncoderDecoder *m, bool keep)
 {
+    NN_LAYER(at, m);
     for (int i = 0; i < m->encoder->layers->n; i++)
         nn_item(EncoderLayer, m->encoder->layers, i)->self_attn->keep_weights = keep;
     for (int i = 0; i < m->decoder->layers->n; i++) {
@@ -289,6 +305,7 @@ void transformer_keep_weights(EncoderDecoder *m, bool keep)
 
 EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions o)
 {
+    AG_LAYER(at);
     check_options(at, "make_encoder_only", vocab, &o);
     EncoderOnly *m = nn_new(EncoderOnly);
     nn_child(m, encoder, encoder_new(&o));

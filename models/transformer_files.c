@@ -28,8 +28,11 @@ static const Field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
-void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s)
+void transformer_to_settings_at(Site at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
+    ag_check_object_at(at, __func__, "s", s);
     fields_to_settings(fields, N_FIELDS, &(Sizes){ src_vocab, tgt_vocab, *o }, s);
 }
 
@@ -64,8 +67,10 @@ static bool checkpoint_sizes(const char *path, Sizes *sizes)
     return good;
 }
 
-EncoderDecoder *transformer_load(const char *path)
+EncoderDecoder *transformer_load_at(Site at, const char *path)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "path", path);
     Sizes s;
     if (!checkpoint_sizes(path, &s)) return NULL;
     EncoderDecoder *m = make_model(s.src_vocab, s.tgt_vocab, s.o);

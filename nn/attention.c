@@ -17,6 +17,7 @@ static Tensor *attend(Site at, Tensor *scores, double scale, Tensor *v, Tensor *
 
 Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, Dropout *dropout, Tensor **weights)
 {
+    AG_LAYER(at);
     double scale = 1 / sqrt((double)tensor_dim_at(at, q, -1));
     return attend(at, ag_matmul_at(at, q, ag_transpose_at(at, k, -2, -1)), scale, v, mask, dropout, weights);
 }
@@ -25,6 +26,11 @@ Tensor *nn_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, 
 
 Score *nn_score_new_at(Site at, ScoreKind kind, int64_t query, int64_t key, int64_t hidden)
 {
+    if ((int)kind < NN_SCORE_SCALED_DOT || kind > NN_SCORE_ADDITIVE)
+        ag_usage_error(at, "nn_score_new", "%d is not a ScoreKind", (int)kind);
+    if (query < 1 || key < 1 || (kind == NN_SCORE_ADDITIVE && hidden < 1))
+        ag_usage_error(at, "nn_score_new", "widths %lld and %lld, hidden %lld: expected 1 or more", (long long)query,
+                       (long long)key, (long long)hidden);
     if ((kind == NN_SCORE_SCALED_DOT || kind == NN_SCORE_DOT) && query != key)
         ag_usage_error(at, "nn_score_new", "a dot product needs equal widths, these are %lld and %lld", (long long)query,
                        (long long)key);
@@ -58,7 +64,7 @@ Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k)
 
 MultiHeadAttention *nn_multi_head_attention_new_with_at(Site at, int heads, int64_t width, double dropout, ScoreKind score)
 {
-    if (heads < 1 || width % heads != 0)
+    if (heads < 1 || width < 1 || width % heads != 0)
         ag_usage_error(at, "nn_multi_head_attention_new", "a width of %lld is not divisible by %d heads",
                        (long long)width, heads);
     MultiHeadAttention *a = (MultiHeadAttention *)nn_new_sized_at(at, sizeof *a, "MultiHeadAttention");

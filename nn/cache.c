@@ -6,7 +6,9 @@
 
 Cache *nn_cache_new_at(Site at, int n, int64_t capacity)
 {
-    Cache *c = ag_alloc_at(at, 1, sizeof *c);
+    if (n < 1 || capacity < 1)
+        ag_usage_error(at, "nn_cache_new", "%d layers and %lld positions, expected 1 or more of both", n, (long long)capacity);
+    Cache *c = ag_object_new_at(at, sizeof *c);
     c->layer = ag_alloc_in_at(at, c, (size_t)n, sizeof *c->layer);
     c->n = n;
     c->capacity = capacity;
@@ -36,7 +38,7 @@ static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t nee
     Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, width), AG_REAL);
     ag_set_owner(moved, c);
     if (*x) copy_positions(tensor_mutable_data(moved), 0, larger, tensor_data(*x), 0, capacity, length, b, width);
-    tensor_free(*x);
+    ag_free(*x);
     *x = moved;
 }
 
@@ -50,6 +52,7 @@ static void append(Site at, Cache *c, Tensor **x, int64_t length, Tensor *more, 
 
 static KeysValues *checked_layer(Site at, const char *what, const Cache *c, int layer)
 {
+    ag_check_object_at(at, what, "the cache", c);
     if (layer < 0 || layer >= c->n) ag_usage_error(at, what, "layer %d of a cache for %d layers", layer, c->n);
     return &c->layer[layer];
 }
@@ -58,6 +61,8 @@ static KeysValues *checked_layer(Site at, const char *what, const Cache *c, int 
 static void check_positions(Site at, const KeysValues *kv, const Tensor *key, const Tensor *value)
 {
     char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
+    tensor_data(key);                       /* a usage error unless they are reals */
+    tensor_data(value);
     if (tensor_ndim(key) != 3 || !shape_equal(tensor_shape(key), tensor_shape(value)))
         ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
                        shape_text(tensor_shape(key), k), shape_text(tensor_shape(value), v));
@@ -68,6 +73,7 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
 
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)
 {
+    AG_LAYER(at);
     KeysValues *kv = checked_layer(at, "nn_cache_append", c, layer);
     check_positions(at, kv, key, value);
     int64_t t = tensor_dim(key, 1);
@@ -83,6 +89,8 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value)
 {
     KeysValues *kv = checked_layer(at, "nn_cache_read", c, layer);
+    ag_check_pointer_at(at, "nn_cache_read", "key", key);
+    ag_check_pointer_at(at, "nn_cache_read", "value", value);
     if (!kv->key) ag_usage_error(at, "nn_cache_read", "layer %d of the cache is empty", layer);
     *key = ag_slice_at(at, kv->key, 1, 0, kv->length);
     *value = ag_slice_at(at, kv->value, 1, 0, kv->length);
@@ -107,21 +115,28 @@ static void select_rows(Cache *c, Tensor **t, const int32_t *rows, int64_t n)
     Tensor *owned = tensor_new_owned(shape, AG_REAL);
     ag_set_owner(owned, c);
     tensor_copy(owned, chosen);
-    tensor_free(*t);
+    ag_free(*t);
     *t = owned;
     ag_end(s);
 }
 
-void nn_cache_select(Cache *c, const int32_t *rows, int64_t n)
+void nn_cache_select_at(Site at, Cache *c, const int32_t *rows, int64_t n)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "c", c);
+    if (n < 1) ag_usage_error(at, __func__, "%lld rows, expected 1 or more", (long long)n);
+    ag_check_pointer_at(at, __func__, "rows", rows);
     for (int i = 0; i < c->n; i++) {
         select_rows(c, &c->layer[i].key, rows, n);
         select_rows(c, &c->layer[i].value, rows, n);
     }
 }
 
-void nn_cache_keep_last(Cache *c, int64_t keep)
+void nn_cache_keep_last_at(Site at, Cache *c, int64_t keep)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "c", c);
+    if (keep < 0) ag_usage_error(at, __func__, "%lld positions to keep, expected 0 or more", (long long)keep);
     for (int i = 0; i < c->n; i++) {
         KeysValues *kv = &c->layer[i];
         if (kv->fixed || kv->length <= keep) continue;

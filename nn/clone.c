@@ -32,6 +32,7 @@ static ModuleSlot *copy_of_first(const Module *original, Module *copy, const Ten
 
 void *nn_clone_at(Site at, const void *module)
 {
+    AG_LAYER(at);
     nn_check_at(at, "nn_clone", module, 0);
     Module *copy = copy_tree(at, module);
     Walk from = walk_below(module), to = walk_below(copy);

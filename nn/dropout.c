@@ -19,5 +19,7 @@ Dropout *nn_dropout_new_at(Site at, double p)
 Tensor *nn_dropout_at(Site at, Dropout *d, Tensor *x)                                     /* (..) -> (..) */
 {
     NN_LAYER(at, d);
-    return d->module.training && d->p > 0 ? ag_dropout(x, d->p) : x;
+    if (d->module.training && d->p > 0) return ag_dropout(x, d->p);
+    tensor_data(x);                         /* a usage error unless they are reals */
+    return x;
 }

@@ -12,7 +12,12 @@ typedef struct { double in, out; } Fans;
 static void check_real(Site at, const char *what, const Tensor *w)
 {
     if (!w) ag_usage_error(at, what, "the tensor is NULL");
-    if (tensor_dtype(w) != AG_REAL) ag_usage_error(at, what, "the tensor must hold reals");
+    if (tensor_dtype_at(at, w) != AG_REAL) ag_usage_error(at, what, "the tensor must hold reals");
+}
+
+static void check_number(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
+{
+    if (!valid) ag_usage_error(at, what, "%s is %g, expected %s", name, value, expected);
 }
 
 static Fans fans(Site at, const char *what, const Tensor *w)
@@ -52,6 +57,7 @@ void nn_init_normal_at(Site at, Tensor *w, double mean, double deviation)
 void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain)
 {
     AG_LAYER(at);
+    check_number(at, "nn_init_xavier_uniform", "gain", gain, gain >= 0 && isfinite(gain), "0 or more");
     Fans fan = fans(at, "nn_init_xavier_uniform", w);
     double bound = gain * sqrt(6 / (fan.in + fan.out));
     if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
@@ -60,6 +66,7 @@ void nn_init_xavier_uniform_at(Site at, Tensor *w, double gain)
 void nn_init_xavier_normal_at(Site at, Tensor *w, double gain)
 {
     AG_LAYER(at);
+    check_number(at, "nn_init_xavier_normal", "gain", gain, gain >= 0 && isfinite(gain), "0 or more");
     Fans fan = fans(at, "nn_init_xavier_normal", w);
     if (tensor_numel(w) > 0) ag_fill_normal(w, 0, gain * sqrt(2 / (fan.in + fan.out)));
 }
@@ -67,6 +74,7 @@ void nn_init_xavier_normal_at(Site at, Tensor *w, double gain)
 void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a)
 {
     AG_LAYER(at);
+    check_number(at, "nn_init_kaiming_uniform", "a", a, isfinite(a), "a finite number");
     Fans fan = fans(at, "nn_init_kaiming_uniform", w);
     double bound = sqrt(6 / ((1 + a * a) * fan.in));
     if (tensor_numel(w) > 0) ag_fill_uniform(w, -bound, bound);
@@ -75,6 +83,7 @@ void nn_init_kaiming_uniform_at(Site at, Tensor *w, double a)
 void nn_init_kaiming_normal_at(Site at, Tensor *w, double a)
 {
     AG_LAYER(at);
+    check_number(at, "nn_init_kaiming_normal", "a", a, isfinite(a), "a finite number");
     Fans fan = fans(at, "nn_init_kaiming_normal", w);
     if (tensor_numel(w) > 0) ag_fill_normal(w, 0, sqrt(2 / ((1 + a * a) * fan.in)));
 }

@@ -1,4 +1,6 @@
 /* layer_norm.c: layer normalization: each row to mean 0 and deviation 1, then scaled and shifted (Ba et al. 2016). */
+#include <math.h>
+
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
@@ -17,6 +19,8 @@ static bool is_annotated(AgNorm kind)
 LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool bias)
 {
     if (width < 1) ag_usage_error(at, "nn_layer_norm_new", "width %lld, must be 1 or more", (long long)width);
+    if (!(kind.eps >= 0 && kind.eps < INFINITY))
+        ag_usage_error(at, "nn_layer_norm_new", "eps is %g, expected a finite number of 0 or more", kind.eps);
     LayerNorm *l = (LayerNorm *)nn_new_sized_at(at, sizeof *l, "LayerNorm");
     l->module.forward = forward;
     l->kind = kind;

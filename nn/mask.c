@@ -13,7 +13,9 @@ Tensor *nn_causal_mask_at(Site at, int64_t n)
 
 Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding)
 {
+    AG_LAYER(at);
     char text[AG_SHAPE_TEXT];
+    tensor_int_data(ids);                   /* a usage error unless they are ids */
     if (tensor_ndim(ids) != 2)
         ag_usage_error(at, "nn_padding_mask", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
     return ag_unsqueeze_at(at, ag_compare_scalar_at(at, AG_NE, ids, padding), 1);
@@ -21,12 +23,15 @@ Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding)
 
 Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding)
 {
+    AG_LAYER(at);
     Tensor *own = nn_padding_mask_at(at, ids, padding);
     return ag_and_at(at, own, nn_causal_mask_at(at, tensor_dim(ids, 1)));
 }
 
-void nn_mask_print(FILE *out, Tensor *mask)
+void nn_mask_print_at(Site at, FILE *out, Tensor *mask)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "out", out);
     const uint8_t *visible = tensor_bool_data(mask);
     Shape shape = tensor_shape(mask);
     int64_t columns = shape.ndim > 0 ? shape.dim[shape.ndim - 1] : 1,

@@ -13,24 +13,32 @@ static const char *parent_name(const Module *m)
 
 /* ---- construction and destruction -------------------------------------------------------------------------------- */
 
-enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164 };
+enum { MODULE_ALIVE = 0x6d6f6475, MODULE_DEAD = 0x64656164, MODULE_BROKEN = 0x62726f6b };
 
 void nn_check_at(Site at, const char *what, const void *module, size_t size)
 {
     const Module *m = module;
     if (!m) ag_usage_error(at, what, "the module is NULL");
     if (m->magic == MODULE_DEAD) ag_usage_error(at, what, "this %s was freed", m->type);
+    if (m->magic == MODULE_BROKEN)
+        ag_usage_error(at, what, "ag_free freed a module that belongs to this %s, which frees its parts itself", m->type);
     if (m->magic != MODULE_ALIVE) ag_usage_error(at, what, "this is not a module; nn_new makes one");
     if (size && m->size != size) ag_usage_error(at, what, "this %s is a module of another type", m->type);
 }
 
+/* If the parent is still alive, ag_free was called for this module alone: the parent cannot be used any more. */
 static void module_destroy(void *module)
 {
-    ((Module *)module)->magic = MODULE_DEAD;
+    Module *m = module;
+    m->magic = MODULE_DEAD;
+    m->n_slots = 0;                         /* a walk through the parent must not reach what this module owned */
+    for (Module *above = m->parent; above && above->magic == MODULE_ALIVE; above = above->parent)
+        above->magic = MODULE_BROKEN;
 }
 
 Module *nn_new_sized_at(Site at, size_t size, const char *type)
 {
+    ag_check_pointer_at(at, "nn_new", "the type", type);
     if (size < sizeof(Module)) ag_usage_error(at, "nn_new", "%s is smaller than a Module, its first member", type);
     Module *m = ag_alloc_at(at, 1, size);
     ag_on_free(m, module_destroy);
@@ -48,7 +56,7 @@ void nn_free_at(Site at, void *module)
     nn_check_at(at, "nn_free", m, 0);
     if (m->parent)
         ag_usage_error(at, "nn_free", "this %s belongs to a %s: free the %s instead", m->type, parent_name(m), parent_name(m));
-    ag_free(m);
+    ag_free_at(at, m);
 }
 
 Module *module_new_like(Site at, const Module *original)
@@ -67,6 +75,8 @@ Module *module_new_like(Site at, const Module *original)
 
 ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field)
 {
+    nn_check_at(at, what, m, 0);
+    ag_check_pointer_at(at, what, "the name", name);
     size_t length = strlen(name);
     if (length == 0 || length >= SLOT_NAME || strchr(name, '.')) {
         ag_usage_error(at, what, "\"%s\" cannot be a name in %s: 1 to %d characters, no dot", name, m->type, SLOT_NAME - 1);
@@ -129,7 +139,10 @@ void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied)
 
 static void add_child(Site at, const char *what, Module *parent, const char *name, void **field, Module *child)
 {
+    nn_check_at(at, what, parent, 0);
+    ag_check_pointer_at(at, what, "the name", name);
     if (!child) ag_usage_error(at, what, "the module for \"%s\" of %s is NULL", name, parent->type);
+    nn_check_at(at, what, child, 0);
     if (child->parent) {
         ag_usage_error(at, what, "this %s is already in a %s; to share weights, use nn_tie", child->type,
                        parent_name(child));
@@ -149,6 +162,7 @@ void nn_add_child_at(Site at, Module *parent, const char *name, void **field, vo
 Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained)
 {
     const char *what = trained ? "nn_param" : "nn_buffer";
+    ag_check_pointer_at(at, what, "the field", field);
     ModuleSlot *slot = slot_reserve(at, what, parent, name, field);
     Tensor *t = tensor_new_owned_at(at, shape, AG_REAL);
     slot_fill(parent, slot, NULL, t);
@@ -184,6 +198,9 @@ static void tie_all(Module *root, const Tensor *old, Tensor *t)
 
 void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, Tensor *tensor)
 {
+    nn_check_at(at, "nn_tie", parent, 0);
+    ag_check_pointer_at(at, "nn_tie", "the name", name);
+    ag_check_pointer_at(at, "nn_tie", "the field", field);
     if (!tensor) ag_usage_error(at, "nn_tie", "the tensor for \"%s\" of %s is NULL", name, parent->type);
     Module *root = module_root(parent);
     if (!first_slot(root, tensor)) {
@@ -205,7 +222,7 @@ void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, 
                        shape_text(old_shape, text[0]), shape_text(shape, text[1]));
     }
     tie_all(root, old, tensor);
-    tensor_free(old);
+    ag_free(old);
 }
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
@@ -217,6 +234,7 @@ ModuleList *nn_list_new_at(Site at)
 
 void nn_list_add_at(Site at, ModuleList *list, void *child)
 {
+    nn_check_at(at, "nn_list_add", list, sizeof *list);
     char name[SLOT_NAME];
     snprintf(name, sizeof name, "%d", list->n);
     add_child(at, "nn_list_add", &list->module, name, NULL, child);
@@ -225,6 +243,7 @@ void nn_list_add_at(Site at, ModuleList *list, void *child)
 
 void *nn_list_item_at(Site at, const ModuleList *list, int i)
 {
+    nn_check_at(at, "nn_item", list, sizeof *list);
     if (i < 0 || i >= list->n) ag_usage_error(at, "nn_item", "item %d of a list of %d", i, list->n);
     return list->module.slots[i].child;
 }

@@ -56,7 +56,7 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, double 
 
 static void check(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
 {
-    if (!valid) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
+    if (!valid || !isfinite(value)) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
 }
 
 AdamOptions nn_adam_options(double lr)
@@ -153,6 +153,7 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
 {
     AG_LAYER(at);
     check_optimizer(at, "nn_optimizer_step", o);
+    check(at, "nn_optimizer_step_scaled", "grad_scale", grad_scale, true, "a finite number");
     o->steps++;
     for (int i = 0; i < o->parameters->n; i++) {
         const NamedTensor *p = &o->parameters->item[i];
@@ -182,7 +183,7 @@ double nn_optimizer_lr_at(Site at, const Optimizer *o)
 void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr)
 {
     check_optimizer(at, "nn_optimizer_set_lr", o);
-    if (!(lr >= 0)) ag_usage_error(at, "nn_optimizer_set_lr", "lr is %g, must be 0 or more", lr);
+    check(at, "nn_optimizer_set_lr", "lr", lr, lr >= 0, "0 or more");
     o->lr = lr;
 }
 
@@ -196,6 +197,7 @@ int64_t nn_optimizer_steps_at(Site at, const Optimizer *o)
 
 double nn_grad_norm_at(Site at, void *module)
 {
+    AG_LAYER(at);
     nn_check_at(at, "nn_grad_norm", module, 0);
     double sum = 0;
     Walk walk = walk_below(module);
@@ -205,6 +207,7 @@ double nn_grad_norm_at(Site at, void *module)
 
 double nn_clip_grad_norm_at(Site at, void *module, double max_norm)
 {
+    AG_LAYER(at);
     nn_check_at(at, "nn_clip_grad_norm", module, 0);
     if (!(max_norm >= 0)) ag_usage_error(at, "nn_clip_grad_norm", "max_norm is %g, expected 0 or more", max_norm);
     double norm = nn_grad_norm(module);

@@ -97,6 +97,7 @@ static Parameters *parameters_below(Site at, const Module *root, Module *m, Modu
 
 Parameters *nn_parameters_at(Site at, void *module)
 {
+    AG_LAYER(at);
     nn_check_at(at, "nn_parameters", module, 0);
     return parameters_below(at, module, module, walk_tensor);
 }
@@ -116,6 +117,7 @@ void name_tensors(Site at, Module *m)
 Tensor *nn_find_at(Site at, void *module, const char *name)
 {
     nn_check_at(at, "nn_find", module, 0);
+    ag_check_pointer_at(at, "nn_find", "the name", name);
     Module *m = module;
     for (;;) {
         size_t length = strcspn(name, ".");
@@ -156,6 +158,7 @@ void nn_eval_at(Site at, void *module)
 
 void nn_zero_grad_at(Site at, void *module)
 {
+    AG_LAYER(at);
     nn_check_at(at, "nn_zero_grad", module, 0);
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
@@ -163,6 +166,7 @@ void nn_zero_grad_at(Site at, void *module)
 
 int64_t nn_count_at(Site at, void *module)
 {
+    AG_LAYER(at);
     nn_check_at(at, "nn_count", module, 0);
     int64_t count = 0;
     Walk walk = walk_below(module);

@@ -11,6 +11,7 @@ static int gates_of(RecurrentKind kind)
 
 Recurrent *nn_recurrent_new_at(Site at, RecurrentKind kind, int64_t in, int64_t hidden)
 {
+    if (kind != NN_GRU && kind != NN_LSTM) ag_usage_error(at, "nn_recurrent_new", "%d is not a RecurrentKind", (int)kind);
     if (in < 1 || hidden < 1)
         ag_usage_error(at, "nn_recurrent_new", "sizes %lld -> %lld, expected 1 or more", (long long)in, (long long)hidden);
     int gates = gates_of(kind);

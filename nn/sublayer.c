@@ -11,6 +11,8 @@ static Tensor *forward(Site at, void *self, Tensor *x)
 PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t width, int64_t hidden, double dropout,
                                                              AgActivation activation)
 {
+    if ((int)activation < AG_IDENTITY || activation > AG_SIGMOID)
+        ag_usage_error(at, "nn_positionwise_feed_forward_new", "%d is not an AgActivation", (int)activation);
     PositionwiseFeedForward *f = (PositionwiseFeedForward *)nn_new_sized_at(at, sizeof *f, "PositionwiseFeedForward");
     f->module.forward = forward;
     f->activation = activation;
@@ -29,6 +31,8 @@ Tensor *nn_positionwise_feed_forward_at(Site at, PositionwiseFeedForward *f, Ten
 
 SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double dropout, NormPlace place, AgNorm kind)
 {
+    if (place != NN_PRE_NORM && place != NN_POST_NORM)
+        ag_usage_error(at, "nn_sublayer_connection_new", "%d is not a NormPlace", (int)place);
     SublayerConnection *s = (SublayerConnection *)nn_new_sized_at(at, sizeof *s, "SublayerConnection");
     s->place = place;
     nn_child(s, norm, nn_layer_norm_new_with_at(at, width, kind, true));

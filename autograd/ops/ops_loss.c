@@ -13,6 +13,12 @@ static void check_same_shape(Site at, const char *what, const char *first, const
                        shape_text(b->shape, tb));
 }
 
+static void check_reduce(Site at, const char *what, AgReduce reduce)
+{
+    if (reduce != AG_MEAN && reduce != AG_SUM)
+        ag_usage_error(at, what, "%d is not an AgReduce; expected AG_MEAN or AG_SUM", (int)reduce);
+}
+
 /* ---- mse_loss: y = mean (x - target)²                        dx = dy 2 (x - target) / n, dtarget = -dx ----------- */
 
 Tensor *ag_mse_loss_at(Site at, Tensor *x, Tensor *target)
@@ -56,6 +62,7 @@ static ClassArgs check_classes(Site at, const char *what, const char *first, con
 {
     check_tensor(at, what, first, x, AG_REAL);
     check_tensor(at, what, "target", target, AG_INT);
+    check_reduce(at, what, reduce);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     Shape expected = x->shape;
     if (expected.ndim > 0) expected.ndim--;
@@ -168,11 +175,13 @@ Tensor *ag_kl_div_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce)
     check_tensor(at, "kl_div", "log_p", log_p, AG_REAL);
     check_tensor(at, "kl_div", "target", target, AG_REAL);
     check_same_shape(at, "kl_div", "log_p", log_p, target);
+    check_reduce(at, "kl_div", reduce);
     Tensor *y = op_new(at, OP_kl_div, &SCALAR, log_p, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)log_p->numel, total = 0;
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < log_p->numel; i++) {
         double t = (double)reals(target)[i];
+        if (t < 0) ag_usage_error(at, "kl_div", "target %g at item %lld, expected a probability", t, (long long)i);
         if (t != 0) total += t * (k_log(t) - (double)reals(log_p)[i]);
     }
     *reals(y) = (real)(total / divisor);

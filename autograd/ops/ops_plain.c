@@ -101,6 +101,7 @@ Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes)
 
 Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x)
 {
+    check_any(at, "ag_activate", "x", x);
     switch (kind) {
     case AG_IDENTITY: return x;
     case AG_RELU:     return ag_relu_at(at, x);

@@ -143,6 +143,8 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
     char tx[AG_SHAPE_TEXT], tp[AG_SHAPE_TEXT];
     int64_t n = row_size(x), rows = row_count(x);
     if (x->shape.ndim < 1) ag_usage_error(at, "layer_norm", "x is a scalar, expected (..,D)");
+    if (!(kind.eps >= 0 && kind.eps < INFINITY))
+        ag_usage_error(at, "layer_norm", "eps is %g, expected a finite number of 0 or more", kind.eps);
     for (int i = 0; i < 2; i++) {
         Tensor *p = i ? beta : gamma;
         if (!p) continue;

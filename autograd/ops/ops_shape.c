@@ -211,6 +211,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
     check_any(at, "split", "x", x);
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "split", x, dim);
+    ag_check_pointer_at(at, "split", "out", out);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
         ag_usage_error(at, "split", "dimension %d of %s does not divide into %d equal parts", dim,
                        shape_text(x->shape, text), parts);
@@ -224,6 +225,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
 Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
 {
     if (n < 1) ag_usage_error(at, "concat", "no tensors to join");
+    ag_check_pointer_at(at, "concat", "x", x);
     check_any(at, "concat", "x", x[0]);
     int d = check_dim(at, "concat", x[0], dim);
     Shape shape = x[0]->shape;

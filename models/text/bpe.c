@@ -20,7 +20,7 @@ static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
 
 Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
-    Bpe *b = ag_alloc(1, sizeof *b);
+    Bpe *b = ag_object_new(sizeof *b);
     *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024 };
     ag_set_owner(tokens, b);
     ag_set_owner(merge, b);
@@ -38,23 +38,27 @@ Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
     return b;
 }
 
-void bpe_free(Bpe *bpe)
+void bpe_free_at(Site at, Bpe *bpe)
 {
-    ag_free(bpe);
+    ag_free_at(at, bpe);
 }
 
-int32_t bpe_size(const Bpe *bpe)
+int32_t bpe_size_at(Site at, const Bpe *bpe)
 {
+    ag_check_object_at(at, __func__, "bpe", bpe);
     return bpe->tokens->n;
 }
 
-int32_t bpe_end_of_text(const Bpe *bpe)
+int32_t bpe_end_of_text_at(Site at, const Bpe *bpe)
 {
+    ag_check_object_at(at, __func__, "bpe", bpe);
     return bpe->end_of_text;
 }
 
-const char *bpe_token(const Bpe *bpe, int32_t id, size_t *n)
+const char *bpe_token_at(Site at, const Bpe *bpe, int32_t id, size_t *n)
 {
+    ag_check_object_at(at, __func__, "bpe", bpe);
+    ag_check_pointer_at(at, __func__, "n", n);
     if (id < 0 || id >= bpe->tokens->n) return NULL;
     *n = bpe->tokens->word[id].size;
     return bpe->tokens->word[id].text;
@@ -160,28 +164,37 @@ static void reserve(Ids *ids, size_t more)
     ids->room = room;
 }
 
-int32_t *bpe_encode(Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
+int32_t *bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "bpe", bpe);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    ag_check_pointer_at(at, __func__, "count", count);
+    if (mode != BPE_TEXT && mode != BPE_SPECIAL) ag_usage_error(at, __func__, "%d is not a BpeMode", (int)mode);
     Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
     bool special = mode == BPE_SPECIAL && bpe->end_of_text >= 0;
-    for (size_t at = 0; at < n;) {
-        size_t end = special ? at + bpe_find_end_of_text(text + at, n - at) : n;
-        for (size_t length; at < end; at += length) {
-            length = bpe_word(text + at, end - at);
+    for (size_t i = 0; i < n;) {
+        size_t end = special ? i + bpe_find_end_of_text(text + i, n - i) : n;
+        for (size_t length; i < end; i += length) {
+            length = bpe_word(text + i, end - i);
             reserve(&ids, length);
-            ids.n += encode_word(bpe, text + at, length, ids.id + ids.n);
+            ids.n += encode_word(bpe, text + i, length, ids.id + ids.n);
         }
         if (end == n) break;
         reserve(&ids, 1);
         ids.id[ids.n++] = bpe->end_of_text;
-        at = end + strlen(BPE_END_OF_TEXT);
+        i = end + strlen(BPE_END_OF_TEXT);
     }
     *count = ids.n;
     return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the room */
 }
 
-char *bpe_decode(const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
+char *bpe_decode_at(Site at, const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "bpe", bpe);
+    if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
+    ag_check_pointer_at(at, __func__, "n", n);
     return word_table_join(bpe->tokens, "tokens", "", ids, count, n);
 }

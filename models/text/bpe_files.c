@@ -152,8 +152,11 @@ Bpe *bpe_parse(BpeFile vocab, BpeFile merges)
     return b;
 }
 
-Bpe *bpe_open(const char *vocab_path, const char *merges_path)
+Bpe *bpe_open_at(Site at, const char *vocab_path, const char *merges_path)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
+    ag_check_pointer_at(at, __func__, "merges_path", merges_path);
     void *work = ag_alloc(1, 1);
     BpeFile vocab = { .name = vocab_path }, merges = { .name = merges_path };
     vocab.text = file_read(work, vocab_path, MAX_FILE, &vocab.size);
@@ -195,8 +198,12 @@ static bool write_both(const Bpe *b, void *work, const char *vocab_path, const c
     return false;
 }
 
-bool bpe_save(const Bpe *bpe, const char *vocab_path, const char *merges_path)
+bool bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *merges_path)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "bpe", bpe);
+    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
+    ag_check_pointer_at(at, __func__, "merges_path", merges_path);
     void *work = ag_alloc(1, 1);
     bool done = write_both(bpe, work, vocab_path, merges_path);
     ag_free(work);

@@ -7,10 +7,12 @@
 
 struct CharVocab { WordTable *table; };
 
-CharVocab *char_vocab_new(const char *text, size_t n)
+CharVocab *char_vocab_new_at(Site at, const char *text, size_t n)
 {
+    AG_LAYER(at);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
     if (!text_check("the text", text, n)) return NULL;
-    CharVocab *v = ag_alloc(1, sizeof *v);
+    CharVocab *v = ag_object_new(sizeof *v);
     WordTable *found = word_table_new(v);
     for (size_t i = 0, length; i < n; i += length) {
         uint32_t code;
@@ -24,9 +26,11 @@ CharVocab *char_vocab_new(const char *text, size_t n)
     return v;
 }
 
-CharVocab *char_vocab_open(const char *path)
+CharVocab *char_vocab_open_at(Site at, const char *path)
 {
-    CharVocab *v = ag_alloc(1, sizeof *v);
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "path", path);
+    CharVocab *v = ag_object_new(sizeof *v);
     v->table = vocab_read(v, path);
     bool good = v->table != NULL;
     for (int32_t i = 0; good && i < v->table->n; i++) {
@@ -41,18 +45,22 @@ CharVocab *char_vocab_open(const char *path)
     return NULL;
 }
 
-bool char_vocab_save(const CharVocab *v, const char *path)
+bool char_vocab_save_at(Site at, const CharVocab *v, const char *path)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "v", v);
+    ag_check_pointer_at(at, __func__, "path", path);
     return vocab_write(path, v->table);
 }
 
-void char_vocab_free(CharVocab *v)
+void char_vocab_free_at(Site at, CharVocab *v)
 {
-    ag_free(v);
+    ag_free_at(at, v);
 }
 
-int32_t char_vocab_size(const CharVocab *v)
+int32_t char_vocab_size_at(Site at, const CharVocab *v)
 {
+    ag_check_object_at(at, __func__, "v", v);
     return v->table->n;
 }
 
@@ -76,15 +84,21 @@ static bool unknown_character(const char *name, const char *text, size_t n, size
                         utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
 }
 
-bool char_vocab_check(const CharVocab *v, const char *name, const char *text, size_t n)
+bool char_vocab_check_at(Site at, const CharVocab *v, const char *name, const char *text, size_t n)
 {
+    ag_check_object_at(at, __func__, "v", v);
+    ag_check_pointer_at(at, __func__, "name", name);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
     for (size_t i = 0, length; i < n; i += length)
         if (id_at(v, text + i, n - i, &length) < 0) return unknown_character(name, text, n, i);
     return true;
 }
 
-int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_t *count)
+int32_t *char_vocab_encode_at(Site at, const CharVocab *v, const char *text, size_t n, size_t *count)
 {
+    ag_check_object_at(at, __func__, "v", v);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    ag_check_pointer_at(at, __func__, "count", count);
     size_t characters = 0, k = 0;
     for (size_t i = 0; i < n; i++) characters += !utf8_continues(text[i]);
     int32_t *ids = ag_alloc(characters, sizeof *ids);
@@ -101,7 +115,10 @@ int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_
     return ids;
 }
 
-char *char_vocab_decode(const CharVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *char_vocab_decode_at(Site at, const CharVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
+    ag_check_object_at(at, __func__, "v", v);
+    if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
+    ag_check_pointer_at(at, __func__, "n", n);
     return word_table_join(v->table, "characters", "", ids, count, n);
 }

@@ -5,34 +5,42 @@
 #include "unicode.h"
 #include "utf8.h"
 
-bool lines_of_text(Lines *l, const char *name, const char *text, size_t size)
+bool lines_of_text_at(Site at, Lines *l, const char *name, const char *text, size_t size)
 {
-    return lines_of_part(l, name, 1, text, size);
+    AG_LAYER(at);
+    return lines_of_part_at(at, l, name, 1, text, size);
 }
 
-bool lines_of_part(Lines *l, const char *name, int64_t first, const char *text, size_t size)
+bool lines_of_part_at(Site at, Lines *l, const char *name, int64_t first, const char *text, size_t size)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "l", l);
+    ag_check_pointer_at(at, __func__, "name", name);
+    if (size > 0) ag_check_pointer_at(at, __func__, "text", text);
     *l = (Lines){ 0 };
     if (!text_check_part(name, first, text, size)) return false;
     void *r = ag_alloc(1, 1);
-    const char *at = ag_strndup_in(r, text, size), *end = at + size;
+    const char *rest = ag_strndup_in(r, text, size), *end = rest + size;
     int64_t n = 0;
-    for (size_t i = 0; i < size; i++) n += at[i] == '\n' || i + 1 == size;
+    for (size_t i = 0; i < size; i++) n += rest[i] == '\n' || i + 1 == size;
     Line *line = ag_alloc_in(r, (size_t)n, sizeof *line);
     for (int64_t i = 0; i < n; i++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = memchr(rest, '\n', (size_t)(end - rest));
         if (!stop) stop = end;
-        size_t length = (size_t)(stop - at);
-        if (stop < end && length > 0 && at[length - 1] == '\r') length--;
-        line[i] = (Line){ at, length };
-        at = stop + 1;
+        size_t length = (size_t)(stop - rest);
+        if (stop < end && length > 0 && rest[length - 1] == '\r') length--;
+        line[i] = (Line){ rest, length };
+        rest = stop + 1;
     }
     *l = (Lines){ n, line, r, first };
     return true;
 }
 
-bool lines_open(Lines *l, const char *path)
+bool lines_open_at(Site at, Lines *l, const char *path)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "l", l);
+    ag_check_pointer_at(at, __func__, "path", path);
     Text text;
     *l = (Lines){ 0 };
     if (!text_open(&text, path)) return false;
@@ -53,20 +61,22 @@ static size_t lower_line(Line line, char *out)
     return (size_t)(p - out);
 }
 
-void lines_lower(Lines *l)
+void lines_lower_at(Site at, Lines *l)
 {
+    ag_check_pointer_at(at, __func__, "l", l);
     size_t room = 1;
     for (int64_t i = 0; i < l->n; i++) room += 2 * l->line[i].size;     /* 1 byte stays 1, 2 may become 3 */
-    char *at = l->owner ? ag_alloc_in(l->owner, room, 1) : NULL;
+    char *out = l->owner ? ag_alloc_in_at(at, l->owner, room, 1) : NULL;
     for (int64_t i = 0; i < l->n; i++) {
-        size_t size = lower_line(l->line[i], at);
-        l->line[i] = (Line){ at, size };
-        at += size;
+        size_t size = lower_line(l->line[i], out);
+        l->line[i] = (Line){ out, size };
+        out += size;
     }
 }
 
-void lines_close(Lines *l)
+void lines_close_at(Site at, Lines *l)
 {
-    ag_free(l->owner);
+    ag_check_pointer_at(at, __func__, "l", l);
+    ag_free_at(at, l->owner);
     *l = (Lines){ 0 };
 }

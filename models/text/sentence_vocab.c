@@ -6,6 +6,13 @@
 #include "kaeru/translation.h"
 #include "word_vocab.h"
 
+/* A usage error unless the vocabulary is open. */
+static void check_open(Site at, const char *what, const SentenceVocab *v)
+{
+    ag_check_pointer_at(at, what, "v", v);
+    if (!(v->kind == SENTENCE_BPE ? (const void *)v->bpe : v->words)) ag_usage_error(at, what, "the vocabulary is not open");
+}
+
 /* ---- construction, files ----------------------------------------------------------------------------------------- */
 
 /* Joins all lines, each with a space before it and a newline after it. */
@@ -27,8 +34,16 @@ static char *join(const Lines *texts, int n, size_t *size)
     return all;
 }
 
-SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count)
+static void check_texts(Site at, const char *what, const Lines *texts, int n)
 {
+    if (n < 1) ag_usage_error(at, what, "%d texts, expected 1 or more", n);
+    ag_check_pointer_at(at, what, "texts", texts);
+}
+
+SentenceVocab sentence_vocab_of_words_at(Site at, const Lines *texts, int n, int64_t min_count)
+{
+    AG_LAYER(at);
+    check_texts(at, __func__, texts, n);
     size_t size;
     char *all = join(texts, n, &size);
     SentenceVocab v = { .kind = SENTENCE_WORDS, .words = word_vocab_new(all, size, min_count) };
@@ -36,8 +51,10 @@ SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_cou
     return v;
 }
 
-SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
+SentenceVocab sentence_vocab_of_bpe_at(Site at, const Lines *texts, int n, int32_t size)
 {
+    AG_LAYER(at);
+    check_texts(at, __func__, texts, n);
     if (size < 300) ag_usage_error(AG_HERE, "sentence_vocab_of_bpe", "a size of %d, expected 300 or more", (int)size);
     size_t bytes;
     char *all = join(texts, n, &bytes);
@@ -46,8 +63,11 @@ SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size)
     return v;
 }
 
-bool sentence_vocab_open(SentenceVocab *v, const char *vocab_path, const char *merges_path)
+bool sentence_vocab_open_at(Site at, SentenceVocab *v, const char *vocab_path, const char *merges_path)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "v", v);
+    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
     if (merges_path) {
         *v = (SentenceVocab){ .kind = SENTENCE_BPE, .bpe = bpe_open(vocab_path, merges_path) };
         return v->bpe != NULL;
@@ -56,28 +76,39 @@ bool sentence_vocab_open(SentenceVocab *v, const char *vocab_path, const char *m
     return v->words != NULL;
 }
 
-bool sentence_vocab_save(const SentenceVocab *v, const char *vocab_path, const char *merges_path)
+bool sentence_vocab_save_at(Site at, const SentenceVocab *v, const char *vocab_path, const char *merges_path)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, v);
+    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
+    if (v->kind == SENTENCE_BPE) ag_check_pointer_at(at, __func__, "merges_path", merges_path);
     if (v->kind == SENTENCE_BPE) return bpe_save(v->bpe, vocab_path, merges_path);
     return word_vocab_save(v->words, vocab_path);
 }
 
-void sentence_vocab_close(SentenceVocab *v)
+void sentence_vocab_close_at(Site at, SentenceVocab *v)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "v", v);
     if (v->kind == SENTENCE_BPE) bpe_free(v->bpe);
     else word_vocab_free(v->words);
     *v = (SentenceVocab){ 0 };
 }
 
-int32_t sentence_vocab_size(const SentenceVocab *v)
+int32_t sentence_vocab_size_at(Site at, const SentenceVocab *v)
 {
+    check_open(at, __func__, v);
     return v->kind == SENTENCE_BPE ? N_SPECIAL_TOKENS + bpe_size(v->bpe) : word_vocab_size(v->words);
 }
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
 
-int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count)
+int32_t *sentence_encode_at(Site at, const SentenceVocab *v, const char *text, size_t n, size_t *count)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, v);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    ag_check_pointer_at(at, __func__, "count", count);
     char *spaced = ag_alloc(n + 1, 1);
     spaced[0] = ' ';
     if (n > 0) memcpy(spaced + 1, text, n);
@@ -93,8 +124,11 @@ int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, siz
     return all;
 }
 
-char *sentence_unknown(const SentenceVocab *v, Line line)
+char *sentence_unknown_at(Site at, const SentenceVocab *v, Line line)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, v);
+    if (line.size > 0) ag_check_pointer_at(at, __func__, "line.text", line.text);
     return v->kind == SENTENCE_WORDS ? word_vocab_unknown(v->words, line.text, line.size) : NULL;
 }
 
@@ -124,29 +158,35 @@ static void put_in_one_line(char *text, size_t n)
         if (text[i] == '\n' || text[i] == '\r' || text[i] == '\0') text[i] = ' ';
 }
 
-char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *sentence_decode_at(Site at, const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, v);
+    if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
+    ag_check_pointer_at(at, __func__, "n", n);
     size_t room = 1, length;
     for (size_t i = 0; i < count && ids[i] != WORD_END; i++) {
         bytes_of(v, ids[i], &length);
         room += length + 1;
     }
-    char *text = ag_alloc(room, 1), *at = text;
+    char *text = ag_alloc(room, 1), *end = text;
     for (size_t i = 0; i < count && ids[i] != WORD_END; i++) {
         const char *bytes = bytes_of(v, ids[i], &length);
         if (ids[i] == WORD_START || ids[i] == WORD_BLANK) continue;
-        if (at > text && (v->kind == SENTENCE_WORDS || ids[i] == WORD_UNKNOWN)) *at++ = ' ';
-        memcpy(at, bytes, length);
-        at += length;
+        if (end > text && (v->kind == SENTENCE_WORDS || ids[i] == WORD_UNKNOWN)) *end++ = ' ';
+        memcpy(end, bytes, length);
+        end += length;
     }
-    *n = (size_t)(at - text);
+    *n = (size_t)(end - text);
     put_in_one_line(text, *n);
     if (v->kind == SENTENCE_BPE && text[0] == ' ') memmove(text, text + 1, (*n)--);         /* with the NUL */
     return text;
 }
 
-char *sentence_token(const SentenceVocab *v, int32_t id)
+char *sentence_token_at(Site at, const SentenceVocab *v, int32_t id)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, v);
     size_t n;
     const char *bytes = bytes_of(v, id, &n);
     char *text = ag_alloc(n + 1, 1);

@@ -7,8 +7,11 @@
 #include "file.h"
 #include "utf8.h"
 
-bool text_open(Text *text, const char *path)
+bool text_open_at(Site at, Text *text, const char *path)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "text", text);
+    ag_check_pointer_at(at, __func__, "path", path);
     *text = (Text){ 0 };
     FileMap *map = file_map(path);
     if (!map) return false;
@@ -20,22 +23,27 @@ bool text_open(Text *text, const char *path)
     return true;
 }
 
-void text_close(Text *text)
+void text_close_at(Site at, Text *text)
 {
-    ag_free(text->map);
+    ag_check_pointer_at(at, __func__, "text", text);
+    ag_free_at(at, text->map);
     *text = (Text){ 0 };
 }
 
-const char *text_place(int64_t first, const char *text, size_t at, char out[TEXT_PLACE])
+const char *text_place_at(Site at, int64_t first, const char *text, size_t byte, char out[TEXT_PLACE])
 {
+    if (byte > 0) ag_check_pointer_at(at, __func__, "text", text);
+    ag_check_pointer_at(at, __func__, "out", out);
     size_t line, column;
-    utf8_position(text, at, &line, &column);
-    snprintf(out, TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first + (int64_t)line - 1, column, at);
+    utf8_position(text, byte, &line, &column);
+    snprintf(out, TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first + (int64_t)line - 1, column, byte);
     return out;
 }
 
-bool text_check_part(const char *name, int64_t first, const char *text, size_t n)
+bool text_check_part_at(Site at, const char *name, int64_t first, const char *text, size_t n)
 {
+    ag_check_pointer_at(at, __func__, "name", name);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
     char place[TEXT_PLACE];
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;
@@ -43,12 +51,15 @@ bool text_check_part(const char *name, int64_t first, const char *text, size_t n
                         (unsigned char)text[valid]);
 }
 
-bool text_check(const char *name, const char *text, size_t n)
+bool text_check_at(Site at, const char *name, const char *text, size_t n)
 {
-    return text_check_part(name, 1, text, n);
+    return text_check_part_at(at, name, 1, text, n);
 }
 
-int text_next(const char *text, size_t n, uint32_t *code)
+int text_next_at(Site at, const char *text, size_t n, uint32_t *code)
 {
+    if (n < 1) ag_usage_error(at, __func__, "no bytes to decode, expected 1 or more");
+    ag_check_pointer_at(at, __func__, "text", text);
+    ag_check_pointer_at(at, __func__, "code", code);
     return utf8_decode(text, n, code);
 }

@@ -34,15 +34,20 @@ static void print_held(TextStream *s, bool end)
     }
 }
 
-void text_stream_put(TextStream *s, const char *bytes, size_t n)
+void text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t n)
 {
+    ag_check_pointer_at(at, __func__, "s", s);
+    if (n > 0) ag_check_pointer_at(at, __func__, "bytes", bytes);
+    ag_check_pointer_at(at, __func__, "the file of s", s->out);
     for (size_t i = 0; i < n; i++) {
         s->held[s->n++] = bytes[i];
         print_held(s, false);
     }
 }
 
-void text_stream_end(TextStream *s)
+void text_stream_end_at(Site at, TextStream *s)
 {
+    ag_check_pointer_at(at, __func__, "s", s);
+    ag_check_pointer_at(at, __func__, "the file of s", s->out);
     print_held(s, true);
 }

@@ -1,8 +1,18 @@
 /* tokenizer.c: one interface to vocabularies of characters and of byte pairs. */
 #include "kaeru/lm.h"
 
-bool tokenizer_open(Tokenizer *t, const char *vocab_path, const char *merges_path)
+/* A usage error unless the tokenizer is open. */
+static void check_open(Site at, const char *what, const Tokenizer *t)
 {
+    ag_check_pointer_at(at, what, "t", t);
+    if (!(t->kind == TOKENIZER_BPE ? (const void *)t->bpe : t->chars)) ag_usage_error(at, what, "the tokenizer is not open");
+}
+
+bool tokenizer_open_at(Site at, Tokenizer *t, const char *vocab_path, const char *merges_path)
+{
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "t", t);
+    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
     if (merges_path) {
         *t = (Tokenizer){ .kind = TOKENIZER_BPE, .bpe = bpe_open(vocab_path, merges_path) };
         return t->bpe != NULL;
@@ -11,39 +21,56 @@ bool tokenizer_open(Tokenizer *t, const char *vocab_path, const char *merges_pat
     return t->chars != NULL;
 }
 
-bool tokenizer_save(const Tokenizer *t, const char *vocab_path, const char *merges_path)
+bool tokenizer_save_at(Site at, const Tokenizer *t, const char *vocab_path, const char *merges_path)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, t);
+    ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
+    if (t->kind == TOKENIZER_BPE) ag_check_pointer_at(at, __func__, "merges_path", merges_path);
     if (t->kind == TOKENIZER_BPE) return bpe_save(t->bpe, vocab_path, merges_path);
     return char_vocab_save(t->chars, vocab_path);
 }
 
-void tokenizer_close(Tokenizer *t)
+void tokenizer_close_at(Site at, Tokenizer *t)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "t", t);
     if (t->kind == TOKENIZER_BPE) bpe_free(t->bpe);
     else char_vocab_free(t->chars);
     *t = (Tokenizer){ 0 };
 }
 
-int32_t tokenizer_size(const Tokenizer *t)
+int32_t tokenizer_size_at(Site at, const Tokenizer *t)
 {
-    return t->kind == TOKENIZER_BPE ? bpe_size(t->bpe) : char_vocab_size(t->chars);
+    check_open(at, __func__, t);
+    return t->kind == TOKENIZER_BPE ? bpe_size_at(at, t->bpe) : char_vocab_size_at(at, t->chars);
 }
 
-int32_t *tokenizer_encode(const Tokenizer *t, const char *text, size_t n, size_t *count)
+int32_t *tokenizer_encode_at(Site at, const Tokenizer *t, const char *text, size_t n, size_t *count)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, t);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    ag_check_pointer_at(at, __func__, "count", count);
     if (t->kind == TOKENIZER_BPE) return bpe_encode(t->bpe, text, n, BPE_SPECIAL, count);
     return char_vocab_encode(t->chars, text, n, count);
 }
 
-char *tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t count, size_t *n)
+char *tokenizer_decode_at(Site at, const Tokenizer *t, const int32_t *ids, size_t count, size_t *n)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, t);
+    if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
+    ag_check_pointer_at(at, __func__, "n", n);
     if (t->kind == TOKENIZER_BPE) return bpe_decode(t->bpe, ids, count, n);
     return char_vocab_decode(t->chars, ids, count, n);
 }
 
 /* The hash FNV-1a (Fowler, Noll and Vo) of all tokens, each followed by the byte 0xFF, which UTF-8 does not have. */
-uint64_t tokenizer_fingerprint(const Tokenizer *t)
+uint64_t tokenizer_fingerprint_at(Site at, const Tokenizer *t)
 {
+    AG_LAYER(at);
+    check_open(at, __func__, t);
     uint64_t hash = 0xcbf29ce484222325;
     for (int32_t id = 0; id < tokenizer_size(t); id++) {
         size_t n;

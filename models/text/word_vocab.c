@@ -39,16 +39,19 @@ static int compare_counts(const void *left, const void *right)
     return compare_words(a, b);
 }
 
-WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
+WordVocab *word_vocab_new_at(Site at, const char *text, size_t n, int64_t min_count)
 {
+    AG_LAYER(at);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    if (min_count < 0) ag_usage_error(at, __func__, "min_count is %lld, expected 0 or more", (long long)min_count);
     if (!text_check("the text", text, n)) return NULL;
-    WordVocab *v = ag_alloc(1, sizeof *v);
+    WordVocab *v = ag_object_new(sizeof *v);
     v->table = word_table_new(v);
     for (int i = 0; i < N_SPECIAL_TOKENS; i++)
         word_table_add(v->table, special_tokens[i], strlen(special_tokens[i]));
     WordTable *found = word_table_new(v);
     Word word;
-    for (size_t at = 0; next_word(text, n, &at, &word);) word_table_add(found, word.text, word.size);
+    for (size_t i = 0; next_word(text, n, &i, &word);) word_table_add(found, word.text, word.size);
     qsort(found->word, (size_t)found->n, sizeof *found->word, compare_counts);
     for (int32_t i = 0; i < found->n && found->word[i].count >= min_count; i++)
         word_table_add(v->table, found->word[i].text, found->word[i].size);
@@ -56,9 +59,11 @@ WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count)
     return v;
 }
 
-WordVocab *word_vocab_open(const char *path)
+WordVocab *word_vocab_open_at(Site at, const char *path)
 {
-    WordVocab *v = ag_alloc(1, sizeof *v);
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "path", path);
+    WordVocab *v = ag_object_new(sizeof *v);
     v->table = vocab_read(v, path);
     bool good = v->table != NULL;
     for (int32_t i = 0; good && i < N_SPECIAL_TOKENS; i++) {
@@ -74,40 +79,49 @@ WordVocab *word_vocab_open(const char *path)
     return NULL;
 }
 
-bool word_vocab_save(const WordVocab *v, const char *path)
+bool word_vocab_save_at(Site at, const WordVocab *v, const char *path)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "v", v);
+    ag_check_pointer_at(at, __func__, "path", path);
     return vocab_write(path, v->table);
 }
 
-void word_vocab_free(WordVocab *v)
+void word_vocab_free_at(Site at, WordVocab *v)
 {
-    ag_free(v);
+    ag_free_at(at, v);
 }
 
-int32_t word_vocab_size(const WordVocab *v)
+int32_t word_vocab_size_at(Site at, const WordVocab *v)
 {
+    ag_check_object_at(at, __func__, "v", v);
     return v->table->n;
 }
 
-int32_t word_vocab_find(const WordVocab *v, const char *word, size_t n)
+int32_t word_vocab_find_at(Site at, const WordVocab *v, const char *word, size_t n)
 {
+    ag_check_object_at(at, __func__, "v", v);
+    if (n > 0) ag_check_pointer_at(at, __func__, "word", word);
     int32_t id = word_table_find(v->table, word, n);
     return id < 0 ? WORD_UNKNOWN : id;
 }
 
-const char *word_vocab_word(const WordVocab *v, int32_t id, size_t *n)
+const char *word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *n)
 {
+    ag_check_object_at(at, __func__, "v", v);
     bool found = id >= 0 && id < v->table->n;
     if (n) *n = found ? v->table->word[id].size : 0;
     return found ? v->table->word[id].text : NULL;
 }
 
-char *word_vocab_unknown(const WordVocab *v, const char *text, size_t n)
+char *word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_t n)
 {
+    ag_check_object_at(at, __func__, "v", v);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
     void *owner = ag_alloc(1, 1);
     WordTable *unknown = word_table_new(owner);
     Word word;
-    for (size_t at = 0; next_word(text, n, &at, &word);)
+    for (size_t i = 0; next_word(text, n, &i, &word);)
         if (word_table_find(v->table, word.text, word.size) < 0) word_table_add(unknown, word.text, word.size);
     char *list = unknown->n ? ag_alloc((size_t)unknown->n, UTF8_QUOTE + 2) : NULL, *end = list, quoted[UTF8_QUOTE];
     for (int32_t i = 0; i < unknown->n; i++)
@@ -116,18 +130,24 @@ char *word_vocab_unknown(const WordVocab *v, const char *text, size_t n)
     return list;
 }
 
-int32_t *word_vocab_encode(const WordVocab *v, const char *text, size_t n, size_t *count)
+int32_t *word_vocab_encode_at(Site at, const WordVocab *v, const char *text, size_t n, size_t *count)
 {
+    ag_check_object_at(at, __func__, "v", v);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    ag_check_pointer_at(at, __func__, "count", count);
     Word word;
     size_t words = 0, k = 0;
-    for (size_t at = 0; next_word(text, n, &at, &word);) words++;
+    for (size_t i = 0; next_word(text, n, &i, &word);) words++;
     int32_t *ids = ag_alloc(words, sizeof *ids);
-    for (size_t at = 0; next_word(text, n, &at, &word);) ids[k++] = word_vocab_find(v, word.text, word.size);
+    for (size_t i = 0; next_word(text, n, &i, &word);) ids[k++] = word_vocab_find(v, word.text, word.size);
     *count = words;
     return ids;
 }
 
-char *word_vocab_decode(const WordVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *word_vocab_decode_at(Site at, const WordVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
+    ag_check_object_at(at, __func__, "v", v);
+    if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
+    ag_check_pointer_at(at, __func__, "n", n);
     return word_table_join(v->table, "words", " ", ids, count, n);
 }

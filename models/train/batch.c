@@ -4,7 +4,10 @@
 
 Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
 {
+    AG_LAYER(at);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    tensor_int_data(src);                   /* a usage error unless they are ids */
+    tensor_int_data(tgt);
     if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) ||
         tensor_dim(tgt, 1) < 1)
         ag_usage_error(at, "batch_new", "src %s and tgt %s, expected (B,S) and (B,T+1)", shape_text(tensor_shape(src), a),
@@ -30,7 +33,9 @@ Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *ta
     if (vocab < 3 || criterion.padding_idx < 0 || criterion.padding_idx >= vocab)
         ag_usage_error(at, "label_smoothing_targets", "padding_idx %d and %lld words: expected an id of at least 3 words",
                        (int)criterion.padding_idx, (long long)vocab);
-    int64_t rows = tensor_numel(target);
+    if (!(criterion.smoothing >= 0 && criterion.smoothing <= 1))
+        ag_usage_error(at, "label_smoothing_targets", "smoothing %g is not in 0..1", criterion.smoothing);
+    int64_t rows = tensor_numel_at(at, target);
     Tensor *dist = tensor_full_at(at, SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
     real *value = tensor_mutable_data(dist);
     const int32_t *id = tensor_int_data_at(at, target);
@@ -46,7 +51,7 @@ Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *ta
     return dist;
 }
 
-double rate(int64_t step, int64_t model_size, double factor, int64_t warmup)
+double rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t warmup)
 {
-    return nn_schedule_noam(step, model_size, factor, warmup);
+    return nn_schedule_noam_at(at, step, model_size, factor, warmup);
 }

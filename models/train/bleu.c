@@ -160,8 +160,12 @@ static int64_t count_common(const WordTable *a, const WordTable *b)
     return common;
 }
 
-void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
+void bleu_add_at(Site at, Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "b", b);
+    if (n > 0) ag_check_pointer_at(at, __func__, "translation", translation);
+    if (reference_n > 0) ag_check_pointer_at(at, __func__, "reference", reference);
     void *r = ag_alloc(1, 1);
     WordTable *table = word_table_new(r);
     Tokens found = tokenize(r, table, translation, n, b->lower_case);
@@ -175,8 +179,9 @@ void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference,
     ag_free(r);
 }
 
-double bleu_score(const Bleu *b)
+double bleu_score_at(Site at, const Bleu *b)
 {
+    ag_check_pointer_at(at, __func__, "b", b);
     double log_precision = 0, smoothed = 1;             /* exponential smoothing: 0 n-grams count as 1/2, 1/4, ... */
     bool any = false;
     for (int i = 0; i < ORDERS; i++) any = any || b->correct[i] > 0;

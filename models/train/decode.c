@@ -1,4 +1,5 @@
 /* decode.c: greedy decoding and beam search with an encoder-decoder. */
+#include <math.h>
 #include <string.h>
 
 #include "kaeru/autograd.h"
@@ -10,6 +11,15 @@ static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mas
     Tensor *out = decode_next(m, memory, src_mask, tgt, cache);
     int64_t t = tensor_dim(out, 1);
     return generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
+}
+
+/* The end symbol may be -1, which no token is. */
+static void check_symbols(const char *what, const EncoderDecoder *m, int32_t start, int32_t end)
+{
+    int64_t vocab = tensor_dim(m->generator->proj->weight, 0);
+    if (start < 0 || start >= vocab || end < -1 || end >= vocab)
+        ag_usage_error(AG_HERE, what, "start symbol %d and end symbol %d, expected ids below %lld", (int)start, (int)end,
+                       (long long)vocab);
 }
 
 Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
@@ -24,6 +34,7 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
                               int32_t end_symbol)
 {
     NN_LAYER(at, m);
+    check_symbols("greedy_decode", m, start_symbol, end_symbol);
     if (max_len < 1) ag_usage_error(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0), ended = 0;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
@@ -140,6 +151,9 @@ Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
         ag_usage_error(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
                        o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
+    check_symbols("beam_search", m, o.start_symbol, o.end_symbol);
+    if (!isfinite(o.length_penalty))
+        ag_usage_error(AG_HERE, "beam_search", "length_penalty is %g, expected a finite number", o.length_penalty);
     bool training = m->module.training;
     nn_eval(m);
     Scope whole = ag_begin(AG_NO_GRAD);

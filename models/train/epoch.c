@@ -54,6 +54,14 @@ static void run_batch(Epoch *e, const Batch *batch)
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *o, TrainState *state)
 {
     NN_LAYER(at, m);
+    if (!next) ag_usage_error(at, __func__, "next is NULL, expected a function that makes batches");
+    ag_check_pointer_at(at, __func__, "options", o);
+    ag_check_pointer_at(at, __func__, "state", state);
+    if (o->accum_iter < 0) ag_usage_error(at, __func__, "accum_iter is %d, expected 0 or more", o->accum_iter);
+    if (o->optimizer) {                     /* now, not after the first batch */
+        nn_optimizer_steps(o->optimizer);
+        rate(0, o->model_size, o->factor, o->warmup);
+    }
     Epoch epoch = { .model = m, .options = o, .state = state };
     if (o->optimizer) nn_train(m);
     else nn_eval(m);
@@ -69,9 +77,12 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
     return epoch.tokens ? epoch.loss / (double)epoch.tokens : 0;
 }
 
-bool average_checkpoints(void *model, const char *const *paths, int n)
+bool average_checkpoints_at(Site at, void *model, const char *const *paths, int n)
 {
+    AG_LAYER(at);
+    nn_check_at(at, __func__, model, 0);
     if (n < 1) return ag_set_error("there are no checkpoints to average");
+    ag_check_pointer_at(at, __func__, "paths", paths);
     void *one = nn_clone(model);
     void *average = nn_clone(model);
     Parameters *mean = nn_parameters(average), *part = nn_parameters(one);

@@ -11,9 +11,15 @@ static int32_t next_id(GPT *m, const int32_t *ids, int64_t n, Cache *cache, cons
     return id;
 }
 
-bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
-                  void *arg)
+bool gpt_generate_at(Site at, GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
+                     void *arg)
 {
+    NN_LAYER(at, m);
+    ag_check_pointer_at(at, __func__, "prompt", prompt);
+    ag_check_pointer_at(at, __func__, "how", how);
+    if (!next) ag_usage_error(at, __func__, "next is NULL, expected a function that gets the tokens");
+    if (most < 0) ag_usage_error(at, __func__, "%lld tokens to generate, expected 0 or more", (long long)most);
+    if (m->module.training) ag_usage_error(at, __func__, "the model is in training mode; call nn_eval first");
     if (n < 1) ag_usage_error(AG_HERE, "gpt_generate", "an empty prompt, expected 1 token or more");
     int64_t context = m->options.context, half = context > 1 ? context / 2 : 1;
     Scope s = ag_begin(AG_NO_GRAD);

@@ -94,7 +94,8 @@ static bool take_text(LmData *d, const char *text, size_t n)
 
 static LmData *data_new(const char *name, const Tokenizer *t)
 {
-    LmData *d = ag_alloc(1, sizeof *d);
+    tokenizer_size(t);                          /* a usage error if the tokenizer is not open */
+    LmData *d = ag_object_new(sizeof *d);
     d->name = ag_strndup_in(d, name, strlen(name));
     d->tokenizer = t;
     return d;
@@ -110,8 +111,11 @@ static LmData *opened(LmData *d, bool good)
     return d;
 }
 
-LmData *lm_data_open(const char *path, const Tokenizer *t)
+LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "path", path);
+    ag_check_pointer_at(at, __func__, "t", t);
     LmData *d = data_new(path, t);
     FileMap *map = file_map(path);
     if (!map) return opened(d, false);
@@ -121,24 +125,40 @@ LmData *lm_data_open(const char *path, const Tokenizer *t)
     return opened(d, token_file_read(map, path, t, &tokens) && take_tokens(d, tokens));
 }
 
-LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t)
+LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "name", name);
+    ag_check_pointer_at(at, __func__, "t", t);
+    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
     LmData *d = data_new(name, t);
     return opened(d, take_text(d, text, n));
 }
 
-void lm_data_close(LmData *d)
+void lm_data_close_at(Site at, LmData *d)
 {
-    ag_free(d);
+    ag_free_at(at, d);
 }
 
-int64_t lm_data_tokens(const LmData *d, LmPart part)
+static void check_part(Site at, const char *what, LmPart part)
 {
+    if (part != LM_TRAIN && part != LM_HELD_OUT) ag_usage_error(at, what, "%d is not an LmPart", (int)part);
+}
+
+int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part)
+{
+    ag_check_object_at(at, __func__, "d", d);
+    check_part(at, __func__, part);
     return d->count[part];
 }
 
-bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
+bool lm_data_fits_at(Site at, const LmData *d, const GPT *m, int64_t length)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "d", d);
+    nn_check_at(at, __func__, m, sizeof *m);
+    if (length < 0)
+        ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
     int64_t context = m->options.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
@@ -154,8 +174,12 @@ bool lm_data_fits(const LmData *d, const GPT *m, int64_t length)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
-void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
+void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "d", d);
+    ag_check_pointer_at(at, __func__, "ids", ids);
+    ag_check_pointer_at(at, __func__, "targets", targets);
     if (batch < 1 || length < 1 || length >= d->count[LM_TRAIN])
         ag_usage_error(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
                        length, d->name, d->count[LM_TRAIN]);
@@ -193,8 +217,16 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     return total;
 }
 
-double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
+double lm_evaluate_at(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
+    NN_LAYER(at, m);
+    ag_check_object_at(at, __func__, "d", d);
+    if (batch < 1 || length < 0)
+        ag_usage_error(at, __func__, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
+                       batch, length);
+    if (d->count[LM_HELD_OUT] < 2)
+        ag_usage_error(at, __func__, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
+                       d->count[LM_HELD_OUT]);
     nn_eval(m);
     Cursor c = { .position = d->begin[LM_HELD_OUT] };
     read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);

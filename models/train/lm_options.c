@@ -26,17 +26,24 @@ static const Field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
-bool lm_check(const LmOptions *o)
+bool lm_check_at(Site at, const LmOptions *o)
 {
+    ag_check_pointer_at(at, __func__, "o", o);
     return fields_check(fields, N_FIELDS, o);
 }
 
-void lm_to_settings(const LmOptions *o, Settings *s)
+void lm_to_settings_at(Site at, const LmOptions *o, Settings *s)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
+    ag_check_object_at(at, __func__, "s", s);
     fields_to_settings(fields, N_FIELDS, o, s);
 }
 
-bool lm_from_settings(LmOptions *o, const Settings *s)
+bool lm_from_settings_at(Site at, LmOptions *o, const Settings *s)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "o", o);
+    ag_check_object_at(at, __func__, "s", s);
     return fields_from_settings(fields, N_FIELDS, o, s);
 }

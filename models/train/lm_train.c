@@ -23,8 +23,15 @@ static Optimizer *optimizer_new(const LmTraining *t)
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-int64_t lm_window(const LmTraining *t)
+static void check_training(Site at, const char *what, const LmTraining *t)
 {
+    ag_check_pointer_at(at, what, "t", t);
+    nn_check_at(at, what, t->model, sizeof *t->model);
+}
+
+int64_t lm_window_at(Site at, const LmTraining *t)
+{
+    check_training(at, __func__, t);
     return t->options.window > 0 ? t->options.window : t->model->options.context;
 }
 
@@ -111,8 +118,12 @@ static bool run(LmTraining *t, Optimizer *optimizer)
     return true;
 }
 
-bool lm_train(LmTraining *t, bool resume)
+bool lm_train_at(Site at, LmTraining *t, bool resume)
 {
+    AG_LAYER(at);
+    check_training(at, __func__, t);
+    ag_check_object_at(at, __func__, "the data of t", t->data);
+    ag_check_object_at(at, __func__, "the settings of t", t->settings);
     if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
     if (resume && !t->last) ag_usage_error(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
     Optimizer *optimizer = optimizer_new(t);

@@ -88,9 +88,13 @@ static int32_t draw(const real *logits, Choice among, Scale s)
 /* The id of the largest logit, the first one of equal logits; -1 with ag_error() if a logit is NaN or infinite. */
 static int32_t largest_logit(const char *caller, const real *logits, int64_t n, const Sampling *how)
 {
-    if (n < 1 || how->temperature < 0)
-        ag_usage_error(AG_HERE, caller, "%lld logits, temperature %g: expected 1 or more, 0 or more", (long long)n,
-                       how->temperature);
+    ag_check_pointer_at(AG_HERE, caller, "logits", logits);
+    ag_check_pointer_at(AG_HERE, caller, "how", how);
+    if (n < 1 || n > INT32_MAX) ag_usage_error(AG_HERE, caller, "%lld logits, expected 1 or more", (long long)n);
+    if (!(how->temperature >= 0) || isinf(how->temperature))
+        ag_usage_error(AG_HERE, caller, "temperature %g, expected a finite number of 0 or more", how->temperature);
+    if (how->top_k < 0) ag_usage_error(AG_HERE, caller, "top_k is %lld, expected 0 or more", (long long)how->top_k);
+    if (!(how->top_p >= 0 && how->top_p <= 1)) ag_usage_error(AG_HERE, caller, "top_p is %g, expected 0 to 1", how->top_p);
     int32_t best = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(logits[i])) {
@@ -103,8 +107,9 @@ static int32_t largest_logit(const char *caller, const real *logits, int64_t n, 
     return best;
 }
 
-int32_t sample_next(const real *logits, int64_t n, const Sampling *how)
+int32_t sample_next_at(Site at, const real *logits, int64_t n, const Sampling *how)
 {
+    AG_LAYER(at);
     int32_t best = largest_logit("sample_next", logits, n, how);
     if (best < 0 || how->temperature == 0) return best;
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -114,8 +119,10 @@ int32_t sample_next(const real *logits, int64_t n, const Sampling *how)
     return id;
 }
 
-bool sample_probabilities(const real *logits, int64_t n, const Sampling *how, double *p)
+bool sample_probabilities_at(Site at, const real *logits, int64_t n, const Sampling *how, double *p)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "p", p);
     int32_t best = largest_logit("sample_probabilities", logits, n, how);
     if (best < 0) return false;
     for (int64_t i = 0; i < n; i++) p[i] = 0;

@@ -18,6 +18,7 @@ struct SentencePairs {
     int32_t *order, *batch_order;
     int64_t *start;
     int64_t n_batches, next;
+    bool ended;                 /* no batch is left, or no epoch has begun */
 };
 
 Sentence sentence_of(void *owner, const SentenceVocab *v, const Lines *lines, int64_t line)
@@ -45,9 +46,17 @@ static int64_t longer_side(const Pair *pair)
     return pair->src.size > pair->tgt.size ? pair->src.size : pair->tgt.size;
 }
 
-SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
-                                  const SentenceVocab *tgt_vocab, int64_t max_tokens)
+SentencePairs *sentence_pairs_new_at(Site at, const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
+                                     const SentenceVocab *tgt_vocab, int64_t max_tokens)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "src", src);
+    ag_check_pointer_at(at, __func__, "src_vocab", src_vocab);
+    ag_check_pointer_at(at, __func__, "tgt", tgt);
+    ag_check_pointer_at(at, __func__, "tgt_vocab", tgt_vocab);
+    sentence_vocab_size(src_vocab);         /* a usage error if it is closed */
+    sentence_vocab_size(tgt_vocab);
+    if (max_tokens < 0) ag_usage_error(at, __func__, "max_tokens is %" PRId64 ", expected 0 or more", max_tokens);
     if (src->n != tgt->n) {
         ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected the same number", src->n,
                      tgt->n);
@@ -57,7 +66,8 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
         ag_set_error("%" PRId64 " pairs of sentences, expected at most %" PRId32, src->n, INT32_MAX);
         return NULL;
     }
-    SentencePairs *p = ag_alloc(1, sizeof *p);
+    SentencePairs *p = ag_object_new(sizeof *p);
+    p->ended = true;
     p->pair = ag_alloc_in(p, (size_t)src->n, sizeof *p->pair);
     for (int64_t i = 0; i < src->n; i++) {
         Pair pair = { sentence_of(p, src_vocab, src, i), sentence_of(p, tgt_vocab, tgt, i) };
@@ -78,18 +88,20 @@ SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_voc
     return p;
 }
 
-void sentence_pairs_free(SentencePairs *p)
+void sentence_pairs_free_at(Site at, SentencePairs *p)
 {
-    ag_free(p);
+    ag_free_at(at, p);
 }
 
-int64_t sentence_pairs_count(const SentencePairs *p)
+int64_t sentence_pairs_count_at(Site at, const SentencePairs *p)
 {
+    ag_check_object_at(at, __func__, "p", p);
     return p->n;
 }
 
-int64_t sentence_pairs_left_out(const SentencePairs *p)
+int64_t sentence_pairs_left_out_at(Site at, const SentencePairs *p)
 {
+    ag_check_object_at(at, __func__, "p", p);
     return p->left_out;
 }
 
@@ -118,6 +130,7 @@ static void cut_into_batches(SentencePairs *p, int64_t batch_tokens)
     int64_t rows = 0, longest = 0;                      /* of the last batch so far */
     p->n_batches = 0;
     p->next = 0;
+    p->ended = false;
     for (int64_t i = 0; i < p->n; i++) {
         int64_t length = longer_side(&p->pair[p->order[i]]);
         if (length > longest) longest = length;
@@ -137,8 +150,10 @@ static void check_tokens(const char *what, int64_t batch_tokens)
     if (batch_tokens < 1) ag_usage_error(AG_HERE, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
 }
 
-void sentence_pairs_shuffle(SentencePairs *p, int64_t batch_tokens)
+void sentence_pairs_shuffle_at(Site at, SentencePairs *p, int64_t batch_tokens)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "p", p);
     check_tokens("sentence_pairs_shuffle", batch_tokens);
     ag_random_permutation(p->n, p->order);
     sort_by_length(p);
@@ -146,23 +161,32 @@ void sentence_pairs_shuffle(SentencePairs *p, int64_t batch_tokens)
     ag_random_permutation(p->n_batches, p->batch_order);
 }
 
-void sentence_pairs_sort(SentencePairs *p, int64_t batch_tokens)
+void sentence_pairs_sort_at(Site at, SentencePairs *p, int64_t batch_tokens)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "p", p);
     check_tokens("sentence_pairs_sort", batch_tokens);
     for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
     sort_by_length(p);
     cut_into_batches(p, batch_tokens);
 }
 
-int64_t sentence_pairs_batches(const SentencePairs *p)
+int64_t sentence_pairs_batches_at(Site at, const SentencePairs *p)
 {
+    ag_check_object_at(at, __func__, "p", p);
     return p->n_batches;
 }
 
-bool sentence_pairs_next(void *pairs, Batch *batch)
+bool sentence_pairs_next_at(Site at, void *pairs, Batch *batch)
 {
+    AG_LAYER(at);
+    ag_check_object_at(at, __func__, "pairs", pairs);
+    ag_check_pointer_at(at, __func__, "batch", batch);
     SentencePairs *p = pairs;
-    if (p->next >= p->n_batches) return false;
+    if (p->ended)
+        ag_usage_error(at, __func__, "no epoch has begun: call sentence_pairs_shuffle or sentence_pairs_sort before each epoch");
+    p->ended = p->next >= p->n_batches;
+    if (p->ended) return false;
     int64_t b = p->batch_order[p->next++], first = p->start[b], rows = p->start[b + 1] - first;
     Sentence *src = ag_scratch((size_t)rows, sizeof *src), *tgt = ag_scratch((size_t)rows, sizeof *tgt);
     for (int64_t i = 0; i < rows; i++) {
@@ -172,4 +196,9 @@ bool sentence_pairs_next(void *pairs, Batch *batch)
     }
     *batch = batch_new(sentences_pad(src, rows), sentences_pad(tgt, rows), WORD_BLANK);
     return true;
+}
+
+bool (sentence_pairs_next)(void *pairs, Batch *batch)
+{
+    return sentence_pairs_next(pairs, batch);
 }

@@ -19,8 +19,9 @@ bool is_token_file(const FileMap *map)
     return map->size >= sizeof magic && memcmp(map->bytes, magic, sizeof magic) == 0;
 }
 
-bool lm_is_token_file(const char *path)
+bool lm_is_token_file_at(Site at, const char *path)
 {
+    ag_check_pointer_at(at, __func__, "path", path);
     FileMap *map = file_map(path);
     bool is = map && is_token_file(map);
     ag_free(map);
@@ -133,8 +134,14 @@ static bool write_tokens(FileWriter *w, const Text *text, const Tokenizer *t, in
     return true;
 }
 
-bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count)
+bool lm_tokenize_at(Site at, const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "text_path", text_path);
+    ag_check_pointer_at(at, __func__, "t", t);
+    ag_check_pointer_at(at, __func__, "tokens_path", tokens_path);
+    ag_check_pointer_at(at, __func__, "count", count);
+    tokenizer_size(t);                          /* a usage error if the tokenizer is not open */
     Text text;
     if (!text_open(&text, text_path)) return false;
     bool known = t->kind == TOKENIZER_BPE || char_vocab_check(t->chars, text_path, text.bytes, text.size);

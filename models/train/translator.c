@@ -1,5 +1,6 @@
 /* translator.c: translates sentences with an encoder-decoder. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "sentences.h"
@@ -75,8 +76,18 @@ static int64_t encode_lines(void *r, const Translator *t, const Lines *src, int6
     return n;
 }
 
-bool translate_lines(const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out)
+bool translate_lines_at(Site at, const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out)
 {
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "t", t);
+    ag_check_pointer_at(at, __func__, "src", src);
+    ag_check_pointer_at(at, __func__, "how", how);
+    ag_check_pointer_at(at, __func__, "out", out);
+    ag_check_pointer_at(at, __func__, "the source vocabulary of t", t->src);
+    ag_check_pointer_at(at, __func__, "the target vocabulary of t", t->tgt);
+    nn_check_at(at, __func__, t->model, sizeof *t->model);
+    if (!isfinite(how->length_penalty))
+        ag_usage_error(at, __func__, "length_penalty is %g, expected a finite number", how->length_penalty);
     if (how->beam < 1) ag_usage_error(AG_HERE, "translate_lines", "a beam of %d, expected 1 or more", how->beam);
     *out = (Lines){ 0 };
     int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);

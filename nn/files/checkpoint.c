@@ -96,6 +96,7 @@ static bool save(Site at, const char *what, const char *path, void *module, bool
                  const Settings *settings)
 {
     check_file(at, what, path, module, o);
+    if (settings) ag_check_object_at(at, what, "settings", settings);
     Parameters *p = nn_parameters_at(at, module);
     Saving s = { .owner = ag_alloc(1, 1) };
     size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
@@ -362,6 +363,7 @@ static bool load(SafeTensors *st, const Parameters *names, bool run, Optimizer *
 static bool load_file(Site at, const char *what, const char *path, void *module, bool run, Optimizer *o, Settings *settings)
 {
     check_file(at, what, path, module, o);
+    if (settings) ag_check_object_at(at, what, "settings", settings);
     SafeTensors *st = st_open(path);
     if (!st) return false;
     Parameters *names = parameters_with_ties(at, module);
@@ -383,8 +385,8 @@ bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o
 
 bool nn_checkpoint_settings_at(Site at, const char *path, Settings *settings)
 {
-    if (!path || !settings)
-        ag_usage_error(at, "nn_checkpoint_settings", "%s NULL", path ? "the settings are" : "the path is");
+    ag_check_pointer_at(at, "nn_checkpoint_settings", "the path", path);
+    ag_check_object_at(at, "nn_checkpoint_settings", "settings", settings);
     SafeTensors *st = st_open(path);
     if (!st) return false;
     apply_settings(st, settings);

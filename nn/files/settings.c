@@ -10,7 +10,7 @@
 
 Settings *nn_settings_new_at(Site at)
 {
-    return ag_alloc_at(at, 1, sizeof(Settings));
+    return ag_object_new_at(at, sizeof(Settings));
 }
 
 static Setting *find(const Settings *s, const char *key)
@@ -21,13 +21,16 @@ static Setting *find(const Settings *s, const char *key)
     return NULL;
 }
 
-void nn_settings_set(Settings *s, const char *key, const char *format, ...)
+void nn_settings_set_at(Site at, Settings *s, const char *key, const char *format, ...)
 {
+    ag_check_object_at(at, __func__, "s", s);
+    ag_check_pointer_at(at, __func__, "key", key);
+    ag_check_pointer_at(at, __func__, "format", format);
     va_list list;
     va_start(list, format);
     int length = number_vsnprintf(NULL, 0, format, list);
     va_end(list);
-    if (length < 0) ag_usage_error(AG_HERE, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
+    if (length < 0) ag_usage_error(at, "nn_settings_set", "\"%s\" cannot be written as \"%s\"", key, format);
 
     Setting *setting = find(s, key);
     if (!setting && s->n == s->room) {
@@ -48,8 +51,10 @@ void nn_settings_set(Settings *s, const char *key, const char *format, ...)
     *setting = fresh;
 }
 
-const char *nn_settings_get(const Settings *s, const char *key)
+const char *nn_settings_get_at(Site at, const Settings *s, const char *key)
 {
+    ag_check_object_at(at, __func__, "s", s);
+    ag_check_pointer_at(at, __func__, "key", key);
     const Setting *setting = find(s, key);
     return setting ? setting->value : NULL;
 }
@@ -72,8 +77,11 @@ static bool number_of(const Settings *s, const char *key, const char *expected, 
     return (length > 0 && number_scan(*text, length, number, &wrong) == length) || setting_error(key, *text, expected);
 }
 
-bool nn_settings_int(const Settings *s, const char *key, int64_t *value)
+bool nn_settings_int_at(Site at, const Settings *s, const char *key, int64_t *value)
 {
+    ag_check_object_at(at, __func__, "s", s);
+    ag_check_pointer_at(at, __func__, "key", key);
+    ag_check_pointer_at(at, __func__, "value", value);
     const char *expected = "expected a whole number", *text;
     Number number;
     if (!number_of(s, key, expected, &text, &number)) return false;
@@ -82,8 +90,11 @@ bool nn_settings_int(const Settings *s, const char *key, int64_t *value)
     return true;
 }
 
-bool nn_settings_real(const Settings *s, const char *key, double *value)
+bool nn_settings_real_at(Site at, const Settings *s, const char *key, double *value)
 {
+    ag_check_object_at(at, __func__, "s", s);
+    ag_check_pointer_at(at, __func__, "key", key);
+    ag_check_pointer_at(at, __func__, "value", value);
     const char *text;
     Number number;
     if (!number_of(s, key, "expected a number", &text, &number)) return false;

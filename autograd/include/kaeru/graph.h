@@ -50,9 +50,9 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
  * passed, or -1 - (the first case that failed); 0 if there is no such operation. */
 int ag_check_op(const char *name, FILE *report);
 int ag_op_count(void);
-const char *ag_op_name(int i);                                                          /* i in 0..ag_op_count()-1 */
-const char *ag_op_forward_text(int i);                                                  /* "tanh x" */
-const char *ag_op_backward_text(int i);                                                 /* "dx = dy (1 - y^2)" */
+const char *ag_op_name_at(Site at, int i);                                              /* i in 0..ag_op_count()-1 */
+const char *ag_op_forward_text_at(Site at, int i);                                      /* "tanh x" */
+const char *ag_op_backward_text_at(Site at, int i);                                     /* "dx = dy (1 - y^2)" */
 
 /* Prints the backward pass from a loss of one element, step by step. Each step shows the rule of one operation, the values and
  * the gradient that the rule reads, the gradient of each input, and the sum if a value is used more than once. Tensors have

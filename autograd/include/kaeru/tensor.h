@@ -47,6 +47,9 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 /* Reports a usage error "what: message (at FILE:LINE)" to the handler. Does not return. */
 _Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
 
+/* For functions that take a pointer: a usage error "what: NAME is NULL" if it is. */
+void ag_check_pointer_at(Site at, const char *what, const char *name, const void *p);
+
 /* Sets this thread's error message (one line) and returns false, so that a loader can end with `return ag_set_error(...)`. */
 bool ag_set_error(const char *format, ...) AG_PRINTF(1, 2);
 /* The last message that was set; "" if none. */
@@ -83,9 +86,15 @@ char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n);
 /* Frees p and what it owns. p may be NULL. */
 void  ag_free_at(Site at, void *p);
 /* Makes `owner` the owner of p; NULL: none. */
-void  ag_set_owner(void *p, void *owner);
-/* Calls destroy(p) before p is freed, for objects that hold more than memory, for example an open file. */
-void  ag_on_free(void *p, void (*destroy)(void *p));
+void  ag_set_owner_at(Site at, void *p, void *owner);
+/* Calls destroy(p) before p is freed, for objects that hold more than memory, for example an open file. The memory of such an
+ * object is reused late, so that ag_check_object can tell that it was freed. */
+void  ag_on_free_at(Site at, void *p, void (*destroy)(void *p));
+/* Zeroed memory for one object that ag_check_object checks. Free it with ag_free. */
+void *ag_object_new_at(Site at, size_t size);
+/* A usage error "what: NAME is NULL", or "NAME was freed", unless p is an object of ag_object_new, or one with ag_on_free, that
+ * was not freed. */
+void ag_check_object_at(Site at, const char *what, const char *name, const void *p);
 /* Zeroed memory that the innermost scope owns and frees. */
 void *ag_scratch_at(Site at, size_t n, size_t size);
 
@@ -159,10 +168,10 @@ void tensor_fprint_at(Site at, FILE *out, const Tensor *t);
 #define tensor_print(t) tensor_fprint(stdout, t)
 /* Writes "(3, 4)" into text and returns text. */
 #define AG_SHAPE_TEXT 192
-const char *shape_text(Shape shape, char text[AG_SHAPE_TEXT]);
-bool    shape_equal(Shape a, Shape b);
+const char *shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT]);
+bool    shape_equal_at(Site at, Shape a, Shape b);
 /* The number of items; -1 if the product of the nonzero sizes overflows, even if another size is 0. */
-int64_t shape_numel(Shape shape);
+int64_t shape_numel_at(Site at, Shape shape);
 
 /* ---- lifetimes --------------------------------------------------------------------------------------------------- */
 
@@ -193,7 +202,8 @@ AgPrecision ag_precision(AgPrecision precision);
 Tensor *ag_keep_at(Site at, const Tensor *t);
 /* A zeroed leaf with the same lifetime. */
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype);
-void tensor_free_at(Site at, Tensor *t);                                                /* t may be NULL */
+/* Frees such a tensor; t may be NULL. A usage error if another object, such as a module, owns it. */
+void tensor_free_at(Site at, Tensor *t);
 
 /* ---- gradients of a tensor; autograd.h computes them ---------------------------------------------------------------- */
 
@@ -222,7 +232,7 @@ void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
 
 /* ---- threads and scalar functions -------------------------------------------------------------------------------- */
 
-void ag_set_threads(int n);                             /* at most 256; 0: KAERU_THREADS, else one per processor */
+void ag_set_threads_at(Site at, int n);                 /* at most 256; 0: KAERU_THREADS, else one per processor */
 int  ag_threads(void);
 
 /* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. Sine and cosine

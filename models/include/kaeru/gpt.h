@@ -23,13 +23,13 @@ typedef struct {
 /* The smallest GPT-2: 12 layers, 12 heads, width 768, vocabulary 50257, context 1024, dropout 0.1, biases, eps 1e-5. */
 GPTOptions gpt_defaults(void);
 /* Whether a model can have these sizes; else false with ag_error(), such as "a width of 100 does not divide into 3 heads". */
-bool gpt_check(const GPTOptions *o);
+bool gpt_check_at(Site at, const GPTOptions *o);
 /* The number of parameters of such a model. It is a double, because sizes from a file may exceed every integer type. */
-double gpt_size(const GPTOptions *o);
+double gpt_size_at(Site at, const GPTOptions *o);
 /* Converts the sizes to and from the settings "gpt.layers", "gpt.heads", ..., for checkpoints. Reading checks them as
  * gpt_check does. */
-void gpt_to_settings(const GPTOptions *o, Settings *s);
-bool gpt_from_settings(GPTOptions *o, const Settings *s);
+void gpt_to_settings_at(Site at, const GPTOptions *o, Settings *s);
+bool gpt_from_settings_at(Site at, GPTOptions *o, const Settings *s);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
@@ -74,15 +74,15 @@ Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache);
 
 /* A model with the sizes and weights of a checkpoint (see module.h), whose settings must contain the sizes. NULL with
  * ag_error() if this fails. */
-GPT *gpt_load(const char *path);
+GPT *gpt_load_at(Site at, const char *path);
 /* A model from GPT-2's files in Hugging Face's layout, model.safetensors and config.json. There, the matrices of the
  * layers are stored transposed, as (in, out). Names may begin with "transformer.". Masks (h.0.attn.bias) are ignored. If
  * lm_head.weight exists, it must equal the token table. If ln_f.bias is missing, the model has no biases. NULL with
  * ag_error() if this fails. */
-GPT *gpt_open(const char *weights_path, const char *config_path);
+GPT *gpt_open_at(Site at, const char *weights_path, const char *config_path);
 /* Writes the two files, which gpt_open and Hugging Face's library can open. If the model has no biases, the file has biases of
  * 0, because the library's GPT-2 always has biases. */
-bool gpt_write(GPT *m, const char *weights_path, const char *config_path);
+bool gpt_write_at(Site at, GPT *m, const char *weights_path, const char *config_path);
 
 #include "kaeru/models_at.h"
 

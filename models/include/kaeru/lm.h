@@ -9,7 +9,8 @@
  *     nn_eval(m);
  *     gpt_generate(m, prompt, (int64_t)n, 50, &(Sampling){ .temperature = 0.8 }, print, &t);
  *
- * A function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
+ * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A function
+ * that returns NULL or false sets ag_error(). The caller owns what a function returns. */
 #ifndef KAERU_LM_H
 #define KAERU_LM_H
 
@@ -28,15 +29,15 @@ typedef struct {
     union { CharVocab *chars; Bpe *bpe; };
 } Tokenizer;
 /* If merges_path is NULL, the vocabulary consists of characters. */
-bool tokenizer_open(Tokenizer *t, const char *vocab_path, const char *merges_path);
-bool tokenizer_save(const Tokenizer *t, const char *vocab_path, const char *merges_path);
-void tokenizer_close(Tokenizer *t);                                 /* may be closed already, or zeroed */
-int32_t tokenizer_size(const Tokenizer *t);                         /* ids are 0..size-1 */
+bool tokenizer_open_at(Site at, Tokenizer *t, const char *vocab_path, const char *merges_path);
+bool tokenizer_save_at(Site at, const Tokenizer *t, const char *vocab_path, const char *merges_path);
+void tokenizer_close_at(Site at, Tokenizer *t);                     /* may be closed already, or zeroed */
+int32_t tokenizer_size_at(Site at, const Tokenizer *t);             /* ids are 0..size-1 */
 /* A hash of the tokens, to recognize a vocabulary. */
-uint64_t tokenizer_fingerprint(const Tokenizer *t);
+uint64_t tokenizer_fingerprint_at(Site at, const Tokenizer *t);
 /* As char_vocab_encode, or bpe_encode with BPE_SPECIAL; free the result with ag_free. */
-int32_t *tokenizer_encode(const Tokenizer *t, const char *text, size_t n, size_t *count);
-char *tokenizer_decode(const Tokenizer *t, const int32_t *ids, size_t count, size_t *n);
+int32_t *tokenizer_encode_at(Site at, const Tokenizer *t, const char *text, size_t n, size_t *count);
+char *tokenizer_decode_at(Site at, const Tokenizer *t, const int32_t *ids, size_t count, size_t *n);
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
@@ -45,28 +46,28 @@ typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 /* With a vocabulary of characters, each window of a text is encoded when it is drawn. With byte pairs, the whole text is
  * encoded at once, and all ids are in memory; a token file needs less. The tokenizer must stay open. */
-LmData *lm_data_open(const char *path, const Tokenizer *t);
+LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t);
 /* The same for a text in memory, which must stay valid; `name` is for messages. */
-LmData *lm_data_of_text(const char *name, const char *text, size_t n, const Tokenizer *t);
-void lm_data_close(LmData *d);                                      /* NULL is fine */
-int64_t lm_data_tokens(const LmData *d, LmPart part);
+LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t);
+void lm_data_close_at(Site at, LmData *d);                          /* NULL is fine */
+int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part);
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary
  * is large enough for the ids. Else false with ag_error(). */
-bool lm_data_fits(const LmData *d, const GPT *m, int64_t length);
+bool lm_data_fits_at(Site at, const LmData *d, const GPT *m, int64_t length);
 /* Draws `batch` windows of `length` ids from the training part with this thread's random generator. The targets are the ids one
  * position later. Both are (batch,length). */
-void lm_data_draw(const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
+void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
 /* The loss per token over the held-out part, in windows of `length` ids (0: the model's context) and batches of `batch`
  * windows. If tokens > 0, it stops after about that many tokens. If `counted` is not NULL, *counted receives the number of
  * tokens. The model is in evaluation mode afterwards. */
-double lm_evaluate(GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
+double lm_evaluate_at(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
 
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
  * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
  * uint64: the fingerprint of the vocabulary; the ids; uint64: their number. */
-bool lm_tokenize(const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count);
+bool lm_tokenize_at(Site at, const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count);
 /* Whether a file begins like a token file. False if it cannot be read. */
-bool lm_is_token_file(const char *path);
+bool lm_is_token_file_at(Site at, const char *path);
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
@@ -83,9 +84,9 @@ typedef struct {
 /* nanoGPT's options for a small machine: 2000 steps of 12 windows, warmup 100, lr 1e-3 to 1e-4, betas 0.9 and 0.99, weight
  * decay 0.1, clip 1, evaluation every 250 steps on all of the held-out part. */
 LmOptions lm_defaults(void);
-bool lm_check(const LmOptions *o);
-void lm_to_settings(const LmOptions *o, Settings *s);               /* "train.steps", ... */
-bool lm_from_settings(LmOptions *o, const Settings *s);
+bool lm_check_at(Site at, const LmOptions *o);
+void lm_to_settings_at(Site at, const LmOptions *o, Settings *s);   /* "train.steps", ... */
+bool lm_from_settings_at(Site at, LmOptions *o, const Settings *s);
 
 typedef struct LmTraining LmTraining;
 struct LmTraining {
@@ -107,11 +108,11 @@ struct LmTraining {
     double train_loss;          /* the mean over the steps since the previous evaluation */
     double valid_loss, best_loss;       /* the held-out loss of the last evaluation, and the least of all */
 };
-int64_t lm_window(const LmTraining *t);                             /* the windows' length */
+int64_t lm_window_at(Site at, const LmTraining *t);                 /* the windows' length */
 /* Trains until options.steps steps are done. With `resume`, it first loads the state of the run from the checkpoint `last`. A
  * run that was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a
  * checkpoint cannot be read or written, if the data does not fit, or if the loss is NaN or infinite. */
-bool lm_train(LmTraining *t, bool resume);
+bool lm_train_at(Site at, LmTraining *t, bool resume);
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
@@ -121,17 +122,17 @@ bool lm_train(LmTraining *t, bool resume);
  * top_k or top_p of 0 keeps all tokens. */
 typedef struct { double temperature; int64_t top_k; double top_p; } Sampling;
 /* Draws an id of 0..n-1 with this thread's random generator; -1 with ag_error() if a logit is NaN or infinite. */
-int32_t sample_next(const real *logits, int64_t n, const Sampling *how);
+int32_t sample_next_at(Site at, const real *logits, int64_t n, const Sampling *how);
 /* The probabilities p[0..n-1] with which sample_next draws each id. False with ag_error() where sample_next returns -1. */
-bool sample_probabilities(const real *logits, int64_t n, const Sampling *how, double *p);
+bool sample_probabilities_at(Site at, const real *logits, int64_t n, const Sampling *how, double *p);
 
 /* Generates up to `most` tokens after a prompt of n >= 1 tokens; the model reads the last `context` of them. Calls
  * next(arg, id) with each token and stops when it returns false. When the context is full, the model reads its last half again
  * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if sample_next
  * fails. */
 typedef bool NextToken(void *arg, int32_t id);
-bool gpt_generate(GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
-                  void *arg);
+bool gpt_generate_at(Site at, GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
+                     void *arg);
 
 #pragma GCC visibility pop
 

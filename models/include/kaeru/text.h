@@ -6,8 +6,9 @@
  *     size_t n;
  *     int32_t *ids = char_vocab_encode(vocab, text.bytes, text.size, &n);
  *
- * A function that returns NULL or false sets ag_error(). A text has a size and may contain NUL bytes. The caller owns what a
- * function returns, and frees ids and texts with ag_free, other objects with their own free or close function. */
+ * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A function
+ * that returns NULL or false sets ag_error(). A text has a size and may contain NUL bytes. The caller owns what a function
+ * returns, and frees ids and texts with ag_free, other objects with their own free or close function. */
 #ifndef KAERU_TEXT_H
 #define KAERU_TEXT_H
 
@@ -22,41 +23,41 @@
 typedef struct { const char *bytes; size_t size; struct FileMap *map; } Text;
 /* False if the file cannot be read or is not UTF-8: "story.txt: line 2, column 5, byte 17: expected UTF-8, found byte
  * 0xE9". Lines and columns count from 1, bytes from 0. A column is a character. */
-bool text_open(Text *text, const char *path);
-void text_close(Text *text);                                        /* may be closed already, or zeroed */
+bool text_open_at(Site at, Text *text, const char *path);
+void text_close_at(Site at, Text *text);                            /* may be closed already, or zeroed */
 
 /* Whether n bytes are UTF-8; `name` is for the message if they are not. */
-bool text_check(const char *name, const char *text, size_t n);
+bool text_check_at(Site at, const char *name, const char *text, size_t n);
 /* The same for a part of a longer text. `first` is the number of the part's first line in that text, for the message. */
-bool text_check_part(const char *name, int64_t first, const char *text, size_t n);
-/* Writes the position of byte `at` in such a part: "line 2, column 5, byte 17". Returns out. */
+bool text_check_part_at(Site at, const char *name, int64_t first, const char *text, size_t n);
+/* Writes the position of a byte in such a part: "line 2, column 5, byte 17". Returns out. */
 #define TEXT_PLACE 80
-const char *text_place(int64_t first, const char *text, size_t at, char out[TEXT_PLACE]);
+const char *text_place_at(Site at, int64_t first, const char *text, size_t byte, char out[TEXT_PLACE]);
 /* Decodes the first character of n >= 1 bytes. Returns its length, 1 to 4; 0 if the bytes are not UTF-8. */
-int text_next(const char *text, size_t n, uint32_t *code);
+int text_next_at(Site at, const char *text, size_t n, uint32_t *code);
 
 /* Prints text that arrives in pieces, such as tokens. If a piece ends within a character, the character's bytes are held
  * until the rest arrives. A byte that is not UTF-8 is printed as U+FFFD. */
 typedef struct { FILE *out; size_t n; char held[4]; } TextStream;   /* initialize with { .out = file } */
-void text_stream_put(TextStream *s, const char *bytes, size_t n);
-void text_stream_end(TextStream *s);                                /* prints the bytes held */
+void text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t n);
+void text_stream_end_at(Site at, TextStream *s);                    /* prints the bytes held */
 
 /* ---- characters -------------------------------------------------------------------------------------------------- */
 
 /* The characters of a text, numbered from 0 in the order of their code points. */
 typedef struct CharVocab CharVocab;
-CharVocab *char_vocab_new(const char *text, size_t n);              /* NULL if it is not UTF-8 */
+CharVocab *char_vocab_new_at(Site at, const char *text, size_t n);  /* NULL if it is not UTF-8 */
 /* The file is JSON, {"a": 0, ...}. */
-CharVocab *char_vocab_open(const char *path);
-bool char_vocab_save(const CharVocab *v, const char *path);
-void char_vocab_free(CharVocab *v);                                 /* NULL is fine */
-int32_t char_vocab_size(const CharVocab *v);
+CharVocab *char_vocab_open_at(Site at, const char *path);
+bool char_vocab_save_at(Site at, const CharVocab *v, const char *path);
+void char_vocab_free_at(Site at, CharVocab *v);                     /* NULL is fine */
+int32_t char_vocab_size_at(Site at, const CharVocab *v);
 /* Whether the vocabulary has all characters of a text; `name` is for the message if not. */
-bool char_vocab_check(const CharVocab *v, const char *name, const char *text, size_t n);
+bool char_vocab_check_at(Site at, const CharVocab *v, const char *name, const char *text, size_t n);
 /* One id for each character; NULL if the vocabulary does not have a character. */
-int32_t *char_vocab_encode(const CharVocab *v, const char *text, size_t n, size_t *count);
+int32_t *char_vocab_encode_at(Site at, const CharVocab *v, const char *text, size_t n, size_t *count);
 /* The text, followed by a NUL, and in *n its size; NULL if an id is out of range. */
-char *char_vocab_decode(const CharVocab *v, const int32_t *ids, size_t count, size_t *n);
+char *char_vocab_decode_at(Site at, const CharVocab *v, const int32_t *ids, size_t count, size_t *n);
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
@@ -65,24 +66,26 @@ char *char_vocab_decode(const CharVocab *v, const int32_t *ids, size_t count, si
 typedef struct WordVocab WordVocab;
 enum { WORD_START, WORD_END, WORD_BLANK, WORD_UNKNOWN };            /* <s> </s> <blank> <unk> */
 /* The words that occur at least min_count times; NULL if the text is not UTF-8. */
-WordVocab *word_vocab_new(const char *text, size_t n, int64_t min_count);
+WordVocab *word_vocab_new_at(Site at, const char *text, size_t n, int64_t min_count);
 /* The file is JSON, {"<s>": 0, ...}. */
-WordVocab *word_vocab_open(const char *path);
-bool word_vocab_save(const WordVocab *v, const char *path);
-void word_vocab_free(WordVocab *v);                                 /* NULL is fine */
-int32_t word_vocab_size(const WordVocab *v);
+WordVocab *word_vocab_open_at(Site at, const char *path);
+bool word_vocab_save_at(Site at, const WordVocab *v, const char *path);
+void word_vocab_free_at(Site at, WordVocab *v);                     /* NULL is fine */
+int32_t word_vocab_size_at(Site at, const WordVocab *v);
 /* The id of a word; WORD_UNKNOWN if the vocabulary does not have it. */
-int32_t word_vocab_find(const WordVocab *v, const char *word, size_t n);
+int32_t word_vocab_find_at(Site at, const WordVocab *v, const char *word, size_t n);
 /* The word of an id, followed by a NUL, and its size in *n unless n is NULL. Valid until word_vocab_free. NULL if the id is
  * out of range. */
-const char *word_vocab_word(const WordVocab *v, int32_t id, size_t *n);
+const char *word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *n);
 /* The words of a text that the vocabulary does not have, as text for a message: each once, in quotes, with commas between
  * them. NULL if there are none. */
-char *word_vocab_unknown(const WordVocab *v, const char *text, size_t n);
+char *word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_t n);
 /* One id for each word. */
-int32_t *word_vocab_encode(const WordVocab *v, const char *text, size_t n, size_t *count);
+int32_t *word_vocab_encode_at(Site at, const WordVocab *v, const char *text, size_t n, size_t *count);
 /* The words with a space between them, followed by a NUL, and in *n the size; NULL if an id is out of range. */
-char *word_vocab_decode(const WordVocab *v, const int32_t *ids, size_t count, size_t *n);
+char *word_vocab_decode_at(Site at, const WordVocab *v, const int32_t *ids, size_t count, size_t *n);
+
+#include "kaeru/models_at.h"
 
 #pragma GCC visibility pop
 #endif

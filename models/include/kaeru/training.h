@@ -36,7 +36,7 @@ Tensor *label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor 
 Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab);
 
 /* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (section 5.3 of the paper). */
-double rate(int64_t step, int64_t model_size, double factor, int64_t warmup);
+double rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t warmup);
 
 /* ---- a training epoch -------------------------------------------------------------------------------------------- */
 
@@ -69,7 +69,7 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
                     TrainState *state);
 
 /* Sets the model's weights to the mean of those in n files. False with ag_error() if a file cannot be loaded. */
-bool average_checkpoints(void *model, const char *const *paths, int n);
+bool average_checkpoints_at(Site at, void *model, const char *const *paths, int n);
 
 /* ---- decoding ---------------------------------------------------------------------------------------------------- */
 

@@ -31,12 +31,12 @@ TransformerOptions transformer_defaults(void);
 
 /* A linear layer and log-softmax: (..,D) -> (..,V) log-probabilities. */
 typedef struct { Module module; Linear *proj; } Generator;
-Generator *generator_new(int64_t d_model, int64_t vocab);
+Generator *generator_new_at(Site at, int64_t d_model, int64_t vocab);
 Tensor *generator_at(Site at, Generator *g, Tensor *x);
 
 /* Embeddings times sqrt(D): ids (B,T) -> (B,T,D). */
 typedef struct { Module module; Embedding *lut; int64_t d_model; } Embeddings;
-Embeddings *embeddings_new(int64_t d_model, int64_t vocab);
+Embeddings *embeddings_new_at(Site at, int64_t d_model, int64_t vocab);
 Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids);
 
 /* Self-attention and feed-forward, each in a SublayerConnection: x (B,S,D), mask (B,1,S) -> (B,S,D). */
@@ -46,12 +46,12 @@ typedef struct {
     PositionwiseFeedForward *feed_forward;
     ModuleList *sublayer;
 } EncoderLayer;
-EncoderLayer *encoder_layer_new(const TransformerOptions *o);
+EncoderLayer *encoder_layer_new_at(Site at, const TransformerOptions *o);
 Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask);
 
 /* A stack of N layers. With pre-norm, a norm follows the last layer; with post-norm, each layer ends with a norm. */
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Encoder;
-Encoder *encoder_new(const TransformerOptions *o);
+Encoder *encoder_new_at(Site at, const TransformerOptions *o);
 Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask);
 
 /* Self-attention, attention to the encoder's output (memory), and feed-forward, each in a SublayerConnection: x (B,T,D),
@@ -62,14 +62,14 @@ typedef struct {
     PositionwiseFeedForward *feed_forward;
     ModuleList *sublayer;
 } DecoderLayer;
-DecoderLayer *decoder_layer_new(const TransformerOptions *o);
+DecoderLayer *decoder_layer_new_at(Site at, const TransformerOptions *o);
 /* The cache may be NULL. Layer number `layer` uses its entries 2 layer (self-attention) and 2 layer + 1 (attention to
  * memory). */
 Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer);
 
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Decoder;
-Decoder *decoder_new(const TransformerOptions *o);
+Decoder *decoder_new_at(Site at, const TransformerOptions *o);
 Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
@@ -92,18 +92,18 @@ Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, 
 /* The same for tgt (B,t), whose positions come after those in the cache (see transformer_cache_new). */
 Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
 /* A cache for up to `capacity` target positions of this model's decoder. Free with ag_free. */
-Cache *transformer_cache_new(EncoderDecoder *m, int64_t capacity);
+Cache *transformer_cache_new_at(Site at, EncoderDecoder *m, int64_t capacity);
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
-void transformer_keep_weights(EncoderDecoder *m, bool keep);
+void transformer_keep_weights_at(Site at, EncoderDecoder *m, bool keep);
 
 /* (1,n,n): position i attends to 0..i. */
-Tensor *subsequent_mask(int64_t n);
+Tensor *subsequent_mask_at(Site at, int64_t n);
 
 /* Writes the options as settings "transformer.N", "transformer.d_model", ..., for checkpoints. */
-void transformer_to_settings(int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
+void transformer_to_settings_at(Site at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
 /* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
  * ag_error() if this fails. */
-EncoderDecoder *transformer_load(const char *path);
+EncoderDecoder *transformer_load_at(Site at, const char *path);
 
 /* ---- encoder only: predicts masked tokens (Devlin et al. 2018) --------------------------------------------------- */
 

@@ -11,7 +11,8 @@
  *         run_epoch(m, sentence_pairs_next, pairs, &options, &state);
  *     }
  *
- * A function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
+ * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A function
+ * that returns NULL or false sets ag_error(). The caller owns what a function returns. */
 #ifndef KAERU_TRANSLATION_H
 #define KAERU_TRANSLATION_H
 
@@ -27,15 +28,15 @@
  * a line. */
 typedef struct { const char *text; size_t size; } Line;
 typedef struct { int64_t n; Line *line; void *owner; int64_t first; } Lines;  /* first: number of line[0] */
-bool lines_open(Lines *l, const char *path);
+bool lines_open_at(Site at, Lines *l, const char *path);
 /* The same for a text in memory, which is copied; `name` is for messages. */
-bool lines_of_text(Lines *l, const char *name, const char *text, size_t size);
+bool lines_of_text_at(Site at, Lines *l, const char *name, const char *text, size_t size);
 /* The same for a part of a longer text. `first` is the number of the part's first line in that text, from 1, for
  * messages. */
-bool lines_of_part(Lines *l, const char *name, int64_t first, const char *text, size_t size);
+bool lines_of_part_at(Site at, Lines *l, const char *name, int64_t first, const char *text, size_t size);
 /* Converts all letters to lower case. */
-void lines_lower(Lines *l);
-void lines_close(Lines *l);                                         /* may be closed already, or zeroed */
+void lines_lower_at(Site at, Lines *l);
+void lines_close_at(Site at, Lines *l);                             /* may be closed already, or zeroed */
 
 /* ---- sentences and ids ------------------------------------------------------------------------------------------- */
 
@@ -47,44 +48,46 @@ typedef struct {
     union { WordVocab *words; Bpe *bpe; };
 } SentenceVocab;
 /* A vocabulary of the words that occur at least min_count times in n texts. */
-SentenceVocab sentence_vocab_of_words(const Lines *texts, int n, int64_t min_count);
+SentenceVocab sentence_vocab_of_words_at(Site at, const Lines *texts, int n, int64_t min_count);
 /* A vocabulary of at most `size` tokens (300 or more), learned as byte pairs from n texts. Its `bpe` is NULL, with
  * ag_error(), if the texts have too many different words. */
-SentenceVocab sentence_vocab_of_bpe(const Lines *texts, int n, int32_t size);
+SentenceVocab sentence_vocab_of_bpe_at(Site at, const Lines *texts, int n, int32_t size);
 /* Opens a vocabulary by word_vocab_open, if merges_path is NULL, or else by bpe_open. */
-bool sentence_vocab_open(SentenceVocab *v, const char *vocab_path, const char *merges_path);
-bool sentence_vocab_save(const SentenceVocab *v, const char *vocab_path, const char *merges_path);
-void sentence_vocab_close(SentenceVocab *v);                        /* may be closed already, or zeroed */
-int32_t sentence_vocab_size(const SentenceVocab *v);
+bool sentence_vocab_open_at(Site at, SentenceVocab *v, const char *vocab_path, const char *merges_path);
+bool sentence_vocab_save_at(Site at, const SentenceVocab *v, const char *vocab_path, const char *merges_path);
+void sentence_vocab_close_at(Site at, SentenceVocab *v);            /* may be closed already, or zeroed */
+int32_t sentence_vocab_size_at(Site at, const SentenceVocab *v);
 /* The ids WORD_START, those of the sentence, WORD_END; free them with ag_free. */
-int32_t *sentence_encode(const SentenceVocab *v, const char *text, size_t n, size_t *count);
+int32_t *sentence_encode_at(Site at, const SentenceVocab *v, const char *text, size_t n, size_t *count);
 /* The words of a line that become WORD_UNKNOWN, as word_vocab_unknown returns them. NULL if there are none. With byte pairs
  * there are none. */
-char *sentence_unknown(const SentenceVocab *v, Line line);
+char *sentence_unknown_at(Site at, const SentenceVocab *v, Line line);
 /* The sentence up to WORD_END, followed by a NUL, in one line: line ends and NULs become spaces. Free it with ag_free. An id
  * out of range is a usage error. */
-char *sentence_decode(const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n);
+char *sentence_decode_at(Site at, const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n);
 /* The text of one id, in one line, to show it: "<s>", "Büsche", " the". Free it with ag_free. */
-char *sentence_token(const SentenceVocab *v, int32_t id);
+char *sentence_token_at(Site at, const SentenceVocab *v, int32_t id);
 
 /* ---- pairs of sentences ------------------------------------------------------------------------------------------ */
 
 typedef struct SentencePairs SentencePairs;
 /* Pairs line i of one text with line i of the other. Pairs with an empty side, or with more than max_tokens on a side (0:
  * any number), are left out. NULL if the texts do not have the same number of lines, or if no pair is left. */
-SentencePairs *sentence_pairs_new(const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
-                                  const SentenceVocab *tgt_vocab, int64_t max_tokens);
-void sentence_pairs_free(SentencePairs *p);                         /* NULL is fine */
-int64_t sentence_pairs_count(const SentencePairs *p);
-int64_t sentence_pairs_left_out(const SentencePairs *p);
+SentencePairs *sentence_pairs_new_at(Site at, const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
+                                     const SentenceVocab *tgt_vocab, int64_t max_tokens);
+void sentence_pairs_free_at(Site at, SentencePairs *p);             /* NULL is fine */
+int64_t sentence_pairs_count_at(Site at, const SentencePairs *p);
+int64_t sentence_pairs_left_out_at(Site at, const SentencePairs *p);
 /* Begins an epoch with new random batches, by this thread's random generator. A batch has pairs of similar length, with at
  * most batch_tokens on each side, padding included, but at least one pair. */
-void sentence_pairs_shuffle(SentencePairs *p, int64_t batch_tokens);
+void sentence_pairs_shuffle_at(Site at, SentencePairs *p, int64_t batch_tokens);
 /* Begins an epoch with batches in the order of their length, without random numbers: for evaluation. */
-void sentence_pairs_sort(SentencePairs *p, int64_t batch_tokens);
-int64_t sentence_pairs_batches(const SentencePairs *p);
-/* A NextBatch for run_epoch, whose source is a SentencePairs. */
-bool sentence_pairs_next(void *pairs, Batch *batch);
+void sentence_pairs_sort_at(Site at, SentencePairs *p, int64_t batch_tokens);
+int64_t sentence_pairs_batches_at(Site at, const SentencePairs *p);
+/* A NextBatch for run_epoch, whose source is a SentencePairs. After the last batch it returns false; the next epoch must begin
+ * with sentence_pairs_shuffle or sentence_pairs_sort. The name without (...) is a function, which run_epoch takes. */
+bool sentence_pairs_next_at(Site at, void *pairs, Batch *batch);
+bool (sentence_pairs_next)(void *pairs, Batch *batch);
 
 /* ---- translating ------------------------------------------------------------------------------------------------- */
 
@@ -98,7 +101,7 @@ typedef struct {
 } TranslateOptions;
 /* Translates every line of src; an empty line stays empty. False if a sentence has more tokens than the model has positions:
  * "line 3: 600 tokens with start and end, expected at most 512, the positions that the model has". */
-bool translate_lines(const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out);
+bool translate_lines_at(Site at, const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out);
 
 /* ---- BLEU -------------------------------------------------------------------------------------------------------- */
 
@@ -110,8 +113,8 @@ typedef struct {
     int64_t correct[4], total[4];       /* number of n-grams that are also in the reference; number of all n-grams */
     int64_t length, reference_length;   /* in tokens */
 } Bleu;
-void bleu_add(Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n);
-double bleu_score(const Bleu *b);                                   /* 0 to 100 */
+void bleu_add_at(Site at, Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n);
+double bleu_score_at(Site at, const Bleu *b);                       /* 0 to 100 */
 
 #pragma GCC visibility pop
 

@@ -18,7 +18,7 @@ Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding);
 /* Both: ids (B,T) -> (B,T,T). */
 Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding);
 /* Prints the mask, one matrix after another: "#" for visible, "." for hidden. */
-void nn_mask_print(FILE *out, Tensor *mask);
+void nn_mask_print_at(Site at, FILE *out, Tensor *mask);
 
 /* ---- attention (3.2) --------------------------------------------------------------------------------------------- */
 
@@ -58,9 +58,9 @@ void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value
 /* Whether a layer is fixed and filled. */
 bool nn_cache_is_filled_at(Site at, const Cache *c, int layer);
 /* Replaces the batch by its rows rows[0..n): for beam search. */
-void nn_cache_select(Cache *c, const int32_t *rows, int64_t n);
+void nn_cache_select_at(Site at, Cache *c, const int32_t *rows, int64_t n);
 /* Removes all but the last `keep` positions of the layers that are not fixed. */
-void nn_cache_keep_last(Cache *c, int64_t keep);
+void nn_cache_keep_last_at(Site at, Cache *c, int64_t keep);
 
 /* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */
 

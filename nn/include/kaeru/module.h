@@ -84,7 +84,7 @@ void *nn_list_item_at(Site at, const ModuleList *list, int i);
 /* Item i as a pointer to Type. */
 #define nn_item(Type, list, i) ((Type *)nn_list_item(list, i))
 
-/* Frees a module, its children, and their parameters. `module` is a pointer to any module, or NULL. */
+/* Frees a module, its children, and their parameters. `module` is a pointer to any module without a parent, or NULL. */
 void nn_free_at(Site at, void *module);
 /* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
  * copied as they are. */
@@ -152,9 +152,9 @@ double nn_grad_norm_at(Site at, void *module);
 /* ---- schedules: the learning rate as a pure function of the step -------------------------------------------------- */
 
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. */
-double nn_schedule_cosine(int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
+double nn_schedule_cosine_at(Site at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
 /* lr = factor * width^-0.5 * min(step^-0.5, step * warmup^-1.5), Vaswani et al. 2017, 5.3; step 0 counts as 1. */
-double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warmup);
+double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, int64_t warmup);
 
 /* ---- files ---------------------------------------------------------------------------------------------------------
  * Checkpoints are safetensors files with the weights by name, so that other libraries can open them. The state of an optimizer
@@ -165,11 +165,11 @@ double nn_schedule_noam(int64_t step, int64_t width, double factor, int64_t warm
 /* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
 typedef struct Settings Settings;
 Settings *nn_settings_new_at(Site at);
-void nn_settings_set(Settings *s, const char *key, const char *format, ...) AG_PRINTF(3, 4);
-const char *nn_settings_get(const Settings *s, const char *key);    /* NULL if absent */
+void nn_settings_set_at(Site at, Settings *s, const char *key, const char *format, ...) AG_PRINTF(4, 5);
+const char *nn_settings_get_at(Site at, const Settings *s, const char *key); /* NULL if absent */
 /* A setting as an integer or a real number; false with ag_error() if absent or malformed. */
-bool nn_settings_int(const Settings *s, const char *key, int64_t *value);
-bool nn_settings_real(const Settings *s, const char *key, double *value);
+bool nn_settings_int_at(Site at, const Settings *s, const char *key, int64_t *value);
+bool nn_settings_real_at(Site at, const Settings *s, const char *key, double *value);
 
 /* Weights only. */
 bool nn_save_at(Site at, const char *path, void *module);

@@ -1,0 +1,1886 @@
+/* test_mistakes.c: mistakes that a C programmer makes against the public functions, one in each row. A row is a part of the
+ * expected message and the call. Each one must end as a usage error in one line that names the line of the row, or, where a
+ * function reports bad input by its result, with false or NULL and a message in ag_error(). */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kaeru/kaeru.h"
+#include "suites.h"
+#include "usage_error.h"
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static int failures;
+
+/* Counts and prints a row that did not end as expected. */
+static void row_failed(int line, const char *what, const char *part)
+{
+    fprintf(stderr, "%s:%d: %s; expected \"%s\", got \"%s\"\n", __FILE__, line, what, part, usage_message);
+    failures++;
+}
+
+/* Whether the message names the row, which has up to three lines. Compilers differ in which of them is the line of a macro. */
+static bool names_row(int line)
+{
+    char place[64];
+    for (int i = line - 2; i <= line + 2; i++) {
+        int n = snprintf(place, sizeof place, "%s:%d", __FILE__, i);
+        const char *found = strstr(usage_message, place);
+        if (found && strchr(",)", found[n])) return true;
+    }
+    return false;
+}
+
+static void check_usage_row(int line, const char *part)
+{
+    if (!usage_message[0]) row_failed(line, "no usage error", part);
+    else if (!strstr(usage_message, part)) row_failed(line, "another message", part);
+    else if (!names_row(line)) row_failed(line, "another place", part);
+    else if (strchr(usage_message, '\n')) row_failed(line, "more than one line", part);
+}
+
+static void check_refused_row(int line, bool refused, const char *part)
+{
+    if (usage_message[0]) {
+        row_failed(line, "a usage error", part);
+        return;
+    }
+    snprintf(usage_message, sizeof usage_message, "%s", ag_error());
+    if (!refused) row_failed(line, "no error", part);
+    else if (!strstr(usage_message, part)) row_failed(line, "another message", part);
+    else if (strchr(usage_message, '\n')) row_failed(line, "more than one line", part);
+}
+
+#define ROW(...) do {                                                                         \
+        usage_begin();                                                                        \
+        if (setjmp(usage_escape) == 0) { __VA_ARGS__; }                                       \
+        usage_end();                                                                          \
+    } while (0)
+
+/* The statement must report a usage error whose message contains this part and names this line. */
+#define MISTAKE(part, ...) do { ROW(__VA_ARGS__); check_usage_row(__LINE__, part); } while (0)
+
+/* The expression must be false or NULL, and ag_error() must contain this part. */
+static bool refused;
+#define REFUSED(part, ...) do {                                                               \
+        ag_set_error("no message");                                                           \
+        refused = false;                                                                      \
+        ROW(refused = !(__VA_ARGS__));                                                        \
+        check_refused_row(__LINE__, refused, part);                                           \
+    } while (0)
+
+/* A crash becomes a message, so that the other rows still run. */
+static void crashed(int signal_number)
+{
+    ag_usage_error((Site){ "unknown", 0 }, "crash", "signal %d", signal_number);
+}
+
+static Scope around;
+
+static void begin(void)
+{
+    static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE };
+    for (int i = 0; i < 3; i++) {
+        struct sigaction action = { .sa_handler = crashed, .sa_flags = SA_NODEFER };
+        sigaction(signals[i], &action, NULL);
+    }
+    ag_guard(false);                        /* its checks would report some mistakes earlier, with other messages */
+    around = ag_begin(AG_RECORD);
+}
+
+static void end(void)
+{
+    ag_end(around);
+    ck_assert_msg(failures == 0, "%d rows failed", failures);
+}
+
+/* ---- what the rows use ------------------------------------------------------------------------------------------- */
+
+static Tensor *const none;                  /* a tensor that was forgotten */
+static const char *const no_text;
+static const char missing[] = "/nowhere/at/all";
+
+static Tensor *ones(int64_t rows, int64_t columns)
+{
+    return tensor_ones(SHAPE(rows, columns));
+}
+
+static Tensor *ids(int64_t rows, int64_t columns)
+{
+    return tensor_ints(SHAPE(rows, columns), NULL);
+}
+
+static Tensor *bools(int64_t rows, int64_t columns)
+{
+    return tensor_bools(SHAPE(rows, columns), NULL);
+}
+
+static Tensor *leaf(int64_t rows, int64_t columns)
+{
+    return tensor_set_requires_grad(ones(rows, columns), true);
+}
+
+/* A tensor whose scope has ended. */
+static Tensor *ended(void)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = ones(2, 3);
+    ag_end(s);
+    return x;
+}
+
+/* A module that was freed. */
+static Linear *freed_linear(void)
+{
+    Linear *l = nn_linear_new(3, 2);
+    nn_free(l);
+    return l;
+}
+
+/* ---- tensor.h ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(scopes_and_memory)
+{
+    begin();
+    Scope open = ag_begin(AG_RECORD);
+    ag_end(open);
+    char *text = ag_strdup("text"), *part = ag_alloc_in(text, 1, 4);
+    Linear *l = nn_linear_new(3, 2);
+    MISTAKE("5 is not an AgMode", ag_begin((AgMode)5));
+    MISTAKE("this scope has ended already", ag_end(open));
+    MISTAKE("this scope has ended already", ag_end(((Scope){ 0, 0 })));
+    MISTAKE("this scope has ended already", ag_end(((Scope){ 99, 1 })));
+    MISTAKE("this scope has ended already", ag_end_return(open, ones(1, 1)));
+    MISTAKE("t is NULL", ag_end_return(around, none));
+    MISTAKE("the scope must be the innermost", ag_end_return(around, ones(1, 1)));
+    MISTAKE("scopes begun inside this one", ag_begin(AG_RECORD); ag_end(around));
+    MISTAKE("no memory for", ag_alloc(SIZE_MAX / 8, 4));
+    MISTAKE("no memory for", ag_alloc((size_t)-1, 1));
+    MISTAKE("no memory for", ag_resize(text, 4, SIZE_MAX / 2, 8));
+    MISTAKE("no memory for", ag_scratch(SIZE_MAX / 4, 8));
+    MISTAKE("the owner was freed, or is not", ag_alloc_in(ended(), 1, 4));
+    MISTAKE("p was freed, or is not memory", ag_resize(ones(1, 1), 1, 2, 4));
+    MISTAKE("ag_strdup: s is NULL", ag_strdup(no_text));
+    MISTAKE("ag_strndup_in: s is NULL", ag_strndup_in(text, no_text, 3));
+    MISTAKE("ag_set_owner: p is NULL", ag_set_owner(NULL, text));
+    MISTAKE("p would own itself", ag_set_owner(text, text));
+    MISTAKE("p would own itself", ag_set_owner(text, part));
+    MISTAKE("p was freed, or is not", ag_set_owner(ones(1, 1), text));
+    MISTAKE("ag_on_free: p is NULL", ag_on_free(NULL, NULL));
+    MISTAKE("the function is NULL", ag_on_free(text, NULL));
+    MISTAKE("this is not memory of ag_alloc", ag_free(ones(2, 3)));
+    MISTAKE("this object was freed already", Linear *x = nn_linear_new(1, 1); ag_free(x); ag_free(x));
+    MISTAKE("this object was freed already", Tensor *x = ag_keep(ones(1, 1)); ag_free(x); ag_free(x));
+    MISTAKE("this object was freed already", Optimizer *o = nn_sgd_new(l, 1); ag_free(o); ag_free(o));
+    MISTAKE("this object was freed already", Cache *c = nn_cache_new(1, 1); ag_free(c); ag_free(c));
+    MISTAKE("this object was freed already", Settings *s = nn_settings_new(); ag_free(s); ag_free(s));
+    MISTAKE("s was freed", Settings *s = nn_settings_new(); ag_free(s); nn_settings_get(s, "key"));
+    MISTAKE("object is NULL", ag_check_object(__func__, "object", NULL));
+    MISTAKE("pointer is NULL", ag_check_pointer(__func__, "pointer", NULL));
+    MISTAKE("-1 threads", ag_set_threads(-1));
+    nn_free(l);
+    ag_free(text);
+    end();
+}
+END_TEST
+
+START_TEST(shapes)
+{
+    begin();
+    Shape nine = { 9, { 1 } };
+    char text[AG_SHAPE_TEXT];
+    int64_t big = (int64_t)1 << 40;
+    MISTAKE("negative size in shape (2, -3)", tensor_zeros(SHAPE(2, -3)));
+    MISTAKE("negative size", tensor_ones(SHAPE(-1)));
+    MISTAKE("9 dimensions", tensor_full(nine, 1));
+    MISTAKE("more items than can be counted", tensor_zeros(SHAPE(big, big)));
+    MISTAKE("too large for this machine", tensor_zeros(SHAPE(big * 2000000)));
+    MISTAKE("-2 dimensions", tensor_ints(((Shape){ -2, { 0 } }), NULL));
+    MISTAKE("negative size", tensor_bools(SHAPE(0, -1), NULL));
+    MISTAKE("negative size", tensor_uniform(SHAPE(-4), 0, 1));
+    MISTAKE("negative size", tensor_normal(SHAPE(-4), 0, 1));
+    MISTAKE("negative size", tensor_randint(SHAPE(-4), 0, 1));
+    MISTAKE("negative size", tensor_new_owned(SHAPE(-4), AG_REAL));
+    MISTAKE("7 is not a DType", tensor_new_owned(SHAPE(4), (DType)7));
+    MISTAKE("9 dimensions", shape_text(nine, text));
+    MISTAKE("shape_text: text is NULL", shape_text(SHAPE(1), NULL));
+    MISTAKE("9 dimensions", shape_equal(nine, SHAPE(1)));
+    MISTAKE("9 dimensions", shape_numel(nine));
+    MISTAKE("there is no dimension 2", tensor_dim(ones(2, 3), 2));
+    MISTAKE("there is no dimension -1 in shape ()", tensor_dim(tensor_ones(SCALAR), -1));
+    end();
+}
+END_TEST
+
+START_TEST(construction)
+{
+    begin();
+    real nan = (real)NAN;
+    MISTAKE("values is NULL", tensor_from(SHAPE(2), NULL));
+    MISTAKE("has no end", tensor_arange(0, 10, 0));
+    MISTAKE("has no end", tensor_arange(0, (double)INFINITY, 1));
+    MISTAKE("has no end", tensor_arange((double)nan, 10, 1));
+    MISTAKE("has no end", tensor_arange(0, 10, (double)nan));
+    MISTAKE("low 2 is above high 1", tensor_uniform(SHAPE(2), 2, 1));
+    MISTAKE("expected finite numbers", tensor_uniform(SHAPE(2), 0, (double)INFINITY));
+    MISTAKE("expected finite numbers", tensor_uniform(SHAPE(2), (double)nan, 1));
+    MISTAKE("deviation is -1", tensor_normal(SHAPE(2), 0, -1));
+    MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), (double)nan, 1));
+    MISTAKE("expected finite numbers", tensor_normal(SHAPE(2), 0, (double)INFINITY));
+    MISTAKE("low 5 is not below high 5", tensor_randint(SHAPE(2), 5, 5));
+    MISTAKE("low 5 is not below high 0", tensor_randint(SHAPE(2), 5, 0));
+    MISTAKE("n is 0, expected 1 or more", ag_random_below(0));
+    MISTAKE("n is -3", ag_random_permutation(-3, NULL));
+    MISTAKE("out is NULL", ag_random_permutation(3, NULL));
+    MISTAKE("ag_keep: t is NULL", ag_keep(none));
+    end();
+}
+END_TEST
+
+START_TEST(reading_and_writing)
+{
+    begin();
+    Tensor *x = ones(2, 3), *w = leaf(2, 3), *y = ag_tanh(w);
+    MISTAKE("tensor_shape: t is NULL", tensor_shape(none));
+    MISTAKE("tensor_ndim: t is NULL", tensor_ndim(none));
+    MISTAKE("tensor_numel: t is NULL", tensor_numel(none));
+    MISTAKE("tensor_dtype: t is NULL", tensor_dtype(none));
+    MISTAKE("tensor_data: t is NULL", tensor_data(none));
+    MISTAKE("tensor_item: t is NULL", tensor_item(none));
+    MISTAKE("shape (2, 3) has not one item", tensor_item(x));
+    MISTAKE("has not one item", tensor_item(tensor_zeros(SHAPE(0))));
+    MISTAKE("t is AG_INT, expected AG_REAL", tensor_data(ids(1, 1)));
+    MISTAKE("t is AG_REAL, expected AG_INT", tensor_int_data(x));
+    MISTAKE("t is AG_REAL, expected AG_BOOL", tensor_bool_data(x));
+    MISTAKE("t is AG_BOOL, expected AG_REAL", tensor_mutable_data(bools(1, 1)));
+    MISTAKE("t is AG_REAL, expected AG_INT", tensor_mutable_int_data(x));
+    MISTAKE("t is AG_INT, expected AG_BOOL", tensor_mutable_bool_data(ids(1, 1)));
+    MISTAKE("t was made by tanh", tensor_mutable_data(y));
+    MISTAKE("dst is NULL", tensor_copy(none, x));
+    MISTAKE("src is NULL", tensor_copy(x, none));
+    MISTAKE("differ in shape", tensor_copy(x, ones(3, 2)));
+    MISTAKE("differ in shape", tensor_copy(x, tensor_ones(SHAPE(6))));
+    MISTAKE("src is AG_INT, expected AG_REAL", tensor_copy(x, ids(2, 3)));
+    MISTAKE("dst was made by tanh", tensor_copy(y, x));
+    MISTAKE("the name is NULL", tensor_name(x, no_text));
+    MISTAKE("tensor_name: t is NULL", tensor_name(none, "x"));
+    MISTAKE("tensor_get_name: t is NULL", tensor_get_name(none));
+    MISTAKE("the file is NULL", tensor_fprint(NULL, x));
+    MISTAKE("tensor_print: t is NULL", tensor_print(none));
+    MISTAKE("belongs to a scope", tensor_free(x));
+    MISTAKE("belongs to a module", Linear *l = nn_linear_new(2, 2); tensor_free(l->weight));
+    MISTAKE("freed already", Tensor *k = ag_keep(x); tensor_free(k); tensor_free(k));
+    MISTAKE("its scope has ended", tensor_data(ended()));
+    MISTAKE("its scope has ended", tensor_shape(ended()));
+    MISTAKE("its scope has ended", ag_add(x, ended()));
+    MISTAKE("its scope has ended", tensor_copy(x, ended()));
+    MISTAKE("and freed", Tensor *k = ag_keep(x); tensor_free(k); tensor_item(k));
+    MISTAKE("its scope has ended", ag_keep(ended()));
+    MISTAKE("its scope has ended", tensor_name(ended(), "x"));
+    MISTAKE("its scope has ended", tensor_print(ended()));
+    end();
+}
+END_TEST
+
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
+
+START_TEST(gradients)
+{
+    begin();
+    Tensor *x = ones(2, 3);
+    MISTAKE("t is AG_INT, expected AG_REAL", tensor_set_requires_grad(ids(2, 2), true));
+    MISTAKE("t is AG_BOOL, expected AG_REAL", tensor_set_requires_grad(bools(2, 2), true));
+    MISTAKE("only a leaf can be set", tensor_set_requires_grad(ag_tanh(leaf(1, 1)), false));
+    MISTAKE("t is NULL", tensor_set_requires_grad(none, true));
+    MISTAKE("t is NULL", tensor_requires_grad(none));
+    MISTAKE("t is NULL", tensor_grad(none));
+    MISTAKE("t is NULL", tensor_grad_data(none));
+    MISTAKE("t is NULL", tensor_zero_grad(none));
+    MISTAKE("its scope has ended", tensor_grad(ended()));
+    MISTAKE("the loss is NULL", ag_backward(none));
+    MISTAKE("the loss has shape (2, 3), expected one item", ag_backward(ag_tanh(leaf(2, 3))));
+    MISTAKE("the loss does not require a gradient", ag_backward(ag_sum(x)));
+    MISTAKE("the loss is AG_INT", ag_backward(ids(1, 1)));
+    MISTAKE("does not require a gradient", Scope s = ag_begin(AG_NO_GRAD); Tensor *l = ag_sum(leaf(2, 2)); ag_backward(l);
+            ag_end(s));
+    MISTAKE("does not require a gradient", ag_backward(ag_detach(ag_sum(leaf(2, 2)))));
+    MISTAKE("an earlier backward has run through", Tensor *l = ag_sum(ag_tanh(leaf(2, 2))); ag_backward(l); ag_backward(l));
+    MISTAKE("an earlier backward has run through", Tensor *y = ag_tanh(leaf(1, 1)); ag_backward(y); ag_backward(ag_sum(y)));
+    MISTAKE("released by backward", Tensor *y = ag_tanh(leaf(2, 2)); ag_backward(ag_sum(ag_mul(y, y))); tensor_data(y));
+    MISTAKE("released by backward", Tensor *y = ag_exp(leaf(2, 2)); ag_backward(ag_sum(ag_mul(y, y))); ag_neg(y));
+    MISTAKE("ag_fill wrote it", Tensor *w = leaf(1, 1); Tensor *y = ag_mul(w, w); ag_fill(w, 2); ag_backward(y));
+    MISTAKE("tensor_copy wrote it", Tensor *w = leaf(1, 1); Tensor *y = ag_log(w); tensor_copy(w, ones(1, 1)); ag_backward(y));
+    MISTAKE("tensor_mutable_data wrote it", Tensor *w = leaf(1, 1); Tensor *y = ag_abs(w); tensor_mutable_data(w)[0] = 5;
+            ag_backward(y));
+    MISTAKE("was freed before backward", Tensor *k = tensor_set_requires_grad(ag_keep(ones(1, 1)), true);
+            Tensor *y = ag_mul(k, k); tensor_free(k); ag_backward(y));
+    MISTAKE("dy is NULL", ag_backward_from(ag_tanh(leaf(2, 3)), none));
+    MISTAKE("y (2, 3) and dy (3, 2) differ", ag_backward_from(ag_tanh(leaf(2, 3)), ones(3, 2)));
+    MISTAKE("dy is AG_INT", ag_backward_from(ag_tanh(leaf(2, 3)), ids(2, 3)));
+    MISTAKE("the loss is NULL", ag_backward_from(none, x));
+    MISTAKE("the loss is NULL", ag_backward_keep(none));
+    MISTAKE("does not require a gradient", ag_backward_keep(ag_sum(x)));
+    MISTAKE("expected one item", ag_backward_keep(ag_tanh(leaf(2, 3))));
+    MISTAKE("ag_retain: t is NULL", ag_retain(none));
+    MISTAKE("expected AG_REAL", ag_retain(ids(1, 1)));
+    MISTAKE("ag_detach: t is NULL", ag_detach(none));
+    MISTAKE("its scope has ended", ag_detach(ended()));
+    MISTAKE("found in its result", ag_find_nan(true); ag_log(tensor_full(SHAPE(2), -1)));
+    ag_find_nan(false);
+    MISTAKE("found in the gradient", ag_find_nan(true); ag_backward(ag_sum(ag_sqrt(tensor_set_requires_grad(tensor_zeros(
+            SHAPE(1)), true)))));
+    ag_find_nan(false);
+    end();
+}
+END_TEST
+
+START_TEST(debugging)
+{
+    begin();
+    Tensor *l = ag_sum(leaf(2, 2));
+    MISTAKE("the file is NULL", ag_explain(NULL, l));
+    MISTAKE("the loss is NULL", ag_explain(stderr, none));
+    MISTAKE("expected one item", ag_explain(stderr, ag_tanh(leaf(2, 2))));
+    MISTAKE("does not require a gradient", ag_explain(stderr, ones(1, 1)));
+    MISTAKE("released its values", Tensor *y = ag_sum(ag_tanh(leaf(2, 2))); ag_backward(y); ag_explain(stderr, y));
+    MISTAKE("the file is NULL", ag_graph_dot(NULL, l));
+    MISTAKE("y is NULL", ag_graph_dot(stderr, none));
+    MISTAKE("the loss is NULL", ag_graph_frames(none));
+    MISTAKE("the file is NULL", ag_graph_frame(NULL, l, 0));
+    MISTAKE("there is no frame 99", ag_graph_frame(stderr, l, 99));
+    MISTAKE("there is no frame -1", ag_graph_frame(stderr, l, -1));
+    MISTAKE("-1 is not in 0..", ag_op_name(-1));
+    MISTAKE("1000 is not in 0..", ag_op_forward_text(1000));
+    MISTAKE("is not in 0..", ag_op_backward_text(ag_op_count()));
+    end();
+}
+END_TEST
+
+START_TEST(updates_in_place)
+{
+    begin();
+    Tensor *w = leaf(2, 3), *m = ones(2, 3), *other = ones(3, 2);
+    AdamOptions adam = nn_adam_options(1);
+    SgdOptions sgd = { .lr = 1 };
+    double nan = (double)NAN;
+    MISTAKE("w is NULL", ag_adam_update(none, m, m, &adam, 1, 1));
+    MISTAKE("exp_avg is NULL", ag_adam_update(w, none, m, &adam, 1, 1));
+    MISTAKE("exp_avg_sq is NULL", ag_adam_update(w, m, none, &adam, 1, 1));
+    MISTAKE("exp_avg (3, 2) does not fit w", ag_adam_update(w, other, m, &adam, 1, 1));
+    MISTAKE("o is NULL", ag_adam_update(w, m, m, NULL, 1, 1));
+    MISTAKE("step is 0", ag_adam_update(w, m, m, &adam, 0, 1));
+    MISTAKE("grad_scale is nan", ag_adam_update(w, m, m, &adam, 1, nan));
+    MISTAKE("w is AG_INT", ag_adam_update(ids(2, 3), m, m, &adam, 1, 1));
+    MISTAKE("w was made by tanh", ag_adam_update(ag_tanh(w), m, m, &adam, 1, 1));
+    MISTAKE("o is NULL", ag_sgd_update(w, NULL, NULL, true, 1));
+    MISTAKE("w is NULL", ag_sgd_update(none, NULL, &sgd, true, 1));
+    MISTAKE("momentum (3, 2) does not fit", ag_sgd_update(w, other, &sgd, true, 1));
+    MISTAKE("grad_scale is inf", ag_sgd_update(w, NULL, &sgd, true, (double)INFINITY));
+    MISTAKE("w is NULL", ag_grad_sum_squares(none));
+    MISTAKE("its scope has ended", ag_grad_sum_squares(ended()));
+    MISTAKE("w is NULL", ag_grad_scale(none, 1));
+    MISTAKE("factor is nan", ag_grad_scale(w, nan));
+    MISTAKE("w was made by tanh", ag_grad_scale(ag_tanh(w), 1));
+    MISTAKE("w is NULL", ag_fill(none, 1));
+    MISTAKE("w is AG_BOOL", ag_fill(bools(2, 2), 1));
+    MISTAKE("w was made by tanh", ag_fill(ag_tanh(w), 1));
+    MISTAKE("w is NULL", ag_fill_uniform(none, 0, 1));
+    MISTAKE("low 1 is above high 0", ag_fill_uniform(w, 1, 0));
+    MISTAKE("w is NULL", ag_fill_normal(none, 0, 1));
+    MISTAKE("deviation is nan", ag_fill_normal(w, 0, nan));
+    end();
+}
+END_TEST
+
+/* ---- operations of the program's own ------------------------------------------------------------------------------- */
+
+static void copy_forward(const AgCustomCall *c)
+{
+    memcpy(tensor_mutable_data(c->y), tensor_data(c->in[0]), (size_t)tensor_numel(c->y) * sizeof(real));
+}
+
+static void add_backward(const AgCustomCall *c)
+{
+    for (int64_t i = 0; i < tensor_numel(c->y); i++) c->dx[0][i] += c->dy[i];
+}
+
+static Site custom_at;
+
+static void backward_reading_x(const AgCustomCall *c)
+{
+    tensor_data_at(custom_at, c->in[0]);
+}
+
+static void backward_reading_y(const AgCustomCall *c)
+{
+    tensor_data_at(custom_at, c->y);
+}
+
+static void forward_writing_x(const AgCustomCall *c)
+{
+    tensor_mutable_data_at(custom_at, c->in[0])[0] = 0;
+}
+
+START_TEST(custom_operations)
+{
+    begin();
+    Tensor *x = leaf(2, 3), *h = ag_tanh(x);
+    Tensor *in[20] = { h };
+    AgCustom good = { "copy", copy_forward, add_backward, AG_NEEDS_NONE, NULL, NULL }, bad = good;
+    const Shape shape = SHAPE(2, 3);
+    MISTAKE("an operation needs a name", ag_custom(NULL, shape, in, 1, NULL, 0));
+    MISTAKE("an operation needs a name", AgCustom c = good; c.name = NULL; ag_custom(&c, shape, in, 1, NULL, 0));
+    MISTAKE("a forward and a backward", AgCustom c = good; c.forward = NULL; ag_custom(&c, shape, in, 1, NULL, 0));
+    MISTAKE("a forward and a backward", AgCustom c = good; c.backward = NULL; ag_custom(&c, shape, in, 1, NULL, 0));
+    MISTAKE("expected a sum of AG_NEEDS_X(i)", AgCustom c = good; c.needs = -1; ag_custom(&c, shape, in, 1, NULL, 0));
+    MISTAKE("-1 inputs", ag_custom(&good, shape, in, -1, NULL, 0));
+    MISTAKE("20 inputs; an operation has 0 to 16", ag_custom(&good, shape, in, 20, NULL, 0));
+    MISTAKE("in is NULL, expected 1 inputs", ag_custom(&good, shape, NULL, 1, NULL, 0));
+    MISTAKE("args is NULL, expected 8 bytes", ag_custom(&good, shape, in, 1, NULL, 8));
+    MISTAKE("negative size", ag_custom(&good, SHAPE(-1), in, 1, NULL, 0));
+    MISTAKE("input 0 is not a live tensor", Tensor *dead = ended(); ag_custom(&good, shape, &dead, 1, NULL, 0));
+    bad.backward = backward_reading_x;
+    custom_at = (Site){ __FILE__, __LINE__ + 1 };
+    MISTAKE("reads", Tensor *y = ag_custom(&bad, shape, in, 1, NULL, 0); ag_backward(ag_sum(y)));
+    bad.backward = backward_reading_y;
+    custom_at = (Site){ __FILE__, __LINE__ + 1 };
+    MISTAKE("reads", Tensor *y = ag_custom(&bad, shape, in, 1, NULL, 0); ag_backward(ag_sum(y)));
+    bad.forward = forward_writing_x;
+    custom_at = (Site){ __FILE__, __LINE__ + 1 };
+    MISTAKE("only leaves are written", ag_custom(&bad, shape, in, 1, NULL, 0));
+    end();
+}
+END_TEST
+
+/* ---- operations: one row or more for each of ops.def and autograd.h --------------------------------------------------- */
+
+START_TEST(elementwise)
+{
+    begin();
+    Tensor *x = ones(2, 3), *i = ids(2, 3), *m = bools(2, 3), *other = ones(3, 2);
+    double nan = (double)NAN;
+    MISTAKE("add: a is NULL", ag_add(none, x));
+    MISTAKE("add: b is NULL", ag_add(x, none));
+    MISTAKE("(2, 3) and (3, 2) do not fit", ag_add(x, other));
+    MISTAKE("b is AG_INT", ag_add(x, i));
+    MISTAKE("sub: a is NULL", ag_sub(none, x));
+    MISTAKE("(2, 3) and (2,) do not fit", ag_sub(x, tensor_ones(SHAPE(2))));
+    MISTAKE("a is AG_INT", ag_sub(i, i));
+    MISTAKE("mul: b is NULL", ag_mul(x, none));
+    MISTAKE("do not fit", ag_mul(x, other));
+    MISTAKE("b is AG_BOOL", ag_mul(x, m));
+    MISTAKE("div: a is NULL", ag_div(none, x));
+    MISTAKE("do not fit", ag_div(x, other));
+    MISTAKE("b is AG_INT", ag_div(x, i));
+    MISTAKE("pow: b is NULL", ag_pow(x, none));
+    MISTAKE("do not fit", ag_pow(x, other));
+    MISTAKE("maximum: b is NULL", ag_maximum(x, none));
+    MISTAKE("maximum: a is AG_INT", ag_maximum(i, x));
+    MISTAKE("minimum: a is NULL", ag_minimum(none, x));
+    MISTAKE("do not fit", ag_minimum(x, other));
+    MISTAKE("where: mask is NULL", ag_where(none, x, x));
+    MISTAKE("where: a is NULL", ag_where(m, none, x));
+    MISTAKE("where: b is NULL", ag_where(m, x, none));
+    MISTAKE("mask is AG_REAL, expected AG_BOOL", ag_where(x, x, x));
+    MISTAKE("mask (2, 3) does not broadcast", ag_where(m, other, other));
+    MISTAKE("do not fit", ag_where(m, x, other));
+    MISTAKE("neg: x is NULL", ag_neg(none));
+    MISTAKE("neg: x is AG_BOOL", ag_neg(m));
+    MISTAKE("scale: x is NULL", ag_scale(none, 2));
+    MISTAKE("scale: x is AG_INT", ag_scale(i, 2));
+    MISTAKE("pow_scalar: x is NULL", ag_pow_scalar(none, 2));
+    MISTAKE("exp: x is AG_INT", ag_exp(i));
+    MISTAKE("log: x is NULL", ag_log(none));
+    MISTAKE("sqrt: x is AG_BOOL", ag_sqrt(m));
+    MISTAKE("abs: x is AG_INT", ag_abs(i));
+    MISTAKE("clamp: x is NULL", ag_clamp(none, 0, 1));
+    MISTAKE("low 1 is above high 0", ag_clamp(x, 1, 0));
+    MISTAKE("low nan", ag_clamp(x, nan, 1));
+    MISTAKE("tanh: x is NULL", ag_tanh(none));
+    MISTAKE("sigmoid: x is AG_INT", ag_sigmoid(i));
+    MISTAKE("relu: x is NULL", ag_relu(none));
+    MISTAKE("gelu: x is AG_BOOL", ag_gelu(m));
+    MISTAKE("gelu_erf: x is NULL", ag_gelu_erf(none));
+    MISTAKE("masked_fill: x is NULL", ag_masked_fill(none, m, 0));
+    MISTAKE("masked_fill: mask is NULL", ag_masked_fill(x, none, 0));
+    MISTAKE("mask is AG_INT, expected AG_BOOL", ag_masked_fill(x, i, 0));
+    MISTAKE("does not broadcast to x (3, 2)", ag_masked_fill(other, m, 0));
+    MISTAKE("dropout: x is NULL", ag_dropout(none, 0.5));
+    MISTAKE("p is 1, expected 0 <= p < 1", ag_dropout(x, 1));
+    MISTAKE("p is -0.1", ag_dropout(x, -0.1));
+    MISTAKE("p is nan", ag_dropout(x, nan));
+    MISTAKE("9 is not an AgActivation", ag_activate((AgActivation)9, x));
+    MISTAKE("x is NULL", ag_activate(AG_RELU, none));
+    MISTAKE("x is NULL", ag_activate(AG_IDENTITY, none));
+    MISTAKE("7 is no comparison", ag_compare((AgCompare)7, x, x));
+    MISTAKE("compare: b is NULL", ag_compare(AG_EQ, x, none));
+    MISTAKE("b is AG_INT, expected AG_REAL", ag_compare(AG_EQ, x, i));
+    MISTAKE("do not fit", ag_compare(AG_EQ, x, other));
+    MISTAKE("compare_scalar: a is NULL", ag_compare_scalar(AG_EQ, none, 0));
+    MISTAKE("-1 is no comparison", ag_compare_scalar((AgCompare)-1, x, 0));
+    MISTAKE("and: a is AG_REAL", ag_and(x, m));
+    MISTAKE("and: b is NULL", ag_and(m, none));
+    MISTAKE("do not fit", ag_and(m, bools(3, 2)));
+    MISTAKE("not: a is AG_INT", ag_not(i));
+    MISTAKE("not: a is NULL", ag_not(none));
+    end();
+}
+END_TEST
+
+START_TEST(products)
+{
+    begin();
+    Tensor *x = ones(2, 3), *i = ids(2, 3), *row = tensor_ones(SHAPE(3)), *q = tensor_ones(SHAPE(1, 2, 4));
+    double nan = (double)NAN;
+    MISTAKE("inner sizes 3 and 2", ag_matmul(x, x));
+    MISTAKE("both need two dimensions or more", ag_matmul(x, row));
+    MISTAKE("batch dimensions do not broadcast", ag_matmul(tensor_ones(SHAPE(2, 4, 3)), tensor_ones(SHAPE(5, 3, 4))));
+    MISTAKE("matmul: a is NULL", ag_matmul(none, x));
+    MISTAKE("matmul: b is AG_INT", ag_matmul(x, i));
+    MISTAKE("linear: x is NULL", ag_linear(none, x, NULL));
+    MISTAKE("linear: weight is NULL", ag_linear(x, none, NULL));
+    MISTAKE("expected x (..,in) and weight (out,in)", ag_linear(x, ones(3, 2), NULL));
+    MISTAKE("bias (3,) does not fit", ag_linear(x, ones(2, 3), row));
+    MISTAKE("bias is AG_INT", ag_linear(x, ones(2, 3), ids(1, 2)));
+    MISTAKE("expected x (..,in)", ag_linear(tensor_ones(SCALAR), ones(2, 3), NULL));
+    MISTAKE("9 is not an AgActivation", ag_linear_activate(x, x, NULL, (AgActivation)9));
+    MISTAKE("expected x (..,in)", ag_linear_activate(x, ones(3, 2), NULL, AG_RELU));
+    MISTAKE("x is NULL", ag_linear_activate(none, x, NULL, AG_GELU));
+    MISTAKE("attention: q is NULL", ag_attention(none, q, q, NULL, 2, false, 0));
+    MISTAKE("attention: v is NULL", ag_attention(q, q, none, NULL, 2, false, 0));
+    MISTAKE("do not fit: expected (B,T,D)", ag_attention(q, q, x, NULL, 2, false, 0));
+    MISTAKE("do not fit: expected (B,T,D)", ag_attention(q, tensor_ones(SHAPE(2, 2, 4)), q, NULL, 2, false, 0));
+    MISTAKE("does not divide into 3 heads", ag_attention(q, q, q, NULL, 3, false, 0));
+    MISTAKE("does not divide into -1 heads", ag_attention(q, q, q, NULL, -1, false, 0));
+    MISTAKE("dropout p is 1", ag_attention(q, q, q, NULL, 2, false, 1));
+    MISTAKE("dropout p is nan", ag_attention(q, q, q, NULL, 2, false, nan));
+    MISTAKE("mask is AG_REAL", ag_attention(q, q, q, q, 2, false, 0));
+    MISTAKE("does not broadcast to (B,heads,T,S)", ag_attention(q, q, q, bools(3, 3), 2, false, 0));
+    MISTAKE("expected (B,T,3D)", ag_self_attention(q, NULL, 2, true, 0));
+    MISTAKE("qkv is NULL", ag_self_attention(none, NULL, 2, true, 0));
+    MISTAKE("does not divide into 0 heads", ag_self_attention(tensor_ones(SHAPE(1, 2, 12)), NULL, 0, true, 0));
+    MISTAKE("mask is AG_INT", ag_self_attention(tensor_ones(SHAPE(1, 2, 12)), ids(2, 2), 2, true, 0));
+    end();
+}
+END_TEST
+
+START_TEST(reductions)
+{
+    begin();
+    Tensor *x = ones(2, 3), *i = ids(2, 3), *empty = ones(2, 0);
+    double nan = (double)NAN;
+    MISTAKE("sum: x is NULL", ag_sum(none));
+    MISTAKE("x is AG_INT", ag_sum(i));
+    MISTAKE("x is NULL", ag_mean(none));
+    MISTAKE("x is AG_BOOL", ag_mean(bools(1, 2)));
+    MISTAKE("there is nothing to choose from", ag_max(empty));
+    MISTAKE("x is NULL", ag_max(none));
+    MISTAKE("there is no dimension 2", ag_sum_dims(x, DIMS(2), false));
+    MISTAKE("dimension -2 is named twice", ag_sum_dims(x, DIMS(0, -2), false));
+    MISTAKE("9 dimensions named", ag_sum_dims(x, ((Dims){ 9, { 0 } }), false));
+    MISTAKE("there is no dimension -3", ag_mean_dims(x, DIMS(-3), true));
+    MISTAKE("-1 dimensions named", ag_mean_dims(x, ((Dims){ -1, { 0 } }), false));
+    MISTAKE("there is no dimension 5", ag_max_dim(x, 5, false));
+    MISTAKE("there is nothing to choose from", ag_max_dim(empty, 1, false));
+    MISTAKE("min_dim: x is NULL", ag_min_dim(none, 0, false));
+    MISTAKE("there is no dimension -5", ag_min_dim(x, -5, false));
+    MISTAKE("there is no dimension 2", ag_var_dims(x, DIMS(2), true, false));
+    MISTAKE("var_dims: x is NULL", ag_var_dims(none, DIMS(0), true, false));
+    MISTAKE("x is AG_INT, expected AG_REAL", ag_argmax(i, 0, false));
+    MISTAKE("there is no dimension 3", ag_argmax(x, 3, false));
+    MISTAKE("there is nothing to choose from", ag_argmax(empty, 1, false));
+    MISTAKE("there is no dimension 2", ag_softmax(x, 2));
+    MISTAKE("x is AG_INT", ag_softmax(i, 0));
+    MISTAKE("there is no dimension -3", ag_log_softmax(x, -3));
+    MISTAKE("log_softmax: x is NULL", ag_log_softmax(none, 0));
+    MISTAKE("masked_softmax: x is NULL", ag_masked_softmax(none, NULL, 1));
+    MISTAKE("scale is 0", ag_masked_softmax(x, NULL, 0));
+    MISTAKE("scale is nan", ag_masked_softmax(x, NULL, nan));
+    MISTAKE("mask is AG_REAL", ag_masked_softmax(x, x, 1));
+    MISTAKE("does not broadcast to x", ag_masked_softmax(x, bools(3, 3), 1));
+    MISTAKE("layer_norm: x is NULL", ag_layer_norm(none, NULL, NULL, AG_NORM_PYTORCH));
+    MISTAKE("x is a scalar", ag_layer_norm(tensor_ones(SCALAR), NULL, NULL, AG_NORM_PYTORCH));
+    MISTAKE("gamma (2, 3) does not fit", ag_layer_norm(x, x, NULL, AG_NORM_PYTORCH));
+    MISTAKE("beta (2,) does not fit", ag_layer_norm(x, NULL, tensor_ones(SHAPE(2)), AG_NORM_PYTORCH));
+    MISTAKE("gamma is AG_INT", ag_layer_norm(x, i, NULL, AG_NORM_PYTORCH));
+    MISTAKE("eps is -1", ag_layer_norm(x, NULL, NULL, ((AgNorm){ -1, true, false })));
+    MISTAKE("eps is nan", ag_layer_norm(x, NULL, NULL, ((AgNorm){ nan, true, false })));
+    MISTAKE("is 0/0", ag_layer_norm(ones(2, 1), NULL, NULL, AG_NORM_ANNOTATED));
+    end();
+}
+END_TEST
+
+START_TEST(ids_and_losses)
+{
+    begin();
+    Tensor *x = ones(2, 3), *i = ids(2, 3), *t = tensor_ints(SHAPE(2), (int32_t[]){ 0, 3 });
+    Tensor *negative = tensor_ints(SHAPE(2), (int32_t[]){ -1, 0 }), *fine = tensor_ints(SHAPE(2), NULL);
+    double nan = (double)NAN;
+    MISTAKE("embedding: table is NULL", ag_embedding(none, i));
+    MISTAKE("embedding: ids is NULL", ag_embedding(x, none));
+    MISTAKE("ids is AG_REAL", ag_embedding(x, x));
+    MISTAKE("id 3 at item 1 is out of range: expected 0..1", ag_embedding(x, t));
+    MISTAKE("id -1 at item 0", ag_embedding(x, negative));
+    MISTAKE("expected a table (V,D)", ag_embedding(tensor_ones(SHAPE(3)), i));
+    MISTAKE("gather: x is NULL", ag_gather(none, 0, i));
+    MISTAKE("ids is AG_REAL", ag_gather(x, 0, x));
+    MISTAKE("there is no dimension 2", ag_gather(x, 2, i));
+    MISTAKE("do not fit x (2, 3)", ag_gather(x, 0, fine));
+    MISTAKE("id 3 at item 1", ag_gather(x, 1, ag_unsqueeze(t, 1)));
+    MISTAKE("ids is AG_REAL", ag_one_hot(x, 3));
+    MISTAKE("one_hot: ids is NULL", ag_one_hot(none, 3));
+    MISTAKE("-1 classes", ag_one_hot(i, -1));
+    MISTAKE("id 3 at item 1", ag_one_hot(t, 3));
+    MISTAKE("mse_loss: target is NULL", ag_mse_loss(x, none));
+    MISTAKE("x (2, 3) and target (3, 2) differ", ag_mse_loss(x, ones(3, 2)));
+    MISTAKE("target is AG_INT", ag_mse_loss(x, i));
+    MISTAKE("mse_loss: x is NULL", nn_mse_loss(none, x));
+    MISTAKE("logits is NULL", ag_cross_entropy(none, fine, AG_MEAN, -100, 0));
+    MISTAKE("target is AG_REAL, expected AG_INT", ag_cross_entropy(x, x, AG_MEAN, -100, 0));
+    MISTAKE("target 3 at item 1 is out of range", ag_cross_entropy(x, t, AG_MEAN, -100, 0));
+    MISTAKE("target -1 at item 0 is out of range", ag_cross_entropy(x, negative, AG_SUM, -100, 0));
+    MISTAKE("do not fit: expected (..,V) and (..)", ag_cross_entropy(x, i, AG_MEAN, -100, 0));
+    MISTAKE("5 is not an AgReduce", ag_cross_entropy(x, fine, (AgReduce)5, -100, 0));
+    MISTAKE("smoothing 2 is not in 0..1", ag_cross_entropy(x, fine, AG_MEAN, -100, 2));
+    MISTAKE("smoothing nan", ag_cross_entropy(x, fine, AG_MEAN, -100, nan));
+    MISTAKE("do not fit", nn_cross_entropy(tensor_ones(SCALAR), fine));
+    MISTAKE("target is NULL", nn_cross_entropy(x, none));
+    MISTAKE("log_p is NULL", ag_nll_loss(none, fine, AG_MEAN, -100));
+    MISTAKE("target 3 at item 1", ag_nll_loss(x, t, AG_MEAN, -100));
+    MISTAKE("do not fit", ag_nll_loss(x, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100));
+    MISTAKE("9 is not an AgReduce", ag_nll_loss(x, fine, (AgReduce)9, -100));
+    MISTAKE("kl_div: target is NULL", ag_kl_div(x, none, AG_MEAN));
+    MISTAKE("differ in shape", ag_kl_div(x, ones(3, 2), AG_MEAN));
+    MISTAKE("target is AG_INT", ag_kl_div(x, i, AG_MEAN));
+    MISTAKE("-1 is not an AgReduce", ag_kl_div(x, x, (AgReduce)-1));
+    MISTAKE("target -1 at item 0, expected a probability", ag_kl_div(x, tensor_full(SHAPE(2, 3), -1), AG_SUM));
+    MISTAKE("log_p is NULL", ag_label_smoothing(none, fine, 0, 0.1));
+    MISTAKE("smoothing -1 is not in 0..1", ag_label_smoothing(x, fine, 0, -1));
+    MISTAKE("padding id 7 and 3 classes", ag_label_smoothing(x, fine, 7, 0.1));
+    MISTAKE("padding id 0 and 2 classes", ag_label_smoothing(ones(2, 2), fine, 0, 0.1));
+    MISTAKE("target 3 at item 1", ag_label_smoothing(x, t, 0, 0.1));
+    end();
+}
+END_TEST
+
+START_TEST(changes_of_shape)
+{
+    begin();
+    Tensor *x = ones(2, 3), *i = ids(2, 3), *out[3];
+    Tensor *list[] = { x, x, none }, *mixed[] = { x, i }, *odd[] = { x, ones(3, 3) };
+    MISTAKE("with 6 items does not fit (4, 2)", ag_reshape(x, SHAPE(4, 2)));
+    MISTAKE("does not fit (-1, 4)", ag_reshape(x, SHAPE(-1, 4)));
+    MISTAKE("negative size", ag_reshape(x, SHAPE(-1, -1)));
+    MISTAKE("negative size", ag_reshape(x, SHAPE(-2, 3)));
+    MISTAKE("every size fits for -1", ag_reshape(ones(0, 3), SHAPE(0, -1)));
+    MISTAKE("reshape: x is NULL", ag_reshape(none, SHAPE(1)));
+    MISTAKE("9 dimensions", ag_reshape(x, ((Shape){ 9, { 1 } })));
+    MISTAKE("an order of 1 dimensions", ag_permute(x, DIMS(0)));
+    MISTAKE("dimension 0 is named twice", ag_permute(x, DIMS(0, 0)));
+    MISTAKE("there is no dimension 2", ag_permute(x, DIMS(0, 2)));
+    MISTAKE("permute: x is NULL", ag_permute(none, DIMS(0)));
+    MISTAKE("there is no dimension 2", ag_transpose(x, 0, 2));
+    MISTAKE("x is NULL", ag_transpose(none, 0, 1));
+    MISTAKE("1..5 is not within dimension 1", ag_slice(x, 1, 1, 5));
+    MISTAKE("2..1 is not within", ag_slice(x, 1, 2, 1));
+    MISTAKE("-9..2 is not within", ag_slice(x, 1, -9, 2));
+    MISTAKE("there is no dimension 4", ag_slice(x, 4, 0, 1));
+    MISTAKE("slice: x is NULL", ag_slice(none, 0, 0, 1));
+    MISTAKE("does not divide into 2 equal parts", ag_split(x, 2, 1, out));
+    MISTAKE("does not divide into 0 equal parts", ag_split(x, 0, 1, out));
+    MISTAKE("split: out is NULL", ag_split(x, 3, 1, NULL));
+    MISTAKE("split: x is NULL", ag_split(none, 3, 1, out));
+    MISTAKE("no tensors to join", ag_concat(list, 0, 0));
+    MISTAKE("concat: x is NULL", ag_concat(NULL, 2, 0));
+    MISTAKE("an item of x is NULL", ag_concat(list, 3, 0));
+    MISTAKE("an item of x is AG_INT", ag_concat(mixed, 2, 0));
+    MISTAKE("differ in another dimension than 1", ag_concat(odd, 2, 1));
+    MISTAKE("there is no dimension 2", ag_concat(list, 2, 2));
+    MISTAKE("does not broadcast to (3, 3)", ag_expand(x, SHAPE(3, 3)));
+    MISTAKE("does not broadcast to (3,)", ag_expand(x, SHAPE(3)));
+    MISTAKE("negative size", ag_expand(x, SHAPE(-1, 3)));
+    MISTAKE("expand: x is NULL", ag_expand(none, SHAPE(1)));
+    MISTAKE("does not have size 1", ag_squeeze(x, 0));
+    MISTAKE("there is no dimension 2", ag_squeeze(x, 2));
+    MISTAKE("dimension 4 cannot be inserted", ag_unsqueeze(x, 4));
+    MISTAKE("unsqueeze: x is NULL", ag_unsqueeze(none, 0));
+    end();
+}
+END_TEST
+
+/* ---- module.h ---------------------------------------------------------------------------------------------------- */
+
+typedef struct { Module module; Linear *a, *b; Tensor *w; } Pair;
+
+static Pair *pair_new(void)
+{
+    Pair *p = nn_new(Pair);
+    nn_child(p, a, nn_linear_new(3, 2));
+    nn_child(p, b, nn_linear_new(2, 3));
+    return p;
+}
+
+START_TEST(modules)
+{
+    begin();
+    Pair *p = pair_new();
+    Linear *l = nn_linear_new(3, 2), *no_child = NULL;
+    ModuleList *list = nn_list_new();
+    Tensor *x = ones(2, 3), *field = NULL;
+    void *stranger = ag_alloc(1, 1000);
+    MISTAKE("smaller than a Module", nn_new_sized(3, "Tiny"));
+    MISTAKE("the type is NULL", nn_new_sized(sizeof(Pair), no_text));
+    MISTAKE("the module is NULL", nn_check(__func__, NULL, 0));
+    MISTAKE("this is not a module", nn_check(__func__, stranger, 0));
+    MISTAKE("is a module of another type", nn_check(__func__, p, sizeof(Linear)));
+    MISTAKE("the module is NULL", nn_add_child(NULL, "c", (void **)&field, l));
+    MISTAKE("the module for \"a\" of Pair is NULL", nn_child(p, a, no_child));
+    MISTAKE("Pair already has a \"a\"", nn_child(p, a, nn_linear_new(1, 1)));
+    MISTAKE("is already in a Pair", nn_child_named(p, a, "c", p->b));
+    MISTAKE("cannot hold the Pair that contains it", nn_add_child(&p->module, "c", (void **)&p->a, p));
+    MISTAKE("cannot be a name", nn_child_named(p, a, "x.y", nn_linear_new(1, 1)));
+    MISTAKE("cannot be a name", nn_child_named(p, a, "", nn_linear_new(1, 1)));
+    MISTAKE("the name is NULL", nn_child_named(p, a, no_text, nn_linear_new(1, 1)));
+    MISTAKE("this Linear was freed", nn_child_named(p, a, "c", freed_linear()));
+    MISTAKE("this is not a module", nn_add_child(&p->module, "c", (void **)&p->a, stranger));
+    MISTAKE("is not in the struct", nn_add_child(&p->module, "c", (void **)&field, nn_linear_new(1, 1)));
+    MISTAKE("the module is NULL", nn_add_tensor(NULL, "w", &field, SHAPE(2), true));
+    MISTAKE("the name is NULL", nn_add_tensor(&p->module, no_text, &p->w, SHAPE(2), true));
+    MISTAKE("the field is NULL", nn_add_tensor(&p->module, "w", NULL, SHAPE(2), true));
+    MISTAKE("is not in the struct", nn_add_tensor(&p->module, "w", &field, SHAPE(2), true));
+    MISTAKE("negative size", nn_param(p, w, SHAPE(-2)));
+    MISTAKE("9 dimensions", nn_buffer(p, w, ((Shape){ 9, { 1 } })));
+    MISTAKE("the tensor for \"w\" of Pair is NULL", nn_tie(p, w, none));
+    MISTAKE("can only be tied to a parameter of the same tree", nn_tie(p, w, l->weight));
+    MISTAKE("can only be tied to a parameter of the same tree", nn_tie(p, w, x));
+    MISTAKE("the tensor to tie it to", nn_tie(p->a, weight, p->b->weight));
+    MISTAKE("the module is NULL", nn_tie_named(NULL, "w", &field, x));
+    MISTAKE("the name is NULL", nn_tie_named(&p->module, no_text, &p->w, p->a->weight));
+    MISTAKE("the module is NULL", nn_list_add(NULL, l));
+    MISTAKE("the module for \"0\" of ModuleList is NULL", nn_list_add(list, NULL));
+    MISTAKE("this Linear was freed", nn_list_add(list, freed_linear()));
+    MISTAKE("is a module of another type", nn_list_add((ModuleList *)(void *)p, l));
+    MISTAKE("cannot hold the ModuleList that contains it", nn_list_add(list, list));
+    MISTAKE("the module is NULL", nn_list_item(NULL, 0));
+    MISTAKE("item 0 of a list of 0", nn_list_item(list, 0));
+    MISTAKE("item -1 of a list of 0", nn_list_item(list, -1));
+    MISTAKE("this Linear belongs to a Pair", nn_free(p->a));
+    MISTAKE("this Linear was freed", nn_free(freed_linear()));
+    MISTAKE("this is not a module", nn_free(stranger));
+    MISTAKE("this is not a module", nn_free(nn_sgd_new(l, 1)));
+    MISTAKE("ag_free freed a module that belongs to this Pair", Pair *q = pair_new(); ag_free(q->a); nn_parameters(q));
+    MISTAKE("this Linear was freed", Pair *q = pair_new(); ag_free(q->a); nn_linear(q->a, x));
+    MISTAKE("ag_free freed a module", Pair *q = pair_new(); Optimizer *o = nn_sgd_new(q, 1); ag_free(q->a);
+            nn_optimizer_step(o));
+    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->weight); nn_linear(q, x));
+    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->weight); nn_count(q));
+    MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->bias); nn_clone(q));
+    MISTAKE("the module is NULL", nn_clone(NULL));
+    MISTAKE("this Linear was freed", nn_clone(freed_linear()));
+    MISTAKE("the module is NULL", nn_train(NULL));
+    MISTAKE("the module is NULL", nn_eval(NULL));
+    MISTAKE("this Linear was freed", nn_eval(freed_linear()));
+    MISTAKE("the module is NULL", nn_zero_grad(NULL));
+    MISTAKE("the module is NULL", nn_parameters(NULL));
+    MISTAKE("this Linear was freed", nn_parameters(freed_linear()));
+    MISTAKE("the module is NULL", nn_find(NULL, "weight"));
+    MISTAKE("the name is NULL", nn_find(l, no_text));
+    MISTAKE("the module is NULL", nn_count(NULL));
+    MISTAKE("the module is NULL", nn_summary(NULL, stderr));
+    MISTAKE("the file is NULL", nn_summary(l, NULL));
+    MISTAKE("this Linear was freed", nn_summary(freed_linear(), stderr));
+    nn_free(p);
+    nn_free(l);
+    nn_free(list);
+    ag_free(stranger);
+    end();
+}
+END_TEST
+
+START_TEST(initialization)
+{
+    begin();
+    Tensor *w = leaf(2, 3), *row = tensor_ones(SHAPE(3));
+    double nan = (double)NAN;
+    MISTAKE("the tensor is NULL", nn_init_constant(none, 1));
+    MISTAKE("must hold reals", nn_init_constant(ids(2, 2), 1));
+    MISTAKE("w was made by tanh", nn_init_constant(ag_tanh(w), 1));
+    MISTAKE("the tensor is NULL", nn_init_uniform(none, 0, 1));
+    MISTAKE("low 1 is above high 0", nn_init_uniform(w, 1, 0));
+    MISTAKE("the tensor is NULL", nn_init_normal(none, 0, 1));
+    MISTAKE("deviation is -2", nn_init_normal(w, 0, -2));
+    MISTAKE("the tensor is NULL", nn_init_xavier_uniform(none, 1));
+    MISTAKE("needs a tensor of two dimensions or more", nn_init_xavier_uniform(row, 1));
+    MISTAKE("gain is -1", nn_init_xavier_uniform(w, -1));
+    MISTAKE("gain is nan", nn_init_xavier_normal(w, nan));
+    MISTAKE("the tensor is NULL", nn_init_xavier_normal(none, 1));
+    MISTAKE("needs a tensor of two dimensions", nn_init_xavier_normal(row, 1));
+    MISTAKE("a is inf", nn_init_kaiming_uniform(w, (double)INFINITY));
+    MISTAKE("the tensor is NULL", nn_init_kaiming_uniform(none, 0));
+    MISTAKE("needs a tensor of two dimensions", nn_init_kaiming_uniform(row, 0));
+    MISTAKE("a is nan", nn_init_kaiming_normal(w, nan));
+    MISTAKE("must hold reals", nn_init_kaiming_normal(ids(2, 2), 0));
+    MISTAKE("its scope has ended", nn_init_xavier_uniform(ended(), 1));
+    end();
+}
+END_TEST
+
+static bool every(const NamedTensor *p, void *unused)
+{
+    (void)p;
+    (void)unused;
+    return true;
+}
+
+START_TEST(optimizers)
+{
+    begin();
+    Linear *l = nn_linear_new(3, 2), *gone = nn_linear_new(3, 2);
+    Optimizer *o = nn_adam_new(l, 1), *orphan = nn_adam_new(gone, 1), *freed = nn_adam_new(l, 1);
+    nn_free(gone);
+    ag_free(freed);
+    double nan = (double)NAN, infinite = (double)INFINITY;
+    MISTAKE("the module is NULL", nn_adam_new(NULL, 1));
+    MISTAKE("this Linear was freed", nn_adamw_new(freed_linear(), 1));
+    MISTAKE("has no trained parameters", nn_adam_new(nn_dropout_new(0.5), 1));
+    MISTAKE("lr is -1", nn_adam_new(l, -1));
+    MISTAKE("lr is nan", nn_adam_new(l, nan));
+    MISTAKE("lr is inf", nn_adam_new(l, infinite));
+    MISTAKE("beta1 is 1", AdamOptions a = nn_adam_options(1); a.beta1 = 1; nn_adam_new_with(l, a));
+    MISTAKE("beta1 is -0.1", AdamOptions a = nn_adam_options(1); a.beta1 = -0.1; nn_adam_new_with(l, a));
+    MISTAKE("beta2 is nan", AdamOptions a = nn_adam_options(1); a.beta2 = nan; nn_adam_new_with(l, a));
+    MISTAKE("beta2 is 1.5", AdamOptions a = nn_adam_options(1); a.beta2 = 1.5; nn_adam_new_with(l, a));
+    MISTAKE("eps is -1", AdamOptions a = nn_adam_options(1); a.eps = -1; nn_adam_new_with(l, a));
+    MISTAKE("eps is nan", AdamOptions a = nn_adam_options(1); a.eps = nan; nn_adam_new_with(l, a));
+    MISTAKE("weight_decay is -1", AdamOptions a = nn_adamw_options(1); a.weight_decay = -1; nn_adam_new_with(l, a));
+    MISTAKE("the module is NULL", nn_sgd_new(NULL, 1));
+    MISTAKE("lr is -1", nn_sgd_new(l, -1));
+    MISTAKE("momentum is -1", nn_sgd_new_with(l, ((SgdOptions){ 1, -1, 0, false })));
+    MISTAKE("momentum is nan", nn_sgd_new_with(l, ((SgdOptions){ 1, nan, 0, false })));
+    MISTAKE("above 0 with nesterov", nn_sgd_new_with(l, ((SgdOptions){ 1, 0, 0, true })));
+    MISTAKE("weight_decay is nan", nn_sgd_new_with(l, ((SgdOptions){ 1, 0, nan, false })));
+    MISTAKE("the optimizer is NULL", nn_optimizer_group(NULL, every, NULL, 0, 1));
+    MISTAKE("the function that chooses parameters is NULL", nn_optimizer_group(o, NULL, NULL, 0, 1));
+    MISTAKE("weight_decay is -1", nn_optimizer_group(o, every, NULL, -1, 1));
+    MISTAKE("lr_factor is nan", nn_optimizer_group(o, every, NULL, 0, nan));
+    MISTAKE("lr_factor is inf", nn_optimizer_group(o, every, NULL, 0, infinite));
+    MISTAKE("the optimizer is NULL", nn_optimizer_step(NULL));
+    MISTAKE("this optimizer was freed", nn_optimizer_step(freed));
+    MISTAKE("this Linear was freed", nn_optimizer_step(orphan));
+    MISTAKE("this is not an optimizer", nn_optimizer_step((Optimizer *)(void *)l));
+    MISTAKE("no longer points to the registered tensor", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
+            q->weight = leaf(2, 2); nn_optimizer_step(s));
+    MISTAKE("nn_optimizer_step wrote it", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
+            Tensor *y = ag_sum(nn_linear(q, nn_linear(q, ones(1, 2)))); ag_backward_keep(y); nn_optimizer_step(s);
+            ag_backward(y));
+    MISTAKE("the optimizer is NULL", nn_optimizer_step_scaled(NULL, 1));
+    MISTAKE("grad_scale is nan", nn_optimizer_step_scaled(o, nan));
+    MISTAKE("grad_scale is inf", nn_optimizer_step_scaled(o, infinite));
+    MISTAKE("the optimizer is NULL", nn_optimizer_lr(NULL));
+    MISTAKE("this optimizer was freed", nn_optimizer_lr(freed));
+    MISTAKE("the optimizer is NULL", nn_optimizer_set_lr(NULL, 1));
+    MISTAKE("lr is -0.5", nn_optimizer_set_lr(o, -0.5));
+    MISTAKE("lr is nan", nn_optimizer_set_lr(o, nan));
+    MISTAKE("lr is inf", nn_optimizer_set_lr(o, infinite));
+    MISTAKE("the optimizer is NULL", nn_optimizer_steps(NULL));
+    MISTAKE("this optimizer was freed", nn_optimizer_steps(freed));
+    MISTAKE("the module is NULL", nn_clip_grad_norm(NULL, 1));
+    MISTAKE("max_norm is -1", nn_clip_grad_norm(l, -1));
+    MISTAKE("max_norm is nan", nn_clip_grad_norm(l, nan));
+    MISTAKE("the module is NULL", nn_grad_norm(NULL));
+    MISTAKE("this Linear was freed", nn_grad_norm(freed_linear()));
+    MISTAKE("step -1", nn_schedule_cosine(-1, 1, 0, 10, 100));
+    MISTAKE("warmup -10", nn_schedule_cosine(1, 1, 0, -10, 100));
+    MISTAKE("lr nan", nn_schedule_cosine(1, nan, 0, 10, 100));
+    MISTAKE("width 0", nn_schedule_noam(1, 0, 1, 10));
+    MISTAKE("warmup -4", nn_schedule_noam(1, 512, 1, -4));
+    MISTAKE("factor is nan", nn_schedule_noam(1, 512, nan, 10));
+    MISTAKE("width 0", rate(1, 0, 1, 10));
+    ag_free(o);
+    ag_free(orphan);
+    nn_free(l);
+    end();
+}
+END_TEST
+
+START_TEST(settings_and_files)
+{
+    begin();
+    Linear *l = nn_linear_new(3, 2);
+    Optimizer *o = nn_adam_new(l, 1), *freed = nn_adam_new(l, 1);
+    Settings *s = nn_settings_new(), *no_settings = NULL, *old = nn_settings_new();
+    ag_free(freed);
+    ag_free(old);
+    int64_t whole;
+    double number;
+    const char *paths[] = { missing, missing, NULL };
+    nn_settings_set(s, "word", "%s", "green");
+    nn_settings_set(s, "half", "%g", 0.5);
+    nn_settings_set(s, "huge", "%s", "1e999");
+    MISTAKE("s is NULL", nn_settings_set(no_settings, "key", "%d", 1));
+    MISTAKE("s was freed", nn_settings_set(old, "key", "%d", 1));
+    MISTAKE("key is NULL", nn_settings_set(s, no_text, "%d", 1));
+    MISTAKE("format is NULL", nn_settings_set(s, "key", no_text, 1));
+    MISTAKE("s is NULL", nn_settings_get(no_settings, "key"));
+    MISTAKE("key is NULL", nn_settings_get(s, no_text));
+    MISTAKE("s is NULL", nn_settings_int(no_settings, "key", &whole));
+    MISTAKE("key is NULL", nn_settings_int(s, no_text, &whole));
+    MISTAKE("value is NULL", nn_settings_int(s, "word", NULL));
+    REFUSED("the setting \"key\" is missing", nn_settings_int(s, "key", &whole));
+    REFUSED("expected a whole number", nn_settings_int(s, "word", &whole));
+    REFUSED("expected a whole number", nn_settings_int(s, "half", &whole));
+    MISTAKE("s was freed", nn_settings_real(old, "key", &number));
+    MISTAKE("value is NULL", nn_settings_real(s, "half", NULL));
+    REFUSED("the setting \"key\" is missing", nn_settings_real(s, "key", &number));
+    REFUSED("expected a number", nn_settings_real(s, "word", &number));
+    REFUSED("too large", nn_settings_real(s, "huge", &number));
+    MISTAKE("the path is NULL", nn_save(no_text, l));
+    MISTAKE("the module is NULL", nn_save(missing, NULL));
+    MISTAKE("this Linear was freed", nn_save(missing, freed_linear()));
+    REFUSED("/nowhere/at/all", nn_save(missing, l));
+    REFUSED(":", nn_save("", l));
+    MISTAKE("the path is NULL", nn_load(no_text, l));
+    MISTAKE("the module is NULL", nn_load(missing, NULL));
+    REFUSED("cannot be opened", nn_load(missing, l));
+    REFUSED("expected a regular file", nn_load("/dev/null", l));
+    REFUSED("expected a regular file", nn_load("/", l));
+    MISTAKE("the path is NULL", nn_checkpoint_save(no_text, l, o, s));
+    MISTAKE("the module is NULL", nn_checkpoint_save(missing, NULL, o, s));
+    MISTAKE("this optimizer was freed", nn_checkpoint_save(missing, l, freed, s));
+    MISTAKE("settings was freed", nn_checkpoint_save(missing, l, o, old));
+    REFUSED("/nowhere/at/all", nn_checkpoint_save(missing, l, o, s));
+    MISTAKE("the path is NULL", nn_checkpoint_load(no_text, l, o, s));
+    MISTAKE("the module is NULL", nn_checkpoint_load(missing, NULL, o, s));
+    MISTAKE("this optimizer was freed", nn_checkpoint_load(missing, l, freed, s));
+    REFUSED("cannot be opened", nn_checkpoint_load(missing, l, NULL, NULL));
+    MISTAKE("the path is NULL", nn_checkpoint_settings(no_text, s));
+    MISTAKE("settings is NULL", nn_checkpoint_settings(missing, no_settings));
+    MISTAKE("was freed", nn_checkpoint_settings(missing, old));
+    REFUSED("cannot be opened", nn_checkpoint_settings(missing, s));
+    MISTAKE("the module is NULL", average_checkpoints(NULL, paths, 2));
+    MISTAKE("paths is NULL", average_checkpoints(l, NULL, 2));
+    MISTAKE("the path is NULL", average_checkpoints(l, paths + 2, 1));
+    REFUSED("there are no checkpoints to average", average_checkpoints(l, paths, 0));
+    REFUSED("cannot be opened", average_checkpoints(l, paths, 2));
+    ag_free(o);
+    ag_free(s);
+    nn_free(l);
+    end();
+}
+END_TEST
+
+/* ---- nn.h -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(layers)
+{
+    begin();
+    Linear *l = nn_linear_new(3, 2), *no_linear = NULL, *dead = freed_linear();
+    Embedding *e = nn_embedding_new(4, 3), *no_embedding = NULL;
+    LayerNorm *n = nn_layer_norm_new(3), *no_norm = NULL;
+    Dropout *d = nn_dropout_new(0.5), *no_dropout = NULL;
+    Sequential *s = nn_sequential_new(), *no_sequential = NULL;
+    nn_sequential_add(s, l);
+    Tensor *x = ones(2, 3), *i = ids(2, 3);
+    double nan = (double)NAN;
+    MISTAKE("sizes 0 and 2", nn_linear_new(0, 2));
+    MISTAKE("sizes 3 and -2", nn_linear_new(3, -2));
+    MISTAKE("sizes 0 and 0", nn_linear_new_no_bias(0, 0));
+    MISTAKE("the module is NULL", nn_linear(no_linear, x));
+    MISTAKE("this Linear was freed", nn_linear(dead, x));
+    MISTAKE("is a module of another type", nn_linear((Linear *)(void *)s, x));
+    MISTAKE("x is NULL", nn_linear(l, none));
+    MISTAKE("x (2, 2) and weight (2, 3) do not fit", nn_linear(l, ones(2, 2)));
+    MISTAKE("x is AG_INT", nn_linear(l, i));
+    MISTAKE("its scope has ended", nn_linear(l, ended()));
+    MISTAKE("the module is NULL", nn_linear_activate(no_linear, x, AG_RELU));
+    MISTAKE("8 is not an AgActivation", nn_linear_activate(l, x, (AgActivation)8));
+    MISTAKE("x is NULL", nn_linear_activate(l, none, AG_TANH));
+    MISTAKE("0 rows of width 3", nn_embedding_new(0, 3));
+    MISTAKE("4 rows of width -3", nn_embedding_new(4, -3));
+    MISTAKE("the module is NULL", nn_embedding(no_embedding, i));
+    MISTAKE("ids is NULL", nn_embedding(e, none));
+    MISTAKE("ids is AG_REAL", nn_embedding(e, x));
+    MISTAKE("id 4 at item 0 is out of range: expected 0..3", nn_embedding(e, tensor_ints(SHAPE(1), (int32_t[]){ 4 })));
+    MISTAKE("width 0", nn_layer_norm_new(0));
+    MISTAKE("eps is -1", nn_layer_norm_new_kind(3, ((AgNorm){ -1, true, false })));
+    MISTAKE("eps is nan", nn_layer_norm_new_with(3, ((AgNorm){ nan, true, false }), true));
+    MISTAKE("width -1", nn_layer_norm_new_no_bias(-1));
+    MISTAKE("the module is NULL", nn_layer_norm(no_norm, x));
+    MISTAKE("x is NULL", nn_layer_norm(n, none));
+    MISTAKE("does not fit x (3, 2)", nn_layer_norm(n, ones(3, 2)));
+    MISTAKE("probability 1", nn_dropout_new(1));
+    MISTAKE("probability -0.5", nn_dropout_new(-0.5));
+    MISTAKE("probability nan", nn_dropout_new(nan));
+    MISTAKE("the module is NULL", nn_dropout(no_dropout, x));
+    MISTAKE("x is NULL", nn_dropout(d, none));
+    MISTAKE("x is AG_INT", nn_dropout(d, i));
+    MISTAKE("t is NULL", Dropout *off = nn_dropout_new(0); nn_dropout(off, none));
+    MISTAKE("the module is NULL", nn_sequential_add(no_sequential, nn_linear_new(1, 1)));
+    MISTAKE("the module for \"1\" of Sequential is NULL", nn_sequential_add(s, NULL));
+    MISTAKE("is already in a Sequential", nn_sequential_add(s, l));
+    MISTAKE("this Linear was freed", nn_sequential_add(s, dead));
+    MISTAKE("a GRU has no forward with one input", nn_sequential_add(s, nn_gru_new(3, 2)));
+    MISTAKE("cannot hold the Sequential that contains it", nn_sequential_add(s, s));
+    MISTAKE("9 is not an AgActivation", nn_sequential_activation(s, (AgActivation)9));
+    MISTAKE("the module is NULL", nn_sequential_activation(no_sequential, AG_RELU));
+    MISTAKE("the module is NULL", nn_sequential(no_sequential, x));
+    MISTAKE("x is NULL", nn_sequential(s, none));
+    MISTAKE("do not fit", nn_sequential(s, ones(2, 2)));
+    MISTAKE("has no forward", ModuleList *plain = nn_list_new(); nn_list_add(plain, nn_gru_new(3, 2)); nn_sequential(plain, x));
+    nn_free(s);
+    nn_free(e);
+    nn_free(n);
+    nn_free(d);
+    end();
+}
+END_TEST
+
+/* ---- recurrent.h ------------------------------------------------------------------------------------------------- */
+
+START_TEST(recurrent_layers)
+{
+    begin();
+    Recurrent *g = nn_gru_new(3, 2), *l = nn_lstm_new(3, 2), *no_recurrent = NULL;
+    Tensor *x = ones(4, 3), *long_x = tensor_ones(SHAPE(4, 5, 3));
+    RecurrentState fresh = { NULL, NULL }, wide = { ones(4, 3), NULL }, with_c = { ones(4, 2), ones(4, 2) };
+    RecurrentState bad_c = { NULL, ones(2, 4) }, ints = { ids(4, 2), NULL };
+    MISTAKE("5 is not a RecurrentKind", nn_recurrent_new((RecurrentKind)5, 3, 2));
+    MISTAKE("sizes 0 -> 2", nn_gru_new(0, 2));
+    MISTAKE("sizes 3 -> -2", nn_lstm_new(3, -2));
+    MISTAKE("the module is NULL", nn_recurrent_step(no_recurrent, x, &fresh));
+    MISTAKE("the state is NULL", nn_recurrent_step(g, x, NULL));
+    MISTAKE("t is NULL", nn_recurrent_step(g, none, &fresh));
+    MISTAKE("x is (4, 5, 3), expected (B,in)", nn_recurrent_step(g, long_x, &fresh));
+    MISTAKE("x is (4, 2), expected (B,in)", nn_recurrent_step(g, ones(4, 2), &fresh));
+    MISTAKE("the state's h is (4, 3)", nn_recurrent_step(g, x, &wide));
+    MISTAKE("the state has a c, which only an LSTM has", nn_recurrent_step(g, x, &with_c));
+    MISTAKE("the state's c is (2, 4)", nn_recurrent_step(l, x, &bad_c));
+    MISTAKE("AG_INT", nn_recurrent_step(g, x, &ints));
+    MISTAKE("x is AG_INT", nn_recurrent_step(g, ids(4, 3), &fresh));
+    MISTAKE("the module is NULL", nn_recurrent(no_recurrent, long_x, NULL, NULL));
+    MISTAKE("t is NULL", nn_recurrent(g, none, NULL, NULL));
+    MISTAKE("expected (B,T,in)", nn_recurrent(g, x, NULL, NULL));
+    MISTAKE("expected one step or more", nn_recurrent(g, tensor_ones(SHAPE(4, 0, 3)), NULL, NULL));
+    MISTAKE("the mask is (4, 5), expected (4, 1, 5)", nn_recurrent(g, long_x, bools(4, 5), NULL));
+    MISTAKE("expected AG_BOOL", nn_recurrent(g, long_x, tensor_ones(SHAPE(4, 1, 5)), NULL));
+    MISTAKE("the state's h is (4, 3)", nn_recurrent(l, long_x, NULL, &wide));
+    nn_free(g);
+    nn_free(l);
+    end();
+}
+END_TEST
+
+/* ---- attention.h ------------------------------------------------------------------------------------------------- */
+
+START_TEST(attention_layers)
+{
+    begin();
+    Tensor *q = tensor_ones(SHAPE(1, 2, 4)), *k = tensor_ones(SHAPE(1, 3, 4)), *x = ones(2, 4), *i = ids(2, 3);
+    Tensor *narrow = tensor_ones(SHAPE(1, 3, 2));
+    Score *dot = nn_score_new(NN_SCORE_DOT, 4, 4, 0), *additive = nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 2), *no_score = NULL;
+    Dropout *gone = nn_dropout_new(0.5);
+    nn_free(gone);
+    MultiHeadAttention *a = nn_multi_head_attention_new(2, 4, 0), *no_attention = NULL;
+    PositionalEncoding *p = nn_positional_encoding_new(4, 0, 8), *no_position = NULL;
+    PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(4, 8, 0, AG_RELU), *no_forward = NULL;
+    SublayerConnection *s = nn_sublayer_connection_new(4, 0, NN_PRE_NORM, AG_NORM_PYTORCH), *no_sublayer = NULL;
+    double nan = (double)NAN;
+    MISTAKE("negative size", nn_causal_mask(-2));
+    MISTAKE("t is NULL", nn_padding_mask(none, 0));
+    MISTAKE("expected AG_INT", nn_padding_mask(x, 0));
+    MISTAKE("expected (B,T)", nn_padding_mask(tensor_ints(SHAPE(2), NULL), 0));
+    MISTAKE("t is NULL", nn_causal_padding_mask(none, 0));
+    MISTAKE("expected AG_INT", nn_causal_padding_mask(x, 0));
+    MISTAKE("out is NULL", nn_mask_print(NULL, bools(2, 2)));
+    MISTAKE("t is NULL", nn_mask_print(stderr, none));
+    MISTAKE("expected AG_BOOL", nn_mask_print(stderr, i));
+    MISTAKE("t is NULL", nn_attention(none, k, k, NULL, NULL, NULL));
+    MISTAKE("x is NULL", nn_attention(q, none, k, NULL, NULL, NULL));
+    MISTAKE("b is NULL", nn_attention(q, k, none, NULL, NULL, NULL));
+    MISTAKE("inner sizes 4 and 2", nn_attention(q, narrow, k, NULL, NULL, NULL));
+    MISTAKE("inner sizes 3 and 2", nn_attention(q, k, q, NULL, NULL, NULL));
+    MISTAKE("mask is AG_REAL", nn_attention(q, k, k, x, NULL, NULL));
+    MISTAKE("does not broadcast", nn_attention(q, k, k, bools(3, 3), NULL, NULL));
+    MISTAKE("this Dropout was freed", nn_attention(q, k, k, NULL, gone, NULL));
+    MISTAKE("9 is not a ScoreKind", nn_score_new((ScoreKind)9, 4, 4, 4));
+    MISTAKE("a dot product needs equal widths", nn_score_new(NN_SCORE_DOT, 4, 3, 0));
+    MISTAKE("widths 0 and 0", nn_score_new(NN_SCORE_SCALED_DOT, 0, 0, 0));
+    MISTAKE("hidden 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 0));
+    MISTAKE("the module is NULL", nn_score(no_score, q, k));
+    MISTAKE("t is NULL", nn_score(dot, none, k));
+    MISTAKE("x is NULL", nn_score(additive, q, none));
+    MISTAKE("inner sizes", nn_score(dot, q, narrow));
+    MISTAKE("do not fit", nn_score(additive, q, narrow));
+    MISTAKE("not divisible by 3 heads", nn_multi_head_attention_new(3, 4, 0));
+    MISTAKE("not divisible by 0 heads", nn_multi_head_attention_new(0, 4, 0));
+    MISTAKE("a width of 0", nn_multi_head_attention_new(2, 0, 0));
+    MISTAKE("probability 1", nn_multi_head_attention_new(2, 4, 1));
+    MISTAKE("-1 is not a ScoreKind", nn_multi_head_attention_new_with(2, 4, 0, (ScoreKind)-1));
+    MISTAKE("the module is NULL", nn_multi_head_attention(no_attention, q, k, k, NULL));
+    MISTAKE("x is NULL", nn_multi_head_attention(a, none, k, k, NULL));
+    MISTAKE("x is NULL", nn_multi_head_attention(a, q, none, k, NULL));
+    MISTAKE("do not fit", nn_multi_head_attention(a, q, narrow, k, NULL));
+    MISTAKE("do not fit: expected (B,T,D)", nn_multi_head_attention(a, x, x, x, NULL));
+    MISTAKE("mask is AG_REAL", nn_multi_head_attention(a, q, k, k, tensor_ones(SHAPE(1, 2, 3))));
+    MISTAKE("does not broadcast", nn_multi_head_attention(a, q, k, k, tensor_bools(SHAPE(1, 5, 5), NULL)));
+    MISTAKE("width 0 and max_len 8", nn_positional_encoding_new(0, 0, 8));
+    MISTAKE("width 4 and max_len 0", nn_positional_encoding_new_learned(4, 0, 0));
+    MISTAKE("negative size", nn_positional_encoding_new(4, 0, -8));
+    MISTAKE("probability 2", nn_positional_encoding_new(4, 2, 8));
+    MISTAKE("the module is NULL", nn_positional_encoding(no_position, q));
+    MISTAKE("t is NULL", nn_positional_encoding(p, none));
+    MISTAKE("expected (B,T,4)", nn_positional_encoding(p, narrow));
+    MISTAKE("the table has 8 positions", nn_positional_encoding(p, tensor_ones(SHAPE(1, 9, 4))));
+    MISTAKE("from position -1 on", nn_positional_encoding_from(p, q, -1));
+    MISTAKE("from position 7 on", nn_positional_encoding_from(p, q, 7));
+    MISTAKE("sizes 0 and 8", nn_positionwise_feed_forward_new(0, 8, 0, AG_RELU));
+    MISTAKE("7 is not an AgActivation", nn_positionwise_feed_forward_new(4, 8, 0, (AgActivation)7));
+    MISTAKE("probability nan", nn_positionwise_feed_forward_new(4, 8, nan, AG_RELU));
+    MISTAKE("the module is NULL", nn_positionwise_feed_forward(no_forward, q));
+    MISTAKE("do not fit", nn_positionwise_feed_forward(f, narrow));
+    MISTAKE("4 is not a NormPlace", nn_sublayer_connection_new(4, 0, (NormPlace)4, AG_NORM_PYTORCH));
+    MISTAKE("width 0", nn_sublayer_connection_new(0, 0, NN_PRE_NORM, AG_NORM_PYTORCH));
+    MISTAKE("probability -1", nn_sublayer_connection_new(4, -1, NN_PRE_NORM, AG_NORM_PYTORCH));
+    MISTAKE("the module is NULL", nn_sublayer_in(no_sublayer, q));
+    MISTAKE("x is NULL", nn_sublayer_in(s, none));
+    MISTAKE("the module is NULL", nn_sublayer_out(no_sublayer, q, q));
+    MISTAKE("a is NULL", nn_sublayer_out(s, none, q));
+    MISTAKE("t is NULL", nn_sublayer_out(s, q, none));
+    MISTAKE("do not fit", nn_sublayer_out(s, q, k));
+    nn_free(dot);
+    nn_free(additive);
+    nn_free(a);
+    nn_free(p);
+    nn_free(f);
+    nn_free(s);
+    end();
+}
+END_TEST
+
+START_TEST(caches)
+{
+    begin();
+    Cache *c = nn_cache_new(2, 4), *no_cache = NULL, *freed = nn_cache_new(2, 4);
+    ag_free(freed);
+    MultiHeadAttention *a = nn_multi_head_attention_new(2, 4, 0);
+    Tensor *k = tensor_ones(SHAPE(1, 3, 4)), *v = tensor_ones(SHAPE(1, 3, 4)), *out;
+    int32_t rows[] = { 0, 5 };
+    MISTAKE("0 layers", nn_cache_new(0, 4));
+    MISTAKE("-1 layers", nn_cache_new(-1, 4));
+    MISTAKE("0 positions", nn_cache_new(2, 0));
+    MISTAKE("the cache is NULL", nn_cache_append(no_cache, 0, k, v));
+    MISTAKE("the cache was freed", nn_cache_append(freed, 0, k, v));
+    MISTAKE("layer 2 of a cache for 2 layers", nn_cache_append(c, 2, k, v));
+    MISTAKE("layer -1", nn_cache_append(c, -1, k, v));
+    MISTAKE("t is NULL", nn_cache_append(c, 0, none, v));
+    MISTAKE("t is NULL", nn_cache_append(c, 0, k, none));
+    MISTAKE("expected AG_REAL", nn_cache_append(c, 0, tensor_ints(SHAPE(1, 3, 4), NULL), v));
+    MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, ones(3, 4), ones(3, 4)));
+    MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, k, tensor_ones(SHAPE(1, 2, 4))));
+    MISTAKE("layer 0 of the cache is empty", nn_cache_read(c, 0, &out, &out));
+    nn_cache_append(c, 0, k, v);
+    MISTAKE("the cache has room for 4", nn_cache_append(c, 0, k, v));
+    MISTAKE("batch or width differs", nn_cache_append(c, 0, tensor_ones(SHAPE(2, 1, 4)), tensor_ones(SHAPE(2, 1, 4))));
+    MISTAKE("the cache is NULL", nn_cache_read(no_cache, 0, &out, &out));
+    MISTAKE("layer 9 of a cache", nn_cache_read(c, 9, &out, &out));
+    MISTAKE("key is NULL", nn_cache_read(c, 0, NULL, &out));
+    MISTAKE("value is NULL", nn_cache_read(c, 0, &out, NULL));
+    MISTAKE("the cache is NULL", nn_cache_is_filled(no_cache, 0));
+    MISTAKE("layer 2 of a cache", nn_cache_is_filled(c, 2));
+    MISTAKE("c is NULL", nn_cache_select(no_cache, rows, 2));
+    MISTAKE("rows is NULL", nn_cache_select(c, NULL, 2));
+    MISTAKE("0 rows", nn_cache_select(c, rows, 0));
+    MISTAKE("id 5 at item 1 is out of range", nn_cache_select(c, rows, 2));
+    MISTAKE("c is NULL", nn_cache_keep_last(no_cache, 1));
+    MISTAKE("c was freed", nn_cache_keep_last(freed, 1));
+    MISTAKE("-1 positions to keep", nn_cache_keep_last(c, -1));
+    MISTAKE("the cache was freed", nn_multi_head_attention_cached(a, k, k, k, NULL, freed, 0));
+    MISTAKE("layer 7 of a cache", nn_multi_head_attention_cached(a, k, k, k, NULL, c, 7));
+    MISTAKE("the cache has room for 4", nn_multi_head_attention_cached(a, k, k, k, NULL, c, 0));
+    ag_free(c);
+    nn_free(a);
+    end();
+}
+END_TEST
+
+/* ---- transformer.h ----------------------------------------------------------------------------------------------- */
+
+static TransformerOptions small(void)
+{
+    TransformerOptions o = transformer_defaults();
+    o.N = 1;
+    o.d_model = 8;
+    o.d_ff = 16;
+    o.h = 2;
+    o.max_len = 8;
+    return o;
+}
+
+START_TEST(transformer_parts)
+{
+    begin();
+    TransformerOptions o = small();
+    double nan = (double)NAN;
+    Generator *g = generator_new(8, 5), *no_generator = NULL;
+    Embeddings *e = embeddings_new(8, 5), *no_embeddings = NULL;
+    EncoderLayer *el = encoder_layer_new(&o), *no_encoder_layer = NULL;
+    DecoderLayer *dl = decoder_layer_new(&o), *no_decoder_layer = NULL;
+    Encoder *en = encoder_new(&o), *no_encoder = NULL;
+    Decoder *de = decoder_new(&o), *no_decoder = NULL;
+    Tensor *x = tensor_ones(SHAPE(2, 3, 8)), *narrow = tensor_ones(SHAPE(2, 3, 4)), *word = ids(2, 3);
+    MISTAKE("sizes 0 and 5", generator_new(0, 5));
+    MISTAKE("sizes 8 and -5", generator_new(8, -5));
+    MISTAKE("the module is NULL", generator(no_generator, x));
+    MISTAKE("x is NULL", generator(g, none));
+    MISTAKE("do not fit", generator(g, narrow));
+    MISTAKE("0 rows of width 8", embeddings_new(8, 0));
+    MISTAKE("the module is NULL", embeddings(no_embeddings, word));
+    MISTAKE("ids is AG_REAL", embeddings(e, x));
+    MISTAKE("ids is NULL", embeddings(e, none));
+    MISTAKE("o is NULL", encoder_layer_new(NULL));
+    MISTAKE("not divisible by 3 heads", TransformerOptions b = o; b.h = 3; encoder_layer_new(&b));
+    MISTAKE("probability nan", TransformerOptions b = o; b.dropout = nan; encoder_layer_new(&b));
+    MISTAKE("the module is NULL", encoder_layer(no_encoder_layer, x, NULL));
+    MISTAKE("x is NULL", encoder_layer(el, none, NULL));
+    MISTAKE("mask is AG_INT", encoder_layer(el, x, word));
+    MISTAKE("o is NULL", encoder_new(NULL));
+    MISTAKE("N is 0 layers", TransformerOptions b = o; b.N = 0; encoder_new(&b));
+    MISTAKE("the module is NULL", encoder(no_encoder, x, NULL));
+    MISTAKE("does not fit x (2, 3, 4)", encoder(en, narrow, NULL));
+    MISTAKE("o is NULL", decoder_layer_new(NULL));
+    MISTAKE("6 is not an AgActivation", TransformerOptions b = o; b.activation = (AgActivation)6; decoder_layer_new(&b));
+    MISTAKE("the module is NULL", decoder_layer(no_decoder_layer, x, x, NULL, NULL, NULL, 0));
+    MISTAKE("x is NULL", decoder_layer(dl, x, none, NULL, NULL, NULL, 0));
+    MISTAKE("layer 10 of a cache", Cache *c = nn_cache_new(2, 4); decoder_layer(dl, x, x, NULL, NULL, c, 5));
+    MISTAKE("o is NULL", decoder_new(NULL));
+    MISTAKE("N is -1 layers", TransformerOptions b = o; b.N = -1; decoder_new(&b));
+    MISTAKE("the module is NULL", decoder(no_decoder, x, x, NULL, NULL, NULL));
+    MISTAKE("x is NULL", decoder(de, x, none, NULL, NULL, NULL));
+    MISTAKE("negative size", subsequent_mask(-1));
+    nn_free(g);
+    nn_free(e);
+    nn_free(el);
+    nn_free(dl);
+    nn_free(en);
+    nn_free(de);
+    end();
+}
+END_TEST
+
+START_TEST(transformers)
+{
+    begin();
+    TransformerOptions o = small();
+    double nan = (double)NAN;
+    EncoderDecoder *m = make_model(5, 6, o), *no_model = NULL;
+    EncoderOnly *only = make_encoder_only(5, o), *no_only = NULL;
+    Settings *s = nn_settings_new(), *no_settings = NULL;
+    Tensor *src = ids(2, 3), *tgt = ids(2, 4), *x = ones(2, 3), *mask = tensor_bools(SHAPE(2, 1, 3), NULL);
+    Tensor *outside = tensor_full(SHAPE(2, 3), 1), *memory = tensor_ones(SHAPE(2, 3, 8));
+    Tensor *large = tensor_ints(SHAPE(1, 1), (int32_t[]){ 5 }), *too_long = ids(2, 9);
+    MISTAKE("vocabulary 0", make_model(0, 6, o));
+    MISTAKE("N 0", TransformerOptions b = o; b.N = 0; make_model(5, 6, b));
+    MISTAKE("d_model -8", TransformerOptions b = o; b.d_model = -8; make_model(5, 6, b));
+    MISTAKE("max_len 0", TransformerOptions b = o; b.max_len = 0; make_model(5, 6, b));
+    MISTAKE("not divisible by 3 heads", TransformerOptions b = o; b.h = 3; make_model(5, 6, b));
+    MISTAKE("dropout is nan", TransformerOptions b = o; b.dropout = nan; make_model(5, 6, b));
+    MISTAKE("dropout is 1", TransformerOptions b = o; b.dropout = 1; make_model(5, 6, b));
+    MISTAKE("3 is not a NormPlace", TransformerOptions b = o; b.norm_place = (NormPlace)3; make_model(5, 6, b));
+    MISTAKE("eps is -1", TransformerOptions b = o; b.norm.eps = -1; make_model(5, 6, b));
+    MISTAKE("-1 is not an AgActivation", TransformerOptions b = o; b.activation = (AgActivation)-1; make_model(5, 6, b));
+    MISTAKE("needs equal vocabularies", TransformerOptions b = o; b.share_embeddings = true; make_model(5, 6, b));
+    MISTAKE("the module is NULL", encoder_decoder(no_model, src, tgt, mask, NULL));
+    MISTAKE("ids is NULL", encoder_decoder(m, none, tgt, mask, NULL));
+    MISTAKE("ids is NULL", encoder_decoder(m, src, none, mask, NULL));
+    MISTAKE("ids is AG_REAL", encoder_decoder(m, outside, tgt, mask, NULL));
+    MISTAKE("mask is AG_REAL", encoder_decoder(m, src, tgt, x, NULL));
+    MISTAKE("does not broadcast", encoder_decoder(m, src, tgt, tensor_bools(SHAPE(2, 1, 4), NULL), NULL));
+    MISTAKE("does not broadcast", encoder_decoder(m, src, tgt, mask, subsequent_mask(3)));
+    MISTAKE("the table has 8 positions", encoder_decoder(m, too_long, tgt, NULL, NULL));
+    MISTAKE("id 5 at item 0 is out of range: expected 0..4", encode(m, large, NULL));
+    MISTAKE("is a module of another type", encode((EncoderDecoder *)(void *)only, src, mask));
+    MISTAKE("expected (B,T,8)", encode(m, tensor_ints(SHAPE(3), NULL), NULL));
+    MISTAKE("the module is NULL", decode(no_model, memory, mask, tgt, NULL));
+    MISTAKE("x is NULL", decode(m, none, mask, tgt, NULL));
+    MISTAKE("do not fit", decode(m, tensor_ones(SHAPE(3, 3, 8)), NULL, tgt, NULL));
+    MISTAKE("the cache is NULL", decode_next(m, memory, mask, tgt, NULL));
+    MISTAKE("the cache was freed", Cache *c = transformer_cache_new(m, 4); ag_free(c); decode_next(m, memory, mask, tgt, c));
+    MISTAKE("t is NULL", Cache *c = transformer_cache_new(m, 4); decode_next(m, memory, mask, none, c));
+    MISTAKE("the cache has room for 2", Cache *c = transformer_cache_new(m, 2); decode_next(m, memory, mask, tgt, c));
+    MISTAKE("layer 1 of a cache", Cache *c = nn_cache_new(1, 8); decode_next(m, memory, mask, tgt, c));
+    MISTAKE("the module is NULL", transformer_cache_new(no_model, 4));
+    MISTAKE("0 positions", transformer_cache_new(m, 0));
+    MISTAKE("the module is NULL", transformer_keep_weights(no_model, true));
+    MISTAKE("o is NULL", transformer_to_settings(5, 6, NULL, s));
+    MISTAKE("s is NULL", transformer_to_settings(5, 6, &o, no_settings));
+    MISTAKE("path is NULL", transformer_load(no_text));
+    REFUSED("cannot be opened", transformer_load(missing));
+    MISTAKE("vocabulary 0", make_encoder_only(0, o));
+    MISTAKE("d_ff 0", TransformerOptions b = o; b.d_ff = 0; make_encoder_only(5, b));
+    MISTAKE("the module is NULL", encoder_only(no_only, src, mask));
+    MISTAKE("ids is AG_REAL", encoder_only(only, x, mask));
+    nn_free(m);
+    nn_free(only);
+    ag_free(s);
+    end();
+}
+END_TEST
+
+/* ---- training.h -------------------------------------------------------------------------------------------------- */
+
+static bool no_batch(void *source, Batch *batch)
+{
+    (void)source;
+    (void)batch;
+    return false;
+}
+
+START_TEST(training)
+{
+    begin();
+    EncoderDecoder *m = make_model(5, 5, small()), *no_model = NULL;
+    Optimizer *adam = nn_adam_new(m, 1), *freed = nn_adam_new(m, 1);
+    ag_free(freed);
+    EpochOptions o = { .criterion = { 0, 0.1 }, .optimizer = adam, .factor = 1, .model_size = 8, .warmup = 10 };
+    TrainState state = { 0 };
+    Tensor *src = ids(2, 3), *tgt = ids(2, 4), *x = ones(2, 5), *t = tensor_ints(SHAPE(2), NULL);
+    Tensor *one = ids(1, 3), *mask = tensor_bools(SHAPE(2, 1, 3), NULL);
+    LabelSmoothing l = { 0, 0.1 };
+    BeamOptions beam = { 2, 5, 0, 1, 0 };
+    double nan = (double)NAN;
+    MISTAKE("t is NULL", batch_new(none, tgt, 0));
+    MISTAKE("t is NULL", batch_new(src, none, 0));
+    MISTAKE("expected AG_INT", batch_new(x, tgt, 0));
+    MISTAKE("expected (B,S) and (B,T+1)", batch_new(src, ids(3, 4), 0));
+    MISTAKE("expected (B,S) and (B,T+1)", batch_new(t, tgt, 0));
+    MISTAKE("expected (B,S) and (B,T+1)", batch_new(src, ids(2, 0), 0));
+    MISTAKE("log_p is NULL", label_smoothing(l, none, t));
+    MISTAKE("target is NULL", label_smoothing(l, x, none));
+    MISTAKE("smoothing nan", label_smoothing(((LabelSmoothing){ 0, nan }), x, t));
+    MISTAKE("padding id 9", label_smoothing(((LabelSmoothing){ 9, 0 }), x, t));
+    MISTAKE("do not fit", label_smoothing(l, x, src));
+    MISTAKE("t is NULL", label_smoothing_targets(l, none, 5));
+    MISTAKE("2 words: expected an id of at least 3 words", label_smoothing_targets(l, t, 2));
+    MISTAKE("padding_idx -1", label_smoothing_targets(((LabelSmoothing){ -1, 0 }), t, 5));
+    MISTAKE("smoothing 7 is not in 0..1", label_smoothing_targets(((LabelSmoothing){ 0, 7 }), t, 5));
+    MISTAKE("target 9 at 0", label_smoothing_targets(l, tensor_ints(SHAPE(1), (int32_t[]){ 9 }), 5));
+    MISTAKE("expected AG_INT", label_smoothing_targets(l, tensor_ones(SHAPE(2)), 5));
+    MISTAKE("step -1", rate(-1, 8, 1, 10));
+    MISTAKE("factor is inf", rate(1, 8, (double)INFINITY, 10));
+    MISTAKE("the module is NULL", run_epoch(no_model, no_batch, NULL, &o, &state));
+    MISTAKE("next is NULL", run_epoch(m, NULL, NULL, &o, &state));
+    MISTAKE("options is NULL", run_epoch(m, no_batch, NULL, NULL, &state));
+    MISTAKE("state is NULL", run_epoch(m, no_batch, NULL, &o, NULL));
+    MISTAKE("width 0", EpochOptions b = o; b.model_size = 0; run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("warmup -1", EpochOptions b = o; b.warmup = -1; run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("factor is nan", EpochOptions b = o; b.factor = nan; run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("accum_iter is -2", EpochOptions b = o; b.accum_iter = -2; run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("this optimizer was freed", EpochOptions b = o; b.optimizer = freed; run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("the module is NULL", greedy_decode(no_model, src, mask, 5, 0));
+    MISTAKE("t is NULL", greedy_decode(m, none, mask, 5, 0));
+    MISTAKE("max_len 0", greedy_decode(m, src, mask, 0, 0));
+    MISTAKE("start symbol 5", greedy_decode(m, src, mask, 5, 5));
+    MISTAKE("start symbol -1", greedy_decode(m, src, mask, 5, -1));
+    MISTAKE("ids is AG_REAL", greedy_decode(m, ones(2, 3), mask, 5, 0));
+    MISTAKE("mask is AG_INT", greedy_decode(m, src, src, 5, 0));
+    MISTAKE("positions", greedy_decode(m, src, mask, 20, 0));
+    MISTAKE("end symbol 77", greedy_decode_until(m, src, mask, 5, 0, 77));
+    MISTAKE("the module is NULL", greedy_decode_until(no_model, src, mask, 5, 0, 1));
+    MISTAKE("the module is NULL", beam_search(no_model, one, NULL, beam, NULL));
+    MISTAKE("t is NULL", beam_search(m, none, NULL, beam, NULL));
+    MISTAKE("2 sentences", beam_search(m, src, NULL, beam, NULL));
+    MISTAKE("beam 0", BeamOptions b = beam; b.beam = 0; beam_search(m, one, NULL, b, NULL));
+    MISTAKE("max_len -5", BeamOptions b = beam; b.max_len = -5; beam_search(m, one, NULL, b, NULL));
+    MISTAKE("start symbol 9", BeamOptions b = beam; b.start_symbol = 9; beam_search(m, one, NULL, b, NULL));
+    MISTAKE("end symbol -7", BeamOptions b = beam; b.end_symbol = -7; beam_search(m, one, NULL, b, NULL));
+    MISTAKE("length_penalty is nan", BeamOptions b = beam; b.length_penalty = nan; beam_search(m, one, NULL, b, NULL));
+    ag_free(adam);
+    nn_free(m);
+    end();
+}
+END_TEST
+
+/* ---- seq2seq.h --------------------------------------------------------------------------------------------------- */
+
+START_TEST(seq2seq_models)
+{
+    begin();
+    Seq2SeqOptions o = seq2seq_defaults();
+    o.width = o.hidden = 4;
+    Seq2Seq *m = seq2seq_new(5, 6, o), *no_model = NULL;
+    Tensor *src = ids(2, 3), *tgt = ids(2, 4), *mask = tensor_bools(SHAPE(2, 1, 3), NULL), *x = ones(2, 3);
+    Batch batch = batch_new(src, tgt, 0);
+    MISTAKE("vocabularies of 0 and 6", seq2seq_new(0, 6, o));
+    MISTAKE("hidden -4", Seq2SeqOptions b = o; b.hidden = -4; seq2seq_new(5, 6, b));
+    MISTAKE("width 0", Seq2SeqOptions b = o; b.width = 0; seq2seq_new(5, 6, b));
+    MISTAKE("dropout is nan", Seq2SeqOptions b = o; b.dropout = (double)NAN; seq2seq_new(5, 6, b));
+    MISTAKE("8 is not a RecurrentKind", Seq2SeqOptions b = o; b.cell = (RecurrentKind)8; seq2seq_new(5, 6, b));
+    MISTAKE("8 is not a ScoreKind", Seq2SeqOptions b = o; b.score = (ScoreKind)8; seq2seq_new(5, 6, b));
+    MISTAKE("the module is NULL", seq2seq(no_model, src, tgt, mask));
+    MISTAKE("t is NULL", seq2seq(m, none, tgt, mask));
+    MISTAKE("tgt is NULL", seq2seq(m, src, none, mask));
+    MISTAKE("expected (B,S) and (B,T)", seq2seq(m, src, ids(3, 4), mask));
+    MISTAKE("expected (B,S) and (B,T)", seq2seq(m, ids(2, 0), tgt, mask));
+    MISTAKE("ids is AG_REAL", seq2seq(m, x, tgt, mask));
+    MISTAKE("the mask is (2, 3), expected (2, 1, 3)", seq2seq(m, src, tgt, bools(2, 3)));
+    MISTAKE("id 9 at item 0", seq2seq(m, tensor_ints(SHAPE(1, 1), (int32_t[]){ 9 }), ids(1, 2), NULL));
+    MISTAKE("the module is NULL", seq2seq_loss(no_model, &batch, 0));
+    MISTAKE("batch is NULL", seq2seq_loss(m, NULL, 0));
+    MISTAKE("t is NULL", seq2seq_loss(m, &(Batch){ 0 }, 0));
+    MISTAKE("the module is NULL", seq2seq_greedy_decode(no_model, src, mask, 5, 0, 1));
+    MISTAKE("t is NULL", seq2seq_greedy_decode(m, none, mask, 5, 0, 1));
+    MISTAKE("max_len 0", seq2seq_greedy_decode(m, src, mask, 0, 0, 1));
+    MISTAKE("start symbol 99", seq2seq_greedy_decode(m, src, mask, 5, 99, 1));
+    MISTAKE("end symbol -3", seq2seq_greedy_decode(m, src, mask, 5, 0, -3));
+    nn_free(m);
+    end();
+}
+END_TEST
+
+/* ---- gpt.h ------------------------------------------------------------------------------------------------------- */
+
+static GPTOptions small_gpt(void)
+{
+    GPTOptions o = gpt_defaults();
+    o.layers = 1;
+    o.heads = 2;
+    o.width = 8;
+    o.vocab = 5;
+    o.context = 6;
+    return o;
+}
+
+static bool take_token(void *arg, int32_t id)
+{
+    (void)arg;
+    return id >= 0;
+}
+
+START_TEST(gpts)
+{
+    begin();
+    GPTOptions o = small_gpt();
+    GPT *m = gpt_new(o), *no_model = NULL;
+    Settings *s = nn_settings_new(), *no_settings = NULL;
+    Cache *c = gpt_cache_new(m), *no_cache = NULL;
+    Tensor *word = ids(2, 3);
+    int32_t prompt[] = { 0, 1 }, outside[] = { 7 };
+    Sampling how = { .temperature = 1 };
+    MISTAKE("gpt.layers is 0", GPTOptions b = o; b.layers = 0; gpt_new(b));
+    MISTAKE("gpt.dropout is 1", GPTOptions b = o; b.dropout = 1; gpt_new(b));
+    MISTAKE("gpt.dropout is nan", GPTOptions b = o; b.dropout = (double)NAN; gpt_new(b));
+    MISTAKE("gpt.eps is -1", GPTOptions b = o; b.eps = -1; gpt_new(b));
+    MISTAKE("gpt.vocab is -5", GPTOptions b = o; b.vocab = -5; gpt_new(b));
+    MISTAKE("gpt.context is 0", GPTOptions b = o; b.context = 0; gpt_new(b));
+    MISTAKE("a width of 8 does not divide into 3 heads", GPTOptions b = o; b.heads = 3; gpt_new(b));
+    MISTAKE("o is NULL", gpt_check(NULL));
+    REFUSED("gpt.layers is 0", gpt_check(&(GPTOptions){ 0 }));
+    MISTAKE("o is NULL", gpt_size(NULL));
+    MISTAKE("o is NULL", gpt_to_settings(NULL, s));
+    MISTAKE("s is NULL", gpt_to_settings(&o, no_settings));
+    MISTAKE("o is NULL", gpt_from_settings(NULL, s));
+    MISTAKE("s is NULL", gpt_from_settings(&o, no_settings));
+    REFUSED("the setting \"gpt.layers\" is missing", gpt_from_settings(&o, s));
+    MISTAKE("the module is NULL", gpt(no_model, word));
+    MISTAKE("t is NULL", gpt(m, none));
+    MISTAKE("expected (B,T)", gpt(m, tensor_ints(SHAPE(3), NULL)));
+    MISTAKE("expected (B,T)", gpt(m, ids(2, 0)));
+    MISTAKE("exceed the context of 6", gpt(m, ids(2, 7)));
+    MISTAKE("ids is AG_REAL", gpt(m, ones(2, 3)));
+    MISTAKE("id 7 at item 0 is out of range", gpt(m, tensor_ints(SHAPE(1, 1), outside)));
+    MISTAKE("the module is NULL", gpt_loss(no_model, word, word));
+    MISTAKE("target is NULL", gpt_loss(m, word, none));
+    MISTAKE("do not fit", gpt_loss(m, word, ids(2, 4)));
+    MISTAKE("target is AG_REAL", gpt_loss(m, word, ones(2, 3)));
+    MISTAKE("the module is NULL", gpt_cache_new(no_model));
+    MISTAKE("the module is NULL", gpt_next(no_model, word, c));
+    MISTAKE("the cache is NULL", gpt_next(m, word, no_cache));
+    MISTAKE("t is NULL", gpt_next(m, none, c));
+    MISTAKE("exceed the context of 6", gpt_next(m, word, c); gpt_next(m, ids(2, 4), c));
+    MISTAKE("batch or width differs", gpt_next(m, ids(1, 1), c));
+    MISTAKE("path is NULL", gpt_load(no_text));
+    REFUSED("cannot be opened", gpt_load(missing));
+    MISTAKE("weights_path is NULL", gpt_open(no_text, missing));
+    MISTAKE("config_path is NULL", gpt_open(missing, no_text));
+    REFUSED("cannot be opened", gpt_open(missing, missing));
+    MISTAKE("the module is NULL", gpt_write(no_model, missing, missing));
+    MISTAKE("weights_path is NULL", gpt_write(m, no_text, missing));
+    MISTAKE("config_path is NULL", gpt_write(m, missing, no_text));
+    REFUSED("/nowhere/at/all", gpt_write(m, missing, missing));
+    MISTAKE("the model is in training mode", gpt_generate(m, prompt, 2, 3, &how, take_token, NULL));
+    nn_eval(m);
+    MISTAKE("the module is NULL", gpt_generate(no_model, prompt, 2, 3, &how, take_token, NULL));
+    MISTAKE("prompt is NULL", gpt_generate(m, NULL, 2, 3, &how, take_token, NULL));
+    MISTAKE("an empty prompt", gpt_generate(m, prompt, 0, 3, &how, take_token, NULL));
+    MISTAKE("how is NULL", gpt_generate(m, prompt, 2, 3, NULL, take_token, NULL));
+    MISTAKE("next is NULL", gpt_generate(m, prompt, 2, 3, &how, NULL, NULL));
+    MISTAKE("-3 tokens to generate", gpt_generate(m, prompt, 2, -3, &how, take_token, NULL));
+    MISTAKE("id 7 at item 0 is out of range", gpt_generate(m, outside, 1, 3, &how, take_token, NULL));
+    MISTAKE("temperature -1", gpt_generate(m, prompt, 2, 3, &(Sampling){ -1, 0, 0 }, take_token, NULL));
+    ag_free(c);
+    ag_free(s);
+    nn_free(m);
+    end();
+}
+END_TEST
+
+/* ---- text.h, bpe.h ----------------------------------------------------------------------------------------------- */
+
+START_TEST(texts)
+{
+    begin();
+    Text text, *no_text_object = NULL;
+    TextStream no_file = { 0 }, *no_stream = NULL;
+    char place[TEXT_PLACE];
+    uint32_t code;
+    size_t n;
+    int32_t outside[] = { 99 }, *no_ids = NULL;
+    CharVocab *v = char_vocab_new("abc", 3), *no_vocab = NULL, *freed = char_vocab_new("abc", 3);
+    WordVocab *w = word_vocab_new("a b c", 5, 1), *no_words = NULL, *freed_words = word_vocab_new("a", 1, 1);
+    char_vocab_free(freed);
+    word_vocab_free(freed_words);
+    MISTAKE("text is NULL", text_open(no_text_object, missing));
+    MISTAKE("path is NULL", text_open(&text, no_text));
+    REFUSED("cannot be opened", text_open(&text, missing));
+    REFUSED("expected a regular file", text_open(&text, "/"));
+    MISTAKE("text is NULL", text_close(no_text_object));
+    MISTAKE("name is NULL", text_check(no_text, "a", 1));
+    MISTAKE("text is NULL", text_check("name", no_text, 1));
+    REFUSED("expected UTF-8, found byte 0xFF", text_check("name", "\xff", 1));
+    MISTAKE("text is NULL", text_check_part("name", 1, no_text, 1));
+    MISTAKE("text is NULL", text_place(1, no_text, 3, place));
+    MISTAKE("out is NULL", text_place(1, "abc", 3, NULL));
+    MISTAKE("text is NULL", text_next(no_text, 1, &code));
+    MISTAKE("code is NULL", text_next("a", 1, NULL));
+    MISTAKE("no bytes to decode", text_next("a", 0, &code));
+    MISTAKE("s is NULL", text_stream_put(no_stream, "a", 1));
+    MISTAKE("the file of s is NULL", text_stream_put(&no_file, "a", 1));
+    MISTAKE("bytes is NULL", text_stream_put(&(TextStream){ .out = stderr }, no_text, 1));
+    MISTAKE("s is NULL", text_stream_end(no_stream));
+    MISTAKE("the file of s is NULL", text_stream_end(&no_file));
+    MISTAKE("text is NULL", char_vocab_new(no_text, 3));
+    REFUSED("expected UTF-8", char_vocab_new("\xc3", 1));
+    MISTAKE("path is NULL", char_vocab_open(no_text));
+    REFUSED("cannot be opened", char_vocab_open(missing));
+    MISTAKE("v is NULL", char_vocab_save(no_vocab, missing));
+    MISTAKE("path is NULL", char_vocab_save(v, no_text));
+    REFUSED("/nowhere/at/all", char_vocab_save(v, missing));
+    MISTAKE("this object was freed already", char_vocab_free(freed));
+    MISTAKE("v is NULL", char_vocab_size(no_vocab));
+    MISTAKE("v was freed", char_vocab_size(freed));
+    MISTAKE("v is NULL", char_vocab_check(no_vocab, "name", "a", 1));
+    MISTAKE("text is NULL", char_vocab_check(v, "name", no_text, 1));
+    MISTAKE("name is NULL", char_vocab_check(v, no_text, "z", 1));
+    REFUSED("is not in the vocabulary", char_vocab_check(v, "name", "z", 1));
+    MISTAKE("v is NULL", char_vocab_encode(no_vocab, "a", 1, &n));
+    MISTAKE("v was freed", char_vocab_encode(freed, "a", 1, &n));
+    MISTAKE("text is NULL", char_vocab_encode(v, no_text, 1, &n));
+    MISTAKE("count is NULL", char_vocab_encode(v, "a", 1, NULL));
+    REFUSED("is not in the vocabulary", char_vocab_encode(v, "z", 1, &n));
+    MISTAKE("v is NULL", char_vocab_decode(no_vocab, outside, 1, &n));
+    MISTAKE("ids is NULL", char_vocab_decode(v, no_ids, 1, &n));
+    MISTAKE("n is NULL", char_vocab_decode(v, outside, 1, NULL));
+    REFUSED("id 99 at place 0 is not in the vocabulary", char_vocab_decode(v, outside, 1, &n));
+    MISTAKE("text is NULL", word_vocab_new(no_text, 3, 1));
+    MISTAKE("min_count is -1", word_vocab_new("a", 1, -1));
+    MISTAKE("path is NULL", word_vocab_open(no_text));
+    REFUSED("cannot be opened", word_vocab_open(missing));
+    MISTAKE("v is NULL", word_vocab_save(no_words, missing));
+    MISTAKE("path is NULL", word_vocab_save(w, no_text));
+    MISTAKE("this object was freed already", word_vocab_free(freed_words));
+    MISTAKE("v was freed", word_vocab_size(freed_words));
+    MISTAKE("v is NULL", word_vocab_find(no_words, "a", 1));
+    MISTAKE("word is NULL", word_vocab_find(w, no_text, 1));
+    MISTAKE("v is NULL", word_vocab_word(no_words, 0, &n));
+    MISTAKE("v is NULL", word_vocab_unknown(no_words, "a", 1));
+    MISTAKE("text is NULL", word_vocab_unknown(w, no_text, 1));
+    MISTAKE("v was freed", word_vocab_encode(freed_words, "a", 1, &n));
+    MISTAKE("count is NULL", word_vocab_encode(w, "a", 1, NULL));
+    MISTAKE("ids is NULL", word_vocab_decode(w, no_ids, 2, &n));
+    REFUSED("id 99 at place 0", word_vocab_decode(w, outside, 1, &n));
+    char_vocab_free(v);
+    word_vocab_free(w);
+    end();
+}
+END_TEST
+
+START_TEST(byte_pairs)
+{
+    begin();
+    Bpe *b = bpe_train("a b a b", 7, 260), *no_bpe = NULL, *freed = bpe_train("a", 1, 257);
+    bpe_free(freed);
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new("abc", 3) }, closed = { 0 }, *no_tokenizer = NULL;
+    int32_t outside[] = { 9999 }, *no_ids = NULL;
+    size_t n;
+    MISTAKE("vocab_path is NULL", bpe_open(no_text, missing));
+    MISTAKE("merges_path is NULL", bpe_open(missing, no_text));
+    REFUSED("cannot be opened", bpe_open(missing, missing));
+    MISTAKE("bpe is NULL", bpe_save(no_bpe, missing, missing));
+    MISTAKE("vocab_path is NULL", bpe_save(b, no_text, missing));
+    MISTAKE("merges_path is NULL", bpe_save(b, missing, no_text));
+    REFUSED("/nowhere/at/all", bpe_save(b, missing, missing));
+    MISTAKE("text is NULL", bpe_train(no_text, 5, 300));
+    REFUSED("at least 257 tokens", bpe_train("text", 4, 256));
+    MISTAKE("this object was freed already", bpe_free(freed));
+    MISTAKE("bpe is NULL", bpe_size(no_bpe));
+    MISTAKE("bpe was freed", bpe_size(freed));
+    MISTAKE("bpe is NULL", bpe_end_of_text(no_bpe));
+    MISTAKE("bpe is NULL", bpe_token(no_bpe, 0, &n));
+    MISTAKE("n is NULL", bpe_token(b, 0, NULL));
+    MISTAKE("bpe was freed", bpe_encode(freed, "a", 1, BPE_TEXT, &n));
+    MISTAKE("text is NULL", bpe_encode(b, no_text, 1, BPE_TEXT, &n));
+    MISTAKE("count is NULL", bpe_encode(b, "a", 1, BPE_TEXT, NULL));
+    MISTAKE("5 is not a BpeMode", bpe_encode(b, "a", 1, (BpeMode)5, &n));
+    MISTAKE("ids is NULL", bpe_decode(b, no_ids, 1, &n));
+    MISTAKE("n is NULL", bpe_decode(b, outside, 1, NULL));
+    REFUSED("id 9999 at place 0", bpe_decode(b, outside, 1, &n));
+    MISTAKE("t is NULL", tokenizer_open(no_tokenizer, missing, NULL));
+    MISTAKE("vocab_path is NULL", tokenizer_open(&closed, no_text, NULL));
+    REFUSED("cannot be opened", tokenizer_open(&closed, missing, missing));
+    MISTAKE("the tokenizer is not open", tokenizer_save(&closed, missing, missing));
+    MISTAKE("vocab_path is NULL", tokenizer_save(&t, no_text, NULL));
+    MISTAKE("merges_path is NULL", tokenizer_save(&(Tokenizer){ .kind = TOKENIZER_BPE, .bpe = b }, missing, no_text));
+    MISTAKE("t is NULL", tokenizer_close(no_tokenizer));
+    MISTAKE("t is NULL", tokenizer_size(no_tokenizer));
+    MISTAKE("the tokenizer is not open", tokenizer_size(&closed));
+    MISTAKE("the tokenizer is not open", tokenizer_fingerprint(&closed));
+    MISTAKE("the tokenizer is not open", tokenizer_encode(&closed, "a", 1, &n));
+    MISTAKE("text is NULL", tokenizer_encode(&t, no_text, 1, &n));
+    MISTAKE("count is NULL", tokenizer_encode(&t, "a", 1, NULL));
+    REFUSED("is not in the vocabulary", tokenizer_encode(&t, "z", 1, &n));
+    MISTAKE("the tokenizer is not open", tokenizer_decode(&closed, outside, 1, &n));
+    MISTAKE("ids is NULL", tokenizer_decode(&t, no_ids, 1, &n));
+    REFUSED("id 9999 at place 0", tokenizer_decode(&t, outside, 1, &n));
+    bpe_free(b);
+    tokenizer_close(&t);
+    end();
+}
+END_TEST
+
+/* ---- lm.h -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(language_models)
+{
+    begin();
+    GPT *m = gpt_new(small_gpt()), *no_model = NULL;
+    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new("abc", 3) }, closed = { 0 }, *no_tokenizer = NULL;
+    static const char text[] = "abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc";
+    LmData *d = lm_data_of_text("text", text, sizeof text - 1, &t), *few = lm_data_of_text("few", "abc", 3, &t);
+    LmData *no_data = NULL, *shut = lm_data_of_text("shut", text, sizeof text - 1, &t);
+    lm_data_close(shut);
+    Settings *s = nn_settings_new(), *no_settings = NULL;
+    LmOptions o = lm_defaults();
+    LmTraining job = { .model = m, .data = d, .options = o, .settings = s }, *no_training = NULL;
+    Tensor *x, *y;
+    int64_t count;
+    real logits[] = { 1, 2, 3 }, bad[] = { 1, (real)NAN };
+    double p[3], nan = (double)NAN;
+    Sampling how = { .temperature = 1 }, *no_how = NULL;
+    MISTAKE("path is NULL", lm_data_open(no_text, &t));
+    MISTAKE("t is NULL", lm_data_open(missing, no_tokenizer));
+    MISTAKE("the tokenizer is not open", lm_data_open(missing, &closed));
+    REFUSED("/nowhere/at/all", lm_data_open(missing, &t));
+    MISTAKE("name is NULL", lm_data_of_text(no_text, "a", 1, &t));
+    MISTAKE("text is NULL", lm_data_of_text("name", no_text, 1, &t));
+    MISTAKE("t is NULL", lm_data_of_text("name", "a", 1, no_tokenizer));
+    REFUSED("is not in the vocabulary", lm_data_of_text("name", "z", 1, &t));
+    MISTAKE("this object was freed already", lm_data_close(shut));
+    MISTAKE("d is NULL", lm_data_tokens(no_data, LM_TRAIN));
+    MISTAKE("d was freed", lm_data_tokens(shut, LM_TRAIN));
+    MISTAKE("2 is not an LmPart", lm_data_tokens(d, (LmPart)2));
+    MISTAKE("d is NULL", lm_data_fits(no_data, m, 0));
+    MISTAKE("the module is NULL", lm_data_fits(d, no_model, 0));
+    MISTAKE("windows of -1 ids", lm_data_fits(d, m, -1));
+    REFUSED("longer than the model's context of 6", lm_data_fits(d, m, 7));
+    REFUSED("are too few", lm_data_fits(few, m, 0));
+    MISTAKE("d is NULL", lm_data_draw(no_data, 1, 1, &x, &y));
+    MISTAKE("0 windows of 3 ids", lm_data_draw(d, 0, 3, &x, &y));
+    MISTAKE("1 windows of -3 ids", lm_data_draw(d, 1, -3, &x, &y));
+    MISTAKE("1 windows of 1000 ids", lm_data_draw(d, 1, 1000, &x, &y));
+    MISTAKE("ids is NULL", lm_data_draw(d, 1, 3, NULL, &y));
+    MISTAKE("targets is NULL", lm_data_draw(d, 1, 3, &x, NULL));
+    MISTAKE("the module is NULL", lm_evaluate(no_model, d, 1, 0, 0, NULL));
+    MISTAKE("d is NULL", lm_evaluate(m, no_data, 1, 0, 0, NULL));
+    MISTAKE("batches of 0 windows", lm_evaluate(m, d, 0, 0, 0, NULL));
+    MISTAKE("windows of -2 ids", lm_evaluate(m, d, 1, -2, 0, NULL));
+    MISTAKE("exceed the context of 6", lm_evaluate(m, d, 1, 7, 0, NULL));
+    MISTAKE("few has 1 held-out ids", lm_evaluate(m, few, 1, 0, 0, NULL));
+    MISTAKE("text_path is NULL", lm_tokenize(no_text, &t, missing, &count));
+    MISTAKE("t is NULL", lm_tokenize(missing, no_tokenizer, missing, &count));
+    MISTAKE("tokens_path is NULL", lm_tokenize(missing, &t, no_text, &count));
+    MISTAKE("count is NULL", lm_tokenize(missing, &t, missing, NULL));
+    MISTAKE("the tokenizer is not open", lm_tokenize(missing, &closed, missing, &count));
+    REFUSED("cannot be opened", lm_tokenize(missing, &t, missing, &count));
+    MISTAKE("path is NULL", lm_is_token_file(no_text));
+    MISTAKE("o is NULL", lm_check(NULL));
+    REFUSED("train.lr is -1", lm_check(&(LmOptions){ .batch = 1, .accumulate = 1, .lr = -1 }));
+    REFUSED("train.batch is 0", lm_check(&(LmOptions){ .batch = 0 }));
+    REFUSED("train.clip is nan", lm_check(&(LmOptions){ .batch = 1, .accumulate = 1, .clip = nan }));
+    MISTAKE("o is NULL", lm_to_settings(NULL, s));
+    MISTAKE("s is NULL", lm_to_settings(&o, no_settings));
+    MISTAKE("o is NULL", lm_from_settings(NULL, s));
+    MISTAKE("s is NULL", lm_from_settings(&o, no_settings));
+    REFUSED("the setting \"train.steps\" is missing", lm_from_settings(&o, s));
+    MISTAKE("t is NULL", lm_window(no_training));
+    MISTAKE("the module is NULL", lm_window(&(LmTraining){ .data = d }));
+    MISTAKE("t is NULL", lm_train(no_training, false));
+    MISTAKE("the module is NULL", LmTraining b = job; b.model = NULL; lm_train(&b, false));
+    MISTAKE("the data of t is NULL", LmTraining b = job; b.data = NULL; lm_train(&b, false));
+    MISTAKE("the settings of t is NULL", LmTraining b = job; b.settings = NULL; lm_train(&b, false));
+    MISTAKE("no path of a checkpoint to resume from", LmTraining b = job; lm_train(&b, true));
+    MISTAKE("logits is NULL", sample_next(NULL, 3, &how));
+    MISTAKE("0 logits", sample_next(logits, 0, &how));
+    MISTAKE("how is NULL", sample_next(logits, 3, no_how));
+    MISTAKE("temperature -1", sample_next(logits, 3, &(Sampling){ -1, 0, 0 }));
+    MISTAKE("temperature nan", sample_next(logits, 3, &(Sampling){ nan, 0, 0 }));
+    MISTAKE("temperature inf", sample_next(logits, 3, &(Sampling){ (double)INFINITY, 0, 0 }));
+    MISTAKE("top_k is -1", sample_next(logits, 3, &(Sampling){ 1, -1, 0 }));
+    MISTAKE("top_p is -0.5", sample_next(logits, 3, &(Sampling){ 1, 0, -0.5 }));
+    MISTAKE("top_p is 2", sample_next(logits, 3, &(Sampling){ 1, 0, 2 }));
+    MISTAKE("top_p is nan", sample_next(logits, 3, &(Sampling){ 1, 0, nan }));
+    REFUSED("the logit of token 1 is nan", sample_next(bad, 2, &how) >= 0);
+    MISTAKE("logits is NULL", sample_probabilities(NULL, 3, &how, p));
+    MISTAKE("p is NULL", sample_probabilities(logits, 3, &how, NULL));
+    MISTAKE("top_p is nan", sample_probabilities(logits, 3, &(Sampling){ 1, 0, nan }, p));
+    REFUSED("the logit of token 1 is nan", sample_probabilities(bad, 2, &how, p));
+    lm_data_close(d);
+    lm_data_close(few);
+    tokenizer_close(&t);
+    ag_free(s);
+    nn_free(m);
+    end();
+}
+END_TEST
+
+/* ---- translation.h ----------------------------------------------------------------------------------------------- */
+
+START_TEST(translation)
+{
+    begin();
+    Lines l, other, out, *no_lines = NULL;
+    ck_assert(lines_of_text(&l, "l", "a b\nb a\n", 8) && lines_of_text(&other, "other", "a\n", 2));
+    SentenceVocab v = sentence_vocab_of_words(&l, 1, 1), closed = { 0 }, *no_vocab = NULL;
+    SentencePairs *p = sentence_pairs_new(&l, &v, &l, &v, 0), *no_pairs = NULL, *freed = sentence_pairs_new(&l, &v, &l, &v, 0);
+    sentence_pairs_free(freed);
+    EncoderDecoder *m = make_model(sentence_vocab_size(&v), sentence_vocab_size(&v), small());
+    Translator t = { m, &v, &v }, *no_translator = NULL;
+    TranslateOptions how = { .beam = 1 };
+    Bleu bleu = { 0 }, *no_bleu = NULL;
+    Batch batch;
+    int32_t outside[] = { 99 }, *no_ids = NULL;
+    size_t n;
+    MISTAKE("l is NULL", lines_open(no_lines, missing));
+    MISTAKE("path is NULL", lines_open(&out, no_text));
+    REFUSED("cannot be opened", lines_open(&out, missing));
+    MISTAKE("l is NULL", lines_of_text(no_lines, "name", "a", 1));
+    MISTAKE("name is NULL", lines_of_text(&out, no_text, "a", 1));
+    MISTAKE("text is NULL", lines_of_text(&out, "name", no_text, 1));
+    REFUSED("expected UTF-8", lines_of_text(&out, "name", "\xff", 1));
+    MISTAKE("text is NULL", lines_of_part(&out, "name", 1, no_text, 1));
+    MISTAKE("l is NULL", lines_lower(no_lines));
+    MISTAKE("l is NULL", lines_close(no_lines));
+    MISTAKE("texts is NULL", sentence_vocab_of_words(no_lines, 1, 1));
+    MISTAKE("0 texts", sentence_vocab_of_words(&l, 0, 1));
+    MISTAKE("min_count is -1", sentence_vocab_of_words(&l, 1, -1));
+    MISTAKE("a size of 10, expected 300 or more", sentence_vocab_of_bpe(&l, 1, 10));
+    MISTAKE("texts is NULL", sentence_vocab_of_bpe(no_lines, 1, 300));
+    MISTAKE("v is NULL", sentence_vocab_open(no_vocab, missing, NULL));
+    MISTAKE("vocab_path is NULL", sentence_vocab_open(&closed, no_text, NULL));
+    REFUSED("cannot be opened", sentence_vocab_open(&closed, missing, missing));
+    MISTAKE("the vocabulary is not open", sentence_vocab_save(&closed, missing, missing));
+    MISTAKE("vocab_path is NULL", sentence_vocab_save(&v, no_text, NULL));
+    MISTAKE("v is NULL", sentence_vocab_close(no_vocab));
+    MISTAKE("the vocabulary is not open", sentence_vocab_size(&closed));
+    MISTAKE("v is NULL", sentence_encode(no_vocab, "a", 1, &n));
+    MISTAKE("the vocabulary is not open", sentence_encode(&closed, "a", 1, &n));
+    MISTAKE("text is NULL", sentence_encode(&v, no_text, 1, &n));
+    MISTAKE("count is NULL", sentence_encode(&v, "a", 1, NULL));
+    MISTAKE("the vocabulary is not open", sentence_unknown(&closed, l.line[0]));
+    MISTAKE("line.text is NULL", sentence_unknown(&v, ((Line){ NULL, 3 })));
+    MISTAKE("id 99 of a vocabulary", sentence_decode(&v, outside, 1, &n));
+    MISTAKE("ids is NULL", sentence_decode(&v, no_ids, 1, &n));
+    MISTAKE("n is NULL", sentence_decode(&v, outside, 1, NULL));
+    MISTAKE("id -1 of a vocabulary", sentence_token(&v, -1));
+    MISTAKE("the vocabulary is not open", sentence_token(&closed, 1));
+    MISTAKE("src is NULL", sentence_pairs_new(no_lines, &v, &l, &v, 0));
+    MISTAKE("tgt_vocab is NULL", sentence_pairs_new(&l, &v, &l, no_vocab, 0));
+    MISTAKE("the vocabulary is not open", sentence_pairs_new(&l, &closed, &l, &v, 0));
+    MISTAKE("max_tokens is -1", sentence_pairs_new(&l, &v, &l, &v, -1));
+    REFUSED("expected the same number", sentence_pairs_new(&l, &v, &other, &v, 0));
+    REFUSED("none of 2 pairs of sentences can be used", sentence_pairs_new(&l, &v, &l, &v, 1));
+    MISTAKE("this object was freed already", sentence_pairs_free(freed));
+    MISTAKE("p is NULL", sentence_pairs_count(no_pairs));
+    MISTAKE("p was freed", sentence_pairs_left_out(freed));
+    MISTAKE("p is NULL", sentence_pairs_shuffle(no_pairs, 100));
+    MISTAKE("batches of 0 tokens", sentence_pairs_shuffle(p, 0));
+    MISTAKE("batches of -1 tokens", sentence_pairs_sort(p, -1));
+    MISTAKE("p was freed", sentence_pairs_sort(freed, 100));
+    MISTAKE("p is NULL", sentence_pairs_batches(no_pairs));
+    MISTAKE("no epoch has begun", sentence_pairs_next(p, &batch));
+    MISTAKE("no epoch has begun", run_epoch(m, sentence_pairs_next, p, &(EpochOptions){ 0 }, &(TrainState){ 0 }));
+    sentence_pairs_sort(p, 100);
+    MISTAKE("batch is NULL", sentence_pairs_next(p, NULL));
+    MISTAKE("pairs is NULL", sentence_pairs_next(no_pairs, &batch));
+    MISTAKE("pairs is NULL", run_epoch(m, sentence_pairs_next, NULL, &(EpochOptions){ 0 }, &(TrainState){ 0 }));
+    MISTAKE("t is NULL", translate_lines(no_translator, &l, &how, &out));
+    MISTAKE("src is NULL", translate_lines(&t, no_lines, &how, &out));
+    MISTAKE("how is NULL", translate_lines(&t, &l, NULL, &out));
+    MISTAKE("out is NULL", translate_lines(&t, &l, &how, no_lines));
+    MISTAKE("the module is NULL", translate_lines(&(Translator){ NULL, &v, &v }, &l, &how, &out));
+    MISTAKE("the target vocabulary of t is NULL", translate_lines(&(Translator){ m, &v, NULL }, &l, &how, &out));
+    MISTAKE("a beam of 0", translate_lines(&t, &l, &(TranslateOptions){ 0 }, &out));
+    MISTAKE("length_penalty is nan", translate_lines(&t, &l, &(TranslateOptions){ 2, (double)NAN, NULL, NULL }, &out));
+    MISTAKE("b is NULL", bleu_add(no_bleu, "a", 1, "a", 1));
+    MISTAKE("translation is NULL", bleu_add(&bleu, no_text, 1, "a", 1));
+    MISTAKE("reference is NULL", bleu_add(&bleu, "a", 1, no_text, 1));
+    MISTAKE("b is NULL", bleu_score(no_bleu));
+    sentence_pairs_free(p);
+    sentence_vocab_close(&v);
+    lines_close(&l);
+    lines_close(&other);
+    nn_free(m);
+    end();
+}
+END_TEST
+
+Suite *mistakes_suite(void)
+{
+    Suite *suite = suite_create("mistakes");
+    TCase *rows = tcase_create("rows");
+    tcase_set_timeout(rows, 60);
+    tcase_add_test(rows, scopes_and_memory);
+    tcase_add_test(rows, shapes);
+    tcase_add_test(rows, construction);
+    tcase_add_test(rows, reading_and_writing);
+    tcase_add_test(rows, gradients);
+    tcase_add_test(rows, debugging);
+    tcase_add_test(rows, updates_in_place);
+    tcase_add_test(rows, custom_operations);
+    tcase_add_test(rows, elementwise);
+    tcase_add_test(rows, products);
+    tcase_add_test(rows, reductions);
+    tcase_add_test(rows, ids_and_losses);
+    tcase_add_test(rows, changes_of_shape);
+    tcase_add_test(rows, modules);
+    tcase_add_test(rows, initialization);
+    tcase_add_test(rows, optimizers);
+    tcase_add_test(rows, settings_and_files);
+    tcase_add_test(rows, layers);
+    tcase_add_test(rows, recurrent_layers);
+    tcase_add_test(rows, attention_layers);
+    tcase_add_test(rows, caches);
+    tcase_add_test(rows, transformer_parts);
+    tcase_add_test(rows, transformers);
+    tcase_add_test(rows, training);
+    tcase_add_test(rows, seq2seq_models);
+    tcase_add_test(rows, gpts);
+    tcase_add_test(rows, texts);
+    tcase_add_test(rows, byte_pairs);
+    tcase_add_test(rows, language_models);
+    tcase_add_test(rows, translation);
+    suite_add_tcase(suite, rows);
+    return suite;
+}
