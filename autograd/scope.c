@@ -168,9 +168,11 @@ Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
     return out;
 }
 
-AgPrecision ag_precision(AgPrecision precision)
+AgPrecision ag_precision_at(Site at, AgPrecision precision)
 {
     AgPrecision former = context()->precision;
+    if (precision != AG_FLOAT32 && precision != AG_BF16)
+        ag_usage_error(at, "ag_precision", "%d is not an AgPrecision", (int)precision);
     context()->precision = precision;
     return former;
 }

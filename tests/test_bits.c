@@ -1,6 +1,6 @@
 /* test_bits.c: 50 training steps give the same weights, to the bit, on any number of threads and with every instruction set.
- * Three models learn to copy rows, to translate and to continue text, all with dropout. KAERU_FULL_SIZE in the environment
- * gives them the sizes of the examples; that takes long. */
+ * Three models learn to copy rows, to translate and to continue text, all with dropout, in float32 and in bfloat16.
+ * KAERU_FULL_SIZE in the environment gives them the sizes of the examples; that takes long. */
 #include <stdlib.h>
 
 #include "kaeru/kaeru.h"
@@ -127,16 +127,24 @@ static uint64_t run(int model, int threads)
     return models[model]();
 }
 
+/* The second half of the turns is in bfloat16. */
+static void set_precision(int turn)
+{
+    ag_precision(turn >= MODELS ? AG_BF16 : AG_FLOAT32);
+}
+
 START_TEST(fifty_steps_end_with_the_same_bits)
 {
     const char *const isas[] = { k_isa(), "avx512", "avx2", "portable" };
-    uint64_t first = run(_i, 1);
+    const int model = _i % MODELS;
+    set_precision(_i);
+    uint64_t first = run(model, 1);
     for (int p = 0; p < 4; p++) {
         if (!k_use_isa(isas[p])) continue;
         static const int threads[] = { 2, 3, 8, 1 };
         for (int t = 0; t < (p == 0 ? 4 : 1); t++) {
-            uint64_t hash = run(_i, threads[t]);
-            ck_assert_msg(hash == first, "%s: %s on %d threads ends with other weights", names[_i], isas[p],
+            uint64_t hash = run(model, threads[t]);
+            ck_assert_msg(hash == first, "%s: %s on %d threads ends with other weights", names[model], isas[p],
                           threads[t]);
         }
     }
@@ -145,10 +153,13 @@ START_TEST(fifty_steps_end_with_the_same_bits)
 }
 END_TEST
 
-/* Another seed changes the bits, so the comparison can fail. */
+/* Another seed or precision changes the bits, so the comparison can fail. */
 START_TEST(another_seed_changes_the_bits)
 {
     uint64_t first = run(_i, 2);
+    ag_precision(AG_BF16);
+    ck_assert_uint_ne(run(_i, 2), first);
+    ag_precision(AG_FLOAT32);
     ag_seed(8);
     ck_assert_uint_ne(models[_i](), first);
 }
@@ -159,7 +170,7 @@ Suite *bits_suite(void)
     Suite *suite = suite_create("bits");
     TCase *tests = tcase_create("bits");
     if (full_size()) tcase_set_timeout(tests, 7200);
-    tcase_add_loop_test(tests, fifty_steps_end_with_the_same_bits, 0, MODELS);
+    tcase_add_loop_test(tests, fifty_steps_end_with_the_same_bits, 0, 2 * MODELS);
     tcase_add_loop_test(tests, another_seed_changes_the_bits, 0, MODELS);
     suite_add_tcase(suite, tests);
     return suite;

@@ -196,7 +196,7 @@ END_TEST
 
 /* ---- values that a rule will read -------------------------------------------------------------------------------- */
 
-/* The loss of a small graph. Before backward, value `which` of w, x, y and exp(y) is written through a pointer that was taken before. */
+/* Computes a loss and its gradients. Before backward it writes an item of w, x, y or exp(y), by number; -1: of none. */
 static void write_before_backward(int which, int64_t item)
 {
     Scope s = ag_begin(AG_RECORD);

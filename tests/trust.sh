@@ -154,28 +154,30 @@ kills() {
     result="$all kills; nothing lost, nothing changed"
 }
 
-# hash_with LABEL ISA THREADS COMMAND...: trains both models, prints their hashes and adds them to $work/hashes.
+models='transformer-float32 gpt-float32 transformer-bf16 gpt-bf16'
+
+# hash_with LABEL ISA THREADS COMMAND...: trains the models, prints their hashes and adds them to $work/hashes.
 hash_with() {
     _label=$1 _isa=$2 _threads=$3
     shift 3
-    for model in transformer gpt; do
-        KAERU_ISA=$_isa "$@" "$model" "$_threads" "$work/weights" || return
-        printf '%-12s %-10s %-9s %d threads  %s\n' "$model" "$_label" "$_isa" "$_threads" "$(sha256 "$work/weights")" |
+    for model in $models; do
+        KAERU_ISA=$_isa "$@" "${model%-*}" "${model#*-}" "$_threads" "$work/weights" || return
+        printf '%-19s %-10s %-9s %d threads  %s\n' "$model" "$_label" "$_isa" "$_threads" "$(sha256 "$work/weights")" |
             tee -a "$work/hashes"
     done
 }
 
 # The instruction sets that this processor has, the widest first.
 list_isas() {
-    for isa in avx512 avx2; do
-        ! grep -qw "$(echo "$isa" | sed 's/avx512/avx512f/')" /proc/cpuinfo 2>/dev/null || echo "$isa"
+    for isa in amx avx512 avx2; do
+        ! grep -qw "$(echo "$isa" | sed 's/avx512/avx512f/; s/amx/amx_bf16/')" /proc/cpuinfo 2>/dev/null || echo "$isa"
     done
     echo portable
 }
 
 # Prints the number of trainings and of hashes; there must be one hash for each model.
 count_hashes() {
-    for model in transformer gpt; do
+    for model in $models; do
         n=$(grep "^$model " "$work/hashes" | awk '{ print $NF }' | sort -u | wc -l)
         echo "$model: trainings $(grep -c "^$model " "$work/hashes"), hashes $((n))"
         [ "$n" -eq 1 ] || return

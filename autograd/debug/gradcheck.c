@@ -14,11 +14,18 @@
 #include "philox.h"
 #include "kaeru/autograd.h"
 
+/* With AG_BF16 inputs, random weights and the step are multiples of GRID: products of two of them, and their sums, are exact.
+ * Rounding then changes nothing, and the difference quotient of a product is exact, too. */
+#define GRID (1.0 / 16)
+
 #ifdef KAERU_DOUBLE
-static const double step = 1e-6, absolute = 1e-5, relative = 1e-3;
+static const double float_step = 1e-6, absolute = 1e-5, relative = 1e-3;
 #else
-static const double step = 1e-2, absolute = 2e-2, relative = 2e-2;
+static const double float_step = 1e-2, absolute = 2e-2, relative = 2e-2;
 #endif
+
+static bool in_bf16(void) { return context()->precision == AG_BF16; }
+static double step_size(void) { return in_bf16() ? GRID : float_step; }
 
 /* The weight of entry i in use 0 or 1 of the result: 0.5..1.5 with a random sign. */
 static double weight(int use, int64_t i)
@@ -26,6 +33,7 @@ static double weight(int use, int64_t i)
     uint32_t word[4];
     k_philox(20170612, (uint64_t)i * 2 + (uint64_t)use, word);
     double u = word[0] * 0x1p-32 + 0.5;
+    if (in_bf16()) u = round(u / GRID) * GRID;
     return word[1] & 1 ? -u : u;
 }
 
@@ -67,10 +75,10 @@ static void run_backward(Site at, Tensor *first, Tensor *second)
 static void set_numerical(const Check *c, real *x, CheckedEntry *e)
 {
     real before = *x;
-    *x = (real)((double)before + step);
+    *x = (real)((double)before + step_size());
     double above = (double)*x;
     Sums up = evaluate(c);
-    *x = (real)((double)before - step);
+    *x = (real)((double)before - step_size());
     double below = (double)*x;
     Sums down = evaluate(c);
     *x = before;
@@ -94,11 +102,11 @@ static void find_reached(const Check *c, real *x, CheckedEntry *e)
 {
     Scope s = ag_begin_at(c->at, AG_NO_GRAD);
     real before = *x;
-    *x = (real)((double)before + step);
+    *x = (real)((double)before + step_size());
     const Tensor *up = ag_scale_at(c->at, c->f(c->in, c->arg), 1);          /* a copy: f may return the input */
-    *x = (real)((double)before - step);
+    *x = (real)((double)before - step_size());
     const Tensor *down = c->f(c->in, c->arg);
-    double largest = 0, width = 2 * step;
+    double largest = 0, width = 2 * step_size();
     for (int64_t k = 0; k < up->numel; k++) largest = fmax(largest, fabs((double)(reals(up)[k] - reals(down)[k])));
     for (int64_t k = 0; k < up->numel; k++) {
         double change = (double)reals(up)[k] - (double)reals(down)[k];
@@ -140,7 +148,12 @@ static bool check_input(const Check *c, int i, FILE *report)
 
 static bool same_values(const Tensor *a, const Tensor *b)
 {
-    return shape_equal(a->shape, b->shape) && memcmp(reals(a), reals(b), (size_t)a->numel * sizeof(real)) == 0;
+    bool same = shape_equal(a->shape, b->shape);
+    for (int64_t i = 0; same && i < a->numel; i++) {
+        real x = reals(a)[i], y = reals(b)[i];
+        same = x == y || (x != x && y != y);
+    }
+    return same;
 }
 
 bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report)
@@ -155,6 +168,11 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
         if (in[i]->op) ag_usage_error(at, "ag_gradcheck", "input %d was made by %s, expected a leaf", i, in[i]->op->name);
         tensor_zero_grad(in[i]);
     }
+    for (int i = 0; in_bf16() && i < n; i++)
+        for (int64_t j = 0; j < in[i]->numel; j++)
+            if (fabs((double)reals(in[i])[j]) > 7 || fmod((double)reals(in[i])[j], GRID) != 0)
+                ag_usage_error(at, "ag_gradcheck", "item %lld of input %d is %g; with AG_BF16 expected multiples of 1/16 from "
+                               "-7 to 7", (long long)j, i, (double)reals(in[i])[j]);
     if (!requires_grad)
         ag_usage_error(at, "ag_gradcheck", "none of the %d inputs requires a gradient, so there is nothing to check: call "
                        "tensor_set_requires_grad on them", n);
@@ -277,6 +295,8 @@ static int check_case(const Op *op, int number, FILE *report)
         int n = 0;
         for (int i = 0; i < MAX_INPUTS; i++)
             if (created[i]) in[n++] = created[i];
+        for (int i = 0; in_bf16() && i < n; i++)
+            for (int64_t j = 0; j < in[i]->numel; j++) reals(in[i])[j] = (real)(round((double)reals(in[i])[j] / GRID) * GRID);
         if (!y) result = -1;
         else if (!ag_gradcheck(call_sample, &call, in, n, report)) result = 0;
         for (int i = 0; i < n; i++) tensor_free(in[i]);

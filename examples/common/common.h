@@ -44,6 +44,8 @@ Option option_real(const char *name, double *value, double low, double high, con
 Option option_text(const char *name, const char *unit, const char **value, const char *help);
 /* --name, which sets *value to true */
 Option option_flag(const char *name, bool *value, const char *help);
+/* --precision float32|bf16: example_begin sets it for the program (ag_precision). */
+Option option_precision(void);
 #define OPTIONS_END ((Option){ OPTION_END, NULL, NULL, NULL, 0, 0, NULL, false })
 
 /* `name` as in messages ("gpt train" for one of several commands); `teaches`: lines for --help. */

@@ -16,6 +16,7 @@
 
 static const char *program_name = "example";
 static int64_t seed = 0, threads = 0;
+static const char *precision;
 static const char *out_dir = "out";
 static int end_status = 0;
 static char *made_folder;                       /* the output folder, as far as this program has made it */
@@ -287,6 +288,21 @@ static void make_folder(const char *path)
     ag_free(part);
 }
 
+Option option_precision(void)
+{
+    return option_text("precision", "KIND", &precision,
+                       "of matrix products: float32 (the default), or bf16: operands rounded to bfloat16");
+}
+
+static void set_precision(void)
+{
+    bool bf16 = precision && strcmp(precision, "bf16") == 0;
+    if (precision && !bf16 && strcmp(precision, "float32") != 0) {
+        example_usage_error("--precision %s: expected float32 or bf16", precision);
+    }
+    ag_precision(bf16 ? AG_BF16 : AG_FLOAT32);
+}
+
 /* A usage error, such as a failed allocation, is an error like any other: one line and status 1. */
 static _Noreturn void report_usage_error(const char *message)
 {
@@ -325,6 +341,7 @@ void example_begin(int argc, char **argv, const Program *program)
     read_options(argc, argv, program, common);
     ag_seed((uint64_t)seed);
     ag_set_threads((int)threads);
+    set_precision();
 }
 
 /* After an earlier failure the file has only its error flag, without errno: writing one more byte fails again and sets it. */

@@ -208,7 +208,7 @@ int gpt_train(int argc, char **argv)
                    "steps from one evaluation and checkpoint to the next"),
         option_int("held-out", &how.evaluate_tokens, 0, INT64_C(1) << 40, "most tokens in an evaluation; 0: all"),
         option_int("sample", &sample_tokens, 0, INT64_C(1) << 40, "tokens to write at the end"),
-        option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_resume(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "gpt train",
         "Shows how a GPT learns a text: it learns to predict each next token, is tested on the last tenth of the text,\n"

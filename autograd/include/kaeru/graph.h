@@ -42,7 +42,9 @@ Tensor *ag_detach_at(Site at, Tensor *t);
  * Unless `report` is NULL, it gets the number of wrong entries of each input, the likely reason (no gradient, the same factor
  * everywhere, only one of two uses, ...), and the first wrong entries: index, gradient, numerical gradient, ratio.
  * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the
- * gradient's scale. */
+ * gradient's scale.
+ * After ag_precision(AG_BF16) the inputs must be multiples of 1/16 from -7 to 7, and the step is 1/16: products of two inputs are
+ * then exact. This form is for functions that are linear in each input, such as matmul and linear. */
 typedef Tensor *AgFunction(Tensor **in, void *arg);
 bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
 
