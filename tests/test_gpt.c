@@ -583,6 +583,18 @@ START_TEST(failing_calls_lose_nothing)
 }
 END_TEST
 
+/* The config is on the disk before the weights are replaced, so that a full disk leaves both old files. */
+START_TEST(the_config_is_written_before_the_weights_are_replaced)
+{
+    if (!io_faults_work()) return;
+    GPT *m = gpt_new(small());
+    io_faults_at(-1, false);
+    expect_done(gpt_write(m, in_folder("w"), in_folder("c")));
+    ck_assert_int_eq(io_faults_before("fsync", "rename"), 2);
+    nn_free(m);
+}
+END_TEST
+
 static bool all_done;
 
 static void open_use_and_write(void)
@@ -634,6 +646,7 @@ Suite *gpt_suite(void)
     tcase_add_test(layout, writing_to_an_impossible_path_is_refused);
     tcase_add_test(layout, a_checkpoint_has_the_sizes);
     tcase_add_loop_test(layout, failing_calls_lose_nothing, 0, 2);
+    tcase_add_test(layout, the_config_is_written_before_the_weights_are_replaced);
     tcase_add_test(layout, failing_allocations_leak_nothing);
     suite_add_tcase(suite, layout);
     return suite;
