@@ -358,6 +358,33 @@ START_TEST(operations_record_only_if_an_input_requires_grad)
 }
 END_TEST
 
+/* The gradient of a leaf that is itself the loss adds up, too. */
+START_TEST(backward_from_a_leaf)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(5);
+    ag_backward(x);
+    ck_assert(slope(x) == 1);
+    ag_backward(x);
+    ck_assert(slope(x) == 2);
+    ag_end(s);
+}
+END_TEST
+
+/* The rule of relu writes into the gradient of its result, unless a caller wants to read it. */
+START_TEST(a_retained_result_keeps_its_own_gradient)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(4), (real[]){ 1, -1, 2, -2 }), *y = ag_retain(ag_relu(ag_neg(ag_neg(x))));
+    ag_backward(ag_sum(ag_scale(y, 3)));
+    for (int i = 0; i < 4; i++) {
+        ck_assert(tensor_grad_data(y)[i] == 3);
+        ck_assert(tensor_grad_data(x)[i] == (i % 2 ? 0 : 3));
+    }
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(a_leaf_without_requires_grad_gets_no_gradient)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -523,6 +550,8 @@ Suite *graph_suite(void)
     TCase *stays = tcase_create("what stays");
     tcase_add_test(stays, retained_values_and_gradients_stay);
     tcase_add_test(stays, the_loss_has_a_gradient_of_one);
+    tcase_add_test(stays, backward_from_a_leaf);
+    tcase_add_test(stays, a_retained_result_keeps_its_own_gradient);
     tcase_add_test(stays, backward_keep_can_be_repeated);
     tcase_add_test(stays, the_error_of_a_second_backward_names_the_remedy);
     tcase_add_test(stays, backward_from_a_given_gradient);
