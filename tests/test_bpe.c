@@ -379,16 +379,6 @@ START_TEST(files_of_merges_may_differ_in_line_ends)
 }
 END_TEST
 
-/* Only the first line can be the version. Elsewhere it is a merge, of tokens that are not in the vocabulary. */
-START_TEST(a_version_line_after_the_first_is_refused)
-{
-    static const char merges[] = "#version: 0.2\n\xC4\xA0 t\n#version: 0.2\n";
-    folder_write("m", merges, strlen(merges));
-    Bpe *bpe = bpe_open(FIXTURES "vocab.json", in_folder("m"));
-    expect_refused(bpe != NULL, "m: line 3: token \"#version:\" is not in ");
-}
-END_TEST
-
 /* Words of bytes from 'A' on. Each pair of neighbors is a merge, so that the number of merges is a power of two. */
 START_TEST(a_vocabulary_of_1024_merges_encodes)
 {
@@ -493,7 +483,6 @@ Suite *bpe_suite(void)
     tcase_add_test(t, a_vocabulary_has_the_requested_size);
     tcase_add_test(t, a_saved_vocabulary_loads_unchanged);
     tcase_add_test(t, files_of_merges_may_differ_in_line_ends);
-    tcase_add_test(t, a_version_line_after_the_first_is_refused);
     tcase_add_test(t, a_vocabulary_of_1024_merges_encodes);
     tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
     tcase_add_test(t, both_files_are_written_before_one_is_replaced);

@@ -150,16 +150,22 @@ enum { PATIENCE = 20000 };              /* milliseconds until a test decides tha
 static pthread_t caller;
 static atomic_bool job_over, worker_waits;
 
+/* The caller takes its chunk until the worker has begun the other one, which takes longer than the caller spins. */
 static void slow_in_workers(void *arg, int64_t begin, int64_t end)
 {
     (void)arg, (void)begin, (void)end;
-    if (!pthread_equal(pthread_self(), caller)) usleep(20000);      /* longer than the caller spins */
+    if (pthread_equal(pthread_self(), caller)) {
+        for (int ms = 0; ms < PATIENCE && !atomic_load(&worker_waits); ms++) usleep(1000);
+    } else {
+        atomic_store(&worker_waits, true);
+        usleep(20000);
+    }
 }
 
-static void *call_slow_jobs(void *arg)
+static void *call_slow_job(void *arg)
 {
     caller = pthread_self();
-    for (int i = 0; i < 5; i++) k_parallel(2, 1, slow_in_workers, arg);
+    k_parallel(2, 1, slow_in_workers, arg);
     atomic_store(&job_over, true);
     return NULL;
 }
@@ -169,7 +175,7 @@ START_TEST(a_sleeping_caller_is_woken)
 {
     pthread_t thread;
     k_set_threads(2);
-    ck_assert_int_eq(pthread_create(&thread, NULL, call_slow_jobs, NULL), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, call_slow_job, NULL), 0);
     for (int ms = 0; ms < PATIENCE && !atomic_load(&job_over); ms++) usleep(1000);
     ck_assert_msg(atomic_load(&job_over), "the caller of a job still sleeps");
     pthread_join(thread, NULL);
