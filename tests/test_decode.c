@@ -296,12 +296,12 @@ START_TEST(only_the_best_results_are_finished)
 }
 END_TEST
 
-/* After A, the last of the four best results may be A or A2: the first of them is kept. */
+/* The last of the four best results is B B2 or B C, with equal probabilities: the first of them is kept. */
 START_TEST(of_equal_results_the_first_is_kept)
 {
-    static const Follows table[] = { { START, C, 0.6 }, { START, B, 0.4 }, { C, END, 0.9 }, { C, A, 0.05 }, { C, A2, 0.05 },
-                                     { B, B2, 0.55 }, { B, END, 0.45 }, { B2, B2, 1 } };
-    check_found(table, COUNT(table), beam_options(2, 8, 20), (int32_t[]){ START, C, A, END });
+    static const Follows table[] = { { START, A2, 0.6 }, { START, B, 0.4 }, { A2, END, 1 }, { B, A, 0.5 }, { B, END, 0.45 },
+                                     { B, B2, 0.025 }, { B, C, 0.025 }, { A, A, 1 } };
+    check_found(table, COUNT(table), beam_options(2, 8, 20), (int32_t[]){ START, B, B2, END });
 }
 END_TEST
 
