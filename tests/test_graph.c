@@ -95,6 +95,24 @@ START_TEST(gradients_of_passes_add_up_until_they_are_cleared)
 }
 END_TEST
 
+/* A matrix times a batch of matrices without columns: its gradient is 0, and the rule writes it once. Without rows, the
+ * products are 0. */
+START_TEST(products_of_empty_matrices)
+{
+    ag_guard(true);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *a = leaf(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 }), *y = ag_matmul(a, tensor_zeros(SHAPE(50, 3, 0)));
+    ck_assert_int_eq(tensor_numel(y), 0);
+    CATCH_USAGE_ERROR(ag_backward(ag_sum(y)));
+    ck_assert_str_eq(usage_message, "");
+    for (int i = 0; i < 6; i++) ck_assert(tensor_grad_data(a)[i] == 0);
+    const real *zeros = tensor_data(ag_matmul(tensor_zeros(SHAPE(2, 0)), tensor_zeros(SHAPE(50, 0, 3))));
+    for (int i = 0; i < 300; i++) ck_assert(zeros[i] == 0);
+    ag_end(s);
+    ag_guard(false);
+}
+END_TEST
+
 /* The rule of add gives both inputs the same gradient; each leaf must have its own memory. */
 START_TEST(leaves_never_share_a_gradient)
 {
@@ -539,6 +557,7 @@ Suite *graph_suite(void)
     tcase_add_test(paths, the_same_input_twice_in_one_list);
     tcase_add_test(paths, the_programs_control_flow_builds_the_graph);
     tcase_add_test(paths, gradients_of_passes_add_up_until_they_are_cleared);
+    tcase_add_test(paths, products_of_empty_matrices);
     tcase_add_test(paths, leaves_never_share_a_gradient);
     suite_add_tcase(suite, paths);
     TCase *losses = tcase_create("several losses");
