@@ -1,6 +1,7 @@
 /* io_faults.c: the functions of io_faults.h, and the functions that replace open and the like. */
 #include "io_faults.h"
 
+#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,9 +11,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "kaeru/autograd.h"
+
 static int64_t countdown = -1;
 static bool after, hit;
 static int open_files;
+static const char *failed;              /* the function of the first call that failed */
 static int wanted_error;
 static void (*inside_fsync)(void);
 enum { MAX_CALLS = 4096 };
@@ -25,6 +29,16 @@ void io_faults_at(int64_t n, bool all_after)
     after = all_after;
     hit = false;
     calls = 0;
+}
+
+bool io_faults_end(bool done)
+{
+    bool was_hit = hit;
+    const char *function = failed;
+    io_faults_at(-1, false);
+    if (done) ck_assert_msg(!was_hit || strcmp(function, "close") == 0, "%s failed, and that was not reported", function);
+    else ck_assert_msg(was_hit, "no call failed: %s", ag_error());
+    return was_hit;
 }
 
 void io_faults_error(int error)
@@ -78,6 +92,7 @@ static bool fails(const char *function, int error)
     if (countdown > 0) countdown--;
     else if (countdown == 0 && !after) countdown = -1;
     if (!now) return false;
+    if (!hit) failed = function;
     hit = true;
     errno = wanted_error ? wanted_error : error;
     return true;
