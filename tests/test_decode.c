@@ -269,8 +269,8 @@ static void check_found(const Follows *table, int n, BeamOptions o, const int32_
     char text[200] = "";
     for (int64_t i = 0; i < tensor_numel(found); i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), " %d", (int)tensor_int_data(found)[i]);
-    bool same = tensor_numel(found) == length && memcmp(tensor_int_data(found), expected, (size_t)length * sizeof *expected) == 0;
-    ck_assert_msg(same, "found%s", text);
+    size_t bytes = (size_t)length * sizeof *expected;
+    ck_assert_msg(tensor_numel(found) == length && memcmp(tensor_int_data(found), expected, bytes) == 0, "found%s", text);
     ag_end(s);
     nn_free(m);
 }

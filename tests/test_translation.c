@@ -294,7 +294,8 @@ START_TEST(a_batch_may_have_exactly_its_tokens)
     Lines src = lines_from("a b c\na b c\na b c\na b c\n"), tgt = lines_from("a\na\na\na\n");
     SentenceVocab v = sentence_vocab_of_words(&src, 1, 1);
     SentencePairs *pairs = sentence_pairs_new(&src, &v, &tgt, &v, 0);
-    static const struct { int64_t tokens, batches; } cases[] = { { 20, 1 }, { 19, 2 }, { 15, 2 }, { 10, 2 }, { 9, 4 }, { 1, 4 } };
+    static const struct { int64_t tokens, batches; } cases[] = { { 20, 1 }, { 19, 2 }, { 15, 2 }, { 10, 2 }, { 9, 4 },
+                                                                 { 1, 4 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sentence_pairs_sort(pairs, cases[i].tokens);
         ck_assert_msg(sentence_pairs_batches(pairs) == cases[i].batches, "%d batches of %d tokens",
