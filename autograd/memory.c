@@ -114,6 +114,7 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
         if (!b) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
         b->bin = c->guard ? GUARDED : bin;
         b->size = rounded;
+        b->version = 0;
     }
     b->refs = 1;
     b->next = NULL;
