@@ -277,12 +277,16 @@ static void check_found(const Follows *table, int n, BeamOptions o, const int32_
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
-/* The ends A END and A2 END have the same probability: the token with the smaller id comes first, and stays the best. */
+/* A END and A2 END have the same probability, and so have A B END and A2 B2 END: the token with the smaller id comes first, and
+ * stays the best. */
 START_TEST(of_equal_hypotheses_the_first_is_found)
 {
-    static const Follows table[] = { { START, A, 0.5 }, { START, A2, 0.5 } };
-    check_found(table, COUNT(table), beam_options(2, 5, 0), (int32_t[]){ START, A, END });
-    check_found(table, COUNT(table), beam_options(4, 5, 0), (int32_t[]){ START, A, END });
+    static const Follows two[] = { { START, A, 0.5 }, { START, A2, 0.5 } };
+    static const Follows three[] = { { START, A, 0.5 }, { START, A2, 0.5 }, { A, B, 1 }, { A2, B2, 1 } };
+    for (int beam = 2; beam <= 4; beam += 2) {
+        check_found(two, COUNT(two), beam_options(beam, 5, 0), (int32_t[]){ START, A, END });
+        check_found(three, COUNT(three), beam_options(beam, 5, 0), (int32_t[]){ START, A, B, END });
+    }
 }
 END_TEST
 
