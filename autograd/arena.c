@@ -53,6 +53,7 @@ static Chunk *next_chunk(Arena *a, size_t bytes)
         size_t size = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
         chunk = system_alloc(CHUNK_HEADER + size);
         if (!chunk) return NULL;
+        memset(chunk, 0, CHUNK_HEADER);                 /* ag_free of a tensor reads here whether it is a block */
         chunk->size = size;
     }
     memory_poison(chunk_data(chunk), chunk->size);

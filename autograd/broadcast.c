@@ -81,13 +81,14 @@ KWalk walk_over(const Shape *shape, const Shape *a, const Shape *b)
     return w;
 }
 
-/* Sums `from` down to x's shape, one run of repeated dimensions after another, from the last to the first. */
+/* Sums `from` down to x's shape, which has fewer items, one run of repeated dimensions after another, from the last to the
+ * first. */
 void grad_sum_to(Tensor *x, const real *dy, const Shape *from)
 {
     Grad g = grad_into(x);
     if (!g.data) return;
     Shape now = *from;                      /* dy's shape so far */
-    for (int last = now.ndim - 1; last >= 0;) {
+    for (int last = now.ndim - 1;;) {
         if (now.dim[last] == size_in(&x->shape, last, now.ndim)) {
             last--;
             continue;
@@ -104,8 +105,6 @@ void grad_sum_to(Tensor *x, const real *dy, const Shape *from)
         for (int i = first; i <= last; i++) now.dim[i] = 1;
         last = first - 1;
     }
-    if (g.add) k_axpy(x->numel, g.data, 1, dy);
-    else memcpy(g.data, dy, (size_t)x->numel * sizeof(real));
 }
 
 Grad grad_broadcast(Tensor *x, const Tensor *y)

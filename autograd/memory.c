@@ -81,11 +81,11 @@ static void fill_with_nan(Buffer *b)
 #endif
 }
 
-/* A released buffer of that bin or of a slightly larger one; NULL if there is none. */
+/* A released buffer of that bin or of a slightly larger one; NULL if there is none. There are more bins than sizes. */
 static Buffer *from_cache(Context *c, int bin)
 {
     int found = bin;
-    while (!c->bin[found] && found < bin + STEPS && found + 1 < BINS) found++;
+    while (!c->bin[found] && found < bin + STEPS) found++;
     Buffer *b = c->bin[found];
     if (!b) return NULL;
     c->bin[found] = b->next;
@@ -114,6 +114,7 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
         if (!b) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
         b->bin = c->guard ? GUARDED : bin;
         b->size = rounded;
+        b->version = 0;
     }
     b->refs = 1;
     b->next = NULL;

@@ -243,12 +243,12 @@ static void share_embeddings(EncoderDecoder *m)
     nn_tie(m->generator->proj, weight, table);
 }
 
-/* Initializes every trained matrix by the method of Glorot and Bengio (2010). */
+/* Initializes every matrix by the method of Glorot and Bengio (2010). The positions have three dimensions, and stay. */
 static void xavier_uniform(void *model)
 {
     Parameters *p = nn_parameters(model);
     for (int i = 0; i < p->n; i++)
-        if (p->item[i].trained && tensor_ndim(p->item[i].tensor) == 2) nn_init_xavier_uniform(p->item[i].tensor, 1);
+        if (tensor_ndim(p->item[i].tensor) == 2) nn_init_xavier_uniform(p->item[i].tensor, 1);
     ag_free(p);
 }
 

@@ -1,23 +1,71 @@
 /* io_faults.c: the functions of io_faults.h, and the functions that replace open and the like. */
 #include "io_faults.h"
 
+#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "kaeru/autograd.h"
+
 static int64_t countdown = -1;
 static bool after, hit;
 static int open_files;
+static const char *failed;              /* the function of the first call that failed */
+static int wanted_error;
+static void (*inside_fsync)(void);
+enum { MAX_CALLS = 4096 };
+static const char *call[MAX_CALLS];     /* the functions of the first calls */
+static int calls;
 
 void io_faults_at(int64_t n, bool all_after)
 {
     countdown = n;
     after = all_after;
     hit = false;
+    calls = 0;
+}
+
+bool io_faults_end(bool done)
+{
+    bool was_hit = hit;
+    const char *function = failed;
+    io_faults_at(-1, false);
+    if (done) ck_assert_msg(!was_hit || strcmp(function, "close") == 0, "%s failed, and that was not reported", function);
+    else ck_assert_msg(was_hit, "no call failed: %s", ag_error());
+    return was_hit;
+}
+
+void io_faults_error(int error)
+{
+    wanted_error = error;
+}
+
+void io_faults_inside_fsync(void (*f)(void))
+{
+    inside_fsync = f;
+}
+
+int io_faults_calls(void)
+{
+    return calls;
+}
+
+const char *io_faults_call(int i)
+{
+    return call[i];
+}
+
+int io_faults_before(const char *function, const char *first)
+{
+    int count = 0;
+    for (int i = 0; i < calls && strcmp(call[i], first) != 0; i++) count += strcmp(call[i], function) == 0;
+    return count;
 }
 
 bool io_faults_hit(void)
@@ -36,22 +84,24 @@ bool io_faults_work(void)
     return true;
 }
 
-/* Whether this call fails. If so, sets errno. */
-static bool fails(int error)
+/* Whether this call of a function fails. If so, sets errno. */
+static bool fails(const char *function, int error)
 {
+    if (calls < MAX_CALLS) call[calls++] = function;
     bool now = countdown == 0 || (hit && after && countdown != -1);
     if (countdown > 0) countdown--;
     else if (countdown == 0 && !after) countdown = -1;
     if (!now) return false;
+    if (!hit) failed = function;
     hit = true;
-    errno = error;
+    errno = wanted_error ? wanted_error : error;
     return true;
 }
 
 /* With 64-bit offsets the C library can have a function under a second name. */
-#define BOTH(DEFINE, name) DEFINE(name) DEFINE(name##64)
+#define BOTH(DEFINE, name) DEFINE(name, #name) DEFINE(name##64, #name)
 
-#define WRAP_OPEN(name)                                                         \
+#define WRAP_OPEN(name, function)                                               \
     int __real_##name(const char *path, int flags, ...) __attribute__((weak));  \
     int __wrap_##name(const char *path, int flags, ...);                        \
     int __wrap_##name(const char *path, int flags, ...)                         \
@@ -60,37 +110,37 @@ static bool fails(int error)
         va_start(list, flags);                                                  \
         int mode = flags & O_CREAT ? va_arg(list, int) : 0;                     \
         va_end(list);                                                           \
-        if (fails(EACCES)) return -1;                                   \
+        if (fails(function, EACCES)) return -1;                                 \
         int fd = __real_##name(path, flags, mode);                              \
         open_files += fd >= 0;                                                  \
         return fd;                                                              \
     }
 BOTH(WRAP_OPEN, open)
 
-#define WRAP_PREAD(name)                                                                                    \
+#define WRAP_PREAD(name, function)                                                                          \
     ssize_t __real_##name(int fd, void *out, size_t n, off_t offset) __attribute__((weak));                 \
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset);                                       \
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset)                                        \
     {                                                                                                       \
-        return fails(EIO) ? -1 : __real_##name(fd, out, n, offset);                                \
+        return fails(function, EIO) ? -1 : __real_##name(fd, out, n, offset);                               \
     }
 BOTH(WRAP_PREAD, pread)
 
-#define WRAP_FTRUNCATE(name)                                                    \
+#define WRAP_FTRUNCATE(name, function)                                          \
     int __real_##name(int fd, off_t size) __attribute__((weak));                \
     int __wrap_##name(int fd, off_t size);                                      \
     int __wrap_##name(int fd, off_t size)                                       \
     {                                                                           \
-        return fails(EIO) ? -1 : __real_##name(fd, size);          \
+        return fails(function, EIO) ? -1 : __real_##name(fd, size);             \
     }
 BOTH(WRAP_FTRUNCATE, ftruncate)
 
-#define WRAP_MMAP(name)                                                                                         \
+#define WRAP_MMAP(name, function)                                                                               \
     void *__real_##name(void *at, size_t n, int access, int flags, int fd, off_t offset) __attribute__((weak)); \
     void *__wrap_##name(void *at, size_t n, int access, int flags, int fd, off_t offset);                       \
     void *__wrap_##name(void *at, size_t n, int access, int flags, int fd, off_t offset)                        \
     {                                                                                                           \
-        return fails(ENOMEM) ? MAP_FAILED : __real_##name(at, n, access, flags, fd, offset);            \
+        return fails(function, ENOMEM) ? MAP_FAILED : __real_##name(at, n, access, flags, fd, offset);          \
     }
 BOTH(WRAP_MMAP, mmap)
 
@@ -98,35 +148,36 @@ ssize_t __real_read(int fd, void *out, size_t n);
 ssize_t __wrap_read(int fd, void *out, size_t n);
 ssize_t __wrap_read(int fd, void *out, size_t n)
 {
-    return fails(EIO) ? -1 : __real_read(fd, out, n);
+    return fails("read", EIO) ? -1 : __real_read(fd, out, n);
 }
 
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n)
 {
-    return fails(ENOSPC) ? -1 : __real_write(fd, bytes, n);
+    return fails("write", ENOSPC) ? -1 : __real_write(fd, bytes, n);
 }
 
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd)
 {
-    return fails(EIO) ? -1 : __real_fsync(fd);
+    if (inside_fsync) inside_fsync();
+    return fails("fsync", EIO) ? -1 : __real_fsync(fd);
 }
 
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to)
 {
-    return fails(EACCES) ? -1 : __real_rename(from, to);
+    return fails("rename", EACCES) ? -1 : __real_rename(from, to);
 }
 
 int __real_dup(int fd);
 int __wrap_dup(int fd);
 int __wrap_dup(int fd)
 {
-    if (fails(EMFILE)) return -1;
+    if (fails("dup", EMFILE)) return -1;
     int copy = __real_dup(fd);
     open_files += copy >= 0;
     return copy;
@@ -138,7 +189,7 @@ int __wrap_close(int fd)
 {
     int result = __real_close(fd);
     open_files -= result == 0;
-    return fails(EIO) ? -1 : result;
+    return fails("close", EIO) ? -1 : result;
 }
 #else
 bool io_faults_work(void)

@@ -15,6 +15,18 @@ bool io_faults_work(void);
 void io_faults_at(int64_t n, bool all_after);
 /* Whether that call was made. */
 bool io_faults_hit(void);
+/* Ends what io_faults_at began, and returns whether that call was made. `done` is what the tried function returned: true if no
+ * call has failed, false if one has, except that a file that was read may fail to close. */
+bool io_faults_end(bool done);
+/* The errno of calls that fail; 0: a usual one of each function. */
+void io_faults_error(int error);
+/* Called inside every fsync, before anything else; NULL: nothing. */
+void io_faults_inside_fsync(void (*f)(void));
+/* The calls since io_faults_at: their number, the function of call i ("open" for open64), and how many of a function came
+ * before the first one of another function. */
+int io_faults_calls(void);
+const char *io_faults_call(int i);
+int io_faults_before(const char *function, const char *first);
 /* The number of open files. */
 int io_faults_open(void);
 

@@ -188,6 +188,105 @@ START_TEST(dropout_acts_on_the_weights)
 }
 END_TEST
 
+/* With equal scores and a unit matrix as the values of each head, the result is the weights. Each row of each head of each
+ * sentence drops others. */
+START_TEST(every_row_has_random_numbers_of_its_own)
+{
+    enum { HEADS = 3, ROWS = 2 * HEADS * T, KEYS = 32 };
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *q = tensor_zeros(SHAPE(2, T, HEADS * KEYS)), *k = tensor_zeros(SHAPE(2, KEYS, HEADS * KEYS));
+    Tensor *v = tensor_zeros(SHAPE(2, KEYS, HEADS * KEYS));
+    for (int i = 0; i < 2 * KEYS * HEADS; i++) tensor_mutable_data(v)[i * KEYS + i / HEADS % KEYS] = 1;
+    const real *y = tensor_data(ag_attention(q, k, v, NULL, HEADS, false, 0.5));        /* (2,T,HEADS,KEYS) */
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < i; j++) ck_assert_msg(memcmp(y + i * KEYS, y + j * KEYS, KEYS * sizeof *y), "rows %d, %d", j, i);
+    ag_end(s);
+}
+END_TEST
+
+/* The next random numbers are those that no row of weights has used. A row begins at a block of four. */
+START_TEST(dropout_takes_whole_blocks_of_random_numbers)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    for (int keys = 1; keys < 10; keys++) {
+        Tensor *x = tensor_zeros(SHAPE(B, keys, D));
+        uint64_t before = ag_random_state().counter;
+        ag_attention(x, x, x, NULL, H, false, 0.5);
+        ck_assert_uint_eq(ag_random_state().counter - before, (uint64_t)(B * H * keys) * (((uint64_t)keys + 3) / 4));
+    }
+    ag_end(s);
+}
+END_TEST
+
+/* The same tensor as two or three of query, key and value: its gradient is the sum of theirs. */
+START_TEST(one_tensor_as_several_inputs)
+{
+    static const int of[][3] = { { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 }, { 0, 0, 0 } };
+    for (int i = 0; i < 4; i++) {
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *x[2] = { tensor_normal(SHAPE(B, T, D), 0, 1), tensor_normal(SHAPE(B, T, D), 0, 1) }, *own[3];
+        for (int k = 0; k < 2; k++) tensor_set_requires_grad(x[k], true);
+        for (int k = 0; k < 3; k++) own[k] = tensor_set_requires_grad(ag_scale(ag_detach(x[of[i][k]]), 1), true);
+        Tensor *dy = tensor_normal(SHAPE(B, T, D), 0, 1);
+        ag_backward_from(ag_attention(x[of[i][0]], x[of[i][1]], x[of[i][2]], NULL, H, false, 0), dy);
+        ag_backward_from(ag_attention(own[0], own[1], own[2], NULL, H, false, 0), dy);
+        for (int k = 0; k < 2; k++) {
+            Tensor *sum = tensor_zeros(SHAPE(B, T, D));
+            for (int j = 0; j < 3; j++)
+                if (of[i][j] == k) sum = ag_add(sum, tensor_grad(own[j]));
+            if (tensor_grad(x[k])) check_close("gradient", tensor_grad(x[k]), sum, 1e-5);
+        }
+        ag_end(s);
+    }
+}
+END_TEST
+
+/* More queries than keys: the first queries of a causal attention see nothing, and have no gradient. */
+START_TEST(causal_attention_with_many_more_queries_than_keys)
+{
+    enum { QUERIES = 70, KEYS = 3 };
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *q = tensor_set_requires_grad(tensor_normal(SHAPE(1, QUERIES, 4), 0, 1), true);
+    Tensor *k = tensor_set_requires_grad(tensor_normal(SHAPE(1, KEYS, 4), 0, 1), true);
+    Tensor *y = ag_retain(ag_attention(q, k, k, NULL, 2, true, 0));
+    Tensor *last = ag_attention(ag_slice(q, 1, QUERIES - KEYS, QUERIES), k, k, NULL, 2, true, 0);
+    ck_assert(largest(ag_slice(y, 1, 0, QUERIES - KEYS)) == 0);
+    check_close("the last rows", ag_slice(y, 1, QUERIES - KEYS, QUERIES), last, 1e-6);
+    ag_backward(ag_sum(ag_mul(y, y)));
+    ck_assert(largest(ag_slice(tensor_grad(q), 1, 0, QUERIES - KEYS)) == 0);
+    ag_end(s);
+}
+END_TEST
+
+static void attend_with_few_keys(void)
+{
+    Tensor *q = tensor_set_requires_grad(tensor_normal(SHAPE(1, 6, 4), 0, 1), true), *k = tensor_normal(SHAPE(1, 3, 4), 0, 1);
+    ag_backward(ag_sum(ag_attention(q, k, k, NULL, 2, true, 0)));
+}
+
+/* Nothing is written before the memory of the first row. */
+START_TEST(a_row_that_sees_nothing_stays_in_its_memory)
+{
+    ag_guard(true);
+    CATCH_USAGE_ERROR(attend_with_few_keys());
+    ck_assert_str_eq(usage_message, "");
+    ag_guard(false);
+}
+END_TEST
+
+/* A negative scale turns the order of the scores around; hidden keys stay hidden. */
+START_TEST(a_mask_hides_with_a_negative_scale)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_from(SHAPE(3), (real[]){ 1, 2, 3 }), *mask = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 });
+    const real *w = tensor_data(ag_masked_softmax(x, mask, -2));
+    ck_assert(w[1] == 0);
+    ck_assert_double_eq_tol((double)w[0], 1 / (1 + exp(-4)), 1e-6);
+    ck_assert_double_eq_tol((double)w[2], exp(-4) / (1 + exp(-4)), 1e-6);
+    ag_end(s);
+}
+END_TEST
+
 /* ---- score functions --------------------------------------------------------------------------------------------- */
 
 static const ScoreKind kinds[] = { NN_SCORE_SCALED_DOT, NN_SCORE_DOT, NN_SCORE_GENERAL, NN_SCORE_ADDITIVE };
@@ -259,6 +358,8 @@ START_TEST(heads_can_use_any_score)
 {
     MultiHeadAttention *a = nn_multi_head_attention_new_with(H, D, 0, kinds[_i]);
     ck_assert((a->score == NULL) == (kinds[_i] == NN_SCORE_SCALED_DOT));
+    if (kinds[_i] == NN_SCORE_ADDITIVE)
+        ck_assert(shape_equal(tensor_shape(a->score->w1->weight), SHAPE(D / H, D / H)));
     Scope s = ag_begin(AG_RECORD);
     Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = tensor_normal(SHAPE(B, S, D), 0, 1);
     Tensor *mask = mask_of(PADDING, S);
@@ -366,6 +467,7 @@ START_TEST(positions_are_added)
     Tensor *flat = tensor_zeros(SHAPE(3, D));
     EXPECT_USAGE_ERROR("x (1, 10, 12) from position 0 on: the table has 9 positions", nn_positional_encoding(fixed, longer));
     EXPECT_USAGE_ERROR("in nn_positional_encoding called at tests/test_attention.c", nn_positional_encoding(fixed, longer));
+    check_close("up to the last", nn_positional_encoding_from(fixed, x, 4), ag_add(x, ag_slice(fixed->pe, 1, 4, 9)), 0);
     EXPECT_USAGE_ERROR("from position 5 on", nn_positional_encoding_from(fixed, x, 5));
     EXPECT_USAGE_ERROR("the table has 9", nn_positional_encoding_from(fixed, x, -1));
     EXPECT_USAGE_ERROR("the table has 9", nn_positional_encoding_from(fixed, x, INT64_MAX));
@@ -466,6 +568,25 @@ START_TEST(caches_append_select_and_keep_the_last)
 }
 END_TEST
 
+/* A fixed layer has the keys of the source, all of which stay. */
+START_TEST(fixed_layers_keep_everything)
+{
+    Cache *c = nn_cache_new(2, 6);
+    c->layer[1].fixed = true;
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *key = tensor_normal(SHAPE(1, 5, 2), 0, 1), *value = tensor_normal(SHAPE(1, 5, 2), 0, 1), *k, *v;
+    for (int layer = 0; layer < 2; layer++) nn_cache_append(c, layer, key, value);
+    nn_cache_keep_last(c, 2);
+    nn_cache_read(c, 0, &k, &v);
+    check_close("last keys", k, ag_slice(key, 1, 3, 5), 0);
+    nn_cache_read(c, 1, &k, &v);
+    check_close("fixed keys", k, key, 0);
+    check_close("fixed values", v, value, 0);
+    ag_end(s);
+    ag_free(c);
+}
+END_TEST
+
 /* The cache allocates memory as it grows; the values stay, for each sequence of the batch. */
 START_TEST(a_cache_grows)
 {
@@ -528,6 +649,12 @@ Suite *attention_suite(void)
     tcase_add_test(attention, attention_over_no_keys_gives_zeros);
     tcase_add_test(attention, a_causal_mask_hides_later_positions);
     tcase_add_test(attention, dropout_acts_on_the_weights);
+    tcase_add_test(attention, every_row_has_random_numbers_of_its_own);
+    tcase_add_test(attention, dropout_takes_whole_blocks_of_random_numbers);
+    tcase_add_test(attention, one_tensor_as_several_inputs);
+    tcase_add_test(attention, causal_attention_with_many_more_queries_than_keys);
+    tcase_add_test(attention, a_row_that_sees_nothing_stays_in_its_memory);
+    tcase_add_test(attention, a_mask_hides_with_a_negative_scale);
     tcase_add_loop_test(attention, scores_equal_their_formulas, 0, 4);
     tcase_add_loop_test(attention, heads_can_use_any_score, 0, 4);
     tcase_add_test(attention, usage_errors_are_reported);
@@ -540,6 +667,7 @@ Suite *attention_suite(void)
     tcase_add_test(parts, the_norm_comes_before_or_after_the_sublayer);
     tcase_add_test(parts, sublayers_apply_dropout_in_training);
     tcase_add_test(parts, caches_append_select_and_keep_the_last);
+    tcase_add_test(parts, fixed_layers_keep_everything);
     tcase_add_test(parts, a_cache_grows);
     suite_add_tcase(suite, parts);
     return suite;

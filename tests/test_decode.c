@@ -1,6 +1,7 @@
 /* test_decode.c: decoding with the Transformer: a cache changes nothing; greedy decoding; beam search, compared with an
  * exhaustive search. */
 #include <math.h>
+#include <stdio.h>
 
 #include "expected.h"
 #include "kaeru/training.h"
@@ -226,6 +227,127 @@ START_TEST(a_length_penalty_favors_length)
 }
 END_TEST
 
+/* ---- a model whose probabilities are given ----------------------------------------------------------------------------- */
+
+enum { A = 3, A2, B, B2, C, N_TOKENS };
+/* Probabilities of the token after each token. Tokens without a row have the end symbol next. */
+typedef struct { int32_t after, next; double p; } Follows;
+
+/* A model that answers from the table alone: the target embedding gives each token a dimension of its own, the decoder's
+ * layers add zeros, its last norm restores the dimension, and the generator has the logarithms. */
+static EncoderDecoder *model_of(const Follows *table, int n)
+{
+    EncoderDecoder *m = model_new(N_TOKENS);
+    Parameters *p = nn_parameters(m->decoder);
+    for (int i = 0; i < p->n; i++) ag_fill(p->item[i].tensor, 0);
+    ag_free(p);
+    Tensor *embedding = nn_item(Embeddings, m->tgt_embed, 0)->lut->weight, *w = m->generator->proj->weight;
+    ag_fill(nn_item(PositionalEncoding, m->tgt_embed, 1)->pe, 0);
+    ag_fill(embedding, 0);
+    int64_t width = tensor_dim(embedding, 1);
+    for (int i = 0; i < N_TOKENS; i++) tensor_mutable_data(embedding)[i * width + i] = 1;
+    /* the norm of a row with one 1 is sqrt(width) times (the row - 1 / width) */
+    ag_fill(m->decoder->norm->gamma, 1 / sqrt((double)width));
+    ag_fill(m->decoder->norm->beta, 1 / (double)width);
+    ag_fill(m->generator->proj->bias, 0);
+    ag_fill(w, -30);
+    for (int i = 0; i < N_TOKENS; i++) tensor_mutable_data(w)[END * width + i] = 0;
+    for (int i = 0; i < n; i++) tensor_mutable_data(w)[END * width + table[i].after] = -30;
+    for (int i = 0; i < n; i++) tensor_mutable_data(w)[table[i].next * width + table[i].after] = (real)log(table[i].p);
+    nn_eval(m);
+    return m;
+}
+
+/* The ids that beam search finds must be these, of which END is the last. */
+static void check_found(const Follows *table, int n, BeamOptions o, const int32_t *expected)
+{
+    EncoderDecoder *m = model_of(table, n);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *found = beam_search(m, tensor_ints(SHAPE(1, 1), NULL), NULL, o, NULL);
+    int64_t length = 1;
+    while (expected[length - 1] != END) length++;
+    char text[200] = "";
+    for (int64_t i = 0; i < tensor_numel(found); i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " %d", (int)tensor_int_data(found)[i]);
+    size_t bytes = (size_t)length * sizeof *expected;
+    ck_assert_msg(tensor_numel(found) == length && memcmp(tensor_int_data(found), expected, bytes) == 0, "found%s", text);
+    ag_end(s);
+    nn_free(m);
+}
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+/* A END and A2 END have the same probability, and so have A B END and A2 B2 END: the token with the smaller id comes first, and
+ * stays the best. */
+START_TEST(of_equal_hypotheses_the_first_is_found)
+{
+    static const Follows two[] = { { START, A, 0.5 }, { START, A2, 0.5 } };
+    static const Follows three[] = { { START, A, 0.5 }, { START, A2, 0.5 }, { A, B, 1 }, { A2, B2, 1 } };
+    for (int beam = 2; beam <= 4; beam += 2) {
+        check_found(two, COUNT(two), beam_options(beam, 5, 0), (int32_t[]){ START, A, END });
+        check_found(three, COUNT(three), beam_options(beam, 5, 0), (int32_t[]){ START, A, B, END });
+    }
+}
+END_TEST
+
+/* A END is the best of the first two results, B END the third, which is not finished: the search goes on and finds B B2 END,
+ * which the penalty favors. */
+START_TEST(only_the_best_results_are_finished)
+{
+    static const Follows table[] = { { START, A, 0.6 }, { START, B, 0.4 }, { A, END, 0.9 }, { A, C, 0.1 },
+                                     { B, B2, 0.55 }, { B, END, 0.45 } };
+    check_found(table, COUNT(table), beam_options(2, 8, 10), (int32_t[]){ START, B, B2, END });
+}
+END_TEST
+
+/* The last of the four best results is B B2 or B C, with equal probabilities: the first of them is kept. */
+START_TEST(of_equal_results_the_first_is_kept)
+{
+    static const Follows table[] = { { START, A2, 0.6 }, { START, B, 0.4 }, { A2, END, 1 }, { B, A, 0.5 }, { B, END, 0.45 },
+                                     { B, B2, 0.025 }, { B, C, 0.025 }, { A, A, 1 } };
+    check_found(table, COUNT(table), beam_options(2, 8, 20), (int32_t[]){ START, B, B2, END });
+}
+END_TEST
+
+/* With one finished hypothesis a beam of one ends, although the penalty would favor the longer A END. */
+START_TEST(the_search_ends_with_enough_hypotheses)
+{
+    static const Follows table[] = { { START, END, 0.6 }, { START, A, 0.4 } };
+    check_found(table, COUNT(table), beam_options(1, 8, 10), (int32_t[]){ START, END });
+    check_found(table, COUNT(table), beam_options(2, 8, 10), (int32_t[]){ START, A, END });
+}
+END_TEST
+
+START_TEST(beam_search_leaves_the_mode)
+{
+    EncoderDecoder *m = model_new(7);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
+    nn_train(m);
+    beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
+    ck_assert(m->module.training && m->decoder->module.training);
+    nn_eval(m);
+    beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
+    ck_assert(!m->module.training && !m->decoder->module.training);
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+/* The start symbol may be the end symbol: it does not end the sentence that it begins. */
+START_TEST(sentences_may_begin_with_the_end_symbol)
+{
+    static const Follows table[] = { { END, A, 1 }, { A, B, 1 } };
+    EncoderDecoder *m = model_of(table, COUNT(table));
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = greedy_decode_until(m, tensor_ints(SHAPE(1, 1), NULL), NULL, 6, END, END);
+    static const int32_t expected[] = { END, A, B, END, END, END };
+    ck_assert_mem_eq(tensor_int_data(ids), expected, sizeof expected);
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
 /* ---- special cases ----------------------------------------------------------------------------------------------- */
 
 /* With an empty source, each attention to the source returns only its last bias. */
@@ -294,6 +416,12 @@ Suite *decode_suite(void)
     tcase_add_test(decoding, a_wide_beam_finds_the_best_of_all);
     tcase_add_test(decoding, a_wider_beam_finds_better_sequences);
     tcase_add_test(decoding, a_length_penalty_favors_length);
+    tcase_add_test(decoding, of_equal_hypotheses_the_first_is_found);
+    tcase_add_test(decoding, only_the_best_results_are_finished);
+    tcase_add_test(decoding, of_equal_results_the_first_is_kept);
+    tcase_add_test(decoding, the_search_ends_with_enough_hypotheses);
+    tcase_add_test(decoding, beam_search_leaves_the_mode);
+    tcase_add_test(decoding, sentences_may_begin_with_the_end_symbol);
     tcase_add_test(decoding, an_empty_source_is_defined);
     tcase_add_test(decoding, usage_errors_are_reported);
     suite_add_tcase(suite, decoding);

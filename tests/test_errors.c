@@ -1,6 +1,7 @@
 /* test_errors.c: a usage error is reported in one line with the operation, the shapes and the caller's line; a handler can
  * leave by longjmp from anywhere, and no memory is lost. */
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include "suites.h"
 #include "internal.h"
 #include "usage_error.h"
+
+enum { LINE_OF_ONES = __LINE__ + 4 };
 
 static Tensor *ones(int64_t rows, int64_t columns)
 {
@@ -62,6 +65,8 @@ START_TEST(sizes_beyond_the_machine)
     EXPECT_USAGE_ERROR("too large for this machine", tensor_new_owned(SHAPE(huge), AG_REAL));
     EXPECT_USAGE_ERROR("expand: a tensor of ", ag_expand(ones(1, 1), SHAPE(huge, 1)));
     EXPECT_USAGE_ERROR("memory: no memory for ", ag_alloc(SIZE_MAX / 2, 4));
+    EXPECT_USAGE_ERROR("ag_scratch: no memory for ", ag_scratch(SIZE_MAX, 1));         /* rounded up it would be 0 */
+    EXPECT_USAGE_ERROR("ag_scratch: no memory for ", ag_scratch(SIZE_MAX / 2, 4));
 }
 END_TEST
 
@@ -422,6 +427,31 @@ static void leave(const char *message)
     longjmp(escape, 1);
 }
 
+static Tensor *layer_with_a_scope_at(Site at, Tensor *x)
+{
+    AG_LAYER(at);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *y = ag_end_return(s, inner_layer(x));
+    return y;
+}
+
+/* After an error no layer is being called any more, wherever the error was: without a scope, or in a scope of a layer. */
+START_TEST(an_error_leaves_no_layers_behind)
+{
+    ag_on_usage_error(leave);
+    Tensor *x = tensor_new_owned(SHAPE(2, 3), AG_REAL);
+    if (setjmp(escape) == 0) outer_layer(x);
+    ck_assert_ptr_nonnull(strstr(caught, ", in outer_layer called at"));
+    if (setjmp(escape) == 0) ag_tanh(NULL);
+    ck_assert_msg(!strstr(caught, "_layer"), "%s", caught);
+    tensor_free(x);
+    ag_on_usage_error(NULL);
+    CATCH_USAGE_ERROR(layer_with_a_scope_at(AG_HERE, ones(2, 3)));
+    ck_assert_msg(strstr(usage_message, ", in layer_with_a_scope called at"), "%s", usage_message);
+    REPORTS("tanh: x is NULL", ag_tanh(NULL));
+}
+END_TEST
+
 START_TEST(without_a_scope)
 {
     ag_on_usage_error(leave);
@@ -497,6 +527,8 @@ static Death death_of(void (*job)(void))
     return d;
 }
 
+enum { LINE_OF_USE = __LINE__ + 9 };
+
 static void use_after_end(void)
 {
     ag_guard(false);
@@ -527,8 +559,9 @@ START_TEST(use_after_the_end_of_the_scope)
 {
     Death d = death_of(use_after_end);
     ck_assert(d.status != 0);
-    const char *message = "tanh: x is not a live tensor: it was made by tensor_ones at tests/test_errors.c:19, and its "
-                          "scope has ended (at tests/test_errors.c:507)";
+    char message[200];
+    snprintf(message, sizeof message, "tanh: x is not a live tensor: it was made by tensor_ones at tests/test_errors.c:%d, and "
+             "its scope has ended (at tests/test_errors.c:%d)", LINE_OF_ONES, LINE_OF_USE);
     ck_assert_msg(strstr(d.text, message) != NULL, "%s", d.text);
 }
 END_TEST
@@ -643,6 +676,35 @@ START_TEST(an_error_frees_the_blocks_of_its_scopes)
     ag_end(outer);
     ck_assert_int_eq(things, 1);                               /* it outlives its scope, since no error unwound it */
     ag_free(mine);
+    ck_assert_int_eq(things, 0);
+}
+END_TEST
+
+static Thing *of_another_thread;
+
+static void *make_a_thing(void *unused)
+{
+    (void)unused;
+    Scope s = ag_begin(AG_RECORD);
+    of_another_thread = thing_new(false);
+    ag_end(s);
+    return NULL;
+}
+
+static void free_a_thing_of_another_thread(void)
+{
+    pthread_t thread;
+    thing_new(false);
+    ck_assert_int_eq(pthread_create(&thread, NULL, make_a_thing, NULL), 0);
+    pthread_join(thread, NULL);
+    ag_free(of_another_thread);
+    thing_new(true);
+}
+
+/* When its scope has ended, a block is in no thread's list, and any thread may free it. */
+START_TEST(a_block_may_be_freed_on_another_thread)
+{
+    EXPECT_USAGE_ERROR("thing: broken", free_a_thing_of_another_thread());
     ck_assert_int_eq(things, 0);
 }
 END_TEST
@@ -827,6 +889,7 @@ Suite *errors_suite(void)
     tcase_add_test(messages, set_errors_are_separate);
     suite_add_tcase(suite, messages);
     TCase *scopes = tcase_create("scopes");
+    tcase_add_test(scopes, an_error_leaves_no_layers_behind);
     tcase_add_test(scopes, without_a_scope);
     tcase_add_test(scopes, scopes_end_once_and_in_order);
     tcase_add_test(scopes, too_many_scopes);
@@ -840,6 +903,7 @@ Suite *errors_suite(void)
     suite_add_tcase(suite, handlers);
     TCase *leaving = tcase_create("leaving");
     tcase_add_test(leaving, an_error_frees_the_blocks_of_its_scopes);
+    tcase_add_test(leaving, a_block_may_be_freed_on_another_thread);
     tcase_add_test(leaving, blocks_made_after_an_error_stay);
     tcase_add_test(leaving, an_error_inside_an_error);
     tcase_add_test(leaving, a_scope_left_open_after_an_error_is_reported);

@@ -283,40 +283,141 @@ static bool use_files(void)
 {
     void *owner = ag_alloc(1, 1);
     size_t size;
-    char out[3];
+    char out[4] = "";
     File *f = file_open(in_folder("a"));
     FileMap *map = f ? file_map(in_folder("a")) : NULL;
-    bool done = map && file_read_at(f, 0, out, 3) && file_read(owner, in_folder("a"), 100, &size);
+    char *text = map && file_read_at(f, 0, out, 3) ? file_read(owner, in_folder("a"), 100, &size) : NULL;
+    bool done = text && strcmp(out, text) == 0;
     ag_free(map);
     ag_free(f);
     ag_free(owner);
     return done && replace(in_folder("a"), "new");
 }
 
+enum { MOST_CALLS = 64 };
+typedef struct { const char *function[MOST_CALLS]; int n; } Calls;
+
+/* The calls of use_files without a failure. */
+static Calls calls_without_failure(void)
+{
+    Calls c = { .n = 0 };
+    expect_done(replace(in_folder("a"), "old"));
+    io_faults_at(-1, false);
+    expect_done(use_files());
+    for (; c.n < io_faults_calls() && c.n < MOST_CALLS; c.n++) c.function[c.n] = io_faults_call(c.n);
+    ck_assert_int_lt(c.n, MOST_CALLS);
+    return c;
+}
+
+/* Whether nothing is lost if this call fails: a close, except that before the rename, which may report a failed write. */
+static bool is_harmless(const Calls *c, int i)
+{
+    return strcmp(c->function[i], "close") == 0 && (i + 1 == c->n || strcmp(c->function[i + 1], "rename") != 0);
+}
+
 /* A failure leaves the old file, except a failure of the last step, which syncs the folder. */
 START_TEST(each_failing_call_is_reported)
 {
     if (!io_faults_work()) return;
-    int failures = 0;
-    for (int64_t n = 0;; n++) {
+    Calls calls = calls_without_failure();
+    for (int n = 0; n <= calls.n; n++) {
         expect_done(replace(in_folder("a"), "old"));
         int open = io_faults_open();
+        bool harmless = true;
+        for (int i = n; i < (_i ? calls.n : n + 1) && i < calls.n; i++) harmless = harmless && is_harmless(&calls, i);
         ag_set_error("none");
         io_faults_at(n, _i);
         bool done = use_files(), hit = io_faults_hit();
         io_faults_at(-1, false);
+        ck_assert_int_eq(hit, n < calls.n);
         ck_assert_int_eq(io_faults_open(), open);
         ck_assert_int_eq(folder_count(), 1);
+        ck_assert_msg(done == harmless, "call %d, %s, failed: the function returned %d", n, hit ? calls.function[n] : "none",
+                      done);
         if (!done) expect_refused(done, "/a: ");
         bool replaced = done || strstr(ag_error(), "a: was replaced, but may not be on the disk yet: ");
         folder_expect("a", replaced ? "new" : "old");
-        ck_assert_msg(hit || done, "%s", ag_error());
-        failures += !done;
-        if (!hit) break;
     }
-    ck_assert_int_ge(failures, 10);
 }
 END_TEST
+
+/* A signal handler may interrupt these calls before they have read or written anything. */
+START_TEST(interrupted_calls_are_repeated)
+{
+    if (!io_faults_work()) return;
+    Calls calls = calls_without_failure();
+    int interrupted = 0;
+    for (int n = 0; n < calls.n; n++) {
+        const char *f = calls.function[n];
+        if (strcmp(f, "read") != 0 && strcmp(f, "pread") != 0 && strcmp(f, "write") != 0) continue;
+        expect_done(replace(in_folder("a"), "old"));
+        io_faults_error(EINTR);
+        io_faults_at(n, false);
+        bool done = use_files(), hit = io_faults_hit();
+        io_faults_at(-1, false);
+        io_faults_error(0);
+        ck_assert(hit);
+        ck_assert_msg(done, "%s was interrupted: %s", f, ag_error());
+        folder_expect("a", "new");
+        interrupted++;
+    }
+    ck_assert_int_ge(interrupted, 4);
+}
+END_TEST
+
+/* ---- power failures ---------------------------------------------------------------------------------------------- */
+
+/* The file is on the disk before it gets its name, and the name before file_commit returns. So a power failure leaves the old
+ * file or the new one. */
+START_TEST(a_file_is_replaced_in_this_order)
+{
+    static const char *const expected[] = { "open", "open", "dup", "ftruncate", "write", "fsync", "close", "rename", "fsync",
+                                            "close", "close" };
+    enum { N = sizeof expected / sizeof *expected };
+    if (!io_faults_work()) return;
+    io_faults_at(-1, false);
+    expect_done(replace(in_folder("a"), "new"));
+    for (int i = 0; i < N && i < io_faults_calls(); i++) ck_assert_str_eq(io_faults_call(i), expected[i]);
+    ck_assert_int_eq(io_faults_calls(), N);
+}
+END_TEST
+
+/* Some file systems cannot sync a folder, and say so with EINVAL. For a file this is an error. */
+START_TEST(a_folder_that_cannot_be_synced_is_no_failure)
+{
+    if (!io_faults_work()) return;
+    enum { FILE_SYNC = 5, FOLDER_SYNC = 8 };                            /* see the test above */
+    io_faults_error(EINVAL);
+    io_faults_at(FOLDER_SYNC, false);
+    expect_done(replace(in_folder("a"), "new"));
+    ck_assert(io_faults_hit());
+    io_faults_at(FILE_SYNC, false);
+    expect_refused(replace(in_folder("a"), "newer"), "a: cannot be written: Invalid argument");
+    io_faults_at(-1, false);
+    io_faults_error(0);
+    folder_expect("a", "new");
+}
+END_TEST
+
+static void begin_another(void)
+{
+    if (access(in_folder("a.tmp"), F_OK) != 0) folder_write("a.tmp", "of another", 10);
+}
+
+/* After the rename another program may begin to write the file. Its temporary file has the same name, and stays. */
+START_TEST(the_next_writers_temporary_file_stays)
+{
+    if (!io_faults_work()) return;
+    io_faults_inside_fsync(begin_another);
+    expect_done(replace(in_folder("a"), "new"));
+    io_faults_inside_fsync(NULL);
+    folder_expect("a", "new");
+    ck_assert_int_eq(folder_count(), 2);
+    folder_expect("a.tmp", "of another");
+}
+END_TEST
+
+/* ---- every allocation fails once --------------------------------------------------------------------------------- */
 
 static void try_use_files(void)
 {
@@ -353,6 +454,10 @@ Suite *files_suite(void)
     tcase_add_test(t, a_full_disk_leaves_the_old_file);
     tcase_add_test(t, kills_leave_the_old_file_or_the_new_one);
     tcase_add_loop_test(t, each_failing_call_is_reported, 0, 2);
+    tcase_add_test(t, interrupted_calls_are_repeated);
+    tcase_add_test(t, a_file_is_replaced_in_this_order);
+    tcase_add_test(t, a_folder_that_cannot_be_synced_is_no_failure);
+    tcase_add_test(t, the_next_writers_temporary_file_stays);
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, t);
     return suite;

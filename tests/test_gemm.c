@@ -121,7 +121,7 @@ START_TEST(large_shapes)
             if (d > 0 && shape.k > 100)
                 continue;
             shape.add = i % 3 == 0;
-            check_shape(i % 3 == 1, false);
+            check_shape(i % 3 == 1, !shape.add);
         }
 }
 END_TEST

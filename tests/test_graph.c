@@ -95,6 +95,24 @@ START_TEST(gradients_of_passes_add_up_until_they_are_cleared)
 }
 END_TEST
 
+/* A matrix times a batch of matrices without columns: its gradient is 0, and the rule writes it once. Without rows, the
+ * products are 0. */
+START_TEST(products_of_empty_matrices)
+{
+    ag_guard(true);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *a = leaf(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 }), *y = ag_matmul(a, tensor_zeros(SHAPE(50, 3, 0)));
+    ck_assert_int_eq(tensor_numel(y), 0);
+    CATCH_USAGE_ERROR(ag_backward(ag_sum(y)));
+    ck_assert_str_eq(usage_message, "");
+    for (int i = 0; i < 6; i++) ck_assert(tensor_grad_data(a)[i] == 0);
+    const real *zeros = tensor_data(ag_matmul(tensor_zeros(SHAPE(2, 0)), tensor_zeros(SHAPE(50, 0, 3))));
+    for (int i = 0; i < 300; i++) ck_assert(zeros[i] == 0);
+    ag_end(s);
+    ag_guard(false);
+}
+END_TEST
+
 /* The rule of add gives both inputs the same gradient; each leaf must have its own memory. */
 START_TEST(leaves_never_share_a_gradient)
 {
@@ -358,6 +376,33 @@ START_TEST(operations_record_only_if_an_input_requires_grad)
 }
 END_TEST
 
+/* The gradient of a leaf that is itself the loss adds up, too. */
+START_TEST(backward_from_a_leaf)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = number(5);
+    ag_backward(x);
+    ck_assert(slope(x) == 1);
+    ag_backward(x);
+    ck_assert(slope(x) == 2);
+    ag_end(s);
+}
+END_TEST
+
+/* The rule of relu writes into the gradient of its result, unless a caller wants to read it. */
+START_TEST(a_retained_result_keeps_its_own_gradient)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = leaf(SHAPE(4), (real[]){ 1, -1, 2, -2 }), *y = ag_retain(ag_relu(ag_neg(ag_neg(x))));
+    ag_backward(ag_sum(ag_scale(y, 3)));
+    for (int i = 0; i < 4; i++) {
+        ck_assert(tensor_grad_data(y)[i] == 3);
+        ck_assert(tensor_grad_data(x)[i] == (i % 2 ? 0 : 3));
+    }
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(a_leaf_without_requires_grad_gets_no_gradient)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -512,6 +557,7 @@ Suite *graph_suite(void)
     tcase_add_test(paths, the_same_input_twice_in_one_list);
     tcase_add_test(paths, the_programs_control_flow_builds_the_graph);
     tcase_add_test(paths, gradients_of_passes_add_up_until_they_are_cleared);
+    tcase_add_test(paths, products_of_empty_matrices);
     tcase_add_test(paths, leaves_never_share_a_gradient);
     suite_add_tcase(suite, paths);
     TCase *losses = tcase_create("several losses");
@@ -523,6 +569,8 @@ Suite *graph_suite(void)
     TCase *stays = tcase_create("what stays");
     tcase_add_test(stays, retained_values_and_gradients_stay);
     tcase_add_test(stays, the_loss_has_a_gradient_of_one);
+    tcase_add_test(stays, backward_from_a_leaf);
+    tcase_add_test(stays, a_retained_result_keeps_its_own_gradient);
     tcase_add_test(stays, backward_keep_can_be_repeated);
     tcase_add_test(stays, the_error_of_a_second_backward_names_the_remedy);
     tcase_add_test(stays, backward_from_a_given_gradient);

@@ -222,6 +222,17 @@ START_TEST(layer_norm_matches_reference)
 }
 END_TEST
 
+/* The first item less the mean is beyond the largest float: the result is NaN, not an infinity that looks like a value. */
+START_TEST(layer_norm_of_a_row_that_is_too_wide)
+{
+    static const float x[4] = { 3.4e38f, -1.7e38f, -1.7e38f, -2e37f };
+    float y[4], mean, rstd;
+    k_layer_norm(1, 4, y, &mean, &rstd, x, NULL, NULL, norms[0]);
+    for (int i = 0; i < 4; i++)
+        ck_assert_msg(isnan(y[i]), "item %d is %g", i, (double)y[i]);
+}
+END_TEST
+
 static void call_loss(const KernelTable *k, Case *c)
 {
     k->cross_entropy(c->outer, c->n, c->out[0], c->out[1], c->out[2], c->in[0], c->ids, 1, c->p);
@@ -393,6 +404,7 @@ Suite *kernel_rows_suite(void)
     tcase_add_loop_test(tests, softmax_matches_reference, 0, COUNT(row_shapes));
     tcase_add_test(tests, softmax_of_fully_masked_rows);
     tcase_add_loop_test(tests, layer_norm_matches_reference, 0, COUNT(row_shapes));
+    tcase_add_test(tests, layer_norm_of_a_row_that_is_too_wide);
     tcase_add_loop_test(tests, cross_entropy_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, tables_match_reference, 0, COUNT(row_shapes));
     tcase_add_test(tests, random_matches_reference);

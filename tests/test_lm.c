@@ -182,6 +182,20 @@ START_TEST(token_files_have_the_ids_of_the_text)
 }
 END_TEST
 
+/* The last piece of a text is not cut before its last byte, which belongs to a word. */
+START_TEST(the_end_of_a_text_is_not_cut_off)
+{
+    enum { SIZE = (1 << 20) + 9 };
+    char *text = malloc(SIZE + 1);
+    for (int i = 0; i < SIZE; i++) text[i] = i < SIZE - 12 && i % 3 == 2 ? ' ' : i % 2 ? 'a' : 'b';
+    text[SIZE] = '\0';
+    Tokenizer t = pairs("abababab abababab ab ab", 262);
+    check_token_file(text, &t);
+    tokenizer_close(&t);
+    free(text);
+}
+END_TEST
+
 START_TEST(large_vocabularies_have_ids_of_four_bytes)
 {
     enum { CODES = 70000 };
@@ -308,6 +322,13 @@ START_TEST(texts_that_do_not_fit_are_refused)
     o.vocab = 7;
     m = gpt_new(o);
     expect_refused(lm_data_fits(d, m, 0), "its vocabulary has 8 tokens, the model's only 7");
+    nn_free(m);
+    lm_data_close(d);
+    folder_write("ten", "abcdefghab", 10);
+    d = opened("ten", &t);
+    o = (GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .eps = 1e-5 };
+    m = gpt_new(o);
+    expect_refused(lm_data_fits(d, m, 0), "9 tokens to learn from and 1 held out are too few: expected 5 (one more than");
     nn_free(m);
     lm_data_close(d);
     folder_write("empty", "", 0);
@@ -469,7 +490,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
 {
     LmOptions o = few_steps(1);
     o.warmup = 0;
-    double lr[2] = { 0, 0 };
+    double lr[2] = { 0, 0 }, loss[2] = { 0, 0 };
     real *w[2];
     int64_t n;
     for (int i = 0; i < 2; i++) {
@@ -481,6 +502,8 @@ START_TEST(accumulated_batches_are_one_large_batch)
         t.options.accumulate = i ? 3 : 1;
         expect_done(lm_train(&t, false));
         lr[i] = t.lr;
+        loss[i] = t.loss;
+        ck_assert(t.train_loss == t.loss);
         Tensor *c_fc = nn_find(t.model, "h.1.mlp.c_fc.weight");
         n = tensor_numel(c_fc);
         w[i] = malloc((size_t)n * sizeof **w);
@@ -489,6 +512,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
         nn_free(t.model);
     }
     ck_assert(lr[0] == lr[1] && lr[0] == o.lr_min);             /* the schedule ends with the only step */
+    ck_assert_double_eq_tol(loss[0], loss[1], 1e-5);
     for (int64_t i = 0; i < n; i++) ck_assert_double_eq_tol((double)w[0][i], (double)w[1][i], 2e-6);
     free(w[0]);
     free(w[1]);
@@ -607,6 +631,42 @@ START_TEST(what_cannot_be_trained_is_refused)
 }
 END_TEST
 
+/* A loss that is not a number ends the training. The gradients of that step are gone, as after any step. */
+START_TEST(a_loss_that_is_not_a_number_leaves_no_gradients)
+{
+    LmTraining t = { .model = model(), .data = data, .options = few_steps(3), .settings = nn_settings_new() };
+    nn_init_constant(t.model->ln_f->gamma, INFINITY);
+    expect_refused(lm_train(&t, false), "step 1: the loss is");
+    Parameters *p = nn_parameters(t.model);
+    for (int i = 0; i < p->n; i++)
+        ck_assert_msg(!tensor_grad_data(p->item[i].tensor), "%s has a gradient", p->item[i].name);
+    ag_free(p);
+    ag_free(t.settings);
+    nn_free(t.model);
+}
+END_TEST
+
+static void remove_best(LmTraining *t, void *evaluations)
+{
+    if (++*(int *)evaluations > 1) remove(t->best);
+}
+
+/* With a learning rate of 0 all losses are equal, and the first is the best: its checkpoint is written once. */
+START_TEST(an_equal_loss_is_not_better)
+{
+    int evaluations = 0;
+    LmTraining t = { .model = model(), .data = data, .options = few_steps(10), .settings = nn_settings_new(),
+                     .best = in_folder("best"), .evaluated = remove_best, .arg = &evaluations };
+    t.options.lr = t.options.lr_min = 0;
+    expect_done(lm_train(&t, false));
+    ck_assert_int_eq(evaluations, 2);
+    ck_assert(t.valid_loss == t.best_loss);
+    ck_assert_int_ne(access(in_folder("best"), F_OK), 0);
+    ag_free(t.settings);
+    nn_free(t.model);
+}
+END_TEST
+
 START_TEST(options_are_checked)
 {
     LmOptions o = few_steps(9), found = lm_defaults();
@@ -646,9 +706,7 @@ START_TEST(failing_calls_lose_nothing)
         remove(in_folder("a.last"));
         io_faults_at(n, _i);
         bool trained = train("a", o, false, NULL);
-        hit = io_faults_hit();
-        io_faults_at(-1, false);
-        ck_assert(trained || hit);
+        hit = io_faults_end(trained);
         if (!trained) ck_assert_msg(strstr(ag_error(), "/a."), "call %d failed: \"%s\"", n, ag_error());
         if (!trained) expect_done(train("a", o, access(in_folder("a.last"), F_OK) == 0, NULL));
         folder_same("straight.last", "a.last");
@@ -670,9 +728,7 @@ START_TEST(failing_calls_leave_the_old_tokens)
         io_faults_at(n, _i);
         bool done = lm_tokenize(in_folder("text"), &tokenizer, in_folder("tokens"), &count);
         LmData *d = done ? lm_data_open(in_folder("tokens"), &tokenizer) : NULL;
-        hit = io_faults_hit();
-        io_faults_at(-1, false);
-        ck_assert(d || hit);
+        hit = io_faults_end(d != NULL);
         lm_data_close(d);
         d = opened("tokens", &tokenizer);
         ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), count);
@@ -726,6 +782,7 @@ Suite *lm_suite(void)
     tcase_add_test(words, different_vocabularies_have_different_fingerprints);
     tcase_add_test(words, windows_are_parts_of_the_text);
     tcase_add_test(words, token_files_have_the_ids_of_the_text);
+    tcase_add_test(words, the_end_of_a_text_is_not_cut_off);
     tcase_add_test(words, large_vocabularies_have_ids_of_four_bytes);
     tcase_add_test(words, a_text_and_its_token_file_give_the_same_data);
     tcase_add_test(words, broken_token_files_are_refused);
@@ -741,6 +798,8 @@ Suite *lm_suite(void)
     tcase_add_test(training, only_matrices_decay);
     tcase_add_test(training, a_model_learns_a_repeated_text);
     tcase_add_test(training, what_cannot_be_trained_is_refused);
+    tcase_add_test(training, a_loss_that_is_not_a_number_leaves_no_gradients);
+    tcase_add_test(training, an_equal_loss_is_not_better);
     tcase_add_loop_test(training, failing_calls_lose_nothing, 0, 2);
     tcase_add_loop_test(training, failing_calls_leave_the_old_tokens, 0, 2);
     suite_add_tcase(suite, training);

@@ -9,6 +9,7 @@
 #include "faults.h"
 #include "kaeru/autograd.h"
 #include "suites.h"
+#include "internal.h"
 #include "usage_error.h"
 
 /* ---- a network to train ------------------------------------------------------------------------------------------ */
@@ -172,6 +173,49 @@ START_TEST(trimming_frees_everything)
 }
 END_TEST
 
+/* Memory that waits to be used again is returned to the system before a request fails. */
+START_TEST(a_failed_request_returns_what_waits)
+{
+    if (!faults_work()) return;
+    ag_guard(false);
+    enum { ITEMS = 1000 };
+    Scope s = ag_begin(AG_NO_GRAD);
+    for (int i = 0; i < 4; i++) tensor_zeros(SHAPE(ITEMS));
+    ag_end(s);
+    ck_assert_uint_gt(ag_memory().cached, ITEMS * sizeof(real));
+    s = ag_begin(AG_NO_GRAD);
+    tensor_zeros(SHAPE(1));
+    faults_at(0, false);
+    tensor_zeros(SHAPE(100 * ITEMS));
+    bool hit = faults_hit();
+    faults_at(-1, false);
+    ck_assert(hit);
+    ck_assert_uint_eq(ag_memory().cached, 0);
+    ag_end(s);
+}
+END_TEST
+
+/* The chunks of ended scopes are used again, but not for more bytes than they have. */
+START_TEST(a_chunk_is_not_used_for_more_than_its_size)
+{
+    ag_guard(false);
+    enum { CHUNK = 128 * 1024, SCOPES = 100 };
+    Scope scope[SCOPES];
+    for (int i = 0; i < SCOPES; i++) {
+        scope[i] = ag_begin(AG_NO_GRAD);
+        ag_scratch(1024, 1);
+    }
+    for (int i = SCOPES - 1; i >= 0; i--) ag_end(scope[i]);
+    Scope s = ag_begin(AG_NO_GRAD);
+    int64_t before = ag_memory().system_calls;
+    ag_scratch(1024, 1);
+    ck_assert_int_eq(ag_memory().system_calls, before);
+    ag_scratch(CHUNK + 16, 1);
+    ck_assert_int_eq(ag_memory().system_calls, before + 1);
+    ag_end(s);
+}
+END_TEST
+
 /* ---- release during backward ------------------------------------------------------------------------------------- */
 
 START_TEST(the_peak_of_a_deep_chain_is_its_activations)
@@ -207,6 +251,47 @@ START_TEST(the_peak_of_residual_blocks_is_their_activations)
     size_t activations = ag_memory().in_use - before;
     ag_backward(loss);
     ck_assert_uint_lt(ag_memory().peak - before, activations + activations / 10);
+    ag_end(s);
+}
+END_TEST
+
+/* The rule of add does not read its inputs. The memory of one, when its gradient is known, is that of the other's gradient. */
+START_TEST(a_leafs_gradient_takes_the_memory_of_a_value)
+{
+    ag_guard(false);
+    enum { ITEMS = 20000 };
+    size_t one = ITEMS * sizeof(real);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(1), 0.1), true);
+    Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true);
+    Tensor *loss = ag_sum(ag_add(ag_expand(x, SHAPE(ITEMS)), w));
+    ag_memory_reset_peak();
+    size_t before = ag_memory().in_use;
+    ag_backward(loss);
+    ck_assert_uint_lt(ag_memory().peak - before, one / 10);
+    ag_end(s);
+}
+END_TEST
+
+static const Tensor *watched;
+static bool was_released;
+
+static void note_release(Tensor *y)
+{
+    was_released = watched->buffer == NULL;
+    grad_pass(y->in[0], y);
+}
+
+/* A value that has its gradient waits for the last rule that reads it, and no longer. */
+START_TEST(a_value_is_released_after_its_last_reader)
+{
+    static const Op op = { "note", note_release, NULL, NEEDS_NONE, "", "", NULL, NULL };
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(3), 0.1), true), *h = ag_neg(x), *older = ag_neg(x);
+    older->op = &op;
+    watched = h;
+    ag_backward(ag_sum(ag_add(ag_add(h, ag_mul(h, h)), older)));
+    ck_assert(was_released);
     ag_end(s);
 }
 END_TEST
@@ -389,10 +474,14 @@ Suite *memory_suite(void)
     tcase_add_test(reuse, generation_runs_in_constant_memory);
     tcase_add_test(reuse, changing_shapes_share_buffers);
     tcase_add_test(reuse, trimming_frees_everything);
+    tcase_add_test(reuse, a_failed_request_returns_what_waits);
+    tcase_add_test(reuse, a_chunk_is_not_used_for_more_than_its_size);
     suite_add_tcase(suite, reuse);
     TCase *release = tcase_create("release");
     tcase_add_test(release, the_peak_of_a_deep_chain_is_its_activations);
     tcase_add_test(release, the_peak_of_residual_blocks_is_their_activations);
+    tcase_add_test(release, a_leafs_gradient_takes_the_memory_of_a_value);
+    tcase_add_test(release, a_value_is_released_after_its_last_reader);
     tcase_add_test(release, memory_falls_during_backward);
     tcase_add_test(release, a_scope_releases_everything);
     suite_add_tcase(suite, release);

@@ -648,6 +648,19 @@ START_TEST(layer_norm_has_four_conventions)
 }
 END_TEST
 
+/* The deviation is eps alone, and its slope is 0: dx = (dy - mean of dy) / eps. An eps that is a power of two leaves no
+ * rounding error in the deviation. */
+START_TEST(a_constant_row_has_a_finite_gradient)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(1, 4), 3), true);
+    Tensor *dy = tensor_from(SHAPE(1, 4), (real[]){ 1, 2, 3, 4 });
+    ag_backward_from(ag_layer_norm(x, NULL, NULL, (AgNorm){ .eps = 0.5 }), dy);
+    CHECK_VALUES(tensor_grad(x), 0, -3, -1, 1, 3);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(dropout_only_in_training)
 {
     ag_seed(3);
@@ -812,6 +825,7 @@ Suite *nn_suite(void)
     tcase_add_test(layers, linear_by_hand);
     tcase_add_test(layers, embedding_by_hand);
     tcase_add_test(layers, layer_norm_has_four_conventions);
+    tcase_add_test(layers, a_constant_row_has_a_finite_gradient);
     tcase_add_test(layers, dropout_only_in_training);
     tcase_add_test(layers, activations_by_hand);
     tcase_add_test(layers, a_fused_activation_gives_the_same_bits);

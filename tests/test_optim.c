@@ -133,6 +133,22 @@ START_TEST(groups_have_their_own_decay_and_rate)
 }
 END_TEST
 
+START_TEST(groups_of_sgd_have_their_own_decay_and_rate)
+{
+    Point *p = point_new(2, 2);
+    nn_init_constant(p->matrix, 2);
+    Optimizer *o = nn_sgd_new_with(p, (SgdOptions){ .lr = 0.1, .weight_decay = 0.5 });
+    ck_assert_int_eq(nn_optimizer_group(o, is_called, "matrix", 1, 3), 1);
+    give_gradient(p->vector, 0);
+    give_gradient(p->matrix, 0);
+    nn_optimizer_step(o);
+    ck_assert_double_eq_tol(value(p->vector, 0), 2 - 0.1 * 0.5 * 2, 1e-6);
+    ck_assert_double_eq_tol(value(p->matrix, 0), 2 - 3 * 0.1 * 1 * 2, 1e-6);
+    ag_free(o);
+    nn_free(p);
+}
+END_TEST
+
 START_TEST(parameters_without_gradient_stay)
 {
     Point *p = point_new(1, 1);
@@ -439,6 +455,7 @@ Suite *optim_suite(void)
     tcase_add_test(steps, adam_moves_by_its_rate_at_first);
     tcase_add_test(steps, decay_is_added_or_decoupled);
     tcase_add_test(steps, groups_have_their_own_decay_and_rate);
+    tcase_add_test(steps, groups_of_sgd_have_their_own_decay_and_rate);
     tcase_add_test(steps, parameters_without_gradient_stay);
     tcase_add_test(steps, a_frozen_parameter_stays);
     tcase_add_test(steps, a_tied_weight_is_stepped_once);

@@ -310,6 +310,19 @@ START_TEST(dropout_keeps_its_share)
 }
 END_TEST
 
+/* Two dropouts in turn share no random numbers, whatever their sizes: each takes whole blocks of four. */
+START_TEST(dropout_takes_whole_blocks)
+{
+    begin();
+    for (int n = 1; n < 10; n++) {
+        uint64_t before = ag_random_state().counter;
+        ag_dropout(tensor_ones(SHAPE(n)), 0.5);
+        ck_assert_uint_eq(ag_random_state().counter - before, ((uint64_t)n + 3) / 4);
+    }
+    end();
+}
+END_TEST
+
 Suite *random_suite(void)
 {
     Suite *suite = suite_create("random");
@@ -331,6 +344,7 @@ Suite *random_suite(void)
     tcase_add_test(distributions, integers_in_a_range);
     tcase_add_test(distributions, permutations);
     tcase_add_test(distributions, dropout_keeps_its_share);
+    tcase_add_test(distributions, dropout_takes_whole_blocks);
     suite_add_tcase(suite, distributions);
     return suite;
 }

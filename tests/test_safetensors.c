@@ -265,12 +265,10 @@ START_TEST(each_failing_call_is_reported)
         int open = io_faults_open();
         io_faults_at(n, _i);
         bool done = read_and_write();
-        hit = io_faults_hit();
-        io_faults_at(-1, false);
+        hit = io_faults_end(done);
         ck_assert_int_eq(io_faults_open(), open);
         ck_assert_int_eq(folder_count(), 1);
         if (!done) expect_refused(done, "/a: ");
-        ck_assert(hit || done);
         bool replaced = done || strstr(ag_error(), "a: was replaced, but may not be on the disk yet: ");
         SafeTensors *st = open_safetensors(in_folder("a"));
         ck_assert_uint_eq(st_find(st, "x")->numel, replaced ? 2 : 1);

@@ -103,6 +103,28 @@ START_TEST(a_seed_gives_the_same_ids)
 }
 END_TEST
 
+/* Half of four equal probabilities is two of them, exactly. */
+START_TEST(a_share_that_is_reached_exactly_is_enough)
+{
+    static const real equal[4] = { 1, 1, 1, 1 };
+    double p[4];
+    expect_done(sample_probabilities(equal, 4, &(Sampling){ .temperature = 1, .top_p = 0.5 }, p));
+    ck_assert(p[0] == 0.5 && p[1] == 0.5 && p[2] == 0 && p[3] == 0);
+}
+END_TEST
+
+/* A top_k that keeps all ids changes nothing: a seed gives the same ids as without it. */
+START_TEST(a_top_k_of_all_ids_changes_nothing)
+{
+    for (int i = 0; i < 50; i++) {
+        ag_seed((uint64_t)i);
+        int32_t id = sample(logits, N, (Sampling){ .temperature = 3 });
+        ag_seed((uint64_t)i);
+        ck_assert_int_eq(sample(logits, N, (Sampling){ .temperature = 3, .top_k = N }), id);
+    }
+}
+END_TEST
+
 /* Many logits: the k largest are those of a full sort. */
 START_TEST(many_candidates_are_sorted_correctly)
 {
@@ -189,12 +211,15 @@ static bool take(void *arg, int32_t id)
     return w->n != w->stop;
 }
 
+/* Large weights: each id depends on all that the model reads, not only on the last. */
 static GPT *model(int64_t context)
 {
     ag_seed(3);
     GPT *m = gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = 17, .context = context, .eps = 1e-5 });
-    nn_init_normal(m->wte->weight, 0, 1);
-    nn_init_normal(m->wpe->weight, 0, 1);
+    Parameters *p = nn_parameters(m);
+    for (int i = 0; i < p->n; i++)
+        if (tensor_ndim(p->item[i].tensor) == 2) nn_init_normal(p->item[i].tensor, 0, 1);
+    ag_free(p);
     nn_eval(m);
     return m;
 }
@@ -290,6 +315,8 @@ Suite *sample_suite(void)
     tcase_add_loop_test(choosing, frequencies_are_those_of_the_softmax, 0, 17);
     tcase_add_test(choosing, temperature_zero_is_greedy);
     tcase_add_test(choosing, a_seed_gives_the_same_ids);
+    tcase_add_test(choosing, a_share_that_is_reached_exactly_is_enough);
+    tcase_add_test(choosing, a_top_k_of_all_ids_changes_nothing);
     tcase_add_test(choosing, many_candidates_are_sorted_correctly);
     tcase_add_test(choosing, logits_that_are_not_finite_are_refused);
     suite_add_tcase(suite, choosing);

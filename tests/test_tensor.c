@@ -425,6 +425,13 @@ START_TEST(sums_of_empty_tensors)
     CHECK(ag_sum(tensor_zeros(SHAPE(0))), SCALAR, 0);
     CHECK(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(1), false), SHAPE(2), 0, 0);
     ck_assert_int_eq(tensor_numel(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(0), false)), 0);
+    /* reduced dimensions that are not neighbors: the memory of the sums had other values before */
+    Scope s = ag_begin(AG_NO_GRAD);
+    for (int i = 0; i < 8; i++) tensor_full(SHAPE(3), 7);
+    ag_end(s);
+    CHECK(ag_sum_dims(tensor_zeros(SHAPE(0, 3, 2)), DIMS(0, 2), false), SHAPE(3), 0, 0, 0);
+    CHECK(ag_mean_dims(tensor_zeros(SHAPE(2, 3, 0)), DIMS(0, 2), false), SHAPE(3), NAN, NAN, NAN);
+    ck_assert_int_eq(tensor_numel(ag_sum_dims(tensor_zeros(SHAPE(2, 0, 2)), DIMS(0, 2), false)), 0);
     Tensor *nothing[] = { ag_mean(tensor_zeros(SHAPE(0, 3))),
                           ag_var_dims(tensor_zeros(SHAPE(0)), DIMS(0), false, false),
                           ag_var_dims(tensor_zeros(SHAPE(0)), DIMS(0), true, false) };

@@ -1,7 +1,9 @@
 /* test_threads.c: k_parallel, and the functions of one double. */
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +110,117 @@ START_TEST(a_forked_child_has_its_own_threads)
 }
 END_TEST
 
+/* The threads of the pool block all signals, the thread that starts them none. */
+START_TEST(starting_threads_leaves_the_signal_mask)
+{
+    sigset_t before, after;
+    ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &before), 0);
+    ck_assert_int_eq(sigismember(&before, SIGTERM), 0);
+    k_set_threads(3);
+    Visits v = { .grain = 0 };
+    k_parallel(ITEMS, 10, visit, &v);
+    ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &after), 0);
+    for (int i = 1; i < 32; i++) ck_assert_msg(sigismember(&before, i) == sigismember(&after, i), "signal %d", i);
+}
+END_TEST
+
+/* A child of fork starts threads of its own: its jobs are not one chunk. */
+START_TEST(a_forked_child_computes_in_chunks)
+{
+    if (!forks_start_threads()) return;
+    k_set_threads(3);
+    Visits v = { .grain = 0 };
+    k_parallel(ITEMS, 10, visit, &v);
+    ck_assert_int_gt(v.calls, 1);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        Visits w = { .grain = 0 };
+        k_parallel(ITEMS, 10, visit, &w);
+        _exit(w.calls > 1 ? 7 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+END_TEST
+
+enum { PATIENCE = 20000 };              /* milliseconds until a test decides that something does not end */
+
+static pthread_t caller;
+static atomic_bool job_over, worker_waits;
+
+/* The caller takes its chunk until the worker has begun the other one, which takes longer than the caller spins. */
+static void slow_in_workers(void *arg, int64_t begin, int64_t end)
+{
+    (void)arg, (void)begin, (void)end;
+    if (pthread_equal(pthread_self(), caller)) {
+        for (int ms = 0; ms < PATIENCE && !atomic_load(&worker_waits); ms++) usleep(1000);
+    } else {
+        atomic_store(&worker_waits, true);
+        usleep(20000);
+    }
+}
+
+static void *call_slow_job(void *arg)
+{
+    caller = pthread_self();
+    k_parallel(2, 1, slow_in_workers, arg);
+    atomic_store(&job_over, true);
+    return NULL;
+}
+
+/* The caller of a job sleeps while the last chunk is computed, and is woken at its end. */
+START_TEST(a_sleeping_caller_is_woken)
+{
+    pthread_t thread;
+    k_set_threads(2);
+    ck_assert_int_eq(pthread_create(&thread, NULL, call_slow_job, NULL), 0);
+    for (int ms = 0; ms < PATIENCE && !atomic_load(&job_over); ms++) usleep(1000);
+    ck_assert_msg(atomic_load(&job_over), "the caller of a job still sleeps");
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+static void wait_forever(void *arg, int64_t begin, int64_t end)
+{
+    (void)arg, (void)begin, (void)end;
+    if (!pthread_equal(pthread_self(), caller)) atomic_store(&worker_waits, true);
+    for (;;) pause();
+}
+
+static void *call_endless_job(void *arg)
+{
+    caller = pthread_self();
+    k_parallel(2, 1, wait_forever, arg);
+    return NULL;
+}
+
+/* exit() does not wait for a job of another thread. */
+START_TEST(a_program_can_end_during_a_job)
+{
+    if (!forks_start_threads()) return;
+    k_set_threads(2);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, call_endless_job, NULL) != 0) _exit(1);
+        while (!atomic_load(&worker_waits)) usleep(1000);
+        exit(7);
+    }
+    int status = 0;
+    pid_t ended = 0;
+    for (int ms = 0; ms < PATIENCE && (ended = waitpid(child, &status, WNOHANG)) == 0; ms++) usleep(1000);
+    if (ended == 0) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+    }
+    ck_assert_msg(ended == child, "exit() waits for a job");
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+END_TEST
+
 /* ---- functions of one double ------------------------------------------------------------------------------------- */
 
 static double ulps(double got, double expected)
@@ -186,6 +299,10 @@ Suite *threads_suite(void)
     tcase_add_test(tests, nested_calls_run_on_their_caller);
     tcase_add_test(tests, two_threads_may_call_at_once);
     tcase_add_test(tests, a_forked_child_has_its_own_threads);
+    tcase_add_test(tests, starting_threads_leaves_the_signal_mask);
+    tcase_add_test(tests, a_forked_child_computes_in_chunks);
+    tcase_add_test(tests, a_sleeping_caller_is_woken);
+    tcase_add_test(tests, a_program_can_end_during_a_job);
     tcase_add_test(tests, scalars_match_the_c_library);
     tcase_add_test(tests, scalars_at_the_edges);
     suite_add_tcase(suite, tests);

@@ -288,6 +288,26 @@ START_TEST(every_pair_is_in_one_batch)
 }
 END_TEST
 
+/* Four pairs of 5 tokens on the longer side, with start and end. */
+START_TEST(a_batch_may_have_exactly_its_tokens)
+{
+    Lines src = lines_from("a b c\na b c\na b c\na b c\n"), tgt = lines_from("a\na\na\na\n");
+    SentenceVocab v = sentence_vocab_of_words(&src, 1, 1);
+    SentencePairs *pairs = sentence_pairs_new(&src, &v, &tgt, &v, 0);
+    static const struct { int64_t tokens, batches; } cases[] = { { 20, 1 }, { 19, 2 }, { 15, 2 }, { 10, 2 }, { 9, 4 },
+                                                                 { 1, 4 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sentence_pairs_sort(pairs, cases[i].tokens);
+        ck_assert_msg(sentence_pairs_batches(pairs) == cases[i].batches, "%d batches of %d tokens",
+                      (int)sentence_pairs_batches(pairs), (int)cases[i].tokens);
+    }
+    sentence_pairs_free(pairs);
+    sentence_vocab_close(&v);
+    lines_close(&src);
+    lines_close(&tgt);
+}
+END_TEST
+
 START_TEST(pairs_that_do_not_fit_are_left_out)
 {
     Lines src = lines_from("a b c\n\na\na b c d e\n"), tgt = lines_from("a\na\n\na\n"), fewer = lines_from("a\n");
@@ -555,6 +575,7 @@ Suite *translation_suite(void)
     tcase_add_test(sentences, words_can_contain_nul);
     tcase_add_test(sentences, sentences_of_byte_pairs);
     tcase_add_test(sentences, every_pair_is_in_one_batch);
+    tcase_add_test(sentences, a_batch_may_have_exactly_its_tokens);
     tcase_add_test(sentences, pairs_that_do_not_fit_are_left_out);
     suite_add_tcase(s, sentences);
     TCase *translating = tcase_create("translating");

@@ -127,6 +127,7 @@ Tensor *masked_softmax_sample(Sample *s)
     case 5: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 5)), tensor_bools(SHAPE(3, 5), NULL), 1);
     case 6: return ag_masked_softmax(sample_in(s, 0, SHAPE(0, 4)), NULL, 1);
     case 7: return ag_masked_softmax(sample_in(s, 0, SHAPE(2, 33)), sample_mask(SHAPE(2, 1)), 0.3);
+    case 8: return ag_masked_softmax(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(3, 4)), -0.5);
     default: return NULL;
     }
 }
