@@ -103,6 +103,8 @@ struct Tensor {
     Buffer *buffer;
     Buffer *grad;               /* of a leaf: its gradient; of others: the sum so far in this backward pass; NULL: none */
     Buffer *kept_grad;          /* the gradient of a retained tensor that is not a leaf */
+    Buffer *packed;             /* of a weight: its values in bfloat16 (k_pack_b), as they were at packed_version; NULL: none */
+    uint32_t packed_version;
 
     const struct Op *op;        /* the recorded operation that made it; NULL: a leaf, or not recorded */
     struct Tensor **in;         /* its inputs; an absent optional one is NULL */

@@ -177,6 +177,11 @@ AgPrecision ag_precision_at(Site at, AgPrecision precision)
     return former;
 }
 
+AgPrecision ag_precision_now(void)
+{
+    return context()->precision;
+}
+
 bool ag_recording(void)
 {
     return context()->recording;

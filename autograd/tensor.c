@@ -118,10 +118,11 @@ static void tensor_destroy(void *p)
     buffer_release(t->buffer);
     buffer_release(t->grad);
     buffer_release(t->kept_grad);
+    buffer_release(t->packed);
     free(t->name);
     t->magic = TENSOR_DEAD;
     t->data = NULL;
-    t->buffer = t->grad = t->kept_grad = NULL;
+    t->buffer = t->grad = t->kept_grad = t->packed = NULL;
     t->name = NULL;
 }
 

@@ -1,4 +1,5 @@
 /* parameters.c: the walk over the tensors of a module tree, and what uses it: names, parameter lists, modes, counts. */
+#include "kaeru/graph.h"
 #include "slots.h"
 
 #include <string.h>
@@ -162,6 +163,27 @@ void nn_zero_grad_at(Site at, void *module)
     nn_check_at(at, "nn_zero_grad", module, 0);
     Walk walk = walk_below(module);
     for (ModuleSlot *slot; (slot = walk_slot(&walk)) != NULL; ) tensor_zero_grad(slot->tensor);
+}
+
+static void each_matrix(Site at, void *module, void (*call)(Site at, Tensor *weight))
+{
+    Walk walk = walk_below(module);
+    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
+        if (tensor_dtype(slot->tensor) == AG_REAL && tensor_ndim(slot->tensor) == 2) call(at, slot->tensor);
+}
+
+void nn_pack_weights_at(Site at, void *module)
+{
+    AG_LAYER(at);
+    nn_check_at(at, "nn_pack_weights", module, 0);
+    each_matrix(at, module, ag_pack_weight_at);
+}
+
+void nn_unpack_weights_at(Site at, void *module)
+{
+    AG_LAYER(at);
+    nn_check_at(at, "nn_unpack_weights", module, 0);
+    each_matrix(at, module, ag_unpack_weight_at);
 }
 
 int64_t nn_count_at(Site at, void *module)

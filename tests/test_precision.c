@@ -7,38 +7,31 @@
 #include "suites.h"
 #include "usage_error.h"
 
-static AgPrecision now(void)
-{
-    AgPrecision precision = ag_precision(AG_FLOAT32);
-    ag_precision(precision);
-    return precision;
-}
-
 static void *precision_of_a_new_thread(void *out)
 {
-    *(AgPrecision *)out = now();
+    *(AgPrecision *)out = ag_precision_now();
     return NULL;
 }
 
 START_TEST(it_lasts_until_the_scope_ends)
 {
-    ck_assert_int_eq(now(), AG_FLOAT32);
+    ck_assert_int_eq(ag_precision_now(), AG_FLOAT32);
     Scope outer = ag_begin(AG_RECORD);
     ck_assert_int_eq(ag_precision(AG_BF16), AG_FLOAT32);
     Scope inner = ag_begin(AG_NO_GRAD);
     ck_assert_int_eq(ag_precision(AG_FLOAT32), AG_BF16);
     ag_end(inner);
-    ck_assert_int_eq(now(), AG_BF16);
+    ck_assert_int_eq(ag_precision_now(), AG_BF16);
     AgPrecision other = AG_BF16;
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, precision_of_a_new_thread, &other), 0);
     pthread_join(thread, NULL);
     ck_assert_int_eq(other, AG_FLOAT32);
     ag_end(outer);
-    ck_assert_int_eq(now(), AG_FLOAT32);
+    ck_assert_int_eq(ag_precision_now(), AG_FLOAT32);
     ag_precision(AG_BF16);
     ag_end(ag_begin(AG_RECORD));
-    ck_assert_int_eq(now(), AG_BF16);
+    ck_assert_int_eq(ag_precision_now(), AG_BF16);
     ag_precision(AG_FLOAT32);
 }
 END_TEST
@@ -54,7 +47,7 @@ START_TEST(an_error_restores_it)
     Scope s = ag_begin(AG_RECORD);
     EXPECT_USAGE_ERROR("neg: x is NULL", set_in_a_scope_and_fail());
     ag_end(s);
-    ck_assert_int_eq(now(), AG_FLOAT32);
+    ck_assert_int_eq(ag_precision_now(), AG_FLOAT32);
     EXPECT_USAGE_ERROR("ag_precision: 7 is not an AgPrecision", ag_precision((AgPrecision)7));
 }
 END_TEST
@@ -166,6 +159,40 @@ START_TEST(attention_is_rounded)
 }
 END_TEST
 
+/* Products that read the copy in bfloat16 have the same bits. The copy is not used when it is out of date, in training, or in
+ * float32. */
+START_TEST(packed_weights_change_nothing)
+{
+    ag_seed(5);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Linear *layer = nn_linear_new(70, 37);
+    for (int64_t rows = 1; rows <= 40; rows += rows < 10 ? 1 : 15) {
+        Tensor *x = tensor_normal(SHAPE(rows, 70), 0, 1), *y[2][3];
+        for (int packed = 0; packed < 2; packed++) {
+            if (packed) nn_pack_weights(layer);
+            ag_precision(AG_BF16);
+            y[packed][0] = nn_linear(layer, x);
+            ag_precision(AG_FLOAT32);
+            y[packed][1] = nn_linear(layer, x);
+            ag_precision(AG_BF16);
+            Tensor *before = ag_keep(layer->weight);
+            ag_fill(layer->weight, 0.5);
+            y[packed][2] = nn_linear(layer, x);
+            tensor_copy(layer->weight, before);
+            tensor_free(before);
+        }
+        nn_unpack_weights(layer);
+        for (int i = 0; i < 3; i++)
+            ck_assert_mem_eq(tensor_data(y[0][i]), tensor_data(y[1][i]), (size_t)(rows * 37) * sizeof(real));
+    }
+    ck_assert(ag_memory().in_use > 0);
+    nn_free(layer);
+    EXPECT_USAGE_ERROR("ag_pack_weight: weight (2, 2) belongs to a scope", ag_pack_weight(tensor_ones(SHAPE(2, 2))));
+    ag_end(s);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
 static Tensor *first_input(Tensor **in, void *arg)
 {
     (void)arg;
@@ -194,6 +221,7 @@ Suite *precision_suite(void)
     tcase_add_test(tests, an_error_restores_it);
     tcase_add_loop_test(tests, operands_are_rounded, 0, 4);
     tcase_add_test(tests, attention_is_rounded);
+    tcase_add_test(tests, packed_weights_change_nothing);
     tcase_add_loop_test(tests, gradients_are_right, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;

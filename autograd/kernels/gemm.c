@@ -375,6 +375,8 @@ static void thread_task(void *arg, int64_t begin, int64_t end)
         s.n = min(s.n, next_j) - j;
         s.bias = shift(s.bias, j);
         s.pre = shift_out(s.pre, matrix * s.step_c + i * s.ldc + j);
+        if (s.packed_b)
+            s.packed_b += k_packed_items(j, s.k);
         if (s.m > 0 && s.n > 0)
             gemm_serial(&s, job->c + matrix * s.step_c + i * s.ldc + j,
                      job->a + matrix * s.step_a + (s.ta ? i : i * s.lda), job->b + matrix * s.step_b + (s.tb ? j * s.ldb : j));

@@ -25,11 +25,22 @@ typedef struct {
     bool ta, tb, add, bf16;
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
+    const uint32_t *packed_b;       /* with bf16: op(B) as k_pack_b packs it, instead of b; NULL: none. batch must be 1 */
     const real *bias;
     real *pre;
     AgActivation act;               /* AG_IDENTITY, AG_RELU, AG_GELU or AG_GELU_ERF */
 } KGemm;
 void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
+/* Packs a transposed B, (n, k) with rows ldb apart, for many products with packed_b: rounded to bfloat16, half of its size.
+ * `to` holds k_packed_items(n, k) items: panels of K_PANEL columns of op(B), filled up with zeros. A panel has K_PANEL items
+ * for each two rows of op(B). The lower half of an item is a number of the first row, its upper half one of the second. */
+enum { K_PANEL = 16 };
+static inline int64_t k_packed_items(int64_t n, int64_t k)
+{
+    return (n + K_PANEL - 1) / K_PANEL * K_PANEL * ((k + K_BF16_BLOCK - 1) / K_BF16_BLOCK * K_BF16_BLOCK / 2);
+}
+typedef struct { int64_t n, k, ldb; uint32_t *to; const real *b; } KPackB;
+void k_pack_b(const KPackB *job);
 /* For k_gemm: one product (s->batch is ignored) in bfloat16, on the calling thread. */
 void k_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
 

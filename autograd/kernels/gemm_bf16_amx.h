@@ -1,12 +1,13 @@
 /* gemm_bf16_amx.h: the microkernel of gemm_bf16.c on Intel's AMX: a unit with eight tile registers of 16 rows of 64 bytes. Its
  * instruction TDPBF16PS adds a product of 16 x 32 by 32 x 16 bfloat16 to a tile of 16 x 16 floats.
  *
- * Packed operands are bfloat16 in pairs along k, a pair in 32 bits. A: tiles of 16 rows, one after another along k. B:
- * micropanels of TILE_N columns; a row has the pairs of two rows of B.
+ * Packed operands are bfloat16 in pairs along k, a pair in 32 bits. A: tiles of 16 rows, one after another along k. B: as
+ * k_pack_b packs it (gemm.h).
  * With EMULATED_AMX the instructions are plain C, so that the tests can run this file on any processor. */
 #ifndef KAERU_GEMM_BF16_AMX_H
 #define KAERU_GEMM_BF16_AMX_H
 
+#include "flush_mode.h"
 #include "gemm_load.h"
 
 typedef uint32_t Packed;
@@ -83,7 +84,7 @@ INLINE int64_t padded(int64_t k) { return (k + BLOCK - 1) / BLOCK * BLOCK; }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-enum { PACKED_A_ROW = KC / 2, PACKED_B_COLUMN = KC / 2, WHOLE_TILES = true };
+enum { PACKED_A_ROW = KC / 2, PACKED_B_COLUMN = KC / 2, WHOLE_TILES = true, READS_STORED_B = true };
 INLINE int64_t packed_rows(int64_t rows)               { return (rows + SIDE - 1) / SIDE * SIDE; }
 INLINE int64_t packed_a_size(int64_t rows)             { return packed_rows(rows) * PACKED_A_ROW; }
 INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * PACKED_B_COLUMN; }
@@ -104,29 +105,28 @@ INLINE void pack_row(Packed *a, int64_t k, int64_t i, int64_t p, vf x)
 }
 
 /* Columns j..j + W - 1 of the micropanel, rows p and p + 1. */
-INLINE void pack_two_rows(Packed *panel, int64_t p, int64_t j, vf even, vf odd)
+INLINE void pack_two_rows(Packed *panel, int64_t k, int64_t p, int64_t j, vf even, vf odd)
 {
-    vstore((float *)(panel + p / 2 * TILE_N + j), vfrom_bits(vshr(vbits(even), 16) | vbits(odd)));
+    Packed *to = panel + j / SIDE * SIDE * k / 2 + p / 2 * SIDE + j % SIDE;
+    vstore((float *)to, vfrom_bits(vshr(vbits(even), 16) | vbits(odd)));
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-/* The tile registers do not depend on the control register. */
-INLINE unsigned begin_flushing(void)                { return 0; }
-INLINE void end_flushing(unsigned before)           { (void)before; }
 INLINE bool products_are_plain(int64_t m, int64_t n, int64_t k, const Packed *a, const Packed *b)
 {
     (void)m, (void)n, (void)k, (void)a, (void)b;
     return true;
 }
 
-/* C += A B for a tile of TILE_M x TILE_N, of which the first `rows` and `columns` count; C has room for all of it. */
-INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, const Packed *a, const Packed *b, int64_t k,
-                          float *c, int64_t ldc)
+/* C = A B or C += A B for a tile of TILE_M x TILE_N, of which the first `rows` and `columns` count; C has room for all of it.
+ * A panel of B has b_k rows. */
+INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, const Packed *a, const Packed *b, int64_t b_k,
+                          int64_t k, float *c, int64_t ldc)
 {
     (void)plain;
     const bool two_rows = rows > SIDE, two_columns = columns > SIDE;
-    const int64_t row_bytes = ldc * (int64_t)sizeof *c, next_rows = SIDE * k / 2;
+    const int64_t row_bytes = ldc * (int64_t)sizeof *c, next_rows = SIDE * k / 2, next_columns = SIDE * b_k / 2;
     TILE_ZERO(0);
     TILE_ZERO(1);
     TILE_ZERO(2);
@@ -139,12 +139,12 @@ INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, c
         TILE_LOAD(2, c + SIDE * ldc, row_bytes);
     if (add && two_rows && two_columns)
         TILE_LOAD(3, c + SIDE * ldc + SIDE, row_bytes);
-    for (int64_t p = 0; p < k; p += BLOCK, a += SIDE * PAIRS, b += PAIRS * TILE_N) {
+    for (int64_t p = 0; p < k; p += BLOCK, a += SIDE * PAIRS, b += PAIRS * SIDE) {
         TILE_LOAD(4, a, 64);
-        TILE_LOAD(6, b, TILE_N * 4);
+        TILE_LOAD(6, b, 64);
         TILE_MULTIPLY_ADD(0, 4, 6);
         if (two_columns) {
-            TILE_LOAD(7, b + SIDE, TILE_N * 4);
+            TILE_LOAD(7, b + next_columns, 64);
             TILE_MULTIPLY_ADD(1, 4, 7);
         }
         if (two_rows) {

@@ -2,19 +2,16 @@
  *
  * Packed operands are floats that are rounded already: A by rows, A_LD apart, and B by micropanels of TILE_N columns, each row
  * by row. A tile has two sums for each element of C: of the even and of the odd products.
- * AVX2 and AVX-512 flush subnormal numbers by their control register, which judges after rounding, as AMX does. Elsewhere the
- * microkernel flushes itself. Most blocks need it only where C is added to: if the smallest exponents of A and of B are large
- * enough, no sum of products can be subnormal, and no product overflows (products_are_plain). */
+ * Without flush_mode.h the microkernel flushes subnormal numbers itself. Most blocks need it only where C is added to: if the
+ * smallest exponents of A and of B are large enough, no sum of products can be subnormal, and no product overflows
+ * (products_are_plain). */
 #ifndef KAERU_GEMM_BF16_FMA_H
 #define KAERU_GEMM_BF16_FMA_H
 
 #include <float.h>
 
+#include "flush_mode.h"
 #include "gemm_load.h"
-
-#if defined(__AVX2__) && defined(__FMA__)
-#define HAVE_FLUSH_MODE
-#endif
 
 typedef float Packed;
 #if defined(__AVX512F__)
@@ -23,7 +20,8 @@ enum { TILE_M = 7, VECS = 2 };          /* 2 x 14 sums in 32 registers */
 enum { TILE_M = 3, VECS = 2 };          /* 2 x 6 in 16 */
 #endif
 /* KC: B's micropanel of KC x TILE_N floats fits the first-level cache. */
-enum { TILE_N = VECS * W, KC = 256, A_LD = KC + 16, PACKED_A_ROW = A_LD, PACKED_B_COLUMN = KC, WHOLE_TILES = false };
+enum { TILE_N = VECS * W, KC = 256, A_LD = KC + 16, PACKED_A_ROW = A_LD, PACKED_B_COLUMN = KC };
+enum { WHOLE_TILES = false, READS_STORED_B = false };
 
 /* The number of products that is computed for k. In a last block that is shorter, the first products of zeros can change a sum
  * from -0 to 0, and those that follow change nothing: they are left out. */
@@ -49,8 +47,9 @@ INLINE void pack_row(Packed *a, int64_t k, int64_t i, int64_t p, vf x)
 }
 
 /* Columns j..j + W - 1 of the micropanel, rows p and p + 1. */
-INLINE void pack_two_rows(Packed *panel, int64_t p, int64_t j, vf even, vf odd)
+INLINE void pack_two_rows(Packed *panel, int64_t k, int64_t p, int64_t j, vf even, vf odd)
 {
+    (void)k;
     vstore(panel + p * TILE_N + j, even);
     vstore(panel + (p + 1) * TILE_N + j, odd);
 }
@@ -59,14 +58,6 @@ INLINE void pack_two_rows(Packed *panel, int64_t p, int64_t j, vf even, vf odd)
 
 #if defined(HAVE_FLUSH_MODE)
 
-enum { FLUSH_MODE = 0x8040 };           /* MXCSR: subnormal results and operands are 0 */
-INLINE unsigned begin_flushing(void)
-{
-    const unsigned before = _mm_getcsr();
-    _mm_setcsr(before | FLUSH_MODE);
-    return before;
-}
-INLINE void end_flushing(unsigned before)           { _mm_setcsr(before); }
 INLINE bool products_are_plain(int64_t m, int64_t n, int64_t k, const Packed *a, const Packed *b)
 {
     (void)m, (void)n, (void)k, (void)a, (void)b;
@@ -76,9 +67,6 @@ INLINE vf flush(vf x)                               { return x; }
 INLINE vf multiply_add(vf a, vf b, vf c, bool plain) { (void)plain; return vfma(a, b, c); }
 
 #else
-
-INLINE unsigned begin_flushing(void)                { return 0; }
-INLINE void end_flushing(unsigned before)           { (void)before; }
 
 /* The biased exponents of the numbers that are not 0. */
 static void add_exponents(int64_t n, const Packed *x, int *least, int *greatest)
@@ -189,9 +177,10 @@ static void exact_1x1(bool add, const Packed *a, const Packed *b, int64_t k, flo
 #endif
 
 /* A tile of at most TILE_M x TILE_N; rows of C have room for whole vectors. */
-INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, const Packed *a, const Packed *b, int64_t k,
-                          float *c, int64_t ldc)
+INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, const Packed *a, const Packed *b, int64_t b_k,
+                          int64_t k, float *c, int64_t ldc)
 {
+    (void)b_k;
 #if !defined(HAVE_FLUSH_MODE)
     for (int64_t i = 0; !plain && i < rows; i++)
         for (int64_t j = 0; j < columns; j += W)

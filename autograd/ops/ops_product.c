@@ -178,12 +178,41 @@ static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
     return op_new(at, OP_linear, &shape, x, weight, bias);
 }
 
+void ag_unpack_weight_at(Site at, Tensor *weight)
+{
+    check_alive(at, "ag_unpack_weight", "weight", weight);
+    buffer_release(weight->packed);
+    weight->packed = NULL;
+}
+
+void ag_pack_weight_at(Site at, Tensor *weight)
+{
+    char text[AG_SHAPE_TEXT];
+    check_tensor(at, "ag_pack_weight", "weight", weight, AG_REAL);
+    if (weight->shape.ndim != 2 || !weight->owned)
+        ag_usage_error(at, "ag_pack_weight", "weight %s %s, expected a matrix that no scope owns",
+                       shape_text(weight->shape, text), weight->owned ? "is no matrix" : "belongs to a scope");
+    ag_unpack_weight_at(at, weight);
+    int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
+    weight->packed = buffer_items(at, "ag_pack_weight", k_packed_items(n, k), sizeof(uint32_t));
+    weight->packed_version = weight->buffer->version;
+    k_pack_b(&(KPackB){ n, k, k, buffer_data(weight->packed), reals(weight) });
+}
+
+/* The copy of the weight that y's product may use, or NULL. */
+static const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
+{
+    bool usable = weight->packed && weight->packed_version == weight->buffer->version && y->precision == AG_BF16 && !y->op;
+    return usable ? buffer_data(weight->packed) : NULL;
+}
+
 /* y = act(x W^T + b). If `pre` is not NULL, the values before act are stored there. */
 static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
     int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
     KGemm g = { .bf16 = y->precision == AG_BF16, .tb = true, .m = row_count(x), .n = out, .k = in, .lda = in, .ldb = in,
-                .ldc = out, .batch = 1, .bias = bias ? reals(bias) : NULL, .pre = pre, .act = act };
+                .ldc = out, .batch = 1, .packed_b = packed_weight(y, weight), .bias = bias ? reals(bias) : NULL, .pre = pre,
+                .act = act };
     k_gemm(&g, reals(y), reals(x), reals(weight));
 }
 

@@ -51,7 +51,7 @@ static TrainedModel open_model(void)
 int gpt_sample(int argc, char **argv)
 {
     const Option options[] = { checkpoint_option(), prompt_option(), tokens_option(), temperature_option(),
-                               top_k_option(), top_p_option(), OPTIONS_END };
+                               top_k_option(), top_p_option(), option_precision(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "gpt sample",
         "Shows what a model of gpt train writes. The same seed gives the same text. When the context is full, the model\n"
         "continues from the last half of it.", options });
@@ -64,7 +64,8 @@ int gpt_sample(int argc, char **argv)
 int gpt_generate_command(int argc, char **argv)
 {
     const Option options[] = { weights_option(), config_option(), vocab_option(), merges_option(), prompt_option(),
-                               tokens_option(), temperature_option(), top_k_option(), top_p_option(), OPTIONS_END };
+                               tokens_option(), temperature_option(), top_k_option(), top_p_option(), option_precision(),
+                               OPTIONS_END };
     tokens = 100;
     example_begin(argc, argv, &(Program){ "gpt generate",
         "Shows what GPT-2 writes, or any model in the same format. Needs --weights, --config, --vocab and --merges, the\n"

@@ -27,7 +27,8 @@ bool gpt_generate_at(Site at, GPT *m, const int32_t *prompt, int64_t n, int64_t 
     int64_t length = n < context ? n : context, read = 0;                       /* read: how many are in the cache */
     for (int64_t i = 0; i < length; i++) ids[i] = prompt[n - length + i];
     Cache *cache = gpt_cache_new(m);
-    bool good = true;
+    bool good = true, bf16 = ag_precision_now() == AG_BF16;
+    if (bf16) nn_pack_weights(m);
     for (int64_t i = 0; good && i < most; i++) {
         int32_t id = next_id(m, ids + read, length - read, cache, how);
         good = id >= 0;
@@ -41,6 +42,7 @@ bool gpt_generate_at(Site at, GPT *m, const int32_t *prompt, int64_t n, int64_t 
         }
         ids[length++] = id;
     }
+    if (bf16) nn_unpack_weights(m);
     ag_free(cache);
     ag_end(s);
     return good;

@@ -30,6 +30,11 @@ void ag_backward_keep_at(Site at, Tensor *loss);
 Tensor *ag_retain_at(Site at, Tensor *t);
 /* A constant with t's value, outside the graph. It shares t's memory. */
 Tensor *ag_detach_at(Site at, Tensor *t);
+/* Makes a copy of a weight (out,in) in bfloat16. ag_linear reads it instead of the weight in products with AG_BF16 that are not
+ * recorded, with the same results. It is for generation, where reading the weights takes most of the time. The copy is not used
+ * after a write that the library counts. A write through a pointer that was taken before is not noticed: call it again. */
+void ag_pack_weight_at(Site at, Tensor *weight);
+void ag_unpack_weight_at(Site at, Tensor *weight);                              /* frees the copy */
 
 /* ---- debugging --------------------------------------------------------------------------------------------------- */
 
@@ -43,8 +48,8 @@ Tensor *ag_detach_at(Site at, Tensor *t);
  * everywhere, only one of two uses, ...), and the first wrong entries: index, gradient, numerical gradient, ratio.
  * Tolerances are PyTorch's in libkaeru_double (step 1e-6, atol 1e-5, rtol 1e-3); in float step 1e-2 and 2e-2 of the
  * gradient's scale.
- * After ag_precision(AG_BF16) the inputs must be multiples of 1/16 from -7 to 7, and the step is 1/16: products of two inputs are
- * then exact. This form is for functions that are linear in each input, such as matmul and linear. */
+ * After ag_precision(AG_BF16) the inputs must be multiples of 1/16 from -7 to 7, and the step is 1/16: products of two inputs
+ * are then exact. This form is for functions that are linear in each input, such as matmul and linear. */
 typedef Tensor *AgFunction(Tensor **in, void *arg);
 bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE *report);
 

@@ -196,6 +196,7 @@ bool ag_recording(void);
  * the operation did. The bits are the same on every machine and any number of threads. Intel's AMX computes such products
  * several times as fast. */
 AgPrecision ag_precision_at(Site at, AgPrecision precision);
+AgPrecision ag_precision_now(void);
 
 /* A copy of t's value that no scope owns; free it with tensor_free. It is a leaf that does not require a gradient. If an error
  * unwinds a scope that was open at this call, the copy is freed. */

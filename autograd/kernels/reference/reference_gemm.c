@@ -21,13 +21,40 @@ static real multiply_add(real a, real b, real c) { return bf16_multiply_add(a, b
 static real result(real x)                       { return bf16_result(x); }
 #endif
 
+/* The place of row p and column j of op(B) in panels for k products. */
+static int64_t place_in_panels(int64_t k, int64_t p, int64_t j)
+{
+    return k_packed_items(j / K_PANEL * K_PANEL, k) + p / 2 * K_PANEL + j % K_PANEL;
+}
+
+static float unpacked(const KGemm *s, int64_t p, int64_t j)
+{
+    uint32_t pair = s->packed_b[place_in_panels(s->k, p, j)], bits = p % 2 ? pair & 0xffff0000 : pair << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+void ref_pack_b(const KPackB *job)
+{
+    memset(job->to, 0, (size_t)k_packed_items(job->n, job->k) * sizeof *job->to);
+    for (int64_t j = 0; j < job->n; j++)
+        for (int64_t p = 0; p < job->k; p++) {
+            float x = bf16_round((float)job->b[j * job->ldb + p]);
+            uint32_t bits;
+            memcpy(&bits, &x, sizeof bits);
+            job->to[place_in_panels(job->k, p, j)] |= p % 2 ? bits : bits >> 16;
+        }
+}
+
 static real dot_bf16(const KGemm *s, const real *a, const real *b, int64_t i, int64_t j, real sum)
 {
     for (int64_t k0 = 0; k0 < s->k; k0 += K_BF16_BLOCK) {
         real part[2] = { 0, 0 };
         for (int64_t k = k0; k < k0 + K_BF16_BLOCK; k++) {
             real x = k < s->k ? bf16_round((float)a[s->ta ? k * s->lda + i : i * s->lda + k]) : 0;
-            real y = k < s->k ? bf16_round((float)b[s->tb ? j * s->ldb + k : k * s->ldb + j]) : 0;
+            real y = s->packed_b ? unpacked(s, k, j) :
+                     k < s->k ? bf16_round((float)b[s->tb ? j * s->ldb + k : k * s->ldb + j]) : 0;
             part[k % 2] = multiply_add(x, y, part[k % 2]);
         }
         sum = result(result(sum) + result(part[0] + part[1]));
