@@ -68,6 +68,8 @@ EXAMPLES = [
     (r'', ['examples lessons', 'examples gpt', 'examples translate']),
 ]
 
+RUNNING = set()                 # the leaders of sessions with a test
+STOPPED = threading.Event()
 MEMORY = 4 << 30                # bytes of addresses that a test may have
 FILE_SIZE = 1 << 30
 
@@ -363,6 +365,9 @@ class Copy:
             process = subprocess.Popen(command, cwd=self.temporary, stdin=subprocess.DEVNULL, stdout=out,
                                        stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=limits,
                                        env=dict(os.environ, TMPDIR=self.temporary, CK_DEFAULT_TIMEOUT=str(int(seconds) + 1)))
+            RUNNING.add(process.pid)
+            if STOPPED.is_set():
+                end_session(process.pid)
             try:
                 status = process.wait(seconds)
             except subprocess.TimeoutExpired:
@@ -371,6 +376,9 @@ class Copy:
                 time.sleep(0.2)
             end_session(process.pid)
             process.wait()
+            RUNNING.discard(process.pid)
+            if STOPPED.is_set():
+                sys.exit()                                      # ends this thread alone
             out.seek(max(0, out.seek(0, os.SEEK_END) - 20000))
             return status, out.read().decode(errors='replace')
 
@@ -400,7 +408,8 @@ def end_session(leader):
 def run(command):
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
     if result.returncode:
-        sys.exit(result.stdout.decode(errors='replace')[-4000:] + '\nThis failed: ' + ' '.join(command))
+        print(result.stdout.decode(errors='replace')[-4000:] + '\nThis failed: ' + ' '.join(command), file=sys.stderr)
+        sys.exit(1)
 
 
 # ---- the run -------------------------------------------------------------------------------------------------------
@@ -516,11 +525,11 @@ class Run:
                 for m in group:
                     try:
                         self.report(m, *self.test(copy, m))
-                    except BaseException as error:              # the mutant must not be lost
+                    except Exception as error:                  # the mutant must not be lost
                         self.report(m, 'survived', f'the run failed: {error!r}')
                         raise
 
-        threads = [threading.Thread(target=worker, args=(copy,)) for copy in copies]
+        threads = [threading.Thread(target=worker, args=(copy,), daemon=True) for copy in copies]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -543,7 +552,7 @@ class Run:
             os.mkdir(folder)
             copies.append(Copy(folder))
 
-        makers = [threading.Thread(target=make, args=(i,)) for i in range(arguments.jobs)]
+        makers = [threading.Thread(target=make, args=(i,), daemon=True) for i in range(arguments.jobs)]
         for maker in makers:
             maker.start()
         for maker in makers:
@@ -582,8 +591,17 @@ def main():
         for m, _ in zip(choose(arguments.seed, arguments.only), range(arguments.count)):
             print(f'{m.path}:{m.line}, {m.function}, {m.kind}\n  - {m.before}\n  + {m.after}')
         return 0
-    with tempfile.TemporaryDirectory(prefix='mutate.') as work:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    work = tempfile.mkdtemp(prefix='mutate.')
+    try:
         return Run(arguments).go(work)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        STOPPED.set()
+        for leader in list(RUNNING):
+            end_session(leader)
+        shutil.rmtree(work, ignore_errors=True)
 
 
 if __name__ == '__main__':
