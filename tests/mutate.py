@@ -71,7 +71,7 @@ EXAMPLES = [
 RUNNING = set()                 # the leaders of sessions with a test
 STOPPED = threading.Event()
 MEMORY = 4 << 30                # bytes of addresses that a test may have
-FILE_SIZE = 1 << 30
+FILE_SIZE = 6 << 30             # a test makes a sparse file of 4 GiB
 
 
 def first_fit(table, path):
