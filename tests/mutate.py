@@ -266,14 +266,12 @@ def source_files():
                     yield os.path.relpath(os.path.join(folder, name), ROOT)
 
 
-def choose(seed, only):
+def choose(mutants, seed):
     """Yields all mutants: in turn one of each kind and folder. Within these, a hash of the texts decides."""
     cells = collections.defaultdict(list)
-    for path in source_files():
-        if re.search(only, path):
-            for m in mutants_of(path):
-                order = hashlib.sha256(repr((seed, m.path, m.function, m.before, m.after)).encode()).digest()
-                cells[m.kind, m.folder].append((order, m))
+    for m in mutants:
+        order = hashlib.sha256(repr((seed, m.path, m.function, m.before, m.after)).encode()).digest()
+        cells[m.kind, m.folder].append((order, m))
     for cell in cells.values():
         cell.sort()
     n_kinds, n_folders = len(KINDS), len(FOLDERS)
@@ -287,24 +285,23 @@ def choose(seed, only):
 
 # ---- equivalent mutants --------------------------------------------------------------------------------------------
 
-def identity(path, kind, function, before, after):
-    return path, kind, function, before, after
+def identity(m):
+    return m.path, m.function, m.kind, m.before, m.after
 
 
-def read_equivalent():
-    """mutations.txt: paragraphs of five lines: "FILE, FUNCTION, KIND", "- before", "+ after", "reason"."""
-    reasons = {}
-    try:
-        with open(EQUIVALENT, encoding='utf-8') as file:
-            text = re.sub(r'^#.*\n', '', file.read(), flags=re.M)
-    except FileNotFoundError:
-        return reasons
-    for paragraph in re.split(r'\n\s*\n', text.strip()):
+def read_equivalent(mutants):
+    """The reasons in mutations.txt by identity. Each paragraph: "FILE, FUNCTION, KIND", "- before", "+ after", reason."""
+    known, reasons = set(map(identity, mutants)), {}
+    with open(EQUIVALENT, encoding='utf-8') as file:
+        text = re.sub(r'^#.*\n', '', file.read(), flags=re.M)
+    for paragraph in filter(None, re.split(r'\n\s*\n', text.strip())):
         lines = paragraph.split('\n')
-        head = lines[0].split(', ')
-        if len(lines) < 4 or len(head) != 3 or head[2] not in KINDS or lines[1][:2] != '- ' or lines[2][:2] != '+ ':
+        if len(lines) < 4 or lines[1][:2] != '- ' or lines[2][:2] != '+ ':
             sys.exit('tests/mutations.txt: expected "FILE, FUNCTION, KIND", "- before", "+ after", reason: ' + lines[0])
-        reasons[identity(head[0], head[2], head[1], lines[1][2:], lines[2][2:])] = ' '.join(lines[3:])
+        key = (*lines[0].split(', '), lines[1][2:], lines[2][2:])
+        if key not in known:
+            sys.exit('tests/mutations.txt: no mutant is like this: ' + ' | '.join(lines[:3]))
+        reasons[key] = ' '.join(line.strip() for line in lines[3:])
     return reasons
 
 
@@ -415,12 +412,10 @@ def run(command):
 # ---- the run -------------------------------------------------------------------------------------------------------
 
 class Run:
-    def __init__(self, arguments):
-        self.arguments = arguments
-        self.reasons = read_equivalent()
+    def __init__(self, arguments, mutants, reasons):
+        self.arguments, self.mutants, self.reasons = arguments, mutants, reasons
         self.lock = threading.Lock()
         self.table = collections.Counter()
-        self.used = set()
         self.real, self.refused, self.same = [], 0, 0
         self.seconds = {}                                       # of each suite without a mutant
         self.begin = time.monotonic()
@@ -474,7 +469,7 @@ class Run:
         return 'survived', ''
 
     def reason(self, m):
-        return self.reasons.get(identity(m.path, m.kind, m.function, m.before, m.after))
+        return self.reasons.get(identity(m))
 
     def report(self, mutant, outcome, how):
         with self.lock:
@@ -487,8 +482,6 @@ class Run:
                 self.table[mutant.kind, outcome] += 1
             if outcome == 'survived':
                 self.real.append(mutant)
-            if self.reason(mutant):
-                self.used.add(identity(mutant.path, mutant.kind, mutant.function, mutant.before, mutant.after))
             self.clear()
             if outcome in ('killed', 'survived', 'equivalent') or self.arguments.verbose:
                 if outcome == 'killed' and self.reason(mutant):
@@ -561,9 +554,8 @@ class Run:
             return 1
         self.measure(copies[0])
         self.begin = time.monotonic()
-        mutants = choose(arguments.seed, arguments.only)
         while self.done < arguments.count:
-            wave = [m for m, _ in zip(mutants, range(arguments.count - self.done))]
+            wave = [m for _, m in zip(range(arguments.count - self.done), self.mutants)]
             if not wave:
                 break
             self.wave(copies, wave)
@@ -587,14 +579,17 @@ def main():
     parser.add_argument('--list', action='store_true', help='print the chosen mutants and end')
     parser.add_argument('--verbose', action='store_true', help='print those that are not counted, too')
     arguments = parser.parse_args()
+    mutants = [m for path in source_files() for m in mutants_of(path)]
+    reasons = read_equivalent(mutants)
+    chosen = choose((m for m in mutants if re.search(arguments.only, m.path)), arguments.seed)
     if arguments.list:
-        for m, _ in zip(choose(arguments.seed, arguments.only), range(arguments.count)):
+        for _, m in zip(range(arguments.count), chosen):
             print(f'{m.path}:{m.line}, {m.function}, {m.kind}\n  - {m.before}\n  + {m.after}')
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     work = tempfile.mkdtemp(prefix='mutate.')
     try:
-        return Run(arguments).go(work)
+        return Run(arguments, chosen, reasons).go(work)
     except KeyboardInterrupt:
         return 130
     finally:
