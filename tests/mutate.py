@@ -9,7 +9,9 @@ the compiler refuses, with its warnings as errors, or that makes the same progra
 
 import argparse
 import collections
+import filecmp
 import hashlib
+import json
 import os
 import queue
 import re
@@ -313,18 +315,32 @@ class Copy:
     def __init__(self, folder):
         self.source, self.build = os.path.join(folder, 'kaeru'), os.path.join(folder, 'build')
         self.temporary = os.path.join(folder, 'tmp')
-        shutil.copytree(ROOT, self.source, ignore=self.ignore)
         self.restore = None
+        self.update()
         # Without debug information the same code is the same program.
-        run(['meson', 'setup', self.build, self.source, '-Dtests=enabled', '-Dwerror=true', '-Ddebug=false'])
+        if not os.path.exists(os.path.join(self.build, 'build.ninja')):
+            run(['meson', 'setup', self.build, self.source, '-Dtests=enabled', '-Dwerror=true', '-Ddebug=false'])
         for target in ('tests/run_tests_float', 'tests/run_tests_double'):
             run(['ninja', '-j1', '-C', self.build, target])
         self.unchanged = self.programs()
-        self.examples_built = False
 
-    @staticmethod
-    def ignore(folder, names):
-        return [n for n in names if n in ('.git', '__pycache__') or (folder == ROOT and n.startswith('build'))]
+    def update(self):
+        """Makes the copy the same as the sources; writes only files that differ."""
+        kept = set()
+        for folder, folders, names in os.walk(ROOT):
+            folders[:] = [f for f in folders if f not in ('.git', '__pycache__')
+                          and not (folder == ROOT and f.startswith('build'))]
+            target = os.path.join(self.source, os.path.relpath(folder, ROOT))
+            os.makedirs(target, exist_ok=True)
+            for name in names:
+                original, copied = os.path.join(folder, name), os.path.join(target, name)
+                kept.add(os.path.normpath(copied))
+                if not (os.path.exists(copied) and filecmp.cmp(original, copied, shallow=False)):
+                    shutil.copy(original, copied)
+        for folder, _, names in os.walk(self.source):
+            for name in names:
+                if os.path.join(folder, name) not in kept:
+                    os.remove(os.path.join(folder, name))
 
     def programs(self):
         hashes = []
@@ -423,6 +439,12 @@ class Run:
 
     def measure(self, copy):
         """Runs all suites without a mutant; they must pass."""
+        kept = os.path.join(os.path.dirname(copy.build), 'seconds.json')
+        if os.path.exists(kept) and os.path.getmtime(kept) > max(
+                os.path.getmtime(os.path.join(copy.build, 'tests', 'run_tests_' + p)) for p in ('float', 'double')):
+            with open(kept, encoding='utf-8') as file:
+                self.seconds = {tuple(key.split()): value for key, value in json.load(file).items()}
+            return
         for precision in ('float', 'double'):
             with open(os.path.join(ROOT, 'tests', 'meson.build'), encoding='utf-8') as file:
                 suites = re.findall(r"^    '(\w+)': \[(.*)\],$", file.read(), re.M)
@@ -433,11 +455,14 @@ class Run:
                     if status != 0:
                         sys.exit(f'{output}\nThe suite {name} {precision} fails without a mutant.')
                     self.seconds[precision, name] = time.monotonic() - begin
+        with open(kept, 'w', encoding='utf-8') as file:
+            json.dump({' '.join(key): value for key, value in self.seconds.items()}, file)
 
     def suites(self, precision, path):
         """The suites that touch a file first, then the others: the fast ones first."""
         close = first_fit(CLOSE, path).split()
-        names = sorted((s for p, s in self.seconds if p == precision), key=lambda s: self.seconds[precision, s])
+        seconds = {s: t for (p, s), t in self.seconds.items() if p == precision}
+        names = sorted((s for s in seconds if s in close or seconds[s] < 3 or not self.arguments.quick), key=seconds.get)
         return [s for s in close if s in names] + [s for s in names if s not in close]
 
     def limit(self, precision, name):
@@ -461,6 +486,8 @@ class Run:
                     return 'killed', f'{name} {precision}' + (', no end' if status is None else '')
         if self.reason(mutant):
             return 'equivalent', self.reason(mutant)
+        if self.arguments.quick:
+            return 'survived', ''
         if not copy.make():
             return 'refused', ''
         for name in first_fit(EXAMPLES, mutant.path):
@@ -542,7 +569,7 @@ class Run:
 
         def make(i):
             folder = os.path.join(work, str(i))
-            os.mkdir(folder)
+            os.makedirs(folder, exist_ok=True)
             copies.append(Copy(folder))
 
         makers = [threading.Thread(target=make, args=(i,), daemon=True) for i in range(arguments.jobs)]
@@ -576,6 +603,9 @@ def main():
     parser.add_argument('--seed', default='1', help='another seed chooses other mutants (1)')
     parser.add_argument('--jobs', type=positive, default=os.cpu_count() or 1, help='copies that work at once (processors)')
     parser.add_argument('--only', default='', metavar='PATTERN', help='only files whose path has this regular expression')
+    parser.add_argument('--quick', action='store_true',
+                        help='without the examples and without suites of 3 seconds or more that do not touch the file')
+    parser.add_argument('--work', metavar='FOLDER', help='keep the copies in this folder: the next run builds only changes')
     parser.add_argument('--list', action='store_true', help='print the chosen mutants and end')
     parser.add_argument('--verbose', action='store_true', help='print those that are not counted, too')
     arguments = parser.parse_args()
@@ -587,7 +617,7 @@ def main():
             print(f'{m.path}:{m.line}, {m.function}, {m.kind}\n  - {m.before}\n  + {m.after}')
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    work = tempfile.mkdtemp(prefix='mutate.')
+    work = os.path.abspath(arguments.work) if arguments.work else tempfile.mkdtemp(prefix='mutate.')
     try:
         return Run(arguments, chosen, reasons).go(work)
     except KeyboardInterrupt:
@@ -596,7 +626,8 @@ def main():
         STOPPED.set()
         for leader in list(RUNNING):
             end_session(leader)
-        shutil.rmtree(work, ignore_errors=True)
+        if not arguments.work:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 if __name__ == '__main__':
