@@ -430,6 +430,7 @@ def run(command):
 class Run:
     def __init__(self, arguments, mutants, reasons):
         self.arguments, self.mutants, self.reasons = arguments, mutants, reasons
+        self.share = -(-arguments.count // len(KINDS))          # of each kind
         self.lock = threading.Lock()
         self.table = collections.Counter()
         self.real, self.refused, self.same = [], 0, 0
@@ -458,12 +459,12 @@ class Run:
         with open(kept, 'w', encoding='utf-8') as file:
             json.dump({' '.join(key): value for key, value in self.seconds.items()}, file)
 
-    def suites(self, precision, path):
-        """The suites that touch a file first, then the others: the fast ones first."""
-        close = first_fit(CLOSE, path).split()
+    def suites(self, precision, mutant):
+        """The suites that touch the file first, then the others: the fast ones first. Only the first for equivalent mutants."""
+        close = first_fit(CLOSE, mutant.path).split()
         seconds = {s: t for (p, s), t in self.seconds.items() if p == precision}
         names = sorted((s for s in seconds if s in close or seconds[s] < 3 or not self.arguments.quick), key=seconds.get)
-        return [s for s in close if s in names] + [s for s in names if s not in close]
+        return [s for s in close if s in names] + [s for s in names if s not in close and not self.reason(mutant)]
 
     def limit(self, precision, name):
         return 20 + 10 * self.seconds[precision, name]
@@ -480,7 +481,7 @@ class Run:
                 continue
             if precision == 'double' and copy.programs()[1] == copy.unchanged[1]:
                 continue
-            for name in self.suites(precision, mutant.path):
+            for name in self.suites(precision, mutant):
                 status, _ = copy.suite(precision, name, self.limit(precision, name))
                 if status != 0:
                     return 'killed', f'{name} {precision}' + (', no end' if status is None else '')
@@ -526,6 +527,22 @@ class Run:
             left = (time.monotonic() - self.begin) / self.done * max(0, self.arguments.count - self.done)
             sys.stderr.write(f'{self.done} of {self.arguments.count} mutants, {left / 60:.0f} minutes left')
             sys.stderr.flush()
+
+    def next_mutants(self):
+        """The mutants that are missing, the same number of each kind as far as there are enough."""
+        counted = collections.Counter()
+        for (kind, _), n in self.table.items():
+            counted[kind] += n
+        chosen, left = [], []
+        for m in self.mutants:
+            if self.done + len(chosen) < self.arguments.count and counted[m.kind] < self.share:
+                counted[m.kind] += 1
+                chosen.append(m)
+            else:
+                left.append(m)
+        self.mutants = left
+        self.share += not chosen
+        return chosen
 
     def wave(self, copies, mutants):
         """Tests the mutants on all copies. Mutants of one file go to one copy, so that fewer files are compiled."""
@@ -581,11 +598,8 @@ class Run:
             return 1
         self.measure(copies[0])
         self.begin = time.monotonic()
-        while self.done < arguments.count:
-            wave = [m for _, m in zip(range(arguments.count - self.done), self.mutants)]
-            if not wave:
-                break
-            self.wave(copies, wave)
+        while self.done < arguments.count and self.mutants:
+            self.wave(copies, self.next_mutants())
         self.clear()
         self.print_table()
         return 1 if self.real else 0
@@ -619,7 +633,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     work = os.path.abspath(arguments.work) if arguments.work else tempfile.mkdtemp(prefix='mutate.')
     try:
-        return Run(arguments, chosen, reasons).go(work)
+        return Run(arguments, list(chosen), reasons).go(work)
     except KeyboardInterrupt:
         return 130
     finally:
