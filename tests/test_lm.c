@@ -717,6 +717,25 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+/* The last window is not full: a sanitizer reports a read behind the ids. */
+START_TEST(evaluation_reads_no_more_ids_than_there_are)
+{
+    char *text = story(900);
+    Tokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
+    LmData *d = lm_data_of_text("story", text, strlen(text), &t);
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = tokenizer_size(&t), .context = 64,
+                                   .eps = 1e-5 });
+    int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
+    ck_assert_int_ne((held_out - 1) % 64, 0);
+    ck_assert(lm_evaluate(m, d, 1, 64, 0, &counted) > 0);
+    ck_assert_int_eq(counted, held_out - 1);
+    nn_free(m);
+    lm_data_close(d);
+    tokenizer_close(&t);
+    free(text);
+}
+END_TEST
+
 Suite *lm_suite(void)
 {
     Suite *suite = suite_create("lm");
@@ -731,6 +750,7 @@ Suite *lm_suite(void)
     tcase_add_test(words, broken_token_files_are_refused);
     tcase_add_test(words, texts_that_do_not_fit_are_refused);
     tcase_add_test(words, evaluation_uses_each_held_out_token_once);
+    tcase_add_test(words, evaluation_reads_no_more_ids_than_there_are);
     tcase_add_test(words, options_are_checked);
     tcase_add_loop_test(words, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, words);
