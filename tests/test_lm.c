@@ -720,9 +720,9 @@ END_TEST
 /* The last window is not full: a sanitizer reports a read behind the ids. */
 START_TEST(evaluation_reads_no_more_ids_than_there_are)
 {
-    char *text = story(900);
+    char *words = story(900);
     Tokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
-    LmData *d = lm_data_of_text("story", text, strlen(text), &t);
+    LmData *d = lm_data_of_text("story", words, strlen(words), &t);
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = tokenizer_size(&t), .context = 64,
                                    .eps = 1e-5 });
     int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
@@ -732,7 +732,7 @@ START_TEST(evaluation_reads_no_more_ids_than_there_are)
     nn_free(m);
     lm_data_close(d);
     tokenizer_close(&t);
-    free(text);
+    free(words);
 }
 END_TEST
 
