@@ -314,6 +314,7 @@ class Copy:
 
     def __init__(self, folder):
         self.source, self.build = os.path.join(folder, 'kaeru'), os.path.join(folder, 'build')
+        self.asan = os.path.join(folder, 'build-asan')
         self.temporary = os.path.join(folder, 'tmp')
         self.restore = None
         self.update()
@@ -397,6 +398,18 @@ class Copy:
 
     def suite(self, precision, name, seconds):
         return self.limited([os.path.join(self.build, 'tests', 'run_tests_' + precision), name], seconds)
+
+    def make_sanitized(self):
+        """Builds the float tests with sanitizers; takes minutes the first time."""
+        if not os.path.exists(os.path.join(self.asan, 'build.ninja')):
+            run(['meson', 'setup', self.asan, self.source, '-Dtests=enabled', '-Dexamples=false', '-Ddebug=false',
+                 '-Doptimization=1', '-Db_ndebug=false', '-Db_sanitize=address,undefined', '-Db_lundef=false'])
+        return self.limited(['ninja', '-j1', '-C', self.asan, 'tests/run_tests_float'], 3600, memory=None)[0] == 0
+
+    def sanitized_suite(self, name, seconds):
+        """Whether a sanitizer reports something."""
+        output = self.limited([os.path.join(self.asan, 'tests', 'run_tests_float'), name], seconds, memory=None)[1]
+        return 'AddressSanitizer' in output or 'runtime error: ' in output
 
     def example(self, name):
         return self.limited(['meson', 'test', '-C', self.build, '--no-rebuild', name], 600, memory=None)
@@ -487,6 +500,9 @@ class Run:
                     return 'killed', f'{name} {precision}' + (', no end' if status is None else '')
         if self.reason(mutant):
             return 'equivalent', self.reason(mutant)
+        by = self.sanitized(copy, mutant)
+        if by:
+            return 'killed', by + ' float, by a sanitizer'
         if self.arguments.quick:
             return 'survived', ''
         if not copy.make():
@@ -495,6 +511,15 @@ class Run:
             if copy.example(name)[0] != 0:
                 return 'killed', name
         return 'survived', ''
+
+    def sanitized(self, copy, mutant):
+        """The closest suites with sanitizers, which report a read outside an array that changes no result."""
+        if not copy.make_sanitized():
+            return None
+        for name in self.suites('float', mutant):
+            if name in first_fit(CLOSE, mutant.path).split() and copy.sanitized_suite(name, 60 + self.limit('float', name)):
+                return name
+        return None
 
     def reason(self, m):
         return self.reasons.get(identity(m))
