@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Mutation testing: plants small mistakes (mutants) in copies of the sources, one at a time, and runs the tests on each.
 
-A mutant is killed if a test fails, crashes or does not end. A mutant that survives is either equivalent (no test can see it:
-mutations.txt says why) or real: then a test is missing, and the exit status is 1.
+A mutant is killed if a test fails, crashes or does not end: first the suites that touch the file, then all others, in float
+and in double, then the closest suites with sanitizers, at last the examples. A mutant that survives is either equivalent (no
+test can see it: mutations.txt says why) or real: then a test is missing, and the exit status is 1.
 
 The choice depends on --seed and on the texts of the functions alone, so an edit elsewhere does not change it. A mutant that
 the compiler refuses, with its warnings as errors, or that makes the same program is not counted; another takes its place."""
@@ -10,6 +11,7 @@ the compiler refuses, with its warnings as errors, or that makes the same progra
 import argparse
 import collections
 import filecmp
+import functools
 import hashlib
 import json
 import os
@@ -237,9 +239,15 @@ def one_line(text):
     return ' '.join(text.split())
 
 
-def mutants_of(path):
+@functools.lru_cache(maxsize=None)
+def source_of(path):
+    """The text of a file, as it was when the run began."""
     with open(os.path.join(ROOT, path), encoding='utf-8') as file:
-        source = file.read()
+        return file.read()
+
+
+def mutants_of(path):
+    source = source_of(path)
     code = mask(source)
     folder = max((f for f in FOLDERS if path.startswith(f + '/')), key=len)
     seen = set()
@@ -350,15 +358,16 @@ class Copy:
                 hashes.append(hashlib.sha256(file.read()).digest())
         return hashes
 
+    def write(self, path, text):
+        with open(os.path.join(self.source, path), 'w', encoding='utf-8') as file:
+            file.write(text)
+
     def plant(self, mutant):
-        path = os.path.join(self.source, mutant.path)
         if self.restore and self.restore != mutant.path:
-            shutil.copyfile(os.path.join(ROOT, self.restore), os.path.join(self.source, self.restore))
+            self.write(self.restore, source_of(self.restore))
         self.restore = mutant.path
-        with open(os.path.join(ROOT, mutant.path), encoding='utf-8') as file:
-            source = file.read()
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(source[:mutant.begin] + mutant.text + source[mutant.end:])
+        source = source_of(mutant.path)
+        self.write(mutant.path, source[:mutant.begin] + mutant.text + source[mutant.end:])
 
     def make(self, *targets):
         return self.limited(['ninja', '-j1', '-C', self.build, *targets], 900, memory=None)[0] == 0
@@ -393,7 +402,7 @@ class Copy:
             RUNNING.discard(process.pid)
             if STOPPED.is_set():
                 sys.exit()                                      # ends this thread alone
-            out.seek(max(0, out.seek(0, os.SEEK_END) - 20000))
+            out.seek(max(0, out.seek(0, os.SEEK_END) - 200000))
             return status, out.read().decode(errors='replace')
 
     def suite(self, precision, name, seconds):
@@ -446,7 +455,8 @@ class Run:
         self.share = -(-arguments.count // len(KINDS))          # of each kind
         self.lock = threading.Lock()
         self.table = collections.Counter()
-        self.real, self.refused, self.same = [], 0, 0
+        self.refused = self.same = 0
+        self.failed = False
         self.seconds = {}                                       # of each suite without a mutant
         self.begin = time.monotonic()
         self.done = 0
@@ -533,12 +543,11 @@ class Run:
             else:
                 self.done += 1
                 self.table[mutant.kind, outcome] += 1
-            if outcome == 'survived':
-                self.real.append(mutant)
+            wrong = outcome == 'killed' and self.reason(mutant)
+            self.failed = self.failed or outcome == 'survived' or wrong
             self.clear()
             if outcome in ('killed', 'survived', 'equivalent') or self.arguments.verbose:
-                if outcome == 'killed' and self.reason(mutant):
-                    how += '; mutations.txt says that it is equivalent'
+                how += '; but mutations.txt says that it is equivalent' if wrong else ''
                 print(f'{outcome}: {mutant.path}:{mutant.line}, {mutant.function}, {mutant.kind}' +
                       (f': {how}' if how else '') + f'\n  - {mutant.before}\n  + {mutant.after}', flush=True)
             self.progress()
@@ -627,7 +636,7 @@ class Run:
             self.wave(copies, self.next_mutants())
         self.clear()
         self.print_table()
-        return 1 if self.real else 0
+        return 1 if self.failed else 0
 
 
 def positive(text):
