@@ -49,7 +49,7 @@ CLOSE = [
     (r'autograd/random', 'random nn bits'),
     (r'autograd/(arena|memory|scope|objects)', 'memory errors guard'),
     (r'autograd/(tensor|broadcast|inplace|errors)', 'tensor errors graph memory'),
-    (r'autograd/', 'graph variants errors torch property gradcheck tensor attention nan custom'),
+    (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
     (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),
     (r'nn/files/(safetensors)', 'safetensors bad_files checkpoint'),
     (r'nn/files/', 'files checkpoint safetensors gpt bad_files'),
