@@ -736,6 +736,23 @@ START_TEST(evaluation_reads_no_more_ids_than_there_are)
 }
 END_TEST
 
+/* Another beta gives other weights from the second step on. */
+START_TEST(the_betas_are_those_of_the_options)
+{
+    LmOptions o = few_steps(3);
+    int64_t n;
+    real *usual = weights_after(o, &n);
+    for (int i = 0; i < 2; i++) {
+        LmOptions changed = o;
+        *(i ? &changed.beta2 : &changed.beta1) = 0.5;
+        real *other = weights_after(changed, &n);
+        ck_assert_msg(memcmp(other, usual, (size_t)n * sizeof *usual) != 0, "beta%d", i + 1);
+        free(other);
+    }
+    free(usual);
+}
+END_TEST
+
 Suite *lm_suite(void)
 {
     Suite *suite = suite_create("lm");
@@ -759,6 +776,7 @@ Suite *lm_suite(void)
     tcase_add_loop_test(training, a_resumed_run_ends_with_the_same_bytes, 0, 2);
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
+    tcase_add_test(training, the_betas_are_those_of_the_options);
     tcase_add_test(training, a_model_learns_a_repeated_text);
     tcase_add_test(training, what_cannot_be_trained_is_refused);
     tcase_add_loop_test(training, failing_calls_lose_nothing, 0, 2);
