@@ -42,12 +42,12 @@ tools="cc meson ninja pkg-config check gnuplot?"
 for run in $runs; do
     case $run in
     valgrind | clang) tools="$tools $run" ;;
-    fuzz) tools="$tools clang" ;;
     oldest) tools="$tools venv" ;;
     esac
 done
 # shellcheck disable=SC2086 # a list of words
 need $tools
+case " $runs " in *' fuzz '*) need_fuzzer ;; esac
 
 strict='-Dwerror=false'
 [ "${CI-}" != true ] || strict='-Dwerror=true --fatal-meson-warnings'

@@ -23,6 +23,13 @@ have() {
     ninja) command -v ninja >/dev/null 2>&1 || command -v ninja-build >/dev/null 2>&1 ;;
     pkg-config) command -v pkg-config >/dev/null 2>&1 || command -v pkgconf >/dev/null 2>&1 ;;
     check) pkg-config --exists check 2>/dev/null ;;
+    fuzzer)
+        _dir=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
+        printf 'int LLVMFuzzerTestOneInput(const char *x, unsigned long n) { return x && n > 1 && x[0] < 0; }\n' >"$_dir/try.c"
+        clang -fsanitize=fuzzer,address,undefined -o "$_dir/try" "$_dir/try.c" >/dev/null 2>&1
+        _result=$?
+        rm -rf "$_dir"
+        return $_result ;;
     venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
     esac
@@ -36,6 +43,9 @@ packages() {
     debian:gnuplot) echo gnuplot-nox fonts-vlgothic ;;         # the figures have Japanese labels
     *:dot) echo graphviz ;;
     debian:valgrind) echo valgrind libc6-dbg ;;
+    # Only recommended by the package clang; clang is installed before.
+    debian:fuzzer) echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev" ;;
+    *:fuzzer) echo compiler-rt ;;
     debian:venv) echo python3-venv ;;
     *:venv) echo python3 ;;
     debian:debootstrap) echo debootstrap debian-archive-keyring ;;
@@ -112,6 +122,9 @@ need() {
         die "meson $_version is too old, $meson_needed or newer is needed; one way: python3 -m pip install --user meson"
     return 0
 }
+
+# need_fuzzer: clang with the libraries of its sanitizers and of its fuzzer.
+need_fuzzer() { need clang && need fuzzer; }
 
 # older A B: is version A older than B? Compares the first two numbers.
 older() {

@@ -640,6 +640,21 @@ START_TEST(usage_errors_are_reported)
 }
 END_TEST
 
+START_TEST(masks_of_few_dimensions_are_printed)
+{
+    char text[32] = "";
+    FILE *f = tmpfile();
+    Scope s = ag_begin(AG_NO_GRAD);
+    nn_mask_print(f, tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 }));
+    nn_mask_print(f, ag_reshape(tensor_bools(SHAPE(1), (uint8_t[]){ 1 }), SCALAR));
+    ag_end(s);
+    rewind(f);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
+    ck_assert_str_eq(text, "# . #\n#\n");
+    fclose(f);
+}
+END_TEST
+
 Suite *attention_suite(void)
 {
     Suite *suite = suite_create("attention");
@@ -661,6 +676,7 @@ Suite *attention_suite(void)
     suite_add_tcase(suite, attention);
     TCase *parts = tcase_create("parts");
     tcase_add_test(parts, masks_print);
+    tcase_add_test(parts, masks_of_few_dimensions_are_printed);
     tcase_add_loop_test(parts, positions_are_sines_and_cosines, 0, 4);
     tcase_add_test(parts, inner_products_depend_on_the_distance);
     tcase_add_test(parts, positions_are_added);

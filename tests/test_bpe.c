@@ -316,6 +316,15 @@ START_TEST(a_vocabulary_has_the_requested_size)
 }
 END_TEST
 
+START_TEST(training_reads_only_the_given_bytes)
+{
+    const char text[] = "low<|endoftext|>low xyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxy";
+    Bpe *bpe = bpe_train(text, strlen("low<|endoftext|>low"), 1000);
+    ck_assert_int_eq(bpe_size(bpe), 259);                                   /* "lo", "low" and the end of text are added */
+    bpe_free(bpe);
+}
+END_TEST
+
 START_TEST(a_saved_vocabulary_loads_unchanged)
 {
     void *owner = ag_alloc(1, 1);
@@ -479,6 +488,7 @@ Suite *bpe_suite(void)
     tcase_add_test(t, decoding_restores_any_bytes);
     tcase_add_test(t, ids_have_tokens);
     tcase_add_test(t, a_vocabulary_has_the_requested_size);
+    tcase_add_test(t, training_reads_only_the_given_bytes);
     tcase_add_test(t, a_saved_vocabulary_loads_unchanged);
     tcase_add_test(t, files_of_merges_may_differ_in_line_ends);
     tcase_add_test(t, a_vocabulary_of_1024_merges_encodes);

@@ -438,6 +438,22 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+START_TEST(large_texts_are_refused)
+{
+    expect_refused(json_parse(NULL, "test", "", 3000000000U) != NULL,
+                   "test: expected at most 2147483647 bytes of JSON, found 3000000000");
+}
+END_TEST
+
+/* The last character is cut; the bytes behind the end would complete it. */
+START_TEST(a_cut_character_is_not_utf8)
+{
+    ck_assert_uint_eq(utf8_valid("a\xC3\xA9", 3), 3);
+    ck_assert_uint_eq(utf8_valid("a\xC3\xA9", 2), 1);
+    ck_assert_uint_eq(utf8_valid("\xC3\xA9\xF0\x9F\x98\x80", 5), 2);
+}
+END_TEST
+
 Suite *json_suite(void)
 {
     Suite *suite = suite_create("json");
@@ -459,6 +475,8 @@ Suite *json_suite(void)
     tcase_add_test(t, nothing_else_is_utf8);
     tcase_add_test(t, messages_quote_on_one_line);
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);
+    tcase_add_test(t, large_texts_are_refused);
+    tcase_add_test(t, a_cut_character_is_not_utf8);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -773,6 +773,42 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+/* The last window is not full: a sanitizer reports a read behind the ids. */
+START_TEST(evaluation_reads_no_more_ids_than_there_are)
+{
+    char *words = story(900);
+    Tokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
+    LmData *d = lm_data_of_text("story", words, strlen(words), &t);
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = tokenizer_size(&t), .context = 64,
+                                   .eps = 1e-5 });
+    int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
+    ck_assert_int_ne((held_out - 1) % 64, 0);
+    ck_assert(lm_evaluate(m, d, 1, 64, 0, &counted) > 0);
+    ck_assert_int_eq(counted, held_out - 1);
+    nn_free(m);
+    lm_data_close(d);
+    tokenizer_close(&t);
+    free(words);
+}
+END_TEST
+
+/* Another beta gives other weights from the second step on. */
+START_TEST(the_betas_are_those_of_the_options)
+{
+    LmOptions o = few_steps(3);
+    int64_t n;
+    real *usual = weights_after(o, &n);
+    for (int i = 0; i < 2; i++) {
+        LmOptions changed = o;
+        *(i ? &changed.beta2 : &changed.beta1) = 0.5;
+        real *other = weights_after(changed, &n);
+        ck_assert_msg(memcmp(other, usual, (size_t)n * sizeof *usual) != 0, "beta%d", i + 1);
+        free(other);
+    }
+    free(usual);
+}
+END_TEST
+
 Suite *lm_suite(void)
 {
     Suite *suite = suite_create("lm");
@@ -788,6 +824,7 @@ Suite *lm_suite(void)
     tcase_add_test(words, broken_token_files_are_refused);
     tcase_add_test(words, texts_that_do_not_fit_are_refused);
     tcase_add_test(words, evaluation_uses_each_held_out_token_once);
+    tcase_add_test(words, evaluation_reads_no_more_ids_than_there_are);
     tcase_add_test(words, options_are_checked);
     tcase_add_loop_test(words, failing_allocations_leak_nothing, 0, 2);
     suite_add_tcase(suite, words);
@@ -796,6 +833,7 @@ Suite *lm_suite(void)
     tcase_add_loop_test(training, a_resumed_run_ends_with_the_same_bytes, 0, 2);
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
+    tcase_add_test(training, the_betas_are_those_of_the_options);
     tcase_add_test(training, a_model_learns_a_repeated_text);
     tcase_add_test(training, what_cannot_be_trained_is_refused);
     tcase_add_test(training, a_loss_that_is_not_a_number_leaves_no_gradients);

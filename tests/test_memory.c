@@ -465,6 +465,40 @@ START_TEST(a_forked_child_trains_like_its_parent)
 }
 END_TEST
 
+/* When the rule of add passes its gradient on without a copy, the value that no rule reads is released before b's gradient
+ * needs memory. At most two buffers are left: the two values, or the gradient that is passed on and b's gradient. */
+START_TEST(a_value_is_released_when_its_gradient_is_passed_on)
+{
+    enum { ITEMS = 20000 };
+    size_t one = ITEMS * sizeof(real);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(1), 0.1), true);
+    Tensor *b = tensor_set_requires_grad(tensor_full(SHAPE(ITEMS), 0.1), true);
+    ag_memory_reset_peak();
+    size_t before = ag_memory().in_use;
+    ag_backward(ag_sum(ag_add(ag_expand(x, SHAPE(ITEMS)), b)));
+    ck_assert_uint_ge(ag_memory().peak - before, 2 * one);
+    ck_assert_uint_lt(ag_memory().peak - before, 2 * one + one / 2);
+    ag_end(s);
+}
+END_TEST
+
+/* A released buffer is used again for a slightly smaller tensor, of any size. */
+START_TEST(a_slightly_larger_buffer_is_used_again)
+{
+    static const size_t sizes[] = { 64, 448, 512, 576, 1024, 4096, 1 << 16, 1 << 20 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ag_memory_trim();
+        for (size_t bytes = sizes[i] + 64; bytes >= sizes[i]; bytes -= 64) {
+            Scope s = ag_begin(AG_NO_GRAD);
+            tensor_ones(SHAPE((int64_t)(bytes / sizeof(real))));
+            ck_assert_msg(ag_memory().cached == 0, "%zu bytes", bytes);
+            ag_end(s);
+        }
+    }
+}
+END_TEST
+
 Suite *memory_suite(void)
 {
     Suite *suite = suite_create("memory");
@@ -482,6 +516,8 @@ Suite *memory_suite(void)
     tcase_add_test(release, the_peak_of_residual_blocks_is_their_activations);
     tcase_add_test(release, a_leafs_gradient_takes_the_memory_of_a_value);
     tcase_add_test(release, a_value_is_released_after_its_last_reader);
+    tcase_add_test(release, a_value_is_released_when_its_gradient_is_passed_on);
+    tcase_add_test(release, a_slightly_larger_buffer_is_used_again);
     tcase_add_test(release, memory_falls_during_backward);
     tcase_add_test(release, a_scope_releases_everything);
     suite_add_tcase(suite, release);

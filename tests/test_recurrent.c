@@ -254,6 +254,25 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+/* A step that is hidden in every row changes no state. */
+START_TEST(a_step_that_is_hidden_everywhere_has_no_effect)
+{
+    Recurrent *r = nn_recurrent_new((RecurrentKind)_i, IN, H);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(2, 3, IN), 0, 1);
+    Tensor *mask = tensor_bools(SHAPE(2, 1, 3), (uint8_t[]){ 1, 0, 1, 1, 0, 1 });
+    RecurrentState masked = { 0 }, by_hand = { 0 };
+    Tensor *y = nn_recurrent(r, x, mask, &masked);
+    Tensor *first = nn_recurrent_step(r, ag_squeeze(ag_slice(x, 1, 0, 1), 1), &by_hand);
+    nn_recurrent_step(r, ag_squeeze(ag_slice(x, 1, 2, 3), 1), &by_hand);
+    check_close("y of the hidden step", ag_squeeze(ag_slice(y, 1, 1, 2), 1), first, 1e-6);
+    check_close("last h", masked.h, by_hand.h, 1e-6);
+    if (masked.c) check_close("last c", masked.c, by_hand.c, 1e-6);
+    ag_end(s);
+    nn_free(r);
+}
+END_TEST
+
 Suite *recurrent_suite(void)
 {
     Suite *suite = suite_create("recurrent");
@@ -263,6 +282,7 @@ Suite *recurrent_suite(void)
     TCase *layers = tcase_create("layers");
     tcase_add_loop_test(layers, a_layer_equals_its_steps, 0, 2);
     tcase_add_loop_test(layers, padding_has_no_effect, 0, 2);
+    tcase_add_loop_test(layers, a_step_that_is_hidden_everywhere_has_no_effect, 0, 2);
     tcase_add_loop_test(layers, initial_values, 0, 2);
     tcase_add_loop_test(layers, gradients_are_right, 0, 4);
     suite_add_tcase(suite, layers);

@@ -32,6 +32,12 @@ for count in 0 08 x 9999999999; do
 done
 ends 2 stderr "tests/trust.sh: unexpected argument '6'" "$root/tests/trust.sh" graphs 5 6
 ends 2 stderr 'tests/trust.sh: guard takes no count' "$root/tests/trust.sh" guard 3 4
+ends 2 stderr "tests/trust.sh: '0' is not a count" "$root/tests/trust.sh" planted 0
+# shellcheck disable=SC2016
+ends 0 stdout 'usage: mutate.py' -c 'exec python3 "$1" --help' sh "$root/tests/mutate.py"
+# Each entry of mutations.txt fits the sources.
+# shellcheck disable=SC2016
+ends 0 stdout autograd/ -c 'exec python3 "$1" --list 2' sh "$root/tests/mutate.py"
 ends 2 stderr 'There is no example nonsense.' "$root/examples/run.sh" nonsense
 ends 0 stdout 'All pictures of the lessons' "$root/examples/run.sh" gallery --help
 ends 2 stderr "gallery: unexpected argument '--nonsense'" "$root/examples/run.sh" gallery --nonsense

@@ -7,6 +7,7 @@
 #include "folder.h"
 #include "kaeru/text.h"
 #include "suites.h"
+#include "unicode.h"
 #include "utf8.h"
 
 static const char sample[] = "caf\u00e9 \u4e2d\u6587\n\U0001f600 caf\u00e9.";
@@ -246,6 +247,24 @@ START_TEST(failing_allocations_leak_nothing)
 }
 END_TEST
 
+/* Behind the last code point with a case, and behind the last one without a case of its own, all end a word: U+1F18A is after
+ * the squared letters, U+E01F0 after the variation selectors. */
+START_TEST(code_points_behind_all_tables_end_a_word)
+{
+    uint32_t lower[8], cased = 0, skipped = 0;              /* the last code point that is not like that */
+    for (uint32_t code = 0x1f18a; code < 0x110000; code++) {
+        if (code >= 0xe0000 && code < 0xe01f0) continue;
+        unicode_lower_text((uint32_t[]){ 'A', 0x3a3, code, 'A' }, 3, lower);
+        if (lower[1] != 0x3c2) cased = code;
+        if (code < 0xe0000) continue;
+        unicode_lower_text((uint32_t[]){ 'A', 0x3a3, code, 'A' }, 4, lower);
+        if (lower[1] != 0x3c2) skipped = code;
+    }
+    ck_assert_msg(cased == 0, "U+%X counts as a letter with a case", cased);
+    ck_assert_msg(skipped == 0, "U+%X is skipped", skipped);
+}
+END_TEST
+
 Suite *text_suite(void)
 {
     Suite *suite = suite_create("text");
@@ -257,6 +276,7 @@ Suite *text_suite(void)
     tcase_add_test(t, all_characters_can_be_in_a_vocabulary);
     tcase_add_test(t, unknown_characters_are_refused);
     tcase_add_test(t, words_have_ids_by_count);
+    tcase_add_test(t, code_points_behind_all_tables_end_a_word);
     tcase_add_test(t, words_are_encoded_and_decoded);
     tcase_add_test(t, many_words_are_counted);
     tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 2);

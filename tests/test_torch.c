@@ -282,12 +282,28 @@ START_TEST(clipping_agrees)
 }
 END_TEST
 
+/* Batches (4,1) and (1,2): sizes with a common factor, so that a wrong index does not reach each pair once. */
+START_TEST(a_batch_of_two_dimensions_is_multiplied_pair_by_pair)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *a = tensor_normal(SHAPE(4, 1, 2, 3), 0, 1), *b = tensor_normal(SHAPE(1, 2, 3, 2), 0, 1), *y = ag_matmul(a, b);
+    ck_assert(shape_equal(tensor_shape(y), SHAPE(4, 2, 2, 2)));
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 2; j++) {
+            Tensor *one = ag_matmul(ag_squeeze(ag_slice(a, 0, i, i + 1), 0), ag_squeeze(ag_slice(b, 1, j, j + 1), 0));
+            check_close("product", ag_slice(ag_squeeze(ag_slice(y, 0, i, i + 1), 0), 0, j, j + 1), one, 1e-6);
+        }
+    ag_end(s);
+}
+END_TEST
+
 Suite *torch_suite(void)
 {
     Suite *suite = suite_create("torch");
     TCase *ops = tcase_create("operations");
     tcase_add_loop_test(ops, operations_agree, 0, N_CASES);
     tcase_add_test(ops, every_fixture_is_compared);
+    tcase_add_test(ops, a_batch_of_two_dimensions_is_multiplied_pair_by_pair);
     suite_add_tcase(suite, ops);
     TCase *optim = tcase_create("optimizers");
     tcase_add_loop_test(optim, optimizers_agree, 0, N_OPTIMIZERS);

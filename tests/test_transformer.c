@@ -516,6 +516,18 @@ START_TEST(checkpoints_are_averaged)
 }
 END_TEST
 
+START_TEST(the_number_of_heads_is_checked)
+{
+    TransformerOptions o = small();
+    o.h = 1;
+    nn_free(make_model(SRC_VOCAB, TGT_VOCAB, o));
+    o.h = 0;
+    EXPECT_USAGE_ERROR("d_model 12 is not divisible by 0 heads", make_model(SRC_VOCAB, TGT_VOCAB, o));
+    o.h = 5;
+    EXPECT_USAGE_ERROR("d_model 12 is not divisible by 5 heads", make_model(SRC_VOCAB, TGT_VOCAB, o));
+}
+END_TEST
+
 Suite *transformer_suite(void)
 {
     Suite *suite = suite_create("transformer");
@@ -533,6 +545,7 @@ Suite *transformer_suite(void)
     tcase_add_test(training, smoothed_targets);
     tcase_add_test(training, rates);
     tcase_add_test(training, threads_and_instruction_sets_change_no_bit);
+    tcase_add_test(training, the_number_of_heads_is_checked);
     suite_add_tcase(suite, training);
     TCase *layout = tcase_create("files");
     tcase_add_checked_fixture(layout, folder_make, folder_remove);

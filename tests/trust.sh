@@ -16,8 +16,10 @@ usage: sh tests/trust.sh NAME [COUNT]
                        and by clang
   fuzz [50000000]      random inputs for the readers of files and command lines, under address and undefined behavior
                        sanitizers; needs clang, and compares with Jansson where that is installed
-  planted              plants mistakes in a copy of the sources; the checks of bad files, failures and kills must fail with
-                       each mistake and pass without it; needs clang (the tests plant mistakes for graphs and guard)
+  planted [150]        plants nine chosen mistakes in a copy of the sources: the checks of bad files, failures and kills must
+                       fail with each and pass without it; needs clang (the tests plant mistakes for graphs and guard).
+                       Then mutation testing: the tests must fail with each of 150 small mistakes that a program makes
+                       (python3 tests/mutate.py --help)
   portable             builds and tests without optimization and, where Debian's packages are available, for 32-bit x86
                        and for AArch64 under qemu-user; compares the hashes
   all                  all of these; takes hours
@@ -215,7 +217,7 @@ hashes() {
 fuzz_shares='options:400 safetensors:250 number:200 json:110 json_peer:30 text:8 bpe:2'
 
 fuzz() {
-    need clang
+    need_fuzzer
     total=${1:-50000000} tried=0 failed=0
     # shellcheck disable=SC2086 # a list of words
     CC=clang configure "$root/build-fuzz" $fuzz_options
@@ -286,8 +288,11 @@ planted_kills() {
     sh tests/trust.sh kills "$KAERU_KILLS"
 }
 
+# sum_outcome OUTCOME: how many lines of the log begin with it.
+sum_outcome() { grep -c "^$1: " "$work/log"; }
+
 planted() {
-    need clang
+    need_fuzzer
     copy=$work/kaeru found=0 lost=0
     mkdir "$copy"
     (cd "$root" && tar cf - --exclude='./build*' --exclude=./.git .) | (cd "$copy" && tar xf -)
@@ -298,7 +303,7 @@ planted() {
     export KAERU_KILLS=100
     plant 'a size not compared with the shape' nn/files/safetensors.c 's/if (t->size == bits \/ 8) return true;/return true;/' \
         planted_fuzz safetensors
-    plant 'a product that may overflow' nn/files/safetensors.c 's/if (b && a > UINT64_MAX \/ b) return false;//' \
+    plant 'a product that may overflow' nn/files/safetensors.c 's/__builtin_mul_overflow(\*numel, dim\[i\], numel) ||/(*numel *= dim[i]) \&\& 0 ||/' \
         planted_fuzz safetensors
     plant 'a string one byte short' nn/files/json.c 's/end - p->at + 1, 1)/end - p->at, 1)/' planted_fuzz json
     plant 'an escape of JSON misread' nn/files/json.c 's/\\b\\f\\n\\r\\t"/\\b\\f\\r\\n\\t"/' planted_fuzz json_peer
@@ -308,7 +313,9 @@ planted() {
     plant 'a random state not saved' nn/files/checkpoint.c 's/ag_set_random_state(.*);//' planted_test runs kills
     plant 'rows that a kill loses' examples/common/csv.c 's/ = part_is_old ? &whole : &part;/ = \&whole;/' \
         planted_kills
-    result="$found found, $lost not found"
+    show python3 "$root/tests/mutate.py" "${1:-150}" || lost=$((lost + 1))
+    result="$found chosen mistakes found, $lost checks failed; mutants: $(sum_outcome killed) killed, $(
+        sum_outcome survived) survived, $(sum_outcome equivalent) equivalent"
     [ "$lost" -eq 0 ]
 }
 
@@ -409,7 +416,7 @@ all) names='graphs guard failures kills hashes planted portable fuzz' ;;
 esac
 case $name:${1-} in
 *:) ;;
-graphs:* | kills:* | fuzz:*)
+graphs:* | kills:* | fuzz:* | planted:*)
     case $1 in
     0* | *[!0-9]* | ??????????*) say "tests/trust.sh: '$1' is not a count, expected 1 to 999999999"; exit 2 ;;
     esac ;;

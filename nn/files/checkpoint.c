@@ -133,7 +133,7 @@ enum { LISTED = 3 };
 
 /* A list of tensors' names: the text has the first few, n counts all. */
 typedef struct {
-    char text[LISTED * (UTF8_QUOTE + 2 * AG_SHAPE_TEXT)];
+    char text[LISTED * (UTF8_QUOTE + 2 * AG_SHAPE_TEXT)];       /* room for as many problems */
     size_t length;
     int n;
 } Problems;
@@ -147,10 +147,8 @@ static void problem(Problems *p, const char *name, const char *format, ...)
     va_start(list, format);
     vsnprintf(detail, sizeof detail, format, list);
     va_end(list);
-    int n = snprintf(p->text + p->length, sizeof p->text - p->length, "%s%s%s", p->n > 1 ? ", " : "",
-                     utf8_quote(name, strlen(name), quoted), detail);
-    p->length += (size_t)n;
-    if (p->length >= sizeof p->text) p->length = sizeof p->text - 1;
+    p->length += (size_t)snprintf(p->text + p->length, sizeof p->text - p->length, "%s%s%s", p->n > 1 ? ", " : "",
+                                  utf8_quote(name, strlen(name), quoted), detail);
 }
 
 /* Appends "; missing: "a", "b", "c" and 5 more" to the message. */

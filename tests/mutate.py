@@ -1,0 +1,682 @@
+#!/usr/bin/env python3
+"""Mutation testing: plants small mistakes (mutants) in copies of the sources, one at a time, and runs the tests on each.
+
+A mutant is killed if a test fails, crashes or does not end: first the suites that touch the file, then all others, in float
+and in double, then the closest suites with sanitizers, at last the examples. A mutant that survives is either equivalent (no
+test can see it: mutations.txt says why) or real: then a test is missing, and the exit status is 1.
+
+The choice depends on --seed and on the texts of the functions alone, so an edit elsewhere does not change it. A mutant that
+the compiler refuses, with its warnings as errors, or that makes the same program is not counted; another takes its place."""
+
+import argparse
+import collections
+import filecmp
+import functools
+import hashlib
+import json
+import os
+import queue
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+EQUIVALENT = os.path.join(ROOT, 'tests', 'mutations.txt')
+KINDS = ['border', 'off by one', 'dropped term', 'sign', 'factor', 'arguments', 'condition', 'and/or', 'dropped statement',
+         'neighbor']
+FOLDERS = ['autograd', 'autograd/ops', 'autograd/debug', 'autograd/kernels', 'nn', 'nn/files', 'models', 'models/text',
+           'models/train']
+
+# The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
+CLOSE = [
+    (r'autograd/kernels/.*(gemm)', 'gemm bits kernels'),
+    (r'autograd/kernels/(softmax|norm|attention|table|max|copy|strided)', 'kernels kernel_rows attention nn graph'),
+    (r'autograd/kernels/(pool|scratch)', 'threads kernels gemm'),
+    (r'autograd/kernels/(philox|distributions)', 'random kernels bits sample'),
+    (r'autograd/kernels/(optimizer|update)', 'kernels optim torch'),
+    (r'autograd/kernels/', 'kernels kernel_rows gemm bits graph'),
+    (r'autograd/debug/(explain)', 'explain errors'),
+    (r'autograd/debug/(guard)', 'guard memory'),
+    (r'autograd/debug/(gradcheck)', 'gradcheck custom'),
+    (r'autograd/debug/(print)', 'print'),
+    (r'autograd/debug/', 'errors print explain build'),
+    (r'autograd/random', 'random nn bits'),
+    (r'autograd/(arena|memory|scope|objects)', 'memory errors guard'),
+    (r'autograd/(tensor|broadcast|inplace|errors)', 'tensor errors graph memory'),
+    (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
+    (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),
+    (r'nn/files/(safetensors)', 'safetensors bad_files checkpoint'),
+    (r'nn/files/', 'files checkpoint safetensors gpt bad_files'),
+    (r'nn/(optim|schedule|parameters)', 'optim torch nn checkpoint'),
+    (r'nn/(recurrent)', 'recurrent seq2seq'),
+    (r'nn/', 'nn attention transformer gpt seq2seq recurrent optim checkpoint'),
+    (r'models/text/(bpe)', 'bpe bad_files'),
+    (r'models/text/', 'text bad_files bpe lm translation'),
+    (r'models/train/(lm_|token_file|generate|sampling)', 'lm sample'),
+    (r'models/train/', 'translation decode sample lm'),
+    (r'models/gpt', 'gpt lm checkpoint'),
+    (r'models/seq2seq', 'seq2seq translation decode'),
+    (r'models/', 'transformer gpt seq2seq translation checkpoint decode'),
+]
+# The tests of the examples that touch a file; they run only if all suites pass.
+EXAMPLES = [
+    (r'models/(gpt|text/|train/(lm_|token_file|generate|sampling|epoch))', ['examples gpt', 'examples translate']),
+    (r'models/', ['examples translate', 'examples lessons']),
+    (r'autograd/debug/', ['examples', 'examples lessons', 'examples write_backward']),
+    (r'', ['examples lessons', 'examples gpt', 'examples translate']),
+]
+
+RUNNING = set()                 # the leaders of sessions with a test
+STOPPED = threading.Event()
+MEMORY = 4 << 30                # bytes of addresses that a test may have
+FILE_SIZE = 6 << 30             # a test makes a sparse file of 4 GiB
+
+
+def first_fit(table, path):
+    return next(value for pattern, value in table if re.match(pattern, path))
+
+
+# ---- places --------------------------------------------------------------------------------------------------------
+
+Mutant = collections.namedtuple('Mutant', 'path kind folder function line begin end text before after')
+
+
+def mask(source):
+    """The source with blanks for comments, texts, characters, preprocessor lines and static asserts; the same length."""
+    token = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+                       r'|^[ \t]*#(?:\\\n|/\*.*?\*/|[^\n])*|\b_Static_assert\s*\([^;]*;|\b_Alignas\(\w+\)', re.S | re.M)
+
+    def blank(match):
+        text = match.group()
+        if text[0] in '"\'':
+            return text[0] + '_' * (len(text) - 2) + text[0]
+        return re.sub(r'[^\n]', ' ', text)
+    return token.sub(blank, source)
+
+
+def functions(code):
+    """Yields (name, begin, end) of each function's body in a masked source."""
+    depth, begin, last = 0, 0, 0
+    for match in re.finditer(r'[{};]', code):
+        char, at = match.group(), match.start()
+        if char == '{':
+            if depth == 0:
+                begin = at
+            depth += 1
+        elif char == '}':
+            depth -= 1
+            if depth == 0:
+                head = code[last:begin]
+                if head.rstrip().endswith(')'):
+                    names = re.findall(r'(\w+)\s*\(', head)
+                    name = names[1] if names[0] in ('ISA', '__attribute__') and len(names) > 1 else names[0]
+                    yield name, begin + 1, at
+                last = at + 1
+        elif depth == 0:
+            last = at + 1
+
+
+def closing(code, at):
+    """The index of the parenthesis that closes the one at `at`."""
+    depth = 0
+    for i in range(at, len(code)):
+        depth += (code[i] == '(') - (code[i] == ')')
+        if depth == 0:
+            return i
+    return len(code)
+
+
+def split_arguments(code, begin, end):
+    """[(begin, end)] of the arguments between two parentheses, without the blanks around them."""
+    depth, parts, start = 0, [], begin
+    for i in range(begin, end + 1):
+        if i == end or (code[i] == ',' and depth == 0):
+            text = code[start:i]
+            parts.append((start + len(text) - len(text.lstrip()), start + len(text.rstrip())))
+            start = i + 1
+        else:
+            depth += (code[i] in '([{') - (code[i] in ')]}')
+    return parts
+
+
+def number_doubled(text):
+    if re.fullmatch(r'\d+\.\d*f?|\d*\.\d+f?', text):
+        return repr(float(text.rstrip('f')) * 2) + ('f' if text.endswith('f') else '')
+    return str(int(text) * 2)
+
+
+NEIGHBORS = {}
+for pair in ('i j', 'a b', 'm n', 'x y', 'rows columns', 'row column', 'begin end', 'first last', 'outer inner', 'left right',
+             'min max', 'width height', 'true false', 'in out', 'k n', 'from to', 'low high', 'dx dy', 'mean rstd',
+             'heads width', 'batch length', 'train held_out', 'source target', 'count capacity', 'used size', 'data grad'):
+    one, two = pair.split()
+    NEIGHBORS.setdefault(one, two)
+    NEIGHBORS.setdefault(two, one)
+
+WORD = r'[A-Za-z_][\w]*(?:(?:->|\.)\w+|\[\w+\])*'
+OPERAND_BEFORE = r'(?<=[\w)\]])'
+
+
+def places(code, begin, end):
+    """Yields (kind, begin, end, new text) of the mutants in code[begin:end]."""
+    def each(pattern):
+        return re.compile(pattern, re.M).finditer(code, begin, end)
+
+    for m in each(OPERAND_BEFORE + r' (<=|>=|<|>) '):
+        yield 'border', m.start(1), m.end(1), {'<': '<=', '<=': '<', '>': '>=', '>=': '>'}[m.group(1)]
+
+    for m in each(OPERAND_BEFORE + r' [+-] 1\b(?![.\w])'):
+        yield 'off by one', m.start(), m.end(), ''
+    for m in each(r'\[(\w+)\]'):
+        if not m.group(1).isdigit() and not m.group(1).isupper():
+            yield 'off by one', m.end(1), m.end(1), ' + 1'
+
+    for m in each(OPERAND_BEFORE + r' [+-] ' + WORD + r'(?![\w(\[])'):
+        yield 'dropped term', m.start(), m.end(), ''
+
+    for m in each(OPERAND_BEFORE + r' ([+-])=? '):
+        yield 'sign', m.start(1), m.start(1) + 1, {'+': '-', '-': '+'}[m.group(1)]
+    for m in each(r'(?:[=(,?:]|return) (-)(?=[\w(])'):
+        yield 'sign', m.start(1), m.end(1), ''
+    for m in each(r'(?<=\()(-)(?=[A-Za-z(])'):
+        yield 'sign', m.start(1), m.end(1), ''
+
+    for m in each(OPERAND_BEFORE + r' ([*/%])=? '):
+        yield 'factor', m.start(1), m.start(1) + 1, {'*': '/', '/': '*', '%': '/'}[m.group(1)]
+    for m in each(r'(?<![\w.])(\d+\.\d*f?|[2-9]|[1-9]\d+)(?![\w.\]])'):
+        yield 'factor', m.start(1), m.end(1), number_doubled(m.group(1))
+
+    for m in each(r'\b([A-Za-z_]\w*)\('):
+        if m.group(1) in ('if', 'for', 'while', 'switch', 'return', 'sizeof', 'defined', 'do', 'else'):
+            continue
+        parts = split_arguments(code, m.end(), closing(code, m.end() - 1))
+        for (a, b), (c, d) in zip(parts, parts[1:]):
+            if code[a:b] != code[c:d]:
+                yield 'arguments', a, d, (c, d, b, c, a, b)
+
+    for m in each(r'\b(if|while) \('):
+        close = closing(code, m.end() - 1)
+        yield 'condition', m.end(), close, ('!(', (m.end(), close), ')')
+        if m.group(1) == 'if':
+            yield 'condition', m.end(), close, ('(', (m.end(), close), ') && 0')
+    for m in each(r'(?:(?<![=!<>])= |return )([^;?{}]+?) \? '):
+        yield 'condition', m.start(1), m.end(1), ('!(', (m.start(1), m.end(1)), ')')
+
+    for m in each(r'&&|\|\|'):
+        yield 'and/or', m.start(), m.end(), {'&&': '||', '||': '&&'}[m.group()]
+
+    for m in each(r'^ +((?:[\w\[\].*()-]|->)+(?: [-+*/|&]?= [^;{}=][^;{}]*|\([^;{}]*\)|\+\+|--);)$'):
+        if not re.match(r'(return|else|do|while|for|if)\b', m.group(1)):
+            yield 'dropped statement', m.start(1), m.end(1), '{}'
+    for m in each(r'\b(break|continue);'):
+        yield 'dropped statement', m.start(), m.end(), '{}'
+
+    for m in each(r'(?<![\w.])([01])(?![\w.])'):
+        yield 'neighbor', m.start(1), m.end(1), '1' if m.group(1) == '0' else '0'
+    words = set(re.findall(r'\w+', code[begin:end]))
+    for m in each(r'\b[a-z]\w*\b(?!\()'):
+        if NEIGHBORS.get(m.group()) in words | {'true', 'false'}:
+            yield 'neighbor', m.start(), m.end(), NEIGHBORS[m.group()]
+
+
+def new_text(source, new):
+    """The replacement: a text, parts of the source between texts, or two arguments in the other order."""
+    if isinstance(new, str):
+        return new
+    if len(new) == 3:
+        return new[0] + source[new[1][0]:new[1][1]] + new[2]
+    c, d, b, c2, a, b2 = new
+    return source[c:d] + source[b:c2] + source[a:b2]
+
+
+def one_line(text):
+    return ' '.join(text.split())
+
+
+@functools.lru_cache(maxsize=None)
+def source_of(path):
+    """The text of a file, as it was when the run began."""
+    with open(os.path.join(ROOT, path), encoding='utf-8') as file:
+        return file.read()
+
+
+def mutants_of(path):
+    source = source_of(path)
+    code = mask(source)
+    folder = max((f for f in FOLDERS if path.startswith(f + '/')), key=len)
+    seen = set()
+    for name, body_begin, body_end in functions(code):
+        if name.endswith('_sample'):                            # inputs of the gradient check
+            continue
+        for kind, begin, end, new in places(code, body_begin, body_end):
+            text = new_text(source, new)
+            mutated = source[:begin] + text + source[end:]
+            if text == source[begin:end] or mutated in seen:
+                continue
+            seen.add(mutated)
+            first = source.rfind('\n', 0, begin) + 1
+            last = source.find('\n', end)
+            before = one_line(source[first:last])
+            after = one_line(source[first:begin] + text + source[end:last])
+            yield Mutant(path, kind, folder, name, source.count('\n', 0, begin) + 1, begin, end, text, before, after)
+
+
+def source_files():
+    for top in ('autograd', 'nn', 'models'):
+        for folder, folders, names in os.walk(os.path.join(ROOT, top)):
+            folders.sort()
+            for name in sorted(names):
+                if name.endswith(('.c', '.h')):
+                    yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def choose(mutants, seed):
+    """Yields all mutants: in turn one of each kind and folder. Within these, a hash of the texts decides."""
+    cells = collections.defaultdict(list)
+    for m in mutants:
+        order = hashlib.sha256(repr((seed, m.path, m.function, m.before, m.after)).encode()).digest()
+        cells[m.kind, m.folder].append((order, m))
+    for cell in cells.values():
+        cell.sort()
+    n_kinds, n_folders = len(KINDS), len(FOLDERS)
+    for turn in range(max(map(len, cells.values()), default=0)):
+        for step in range(n_folders):                           # every folder and kind once in each n_kinds mutants or so
+            for k in range(n_kinds):
+                cell = cells.get((KINDS[k], FOLDERS[(k + step) % n_folders]), [])
+                if turn < len(cell):
+                    yield cell[turn][1]
+
+
+# ---- equivalent mutants --------------------------------------------------------------------------------------------
+
+def identity(m):
+    return m.path, m.function, m.kind, m.before, m.after
+
+
+def read_equivalent(mutants):
+    """The reasons in mutations.txt by identity. Each paragraph: "FILE, FUNCTION, KIND", "- before", "+ after", reason."""
+    known, reasons = set(map(identity, mutants)), {}
+    with open(EQUIVALENT, encoding='utf-8') as file:
+        text = re.sub(r'^#.*\n', '', file.read(), flags=re.M)
+    for paragraph in filter(None, re.split(r'\n\s*\n', text.strip())):
+        lines = paragraph.split('\n')
+        if len(lines) < 4 or lines[1][:2] != '- ' or lines[2][:2] != '+ ':
+            sys.exit('tests/mutations.txt: expected "FILE, FUNCTION, KIND", "- before", "+ after", reason: ' + lines[0])
+        key = (*lines[0].split(', '), lines[1][2:], lines[2][2:])
+        if key not in known:
+            sys.exit('tests/mutations.txt: no mutant is like this: ' + ' | '.join(lines[:3]))
+        reasons[key] = ' '.join(line.strip() for line in lines[3:])
+    return reasons
+
+
+# ---- a copy of the sources -----------------------------------------------------------------------------------------
+
+class Copy:
+    """A copy of the sources with its build folder."""
+
+    def __init__(self, folder):
+        self.source, self.build = os.path.join(folder, 'kaeru'), os.path.join(folder, 'build')
+        self.asan = os.path.join(folder, 'build-asan')
+        self.temporary = os.path.join(folder, 'tmp')
+        self.restore = None
+        self.update()
+        # Without debug information the same code is the same program.
+        if not os.path.exists(os.path.join(self.build, 'build.ninja')):
+            run(['meson', 'setup', self.build, self.source, '-Dtests=enabled', '-Dwerror=true', '-Ddebug=false'])
+        for target in ('tests/run_tests_float', 'tests/run_tests_double'):
+            run(['ninja', '-j1', '-C', self.build, target])
+        self.unchanged = self.programs()
+
+    def update(self):
+        """Makes the copy the same as the sources; writes only files that differ."""
+        kept = set()
+        for folder, folders, names in os.walk(ROOT):
+            folders[:] = [f for f in folders if f not in ('.git', '__pycache__')
+                          and not (folder == ROOT and f.startswith('build'))]
+            target = os.path.join(self.source, os.path.relpath(folder, ROOT))
+            os.makedirs(target, exist_ok=True)
+            for name in names:
+                original, copied = os.path.join(folder, name), os.path.join(target, name)
+                kept.add(os.path.normpath(copied))
+                if not (os.path.exists(copied) and filecmp.cmp(original, copied, shallow=False)):
+                    shutil.copy(original, copied)
+        for folder, _, names in os.walk(self.source):
+            for name in names:
+                if os.path.join(folder, name) not in kept:
+                    os.remove(os.path.join(folder, name))
+
+    def programs(self):
+        hashes = []
+        for precision in ('float', 'double'):
+            with open(os.path.join(self.build, 'tests', 'run_tests_' + precision), 'rb') as file:
+                hashes.append(hashlib.sha256(file.read()).digest())
+        return hashes
+
+    def write(self, path, text):
+        with open(os.path.join(self.source, path), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    def plant(self, mutant):
+        if self.restore and self.restore != mutant.path:
+            self.write(self.restore, source_of(self.restore))
+        self.restore = mutant.path
+        source = source_of(mutant.path)
+        self.write(mutant.path, source[:mutant.begin] + mutant.text + source[mutant.end:])
+
+    def make(self, *targets):
+        return self.limited(['ninja', '-j1', '-C', self.build, *targets], 900, memory=None)[0] == 0
+
+    def limited(self, command, seconds, memory=MEMORY):
+        """Runs the command with limits in a temporary folder and a session of its own. Returns its status (None: it did not
+        end) and its output."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        os.mkdir(self.temporary)
+
+        def limits():
+            if memory:
+                resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+                resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        with tempfile.TemporaryFile() as out:
+            process = subprocess.Popen(command, cwd=self.temporary, stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=limits,
+                                       env=dict(os.environ, TMPDIR=self.temporary, CK_DEFAULT_TIMEOUT=str(int(seconds) + 1)))
+            RUNNING.add(process.pid)
+            if STOPPED.is_set():
+                end_session(process.pid)
+            try:
+                status = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                status = None
+                process.send_signal(signal.SIGTERM)             # Check then ends the test that runs
+                time.sleep(0.2)
+            end_session(process.pid)
+            process.wait()
+            RUNNING.discard(process.pid)
+            if STOPPED.is_set():
+                sys.exit()                                      # ends this thread alone
+            out.seek(max(0, out.seek(0, os.SEEK_END) - 200000))
+            return status, out.read().decode(errors='replace')
+
+    def suite(self, precision, name, seconds):
+        return self.limited([os.path.join(self.build, 'tests', 'run_tests_' + precision), name], seconds)
+
+    def make_sanitized(self):
+        """Builds the float tests with sanitizers; takes minutes the first time."""
+        if not os.path.exists(os.path.join(self.asan, 'build.ninja')):
+            run(['meson', 'setup', self.asan, self.source, '-Dtests=enabled', '-Dexamples=false', '-Ddebug=false',
+                 '-Doptimization=1', '-Db_ndebug=false', '-Db_sanitize=address,undefined', '-Db_lundef=false'])
+        return self.limited(['ninja', '-j1', '-C', self.asan, 'tests/run_tests_float'], 3600, memory=None)[0] == 0
+
+    def sanitized_suite(self, name, seconds):
+        """Whether a sanitizer reports something."""
+        output = self.limited([os.path.join(self.asan, 'tests', 'run_tests_float'), name], seconds, memory=None)[1]
+        return 'AddressSanitizer' in output or 'runtime error: ' in output
+
+    def example(self, name):
+        return self.limited(['meson', 'test', '-C', self.build, '--no-rebuild', name], 600, memory=None)
+
+
+def end_session(leader):
+    """Ends all processes of a session: Check runs each test in a process group of its own."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    if not os.path.isdir('/proc/self'):
+        return
+    for name in os.listdir('/proc'):
+        try:
+            if name.isdigit() and os.getsid(int(name)) == leader:
+                os.kill(int(name), signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def run(command):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
+    if result.returncode:
+        print(result.stdout.decode(errors='replace')[-4000:] + '\nThis failed: ' + ' '.join(command), file=sys.stderr)
+        sys.exit(1)
+
+
+# ---- the run -------------------------------------------------------------------------------------------------------
+
+class Run:
+    def __init__(self, arguments, mutants, reasons):
+        self.arguments, self.mutants, self.reasons = arguments, mutants, reasons
+        self.share = -(-arguments.count // len(KINDS))          # of each kind
+        self.lock = threading.Lock()
+        self.table = collections.Counter()
+        self.refused = self.same = 0
+        self.failed = False
+        self.seconds = {}                                       # of each suite without a mutant
+        self.begin = time.monotonic()
+        self.done = 0
+
+    def measure(self, copy):
+        """Runs all suites without a mutant; they must pass."""
+        kept = os.path.join(os.path.dirname(copy.build), 'seconds.json')
+        if os.path.exists(kept) and os.path.getmtime(kept) > max(
+                os.path.getmtime(os.path.join(copy.build, 'tests', 'run_tests_' + p)) for p in ('float', 'double')):
+            with open(kept, encoding='utf-8') as file:
+                self.seconds = {tuple(key.split()): value for key, value in json.load(file).items()}
+            return
+        for precision in ('float', 'double'):
+            with open(os.path.join(ROOT, 'tests', 'meson.build'), encoding='utf-8') as file:
+                suites = re.findall(r"^    '(\w+)': \[(.*)\],$", file.read(), re.M)
+            for name, builds in suites:
+                if precision in builds:
+                    begin = time.monotonic()
+                    status, output = copy.suite(precision, name, 1200)
+                    if status != 0:
+                        sys.exit(f'{output}\nThe suite {name} {precision} fails without a mutant.')
+                    self.seconds[precision, name] = time.monotonic() - begin
+        with open(kept, 'w', encoding='utf-8') as file:
+            json.dump({' '.join(key): value for key, value in self.seconds.items()}, file)
+
+    def suites(self, precision, mutant):
+        """The suites that touch the file first, then the others: the fast ones first. Only the first for equivalent mutants."""
+        close = first_fit(CLOSE, mutant.path).split()
+        seconds = {s: t for (p, s), t in self.seconds.items() if p == precision}
+        names = sorted((s for s in seconds if s in close or seconds[s] < 3 or not self.arguments.quick), key=seconds.get)
+        return [s for s in close if s in names] + [s for s in names if s not in close and not self.reason(mutant)]
+
+    def limit(self, precision, name):
+        return 20 + 10 * self.seconds[precision, name]
+
+    def test(self, copy, mutant):
+        """Returns (outcome, by what)."""
+        copy.plant(mutant)
+        for precision in ('float', 'double'):
+            if not copy.make('tests/run_tests_' + precision):
+                return 'refused', ''
+            if precision == 'double' and copy.programs() == copy.unchanged:
+                return 'same', ''
+            if precision == 'float' and copy.programs()[0] == copy.unchanged[0]:
+                continue
+            if precision == 'double' and copy.programs()[1] == copy.unchanged[1]:
+                continue
+            for name in self.suites(precision, mutant):
+                status, _ = copy.suite(precision, name, self.limit(precision, name))
+                if status != 0:
+                    return 'killed', f'{name} {precision}' + (', no end' if status is None else '')
+        if self.reason(mutant):
+            return 'equivalent', self.reason(mutant)
+        by = self.sanitized(copy, mutant)
+        if by:
+            return 'killed', by + ' float, by a sanitizer'
+        if self.arguments.quick:
+            return 'survived', ''
+        if not copy.make():
+            return 'refused', ''
+        for name in first_fit(EXAMPLES, mutant.path):
+            if copy.example(name)[0] != 0:
+                return 'killed', name
+        return 'survived', ''
+
+    def sanitized(self, copy, mutant):
+        """The closest suites with sanitizers, which report a read outside an array that changes no result."""
+        if not copy.make_sanitized():
+            return None
+        for name in self.suites('float', mutant):
+            if name in first_fit(CLOSE, mutant.path).split() and copy.sanitized_suite(name, 60 + self.limit('float', name)):
+                return name
+        return None
+
+    def reason(self, m):
+        return self.reasons.get(identity(m))
+
+    def report(self, mutant, outcome, how):
+        with self.lock:
+            if outcome == 'refused':
+                self.refused += 1
+            elif outcome == 'same':
+                self.same += 1
+            else:
+                self.done += 1
+                self.table[mutant.kind, outcome] += 1
+            wrong = outcome == 'killed' and self.reason(mutant)
+            self.failed = self.failed or outcome == 'survived' or wrong
+            self.clear()
+            if outcome in ('killed', 'survived', 'equivalent') or self.arguments.verbose:
+                how += '; but mutations.txt says that it is equivalent' if wrong else ''
+                print(f'{outcome}: {mutant.path}:{mutant.line}, {mutant.function}, {mutant.kind}' +
+                      (f': {how}' if how else '') + f'\n  - {mutant.before}\n  + {mutant.after}', flush=True)
+            self.progress()
+
+    def clear(self):
+        if sys.stderr.isatty():
+            sys.stderr.write('\r\033[K')
+
+    def progress(self):
+        if sys.stderr.isatty() and self.done:
+            left = (time.monotonic() - self.begin) / self.done * max(0, self.arguments.count - self.done)
+            sys.stderr.write(f'{self.done} of {self.arguments.count} mutants, {left / 60:.0f} minutes left')
+            sys.stderr.flush()
+
+    def next_mutants(self):
+        """The mutants that are missing, the same number of each kind as far as there are enough."""
+        counted = collections.Counter()
+        for (kind, _), n in self.table.items():
+            counted[kind] += n
+        chosen, left = [], []
+        for m in self.mutants:
+            if self.done + len(chosen) < self.arguments.count and counted[m.kind] < self.share:
+                counted[m.kind] += 1
+                chosen.append(m)
+            else:
+                left.append(m)
+        self.mutants = left
+        self.share += not chosen
+        return chosen
+
+    def wave(self, copies, mutants):
+        """Tests the mutants on all copies. Mutants of one file go to one copy, so that fewer files are compiled."""
+        by_file = collections.defaultdict(list)
+        for m in mutants:
+            by_file[m.path].append(m)
+        work = queue.Queue()
+        for group in sorted(by_file.values(), key=len, reverse=True):
+            work.put(group)
+
+        def worker(copy):
+            while True:
+                try:
+                    group = work.get_nowait()
+                except queue.Empty:
+                    return
+                for m in group:
+                    try:
+                        self.report(m, *self.test(copy, m))
+                    except Exception as error:                  # the mutant must not be lost
+                        self.report(m, 'survived', f'the run failed: {error!r}')
+                        raise
+
+        threads = [threading.Thread(target=worker, args=(copy,), daemon=True) for copy in copies]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def print_table(self):
+        rows = [('', 'killed', 'survived', 'equivalent')]
+        rows += [(kind, *(self.table[kind, outcome] for outcome in rows[0][1:])) for kind in KINDS]
+        rows.append(('all', *(sum(row[i] for row in rows[1:]) for i in (1, 2, 3))))
+        for row in rows:
+            print(f'{row[0]:<18}' + ''.join(f'{cell:>11}' for cell in row[1:]))
+        print(f'not counted: {self.refused} that the compiler refuses, {self.same} that make the same program')
+
+    def go(self, work):
+        arguments = self.arguments
+        copies = []
+
+        def make(i):
+            folder = os.path.join(work, str(i))
+            os.makedirs(folder, exist_ok=True)
+            copies.append(Copy(folder))
+
+        makers = [threading.Thread(target=make, args=(i,), daemon=True) for i in range(arguments.jobs)]
+        for maker in makers:
+            maker.start()
+        for maker in makers:
+            maker.join()
+        if len(copies) < arguments.jobs:
+            return 1
+        self.measure(copies[0])
+        self.begin = time.monotonic()
+        while self.done < arguments.count and self.mutants:
+            self.wave(copies, self.next_mutants())
+        self.clear()
+        self.print_table()
+        return 1 if self.failed else 0
+
+
+def positive(text):
+    if not re.fullmatch(r'[1-9]\d{0,8}', text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a count, expected 1 to 999999999")
+    return int(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('count', nargs='?', type=positive, default=150, metavar='COUNT', help='mutants (150)')
+    parser.add_argument('--seed', default='1', help='another seed chooses other mutants (1)')
+    parser.add_argument('--jobs', type=positive, default=os.cpu_count() or 1, help='copies that work at once (processors)')
+    parser.add_argument('--only', default='', metavar='PATTERN', help='only files whose path has this regular expression')
+    parser.add_argument('--quick', action='store_true',
+                        help='without the examples and without suites of 3 seconds or more that do not touch the file')
+    parser.add_argument('--work', metavar='FOLDER', help='keep the copies in this folder: the next run builds only changes')
+    parser.add_argument('--list', action='store_true', help='print the chosen mutants and end')
+    parser.add_argument('--verbose', action='store_true', help='print those that are not counted, too')
+    arguments = parser.parse_args()
+    mutants = [m for path in source_files() for m in mutants_of(path)]
+    reasons = read_equivalent(mutants)
+    chosen = choose((m for m in mutants if re.search(arguments.only, m.path)), arguments.seed)
+    if arguments.list:
+        for _, m in zip(range(arguments.count), chosen):
+            print(f'{m.path}:{m.line}, {m.function}, {m.kind}\n  - {m.before}\n  + {m.after}')
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    work = os.path.abspath(arguments.work) if arguments.work else tempfile.mkdtemp(prefix='mutate.')
+    try:
+        return Run(arguments, list(chosen), reasons).go(work)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        STOPPED.set()
+        for leader in list(RUNNING):
+            end_session(leader)
+        if not arguments.work:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
