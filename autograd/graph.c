@@ -356,6 +356,21 @@ _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
                    "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
 }
 
+/* The values of x, which the rule of y reads, are not those that the operation read. */
+_Noreturn static void error_written(Site at, const Tensor *y, int i)
+{
+    const Tensor *x = i < y->n_in ? y->in[i] : y;
+    const char *op = y->op->name;
+    char made[PLACE_TEXT], which[32] = "its result", by[PLACE_TEXT] = "a pointer to its values was used to change them";
+    if (x != y) snprintf(which, sizeof which, "input %d", i);
+    const Buffer *b = x->buffer;
+    if (b->version != y->version[i])
+        snprintf(by, sizeof by, "%.*s wrote it at %s:%d", name_length(b->writer), b->writer, b->written.file, b->written.line);
+    ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %s after %s had read it; write it after "
+                   "backward, or give %s a copy (ag_keep)", op, place_text(y->site, y->user_site, made), which,
+                   x->name ? ", " : "", x->name ? x->name : "", by, op, op);
+}
+
 /* A usage error if an input of y was freed, or if the rule of y reads values that were written in place after its operation had
  * read them. */
 static void check_inputs(Site at, const Tensor *y)
@@ -367,19 +382,7 @@ static void check_inputs(Site at, const Tensor *y)
             ag_usage_error(at, "ag_backward", "input %d of %s (made at %s) was freed before backward", i, y->op->name,
                            place_text(y->site, y->user_site, made));
         if (!rule_reads(y, i)) continue;
-        char which[32] = "its result";
-        if (x != y) snprintf(which, sizeof which, "input %d", i);
-        const Buffer *b = x->buffer;
-        if (b->version == y->version[i] && (!y->hash || y->hash[i] == guard_hash(x))) continue;
-        if (b->version == y->version[i])
-            ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but a pointer to its values was used to "
-                           "change them after %s had read them; write them after backward, or give %s a copy (ag_keep)",
-                           y->op->name, place_text(y->site, y->user_site, made), which, x->name ? ", " : "",
-                           x->name ? x->name : "", y->op->name, y->op->name);
-        ag_usage_error(at, "ag_backward", "the rule of %s (made at %s) reads %s%s%s, but %.*s wrote it at %s:%d after %s had "
-                       "read it; write it after backward, or give %s a copy (ag_keep)", y->op->name,
-                       place_text(y->site, y->user_site, made), which, x->name ? ", " : "", x->name ? x->name : "",
-                       name_length(b->writer), b->writer, b->written.file, b->written.line, y->op->name, y->op->name);
+        if (x->buffer->version != y->version[i] || (y->hash && y->hash[i] != guard_hash(x))) error_written(at, y, i);
     }
 }
 
