@@ -382,7 +382,7 @@ portable() {
     if [ "$(system_kind)" != debian ] || [ "$(uname -m)" != x86_64 ]; then
         say "32-bit x86 and AArch64 are tested only on Debian and Ubuntu on x86-64"
     else
-        need_package gcc-multilib
+        need_package libc6-dev-i386 "lib32gcc-$(gcc -dumpversion)-dev"      # gcc-multilib conflicts with the next line's
         need_package gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
         cross_file i386 i386-linux-gnu x86 '' gcc -m32 -idirafter /usr/include/x86_64-linux-gnu &&
             test_machine build-m32 32-bit '' --cross-file "$root/build-foreign/i386.ini" || differs=1
