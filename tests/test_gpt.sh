@@ -65,6 +65,18 @@ same plain/gpt_best.safetensors broken/gpt_best.safetensors
 cut -d, -f1-4 plain/gpt.csv >one
 cut -d, -f1-4 broken/gpt.csv >two
 same one two
+# Products in bfloat16 give other losses, and a resumed run keeps its precision.
+expect 2 '' 'gpt train: --precision fp8: expected float32 or bf16' train --data story.txt $run --precision fp8
+expect 0 '' '' train --data story.txt $run --precision bf16 --out bf16
+cut -d, -f1-4 bf16/gpt.csv >two
+differ one two
+killed resumed/gpt.csv.part 100 300 train --data story.txt $run --precision bf16 --out resumed
+expect 0 'resumes at step ' '' train --resume --out resumed
+same bf16/gpt_last.safetensors resumed/gpt_last.safetensors
+for kind in float32 bf16; do
+    expect 0 '' '' sample --checkpoint bf16/gpt_last.safetensors --precision $kind
+    that "a text in $kind" [ -s stdout ]
+done
 expect 0 'all 300 steps are done' '' train --resume --out broken
 same plain/gpt_last.safetensors broken/gpt_last.safetensors
 # Killed after the last checkpoint was saved, but before gpt.csv was closed: resuming closes it.
