@@ -277,6 +277,8 @@ START_TEST(ids_have_tokens)
     ck_assert_uint_eq(n, 13);
     ck_assert_ptr_null(bpe_token(bpe, -1, &n));
     ck_assert_ptr_null(bpe_token(bpe, bpe_size(bpe), &n));
+    ck_assert_ptr_null(bpe_token(bpe, INT32_MIN / 2, &n));
+    ck_assert_ptr_null(bpe_token(bpe, INT32_MAX / 2, &n));
     int32_t ids[] = { 5, 100000 }, negative[] = { -7 };
     expect_refused(bpe_decode(bpe, ids, 2, &n) != NULL, "id 100000 at place 1 is not in the vocabulary of ");
     expect_refused(bpe_decode(bpe, negative, 1, &n) != NULL, "id -7 at place 0 is not in the vocabulary of ");
