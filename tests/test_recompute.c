@@ -384,26 +384,324 @@ START_TEST(gpt_learns_the_same)
 }
 END_TEST
 
-static Tensor *block_as_function(Tensor **in, void *arg)
+static Tensor *of_three(Tensor **in, void *arg)
 {
-    Parts p = { recomputed, { NULL, in[1], in[2], NULL } };
     (void)arg;
     AgRandom before = ag_random_state();
     ag_set_random_state((AgRandom){ 5, 0 });
-    Tensor *y = ag_recompute(block, &p, in, 1);
+    Tensor *h = ag_dropout(ag_tanh(ag_matmul(in[0], in[1])), 0.4);
     ag_set_random_state(before);
-    return y;
+    return ag_mul(ag_add(h, in[0]), in[2]);
 }
 
-static Tensor *of_two_as_function(Tensor **in, void *arg)
+static Tensor *recomputed_of_three(Tensor **in, void *arg)
 {
-    return ag_recompute(arg ? uses_thrice : of_two, &(Parts){ .leaf = { NULL, in[2] } }, in, 2);
+    return ag_recompute(of_three, arg, in, 3);
 }
 
 START_TEST(numerical_gradients_agree)
 {
-    (void)block_as_function;
-    (void)of_two_as_function;
+    ag_seed(1);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *in[] = { tensor_normal(SHAPE(3, 4), 0, 1), tensor_normal(SHAPE(4, 4), 0, 1), tensor_normal(SHAPE(3, 4), 0, 1) };
+    for (int i = 0; i < 3; i++) tensor_set_requires_grad(in[i], true);
+    ck_assert(ag_gradcheck(recomputed_of_three, NULL, in, 3, stderr));
+    tensor_set_requires_grad(in[1], false);
+    ck_assert(ag_gradcheck(recomputed_of_three, NULL, in, 3, stderr));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* A chain of large values, of which a plain call keeps 20. */
+static Tensor *chain(Tensor **in, void *arg)
+{
+    Tensor *x = in[0];
+    for (int i = 0; i < 20; i++) x = ag_tanh(x);
+    return ag_mul(x, arg);
+}
+
+enum { LONG = 10000 };
+
+/* The most bytes during a step of ten chains, in values of LONG numbers. */
+static double peak_of(Caller *call, AgMode mode)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *w = tensor_set_requires_grad(tensor_ones(SHAPE(LONG)), true);
+    Scope step = ag_begin(mode);
+    size_t before = ag_memory().in_use;
+    ag_memory_reset_peak();
+    Tensor *x = w;
+    for (int i = 0; i < 10; i++) x = call(chain, w, &x, 1);
+    if (mode == AG_RECORD) ag_backward(ag_sum(x));
+    double peak = (double)(ag_memory().peak - before) / (LONG * sizeof(real));
+    ag_end(step);
+    ag_end(s);
+    return peak;
+}
+
+START_TEST(the_peak_is_that_of_one_function)
+{
+    ck_assert(peak_of(plainly, AG_RECORD) > 200);
+    double peak = peak_of(recomputed, AG_RECORD);               /* 10 inputs, 21 values of one chain, gradients */
+    ck_assert_msg(peak < 37, "%g", peak);
+    ck_assert(peak_of(plainly, AG_NO_GRAD) > 200);
+    peak = peak_of(recomputed, AG_NO_GRAD);
+    ck_assert_msg(peak < 35, "%g", peak);
+}
+END_TEST
+
+START_TEST(steps_ask_the_system_for_no_memory)
+{
+    GPT *m = gpt_new(small_gpt(true));
+    int64_t calls = 0;
+    for (int step = 0; step < 60; step++) {
+        if (step == 30) calls = ag_memory().system_calls;
+        Scope s = ag_begin(AG_RECORD);
+        ag_backward(gpt_loss(m, tensor_randint(SHAPE(2, 12), 0, 11), tensor_randint(SHAPE(2, 12), 0, 11)));
+        nn_zero_grad(m);
+        ag_end(s);
+    }
+    ck_assert_int_eq(ag_memory().system_calls, calls);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(nothing_is_recorded_without_gradients)
+{
+    Parts p = { .call = recomputed };
+    Scope s = ag_begin(AG_RECORD);
+    for (int i = 0; i < LEAVES; i++) p.leaf[i] = tensor_normal(SHAPE(SIDE, SIDE), 0, 1);
+    ck_assert(!tensor_requires_grad(call_block(&p, p.leaf[0])));
+    tensor_set_requires_grad(p.leaf[2], true);
+    Tensor *y = call_block(&p, p.leaf[0]), *h = ag_tanh(y);
+    ck_assert(tensor_requires_grad(y));
+    Scope inner = ag_begin(AG_NO_GRAD);
+    p.leaf[1] = h;                                              /* nothing needs to reach it */
+    ck_assert(!tensor_requires_grad(call_block(&p, h)));
+    ag_end(inner);
+    ag_end(s);
+}
+END_TEST
+
+static void use_everything(void)
+{
+    Result r;
+    run(&r, nested_twice, BACKWARD, recomputed);
+    run(&r, ids_and_masks, KEEP_AND_AGAIN, recomputed);
+}
+
+START_TEST(each_allocation_fails_once)
+{
+    int64_t requests = faults_everywhere(use_everything, _i);
+    if (faults_work()) ck_assert_int_gt(requests, 5);
+}
+END_TEST
+
+/* ---- looking inside ---------------------------------------------------------------------------------------------- */
+
+static void check_part(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "\"%s\" is missing in\n%s", part, text);
+}
+
+static Tensor *w_times_w(Tensor **in, void *arg)
+{
+    Tensor *w = arg;
+    return ag_mul(ag_mul(in[0], w), w);
+}
+
+/* Two calls of w_times_w, on numbers: y = (2 w)^2 3 w^2, and again. */
+static Tensor *explained_graph(Tensor *w)
+{
+    Tensor *x = ag_scale(w, 2), *y = ag_recompute(w_times_w, w, &x, 1);
+    return ag_add(y, ag_recompute(w_times_w, w, (Tensor *[]){ ag_mul(x, y) }, 1));
+}
+
+START_TEST(it_is_explained_and_drawn)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(SCALAR, 3), true), "w");
+    Tensor *y = explained_graph(w);
+    char *text = explained(y), *drawing = drawn(y), *again = explained(y);
+    ck_assert_str_eq(text, again);
+    check_part(text, "  t2     = recompute(t1, w) = 54    a function of the program\n");
+    check_part(text, "  t4     = recompute(t3, w) = 2916    a function of the program\n");
+    check_part(text, "recompute(t3, w)    at tests/test_recompute.c:");
+    check_part(text, "       rule    the function runs again, then its rules\n");
+    check_part(text, "       with    dt4 = 1, t3 = 324, w = 3\n");
+    check_part(text, "       gives   dt3 = 9\n       gives   dw = 1944\n");
+    check_part(text, "       adds    dw = ");
+    check_part(text, "\nGradients of the leaves:\n  dw     = 5886\n");
+    check_part(drawing, "recompute\\n()");
+    ck_assert_ptr_null(tensor_grad_data(w));                    /* the explanation has changed nothing */
+    FILE *frames = tmpfile();
+    for (int i = 0; i < ag_graph_frames(y); i++) ag_graph_frame(frames, y, i);
+    fclose(frames);
+    ck_assert_ptr_null(tensor_grad_data(w));
+    ag_backward(y);
+    ck_assert(tensor_grad_data(w)[0] == 5886);
+    y = explained_graph(w);
+    char *later = explained(y);
+    check_part(later, "  dw     = 5886\n");
+    ck_assert(tensor_grad_data(w)[0] == 5886);
+    free(later);
+    free(again);
+    free(drawing);
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+static Tensor *divides(Tensor **in, void *arg)
+{
+    return ag_div(in[0], arg);
+}
+
+START_TEST(the_search_for_nan_names_the_operation_inside)
+{
+    ag_find_nan(true);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = ag_tanh(tensor_set_requires_grad(tensor_zeros(SHAPE(2)), true));
+    EXPECT_USAGE_ERROR("div: first NaN found in its result, item 0; shape (2,) of inputs (2,), (2,)",
+                       ag_recompute(divides, tensor_zeros(SHAPE(2)), &x, 1));
+    ag_end(s);
+    ag_find_nan(false);
+    s = ag_begin(AG_RECORD);                                    /* without the search, a NaN passes */
+    x = ag_tanh(tensor_set_requires_grad(tensor_zeros(SHAPE(2)), true));
+    Tensor *y = ag_sum(ag_recompute(divides, tensor_zeros(SHAPE(2)), &x, 1));
+    ag_backward(y);
+    ck_assert(isnan((double)tensor_item(y)));
+    ag_end(s);
+}
+END_TEST
+
+/* ---- usage errors ------------------------------------------------------------------------------------------------ */
+
+static Tensor *null_result(Tensor **in, void *arg)
+{
+    (void)in, (void)arg;
+    return NULL;
+}
+
+static Tensor *ids_result(Tensor **in, void *arg)
+{
+    (void)in, (void)arg;
+    return tensor_ints(SHAPE(2), NULL);
+}
+
+static Tensor *result_arg(Tensor **in, void *arg)
+{
+    (void)in;
+    return arg;
+}
+
+static Tensor *open_scope(Tensor **in, void *arg)
+{
+    (void)arg;
+    ag_begin(AG_RECORD);
+    return ag_tanh(in[0]);
+}
+
+static Tensor *counts_calls(Tensor **in, void *calls)
+{
+    return ag_scale(in[0], ++*(int *)calls);
+}
+
+static Tensor *grows(Tensor **in, void *calls)
+{
+    Tensor *x[] = { in[0], in[0] };
+    return ag_concat(x, ++*(int *)calls, 0);
+}
+
+static Tensor *does_not_fit(Tensor **in, void *arg)
+{
+    return ag_matmul(in[0], arg);
+}
+
+START_TEST(misuse_is_reported)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *leaf = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), "leaf"), *x = ag_tanh(leaf), *in[] = { x };
+    EXPECT_USAGE_ERROR("ag_recompute: f is NULL", ag_recompute(NULL, NULL, in, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: -1 inputs, expected 0 or more", ag_recompute(divides, x, in, -1));
+    EXPECT_USAGE_ERROR("ag_recompute: in is NULL", ag_recompute(divides, x, NULL, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: input 0 is NULL", ag_recompute(divides, x, (Tensor *[]){ NULL }, 1));
+    REPORTS("ag_recompute: the result of f is NULL", ag_recompute(null_result, NULL, in, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: the result of f is AG_INT, expected AG_REAL", ag_recompute(ids_result, NULL, in, 1));
+    EXPECT_USAGE_ERROR("ag_end: scopes begun inside this one and still open: 1", ag_recompute(open_scope, NULL, in, 1));
+    EXPECT_USAGE_ERROR("div: the function of ag_recompute uses a tensor, made by tanh at tests/test_recompute.c:",
+                       ag_recompute(divides, x, (Tensor *[]){ leaf }, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: the function of ag_recompute uses a tensor, made by tanh at tests/",
+                       ag_recompute(result_arg, x, in, 1));
+    EXPECT_USAGE_ERROR(", in ag_recompute called at tests/test_recompute.c:",
+                       ag_recompute(does_not_fit, tensor_ones(SHAPE(3, 3)), in, 1));
+    ck_assert(strstr(usage_message, "matmul: shapes (2,) and (3, 3)") != NULL);
+    ag_backward(ag_sum(x));
+    EXPECT_USAGE_ERROR("ag_recompute: the value of input 0 (tanh made at", ag_recompute(divides, leaf, in, 1));
+    ag_end(s);
+}
+END_TEST
+
+/* What must be the same in both runs. */
+START_TEST(a_change_between_the_runs_is_reported)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), "w"), *c = tensor_full(SHAPE(2), 2);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(2)), true);
+    int calls = 0;
+    Tensor *y = ag_sum(ag_recompute(divides, w, &x, 1));
+    ag_fill(w, 1);
+    EXPECT_USAGE_ERROR("ag_backward: the rule of recompute (made at tests/test_recompute.c:", ag_backward(y));
+    ck_assert(strstr(usage_message, "reads input 1, w, but ag_fill wrote it at") != NULL);
+    y = ag_sum(ag_recompute(divides, w, &x, 1));
+    tensor_copy(x, w);
+    EXPECT_USAGE_ERROR("reads input 0, but tensor_copy wrote it at", ag_backward(y));
+    y = ag_sum(ag_recompute(divides, c, &x, 1));                /* a constant that is no input */
+    ag_fill(c, 3);
+    EXPECT_USAGE_ERROR("ag_recompute: the second run of the function, during backward, gave another result than the first",
+                       ag_backward(y));
+    y = ag_sum(ag_recompute(counts_calls, &calls, &x, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: the second run", ag_backward(y));
+    calls = 0;
+    y = ag_sum(ag_recompute(grows, &calls, &x, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: the second run", ag_backward(y));
+    y = ag_sum(ag_recompute(divides, w, &x, 1));                /* the errors leave no state */
+    tensor_zero_grad(x);
+    ag_backward(y);
+    ck_assert(tensor_grad_data(x)[1] == 1);
+    EXPECT_USAGE_ERROR("an earlier backward has run through", ag_backward(y));
+    ag_end(s);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+/* The mode of the module, and the module itself. */
+START_TEST(layers)
+{
+    ag_seed(2);
+    Sequential *s = nn_sequential_new();
+    nn_sequential_add(s, nn_linear_new(4, 4));
+    nn_sequential_add(s, nn_dropout_new(0.5));
+    Scope scope = ag_begin(AG_RECORD);
+    Tensor *x = tensor_normal(SHAPE(3, 4), 0, 1);
+    Tensor *y = ag_sum(nn_recompute(s, x));
+    nn_eval(s);
+    EXPECT_USAGE_ERROR("ag_recompute: the second run of the function", ag_backward(y));
+    EXPECT_USAGE_ERROR(", in nn_recompute called at tests/test_recompute.c:", nn_recompute(s, tensor_ones(SHAPE(2, 3))));
+    ck_assert(strstr(usage_message, "linear: x (2, 3) and weight (4, 4) do not fit") != NULL);
+    EXPECT_USAGE_ERROR("nn_recompute: a ModuleList has no forward with one input", nn_recompute(nn_list_new(), x));
+    EXPECT_USAGE_ERROR("nn_recompute: the module is NULL", nn_recompute(NULL, x));
+    y = ag_sum(nn_recompute(s, x));
+    nn_free(s);
+    EXPECT_USAGE_ERROR("was freed before backward", ag_backward(y));
+    s = nn_sequential_new();
+    Tensor *h = ag_tanh(tensor_set_requires_grad(x, true));
+    y = ag_sum(nn_recompute(s, h));
+    nn_free(s);
+    EXPECT_USAGE_ERROR("nn_recompute: this Sequential was freed", ag_backward(y));
+    ag_end(scope);
 }
 END_TEST
 
@@ -416,5 +714,18 @@ Suite *recompute_suite(void)
     tcase_add_loop_test(bits, gpt_learns_the_same, 0, 2);
     tcase_add_test(bits, numerical_gradients_agree);
     suite_add_tcase(suite, bits);
+    TCase *memory = tcase_create("memory");
+    tcase_add_test(memory, the_peak_is_that_of_one_function);
+    tcase_add_test(memory, steps_ask_the_system_for_no_memory);
+    tcase_add_test(memory, nothing_is_recorded_without_gradients);
+    tcase_add_loop_test(memory, each_allocation_fails_once, 0, 2);
+    suite_add_tcase(suite, memory);
+    TCase *inside = tcase_create("looking inside");
+    tcase_add_test(inside, it_is_explained_and_drawn);
+    tcase_add_test(inside, the_search_for_nan_names_the_operation_inside);
+    tcase_add_test(inside, misuse_is_reported);
+    tcase_add_test(inside, a_change_between_the_runs_is_reported);
+    tcase_add_test(inside, layers);
+    suite_add_tcase(suite, inside);
     return suite;
 }
