@@ -82,8 +82,8 @@ void recompute_collect(Site at, const char *what, Tensor *const *in, int n)
 
 /* ---- runs of the function ---------------------------------------------------------------------------------------- */
 
-/* Sets run[i] to what the function gets or uses for in[i]: a leaf itself, or the stand-in of a result. `value` has the same
- * values. */
+/* Sets run[i] to what the function gets or uses for in[i]: a leaf itself, or the stand-in of a result, on the memory of
+ * value[i]. */
 static void make_inputs(Site at, Tensor **run, Tensor *const *in, Tensor *const *value, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -123,8 +123,7 @@ static Tensor *run_again(const Tensor *y, const Call *call, Tensor **run)
     c->precision = (AgPrecision)y->precision;
     Tensor *result = run_function(y->site, call, run);
     c->random = before;
-    bool equal = shape_equal(result->shape, y->shape) && guard_hash(result) == call->hash;
-    if (!equal && k_all_finite(result->numel, result->data))            /* the bits of a NaN may differ */
+    if (guard_hash(result) != call->hash && k_all_finite(result->numel, result->data))      /* the bits of a NaN may differ */
         ag_usage_error(y->site, "ag_recompute", "the second run of the function, during backward, gave another result than the "
                        "first: values or settings (nn_eval) that it uses have changed, or it keeps a state of its own");
     return result;
@@ -135,7 +134,6 @@ static void recompute_backward(Tensor *y)
     Context *c = context();
     const Call *call = y->args;
     bool keep_graph = c->keep_graph;
-    c->rule = NULL;                         /* the function may read everything */
     c->keep_graph = false;
     Scope s = ag_begin_at(y->site, AG_RECORD);
     Tensor **run = scope_alloc(y->site, "ag_recompute", (size_t)y->n_in * sizeof *run);

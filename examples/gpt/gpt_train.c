@@ -150,6 +150,9 @@ static void print_sizes(const GPT *m, const LmData *data, const Tokenizer *t)
            lm_data_tokens(data, LM_HELD_OUT), (int)tokenizer_size(t));
     printf("GPT: layers %" PRId64 ", heads %" PRId64 ", width %" PRId64 ", context %" PRId64 ", parameters %.0f\n",
            o->layers, o->heads, o->width, o->context, gpt_size(o));
+    if (o->recompute) {
+        printf("each block is computed again during backward\n");
+    }
 }
 
 static void train(LmTraining *training, bool resumed)
