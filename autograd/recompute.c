@@ -66,8 +66,8 @@ static void add_leaf(Site at, ScopeState *s, Tensor *leaf)
 _Noreturn static void error_result_from_outside(Site at, const char *what, const Tensor *t)
 {
     char place[PLACE_TEXT];
-    ag_usage_error(at, what, "the function of ag_recompute uses %s, made by %s at %s, which is a result from outside of it: pass "
-                   "it as an input", t->name ? t->name : "a tensor", t->made_by, place_text(t->site, t->user_site, place));
+    ag_usage_error(at, what, "the function of ag_recompute uses %s, made by %s at %s, which is a result from outside of it: "
+                   "pass it as an input", t->name ? t->name : "a tensor", t->made_by, place_text(t->site, t->user_site, place));
 }
 
 void recompute_collect(Site at, const char *what, Tensor *const *in, int n)
@@ -131,20 +131,16 @@ static Tensor *run_again(const Tensor *y, const Call *call, Tensor **run)
 
 static void recompute_backward(Tensor *y)
 {
-    Context *c = context();
     const Call *call = y->args;
-    bool keep_graph = c->keep_graph;
-    c->keep_graph = false;
     Scope s = ag_begin_at(y->site, AG_RECORD);
     Tensor **run = scope_alloc(y->site, "ag_recompute", (size_t)y->n_in * sizeof *run);
     make_inputs(y->site, run, call->in, y->in, y->n_in);
     Tensor *result = run_again(y, call, run);
     swap_gradients(y, run);
     grad_pass(result, y);
-    backward_rules_run(y->site, c->tape, innermost()->tape);
+    backward_rules_run(y->site, context()->tape, innermost()->tape);
     swap_gradients(y, run);
     ag_end_at(y->site, s);
-    c->keep_graph = keep_graph;
 }
 
 /* ---- the operation ----------------------------------------------------------------------------------------------- */

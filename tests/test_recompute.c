@@ -274,8 +274,8 @@ static Tensor *retained_input(Parts *p)
 static Graph *const graphs[] = { blocks, input_used_inside_and_outside, leaf_as_input, two_inputs, one_tensor_as_two_inputs,
                                  input_without_gradient, only_leaves_require_a_gradient, ids_and_masks, no_inputs, nested,
                                  nested_twice, closures, leaves_of_an_inner_function, result_used_twice,
-                                 functions_that_compute_nothing, result_without_gradient, functions_with_scopes, another_precision_later, precision_inside,
-                                 retained_input };
+                                 functions_that_compute_nothing, result_without_gradient, functions_with_scopes,
+                                 another_precision_later, precision_inside, retained_input };
 enum { N_GRAPHS = sizeof graphs / sizeof *graphs };
 
 /* How the loss is run: each result has a loss, gradients, and the random state at the end. */
@@ -467,7 +467,6 @@ static Tensor *w_times_w(Tensor **in, void *arg)
     return ag_mul(ag_mul(in[0], w), w);
 }
 
-/* ag_backward_keep keeps everything outside of the function, but nothing inside. */
 START_TEST(the_graph_can_be_kept)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -740,7 +739,7 @@ static Tensor *does_not_fit(Tensor **in, void *arg)
 START_TEST(misuse_is_reported)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *leaf = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), "leaf"), *x = ag_tanh(leaf), *in[] = { x };
+    Tensor *leaf = tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), *x = ag_tanh(leaf), *in[] = { x };
     EXPECT_USAGE_ERROR("ag_recompute: f is NULL", ag_recompute(NULL, NULL, in, 1));
     EXPECT_USAGE_ERROR("ag_recompute: -1 inputs, expected 0 or more", ag_recompute(divides, x, in, -1));
     EXPECT_USAGE_ERROR("ag_recompute: in is NULL", ag_recompute(divides, x, NULL, 1));
