@@ -187,6 +187,19 @@ static Tensor *leaves_of_an_inner_function(Parts *p)
     return p->call(calls_inside, p, &x, 1);
 }
 
+static Tensor *writes_to_its_list(Tensor **in, void *arg)
+{
+    in[0] = ag_exp(in[0]);
+    in[1] = ag_mul(in[0], in[1]);
+    return of_two(in, arg);
+}
+
+static Tensor *functions_that_write_to_their_list(Parts *p)
+{
+    Tensor *in[] = { ag_tanh(p->leaf[0]), p->leaf[3] }, *x = in[0];
+    return ag_mul(p->call(writes_to_its_list, p, in, 2), x);
+}
+
 static Tensor *result_used_twice(Parts *p)
 {
     Tensor *y = call_block(p, ag_tanh(p->leaf[0]));
@@ -274,8 +287,9 @@ static Tensor *retained_input(Parts *p)
 static Graph *const graphs[] = { blocks, input_used_inside_and_outside, leaf_as_input, two_inputs, one_tensor_as_two_inputs,
                                  input_without_gradient, only_leaves_require_a_gradient, ids_and_masks, no_inputs, nested,
                                  nested_twice, closures, leaves_of_an_inner_function, result_used_twice,
-                                 functions_that_compute_nothing, result_without_gradient, functions_with_scopes,
-                                 another_precision_later, precision_inside, retained_input };
+                                 functions_that_write_to_their_list, functions_that_compute_nothing,
+                                 result_without_gradient, functions_with_scopes, another_precision_later,
+                                 precision_inside, retained_input };
 enum { N_GRAPHS = sizeof graphs / sizeof *graphs };
 
 /* How the loss is run: each result has a loss, gradients, and the random state at the end. */
