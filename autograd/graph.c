@@ -16,7 +16,7 @@
 
 bool reads_input(const Op *op, int i)
 {
-    return i < AG_CUSTOM_INPUTS && (op->needs & AG_NEEDS_X(i));
+    return (op->needs & NEEDS_ALL_X) || (i < AG_CUSTOM_INPUTS && (op->needs & AG_NEEDS_X(i)));
 }
 
 /* Input i of y, or y itself for i = n_in, if y's rule reads its values and they are there; else NULL. */
@@ -58,6 +58,7 @@ static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n
 {
     Context *c = context();
     bool requires_grad = false;
+    if (!c->recording) recompute_collect(at, op->name, in, n);
     for (int i = 0; c->recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
     if (!requires_grad && !c->find_nan) return y;
     y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in);
@@ -90,9 +91,14 @@ Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor
     return op_new_n(at, &op_table[op], shape, in, c ? 3 : b ? 2 : 1);
 }
 
+Tensor *op_new_sharing(Site at, const Op *op, const Shape *shape, Buffer *value, Tensor *const *in, int n)
+{
+    return record(at, op, tensor_alias(at, op->name, shape, AG_REAL, value), in, n);
+}
+
 Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x)
 {
-    return record(at, &op_table[op], tensor_alias(at, op_table[op].name, shape, AG_REAL, x->buffer), &x, 1);
+    return op_new_sharing(at, &op_table[op], shape, x->buffer, &x, 1);
 }
 
 static void release_value(Tensor *t)
@@ -386,10 +392,10 @@ static void check_inputs(Site at, const Tensor *y)
     }
 }
 
-static void run_backward_rules(Site at, Tensor *from)
+void backward_rules_run(Site at, Tensor *from, const Tensor *end)
 {
     Context *c = context();
-    for (Tensor *y = from; y; y = y->older) {
+    for (Tensor *y = from; y != end; y = y->older) {
         if (!y->op || !y->grad) continue;
         if (y->graph_released) error_graph_released(at, "ag_backward", y);
         check_inputs(at, y);
@@ -431,7 +437,7 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
     else memcpy(g.data, dy->data, (size_t)y->numel * sizeof(real));
     c->keep_graph = keep;
     if (c->guard) guard_backward_begins(at);
-    run_backward_rules(at, y);
+    backward_rules_run(at, y, NULL);
     if (c->pass) guard_backward_ends();
     c->keep_graph = false;
 }

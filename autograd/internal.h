@@ -163,6 +163,9 @@ typedef struct {
     ArenaMark mark;             /* the arena's position then */
     int calls;                  /* the number of layer calls then */
     AgPrecision precision;      /* of products then */
+    bool collects;              /* the first run of ag_recompute's function: collects the leaves that require a gradient, */
+    Buffer *leaves;             /* as an array of Tensor *, */
+    int n_leaves;               /* that many */
 } ScopeState;
 enum { MAX_SCOPES = 256, MAX_CALLS = 64, BINS = 512, QUARANTINE = 4096 };
 
@@ -214,7 +217,7 @@ void *scope_alloc(Site at, const char *what, size_t bytes);
 
 enum {
     NEEDS_NONE = AG_NEEDS_NONE, NEEDS_X0 = AG_NEEDS_X(0), NEEDS_X1 = AG_NEEDS_X(1), NEEDS_X2 = AG_NEEDS_X(2),
-    NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y
+    NEEDS_X3 = AG_NEEDS_X(3), NEEDS_Y = AG_NEEDS_Y, NEEDS_ALL_X = AG_NEEDS_Y << 1
 };
 
 typedef struct Sample Sample;
@@ -239,6 +242,8 @@ Tensor *op_new(Site at, int op, const Shape *shape, Tensor *a, Tensor *b, Tensor
 Tensor *op_new_n(Site at, const Op *op, const Shape *shape, Tensor *const *in, int n);
 /* The same for a result that is its input's values in another shape. */
 Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x);
+/* The same for a result that shares this memory, with n inputs. */
+Tensor *op_new_sharing(Site at, const Op *op, const Shape *shape, Buffer *value, Tensor *const *in, int n);
 /* y takes over the memory of x, which then has no value: for two operations computed in one pass. */
 Tensor *op_new_over(Site at, int op, Tensor *x);
 Tensor *op_done(Tensor *y);
@@ -250,6 +255,10 @@ real *op_save(Tensor *y, int64_t n);
 
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);
+/* Runs the rules of the tape's nodes that have a gradient: from node `from` down to the one before `end`. */
+void backward_rules_run(Site at, Tensor *from, const Tensor *end);
+/* If the innermost scope collects leaves (recompute.c): adds those among the inputs of operation `what`. */
+void recompute_collect(Site at, const char *what, Tensor *const *in, int n);
 /* A usage error unless the loss has one item (or `any_shape`) and requires a gradient. */
 void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape);
 _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y);

@@ -142,6 +142,7 @@ void ag_end_at(Site at, Scope scope)
         blocks_unwind(s->serial, failed);
         c->calls = s->calls;
     }
+    for (ScopeState *inner = s; inner <= innermost; inner++) buffer_release(inner->leaves);
     release_tensors(c, s->tape);
     if (failed) release_pending_gradients(c);
     c->depth = scope.depth - 1;

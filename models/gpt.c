@@ -39,6 +39,13 @@ static Tensor *block(GPTBlock *b, Tensor *x, Cache *cache, int layer)           
     return ag_add(x, mlp(b->mlp, nn_layer_norm(b->ln_2, x)));
 }
 
+static Tensor *block_forward(Site at, void *self, Tensor *x)
+{
+    GPTBlock *b = self;
+    NN_LAYER(at, b);
+    return block(b, x, NULL, 0);
+}
+
 /* The same for generation, without gradients. The scope frees the intermediate results of a block, so that the next block
  * reuses their memory. */
 static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
@@ -66,7 +73,8 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     Tensor *x = nn_dropout(m->drop, ag_add(token, position));
     for (int i = 0; i < m->h->n; i++) {
         GPTBlock *b = nn_item(GPTBlock, m->h, i);
-        x = cache ? block_no_grad(b, x, cache, i) : block(b, x, NULL, i);
+        if (cache) x = block_no_grad(b, x, cache, i);
+        else x = m->options.recompute ? nn_recompute(b, x) : block(b, x, NULL, i);
     }
     return nn_layer_norm(m->ln_f, x);
 }
@@ -154,6 +162,7 @@ static GPTMlp *mlp_new(const GPTOptions *o)
 static GPTBlock *block_new(const GPTOptions *o)
 {
     GPTBlock *b = nn_new(GPTBlock);
+    b->module.forward = block_forward;
     nn_child(b, ln_1, norm_new(o));
     nn_child(b, attn, attention_new(o));
     nn_child(b, ln_2, norm_new(o));

@@ -52,7 +52,7 @@ bool gpt_from_settings_at(Site at, GPTOptions *o, const Settings *s)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
     ag_check_object_at(at, __func__, "s", s);
-    GPTOptions found;
+    GPTOptions found = { .recompute = false };
     if (!fields_from_settings(fields, N_FIELDS, &found, s) || !gpt_check(&found)) return false;
     *o = found;
     return true;

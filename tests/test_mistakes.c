@@ -455,6 +455,37 @@ START_TEST(custom_operations)
 }
 END_TEST
 
+static Tensor *add_arg(Tensor **in, void *arg)
+{
+    return ag_add_at(custom_at, in[0], arg);
+}
+
+static Tensor *no_result(Tensor **in, void *arg)
+{
+    (void)in, (void)arg;
+    return NULL;
+}
+
+START_TEST(recomputation)
+{
+    begin();
+    Tensor *w = leaf(2, 3), *x = ag_tanh(w), *in[] = { x }, *c = ones(2, 3);
+    MISTAKE("f is NULL", ag_recompute(NULL, NULL, in, 1));
+    MISTAKE("-1 inputs", ag_recompute(add_arg, w, in, -1));
+    MISTAKE("in is NULL", ag_recompute(add_arg, w, NULL, 1));
+    MISTAKE("input 0 is NULL", Tensor *absent = NULL; ag_recompute(add_arg, w, &absent, 1));
+    MISTAKE("input 0 is not a live tensor", Tensor *dead = ended(); ag_recompute(add_arg, w, &dead, 1));
+    MISTAKE("the result of f is NULL", ag_recompute(no_result, NULL, in, 1));
+    custom_at = (Site){ __FILE__, __LINE__ + 1 };
+    MISTAKE("a result from outside of it: pass it as an input", ag_recompute(add_arg, x, &w, 1));
+    MISTAKE("b is NULL", ag_recompute(add_arg, NULL, in, 1));
+    MISTAKE("shapes (2, 3) and (7, 2) do not fit", ag_recompute(add_arg, ones(7, 2), in, 1));
+    MISTAKE("but ag_fill wrote it", Tensor *y = ag_recompute(add_arg, w, in, 1); ag_fill(w, 2); ag_backward(ag_sum(y)));
+    MISTAKE("another result than", Tensor *y = ag_recompute(add_arg, c, in, 1); ag_fill(c, 2); ag_backward(ag_sum(y)));
+    end();
+}
+END_TEST
+
 /* ---- operations: one row or more for each of ops.def and autograd.h --------------------------------------------------- */
 
 START_TEST(elementwise)
@@ -1027,6 +1058,11 @@ START_TEST(layers)
     MISTAKE("9 is not an AgActivation", nn_sequential_activation(s, (AgActivation)9));
     MISTAKE("the module is NULL", nn_sequential_activation(no_sequential, AG_RELU));
     MISTAKE("the module is NULL", nn_sequential(no_sequential, x));
+    MISTAKE("the module is NULL", nn_recompute(NULL, x));
+    MISTAKE("this Linear was freed", nn_recompute(dead, x));
+    MISTAKE("a GRU has no forward with one input", nn_recompute(nn_gru_new(3, 2), x));
+    MISTAKE("input 0 is NULL", nn_recompute(l, none));
+    MISTAKE("do not fit", nn_recompute(l, ones(2, 2)));
     MISTAKE("x is NULL", nn_sequential(s, none));
     MISTAKE("do not fit", nn_sequential(s, ones(2, 2)));
     MISTAKE("has no forward", ModuleList *plain = nn_list_new(); nn_list_add(plain, nn_gru_new(3, 2)); nn_sequential(plain, x));
@@ -1859,6 +1895,7 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, debugging);
     tcase_add_test(rows, updates_in_place);
     tcase_add_test(rows, custom_operations);
+    tcase_add_test(rows, recomputation);
     tcase_add_test(rows, elementwise);
     tcase_add_test(rows, products);
     tcase_add_test(rows, reductions);

@@ -74,6 +74,7 @@ static Tensor *copy_of(const Tensor *t)
 {
     Tensor *copy = tensor_alias(t->site, t->made_by, &t->shape, (DType)t->dtype, t->buffer);
     copy->requires_grad = t->requires_grad;
+    copy->precision = t->precision;
     copy->retained = true;
     copy->number = t->number;
     return copy;

@@ -58,7 +58,7 @@ static void save_options(const Option *o, Settings *s)
     }
 }
 
-/* A text option that was not given has no setting. */
+/* A text option that was not given has no setting. Nor has a flag that is newer than the checkpoint. */
 static bool restore_option(const Option *o, const Settings *s)
 {
     char key[80];
@@ -67,6 +67,9 @@ static bool restore_option(const Option *o, const Settings *s)
     key_of(o, key);
     if (o->kind == OPTION_TEXT) {
         *(const char **)o->value = nn_settings_get(s, key);
+        return true;
+    }
+    if (o->kind == OPTION_FLAG && !nn_settings_get(s, key)) {
         return true;
     }
     if (o->kind == OPTION_REAL ? !nn_settings_real(s, key, &value) : !nn_settings_int(s, key, &whole)) {

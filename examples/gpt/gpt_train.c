@@ -8,6 +8,7 @@ static const char *data_path, *vocab, *merges, *weights, *config;
 static GPTOptions size = { .layers = 4, .heads = 4, .width = 128, .context = 64, .eps = 1e-5 };
 static LmOptions how;
 static int64_t sample_tokens = 500;
+static bool recompute;
 
 /* ---- output of the run ------------------------------------------------------------------------------------------- */
 
@@ -136,6 +137,7 @@ static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *traini
     if (!training->model) {
         example_fail("%s", ag_error());
     }
+    training->model->options.recompute = recompute;
     describe_tokenizer(t, run->settings);
 }
 
@@ -148,6 +150,9 @@ static void print_sizes(const GPT *m, const LmData *data, const Tokenizer *t)
            lm_data_tokens(data, LM_HELD_OUT), (int)tokenizer_size(t));
     printf("GPT: layers %" PRId64 ", heads %" PRId64 ", width %" PRId64 ", context %" PRId64 ", parameters %.0f\n",
            o->layers, o->heads, o->width, o->context, gpt_size(o));
+    if (o->recompute) {
+        printf("each block is computed again during backward\n");
+    }
 }
 
 static void train(LmTraining *training, bool resumed)
@@ -208,6 +213,8 @@ int gpt_train(int argc, char **argv)
                    "steps from one evaluation and checkpoint to the next"),
         option_int("held-out", &how.evaluate_tokens, 0, INT64_C(1) << 40, "most tokens in an evaluation; 0: all"),
         option_int("sample", &sample_tokens, 0, INT64_C(1) << 40, "tokens to write at the end"),
+        option_flag("recompute", &recompute,
+                    "compute each block again during backward: less memory, about a third more time"),
         option_precision(), option_resume(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "gpt train",

@@ -148,5 +148,16 @@ typedef struct {
  * input. */
 Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in, int n, const void *args, size_t size);
 
+/* ---- less memory for more time ------------------------------------------------------------------------------------- */
+
+/* f(in, arg), whose intermediate values are not kept for backward: backward runs f again, with the random state and the
+ * precision of the first run, and then its rules (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). The
+ * values and the gradients have the same bits as those of a plain call. f computes one tensor of reals from the n tensors `in`,
+ * of any type, and from leaves, such as parameters. To use another result of the graph that is not in `in` is a usage error.
+ * `arg`, and all that f reads, must be the same in both runs, and f must not change it: backward reports inputs and parameters
+ * that were written in between, and a second run that gives another result. f may call ag_recompute. Of the values that f
+ * makes, only its result can be read later. ag_explain and ag_graph_dot show one operation on the inputs and the parameters. */
+Tensor *ag_recompute_at(Site at, AgFunction *f, void *arg, Tensor *const *in, int n);
+
 #pragma GCC visibility pop
 #endif

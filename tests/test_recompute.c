@@ -1,0 +1,866 @@
+/* test_recompute.c: ag_recompute and nn_recompute give the bits of a plain call in every kind of graph, need less memory, and
+ * report what changes between the two runs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "expected.h"
+#include "faults.h"
+#include "kaeru/kaeru.h"
+#include "suites.h"
+#include "usage_error.h"
+
+/* ---- the same bits ----------------------------------------------------------------------------------------------- */
+
+/* A graph is built twice: each function in it is called plainly, or by ag_recompute. */
+typedef Tensor *Caller(AgFunction *f, void *arg, Tensor **in, int n);
+
+static Tensor *plainly(AgFunction *f, void *arg, Tensor **in, int n)
+{
+    (void)n;
+    return f(in, arg);
+}
+
+static Tensor *recomputed(AgFunction *f, void *arg, Tensor **in, int n)
+{
+    return ag_recompute(f, arg, in, n);
+}
+
+enum { SIDE = 8, LEAVES = 4 };
+/* What a graph is built from: leaves (SIDE,SIDE) that require a gradient. Functions get it as `arg`. */
+typedef struct { Caller *call; Tensor *leaf[LEAVES]; } Parts;
+typedef Tensor *Graph(Parts *p);                                        /* returns what is summed to the loss */
+
+/* h = tanh(x w1) with dropout, then x + h w2. */
+static Tensor *block(Tensor **in, void *arg)
+{
+    Parts *p = arg;
+    Tensor *h = ag_dropout(ag_tanh(ag_matmul(in[0], p->leaf[1])), 0.4);
+    return ag_add(in[0], ag_dropout(ag_matmul(h, p->leaf[2]), 0.2));
+}
+
+static Tensor *call_block(Parts *p, Tensor *x)
+{
+    return p->call(block, p, &x, 1);
+}
+
+static Tensor *blocks(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]);
+    for (int i = 0; i < 3; i++) x = call_block(p, x);
+    return ag_mul(x, ag_dropout(p->leaf[3], 0.5));
+}
+
+/* The order of the sums matters: x has uses before, inside and after the function. */
+static Tensor *uses_thrice(Tensor **in, void *arg)
+{
+    Parts *p = arg;
+    return ag_mul(ag_mul(in[0], p->leaf[1]), ag_add(ag_tanh(in[0]), in[0]));
+}
+
+static Tensor *input_used_inside_and_outside(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]), *before = ag_mul(x, p->leaf[2]);
+    Tensor *y = p->call(uses_thrice, p, &x, 1);
+    return ag_add(ag_add(before, ag_mul(y, y)), ag_mul(ag_exp(x), p->leaf[3]));
+}
+
+static Tensor *leaf_as_input(Parts *p)
+{
+    Tensor *before = ag_mul(p->leaf[1], p->leaf[2]), *in[] = { p->leaf[1] };    /* the function uses it as in[0] as well */
+    return ag_add(ag_mul(before, p->leaf[0]), ag_mul(p->call(uses_thrice, p, in, 1), ag_exp(p->leaf[1])));
+}
+
+static Tensor *of_two(Tensor **in, void *arg)
+{
+    Parts *p = arg;
+    return ag_add(ag_matmul(ag_mul(in[0], in[1]), p->leaf[1]), ag_sub(ag_exp(in[1]), in[0]));
+}
+
+static Tensor *two_inputs(Parts *p)
+{
+    Tensor *in[] = { ag_tanh(p->leaf[0]), ag_sigmoid(p->leaf[3]) };
+    return ag_mul(p->call(of_two, p, in, 2), in[1]);
+}
+
+static Tensor *one_tensor_as_two_inputs(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]), *in[] = { x, x };
+    return ag_mul(p->call(of_two, p, in, 2), x);
+}
+
+static Tensor *input_without_gradient(Parts *p)
+{
+    Tensor *in[] = { tensor_normal(SHAPE(SIDE, SIDE), 0, 1), ag_tanh(p->leaf[0]) };
+    return ag_mul(p->call(of_two, p, in, 2), in[0]);
+}
+
+static Tensor *only_leaves_require_a_gradient(Parts *p)
+{
+    Tensor *x = tensor_normal(SHAPE(SIDE, SIDE), 0, 1);
+    return call_block(p, call_block(p, x));
+}
+
+static Tensor *takes_rows(Tensor **in, void *arg)
+{
+    Parts *p = arg;
+    return ag_where(in[2], ag_tanh(ag_embedding(p->leaf[1], in[0])), in[1]);
+}
+
+static Tensor *ids_and_masks(Parts *p)
+{
+    static const int32_t ids[SIDE] = { 0, 3, 3, 7, 1, 3, 2, 2 };
+    static const uint8_t mask[SIDE] = { 1, 0, 1, 1, 0, 1, 0, 1 };
+    Tensor *in[] = { tensor_ints(SHAPE(SIDE), ids), ag_exp(p->leaf[0]), tensor_bools(SHAPE(SIDE), mask) };
+    return ag_mul(p->call(takes_rows, p, in, 3), ag_embedding(p->leaf[1], in[0]));
+}
+
+static Tensor *of_none(Tensor **in, void *arg)
+{
+    (void)in;
+    Parts *p = arg;
+    return ag_tanh(ag_matmul(p->leaf[1], ag_dropout(p->leaf[2], 0.3)));
+}
+
+static Tensor *no_inputs(Parts *p)
+{
+    return ag_mul(p->call(of_none, p, NULL, 0), p->leaf[2]);
+}
+
+static Tensor *outer(Tensor **in, void *arg)
+{
+    Parts *p = arg;
+    Tensor *x = call_block(p, ag_mul(in[0], p->leaf[3])), *both[] = { x, in[0] };
+    return ag_add(call_block(p, x), p->call(of_two, p, both, 2));
+}
+
+static Tensor *nested(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]);
+    return ag_mul(p->call(outer, p, &x, 1), x);
+}
+
+static Tensor *outermost(Tensor **in, void *arg)
+{
+    Parts *p = arg;
+    return ag_mul(p->call(outer, p, in, 1), ag_dropout(in[0], 0.1));
+}
+
+static Tensor *nested_twice(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]);
+    return ag_mul(p->call(outermost, p, &x, 1), x);
+}
+
+/* The inner function uses the input of the outer one without getting it as an input of its own: a leaf in both runs. */
+typedef struct { Parts *parts; Tensor *x; } Closure;
+
+static Tensor *uses_closure(Tensor **in, void *arg)
+{
+    const Closure *c = arg;
+    return ag_mul(ag_tanh(in[0]), c->x);
+}
+
+static Tensor *makes_closure(Tensor **in, void *arg)
+{
+    Closure c = { arg, in[0] };
+    Tensor *h = ag_mul(in[0], c.parts->leaf[1]);
+    return ag_add(plainly(uses_closure, &c, &h, 1), in[0]);
+}
+
+static Tensor *closures(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]);
+    return p->call(makes_closure, p, &x, 1);
+}
+
+/* Only the leaves of the inner functions require a gradient. */
+static Tensor *calls_inside(Tensor **in, void *arg)
+{
+    Parts *p = arg;
+    return ag_add(p->call(of_none, p, NULL, 0), in[0]);
+}
+
+static Tensor *leaves_of_an_inner_function(Parts *p)
+{
+    Tensor *x = tensor_normal(SHAPE(SIDE, SIDE), 0, 1);
+    return p->call(calls_inside, p, &x, 1);
+}
+
+static Tensor *writes_to_its_list(Tensor **in, void *arg)
+{
+    in[0] = ag_exp(in[0]);
+    in[1] = ag_mul(in[0], in[1]);
+    return of_two(in, arg);
+}
+
+static Tensor *functions_that_write_to_their_list(Parts *p)
+{
+    Tensor *in[] = { ag_tanh(p->leaf[0]), p->leaf[3] }, *x = in[0];
+    return ag_mul(p->call(writes_to_its_list, p, in, 2), x);
+}
+
+static Tensor *result_used_twice(Parts *p)
+{
+    Tensor *y = call_block(p, ag_tanh(p->leaf[0]));
+    return ag_mul(ag_mul(y, ag_exp(y)), p->leaf[3]);
+}
+
+static Tensor *returns_input(Tensor **in, void *arg)
+{
+    (void)arg;
+    return in[0];
+}
+
+static Tensor *returns_leaf(Tensor **in, void *arg)
+{
+    (void)in;
+    return ((Parts *)arg)->leaf[2];
+}
+
+static Tensor *functions_that_compute_nothing(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]);
+    x = p->call(returns_input, p, &x, 1);
+    return ag_mul(ag_mul(x, p->call(returns_leaf, p, &x, 1)), p->call(returns_input, p, &p->leaf[1], 1));
+}
+
+static Tensor *detaches(Tensor **in, void *arg)
+{
+    return ag_detach(ag_mul(in[0], ((Parts *)arg)->leaf[1]));
+}
+
+static Tensor *result_without_gradient(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]);
+    return ag_mul(p->call(detaches, p, &x, 1), x);
+}
+
+/* The function opens scopes of its own, and leaves of its own are not those of the graph. */
+static Tensor *has_scopes(Tensor **in, void *arg)
+{
+    Parts *p = arg;
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *constant = ag_end_return(s, ag_tanh(ag_matmul(in[0], p->leaf[2])));
+    s = ag_begin(AG_RECORD);
+    ag_end(s);
+    Tensor *own = tensor_set_requires_grad(tensor_normal(SHAPE(SIDE, SIDE), 0, 1), true);
+    return ag_mul(ag_mul(constant, own), ag_mul(in[0], p->leaf[1]));
+}
+
+static Tensor *functions_with_scopes(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]);
+    return ag_mul(p->call(has_scopes, p, &x, 1), x);
+}
+
+static Tensor *another_precision_later(Parts *p)
+{
+    ag_precision(AG_BF16);
+    Tensor *x = call_block(p, ag_tanh(p->leaf[0]));
+    ag_precision(AG_FLOAT32);
+    x = ag_matmul(call_block(p, x), p->leaf[3]);
+    ag_precision(AG_BF16);
+    return x;
+}
+
+static Tensor *sets_precision(Tensor **in, void *arg)
+{
+    AgPrecision before = ag_precision(AG_BF16);
+    Tensor *y = block(in, arg);
+    ag_precision(before);
+    return ag_matmul(y, ((Parts *)arg)->leaf[3]);
+}
+
+static Tensor *precision_inside(Parts *p)
+{
+    Tensor *x = ag_tanh(p->leaf[0]);
+    return p->call(sets_precision, p, &x, 1);
+}
+
+static Tensor *retained_input(Parts *p)
+{
+    Tensor *x = ag_retain(ag_tanh(p->leaf[0])), *y = ag_retain(call_block(p, x));
+    return ag_mul(y, ag_exp(x));
+}
+
+static Graph *const graphs[] = { blocks, input_used_inside_and_outside, leaf_as_input, two_inputs, one_tensor_as_two_inputs,
+                                 input_without_gradient, only_leaves_require_a_gradient, ids_and_masks, no_inputs, nested,
+                                 nested_twice, closures, leaves_of_an_inner_function, result_used_twice,
+                                 functions_that_write_to_their_list, functions_that_compute_nothing,
+                                 result_without_gradient, functions_with_scopes, another_precision_later,
+                                 precision_inside, retained_input };
+enum { N_GRAPHS = sizeof graphs / sizeof *graphs };
+
+/* How the loss is run: each result has a loss, gradients, and the random state at the end. */
+typedef enum { BACKWARD, KEEP_AND_AGAIN, TWO_LOSSES, WITH_GRADIENTS_BEFORE, N_KINDS } Kind;
+typedef struct { real y[SIDE * SIDE], grad[LEAVES][SIDE * SIDE]; bool has_grad[LEAVES]; AgRandom forward, end; } Result;
+
+static void run_backward(Kind kind, Parts *p, Tensor *y)
+{
+    Tensor *loss = ag_sum(y), *other = kind == TWO_LOSSES ? ag_mean(ag_exp(ag_scale(y, 0.1))) : NULL;
+    if (kind == KEEP_AND_AGAIN) ag_backward_keep(loss);
+    if (kind == WITH_GRADIENTS_BEFORE) ag_backward(ag_sum(ag_exp(p->leaf[1])));
+    if (kind == TWO_LOSSES) ag_backward(other);
+    ag_backward(loss);
+}
+
+static void run(Result *r, Graph *graph, Kind kind, Caller *call)
+{
+    *r = (Result){ .y = { 0 } };
+    ag_seed(5);
+    Scope s = ag_begin(AG_RECORD);
+    Parts p = { .call = call };
+    for (int i = 0; i < LEAVES; i++) {
+        p.leaf[i] = tensor_set_requires_grad(tensor_normal(SHAPE(SIDE, SIDE), 0, 1), true);
+        tensor_name(p.leaf[i], ((const char *[]){ "a", "b", "c", "d" })[i]);
+    }
+    Tensor *y = graph(&p);
+    ck_assert_int_eq(tensor_numel(y), SIDE * SIDE);
+    memcpy(r->y, tensor_data(y), sizeof r->y);
+    r->forward = ag_random_state();
+    run_backward(kind, &p, y);
+    for (int i = 0; i < LEAVES; i++) {
+        const real *grad = tensor_grad_data(p.leaf[i]);
+        r->has_grad[i] = grad != NULL;
+        if (grad) memcpy(r->grad[i], grad, sizeof r->grad[i]);
+    }
+    r->end = ag_random_state();
+    ag_end(s);
+}
+
+static void check_same_bits(int graph, Kind kind)
+{
+    Result plain, again;
+    run(&plain, graphs[graph], kind, plainly);
+    run(&again, graphs[graph], kind, recomputed);
+    ck_assert_msg(memcmp(plain.y, again.y, sizeof plain.y) == 0, "graph %d, kind %d: another result", graph, (int)kind);
+    for (int i = 0; i < LEAVES; i++) {
+        ck_assert_msg(plain.has_grad[i] == again.has_grad[i], "graph %d, kind %d, leaf %d", graph, (int)kind, i);
+        ck_assert_msg(memcmp(plain.grad[i], again.grad[i], sizeof plain.grad[i]) == 0,
+                      "graph %d, kind %d: another gradient of leaf %d", graph, (int)kind, i);
+    }
+    ck_assert(plain.forward.seed == again.forward.seed && plain.forward.counter == again.forward.counter);
+    ck_assert(plain.end.seed == again.end.seed && plain.end.counter == again.end.counter);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+
+START_TEST(the_bits_of_a_plain_call)
+{
+    for (int kind = 0; kind < N_KINDS; kind++) check_same_bits(_i, kind);
+}
+END_TEST
+
+START_TEST(the_same_in_guard_mode_and_in_a_search_for_nan)
+{
+    ag_guard(true);
+    for (int kind = 0; kind < N_KINDS; kind++) check_same_bits(_i, kind);
+    ag_guard(false);
+    ag_find_nan(true);
+    check_same_bits(_i, BACKWARD);
+    ag_find_nan(false);
+}
+END_TEST
+
+static GPTOptions small_gpt(bool recompute)
+{
+    return (GPTOptions){ .layers = 3, .heads = 2, .width = 16, .vocab = 11, .context = 12, .dropout = 0.2, .bias = true,
+                         .eps = 1e-5, .recompute = recompute };
+}
+
+/* Trains for some steps; returns the model. */
+static GPT *trained_gpt(bool recompute, double loss[6])
+{
+    ag_seed(3);
+    GPT *m = gpt_new(small_gpt(recompute));
+    Optimizer *adam = nn_adamw_new(m, 1e-2);
+    for (int step = 0; step < 6; step++) {
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *ids = tensor_randint(SHAPE(2, 12), 0, 11), *targets = tensor_randint(SHAPE(2, 12), 0, 11);
+        Tensor *l = gpt_loss(m, ids, targets);
+        ag_backward(l);
+        loss[step] = tensor_item(l);
+        nn_clip_grad_norm(m, 1);
+        nn_optimizer_step(adam);
+        ag_end(s);
+    }
+    ag_free(adam);
+    return m;
+}
+
+START_TEST(gpt_learns_the_same)
+{
+    ag_precision(_i == 0 ? AG_FLOAT32 : AG_BF16);
+    double plain_loss[6], loss[6];
+    GPT *plain = trained_gpt(false, plain_loss);
+    AgRandom state = ag_random_state();
+    GPT *m = trained_gpt(true, loss), *copy = nn_clone(m);
+    ck_assert_mem_eq(plain_loss, loss, sizeof loss);
+    ck_assert_uint_eq(state.counter, ag_random_state().counter);
+    check_same_parameters(plain, m);
+    ck_assert(copy->options.recompute);
+    ag_precision(AG_FLOAT32);
+    Settings *s = nn_settings_new();
+    GPTOptions found = { .recompute = true };
+    gpt_to_settings(&m->options, s);
+    ck_assert(gpt_from_settings(&found, s) && found.layers == 3 && !found.recompute);      /* files are the same */
+    ag_free(s);
+    nn_free(copy);
+    nn_free(m);
+    nn_free(plain);
+}
+END_TEST
+
+static Tensor *of_three(Tensor **in, void *arg)
+{
+    (void)arg;
+    AgRandom before = ag_random_state();
+    ag_set_random_state((AgRandom){ 5, 0 });
+    Tensor *h = ag_dropout(ag_tanh(ag_matmul(in[0], in[1])), 0.4);
+    ag_set_random_state(before);
+    return ag_mul(ag_add(h, in[0]), in[2]);
+}
+
+static Tensor *recomputed_of_three(Tensor **in, void *arg)
+{
+    return ag_recompute(of_three, arg, in, 3);
+}
+
+START_TEST(numerical_gradients_agree)
+{
+    ag_seed(1);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *in[] = { tensor_normal(SHAPE(3, 4), 0, 1), tensor_normal(SHAPE(4, 4), 0, 1), tensor_normal(SHAPE(3, 4), 0, 1) };
+    for (int i = 0; i < 3; i++) tensor_set_requires_grad(in[i], true);
+    ck_assert(ag_gradcheck(recomputed_of_three, NULL, in, 3, stderr));
+    tensor_set_requires_grad(in[1], false);
+    ck_assert(ag_gradcheck(recomputed_of_three, NULL, in, 3, stderr));
+    ag_end(s);
+}
+END_TEST
+
+static Tensor *adds_all(Tensor **in, void *leaves)
+{
+    Tensor *sum = in[0];
+    for (Tensor **leaf = leaves; *leaf; leaf++) sum = ag_add(ag_mul(sum, *leaf), *leaf);
+    return sum;
+}
+
+START_TEST(a_function_can_use_many_leaves)
+{
+    enum { MANY = 300 };
+    Tensor *leaf[MANY + 1] = { NULL };
+    ag_guard(true);
+    Scope s = ag_begin(AG_RECORD);
+    for (int i = 0; i < MANY; i++) leaf[i] = tensor_set_requires_grad(tensor_full(SCALAR, 1 + 0.001 * i), true);
+    Tensor *y = ag_recompute(adds_all, leaf, leaf, 1);
+    ag_backward(y);
+    Tensor *expected[MANY];
+    for (int i = 0; i < MANY; i++) {
+        expected[i] = ag_keep(tensor_grad(leaf[i]));
+        tensor_zero_grad(leaf[i]);
+    }
+    ag_backward(adds_all(leaf, leaf));
+    for (int i = 0; i < MANY; i++) {
+        ck_assert(tensor_item(expected[i]) == tensor_item(tensor_grad(leaf[i])));
+        tensor_free(expected[i]);
+    }
+    ag_fill(leaf[MANY - 1], 2);
+    EXPECT_USAGE_ERROR("an earlier backward has run through", ag_backward(y));
+    y = ag_recompute(adds_all, leaf, leaf, 1);
+    ag_fill(leaf[MANY - 1], 1);
+    EXPECT_USAGE_ERROR("reads input 299, but ag_fill wrote it", ag_backward(y));
+    ag_end(s);
+    ag_guard(false);
+}
+END_TEST
+
+static Tensor *w_times_w(Tensor **in, void *arg)
+{
+    Tensor *w = arg;
+    return ag_mul(ag_mul(in[0], w), w);
+}
+
+START_TEST(the_graph_can_be_kept)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_set_requires_grad(tensor_full(SCALAR, 0.5), true);
+    Tensor *a = ag_add(w, w), *x = ag_scale(a, 2), *loss = ag_recompute(w_times_w, w, &x, 1);
+    for (int i = 1; i < 4; i++) {
+        ag_backward_keep(loss);
+        ck_assert(tensor_item(a) == 1 && tensor_item(x) == 2 && tensor_item(loss) == 0.5);
+        ck_assert(tensor_item(tensor_grad(w)) == 3 * i);
+    }
+    ag_end(s);
+}
+END_TEST
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* A chain of large values, of which a plain call keeps 20. */
+static Tensor *chain(Tensor **in, void *arg)
+{
+    Tensor *x = in[0];
+    for (int i = 0; i < 20; i++) x = ag_tanh(x);
+    return ag_mul(x, arg);
+}
+
+enum { LONG = 10000 };
+typedef enum { PLAIN_BACKWARD, BACKWARD_KEEP, NO_BACKWARD } Step;
+
+/* The most bytes during a step of ten chains, in values of LONG numbers. */
+static double peak_of(Caller *call, Step kind)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *w = tensor_set_requires_grad(tensor_ones(SHAPE(LONG)), true);
+    Scope step = ag_begin(kind == NO_BACKWARD ? AG_NO_GRAD : AG_RECORD);
+    size_t before = ag_memory().in_use;
+    ag_memory_reset_peak();
+    Tensor *x = w;
+    for (int i = 0; i < 10; i++) x = call(chain, w, &x, 1);
+    if (kind == PLAIN_BACKWARD) ag_backward(ag_sum(x));
+    if (kind == BACKWARD_KEEP) ag_backward_keep(ag_sum(x));
+    double peak = (double)(ag_memory().peak - before) / (LONG * sizeof(real));
+    ag_end(step);
+    ag_end(s);
+    return peak;
+}
+
+START_TEST(the_peak_is_that_of_one_function)
+{
+    static const double most[] = { 37, 37, 35 };                /* 10 inputs, 21 values of one chain, gradients */
+    ck_assert(peak_of(plainly, _i) > 200);
+    double peak = peak_of(recomputed, _i);
+    ck_assert_msg(peak < most[_i], "%g", peak);
+}
+END_TEST
+
+static size_t peak_of_gpt(bool recompute)
+{
+    GPTOptions o = small_gpt(recompute);
+    o.layers = 8;
+    GPT *m = gpt_new(o);
+    Scope s = ag_begin(AG_RECORD);
+    size_t before = ag_memory().in_use;
+    ag_memory_reset_peak();
+    ag_backward(gpt_loss(m, tensor_randint(SHAPE(8, 12), 0, 11), tensor_randint(SHAPE(8, 12), 0, 11)));
+    size_t peak = ag_memory().peak - before;
+    ag_end(s);
+    nn_free(m);
+    return peak;
+}
+
+START_TEST(gpt_needs_less)
+{
+    size_t plain = peak_of_gpt(false), again = peak_of_gpt(true);
+    ck_assert_msg(again < plain / 2, "%zu of %zu bytes", again, plain);
+}
+END_TEST
+
+START_TEST(steps_ask_the_system_for_no_memory)
+{
+    ag_guard(false);                        /* it caches no memory */
+    GPT *m = gpt_new(small_gpt(true));
+    int64_t calls = 0;
+    for (int step = 0; step < 60; step++) {
+        if (step == 30) calls = ag_memory().system_calls;
+        Scope s = ag_begin(AG_RECORD);
+        ag_backward(gpt_loss(m, tensor_randint(SHAPE(2, 12), 0, 11), tensor_randint(SHAPE(2, 12), 0, 11)));
+        nn_zero_grad(m);
+        ag_end(s);
+    }
+    ck_assert_int_eq(ag_memory().system_calls, calls);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(nothing_is_recorded_without_gradients)
+{
+    Parts p = { .call = recomputed };
+    Scope s = ag_begin(AG_RECORD);
+    for (int i = 0; i < LEAVES; i++) p.leaf[i] = tensor_normal(SHAPE(SIDE, SIDE), 0, 1);
+    ck_assert(!tensor_requires_grad(call_block(&p, p.leaf[0])));
+    tensor_set_requires_grad(p.leaf[2], true);
+    Tensor *y = call_block(&p, p.leaf[0]), *h = ag_tanh(y);
+    ck_assert(tensor_requires_grad(y));
+    Scope inner = ag_begin(AG_NO_GRAD);
+    p.leaf[1] = h;                                              /* nothing needs to reach it */
+    ck_assert(!tensor_requires_grad(call_block(&p, h)));
+    ag_end(inner);
+    ag_end(s);
+}
+END_TEST
+
+static void use_everything(void)
+{
+    Result r;
+    run(&r, nested_twice, BACKWARD, recomputed);
+    run(&r, ids_and_masks, KEEP_AND_AGAIN, recomputed);
+}
+
+START_TEST(each_allocation_fails_once)
+{
+    int64_t requests = faults_everywhere(use_everything, _i);
+    if (faults_work()) ck_assert_int_gt(requests, 5);
+}
+END_TEST
+
+/* ---- looking inside ---------------------------------------------------------------------------------------------- */
+
+static void check_part(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "\"%s\" is missing in\n%s", part, text);
+}
+
+/* Two calls of w_times_w, on numbers: y = (2 w)^2 3 w^2, and again. */
+static Tensor *explained_graph(Tensor *w)
+{
+    Tensor *x = ag_scale(w, 2), *y = ag_recompute(w_times_w, w, &x, 1);
+    return ag_add(y, ag_recompute(w_times_w, w, (Tensor *[]){ ag_mul(x, y) }, 1));
+}
+
+START_TEST(it_is_explained_and_drawn)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(SCALAR, 3), true), "w");
+    Tensor *y = explained_graph(w);
+    char *text = explained(y), *drawing = drawn(y), *again = explained(y);
+    ck_assert_str_eq(text, again);
+    check_part(text, "  t2     = recompute(t1, w) = 54    a function of the program\n");
+    check_part(text, "  t4     = recompute(t3, w) = 2916    a function of the program\n");
+    check_part(text, "recompute(t3, w)    at tests/test_recompute.c:");
+    check_part(text, "       rule    the function runs again, then its rules\n");
+    check_part(text, "       with    dt4 = 1, t3 = 324, w = 3\n");
+    check_part(text, "       gives   dt3 = 9\n       gives   dw = 1944\n");
+    check_part(text, "       adds    dw = ");
+    check_part(text, "\nGradients of the leaves:\n  dw     = 5886\n");
+    check_part(drawing, "recompute\\n()");
+    ck_assert_ptr_null(tensor_grad_data(w));                    /* the explanation has changed nothing */
+    FILE *frames = tmpfile();
+    for (int i = 0; i < ag_graph_frames(y); i++) ag_graph_frame(frames, y, i);
+    fclose(frames);
+    ck_assert_ptr_null(tensor_grad_data(w));
+    ag_backward(y);
+    ck_assert(tensor_grad_data(w)[0] == 5886);
+    y = explained_graph(w);
+    char *later = explained(y);
+    check_part(later, "  dw     = 5886\n");
+    ck_assert(tensor_grad_data(w)[0] == 5886);
+    free(later);
+    free(again);
+    free(drawing);
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+static Tensor *in_bf16(Tensor **in, void *arg)
+{
+    AgPrecision before = ag_precision(AG_BF16);
+    Tensor *y = ag_matmul(in[0], arg);
+    ag_precision(before);
+    return y;
+}
+
+/* Also if another precision is set by then. 1 + 1/128 is a number in bfloat16, and 1 + 1/256 is rounded to 1. */
+START_TEST(the_explanation_has_the_precision_of_the_graph)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(SHAPE(1, 1), 1 + 1.0 / 256), true), "w");
+    Tensor *x = ag_scale(w, 2), *y[2];
+    ag_precision(AG_BF16);
+    y[0] = ag_matmul(x, w);
+    y[1] = ag_recompute(in_bf16, w, &x, 1);
+    ag_precision(AG_FLOAT32);
+    for (int i = 0; i < 2; i++) {
+        char *text = explained(y[i]);
+        check_part(text, "\nGradients of the leaves:\n  dw     = [[4]]\n");
+        free(text);
+    }
+    ag_end(s);
+}
+END_TEST
+
+static Tensor *divides(Tensor **in, void *arg)
+{
+    return ag_div(in[0], arg);
+}
+
+static Tensor *counts_calls(Tensor **in, void *calls)
+{
+    return ag_scale(in[0], ++*(int *)calls);
+}
+
+START_TEST(the_search_for_nan_names_the_operation_inside)
+{
+    ag_find_nan(true);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = ag_tanh(tensor_set_requires_grad(tensor_zeros(SHAPE(2)), true));
+    EXPECT_USAGE_ERROR("div: first NaN found in its result, item 0; shape (2,) of inputs (2,), (2,)",
+                       ag_recompute(divides, tensor_zeros(SHAPE(2)), &x, 1));
+    ag_end(s);
+    ag_find_nan(false);
+    s = ag_begin(AG_RECORD);                                    /* without the search, a NaN passes */
+    x = ag_tanh(tensor_set_requires_grad(tensor_zeros(SHAPE(2)), true));
+    Tensor *y = ag_sum(ag_recompute(divides, tensor_zeros(SHAPE(2)), &x, 1));
+    ag_backward(y);
+    ck_assert(isnan((double)tensor_item(y)));
+    real values[] = { (real)NAN, 1 };
+    int calls = 0;
+    x = ag_neg(tensor_set_requires_grad(tensor_from(SHAPE(2), values), true));
+    ag_backward(ag_sum(ag_recompute(counts_calls, &calls, &x, 1)));        /* is not reported as another result */
+    ag_end(s);
+}
+END_TEST
+
+/* ---- usage errors ------------------------------------------------------------------------------------------------ */
+
+static Tensor *null_result(Tensor **in, void *arg)
+{
+    (void)in, (void)arg;
+    return NULL;
+}
+
+static Tensor *ids_result(Tensor **in, void *arg)
+{
+    (void)in, (void)arg;
+    return tensor_ints(SHAPE(2), NULL);
+}
+
+static Tensor *result_arg(Tensor **in, void *arg)
+{
+    (void)in;
+    return arg;
+}
+
+static Tensor *open_scope(Tensor **in, void *arg)
+{
+    (void)arg;
+    ag_begin(AG_RECORD);
+    return ag_tanh(in[0]);
+}
+
+static Tensor *grows(Tensor **in, void *calls)
+{
+    Tensor *x[] = { in[0], in[0] };
+    return ag_concat(x, ++*(int *)calls, 0);
+}
+
+static Tensor *does_not_fit(Tensor **in, void *arg)
+{
+    return ag_matmul(in[0], arg);
+}
+
+START_TEST(misuse_is_reported)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *leaf = tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), *x = ag_tanh(leaf), *in[] = { x };
+    EXPECT_USAGE_ERROR("ag_recompute: f is NULL", ag_recompute(NULL, NULL, in, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: -1 inputs, expected 0 or more", ag_recompute(divides, x, in, -1));
+    EXPECT_USAGE_ERROR("ag_recompute: in is NULL", ag_recompute(divides, x, NULL, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: input 0 is NULL", ag_recompute(divides, x, (Tensor *[]){ NULL }, 1));
+    REPORTS("ag_recompute: the result of f is NULL", ag_recompute(null_result, NULL, in, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: the result of f is AG_INT, expected AG_REAL", ag_recompute(ids_result, NULL, in, 1));
+    EXPECT_USAGE_ERROR("ag_end: scopes begun inside this one and still open: 1", ag_recompute(open_scope, NULL, in, 1));
+    EXPECT_USAGE_ERROR("div: the function of ag_recompute uses a tensor, made by tanh at tests/test_recompute.c:",
+                       ag_recompute(divides, x, (Tensor *[]){ leaf }, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: the function of ag_recompute uses a tensor, made by tanh at tests/",
+                       ag_recompute(result_arg, x, in, 1));
+    EXPECT_USAGE_ERROR(", in ag_recompute called at tests/test_recompute.c:",
+                       ag_recompute(does_not_fit, tensor_ones(SHAPE(3, 3)), in, 1));
+    ck_assert(strstr(usage_message, "matmul: shapes (2,) and (3, 3)") != NULL);
+    ag_backward(ag_sum(x));
+    EXPECT_USAGE_ERROR("ag_recompute: the value of input 0 (tanh made at", ag_recompute(divides, leaf, in, 1));
+    ag_end(s);
+}
+END_TEST
+
+/* What must be the same in both runs. */
+START_TEST(a_change_between_the_runs_is_reported)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true), "w"), *c = tensor_full(SHAPE(2), 2);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(2)), true);
+    int calls = 0;
+    Tensor *y = ag_sum(ag_recompute(divides, w, &x, 1));
+    ag_fill(w, 1);
+    EXPECT_USAGE_ERROR("ag_backward: the rule of recompute (made at tests/test_recompute.c:", ag_backward(y));
+    ck_assert(strstr(usage_message, "reads input 1, w, but ag_fill wrote it at") != NULL);
+    y = ag_sum(ag_recompute(divides, w, &x, 1));
+    tensor_copy(x, w);
+    EXPECT_USAGE_ERROR("reads input 0, but tensor_copy wrote it at", ag_backward(y));
+    y = ag_sum(ag_recompute(divides, c, &x, 1));                /* a constant that is no input */
+    ag_fill(c, 3);
+    EXPECT_USAGE_ERROR("ag_recompute: the second run of the function, during backward, gave another result than the first",
+                       ag_backward(y));
+    y = ag_sum(ag_recompute(counts_calls, &calls, &x, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: the second run", ag_backward(y));
+    calls = 0;
+    y = ag_sum(ag_recompute(grows, &calls, &x, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: the second run", ag_backward(y));
+    y = ag_sum(ag_recompute(divides, w, &x, 1));                /* the errors leave no state */
+    tensor_zero_grad(x);
+    ag_backward(y);
+    ck_assert(tensor_grad_data(x)[1] == 1);
+    EXPECT_USAGE_ERROR("an earlier backward has run through", ag_backward(y));
+    ag_end(s);
+    ck_assert_uint_eq(ag_memory().in_use, 0);
+}
+END_TEST
+
+/* The mode of the module, and the module itself. */
+START_TEST(layers)
+{
+    ag_seed(2);
+    Sequential *s = nn_sequential_new();
+    nn_sequential_add(s, nn_linear_new(4, 4));
+    nn_sequential_add(s, nn_dropout_new(0.5));
+    Scope scope = ag_begin(AG_RECORD);
+    Tensor *x = tensor_normal(SHAPE(3, 4), 0, 1);
+    Tensor *y = ag_sum(nn_recompute(s, x));
+    nn_eval(s);
+    EXPECT_USAGE_ERROR("ag_recompute: the second run of the function", ag_backward(y));
+    EXPECT_USAGE_ERROR(", in nn_recompute called at tests/test_recompute.c:", nn_recompute(s, tensor_ones(SHAPE(2, 3))));
+    ck_assert(strstr(usage_message, "linear: x (2, 3) and weight (4, 4) do not fit") != NULL);
+    EXPECT_USAGE_ERROR("nn_recompute: a ModuleList has no forward with one input", nn_recompute(nn_list_new(), x));
+    EXPECT_USAGE_ERROR("nn_recompute: the module is NULL", nn_recompute(NULL, x));
+    y = ag_sum(nn_recompute(s, x));
+    nn_free(s);
+    EXPECT_USAGE_ERROR("was freed before backward", ag_backward(y));
+    s = nn_sequential_new();
+    Tensor *h = ag_tanh(tensor_set_requires_grad(x, true));
+    y = ag_sum(nn_recompute(s, h));
+    nn_free(s);
+    EXPECT_USAGE_ERROR("nn_recompute: this Sequential was freed", ag_backward(y));
+    ag_end(scope);
+}
+END_TEST
+
+Suite *recompute_suite(void)
+{
+    Suite *suite = suite_create("recompute");
+    TCase *bits = tcase_create("bits");
+    tcase_add_loop_test(bits, the_bits_of_a_plain_call, 0, N_GRAPHS);
+    tcase_add_loop_test(bits, the_same_in_guard_mode_and_in_a_search_for_nan, 0, N_GRAPHS);
+    tcase_add_loop_test(bits, gpt_learns_the_same, 0, 2);
+    tcase_add_test(bits, numerical_gradients_agree);
+    tcase_add_test(bits, a_function_can_use_many_leaves);
+    tcase_add_test(bits, the_graph_can_be_kept);
+    suite_add_tcase(suite, bits);
+    TCase *memory = tcase_create("memory");
+    tcase_add_loop_test(memory, the_peak_is_that_of_one_function, 0, 3);
+    tcase_add_test(memory, gpt_needs_less);
+    tcase_add_test(memory, steps_ask_the_system_for_no_memory);
+    tcase_add_test(memory, nothing_is_recorded_without_gradients);
+    tcase_add_loop_test(memory, each_allocation_fails_once, 0, 2);
+    suite_add_tcase(suite, memory);
+    TCase *inside = tcase_create("looking inside");
+    tcase_add_test(inside, it_is_explained_and_drawn);
+    tcase_add_test(inside, the_explanation_has_the_precision_of_the_graph);
+    tcase_add_test(inside, the_search_for_nan_names_the_operation_inside);
+    tcase_add_test(inside, misuse_is_reported);
+    tcase_add_test(inside, a_change_between_the_runs_is_reported);
+    tcase_add_test(inside, layers);
+    suite_add_tcase(suite, inside);
+    return suite;
+}
