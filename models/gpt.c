@@ -80,7 +80,7 @@ Tensor *gpt_at(Site at, GPT *m, Tensor *ids)
 Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets)
 {
     NN_LAYER(at, m);
-    return nn_cross_entropy(gpt(m, ids), targets);
+    return ag_linear_cross_entropy(body(m, ids, NULL), m->wte->weight, NULL, targets, AG_MEAN, -100, 0);
 }
 
 Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)

@@ -229,7 +229,7 @@ static void call_loss(const KernelTable *k, Case *c)
 
 static void call_loss_backward(const KernelTable *k, Case *c)
 {
-    k->cross_entropy_backward(c->outer, c->n, c->out[0], c->in[0], c->in[3], c->in[1], c->ids, 1, c->p, c->in[2], c->add);
+    k->cross_entropy_backward(c->outer, c->n, 0, c->n, c->out[0], c->in[0], c->in[3], c->in[1], c->ids, 1, c->p, c->in[2], c->add);
 }
 
 START_TEST(cross_entropy_matches_reference)
