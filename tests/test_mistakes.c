@@ -648,6 +648,18 @@ START_TEST(ids_and_losses)
     MISTAKE("smoothing nan", ag_cross_entropy(x, fine, AG_MEAN, -100, nan));
     MISTAKE("do not fit", nn_cross_entropy(tensor_ones(SCALAR), fine));
     MISTAKE("target is NULL", nn_cross_entropy(x, none));
+    MISTAKE("x is NULL", ag_linear_cross_entropy(none, x, NULL, fine, AG_MEAN, -100, 0));
+    MISTAKE("weight is NULL", ag_linear_cross_entropy(x, none, NULL, fine, AG_MEAN, -100, 0));
+    MISTAKE("weight is AG_INT", ag_linear_cross_entropy(x, i, NULL, fine, AG_MEAN, -100, 0));
+    MISTAKE("bias (2, 3) does not fit weight", ag_linear_cross_entropy(x, x, x, fine, AG_MEAN, -100, 0));
+    MISTAKE("expected x (..,in) and weight (out,in)", ag_linear_cross_entropy(x, ones(3, 2), NULL, fine, AG_MEAN, -100, 0));
+    MISTAKE("target is NULL", ag_linear_cross_entropy(x, x, NULL, none, AG_MEAN, -100, 0));
+    MISTAKE("target is AG_REAL, expected AG_INT", ag_linear_cross_entropy(x, x, NULL, x, AG_MEAN, -100, 0));
+    MISTAKE("target 3 at item 1 is out of range", ag_linear_cross_entropy(x, x, NULL, t, AG_MEAN, -100, 0));
+    MISTAKE("target -1 at item 0 is out of range", ag_linear_cross_entropy(x, x, NULL, negative, AG_MEAN, -100, 0));
+    MISTAKE("do not fit: expected (..,in) and (..)", ag_linear_cross_entropy(x, x, NULL, i, AG_MEAN, -100, 0));
+    MISTAKE("5 is not an AgReduce", ag_linear_cross_entropy(x, x, NULL, fine, (AgReduce)5, -100, 0));
+    MISTAKE("smoothing nan", ag_linear_cross_entropy(x, x, NULL, fine, AG_MEAN, -100, nan));
     MISTAKE("log_p is NULL", ag_nll_loss(none, fine, AG_MEAN, -100));
     MISTAKE("target 3 at item 1", ag_nll_loss(x, t, AG_MEAN, -100));
     MISTAKE("do not fit", ag_nll_loss(x, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100));
