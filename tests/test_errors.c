@@ -534,7 +534,7 @@ START_TEST(use_after_the_end_of_the_scope)
     Death d = death_of(use_after_end);
     ck_assert(d.status != 0);
     const char *message = "tanh: x is not a live tensor: it was made by tensor_ones at tests/test_errors.c:19, and its "
-                          "scope has ended (at tests/test_errors.c:507)";
+                          "scope has ended (at tests/test_errors.c:513)";
     ck_assert_msg(strstr(d.text, message) != NULL, "%s", d.text);
 }
 END_TEST

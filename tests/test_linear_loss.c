@@ -172,6 +172,7 @@ static double peak_share(const LossCase *c, AgMode mode)
     Scope outer = ag_begin(AG_NO_GRAD);
     Inputs i = inputs_of(c);
     Scope s = ag_begin(mode);
+    ag_memory_trim();                                   /* a released buffer may be larger than needed */
     size_t before = ag_memory().in_use;
     ag_memory_reset_peak();
     Tensor *loss = one_operation(c, &i);
