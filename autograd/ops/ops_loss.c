@@ -241,14 +241,14 @@ static void add_gradients(Tensor *y, bool last, Grad dx, Grad dweight, Grad dbia
 void linear_cross_entropy_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *weight = y->in[1], *bias = y->in[2];
-    if (x != weight && x != bias) {
+    if (x != weight) {
         /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
         bool last = !context()->keep_graph && y->users == 0 && y->saved->refs == 1;
         Grad dbias = grad_into(bias), dweight = grad_into(weight), dx = grad_into(x);
         add_gradients(y, last, dx, dweight, dbias);
         return;
     }
-    for (int i = 2; i >= 0; i--) {              /* one tensor is two inputs: their gradients must be added one after another */
+    for (int i = 2; i >= 0; i--) {              /* one tensor is both: the gradients must be added one after the other */
         Grad g[3] = { { NULL, false } };
         g[i] = grad_into(y->in[i]);
         if (g[i].data) add_gradients(y, false, g[0], g[1], g[2]);
