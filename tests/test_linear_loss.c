@@ -1,5 +1,5 @@
-/* test_linear_loss.c: ag_linear_cross_entropy has the bits of ag_linear and ag_cross_entropy, in any precision and on any number
- * of threads, and does not store many logits. */
+/* test_linear_loss.c: ag_linear_cross_entropy has the bits of ag_linear and ag_cross_entropy, in any precision and on any
+ * number of threads, and does not store many logits. */
 #include <stdio.h>
 #include <string.h>
 
