@@ -1507,6 +1507,7 @@ START_TEST(gpts)
     MISTAKE("target is NULL", gpt_loss(m, word, none));
     MISTAKE("do not fit", gpt_loss(m, word, ids(2, 4)));
     MISTAKE("target is AG_REAL", gpt_loss(m, word, ones(2, 3)));
+    MISTAKE("9 is not an AgReduce", gpt_loss_with(m, word, word, (AgReduce)9));
     MISTAKE("the module is NULL", gpt_cache_new(no_model));
     MISTAKE("the module is NULL", gpt_next(no_model, word, c));
     MISTAKE("the cache is NULL", gpt_next(m, word, no_cache));
