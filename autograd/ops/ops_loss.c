@@ -158,7 +158,7 @@ Tensor *cross_entropy_sample(Sample *s)
  * and dx is continued from chunk to chunk at a border of the product's blocks (gemm.h). Up to MOST_KEPT logits are computed
  * once: forward keeps them, and backward overwrites them by their gradient. */
 
-/* GPT-2 124M, one thread of a Xeon: 4 x 64 tokens (13 million logits) take as long as with two operations; 1024 tokens (51
+/* GPT-2 124M, one thread of an AMD EPYC: 4 x 64 tokens (13 million logits) take as long as with two operations; 1024 tokens (51
  * million) take about 1.1 times as long, and chunks of 4 to 16 million logits differ by 2 % at most. */
 enum { MOST_KEPT = 1 << 24, CHUNK = 1 << 23 };
 
