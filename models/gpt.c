@@ -85,10 +85,10 @@ Tensor *gpt_at(Site at, GPT *m, Tensor *ids)
     return ag_linear(body(m, ids, NULL), m->wte->weight, NULL);             /* (B,T,V) */
 }
 
-Tensor *gpt_loss_at(Site at, GPT *m, Tensor *ids, Tensor *targets)
+Tensor *gpt_loss_with_at(Site at, GPT *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
     NN_LAYER(at, m);
-    return nn_cross_entropy(gpt(m, ids), targets);
+    return ag_linear_cross_entropy(body(m, ids, NULL), m->wte->weight, NULL, targets, reduce, -100, 0);
 }
 
 Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)

@@ -1,5 +1,5 @@
-/* final_weights.c: final_weights transformer|gpt float32|bf16 THREADS FILE: trains that model, large enough for several threads,
- * and saves its last checkpoint: weights, optimizer and random state. trust.sh compares the hashes of these files. */
+/* final_weights.c: final_weights transformer|gpt float32|bf16 THREADS FILE: trains that model, large enough for several
+ * threads, and saves its last checkpoint: weights, optimizer and random state. trust.sh compares the hashes of these files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -244,6 +244,12 @@ START_TEST(losses)
     REPORTS("cross_entropy: logits (2, 3) and target (3,) do not fit: expected (..,V) and (..)",
             ag_cross_entropy(x, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0));
     REPORTS("cross_entropy: smoothing 1.5 is not in 0..1", ag_cross_entropy(x, target, AG_MEAN, 3, 1.5));
+    REPORTS("linear_cross_entropy: target 3 at item 1 is out of range: expected 0..2, or -100 to ignore it",
+            ag_linear_cross_entropy(x, ones(3, 3), NULL, target, AG_MEAN, -100, 0));
+    REPORTS("linear_cross_entropy: x (2, 3) and target (3,) do not fit: expected (..,in) and (..)",
+            ag_linear_cross_entropy(x, x, NULL, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100, 0));
+    REPORTS("linear_cross_entropy: x (2, 3) and weight (3, 2) do not fit: expected x (..,in) and weight (out,in)",
+            ag_linear_cross_entropy(x, ones(3, 2), NULL, target, AG_MEAN, -100, 0));
     REPORTS("nll_loss: target is AG_REAL, expected AG_INT", ag_nll_loss(x, x, AG_SUM, -100));
     REPORTS("kl_div: log_p (2, 3) and target (2, 2) differ in shape", ag_kl_div(x, ones(2, 2), AG_MEAN));
     REPORTS("label_smoothing: padding id 3 and 3 classes: expected 3 classes or more, and an id of them",

@@ -679,6 +679,18 @@ START_TEST(ids_and_losses)
     MISTAKE("smoothing nan", ag_cross_entropy(x, fine, AG_MEAN, -100, nan));
     MISTAKE("do not fit", nn_cross_entropy(tensor_ones(SCALAR), fine));
     MISTAKE("target is NULL", nn_cross_entropy(x, none));
+    MISTAKE("x is NULL", ag_linear_cross_entropy(none, x, NULL, fine, AG_MEAN, -100, 0));
+    MISTAKE("weight is NULL", ag_linear_cross_entropy(x, none, NULL, fine, AG_MEAN, -100, 0));
+    MISTAKE("weight is AG_INT", ag_linear_cross_entropy(x, i, NULL, fine, AG_MEAN, -100, 0));
+    MISTAKE("bias (2, 3) does not fit weight", ag_linear_cross_entropy(x, x, x, fine, AG_MEAN, -100, 0));
+    MISTAKE("expected x (..,in) and weight (out,in)", ag_linear_cross_entropy(x, ones(3, 2), NULL, fine, AG_MEAN, -100, 0));
+    MISTAKE("target is NULL", ag_linear_cross_entropy(x, x, NULL, none, AG_MEAN, -100, 0));
+    MISTAKE("target is AG_REAL, expected AG_INT", ag_linear_cross_entropy(x, x, NULL, x, AG_MEAN, -100, 0));
+    MISTAKE("target 3 at item 1 is out of range", ag_linear_cross_entropy(x, x, NULL, t, AG_MEAN, -100, 0));
+    MISTAKE("target -1 at item 0 is out of range", ag_linear_cross_entropy(x, x, NULL, negative, AG_MEAN, -100, 0));
+    MISTAKE("do not fit: expected (..,in) and (..)", ag_linear_cross_entropy(x, x, NULL, i, AG_MEAN, -100, 0));
+    MISTAKE("5 is not an AgReduce", ag_linear_cross_entropy(x, x, NULL, fine, (AgReduce)5, -100, 0));
+    MISTAKE("smoothing nan", ag_linear_cross_entropy(x, x, NULL, fine, AG_MEAN, -100, nan));
     MISTAKE("log_p is NULL", ag_nll_loss(none, fine, AG_MEAN, -100));
     MISTAKE("target 3 at item 1", ag_nll_loss(x, t, AG_MEAN, -100));
     MISTAKE("do not fit", ag_nll_loss(x, tensor_ints(SHAPE(3), NULL), AG_MEAN, -100));
@@ -1531,6 +1543,7 @@ START_TEST(gpts)
     MISTAKE("target is NULL", gpt_loss(m, word, none));
     MISTAKE("do not fit", gpt_loss(m, word, ids(2, 4)));
     MISTAKE("target is AG_REAL", gpt_loss(m, word, ones(2, 3)));
+    MISTAKE("9 is not an AgReduce", gpt_loss_with(m, word, word, (AgReduce)9));
     MISTAKE("the module is NULL", gpt_cache_new(no_model));
     MISTAKE("the module is NULL", gpt_next(no_model, word, c));
     MISTAKE("the cache is NULL", gpt_next(m, word, no_cache));

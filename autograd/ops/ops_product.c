@@ -1,6 +1,7 @@
 /* ops_product.c: matrix products: matmul and linear. The arithmetic is k_gemm. */
 #include "kaeru/autograd.h"
 #include "kernels.h"
+#include "ops/linear.h"
 #include "ops/table.h"
 
 /* ---- matmul: y = a b                                         da = dy b^T, db = a^T dy ------------------------------
@@ -159,22 +160,27 @@ Tensor *matmul_sample(Sample *s)
 
 /* ---- linear: y = x W^T + b                                   dx = dy W, dW = dy^T x, db = sum of dy's rows ------- */
 
-static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+void check_linear(Site at, const char *what, const Tensor *x, const Tensor *weight, const Tensor *bias)
 {
-    check_tensor(at, "linear", "x", x, AG_REAL);
-    check_tensor(at, "linear", "weight", weight, AG_REAL);
-    if (bias) check_tensor(at, "linear", "bias", bias, AG_REAL);
+    check_tensor(at, what, "x", x, AG_REAL);
+    check_tensor(at, what, "weight", weight, AG_REAL);
+    if (bias) check_tensor(at, what, "bias", bias, AG_REAL);
     char tx[AG_SHAPE_TEXT], tw[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim;
     if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
-        ag_usage_error(at, "linear", "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
+        ag_usage_error(at, what, "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
                        shape_text(x->shape, tx), shape_text(weight->shape, tw));
     int64_t out = weight->shape.dim[0];
     if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != out))
-        ag_usage_error(at, "linear", "bias %s does not fit weight %s: expected (out)", shape_text(bias->shape, tb),
+        ag_usage_error(at, what, "bias %s does not fit weight %s: expected (out)", shape_text(bias->shape, tb),
                        shape_text(weight->shape, tw));
+}
+
+static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
+{
+    check_linear(at, "linear", x, weight, bias);
     Shape shape = x->shape;
-    shape.dim[ndim - 1] = out;
+    shape.dim[shape.ndim - 1] = weight->shape.dim[0];
     return op_new(at, OP_linear, &shape, x, weight, bias);
 }
 
@@ -206,14 +212,24 @@ static const uint32_t *packed_weight(const Tensor *y, const Tensor *weight)
     return usable ? buffer_data(weight->packed) : NULL;
 }
 
-/* y = act(x W^T + b). If `pre` is not NULL, the values before act are stored there. */
+LinearSize linear_size(const Tensor *y, const Tensor *x, const Tensor *weight)
+{
+    return (LinearSize){ row_count(x), weight->shape.dim[1], weight->shape.dim[0], y->precision == AG_BF16,
+                         packed_weight(y, weight) };
+}
+
+void linear_product(const LinearSize *s, real *y, real *pre, const real *x, const real *weight, const real *bias,
+                    AgActivation act)
+{
+    KGemm g = { .bf16 = s->bf16, .tb = true, .m = s->rows, .n = s->out, .k = s->in, .lda = s->in, .ldb = s->in,
+                .ldc = s->out, .batch = 1, .packed_b = s->packed_weight, .bias = bias, .pre = pre, .act = act };
+    k_gemm(&g, y, x, weight);
+}
+
 static void linear_forward(Tensor *y, real *pre, Tensor *x, Tensor *weight, Tensor *bias, AgActivation act)
 {
-    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1];
-    KGemm g = { .bf16 = y->precision == AG_BF16, .tb = true, .m = row_count(x), .n = out, .k = in, .lda = in, .ldb = in,
-                .ldc = out, .batch = 1, .packed_b = packed_weight(y, weight), .bias = bias ? reals(bias) : NULL, .pre = pre,
-                .act = act };
-    k_gemm(&g, reals(y), reals(x), reals(weight));
+    LinearSize size = linear_size(y, x, weight);
+    linear_product(&size, reals(y), pre, reals(x), reals(weight), bias ? reals(bias) : NULL, act);
 }
 
 Tensor *ag_linear_at(Site at, Tensor *x, Tensor *weight, Tensor *bias)
@@ -244,20 +260,24 @@ Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, 
     return ag_activate_at(at, kind, ag_linear_at(at, x, weight, bias));
 }
 
+void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
+                      const real *weight)
+{
+    if (dbias.data) k_sum(1, s->rows, s->out, dbias.data, dy, 1, dbias.add);
+    KGemm product = { .bf16 = s->bf16, .ta = true, .add = dweight.add, .m = s->out, .n = s->in, .k = s->rows, .lda = s->out,
+                      .ldb = s->in, .ldc = s->in, .batch = 1 };
+    if (dweight.data) k_gemm(&product, dweight.data, dy, x);
+    product = (KGemm){ .bf16 = s->bf16, .add = dx.add, .m = s->rows, .n = s->in, .k = s->out, .lda = s->out, .ldb = s->in,
+                       .ldc = s->in, .batch = 1 };
+    if (dx.data) k_gemm(&product, dx.data, dy, weight);
+}
+
 void linear_backward(Tensor *y)
 {
-    Tensor *x = y->in[0], *weight = y->in[1], *bias = y->n_in > 2 ? y->in[2] : NULL;
-    int64_t out = weight->shape.dim[0], in = weight->shape.dim[1], rows = row_count(x);
-    Grad g = grad_into(bias);
-    if (g.data) k_sum(1, rows, out, g.data, grad_of(y), 1, g.add);
-    g = grad_into(weight);
-    bool bf16 = y->precision == AG_BF16;
-    KGemm dw = { .bf16 = bf16, .ta = true, .add = g.add, .m = out, .n = in, .k = rows, .lda = out, .ldb = in, .ldc = in,
-                 .batch = 1 };
-    if (g.data) k_gemm(&dw, g.data, grad_of(y), reals(x));
-    g = grad_into(x);
-    KGemm dx = { .bf16 = bf16, .add = g.add, .m = rows, .n = in, .k = out, .lda = out, .ldb = in, .ldc = in, .batch = 1 };
-    if (g.data) k_gemm(&dx, g.data, grad_of(y), reals(weight));
+    Tensor *x = y->in[0], *weight = y->in[1];
+    LinearSize size = linear_size(y, x, weight);
+    Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL), dweight = grad_into(weight), dx = grad_into(x);
+    linear_gradients(&size, dx, dweight, dbias, grad_of(y), reals(x), reals(weight));
 }
 
 Tensor *linear_sample(Sample *s)

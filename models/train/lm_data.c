@@ -237,7 +237,7 @@ double lm_evaluate_at(Site at, GPT *m, const LmData *d, int64_t batch, int64_t l
         Shape shape = SHAPE(batch, length > 0 ? length : m->options.context);
         Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
         n = next_windows(d, &c, ids, targets);
-        if (n > 0) sum += tensor_item(ag_cross_entropy(gpt(m, ids), targets, AG_SUM, NO_TARGET, 0));
+        if (n > 0) sum += tensor_item(gpt_loss_with(m, ids, targets, AG_SUM));
         total += n;
         ag_end(s);
     }

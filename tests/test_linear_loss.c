@@ -1,0 +1,220 @@
+/* test_linear_loss.c: ag_linear_cross_entropy has the bits of ag_linear and ag_cross_entropy, in any precision and on any
+ * number of threads, and does not store many logits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kaeru/autograd.h"
+#include "ops/linear.h"
+#include "suites.h"
+
+typedef struct { int64_t rows, in, classes; bool bias; AgReduce reduce; int ignore; double smoothing; } LossCase;
+
+/* A leaf with numbers that depend on the seed alone. */
+static Tensor *leaf(uint64_t seed, Shape shape, double deviation)
+{
+    ag_seed(seed);
+    return tensor_set_requires_grad(tensor_normal(shape, 0, deviation), true);
+}
+
+typedef struct { Tensor *in[3], *target; } Inputs;      /* x, weight, bias */
+
+static Inputs inputs_of(const LossCase *c)
+{
+    Inputs i = { .in = { leaf(1, SHAPE(c->rows, c->in), 1), leaf(2, SHAPE(c->classes, c->in), 1) } };
+    if (c->bias) i.in[2] = leaf(3, SHAPE(c->classes), 2);
+    ag_seed(4);
+    i.target = tensor_randint(SHAPE(c->rows), 0, (int32_t)c->classes);
+    return i;
+}
+
+static Tensor *two_operations(const LossCase *c, const Inputs *i)
+{
+    return ag_cross_entropy(ag_linear(i->in[0], i->in[1], i->in[2]), i->target, c->reduce, c->ignore, c->smoothing);
+}
+
+static Tensor *one_operation(const LossCase *c, const Inputs *i)
+{
+    return ag_linear_cross_entropy(i->in[0], i->in[1], i->in[2], i->target, c->reduce, c->ignore, c->smoothing);
+}
+
+static void same_bits(const LossCase *c, const char *what, int i, const real *a, const real *b, int64_t n)
+{
+    ck_assert_msg(memcmp(a, b, (size_t)n * sizeof *a) == 0,
+                  "%d rows, %d classes, %s, ignore %d, smoothing %g, %d threads: other bits in %s %d", (int)c->rows,
+                  (int)c->classes, c->bias ? "bias" : "no bias", c->ignore, c->smoothing, ag_threads(), what, i);
+}
+
+static void same_gradients(const LossCase *c, const char *what, const Inputs *a, const Inputs *b)
+{
+    for (int i = 0; i < 3; i++) {
+        if (!a->in[i]) continue;
+        ck_assert_ptr_nonnull(tensor_grad_data(b->in[i]));
+        same_bits(c, what, i, tensor_grad_data(a->in[i]), tensor_grad_data(b->in[i]), tensor_numel(a->in[i]));
+    }
+}
+
+/* The loss, its gradients, and gradients added to these by another pass. */
+static void compare(const LossCase *c, AgPrecision precision, int threads)
+{
+    Scope s = ag_begin(AG_RECORD);
+    ag_precision(precision);
+    ag_set_threads(1);
+    Inputs a = inputs_of(c), b = inputs_of(c);
+    Tensor *expected = two_operations(c, &a);
+    ag_backward(expected);
+    ag_set_threads(threads);
+    Tensor *loss = one_operation(c, &b);
+    ag_backward(loss);
+    same_bits(c, "the loss", 0, tensor_data(expected), tensor_data(loss), 1);
+    same_gradients(c, "gradient", &a, &b);
+    ag_backward(ag_scale(two_operations(c, &a), 0.3));
+    ag_backward(ag_scale(one_operation(c, &b), 0.3));
+    same_gradients(c, "added gradient", &a, &b);
+    ag_end(s);
+    ag_set_threads(0);
+}
+
+static const int64_t row_counts[] = { 0, 1, 2, 511, 512, 513, 1500 };
+
+START_TEST(few_logits)
+{
+    for (int i = 0; i < 7; i++)
+        for (int kind = 0; kind < 4; kind++) {
+            LossCase c = { row_counts[i], i == 3 ? 530 : 7, kind == 1 ? 540 : 33, kind != 2, kind == 3 ? AG_SUM : AG_MEAN,
+                           kind == 2 ? -100 : 3, kind == 1 ? 0.1 : 0 };
+            for (int threads = 1; threads <= 3; threads++)
+                compare(&c, _i ? AG_BF16 : AG_FLOAT32, threads);
+        }
+}
+END_TEST
+
+/* More than 2^24: in several chunks of rows and of columns. The double build, plain loops on one thread, takes one case. */
+START_TEST(many_logits)
+{
+    static const LossCase cases[] = {
+        { 1500, 5, 11300, true, AG_MEAN, 3, 0.1 },      { 513, 3, 33000, false, AG_MEAN, -100, 0 },
+        { 33000, 2, 530, true, AG_SUM, -100, 0.2 },     { 5, 2, 3500001, true, AG_MEAN, -100, 0 },
+        { 1, 1, 16777300, true, AG_MEAN, -100, 0 },     { 2100, 3, 8193, true, AG_MEAN, 0, 0 },
+    };
+    if (sizeof(real) == sizeof(double) && _i > 0) return;
+    compare(&cases[_i], AG_FLOAT32, 1 + _i % 3);
+    if (sizeof(real) == sizeof(float)) compare(&cases[_i], AG_BF16, 1 + (_i + 1) % 3);
+}
+END_TEST
+
+/* The rule runs twice: the first time must not overwrite what the second one reads. */
+START_TEST(the_rule_can_run_again)
+{
+    static const LossCase c = { 20, 6, 11, true, AG_MEAN, 3, 0.1 };
+    Scope s = ag_begin(AG_RECORD);
+    Inputs a = inputs_of(&c), b = inputs_of(&c);
+    Tensor *losses[] = { two_operations(&c, &a), one_operation(&c, &b) };
+    for (int i = 0; i < 2; i++) {
+        Tensor *last = losses[i];
+        if (_i == 0) ag_backward_keep(losses[i]);
+        if (_i == 1) {
+            Tensor *first = ag_scale(losses[i], 2);
+            last = ag_scale(losses[i], 3);
+            ag_backward(first);
+        }
+        if (_i == 2) {
+            FILE *out = tmpfile();
+            ag_explain(out, losses[i]);
+            fclose(out);
+        }
+        ag_backward(last);
+    }
+    same_gradients(&c, "gradient", &a, &b);
+    ag_end(s);
+}
+END_TEST
+
+/* x is also the weight, or the bias. */
+START_TEST(one_tensor_as_two_inputs)
+{
+    const int64_t n = _i % 2 ? 4100 : 9;
+    LossCase c = { _i < 2 ? n : 1, _i < 2 ? 3 : n, n, true, AG_MEAN, -100, 0 };
+    Scope s = ag_begin(AG_RECORD);
+    Inputs a = inputs_of(&c), b = inputs_of(&c);
+    for (Inputs *i = &a; i; i = i == &a ? &b : NULL) {
+        if (_i < 2) i->in[1] = i->in[0];
+        else {
+            i->in[0] = i->in[2];
+            i->target = tensor_ints(SCALAR, NULL);
+        }
+    }
+    ag_backward(two_operations(&c, &a));
+    ag_backward(one_operation(&c, &b));
+    same_gradients(&c, "gradient", &a, &b);
+    ag_end(s);
+}
+END_TEST
+
+/* Gradients of x alone, of the weight alone, of the bias alone. */
+START_TEST(one_gradient)
+{
+    LossCase c = { _i < 3 ? 12 : 1100, 3, _i < 3 ? 20 : 15300, true, AG_MEAN, -100, 0 };
+    Scope s = ag_begin(AG_RECORD);
+    Inputs a = inputs_of(&c), b = inputs_of(&c);
+    for (int i = 0; i < 3; i++)
+        if (i != _i % 3) {
+            tensor_set_requires_grad(a.in[i], false);
+            tensor_set_requires_grad(b.in[i], false);
+        }
+    ag_backward(two_operations(&c, &a));
+    ag_backward(one_operation(&c, &b));
+    for (int i = 0; i < 3; i++)
+        if (i != _i % 3) ck_assert_ptr_null(tensor_grad_data(b.in[i]));
+    same_bits(&c, "gradient", _i % 3, tensor_grad_data(a.in[_i % 3]), tensor_grad_data(b.in[_i % 3]),
+              tensor_numel(a.in[_i % 3]));
+    ag_end(s);
+}
+END_TEST
+
+/* Memory that a loss and its gradients need at most, in logits. */
+static double peak_share(const LossCase *c, AgMode mode)
+{
+    Scope outer = ag_begin(AG_NO_GRAD);
+    Inputs i = inputs_of(c);
+    Scope s = ag_begin(mode);
+    ag_memory_trim();                                   /* a released buffer may be larger than needed */
+    size_t before = ag_memory().in_use;
+    ag_memory_reset_peak();
+    Tensor *loss = one_operation(c, &i);
+    if (mode == AG_RECORD) ag_backward(loss);
+    size_t peak = ag_memory().peak;
+    ag_end(s);
+    ag_end(outer);
+    return (double)(peak - before) / ((double)c->rows * (double)c->classes * sizeof(real));
+}
+
+START_TEST(memory)
+{
+    static const LossCase small = { 500, 2, 30000, true, AG_MEAN, -100, 0 }, wide = { 1000, 2, 40000, true, AG_MEAN, -100, 0 },
+                          high = { 64000, 2, 1024, true, AG_MEAN, -100, 0 };
+    ck_assert_double_lt(peak_share(&small, AG_RECORD), 1.2);
+    ck_assert_double_lt(peak_share(&small, AG_NO_GRAD), 0.7);
+    ck_assert_double_lt(peak_share(&wide, AG_RECORD), 0.3);
+    ck_assert_double_lt(peak_share(&wide, AG_NO_GRAD), 0.3);
+    ck_assert_double_lt(peak_share(&high, AG_RECORD), 0.6);
+}
+END_TEST
+
+/* The shapes of these tests are large enough for chunks with this limit. */
+static void keep_few_logits(void) { most_kept_logits = 1 << 24; }
+
+Suite *linear_loss_suite(void)
+{
+    Suite *suite = suite_create("linear_loss");
+    TCase *tests = tcase_create("linear_loss");
+    tcase_add_checked_fixture(tests, keep_few_logits, NULL);
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, few_logits, 0, 2);
+    tcase_add_loop_test(tests, many_logits, 0, 6);
+    tcase_add_loop_test(tests, the_rule_can_run_again, 0, 3);
+    tcase_add_loop_test(tests, one_tensor_as_two_inputs, 0, 4);
+    tcase_add_loop_test(tests, one_gradient, 0, 6);
+    tcase_add_test(tests, memory);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
