@@ -184,7 +184,8 @@ bool sentence_pairs_next_at(Site at, void *pairs, Batch *batch)
     ag_check_pointer_at(at, __func__, "batch", batch);
     SentencePairs *p = pairs;
     if (p->ended)
-        ag_usage_error(at, __func__, "no epoch has begun: call sentence_pairs_shuffle or sentence_pairs_sort before each epoch");
+        ag_usage_error(at, __func__, "no epoch has begun: call sentence_pairs_shuffle or sentence_pairs_sort before each "
+                       "epoch");
     p->ended = p->next >= p->n_batches;
     if (p->ended) return false;
     int64_t b = p->batch_order[p->next++], first = p->start[b], rows = p->start[b + 1] - first;

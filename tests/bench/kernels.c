@@ -19,7 +19,8 @@ void *gemm_begin(const Workload *w, int64_t *parameters)
     p->a = tensor_mutable_data(tensor_normal(SHAPE(m, k), 0, 1));
     p->b = tensor_mutable_data(tensor_normal(SHAPE(k, n), 0, 1));
     p->c = tensor_mutable_data(tensor_normal(SHAPE(m, n), 0, 1));
-    p->shape = (KGemm){ .bf16 = ag_precision_now() == AG_BF16, .m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n, .batch = 1 };
+    p->shape = (KGemm){ .bf16 = ag_precision_now() == AG_BF16, .m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n,
+                        .batch = 1 };
     if (strcmp(w->kind, "ABt") == 0) {
         p->shape.tb = true;
         p->shape.ldb = k;

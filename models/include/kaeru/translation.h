@@ -11,8 +11,8 @@
  *         run_epoch(m, sentence_pairs_next, pairs, &options, &state);
  *     }
  *
- * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A function
- * that returns NULL or false sets ag_error(). The caller owns what a function returns. */
+ * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
+ * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
 #ifndef KAERU_TRANSLATION_H
 #define KAERU_TRANSLATION_H
 
