@@ -35,7 +35,7 @@ FOLDERS = ['autograd', 'autograd/ops', 'autograd/debug', 'autograd/kernels', 'nn
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
-    (r'autograd/kernels/.*(gemm)', 'gemm bits kernels'),
+    (r'autograd/kernels/.*(gemm|bf16)', 'gemm precision bits kernels'),
     (r'autograd/kernels/(softmax|norm|attention|table|max|copy|strided)', 'kernels kernel_rows attention nn graph'),
     (r'autograd/kernels/(pool|scratch)', 'threads kernels gemm'),
     (r'autograd/kernels/(philox|distributions)', 'random kernels bits sample'),
@@ -48,6 +48,8 @@ CLOSE = [
     (r'autograd/debug/', 'errors print explain build'),
     (r'autograd/random', 'random nn bits'),
     (r'autograd/(arena|memory|scope|objects)', 'memory errors guard'),
+    (r'autograd/recompute', 'recompute memory'),
+    (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
     (r'autograd/(tensor|broadcast|inplace|errors)', 'tensor errors graph memory'),
     (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
     (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),
@@ -55,6 +57,7 @@ CLOSE = [
     (r'nn/files/', 'files checkpoint safetensors gpt bad_files'),
     (r'nn/(optim|schedule|parameters)', 'optim torch nn checkpoint'),
     (r'nn/(recurrent)', 'recurrent seq2seq'),
+    (r'nn/(recompute)', 'recompute'),
     (r'nn/', 'nn attention transformer gpt seq2seq recurrent optim checkpoint'),
     (r'models/text/(bpe)', 'bpe bad_files'),
     (r'models/text/', 'text bad_files bpe lm translation'),
