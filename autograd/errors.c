@@ -105,6 +105,7 @@ _Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...
     c->keep_graph = c->mark_unwritten = false;
     c->rule = c->forward = NULL;
     if (c->pass) guard_backward_ends();
+    release_pending_gradients();
     scratch_end();
     if (c->handler) c->handler(c->message);
     else {

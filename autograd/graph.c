@@ -52,6 +52,13 @@ _Noreturn void error_undeclared_read(const Tensor *t)
                    "released it", what, t->made_by, place_text(t->site, t->user_site, place));
 }
 
+_Noreturn static void error_of_another_thread(Site at, const char *what, const Tensor *t)
+{
+    char place[PLACE_TEXT];
+    ag_usage_error(at, what, "the result of %s made at %s is part of another thread's graph: expected a result of this thread, or "
+                   "a copy without its graph (ag_detach)", t->made_by, place_text(t->site, t->user_site, place));
+}
+
 /* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are
  * always stored. Memory is allocated before the counts change, so an error leaves the counts correct. */
 static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n)
@@ -73,6 +80,7 @@ static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n
     y->requires_grad = true;
     for (int i = 0; i < n; i++) {
         if (!in[i] || !in[i]->op) continue;             /* leaves are never released */
+        if (in[i]->thread != c) error_of_another_thread(at, op->name, in[i]);
         in[i]->users++;
         if (reads_input(op, i)) in[i]->readers++;
     }
@@ -424,6 +432,7 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
     Context *c = context();
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     check_loss(at, "ag_backward", y, dy != NULL);
+    if (y->op && y->thread != c) error_of_another_thread(at, "ag_backward", y);
     if (dy) {
         check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
         if (!shape_equal(y->shape, dy->shape))

@@ -121,6 +121,7 @@ struct Tensor {
     Site site;                  /* the caller's line that made it */
     Site user_site;             /* if that is in a layer: the user's outermost call; else no file */
     const char *made_by;        /* the function called there, for messages */
+    const void *thread;         /* the Context of the thread on whose tape it is; NULL: on none */
     char *name;
     uint32_t number;            /* its index while the graph is listed; otherwise undefined */
     struct Tensor *older;       /* the next entry of the tape */
@@ -204,6 +205,8 @@ typedef struct {
 extern _Thread_local Context *this_context;
 Context *context_make(void);
 static inline Context *context(void) { return this_context ? this_context : context_make(); }
+/* Releases the gradients that an unfinished backward pass has left in the graph. */
+void release_pending_gradients(void);
 /* The user's outermost layer call; no file if no layer is being called. */
 Site user_site_now(const Context *c);
 

@@ -4,6 +4,7 @@
 #include "internal.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ _Thread_local Context *this_context;
 
 /* ---- construction and destruction of the thread's state ------------------------------------------------------------ */
 
+static atomic_uint_fast64_t contexts;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -49,6 +51,7 @@ Context *context_make(void)
         fputs("kaeru: no memory to start\n", stderr);
         abort();
     }
+    c->serial = atomic_fetch_add(&contexts, 1) << 40;           /* a scope of another thread has another number */
     pthread_setspecific(key, c);
     this_context = c;
     const char *guard = getenv("KAERU_GUARD");
@@ -111,8 +114,9 @@ static void release_tensors(Context *c, Tensor *until)
 }
 
 /* An error during backward leaves partial gradients, which must not be added to those of a later pass. */
-static void release_pending_gradients(Context *c)
+void release_pending_gradients(void)
 {
+    Context *c = context();
     for (Tensor *t = c->tape; t; t = t->older) {
         if (!t->op) continue;
         buffer_release(t->grad);
@@ -123,7 +127,8 @@ static void release_pending_gradients(Context *c)
 static void check_open(Site at, const char *what, const Context *c, Scope scope)
 {
     if (scope.depth < 1 || scope.depth > c->depth || c->scope[scope.depth - 1].serial != scope.serial)
-        ag_usage_error(at, what, "this scope has ended already");
+        ag_usage_error(at, what, (scope.serial ^ c->serial) >> 40 ? "another thread began this scope" :
+                       "this scope has ended already");
 }
 
 void ag_end_at(Site at, Scope scope)
@@ -144,7 +149,6 @@ void ag_end_at(Site at, Scope scope)
     }
     for (ScopeState *inner = s; inner <= innermost; inner++) buffer_release(inner->leaves);
     release_tensors(c, s->tape);
-    if (failed) release_pending_gradients(c);
     c->depth = scope.depth - 1;
     arena_end(&c->arena, s->mark);
     c->recording = c->depth > 0 && c->scope[c->depth - 1].mode == AG_RECORD;

@@ -84,6 +84,7 @@ static Tensor *tensor_header(Site at, const char *what, const Shape *shape, DTyp
     t->magic = TENSOR_ALIVE;
     t->dtype = (uint8_t)dtype;
     t->precision = (uint8_t)c->precision;
+    t->thread = c;
     t->shape = *shape;
     t->numel = numel;
     t->site = at;

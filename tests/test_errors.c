@@ -433,6 +433,53 @@ static void leave(const char *message)
     longjmp(escape, 1);
 }
 
+typedef struct { Tensor *y; Scope scope; char message[2][1024]; } OtherThread;
+
+static void *uses_what_is_not_its_own(void *arg)
+{
+    OtherThread *o = arg;
+    Scope s = ag_begin(AG_RECORD);
+    CATCH_USAGE_ERROR(ag_neg(o->y));
+    strcpy(o->message[0], usage_message);
+    CATCH_USAGE_ERROR(ag_end(o->scope));
+    strcpy(o->message[1], usage_message);
+    ag_neg(ag_detach(o->y));
+    ag_end(s);
+    return NULL;
+}
+
+/* A gradient would stay in the other thread's graph. */
+START_TEST(graphs_and_scopes_belong_to_their_thread)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *y = ag_neg(tensor_set_requires_grad(tensor_ones(SHAPE(2)), true));
+    OtherThread other = { .y = y, .scope = s };
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, uses_what_is_not_its_own, &other), 0);
+    pthread_join(thread, NULL);
+    ck_assert_msg(strstr(other.message[0], "neg: the result of neg made at tests/test_errors.c:"), "%s", other.message[0]);
+    ck_assert_msg(strstr(other.message[1], "ag_end: another thread began this scope"), "%s", other.message[1]);
+    ag_end(s);
+}
+END_TEST
+
+/* A backward pass that fails leaves no gradients for the next one in the same scope. */
+START_TEST(backward_after_an_error_in_backward)
+{
+    ag_on_usage_error(leave);
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(2), 3), true), *c = tensor_ones(SHAPE(2));
+    Tensor *loss = ag_sum(ag_mul(ag_neg(x), c));
+    ag_fill(c, 2);
+    if (setjmp(escape) == 0) ag_backward(loss);
+    ck_assert_msg(strstr(caught, "the rule of mul"), "%s", caught);
+    ag_on_usage_error(NULL);
+    ag_backward(ag_sum(ag_mul(x, x)));
+    ck_assert(tensor_grad_data(x)[1] == 6);
+    ag_end(s);
+}
+END_TEST
+
 static Tensor *layer_with_a_scope_at(Site at, Tensor *x)
 {
     AG_LAYER(at);
@@ -905,6 +952,8 @@ Suite *errors_suite(void)
     suite_add_tcase(suite, messages);
     TCase *scopes = tcase_create("scopes");
     tcase_add_test(scopes, an_error_leaves_no_layers_behind);
+    tcase_add_test(scopes, graphs_and_scopes_belong_to_their_thread);
+    tcase_add_test(scopes, backward_after_an_error_in_backward);
     tcase_add_test(scopes, without_a_scope);
     tcase_add_test(scopes, scopes_end_once_and_in_order);
     tcase_add_test(scopes, too_many_scopes);

@@ -149,6 +149,8 @@ static void check_token_file(const char *text, const Tokenizer *t)
     size_t n = strlen(text), count;
     int64_t written;
     folder_write("text", text, n);
+    ck_assert(!lm_tokenize(in_folder("text"), t, in_folder("text"), &written));
+    ck_assert_msg(strstr(ag_error(), "which would be replaced"), "%s", ag_error());
     expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &written));
     ck_assert(lm_is_token_file(in_folder("tokens")) && !lm_is_token_file(in_folder("text")));
     ck_assert(!lm_is_token_file(in_folder("missing")));

@@ -1358,7 +1358,8 @@ START_TEST(transformers)
     MISTAKE("the cache was freed", Cache *c = transformer_cache_new(m, 4); ag_free(c); decode_next(m, memory, mask, tgt, c));
     MISTAKE("t is NULL", Cache *c = transformer_cache_new(m, 4); decode_next(m, memory, mask, none, c));
     MISTAKE("the cache has room for 2", Cache *c = transformer_cache_new(m, 2); decode_next(m, memory, mask, tgt, c));
-    MISTAKE("layer 1 of a cache", Cache *c = nn_cache_new(1, 8); decode_next(m, memory, mask, tgt, c));
+    MISTAKE("layer 1 of a cache", ag_begin(AG_NO_GRAD); decode_next(m, memory, mask, tgt, nn_cache_new(1, 8)));
+    MISTAKE("expected a scope with AG_NO_GRAD", decode_next(m, memory, mask, tgt, transformer_cache_new(m, 8)));
     MISTAKE("the module is NULL", transformer_cache_new(no_model, 4));
     MISTAKE("0 positions", transformer_cache_new(m, 0));
     MISTAKE("the module is NULL", transformer_keep_weights(no_model, true));

@@ -317,6 +317,7 @@ int op_check(const Op *op, FILE *report)
 
 int ag_check_op(const char *name, FILE *report)
 {
+    ag_check_pointer_at(AG_HERE, "ag_check_op", "name", name);
     for (int i = 0; i < ag_op_count(); i++)
         if (strcmp(op_table[i].name, name) == 0) return op_check(&op_table[i], report);
     return 0;

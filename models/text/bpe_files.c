@@ -204,6 +204,8 @@ bool bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *me
     ag_check_object_at(at, __func__, "bpe", bpe);
     ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
     ag_check_pointer_at(at, __func__, "merges_path", merges_path);
+    if (strcmp(vocab_path, merges_path) == 0)
+        return ag_set_error("%s: is the path of both files, expected two paths", vocab_path);
     void *work = ag_alloc(1, 1);
     bool done = write_both(bpe, work, vocab_path, merges_path);
     ag_free(work);
