@@ -73,10 +73,11 @@ static void multiply(KGemm g, const Batch *batch, const int64_t *sa, const int64
                b + matrix_at(&batch->walk, sb, i) * size_b);
 }
 
-/* If b is a single matrix, a is seen as one matrix with the rows of all of its batch; so, too, if all of b's are empty. */
-static void fold_rows(Batch *batch, const Tensor *b, int64_t k, int64_t m, int64_t *n)
+/* If b is a single matrix, a is seen as one matrix with the rows of all of its batch. Several empty matrices look like a single
+ * one, so a must have a matrix for each of them. */
+static void fold_rows(Batch *batch, const Tensor *a, const Tensor *b, int64_t k, int64_t m, int64_t *n)
 {
-    if (b->numel != k * m) return;
+    if (b->numel != k * m || a->numel != batch->count * *n * k) return;
     *n *= batch->count;
     batch->count = 1;
     batch->walk.ndim = 0;
@@ -109,7 +110,7 @@ Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
     shape.dim[shape.ndim++] = m;
     Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);
     Batch batch = batch_of(&shape, &a->shape, &b->shape);
-    fold_rows(&batch, b, k, m, &n);
+    fold_rows(&batch, a, b, k, m, &n);
     int64_t sc[AG_MAX_DIMS];
     result_strides(&shape, sc);
     KGemm g = { .bf16 = y->precision == AG_BF16, .m = n, .n = m, .k = k, .lda = k, .ldb = m, .ldc = m };
@@ -122,7 +123,7 @@ void matmul_backward(Tensor *y)
     Tensor *a = y->in[0], *b = y->in[1];
     int64_t n = a->shape.dim[a->shape.ndim - 2], k = a->shape.dim[a->shape.ndim - 1], m = y->shape.dim[y->shape.ndim - 1];
     Batch batch = batch_of(&y->shape, &a->shape, &b->shape);
-    fold_rows(&batch, b, k, m, &n);
+    fold_rows(&batch, a, b, k, m, &n);
     int64_t sy[AG_MAX_DIMS];
     result_strides(&y->shape, sy);
     for (int i = 0; i < 2; i++) {
