@@ -55,8 +55,8 @@ _Noreturn void error_undeclared_read(const Tensor *t)
 _Noreturn static void error_of_another_thread(Site at, const char *what, const Tensor *t)
 {
     char place[PLACE_TEXT];
-    ag_usage_error(at, what, "the result of %s made at %s is part of another thread's graph: expected a result of this thread, or "
-                   "a copy without its graph (ag_detach)", t->made_by, place_text(t->site, t->user_site, place));
+    ag_usage_error(at, what, "the result of %s made at %s is part of another thread's graph: expected a result of this thread, "
+                   "or a copy without its graph (ag_detach)", t->made_by, place_text(t->site, t->user_site, place));
 }
 
 /* Stores y's operation and inputs if an input requires a gradient. ag_find_nan reports the inputs, so while it is on, they are

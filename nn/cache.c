@@ -82,8 +82,8 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
         ag_usage_error(at, "nn_cache_append", "%lld positions after %lld: the cache has room for %lld", (long long)t,
                        (long long)kv->length, (long long)limit);
     if (ag_recording() && (tensor_requires_grad(key) || tensor_requires_grad(value)))
-        ag_usage_error(at, "nn_cache_append", "the key or the value requires a gradient, and a cache passes none on: expected a "
-                       "scope with AG_NO_GRAD");
+        ag_usage_error(at, "nn_cache_append", "the key or the value requires a gradient, and a cache passes none on: expected "
+                       "a scope with AG_NO_GRAD");
     append(at, c, &kv->key, kv->length, key, limit);
     append(at, c, &kv->value, kv->length, value, limit);
     kv->length += t;
