@@ -25,7 +25,7 @@ static const KernelTable *const all_tables[] = { &reference_table };
 #elif defined(__x86_64__)
 extern const KernelTable k_avx512_table, k_avx2_table, k_portable_table;
 #ifdef HAVE_AMX
-static KernelTable amx_table;               /* AVX-512's, with the products in bfloat16 on tiles */
+static KernelTable amx_table = { .name = "amx" };      /* AVX-512's, with the products in bfloat16 on tiles */
 #define BEST &amx_table, &k_avx512_table
 #else
 #define BEST &k_avx512_table
@@ -84,7 +84,7 @@ static bool amx_is_exact(void)
 
 static bool make_amx_table(void)
 {
-    if (amx_table.name)
+    if (amx_table.gemm_bf16)
         return true;
     if (!may_use_amx() || !amx_is_exact())
         return false;
@@ -124,7 +124,7 @@ void k_use_table(const KernelTable *table)
 bool k_use_isa(const char *name)
 {
     for (int i = 0; i < N_TABLES; i++)
-        if (processor_has(all_tables[i]) && strcmp(all_tables[i]->name, name) == 0) {
+        if (strcmp(all_tables[i]->name, name) == 0 && processor_has(all_tables[i])) {
             k_use_table(all_tables[i]);
             return true;
         }

@@ -60,6 +60,7 @@ static void tile_multiply_add(int c, int a, int b)
         }
 }
 
+#define STORES_ARE_DONE() ((void)0)
 INLINE void begin_tiles(void) { (void)all_tiles; }
 INLINE void end_tiles(void) {}
 #define TILE_ZERO(t)                    (tile_register[t] = (TileRegister){ 0 })
@@ -68,6 +69,9 @@ INLINE void end_tiles(void) {}
 #define TILE_MULTIPLY_ADD(c, a, b)      tile_multiply_add(c, a, b)
 
 #else
+
+/* gcc's _tile_loadd does not say that it reads memory: the compiler could move a store behind it, or leave the store out. */
+#define STORES_ARE_DONE() __asm__ volatile("" ::: "memory")
 
 /* A thread that has configured its tiles has more state to be saved when it is interrupted, so they are released again. */
 INLINE void begin_tiles(void) { _tile_loadconfig(&all_tiles); }
@@ -127,6 +131,7 @@ INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, c
     (void)plain;
     const bool two_rows = rows > SIDE, two_columns = columns > SIDE;
     const int64_t row_bytes = ldc * (int64_t)sizeof *c, next_rows = SIDE * k / 2, next_columns = SIDE * b_k / 2;
+    STORES_ARE_DONE();
     TILE_ZERO(0);
     TILE_ZERO(1);
     TILE_ZERO(2);
