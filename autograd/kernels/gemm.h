@@ -35,9 +35,13 @@ void k_gemm(const KGemm *shape, real *c, const real *a, const real *b);
  * `to` holds k_packed_items(n, k) items: panels of K_PANEL columns of op(B), filled up with zeros. A panel has K_PANEL items
  * for each two rows of op(B). The lower half of an item is a number of the first row, its upper half one of the second. */
 enum { K_PANEL = 16 };
+static inline int64_t bf16_whole_blocks(int64_t k)
+{
+    return (k + K_BF16_BLOCK - 1) / K_BF16_BLOCK * K_BF16_BLOCK;
+}
 static inline int64_t k_packed_items(int64_t n, int64_t k)
 {
-    return (n + K_PANEL - 1) / K_PANEL * K_PANEL * ((k + K_BF16_BLOCK - 1) / K_BF16_BLOCK * K_BF16_BLOCK / 2);
+    return (n + K_PANEL - 1) / K_PANEL * K_PANEL * (bf16_whole_blocks(k) / 2);
 }
 typedef struct { int64_t n, k, ldb; uint32_t *to; const real *b; } KPackB;
 void k_pack_b(const KPackB *job);

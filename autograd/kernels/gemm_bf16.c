@@ -11,6 +11,12 @@
 
 enum { BLOCK = K_BF16_BLOCK };
 
+/* Stores rounded numbers of two rows in pairs: the even row's in the lower half of an item, the odd row's in the upper. */
+INLINE void store_pairs(uint32_t *to, vf even, vf odd)
+{
+    vstore((float *)to, vfrom_bits(vshr(vbits(even), 16) | vbits(odd)));
+}
+
 #if defined(EMULATED_AMX) || (defined(__AMX_TILE__) && defined(__AMX_BF16__))
 #include "gemm_bf16_amx.h"
 #else
@@ -109,7 +115,7 @@ static void pack_b(Packed *to, const KGemm *s, const float *b, int64_t n, int64_
 
 /* ---- B that k_pack_b has packed ------------------------------------------------------------------------------------ */
 
-static int64_t stored_rows(const KGemm *s) { return (s->k + BLOCK - 1) / BLOCK * BLOCK; }
+static int64_t stored_rows(const KGemm *s) { return bf16_whole_blocks(s->k); }
 
 /* The pairs of row p in the panel that has column j; p is even, and j a multiple of K_PANEL. */
 static const uint32_t *stored_part(const KGemm *s, int64_t j, int64_t p)
@@ -136,10 +142,9 @@ static void unpack_b(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_t n
 }
 
 /* Two rows of a panel, W columns. Columns beyond `columns` become 0. */
-INLINE void store_pairs(uint32_t *to, vf even, vf odd, int64_t columns)
+INLINE void store_rounded(uint32_t *to, vf even, vf odd, int64_t columns)
 {
-    const vi lower = vshr(vbits(first_lanes(round_to_bf16(even), columns)), 16);
-    vstore((float *)to, vfrom_bits(lower | vbits(first_lanes(round_to_bf16(odd), columns))));
+    store_pairs(to, first_lanes(round_to_bf16(even), columns), first_lanes(round_to_bf16(odd), columns));
 }
 
 /* Packs whole panels. */
@@ -155,12 +160,12 @@ static void pack_panels(void *arg, int64_t begin, int64_t end)
         for (; columns > 0 && p + 4 <= k; p += 4, to += 2 * K_PANEL) {
             vf column[4];
             load_4_columns(column, from + p, ld, columns);
-            store_pairs(to, column[0], column[1], columns);
-            store_pairs(to + K_PANEL, column[2], column[3], columns);
+            store_rounded(to, column[0], column[1], columns);
+            store_rounded(to + K_PANEL, column[2], column[3], columns);
         }
-        for (; p < (k + BLOCK - 1) / BLOCK * BLOCK; p += 2, to += K_PANEL)
-            store_pairs(to, columns > 0 && p < k ? load_column(from + p, ld, columns) : vset(0),
-                        columns > 0 && p + 1 < k ? load_column(from + p + 1, ld, columns) : vset(0), columns);
+        for (; p < bf16_whole_blocks(k); p += 2, to += K_PANEL)
+            store_rounded(to, columns > 0 && p < k ? load_column(from + p, ld, columns) : vset(0),
+                          columns > 0 && p + 1 < k ? load_column(from + p + 1, ld, columns) : vset(0), columns);
     }
 }
 

@@ -84,7 +84,7 @@ INLINE void end_tiles(void)   { _tile_release(); }
 #endif
 
 /* The number of products that is computed for k. */
-INLINE int64_t padded(int64_t k) { return (k + BLOCK - 1) / BLOCK * BLOCK; }
+INLINE int64_t padded(int64_t k) { return bf16_whole_blocks(k); }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
@@ -112,7 +112,7 @@ INLINE void pack_row(Packed *a, int64_t k, int64_t i, int64_t p, vf x)
 INLINE void pack_two_rows(Packed *panel, int64_t k, int64_t p, int64_t j, vf even, vf odd)
 {
     Packed *to = panel + j / SIDE * SIDE * k / 2 + p / 2 * SIDE + j % SIDE;
-    vstore((float *)to, vfrom_bits(vshr(vbits(even), 16) | vbits(odd)));
+    store_pairs(to, even, odd);
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
