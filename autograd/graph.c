@@ -400,19 +400,56 @@ static void check_inputs(Site at, const Tensor *y)
     }
 }
 
-void backward_rules_run(Site at, Tensor *from, const Tensor *end)
+static void node_run(Site at, Tensor *y)
 {
     Context *c = context();
+    if (y->graph_released) error_graph_released(at, "ag_backward", y);
+    check_inputs(at, y);
+    rule_run(y);
+    for (int i = 0; c->find_nan && i < y->n_in; i++)
+        if (y->in[i] && y->in[i]->grad)
+            check_finite(y, "the gradient that it computed", y->in[i]->numel, grad_of(y->in[i]));
+    store_gradient(y);
+    if (!c->keep_graph && y->users == 0) release_node(y);
+}
+
+/* ---- a watched pass ---------------------------------------------------------------------------------------------- */
+
+void ag_watch_backward(AgWatch watch)
+{
+    context()->watch = watch;
+}
+
+/* Sets the `users` of each leaf to the number of recorded operations on it, from y down. An error in an earlier pass may have
+ * left other numbers. */
+static void count_leaf_users(Tensor *from)
+{
+    for (int count = 0; count < 2; count++) {
+        for (Tensor *y = from; y; y = y->older) {
+            for (int i = 0; y->op && i < y->n_in; i++) {
+                Tensor *x = y->in[i];
+                if (x && !x->op) x->users = count ? x->users + 1 : 0;
+            }
+        }
+    }
+}
+
+static void tell_complete_leaves(const Tensor *y)
+{
+    AgWatch watch = context()->watch;
+    for (int i = 0; i < y->n_in; i++) {
+        Tensor *x = y->in[i];
+        if (x && !x->op && --x->users == 0 && x->grad) watch.complete(watch.arg, x);
+    }
+}
+
+void backward_rules_run(Site at, Tensor *from, const Tensor *end)
+{
+    bool watched = context()->watch.complete && !end;       /* the rules of ag_recompute are part of one rule */
     for (Tensor *y = from; y != end; y = y->older) {
-        if (!y->op || !y->grad) continue;
-        if (y->graph_released) error_graph_released(at, "ag_backward", y);
-        check_inputs(at, y);
-        rule_run(y);
-        for (int i = 0; c->find_nan && i < y->n_in; i++)
-            if (y->in[i] && y->in[i]->grad)
-                check_finite(y, "the gradient that it computed", y->in[i]->numel, grad_of(y->in[i]));
-        store_gradient(y);
-        if (!c->keep_graph && y->users == 0) release_node(y);
+        if (!y->op) continue;
+        if (y->grad) node_run(at, y);
+        if (watched) tell_complete_leaves(y);
     }
 }
 
@@ -440,6 +477,8 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
                            shape_text(dy->shape, b));
     }
     y->retained = true;                     /* the loss stays readable */
+    if (c->watch.begun) c->watch.begun(c->watch.arg, y);
+    if (c->watch.complete) count_leaf_users(y);
     Grad g = grad_into(y);
     if (!dy) *g.data = g.add ? *g.data + 1 : 1;
     else if (g.add) k_axpy(y->numel, g.data, 1, reals(dy));

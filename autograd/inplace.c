@@ -17,6 +17,16 @@ static real *gradient(Site at, const char *what, const Tensor *w)
     return w->grad ? buffer_data(w->grad) : NULL;
 }
 
+/* The items first..first+n-1 of leaf w, to be written. */
+static real *part_of(Site at, const char *what, Tensor *w, int64_t first, int64_t n)
+{
+    real *values = values_to_write(at, what, "w", w, AG_REAL);
+    if (first < 0 || n < 0 || first > w->numel - n)
+        ag_usage_error(at, what, "%lld items from %lld on, of a tensor with %lld", (long long)n, (long long)first,
+                       (long long)w->numel);
+    return values + first;
+}
+
 static real *state_of(Site at, const char *what, const char *argument, const Tensor *w, Tensor *state)
 {
     real *values = values_to_write(at, what, argument, state, AG_REAL);
@@ -37,6 +47,35 @@ void ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, 
     if (step < 1) ag_usage_error(at, what, "step is %lld, expected 1 or more", (long long)step);
     if (!grad) return;
     k_adam(w->numel, values_to_write(at, what, "w", w, AG_REAL), avg, avg_sq, grad, o, step, grad_scale);
+}
+
+void ag_adam_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
+                            const AdamOptions *o, int64_t step, double grad_scale)
+{
+    const char *what = "ag_adam_update_part";
+    ag_check_pointer_at(at, what, "o", o);
+    check_finite_number(at, what, "grad_scale", grad_scale);
+    if (step < 1) ag_usage_error(at, what, "step is %lld, expected 1 or more", (long long)step);
+    k_adam(n, part_of(at, what, w, first, n), exp_avg, exp_avg_sq, grad, o, step, grad_scale);
+}
+
+void ag_sgd_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum, const SgdOptions *o,
+                           bool is_first, double grad_scale)
+{
+    const char *what = "ag_sgd_update_part";
+    ag_check_pointer_at(at, what, "o", o);
+    check_finite_number(at, what, "grad_scale", grad_scale);
+    k_sgd(n, part_of(at, what, w, first, n), momentum, grad, o, is_first, grad_scale);
+}
+
+double ag_sum_squares(const real *x, int64_t n)
+{
+    return k_sum_squares(n, x);
+}
+
+void ag_add_to(real *y, const real *x, int64_t n)
+{
+    k_axpy(n, y, 1, x);
 }
 
 void ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale)

@@ -116,7 +116,7 @@ struct Tensor {
     Buffer *saved;              /* what forward stored for backward, besides inputs and output */
 
     int readers;                /* rules that will still read this value */
-    int users;                  /* recorded operations on it whose rules are still to run */
+    int users;                  /* recorded operations on it whose rules are still to run; of a leaf: while a pass is watched */
 
     Site site;                  /* the caller's line that made it */
     Site user_site;             /* if that is in a layer: the user's outermost call; else no file */
@@ -178,6 +178,7 @@ typedef struct {
     bool find_nan;
     bool keep_graph;            /* during ag_backward_keep */
     bool mark_unwritten;        /* during ag_gradcheck: a new gradient holds UNWRITTEN */
+    AgWatch watch;              /* of ag_watch_backward */
     Tensor *rule;               /* the node whose backward rule is running */
     Tensor *forward;            /* the result that the forward function of ag_custom is writing */
     uint64_t serial;

@@ -127,18 +127,36 @@ static void tensor_destroy(void *p)
     t->name = NULL;
 }
 
+/* A tensor that no scope owns, without a value. */
+static Tensor *owned_header(Site at, const char *what, const Shape *shape, DType dtype)
+{
+    Tensor *t = ag_alloc_at(at, 1, sizeof *t);
+    ag_on_free(t, tensor_destroy);
+    *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = *shape, .numel = shape_numel_at(at, *shape),
+                   .site = at, .made_by = what };
+    return t;
+}
+
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
 {
     if ((int)dtype < AG_REAL || dtype > AG_BOOL)
         ag_usage_error(at, "tensor_new_owned", "%d is not a DType; expected AG_REAL, AG_INT or AG_BOOL", (int)dtype);
     int64_t numel = check_shape(at, "tensor_new_owned", &shape);
     size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
-    Tensor *t = ag_alloc_at(at, 1, sizeof *t);
-    ag_on_free(t, tensor_destroy);
-    *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = shape, .numel = numel,
-                   .site = at, .made_by = "tensor_new_owned" };
+    Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);
     t->buffer = buffer_new(at, "tensor_new_owned", bytes);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
+    return t;
+}
+
+Tensor *ag_take_gradient_at(Site at, Tensor *leaf)
+{
+    check_leaf(at, "ag_take_gradient", "the leaf", leaf);
+    if (!leaf->grad) return NULL;
+    Tensor *t = owned_header(at, "ag_take_gradient", &leaf->shape, AG_REAL);
+    t->buffer = leaf->grad;
+    t->data = buffer_data(t->buffer);
+    leaf->grad = NULL;
     return t;
 }
 

@@ -3,14 +3,15 @@
 #include "optim.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kaeru/graph.h"
 
 /* ---- construction ------------------------------------------------------------------------------------------------ */
 
-static Tensor *state_tensor(Site at, Optimizer *o, const Tensor *parameter)
+static Tensor *state_tensor(Optimizer *o, Shape shape)
 {
-    Tensor *t = tensor_new_owned_at(at, tensor_shape(parameter), AG_REAL);
+    Tensor *t = tensor_new_owned(shape, AG_REAL);
     ag_set_owner(t, o);
     return t;
 }
@@ -30,7 +31,7 @@ static void optimizer_destroy(void *o)
     ((Optimizer *)o)->magic = OPTIMIZER_DEAD;
 }
 
-/* An optimizer with one group, and n_tensors (0 to 2) zeroed state tensors for each trained parameter. */
+/* An optimizer with one group, and n_tensors (0 to 2) state tensors for each trained parameter. */
 static Optimizer *optimizer_new(Site at, const char *what, void *module, double lr, double weight_decay, int n_tensors)
 {
     nn_check_at(at, what, module, 0);
@@ -39,6 +40,7 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, double 
     ag_on_free(o, optimizer_destroy);
     o->magic = OPTIMIZER_ALIVE;
     o->lr = lr;
+    o->n_tensors = n_tensors;
     o->parameters = nn_parameters_at(at, module);
     ag_set_owner(o->parameters, o);
     o->state = ag_alloc_in_at(at, o, (size_t)o->parameters->n, sizeof *o->state);
@@ -48,10 +50,38 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, double 
     for (int i = 0; i < o->parameters->n; i++) {
         const NamedTensor *p = &o->parameters->item[i];
         if (!p->trained) continue;
-        if (n_tensors > 0) o->state[i].exp_avg = state_tensor(at, o, p->tensor);
-        if (n_tensors > 1) o->state[i].exp_avg_sq = state_tensor(at, o, p->tensor);
+        o->state[i].count = tensor_numel(p->tensor);
     }
     return o;
+}
+
+void optimizer_make_state(Optimizer *o)
+{
+    if (o->has_state) return;
+    o->has_state = true;
+    for (int i = 0; i < o->parameters->n; i++) {
+        ParameterState *s = &o->state[i];
+        if (!o->parameters->item[i].trained) continue;
+        Shape shape = tensor_shape(o->parameters->item[i].tensor);
+        if (s->count != tensor_numel(o->parameters->item[i].tensor)) shape = SHAPE(s->count);
+        if (o->n_tensors > 0) s->exp_avg = state_tensor(o, shape);
+        if (o->n_tensors > 1) s->exp_avg_sq = state_tensor(o, shape);
+    }
+}
+
+void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
+{
+    ParameterState *s = &o->state[i];
+    s->first = first;
+    s->count = count;
+    Tensor **state[] = { &s->exp_avg, &s->exp_avg_sq };
+    for (int k = 0; k < 2; k++) {
+        if (!*state[k]) continue;
+        Tensor *part = state_tensor(o, SHAPE(count));
+        if (count) memcpy(tensor_mutable_data(part), tensor_data(*state[k]) + first, (size_t)count * sizeof(real));
+        ag_free(*state[k]);
+        *state[k] = part;
+    }
 }
 
 static void check(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
@@ -132,21 +162,45 @@ bool nn_is_not_matrix(const NamedTensor *p, void *unused)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void update(const Optimizer *o, Tensor *w, const ParameterState *s, double grad_scale)
+static real *values_of(Tensor *state)
 {
+    return state ? tensor_mutable_data(state) : NULL;
+}
+
+void optimizer_update(Optimizer *o, int i, const real *grad, double grad_scale)
+{
+    ParameterState *s = &o->state[i];
+    Tensor *w = o->parameters->item[i].tensor;
+    real *avg = values_of(s->exp_avg);
     const Group *group = &o->group[s->group];
     double lr = o->lr * group->lr_factor;
+    s->steps++;
     if (o->is_adam) {
         AdamOptions adam = o->adam;
         adam.lr = lr;
         adam.weight_decay = group->weight_decay;
-        ag_adam_update(w, s->exp_avg, s->exp_avg_sq, &adam, s->steps, grad_scale);
+        ag_adam_update_part(w, s->first, s->count, grad, avg, values_of(s->exp_avg_sq), &adam, s->steps, grad_scale);
     } else {
         SgdOptions sgd = o->sgd;
         sgd.lr = lr;
         sgd.weight_decay = group->weight_decay;
-        ag_sgd_update(w, s->exp_avg, &sgd, s->steps == 1, grad_scale);
+        ag_sgd_update_part(w, s->first, s->count, grad, avg, &sgd, s->steps == 1, grad_scale);
     }
+}
+
+void optimizer_begin_step(Optimizer *o)
+{
+    o->steps++;
+    optimizer_make_state(o);
+}
+
+uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n))
+{
+    const double numbers[] = { o->is_adam, o->lr, o->adam.beta1, o->adam.beta2, o->adam.eps, o->adam.decoupled, o->sgd.momentum,
+                               o->sgd.nesterov };
+    uint64_t h = hash(hash(0, numbers, sizeof numbers), o->group, (size_t)o->n_groups * sizeof *o->group);
+    for (int i = 0; i < o->parameters->n; i++) h = hash(h, &o->state[i].group, sizeof o->state[i].group);
+    return h;
 }
 
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
@@ -154,7 +208,7 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
     AG_LAYER(at);
     check_optimizer(at, "nn_optimizer_step", o);
     check(at, "nn_optimizer_step_scaled", "grad_scale", grad_scale, true, "a finite number");
-    o->steps++;
+    optimizer_begin_step(o);
     for (int i = 0; i < o->parameters->n; i++) {
         const NamedTensor *p = &o->parameters->item[i];
         Tensor *w = p->tensor;
@@ -162,8 +216,7 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
             ag_usage_error(at, "nn_optimizer_step", "the field of %s in its %s no longer points to the registered tensor; to "
                            "set values, use tensor_copy", p->name, p->owner->type);
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
-        o->state[i].steps++;
-        update(o, w, &o->state[i], grad_scale);
+        optimizer_update(o, i, tensor_grad_data(w), grad_scale);
         tensor_zero_grad(w);
     }
 }

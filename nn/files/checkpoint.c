@@ -83,16 +83,19 @@ static void put_optimizer(Saving *s, const Optimizer *o)
     }
 }
 
-/* A usage error if the path is NULL, or if the module or the optimizer (may be NULL) is not alive. */
-static void check_file(Site at, const char *what, const char *path, const void *module, const Optimizer *o)
+/* A usage error if the path is NULL, or if the module or the optimizer (may be NULL) is not alive. The state of the optimizer
+ * exists afterwards. */
+static void check_file(Site at, const char *what, const char *path, const void *module, Optimizer *o)
 {
     if (!path) ag_usage_error(at, what, "the path is NULL");
     nn_check_at(at, what, module, 0);
-    if (o) check_optimizer(at, what, o);
+    if (!o) return;
+    check_optimizer(at, what, o);
+    optimizer_make_state(o);
 }
 
 /* run: saves the random state, too. The optimizer and the settings may be NULL. */
-static bool save(Site at, const char *what, const char *path, void *module, bool run, const Optimizer *o,
+static bool save(Site at, const char *what, const char *path, void *module, bool run, Optimizer *o,
                  const Settings *settings)
 {
     check_file(at, what, path, module, o);

@@ -26,6 +26,17 @@ void ag_backward_at(Site at, Tensor *loss);
 void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy);
 /* As ag_backward, but releases nothing: the graph can be extended, and backward can run through it again. */
 void ag_backward_keep_at(Site at, Tensor *loss);
+/* Watches the backward passes of this thread: `begun` is called with the loss before the first rule runs, `complete` with each
+ * leaf that has got a gradient, as soon as no other rule will add to it. So a program can use or send a gradient while the
+ * pass goes on. Both functions NULL: no more calls. */
+typedef struct {
+    void (*begun)(void *arg, Tensor *loss);
+    void (*complete)(void *arg, Tensor *leaf);
+    void *arg;
+} AgWatch;
+void ag_watch_backward(AgWatch watch);
+/* Moves the gradient of a leaf into a tensor that the caller owns (ag_free); NULL if it has none. The leaf has none then. */
+Tensor *ag_take_gradient_at(Site at, Tensor *leaf);
 /* Keeps t's value and gradient readable after backward. Returns t. */
 Tensor *ag_retain_at(Site at, Tensor *t);
 /* A constant with t's value, outside the graph. It shares t's memory. */
@@ -96,6 +107,13 @@ void   ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq
 /* One step of SGD. momentum (w's shape) is the moving sum of gradients; NULL: none. `first`: true at the first step,
  * where momentum is set to the gradient instead of updated. */
 void   ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale);
+/* The same for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are arrays of n numbers. */
+void   ag_adam_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
+                              const AdamOptions *o, int64_t step, double grad_scale);
+void   ag_sgd_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum,
+                             const SgdOptions *o, bool is_first, double grad_scale);
+double ag_sum_squares(const real *x, int64_t n);                /* of an array; the same bits on any number of threads */
+void   ag_add_to(real *y, const real *x, int64_t n);            /* y += x */
 double ag_grad_sum_squares_at(Site at, Tensor *w);              /* of a leaf or a retained tensor; 0 without a gradient */
 void   ag_grad_scale_at(Site at, Tensor *w, double factor);
 /* Fills w from a distribution, with this thread's generator. */

@@ -1,0 +1,104 @@
+/* parallel.h: data-parallel training: several processes train one model, with the same bits on any number of them.
+ *
+ *     Parallel *all = nn_parallel_new(adam, 8, mpi_begin());          8 shards; mpi_begin is in kaeru/mpi.h
+ *     for (int step = 0; step < 500; step++) {
+ *         while (nn_parallel_shard(all)) {                            the shards of this process
+ *             Scope scope = ag_begin(AG_RECORD);
+ *             ag_backward(loss_of(model));
+ *             ag_end(scope);
+ *         }
+ *         double loss = nn_parallel_step(all);                        instead of nn_optimizer_step: the mean of all shards
+ *     }
+ *     if (!nn_parallel_end(all)) return 0;                            from here on only the first process
+ *
+ * The batch of a step is cut into a fixed number of shards. Each process computes the gradients of a run of shards, and the
+ * gradients of all shards are added in the order of one binary tree. So the weights depend on the number of shards and not on
+ * the number of processes, which is at most the number of shards. In a shard, this thread's random generator depends on its
+ * seed, the step and the shard alone; between steps it is the same in all processes.
+ *
+ * The state of the optimizer is divided among the processes (Rajbhandari et al. 2020, ZeRO stage 1): each updates its part of
+ * every parameter and sends the new weights to the others. Gradients are sent while the backward pass goes on.
+ *
+ * All processes must build the same model from the same seed and call these functions in the same order. As in tensor.h,
+ * NAME_at(Site at, ...) is called as NAME(...). */
+#ifndef KAERU_PARALLEL_H
+#define KAERU_PARALLEL_H
+
+#include "kaeru/module.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- the processes ----------------------------------------------------------------------------------------------- */
+
+/* How processes exchange bytes. kaeru/mpi.h makes one of MPI; a program can make its own. Each function is called by the
+ * thread that made it. */
+typedef struct Processes Processes;
+struct Processes {
+    int rank, size;                 /* this process is number `rank` of 0..size-1 */
+    /* Each begins to send n bytes to a process, or to receive them from it. Messages between two processes with the same tag
+     * (0 or more) arrive in their order. The bytes must stay as they are until the message is done. Adds 1 to *pending now, and
+     * subtracts it when the message is done. */
+    void (*send)(Processes *p, int to, int tag, const void *bytes, size_t n, int *pending);
+    void (*receive)(Processes *p, int from, int tag, void *bytes, size_t n, int *pending);
+    /* Continues messages that have begun. True if one was done; otherwise it may give the processor to others for a moment. */
+    bool (*progress)(Processes *p);
+    /* The process that a message counted in *pending comes from or goes to. */
+    int (*peer)(Processes *p, const int *pending);
+    /* Prints a line and ends all processes with status 1. */
+    void (*fail)(Processes *p, const char *line);
+    /* Ends the exchange of this process and frees p. */
+    void (*end)(Processes *p);
+};
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t shards;                 /* 1 or more; the weights depend on it */
+    double clip;                    /* the largest global norm of the gradients; 0: no limit */
+    double deadline;                /* seconds to wait for another process before all end with an error; 0: 60 */
+} ParallelOptions;
+typedef struct Parallel Parallel;
+
+/* Prepares `optimizer`, and the module that it trains, for steps with these processes, or with this process alone (NULL). It
+ * checks that all processes have the same weights and options; otherwise all end with a line that names the first that
+ * differs. The optimizer belongs to the caller and takes its steps here from now on. */
+Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions options, Processes *processes);
+#define nn_parallel_new(optimizer, shards_, processes) \
+    nn_parallel_new_with(optimizer, ((ParallelOptions){ .shards = (shards_) }), processes)
+
+/* Begins the next shard of this process; false after its last one, and the next call begins the next step. In each shard,
+ * ag_backward is called once, on the mean loss of the shard, or after nn_parallel_count on the sum. */
+bool nn_parallel_shard_at(Site at, Parallel *p);
+/* The number of the current shard, 0..shards-1: to choose the data. */
+int64_t nn_parallel_index_at(Site at, const Parallel *p);
+/* Says that the loss of this shard is a sum over n items (0 for a shard without ag_backward). The step then uses the gradient
+ * of the mean over the items of all shards. */
+void nn_parallel_count_at(Site at, Parallel *p, double n);
+/* Adds the gradients of all shards, clips their norm, takes a step of the optimizer with their mean, and makes the new weights
+ * known to all processes. Returns the mean loss. If it is not finite, the weights stay as they are. */
+double nn_parallel_step_at(Site at, Parallel *p);
+
+/* Asks for the end of the training, for example after a signal. From the end of the next step on, nn_parallel_stopped is true
+ * in all processes. */
+void nn_parallel_stop_at(Site at, Parallel *p);
+bool nn_parallel_stopped_at(Site at, const Parallel *p);
+
+/* ---- work that is divided ---------------------------------------------------------------------------------------- */
+
+/* Divides n items of other work, such as the batches of an evaluation: this process computes items *first..*end-1. */
+void nn_parallel_part_at(Site at, const Parallel *p, int64_t n, int64_t *first, int64_t *end);
+/* Sends the values of this process's part to the others, and receives theirs: value[0..n-1] is then complete. */
+void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n);
+/* Whether all processes have the same n bytes. If not, ag_error() names the first one that differs, and `what`. */
+bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *bytes, size_t n);
+/* Whether `good` is true in all processes. If not, ag_error() is that of the first one where it is false. */
+bool nn_parallel_check_at(Site at, Parallel *p, bool good);
+bool nn_parallel_is_first_at(Site at, const Parallel *p);           /* process 0, which writes the files */
+
+/* Ends the exchange and frees p. The optimizer can then only be freed. True in the first process; the others should end. */
+bool nn_parallel_end_at(Site at, Parallel *p);
+
+#include "kaeru/nn_at.h"
+
+#pragma GCC visibility pop
+#endif

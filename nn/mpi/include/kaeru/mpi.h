@@ -1,0 +1,18 @@
+/* mpi.h: processes over MPI, for kaeru/parallel.h. Part of libkaeru_mpi (pkg-config kaeru-mpi). */
+#ifndef KAERU_MPI_H
+#define KAERU_MPI_H
+
+#include "kaeru/kaeru.h"
+
+#pragma GCC visibility push(default)
+
+/* Starts MPI and returns its processes; NULL if this process was not started by mpirun, srun or the like, or is the only one.
+ * From here on, standard output of all processes but the first goes to /dev/null. Unless the launcher has bound the processes
+ * to processors, those on one machine divide its processors among their threads (ag_set_threads). Call it once, from the
+ * thread that trains, before that thread opens files. nn_parallel_end ends MPI. */
+Processes *mpi_begin(void);
+/* Prints a line and ends all processes with this status; without MPI, this process. */
+_Noreturn void mpi_fail(const char *line, int status);
+
+#pragma GCC visibility pop
+#endif

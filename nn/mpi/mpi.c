@@ -1,0 +1,199 @@
+/* mpi.c: kaeru/parallel.h's processes over MPI, by non-blocking messages between two processes.
+ *
+ * MPI makes progress only inside of its calls, so this file keeps a list of the messages on the way and tests them. */
+#define _GNU_SOURCE                     /* sched_getaffinity */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mpi.h>
+
+#include "kaeru/mpi.h"
+
+typedef struct { int *pending, peer; } Message;
+
+typedef struct {
+    Processes processes;
+    MPI_Comm comm;
+    int largest_tag;
+    int n, room;                        /* messages on the way */
+    MPI_Request *request;
+    Message *message;
+    int *done;                          /* for MPI_Testsome */
+    int idle;                           /* calls of progress in which nothing was done */
+} Mpi;
+
+static Mpi *all;
+
+_Noreturn void mpi_fail(const char *line, int status)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+    fflush(stderr);
+    if (all) MPI_Abort(all->comm, status);
+    _Exit(status);
+}
+
+static void mpi_fails(Processes *p, const char *line)
+{
+    (void)p;
+    mpi_fail(line, 1);
+}
+
+/* Ends all processes unless an MPI function has succeeded. */
+static void check(int code, const char *what, int peer)
+{
+    if (code == MPI_SUCCESS) return;
+    char reason[MPI_MAX_ERROR_STRING] = "", line[MPI_MAX_ERROR_STRING + 128];
+    int length = 0;
+    MPI_Error_string(code, reason, &length);
+    for (int i = 0; i < length; i++)
+        if (reason[i] == '\n') reason[i] = ' ';
+    int n = snprintf(line, sizeof line, "process %d: %s", all ? all->processes.rank : 0, what);
+    if (peer >= 0) n += snprintf(line + n, sizeof line - (size_t)n, " with process %d", peer);
+    snprintf(line + n, sizeof line - (size_t)n, ": %s", reason);
+    mpi_fail(line, 1);
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+enum { MOST_BYTES = 1 << 30 };          /* MPI counts with int */
+
+static MPI_Request *new_message(Mpi *m, int peer, int *pending)
+{
+    if (m->n == m->room) {
+        int room = m->room ? 2 * m->room : 256;
+        m->request = ag_resize(m->request, (size_t)m->room, (size_t)room, sizeof *m->request);
+        m->message = ag_resize(m->message, (size_t)m->room, (size_t)room, sizeof *m->message);
+        m->done = ag_resize(m->done, (size_t)m->room, (size_t)room, sizeof *m->done);
+        m->room = room;
+    }
+    m->message[m->n] = (Message){ pending, peer };
+    ++*pending;
+    return &m->request[m->n++];
+}
+
+static void mpi_send(Processes *p, int to, int tag, const void *bytes, size_t n, int *pending)
+{
+    Mpi *m = (Mpi *)p;
+    do {
+        int part = n < MOST_BYTES ? (int)n : MOST_BYTES;
+        check(MPI_Isend(bytes, part, MPI_BYTE, to, tag % m->largest_tag, m->comm, new_message(m, to, pending)), "MPI_Isend", to);
+        bytes = (const char *)bytes + part;
+        n -= (size_t)part;
+    } while (n > 0);
+}
+
+static void mpi_receive(Processes *p, int from, int tag, void *bytes, size_t n, int *pending)
+{
+    Mpi *m = (Mpi *)p;
+    do {
+        int part = n < MOST_BYTES ? (int)n : MOST_BYTES;
+        check(MPI_Irecv(bytes, part, MPI_BYTE, from, tag % m->largest_tag, m->comm, new_message(m, from, pending)), "MPI_Irecv",
+              from);
+        bytes = (char *)bytes + part;
+        n -= (size_t)part;
+    } while (n > 0);
+}
+
+/* A process that waits leaves its processor to others, which matters if there are more processes than processors. */
+static void give_way(Mpi *m)
+{
+    if (++m->idle < 1000) sched_yield();
+    else nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+}
+
+static bool mpi_progress(Processes *p)
+{
+    Mpi *m = (Mpi *)p;
+    int n = 0;
+    check(MPI_Testsome(m->n, m->request, &n, m->done, MPI_STATUSES_IGNORE), "MPI_Testsome", -1);
+    if (n == MPI_UNDEFINED || n == 0) {
+        give_way(m);
+        return false;
+    }
+    m->idle = 0;
+    for (int i = 0; i < n; i++) --*m->message[m->done[i]].pending;
+    int kept = 0;
+    for (int i = 0; i < m->n; i++) {
+        if (m->request[i] == MPI_REQUEST_NULL) continue;
+        m->request[kept] = m->request[i];
+        m->message[kept++] = m->message[i];
+    }
+    m->n = kept;
+    return true;
+}
+
+static int mpi_peer(Processes *p, const int *pending)
+{
+    const Mpi *m = (const Mpi *)p;
+    int i = 0;
+    while (i < m->n - 1 && m->message[i].pending != pending) i++;
+    return m->message[i].peer;
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------------------------- */
+
+static void mpi_end(Processes *p)
+{
+    Mpi *m = (Mpi *)p;
+    check(MPI_Comm_free(&m->comm), "MPI_Comm_free", -1);
+    all = NULL;
+    check(MPI_Finalize(), "MPI_Finalize", -1);
+    ag_free(m);
+}
+
+/* Open MPI, MPICH and others; Slurm's srun. */
+static bool was_launched(void)
+{
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_STEP_NUM_TASKS" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && (i < 4 || atoi(value) > 1)) return true;
+    }
+    return false;
+}
+
+/* The launcher may have bound this process to some processors; ag_threads counts these. Otherwise they are divided. */
+static void divide_processors(MPI_Comm comm)
+{
+    MPI_Comm machine;
+    int n = 1, threads = ag_threads();
+    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine), "MPI_Comm_split_type", -1);
+    check(MPI_Comm_size(machine, &n), "MPI_Comm_size", -1);
+    check(MPI_Comm_free(&machine), "MPI_Comm_free", -1);
+    if (threads == sysconf(_SC_NPROCESSORS_ONLN) && n > 1) ag_set_threads(threads / n > 1 ? threads / n : 1);
+}
+
+Processes *mpi_begin(void)
+{
+    if (!was_launched()) return NULL;
+    check(MPI_Init(NULL, NULL), "MPI_Init", -1);
+    int size = 1, rank = 0, found, *largest;
+    check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size", -1);
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    if (tasks && atoi(tasks) > size) mpi_fail("srun has started several processes that do not know of each other: this MPI needs "
+                                              "another --mpi of srun, see srun --mpi=list", 1);
+    if (size == 1) {
+        check(MPI_Finalize(), "MPI_Finalize", -1);
+        return NULL;
+    }
+    Mpi *m = ag_alloc(1, sizeof *m);
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &m->comm), "MPI_Comm_dup", -1);
+    check(MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", -1);
+    check(MPI_Comm_rank(m->comm, &rank), "MPI_Comm_rank", -1);
+    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
+    m->largest_tag = found ? *largest : 32767;
+    m->processes = (Processes){ rank, size, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fails, mpi_end };
+    all = m;
+    divide_processors(m->comm);
+    if (rank > 0) {
+        fflush(stdout);
+        int null = open("/dev/null", O_WRONLY);
+        if (null < 0 || dup2(null, STDOUT_FILENO) < 0) mpi_fail("cannot open /dev/null", 1);
+        close(null);
+    }
+    return &m->processes;
+}

@@ -1,0 +1,775 @@
+/* parallel.c: data-parallel training over processes, with the same bits on any number of them.
+ *
+ * The gradients of the shards are the leaves of a binary tree: a node over shards lo..hi-1 is the sum of its left part, the
+ * largest power of two that is less than the number of shards, and of the rest. A process owns a run of shards. It adds the
+ * nodes that lie in its run, as soon as both parts are there, and sends the roots of what it has. Each item of a parameter has
+ * one owner process, which receives the roots of all others and adds them up the tree. No sum depends on how the shards were
+ * divided.
+ *
+ * Parameters are exchanged in the order in which the backward pass completed them in process 0's first step. All processes use
+ * this order, so none waits for a message that cannot have been sent. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kaeru/graph.h"
+#include "kaeru/parallel.h"
+#include "optim.h"
+
+enum {
+    CHUNK = 1 << 14,            /* items whose squares are summed together: the same for any number of processes */
+    ROOM = 1 << 23,             /* most items that are received at a time */
+    DEPTH = 64,                 /* partial sums that a process can have */
+    TAG_SMALL = 0, TAG_PIECE = 1        /* of messages; those of a piece: TAG_PIECE + its number */
+};
+
+/* Neighboring items of a parameter, which have one owner and are one message. */
+typedef struct {
+    int part, owner;
+    int64_t first, count;
+    int64_t room;               /* where the values of the others are received */
+    int pending;                /* messages that are still on the way */
+} Piece;
+
+/* A trained parameter. */
+typedef struct {
+    Tensor *w;
+    int index;                  /* in the optimizer */
+    int first_piece, end_piece;
+    int64_t own_first;          /* the first item that this process owns */
+    Tensor *sum[DEPTH];         /* the partial sums of this process, from left to right */
+    bool is_complete;           /* the gradient of the current shard is in a sum */
+} Part;
+
+/* Of a shard: the sum of losses and their number. */
+typedef struct { double loss, count; } Result;
+
+struct Parallel {
+    ParallelOptions options;
+    Optimizer *optimizer;
+    Processes *processes;       /* NULL: this one alone */
+    int rank, size;
+    int64_t first, end;         /* the shards of this process */
+    int64_t shard;              /* the current one; first - 1: none yet in this step; end: all are done */
+    int sums;                   /* partial sums of each part that were complete before the current shard */
+    bool has_loss, stop, stopped;
+    AgRandom common;            /* the state of the random generator outside of shards */
+    Result *result;             /* of each shard */
+    int n;                      /* parts */
+    Part *part;
+    int *order;                 /* their numbers, in the order of the exchange; */
+    int exchanged;              /* so many of them have been sent */
+    int *completed, n_completed;        /* numbers of parts in the order in which backward has completed them */
+    bool knows_order;
+    uint8_t *has_gradient;      /* for each part: in a shard of this step */
+    Piece *piece;               /* those of a part are neighbors */
+    int n_pieces;
+    int64_t n_chunks, *first_chunk;     /* chunks that the processes before this rank own */
+    double *squares;            /* of each chunk, in the order of their owners */
+    int *queue, queued, summed; /* own pieces: begun to be received, and added up */
+    int sending;                /* messages on the way */
+    int others;                 /* roots of all other processes */
+    int64_t collected;          /* items of nn_parallel_collect */
+    real *room;                 /* for the values of others: */
+    int64_t room_size, room_used;       /* items, of which the first are in use */
+};
+
+/* ---- shards and the tree ----------------------------------------------------------------------------------------- */
+
+static int64_t part_begin(int64_t n, int64_t parts, int64_t i)
+{
+    return n / parts * i + n % parts * i / parts;
+}
+
+static int64_t first_shard(const Parallel *p, int rank)
+{
+    return part_begin(p->options.shards, p->size, rank);
+}
+
+static int rank_of_shard(const Parallel *p, int64_t shard)
+{
+    int rank = 0;
+    while (first_shard(p, rank + 1) <= shard) rank++;
+    return rank;
+}
+
+/* Where the node over lo..hi-1 is divided. */
+static int64_t middle(int64_t lo, int64_t hi)
+{
+    int64_t half = 1;
+    while (2 * half < hi - lo) half *= 2;
+    return lo + half;
+}
+
+/* How many nodes are complete with shard `last`, in a process whose shards are first..end-1. */
+static int merges_after(int64_t lo, int64_t hi, int64_t last, int64_t first, int64_t end)
+{
+    if (hi - lo == 1) return 0;
+    int64_t mid = middle(lo, hi);
+    int below = last < mid ? merges_after(lo, mid, last, first, end) : merges_after(mid, hi, last, first, end);
+    return below + (last == hi - 1 && lo >= first && hi <= end);
+}
+
+/* The number of partial sums that a process has before one of its shards; before its end: of roots. */
+static int sums_before(const Parallel *p, int rank, int64_t shard)
+{
+    int n = 0;
+    int64_t first = first_shard(p, rank), end = first_shard(p, rank + 1);
+    for (int64_t i = first; i < shard; i++) n += 1 - merges_after(0, p->options.shards, i, first, end);
+    return n;
+}
+
+static int n_roots(const Parallel *p, int rank)
+{
+    return sums_before(p, rank, first_shard(p, rank + 1));
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+_Noreturn static void fail(const Parallel *p, const char *format, ...) AG_PRINTF(2, 3);
+_Noreturn static void fail(const Parallel *p, const char *format, ...)
+{
+    char line[256];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    p->processes->fail(p->processes, line);
+    abort();                                            /* it does not return */
+}
+
+/* Until *pending is 0. */
+static void wait_for(const Parallel *p, const int *pending)
+{
+    double begun = seconds();
+    while (*pending > 0) {
+        if (p->processes->progress(p->processes)) begun = seconds();
+        else if (seconds() - begun > p->options.deadline)
+            fail(p, "process %d has been silent for %g seconds, since step %" PRId64, p->processes->peer(p->processes, pending),
+                 p->options.deadline, nn_optimizer_steps(p->optimizer));
+    }
+}
+
+/* Sends n bytes to all others, and receives as many from each: all[rank] of n bytes. */
+static void exchange(const Parallel *p, const void *mine, void *all, size_t n)
+{
+    int pending = 0;
+    for (int rank = 0; rank < p->size; rank++) {
+        char *theirs = (char *)all + (size_t)rank * n;
+        if (rank == p->rank) {
+            memmove(theirs, mine, n);
+            continue;
+        }
+        p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
+        p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
+    }
+    wait_for(p, &pending);
+}
+
+/* Items begin(rank)..begin(rank+1)-1 of an array are known to process `rank`: makes all known to all. */
+static void exchange_parts(const Parallel *p, void *array, size_t size, int64_t begin(const Parallel *p, int rank))
+{
+    int pending = 0;
+    for (int rank = 0; rank < p->size; rank++) {
+        if (rank == p->rank) continue;
+        char *bytes = array;
+        int64_t theirs = begin(p, rank), own = begin(p, p->rank);
+        p->processes->receive(p->processes, rank, TAG_SMALL, bytes + (size_t)theirs * size,
+                              (size_t)(begin(p, rank + 1) - theirs) * size, &pending);
+        p->processes->send(p->processes, rank, TAG_SMALL, bytes + (size_t)own * size,
+                           (size_t)(begin(p, p->rank + 1) - own) * size, &pending);
+    }
+    wait_for(p, &pending);
+}
+
+/* ---- the sums of this process ------------------------------------------------------------------------------------ */
+
+static real *numbers(Tensor *t)
+{
+    return tensor_mutable_data(t);
+}
+
+/* Puts the gradient of the current shard, which it owns from now on, behind the sums of the part, and adds the nodes that are
+ * complete with it. */
+static void add_gradient(const Parallel *p, Part *part, Tensor *gradient)
+{
+    int at = p->sums;
+    for (int i = merges_after(0, p->options.shards, p->shard, p->first, p->end); i > 0; i--) {
+        Tensor *left = part->sum[--at];
+        part->sum[at] = NULL;
+        ag_add_to(numbers(left), tensor_data(gradient), tensor_numel(left));
+        ag_free(gradient);
+        gradient = left;
+    }
+    part->sum[at] = gradient;
+    part->is_complete = true;
+}
+
+/* ---- the sums of all processes ----------------------------------------------------------------------------------- */
+
+/* The values of the node over lo..hi-1 for a piece of this process. They are in its own sums, if these have a part in it. */
+typedef struct { real *values; bool is_own; } Node;
+
+static Node root_of(const Parallel *p, const Piece *piece, int rank, int64_t lo)
+{
+    int number = sums_before(p, rank, lo);
+    if (rank == p->rank) return (Node){ numbers(p->part[piece->part].sum[number]) + piece->first, true };
+    for (int before = 0; before < rank; before++)
+        if (before != p->rank) number += n_roots(p, before);
+    return (Node){ p->room + piece->room + number * piece->count, false };
+}
+
+static Node add_up(const Parallel *p, const Piece *piece, int64_t lo, int64_t hi)
+{
+    int rank = rank_of_shard(p, lo);
+    if (hi <= first_shard(p, rank + 1)) return root_of(p, piece, rank, lo);
+    int64_t mid = middle(lo, hi);
+    Node a = add_up(p, piece, lo, mid), b = add_up(p, piece, mid, hi);
+    Node to = b.is_own && !a.is_own ? b : a, from = to.values == a.values ? b : a;
+    ag_add_to(to.values, from.values, piece->count);
+    return to;
+}
+
+/* Waits for the oldest piece that is being received, and adds it up: the sum is in the first of the own sums. */
+static void finish_piece(Parallel *p)
+{
+    Piece *piece = &p->piece[p->queue[p->summed++]];
+    wait_for(p, &piece->pending);
+    add_up(p, piece, 0, p->options.shards);
+    if (p->summed == p->queued) p->room_used = 0;
+}
+
+/* Begins to receive the values of the others for a piece of this process. */
+static void receive_piece(Parallel *p, int number)
+{
+    Piece *piece = &p->piece[number];
+    int64_t size = piece->count * p->others;
+    if (p->room_used + size > p->room_size)
+        while (p->summed < p->queued) finish_piece(p);
+    piece->room = p->room_used;
+    p->room_used += size;
+    p->queue[p->queued++] = number;
+    real *to = p->room + piece->room;
+    for (int rank = 0; rank < p->size; rank++) {
+        if (rank == p->rank) continue;
+        for (int i = n_roots(p, rank); i > 0; i--, to += piece->count)
+            p->processes->receive(p->processes, rank, TAG_PIECE + number, to, (size_t)piece->count * sizeof(real),
+                                  &piece->pending);
+    }
+}
+
+static void send_piece(Parallel *p, int number)
+{
+    const Piece *piece = &p->piece[number];
+    int n = n_roots(p, p->rank);
+    for (int i = 0; i < n; i++)
+        p->processes->send(p->processes, piece->owner, TAG_PIECE + number,
+                           tensor_data(p->part[piece->part].sum[i]) + piece->first, (size_t)piece->count * sizeof(real),
+                           &p->sending);
+}
+
+/* Exchanges the parts whose sums in this process are complete, as far as all before them in the order are. */
+static void exchange_sums(Parallel *p)
+{
+    for (; p->exchanged < p->n && p->part[p->order[p->exchanged]].is_complete; p->exchanged++) {
+        const Part *part = &p->part[p->order[p->exchanged]];
+        for (int i = part->first_piece; i < part->end_piece; i++) {
+            if (p->piece[i].owner == p->rank) receive_piece(p, i);
+            else send_piece(p, i);
+        }
+    }
+    p->processes->progress(p->processes);
+    while (p->summed < p->queued && p->piece[p->queue[p->summed]].pending == 0) finish_piece(p);
+}
+
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
+
+static Part *part_of(Parallel *p, const Tensor *w)
+{
+    int likely = p->n_completed < p->n ? p->order[p->n_completed] : 0;
+    if (p->part[likely].w == w) return &p->part[likely];
+    for (int i = 0; i < p->n; i++)
+        if (p->part[i].w == w) return &p->part[i];
+    return NULL;
+}
+
+static void part_complete(Parallel *p, Part *part, Tensor *gradient)
+{
+    add_gradient(p, part, gradient);
+    if (p->n_completed < p->n) p->completed[p->n_completed++] = (int)(part - p->part);
+    if (p->shard == p->end - 1 && p->size > 1) exchange_sums(p);
+}
+
+/* ag_backward calls it. */
+static void leaf_complete(void *arg, Tensor *leaf)
+{
+    Parallel *p = arg;
+    Part *part = part_of(p, leaf);
+    if (!part) return;
+    p->has_gradient[part - p->part] = 1;
+    part_complete(p, part, ag_take_gradient(leaf));
+}
+
+static void pass_begun(void *arg, Tensor *loss)
+{
+    Parallel *p = arg;
+    if (p->has_loss) ag_usage_error(AG_HERE, "ag_backward", "called twice in shard %" PRId64 ": expected one loss a shard", p->shard);
+    if (tensor_numel(loss) != 1) ag_usage_error(AG_HERE, "ag_backward", "the loss of a shard must have one item");
+    p->has_loss = true;
+    p->result[p->shard].loss = (double)tensor_data(loss)[0];
+}
+
+/* In one process with one shard, the numbers are those of a program without this file. */
+static void set_random(const Parallel *p)
+{
+    if (p->options.shards == 1) return;
+    uint64_t step = (uint64_t)nn_optimizer_steps(p->optimizer);
+    uint64_t number = step * (uint64_t)p->options.shards + (uint64_t)p->shard;
+    ag_set_random_state((AgRandom){ p->common.seed, UINT64_C(1) << 63 | number << 1 });
+    uint64_t high = ag_random_u32();
+    ag_set_random_state((AgRandom){ high << 32 | ag_random_u32(), 0 });
+}
+
+/* A parameter without a gradient in this shard counts as if it were 0. */
+static void end_shard(Site at, Parallel *p)
+{
+    if (!p->has_loss && p->result[p->shard].count != 0)
+        ag_usage_error(at, "nn_parallel_shard", "no ag_backward in shard %" PRId64, p->shard);
+    for (int i = 0; i < p->n; i++) {
+        Part *part = &p->part[i];
+        if (!part->is_complete) part_complete(p, part, tensor_new_owned(tensor_shape(part->w), AG_REAL));
+    }
+    p->sums += 1 - merges_after(0, p->options.shards, p->shard, p->first, p->end);
+}
+
+static void check_parallel(Site at, const char *what, const Parallel *p)
+{
+    ag_check_object_at(at, what, "p", p);
+    check_optimizer(at, what, p->optimizer);
+}
+
+bool nn_parallel_shard_at(Site at, Parallel *p)
+{
+    AG_LAYER(at);
+    check_parallel(at, __func__, p);
+    if (p->shard == p->end) ag_usage_error(at, __func__, "all shards of this step are done: expected nn_parallel_step");
+    if (p->shard < p->first) p->common = ag_random_state();
+    else end_shard(at, p);
+    p->shard++;
+    p->n_completed = 0;
+    p->has_loss = false;
+    bool more = p->shard < p->end;
+    for (int i = 0; more && i < p->n; i++) p->part[i].is_complete = false;
+    if (more) {
+        set_random(p);
+        p->result[p->shard] = (Result){ 0, 1 };
+        ag_watch_backward((AgWatch){ pass_begun, leaf_complete, p });
+    } else {
+        ag_watch_backward((AgWatch){ NULL, NULL, NULL });
+        if (p->options.shards > 1) ag_set_random_state(p->common);
+    }
+    return more;
+}
+
+static void check_in_shard(Site at, const char *what, const Parallel *p)
+{
+    check_parallel(at, what, p);
+    if (p->shard < p->first || p->shard == p->end) ag_usage_error(at, what, "not in a shard: expected after nn_parallel_shard");
+}
+
+int64_t nn_parallel_index_at(Site at, const Parallel *p)
+{
+    check_in_shard(at, __func__, p);
+    return p->shard;
+}
+
+void nn_parallel_count_at(Site at, Parallel *p, double n)
+{
+    check_in_shard(at, __func__, p);
+    if (!(n >= 0) || isinf(n)) ag_usage_error(at, __func__, "%g items, expected 0 or more", n);
+    p->result[p->shard].count = n;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+/* What the processes tell each other besides: whether one wants to stop, then has_gradient. */
+static void exchange_reports(Parallel *p)
+{
+    size_t size = 1 + (size_t)p->n;
+    uint8_t *mine = ag_alloc(size, 1), *all = ag_alloc((size_t)p->size * size, 1);
+    mine[0] = p->stop;
+    memcpy(mine + 1, p->has_gradient, (size_t)p->n);
+    exchange(p, mine, all, size);
+    for (size_t i = 0; i < (size_t)p->size * size; i++) {
+        if (i % size == 0) p->stop = p->stop || all[i];
+        else p->has_gradient[i % size - 1] |= all[i];
+    }
+    ag_free(mine);
+    ag_free(all);
+}
+
+/* After the first step, all use the order of process 0. */
+static void learn_order(Parallel *p)
+{
+    size_t size = (size_t)p->n * sizeof *p->order;
+    int *all = ag_alloc((size_t)p->size * (size_t)p->n, sizeof *all);
+    exchange(p, p->completed, all, size);
+    memcpy(p->order, all, size);
+    ag_free(all);
+    p->knows_order = true;
+}
+
+static Result total(const Parallel *p)
+{
+    Result sum = { 0, 0 };
+    for (int64_t i = 0; i < p->options.shards; i++) {
+        sum.loss += p->result[i].loss;
+        sum.count += p->result[i].count;
+    }
+    return sum;
+}
+
+static int64_t first_chunk(const Parallel *p, int rank)
+{
+    return p->first_chunk[rank];
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The norm of the gradients: chunk by chunk, then the chunks in the order of the parameters. */
+static double norm(const Parallel *p)
+{
+    int64_t chunk = first_chunk(p, p->rank);
+    for (int i = 0; i < p->n_pieces; i++) {
+        const Piece *piece = &p->piece[i];
+        if (piece->owner != p->rank) continue;
+        const real *x = tensor_data(p->part[piece->part].sum[0]) + piece->first;
+        for (int64_t k = 0; k < piece->count; k += CHUNK) p->squares[chunk++] = ag_sum_squares(x + k, least(CHUNK, piece->count - k));
+    }
+    exchange_parts(p, p->squares, sizeof *p->squares, first_chunk);
+    double sum = 0;
+    int64_t *next = ag_alloc((size_t)p->size, sizeof *next);
+    memcpy(next, p->first_chunk, (size_t)p->size * sizeof *next);
+    for (int i = 0; i < p->n_pieces; i++)
+        for (int64_t k = 0; k < p->piece[i].count; k += CHUNK) sum += p->squares[next[p->piece[i].owner]++];
+    ag_free(next);
+    return sqrt(sum);
+}
+
+/* Takes a step with this process's items, and exchanges the new weights. */
+static void update(Parallel *p, double scale)
+{
+    for (int i = 0; i < p->n; i++) {
+        Part *part = &p->part[i];
+        real *w = numbers(part->w);
+        if (!p->has_gradient[i]) continue;
+        optimizer_update(p->optimizer, part->index, tensor_data(part->sum[0]) + part->own_first, scale);
+        for (int k = part->first_piece; k < part->end_piece; k++) {
+            const Piece *piece = &p->piece[k];
+            size_t size = (size_t)piece->count * sizeof(real);
+            for (int rank = 0; rank < p->size; rank++) {
+                if (rank == p->rank) continue;
+                if (piece->owner == p->rank)
+                    p->processes->send(p->processes, rank, TAG_PIECE + k, w + piece->first, size, &p->sending);
+                else if (piece->owner == rank)
+                    p->processes->receive(p->processes, rank, TAG_PIECE + k, w + piece->first, size, &p->sending);
+            }
+        }
+    }
+    wait_for(p, &p->sending);
+}
+
+static void end_step(Parallel *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        for (int k = 0; k < p->sums; k++) {
+            ag_free(p->part[i].sum[k]);
+            p->part[i].sum[k] = NULL;
+        }
+        p->has_gradient[i] = 0;
+    }
+    p->sums = p->exchanged = p->queued = p->summed = 0;
+    p->shard = p->first - 1;
+    p->stopped = p->stop;
+}
+
+double nn_parallel_step_at(Site at, Parallel *p)
+{
+    AG_LAYER(at);
+    check_parallel(at, __func__, p);
+    if (p->shard != p->end)
+        ag_usage_error(at, __func__, "%" PRId64 " of %" PRId64 " shards of this process are done: expected calls of "
+                       "nn_parallel_shard until it is false", p->shard < p->first ? 0 : p->shard - p->first, p->end - p->first);
+    if (p->size > 1) {
+        while (p->summed < p->queued) finish_piece(p);
+        wait_for(p, &p->sending);
+        exchange_parts(p, p->result, sizeof *p->result, first_shard);
+        exchange_reports(p);
+        if (!p->knows_order) learn_order(p);
+    }
+    Result sum = total(p);
+    double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
+    if (isfinite(mean)) {
+        double factor = p->options.clip > 0 ? p->options.clip / (scale * norm(p) + 1e-6) : 1;
+        optimizer_begin_step(p->optimizer);
+        update(p, factor < 1 ? scale * factor : scale);
+    }
+    end_step(p);
+    return mean;
+}
+
+void nn_parallel_stop_at(Site at, Parallel *p)
+{
+    check_parallel(at, __func__, p);
+    p->stop = true;
+}
+
+bool nn_parallel_stopped_at(Site at, const Parallel *p)
+{
+    check_parallel(at, __func__, p);
+    return p->stopped;
+}
+
+static int64_t first_collected(const Parallel *p, int rank)
+{
+    return part_begin(p->collected, p->size, rank);
+}
+
+/* ---- work that is divided ---------------------------------------------------------------------------------------- */
+
+void nn_parallel_part_at(Site at, const Parallel *p, int64_t n, int64_t *first, int64_t *end)
+{
+    check_parallel(at, __func__, p);
+    if (n < 0) ag_usage_error(at, __func__, "%" PRId64 " items, expected 0 or more", n);
+    ag_check_pointer_at(at, __func__, "first", first);
+    ag_check_pointer_at(at, __func__, "end", end);
+    *first = part_begin(n, p->size, p->rank);
+    *end = part_begin(n, p->size, p->rank + 1);
+}
+
+void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n)
+{
+    check_parallel(at, __func__, p);
+    if (n > 0) ag_check_pointer_at(at, __func__, "value", value);
+    p->collected = n;
+    if (p->size > 1) exchange_parts(p, value, sizeof *value, first_collected);
+}
+
+/* The first process with good = false gives all its ag_error(). */
+bool nn_parallel_check_at(Site at, Parallel *p, bool good)
+{
+    enum { TEXT = 512 };
+    check_parallel(at, __func__, p);
+    char mine[TEXT] = "", *all = ag_alloc((size_t)p->size, TEXT);
+    if (!good) snprintf(mine, sizeof mine, "%s", *ag_error() ? ag_error() : "an error without a message");
+    exchange(p, mine, all, TEXT);
+    for (int rank = 0; good && rank < p->size; rank++) {
+        const char *line = all + rank * TEXT;
+        if (*line) good = ag_set_error("process %d: %s", rank, line);
+    }
+    ag_free(all);
+    return good;
+}
+
+static uint64_t hash(uint64_t h, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (uint64_t word; n > 0; n -= n < 8 ? n : 8, at += 8) {
+        word = 0;
+        memcpy(&word, at, n < 8 ? n : 8);
+        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+static bool agree(const Parallel *p, const char *what, uint64_t mine)
+{
+    uint64_t *all = ag_alloc((size_t)p->size, sizeof *all);
+    exchange(p, &mine, all, sizeof mine);
+    int rank = 0;
+    while (rank < p->size && all[rank] == all[0]) rank++;
+    bool good = rank == p->size || ag_set_error("process %d and process 0 differ in %s", rank, what);
+    ag_free(all);
+    return good;
+}
+
+bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *bytes, size_t n)
+{
+    check_parallel(at, __func__, p);
+    ag_check_pointer_at(at, __func__, "what", what);
+    if (n > 0) ag_check_pointer_at(at, __func__, "bytes", bytes);
+    return agree(p, what, hash(n, bytes, n));
+}
+
+bool nn_parallel_is_first_at(Site at, const Parallel *p)
+{
+    check_parallel(at, __func__, p);
+    return p->rank == 0;
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------------------------- */
+
+static void list_parts(Parallel *p)
+{
+    const Parameters *all = p->optimizer->parameters;
+    p->part = ag_alloc_in(p, (size_t)all->n, sizeof *p->part);
+    for (int i = 0; i < all->n; i++)
+        if (all->item[i].trained) p->part[p->n++] = (Part){ .w = all->item[i].tensor, .index = i };
+    p->order = ag_alloc_in(p, (size_t)p->n, sizeof *p->order);
+    p->completed = ag_alloc_in(p, (size_t)p->n, sizeof *p->completed);
+    p->has_gradient = ag_alloc_in(p, (size_t)p->n, 1);
+    for (int i = 0; i < p->n; i++) p->order[i] = p->n - 1 - i;      /* backward begins with the last layer */
+}
+
+static int64_t chunks_of(int64_t items)
+{
+    return items / CHUNK + (items % CHUNK != 0);
+}
+
+/* The items of a part that a process owns: whole chunks. Parts of one chunk go to the processes in turn. */
+static void owned_items(const Parallel *p, int part, int rank, int64_t *first, int64_t *count)
+{
+    int64_t numel = tensor_numel(p->part[part].w), chunks = chunks_of(numel);
+    int turn = (rank + part) % p->size;
+    int64_t end = least(part_begin(chunks, p->size, turn + 1) * CHUNK, numel);
+    *first = least(part_begin(chunks, p->size, turn) * CHUNK, numel);
+    *count = end - *first;
+}
+
+/* The number of pieces of all parts; with p->piece, they are written there. */
+static int cut_pieces(Parallel *p, int64_t largest)
+{
+    int n = 0;
+    for (int i = 0; i < p->n; i++) {
+        if (p->piece) p->part[i].first_piece = n;
+        for (int rank = 0; rank < p->size; rank++) {
+            int64_t first, count;
+            owned_items(p, i, rank, &first, &count);
+            for (int64_t at = 0; at < count; at += largest, n++)
+                if (p->piece)
+                    p->piece[n] = (Piece){ .part = i, .owner = rank, .first = first + at, .count = least(largest, count - at) };
+        }
+        if (p->piece) p->part[i].end_piece = n;
+    }
+    return n;
+}
+
+/* Cuts the parameters into pieces, and the optimizer's state to the items of this process. */
+static void divide(Parallel *p)
+{
+    enum { MESSAGE = 1 << 20, AT_ONCE = 4 };
+    for (int rank = 0; rank < p->size; rank++) p->others += rank == p->rank ? 0 : n_roots(p, rank);
+    int64_t largest = p->others ? least(MESSAGE, ROOM / AT_ONCE / p->others) / CHUNK * CHUNK : MESSAGE;
+    if (largest < CHUNK) largest = CHUNK;
+    int n = cut_pieces(p, largest);
+    p->piece = ag_alloc_in(p, (size_t)n, sizeof *p->piece);
+    p->n_pieces = cut_pieces(p, largest);
+    p->queue = ag_alloc_in(p, (size_t)n, sizeof *p->queue);
+    int64_t *chunks = p->first_chunk = ag_alloc_in(p, (size_t)p->size + 1, sizeof *p->first_chunk), own = 0, most = 0;
+    for (int i = 0; i < n; i++) {
+        const Piece *piece = &p->piece[i];
+        chunks[piece->owner + 1] += chunks_of(piece->count);
+        if (piece->owner != p->rank) continue;
+        own += piece->count * p->others;
+        if (piece->count * p->others > most) most = piece->count * p->others;
+    }
+    for (int rank = 0; rank < p->size; rank++) chunks[rank + 1] += chunks[rank];
+    p->squares = ag_alloc_in(p, (size_t)chunks[p->size], sizeof *p->squares);
+    p->room_size = most > least(own, ROOM) ? most : least(own, ROOM);
+    p->room = ag_alloc_in(p, (size_t)p->room_size, sizeof *p->room);
+    for (int i = 0; i < p->n; i++) {
+        int64_t count;
+        owned_items(p, i, p->rank, &p->part[i].own_first, &count);
+        optimizer_keep_part(p->optimizer, p->part[i].index, p->part[i].own_first, count);
+    }
+    ag_memory_trim();                                   /* the state of other processes' items, if it existed */
+}
+
+static uint64_t hash_of_weights(const Parallel *p, bool of_values)
+{
+    const Parameters *all = p->optimizer->parameters;
+    uint64_t h = 0;
+    for (int i = 0; i < all->n; i++) {
+        Tensor *w = all->item[i].tensor;
+        Shape shape = tensor_shape(w);
+        if (of_values) h = hash(h, tensor_data(w), (size_t)tensor_numel(w) * sizeof(real));
+        else h = hash(hash(h, all->item[i].name, strlen(all->item[i].name)), shape.dim, (size_t)shape.ndim * sizeof *shape.dim);
+    }
+    return h;
+}
+
+static bool same_everywhere(Parallel *p)
+{
+    struct { int64_t shards; double clip; uint64_t seed; uint64_t precision; } run = {
+        p->options.shards, p->options.clip, ag_random_state().seed, ag_precision_now() };
+    return agree(p, "the number of shards, the norm to clip, the seed or the precision", hash(0, &run, sizeof run)) &&
+           agree(p, "the names and shapes of the parameters", hash_of_weights(p, false)) &&
+           agree(p, "the weights", hash_of_weights(p, true)) &&
+           agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash));
+}
+
+/* All processes know the error; the first one tells it and ends them. */
+_Noreturn static void fail_together(const Parallel *p)
+{
+    if (p->rank > 0) nanosleep(&(struct timespec){ .tv_sec = 5 }, NULL);
+    fail(p, "%s", ag_error());
+}
+
+static void parallel_destroy(void *object)
+{
+    Parallel *p = object;
+    ag_watch_backward((AgWatch){ NULL, NULL, NULL });
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < DEPTH; k++) ag_free(p->part[i].sum[k]);
+}
+
+Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions options, Processes *processes)
+{
+    AG_LAYER(at);
+    check_optimizer(at, __func__, optimizer);
+    int size = processes ? processes->size : 1;
+    if (options.shards < 1) ag_usage_error(at, __func__, "%" PRId64 " shards, expected 1 or more", options.shards);
+    if (!(options.clip >= 0) || !(options.deadline >= 0))
+        ag_usage_error(at, __func__, "clip is %g and deadline is %g, expected 0 or more", options.clip, options.deadline);
+    if (options.deadline == 0) options.deadline = 60;
+    Parallel *p = ag_object_new_at(at, sizeof *p);
+    ag_on_free(p, parallel_destroy);
+    *p = (Parallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
+                     .rank = processes ? processes->rank : 0 };
+    if (size > options.shards) {
+        ag_set_error("%d processes for %" PRId64 " shards: expected at most one process a shard", size, options.shards);
+        fail_together(p);
+    }
+    p->first = first_shard(p, p->rank);
+    p->end = first_shard(p, p->rank + 1);
+    p->shard = p->first - 1;
+    p->result = ag_alloc_in(p, (size_t)options.shards, sizeof *p->result);
+    list_parts(p);
+    divide(p);
+    if (!same_everywhere(p)) fail_together(p);
+    return p;
+}
+
+bool nn_parallel_end_at(Site at, Parallel *p)
+{
+    AG_LAYER(at);
+    check_parallel(at, __func__, p);
+    bool is_first = p->rank == 0;
+    if (p->processes) p->processes->end(p->processes);
+    ag_free(p);
+    return is_first;
+}
