@@ -52,7 +52,7 @@ static char *epoch_path(int64_t epoch)
 static void save_epoch(EncoderDecoder *model, int64_t epoch)
 {
     char *path = epoch_path(epoch);
-    if (!nn_save(path, model)) {
+    if (example_writes() && !nn_save(path, model)) {
         example_fail("%s", ag_error());
     }
     ag_free(path);
@@ -76,12 +76,13 @@ static void train(EncoderDecoder *model, Csv *csv)
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     Optimizer *optimizer = nn_adam_new_with(model, adam);
+    Parallel *parallel = parallel_or_none(optimizer, 1);
     TrainState state = { 0 };
     Progress progress = progress_begin("training", epochs * batches);
     EpochOptions training = { .criterion = { .padding_idx = PAD, .smoothing = 0 }, .optimizer = optimizer,
                               .factor = factor, .model_size = d_model,
-                              .warmup = warmup, .done = show_progress, .done_arg = &progress };
-    EpochOptions evaluation = { .criterion = training.criterion };
+                              .warmup = warmup, .parallel = parallel, .done = show_progress, .done_arg = &progress };
+    EpochOptions evaluation = { .criterion = training.criterion, .parallel = parallel };
     for (int64_t epoch = 0; epoch < epochs; epoch++) {
         double lr = rate(state.accum_step, d_model, factor, warmup), start = example_seconds();
         int64_t tokens = state.tokens;
@@ -94,6 +95,11 @@ static void train(EncoderDecoder *model, Csv *csv)
         }
     }
     progress_end(&progress);
+    ag_free(parallel);
+    evaluation.parallel = NULL;
+    if (!processes_end()) {
+        processes_exit(0);
+    }
     if (average > 0) {
         take_mean(model);
         printf("mean of the last %lld epochs' weights: evaluation loss %.4f\n", (long long)average,
@@ -145,13 +151,14 @@ int main(int argc, char **argv)
                    "last epochs; the mean of their weights is tested; 0: the last weights"),
         option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
         option_real("dropout", &dropout, 0, 0.99, "probability of dropout"),
-        option_precision(), OPTIONS_END
+        option_precision(), option_shards(), OPTIONS_END
     };
     const Program program = { "copy_task",
         "Shows how a complete Transformer learns. An encoder-decoder learns to copy rows of 10 numbers: the encoder\n"
         "turns the row into vectors, and the decoder outputs it number by number, with attention to these vectors.\n\n"
         "Writes copy_task.csv (epoch,train_loss,eval_loss,learning_rate,tokens_per_second), draws it, and prints copies\n"
         "of new rows. --full is the example of the Annotated Transformer in its size.", options };
+    processes_begin();
     example_begin(argc, argv, &program);
     if (full) {
         d_model = 512;
@@ -159,6 +166,7 @@ int main(int argc, char **argv)
         example_begin(argc, argv, &program);                            /* options that are given replace these */
     }
     average = average < epochs ? average : epochs;
+    choose_shards(batch);
     if (d_model % 64 != 0) {
         example_usage_error("--width %lld: expected a multiple of 64", (long long)d_model);
     }

@@ -72,7 +72,6 @@ struct Parallel {
     int *queue, queued, summed; /* own pieces: begun to be received, and added up */
     int sending;                /* messages on the way */
     int others;                 /* roots of all other processes */
-    int64_t collected;          /* items of nn_parallel_collect */
     real *room;                 /* for the values of others: */
     int64_t room_size, room_used;       /* items, of which the first are in use */
 };
@@ -543,29 +542,22 @@ bool nn_parallel_stopped_at(Site at, const Parallel *p)
     return p->stopped;
 }
 
-static int64_t first_collected(const Parallel *p, int rank)
-{
-    return part_begin(p->collected, p->size, rank);
-}
-
 /* ---- work that is divided ---------------------------------------------------------------------------------------- */
 
-void nn_parallel_part_at(Site at, const Parallel *p, int64_t n, int64_t *first, int64_t *end)
+bool nn_parallel_is_mine_at(Site at, const Parallel *p, int64_t i)
 {
     check_parallel(at, __func__, p);
-    if (n < 0) ag_usage_error(at, __func__, "%" PRId64 " items, expected 0 or more", n);
-    ag_check_pointer_at(at, __func__, "first", first);
-    ag_check_pointer_at(at, __func__, "end", end);
-    *first = part_begin(n, p->size, p->rank);
-    *end = part_begin(n, p->size, p->rank + 1);
+    return i % p->size == p->rank;
 }
 
 void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n)
 {
     check_parallel(at, __func__, p);
     if (n > 0) ag_check_pointer_at(at, __func__, "value", value);
-    p->collected = n;
-    if (p->size > 1) exchange_parts(p, value, sizeof *value, first_collected);
+    double *all = ag_alloc((size_t)p->size * (size_t)n, sizeof *all);
+    exchange(p, value, all, (size_t)n * sizeof *value);
+    for (int64_t i = 0; i < n; i++) value[i] = all[i % p->size * n + i];
+    ag_free(all);
 }
 
 /* The first process with good = false gives all its ag_error(). */
@@ -613,6 +605,12 @@ bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *by
     ag_check_pointer_at(at, __func__, "what", what);
     if (n > 0) ag_check_pointer_at(at, __func__, "bytes", bytes);
     return agree(p, what, hash(n, bytes, n));
+}
+
+int64_t nn_parallel_shards_at(Site at, const Parallel *p)
+{
+    check_parallel(at, __func__, p);
+    return p->options.shards;
 }
 
 bool nn_parallel_is_first_at(Site at, const Parallel *p)

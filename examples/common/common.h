@@ -20,7 +20,9 @@
 #ifndef KAERU_EXAMPLES_COMMON_H
 #define KAERU_EXAMPLES_COMMON_H
 
-#include "kaeru/module.h"
+#include <signal.h>
+
+#include "kaeru/parallel.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -72,6 +74,7 @@ const char *example_write_error(FILE *file);
 /* Closes a file that was written; ends the program if it could not be written. */
 void example_close(FILE *file, const char *path);
 int64_t example_seed(void);
+int64_t example_threads(void);                                          /* 0: the default */
 const char *example_out(void);                                          /* the output folder */
 /* The path of a file to write in the output folder. Free it with ag_free. Makes the folder if it is missing; if the program
  * then fails before it has written a file, the folder is removed again. Ends the program if another one, which still runs, has
@@ -104,11 +107,35 @@ typedef struct {
 } TrainingRun;
 /* Calls example_begin; `last` is the name of the last checkpoint in the output folder. Ends the program with status 1 if the
  * checkpoint exists and neither --resume nor --overwrite is given, or if it cannot be resumed; with status 2 if a fixed
- * option differs from the saved one. */
-TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last);
+ * option differs from the saved one. *batch: the most shards if none are given (choose_shards). */
+TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch);
 void training_run_end(TrainingRun *run);
+/* Saves a checkpoint (o may be NULL) or ends the program. */
+void checkpoint_must_save(const char *path, void *model, Optimizer *o, const Settings *s);
 /* The model's weights become the mean of those in the n files path_of(first), path_of(first + 1), ..., whose paths it frees. */
 void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first, int64_t n);
+
+/* ---- training by several processes --------------------------------------------------------------------------------
+ * A program that can do this calls processes_begin first and has option_shards. Under mpirun or srun, the processes then train
+ * together. Only the first one prints, writes files and draws; the functions above and below do nothing in the others. */
+void processes_begin(void);
+/* When training is done: ends the exchange. True in the first process; the others should end. */
+bool processes_end(void);
+Processes *example_processes(void);                                     /* NULL: this process is alone */
+bool example_writes(void);                                              /* whether this is the first process */
+Option option_shards(void);                                             /* --shards N; fixed in a resumed run */
+bool is_shards(const Option *o);
+/* Decides on the number of shards if it was not given: at most `most`. Prints it if there are several processes. */
+void choose_shards(int64_t most);
+int64_t example_shards(void);
+/* For steps of `accumulate` batches; NULL for one process without shards. */
+Parallel *parallel_or_none(Optimizer *o, int64_t accumulate);
+void processes_wait_to_fail(void);
+_Noreturn void processes_exit(int status);                              /* ends all processes, without exit handlers */
+/* Not 0 after SIGTERM or SIGUSR1, which a scheduler sends before the end of its time: save a checkpoint, then end with
+ * EXIT_STOPPED. */
+const volatile sig_atomic_t *example_stop(void);
+enum { EXIT_STOPPED = 75 };
 
 /* ---- data files ---------------------------------------------------------------------------------------------------
  * Columns of numbers under a header. They are kept in memory for charts and written as comma-separated values, with the

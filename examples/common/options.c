@@ -70,10 +70,11 @@ static void remove_made_folders(void)
 /* Ends without exit handlers: callers still hold memory that is not freed, which a leak checker would report. */
 static _Noreturn void end_with(int status, const char *format, va_list args)
 {
+    processes_wait_to_fail();
     print_message(format, args);
     remove_made_folders();
     fflush(NULL);
-    _Exit(status);
+    processes_exit(status);
 }
 
 void example_called(const char *name)
@@ -352,7 +353,9 @@ void example_begin(int argc, char **argv, const Program *program)
     program_name = program->name;
     read_options(argc, argv, program, common);
     ag_seed((uint64_t)seed);
-    ag_set_threads((int)threads);
+    if (threads > 0 || !example_processes()) {
+        ag_set_threads((int)threads);
+    }
     set_precision();
 }
 
@@ -388,6 +391,11 @@ int example_end(void)
         example_complain("cannot write the output: %s", why);
     }
     return end_status;
+}
+
+int64_t example_threads(void)
+{
+    return threads;
 }
 
 int64_t example_seed(void)
@@ -426,7 +434,7 @@ char *example_input_path(const char *name)
 char *example_path(const char *name)
 {
     static bool made = false;
-    if (!made) {
+    if (!made && example_writes()) {
         made = true;
         make_folder(out_dir);
         lock_folder(out_dir);

@@ -145,7 +145,7 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
 
 void picture_draw(const char *name)
 {
-    char *script = find_script(name);
+    char *script = example_writes() ? find_script(name) : NULL;
     if (!script) {
         return;
     }

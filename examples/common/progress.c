@@ -17,7 +17,7 @@ double example_seconds(void)
 Progress progress_begin(const char *what, int64_t total)
 {
     const char *term = getenv("TERM");
-    bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+    bool terminal = example_writes() && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
     return (Progress){ what, total, example_seconds(), 0, terminal };
 }
 

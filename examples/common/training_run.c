@@ -58,7 +58,7 @@ static void save_options(const Option *o, Settings *s)
     }
 }
 
-/* A text option that was not given has no setting. Nor has a flag that is newer than the checkpoint. */
+/* A text option that was not given has no setting. Nor has a flag, or --shards, that is newer than the checkpoint. */
 static bool restore_option(const Option *o, const Settings *s)
 {
     char key[80];
@@ -69,7 +69,7 @@ static bool restore_option(const Option *o, const Settings *s)
         *(const char **)o->value = nn_settings_get(s, key);
         return true;
     }
-    if (o->kind == OPTION_FLAG && !nn_settings_get(s, key)) {
+    if ((o->kind == OPTION_FLAG || is_shards(o)) && !nn_settings_get(s, key)) {
         return true;
     }
     if (o->kind == OPTION_REAL ? !nn_settings_real(s, key, &value) : !nn_settings_int(s, key, &whole)) {
@@ -113,12 +113,12 @@ static void check_fixed_options(const Option *o, const TrainingRun *run)
     }
 }
 
-TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last)
+TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch)
 {
     example_begin(argc, argv, program);
     TrainingRun run = { .resumed = resume, .last = example_path(last), .settings = nn_settings_new(),
                         .saved = nn_settings_new() };
-    if (!resume && !overwrite && access(run.last, F_OK) == 0) {
+    if (example_writes() && !resume && !overwrite && access(run.last, F_OK) == 0) {
         example_fail("%s exists from an earlier run: --resume resumes that run, --overwrite starts a new one", run.last);
     }
     if (resume) {
@@ -128,6 +128,7 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
         restore_options(program->options, &run);
         example_begin(argc, argv, program);                             /* options that are given replace the saved ones */
     }
+    choose_shards(*batch);
     save_options(program->options, run.settings);
     if (resume) {
         check_fixed_options(program->options, &run);
@@ -140,6 +141,14 @@ void training_run_end(TrainingRun *run)
     ag_free(run->settings);
     ag_free(run->saved);
     ag_free(run->last);
+}
+
+void checkpoint_must_save(const char *path, void *model, Optimizer *o, const Settings *s)
+{
+    bool takes_part = o || example_writes();                            /* the processes share the state of an optimizer */
+    if (takes_part && !nn_checkpoint_save(path, model, o, s)) {
+        example_fail("%s", ag_error());
+    }
 }
 
 void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first, int64_t n)

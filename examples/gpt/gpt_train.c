@@ -169,6 +169,11 @@ static void train(LmTraining *training, bool resumed)
     if (!good) {
         example_fail("%s", ag_error());
     }
+    if (training->stopped) {
+        csv_close(watch.csv);
+        example_warn("stopped by a signal after step %" PRId64 ": --resume continues", training->step);
+        return;
+    }
     show_losses(&watch);
     printf("model:   %s (last), %s (best)\n", training->last, training->best);
 }
@@ -215,22 +220,26 @@ int gpt_train(int argc, char **argv)
         option_int("sample", &sample_tokens, 0, INT64_C(1) << 40, "tokens to write at the end"),
         option_flag("recompute", &recompute,
                     "compute each block again during backward: less memory, about a third more time"),
-        option_precision(), option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_fixed(option_shards()), option_resume(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "gpt train",
         "Shows how a GPT learns a text: it learns to predict each next token, is tested on the last tenth of the text,\n"
         "and writes a text at the end. Each evaluation saves the newest model as " LAST_FILE " and the best\n"
         "one as " BEST_FILE ". The vocabulary is saved as " VOCAB_FILE ", the losses as gpt.csv\n"
         "(step,train_loss,valid_loss,learning_rate,tokens_per_second). A run that was stopped, even by a kill, resumes\n"
-        "with --resume and ends with the same weights to the bit.", options };
+        "with --resume and ends with the same weights to the bit. After SIGTERM or SIGUSR1 it saves the newest model and\n"
+        "ends with status 75. Under mpirun, processes train together (--shards).", options };
     how = lm_defaults();
     how.evaluate_tokens = 1 << 17;
-    TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE);
+    processes_begin();
+    TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
+    how.shards = example_shards();
     if (weights && (!config || !vocab)) {
         example_usage_error("--weights needs --config and --vocab (and --merges)");
     }
     char *best = example_path(BEST_FILE);
-    LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best };
+    LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
+                            .processes = example_processes(), .stop = example_stop() };
     Tokenizer tokenizer;
     make_model_and_vocabulary(&run, &training, &tokenizer);
     LmData *data = data_must_open(data_path, &tokenizer);
@@ -238,16 +247,21 @@ int gpt_train(int argc, char **argv)
     if (!lm_data_fits(data, training.model, how.window)) {
         example_fail("%s", ag_error());
     }
-    if (!run.resumed) {
+    if (!run.resumed && example_writes()) {
         save_vocabulary(&tokenizer);                                    /* only after all input was read without error */
     }
     print_sizes(training.model, data, &tokenizer);
     train(&training, run.resumed);
-    finish(&training, &tokenizer);
+    if (!processes_end()) {
+        processes_exit(training.stopped ? EXIT_STOPPED : 0);
+    }
+    if (!training.stopped) {
+        finish(&training, &tokenizer);
+    }
     lm_data_close(data);
     tokenizer_close(&tokenizer);
     nn_free(training.model);
     ag_free(best);
     training_run_end(&run);
-    return example_end();
+    return training.stopped ? EXIT_STOPPED : example_end();
 }

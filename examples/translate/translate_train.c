@@ -7,6 +7,7 @@
 #include "translate_commands.h"
 
 enum { POSITIONS = 512, SHOWN = 8 };
+static const int64_t most_shards = 8;                                   /* unless --shards is given */
 #define EPOCH_KEY "translate.epochs"
 static const char data_name[] = "translate.csv";
 static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
@@ -42,6 +43,7 @@ typedef struct {
     Vocabularies vocabularies;
     EncoderDecoder *model;
     Optimizer *optimizer;
+    Parallel *parallel;                 /* NULL: one process without shards */
     int64_t epoch;                      /* number of epochs done */
 } Training;
 
@@ -96,6 +98,7 @@ static void make_all(Training *t)
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     t->optimizer = nn_adam_new_with(t->model, adam);
+    t->parallel = parallel_or_none(t->optimizer, accumulate);
     if (run->resumed && (!nn_checkpoint_load(run->last, t->model, t->optimizer, NULL) ||
                          !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch))) {
         example_fail("%s", ag_error());
@@ -116,11 +119,9 @@ static char *epoch_path(int64_t epoch)
 static void save_epoch(const Training *t)
 {
     char *path = epoch_path(t->epoch), *old = epoch_path(t->epoch - average);
-    if (!nn_checkpoint_save(path, t->model, NULL, t->run.settings) ||
-        !nn_checkpoint_save(t->run.last, t->model, t->optimizer, t->run.settings)) {
-        example_fail("%s", ag_error());
-    }
-    if (t->epoch > average) {
+    checkpoint_must_save(path, t->model, NULL, t->run.settings);
+    checkpoint_must_save(t->run.last, t->model, t->optimizer, t->run.settings);
+    if (t->epoch > average && example_writes()) {
         unlink(old);
     }
     ag_free(path);
@@ -196,8 +197,8 @@ static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid
     EpochOptions training = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = smoothing },
                               .optimizer = t->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
-                              .done = show_progress };
-    EpochOptions evaluation = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = 0 } };
+                              .parallel = t->parallel, .done = show_progress };
+    EpochOptions evaluation = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = 0 }, .parallel = t->parallel };
     Translator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
         char name[64];
@@ -225,7 +226,9 @@ static void train(Training *t)
     SentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
     SentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
     if (!t->run.resumed) {
-        vocabularies_save(&t->vocabularies);                            /* only after all input was read without error */
+        if (example_writes()) {
+            vocabularies_save(&t->vocabularies);                        /* only after all input was read without error */
+        }
     } else if (t->epoch < epochs) {
         printf("resumes after epoch %" PRId64 " of %" PRId64 ", from %s\n", t->epoch, epochs, t->run.last);
     } else {
@@ -354,7 +357,7 @@ int translate_train(int argc, char **argv)
         option_int("average", &average, 1, 1000, "last epochs; the result is the mean of their weights"),
         option_int("beam", &beam, 2, 1000, "hypotheses of beam search in the last test"),
         option_real("length-penalty", &length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a"),
-        option_precision(), option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_fixed(option_shards()), option_resume(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "translate train",
         "Shows how a Transformer learns to translate. Without files it uses English and Japanese sentences of a small\n"
@@ -365,16 +368,21 @@ int translate_train(int argc, char **argv)
         "(epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second). The result is " MODEL_FILE ",\n"
         "for translate translate, score and show. A run that was stopped, even by a kill, resumes with --resume.",
         options };
+    processes_begin();
     example_begin(argc, argv, &program);
     if (train_src) {
         defaults_for_files();                                           /* training_run_begin reads the options again */
     }
-    Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE) };
+    Training t = { .run = training_run_begin(argc, argv, &program, LAST_FILE, &most_shards) };
     check_options();
     open_corpora(&t);
     make_all(&t);
     check_epochs(&t);
     train(&t);
+    ag_free(t.parallel);
+    if (!processes_end()) {
+        processes_exit(0);
+    }
     finish(&t);
     corpus_close(&t.train);
     corpus_close(&t.valid);

@@ -1,5 +1,5 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation; and the mean of checkpoints. */
-#include "kaeru/graph.h"
+#include "kaeru/autograd.h"
 #include "kaeru/training.h"
 
 /* Sums over the batches of the epoch, and over those since the last step. */
@@ -12,6 +12,11 @@ typedef struct {
     int pending;                /* batches whose gradients are not yet used by a step */
     int64_t pending_tokens;
 } Epoch;
+
+static int accumulated(const EpochOptions *o)
+{
+    return o->accum_iter > 1 ? o->accum_iter : 1;
+}
 
 /* The sum of the batch's losses; in training also their gradients. */
 static double loss_compute(const Epoch *e, const Batch *batch)
@@ -35,21 +40,122 @@ static void take_step(Epoch *e)
     e->pending_tokens = 0;
 }
 
-static void run_batch(Epoch *e, const Batch *batch)
+static void batch_done(Epoch *e, const Batch *batch, double loss)
 {
     const EpochOptions *o = e->options;
-    double loss = loss_compute(e, batch);
     e->loss += loss;
     e->tokens += batch->ntokens;
     if (o->optimizer) {
         e->state->step++;
         e->state->samples += tensor_dim(batch->src, 0);
         e->state->tokens += batch->ntokens;
-        e->pending_tokens += batch->ntokens;
-        if (++e->pending >= o->accum_iter) take_step(e);
     }
     if (o->done) o->done(o->done_arg, e->state, batch->ntokens ? loss / (double)batch->ntokens : 0, e->lr);
 }
+
+static void run_batch(Epoch *e, const Batch *batch)
+{
+    const EpochOptions *o = e->options;
+    double loss = loss_compute(e, batch);
+    e->pending_tokens += batch->ntokens;
+    if (o->optimizer && ++e->pending >= o->accum_iter) take_step(e);
+    batch_done(e, batch, loss);
+}
+
+static bool run_alone(Epoch *e, NextBatch *next, void *source)
+{
+    Scope scope = ag_begin(e->options->optimizer ? AG_RECORD : AG_NO_GRAD);
+    Batch batch;
+    bool more = next(source, &batch);
+    if (more) run_batch(e, &batch);
+    ag_end(scope);
+    return more;
+}
+
+/* ---- with other processes ---------------------------------------------------------------------------------------- */
+
+/* The rows from..to-1 of a batch. */
+static Batch batch_rows(const Batch *whole, int64_t from, int64_t to)
+{
+    Batch part = { .src = ag_slice(whole->src, 0, from, to), .src_mask = ag_slice(whole->src_mask, 0, from, to),
+                   .tgt = ag_slice(whole->tgt, 0, from, to), .tgt_y = ag_slice(whole->tgt_y, 0, from, to),
+                   .tgt_mask = ag_slice(whole->tgt_mask, 0, from, to) };
+    return part;
+}
+
+static int64_t count_tokens(const Epoch *e, Tensor *tgt_y)
+{
+    const int32_t *id = tensor_int_data(tgt_y);
+    int64_t n = 0;
+    for (int64_t i = 0; i < tensor_numel(tgt_y); i++) n += id[i] != e->options->criterion.padding_idx;
+    return n;
+}
+
+/* Learns the current shard: some rows of one of n batches. */
+static void learn_shard(const Epoch *e, Parallel *p, const Batch *batches, int n)
+{
+    int64_t shards = nn_parallel_shards(p) / accumulated(e->options), shard = nn_parallel_index(p) % shards;
+    int64_t number = nn_parallel_index(p) / shards;
+    nn_parallel_count(p, 0);
+    if (number >= n) return;
+    const Batch *batch = &batches[number];
+    int64_t rows = tensor_dim(batch->src, 0), from = rows * shard / shards, to = rows * (shard + 1) / shards;
+    if (from == to) return;
+    Scope scope = ag_begin(AG_RECORD);
+    Batch part = batch_rows(batch, from, to);
+    nn_parallel_count(p, (double)count_tokens(e, part.tgt_y));
+    loss_compute(e, &part);
+    ag_end(scope);
+}
+
+/* Draws the batches of a step, and takes it. The loss of a token is that of the step in all of its batches. */
+static bool step_together(Epoch *e, NextBatch *next, void *source)
+{
+    const EpochOptions *o = e->options;
+    Scope scope = ag_begin(AG_NO_GRAD);
+    int most = accumulated(o), n = 0;
+    Batch *batches = ag_alloc((size_t)most, sizeof *batches);
+    while (n < most && next(source, &batches[n])) n++;
+    if (n > 0) {
+        e->lr = rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
+        nn_optimizer_set_lr(o->optimizer, e->lr);
+        while (nn_parallel_shard(o->parallel)) learn_shard(e, o->parallel, batches, n);
+        double loss = nn_parallel_step(o->parallel);
+        e->state->accum_step++;
+        for (int i = 0; i < n; i++) batch_done(e, &batches[i], loss * (double)batches[i].ntokens);
+    }
+    ag_free(batches);
+    ag_end(scope);
+    return n == most;
+}
+
+/* The loss of each batch is computed by one process. */
+static void evaluate_together(Epoch *e, NextBatch *next, void *source)
+{
+    Parallel *p = e->options->parallel;
+    double *loss = NULL;
+    int64_t n = 0, room = 0;
+    for (bool more = true; more; ) {
+        Scope scope = ag_begin(AG_NO_GRAD);
+        Batch batch;
+        more = next(source, &batch);
+        if (more && n == room) {
+            room = room ? 2 * room : 64;
+            loss = ag_resize(loss, (size_t)n, (size_t)room, sizeof *loss);
+        }
+        if (more) {
+            loss[n] = nn_parallel_is_mine(p, n) ? loss_compute(e, &batch) : 0;
+            batch_done(e, &batch, loss[n++]);
+        }
+        ag_end(scope);
+    }
+    nn_parallel_collect(p, loss, n);
+    e->loss = 0;
+    for (int64_t i = 0; i < n; i++) e->loss += loss[i];
+    ag_free(loss);
+}
+
+/* ---- an epoch ---------------------------------------------------------------------------------------------------- */
 
 double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *o, TrainState *state)
 {
@@ -58,6 +164,9 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
     ag_check_pointer_at(at, __func__, "options", o);
     ag_check_pointer_at(at, __func__, "state", state);
     if (o->accum_iter < 0) ag_usage_error(at, __func__, "accum_iter is %d, expected 0 or more", o->accum_iter);
+    if (o->parallel && nn_parallel_shards(o->parallel) % accumulated(o) != 0)
+        ag_usage_error(at, __func__, "%lld shards do not divide into accum_iter %d batches",
+                       (long long)nn_parallel_shards(o->parallel), o->accum_iter);
     if (o->optimizer) {                     /* now, not after the first batch */
         nn_optimizer_steps(o->optimizer);
         rate(0, o->model_size, o->factor, o->warmup);
@@ -65,14 +174,12 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
     Epoch epoch = { .model = m, .options = o, .state = state };
     if (o->optimizer) nn_train(m);
     else nn_eval(m);
-    for (bool more = true; more;) {
-        Scope scope = ag_begin(o->optimizer ? AG_RECORD : AG_NO_GRAD);
-        Batch batch;
-        more = next(source, &batch);
-        if (more) run_batch(&epoch, &batch);
-        ag_end(scope);
+    if (o->parallel && !o->optimizer) {
+        evaluate_together(&epoch, next, source);
+    } else {
+        while (o->parallel ? step_together(&epoch, next, source) : run_alone(&epoch, next, source)) continue;
+        if (epoch.pending > 0) take_step(&epoch);
     }
-    if (epoch.pending > 0) take_step(&epoch);
 
     return epoch.tokens ? epoch.loss / (double)epoch.tokens : 0;
 }

@@ -7,6 +7,7 @@
 
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
+#include "shared_data.h"
 #include "token_file.h"
 #include "utf8.h"
 
@@ -217,30 +218,66 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     return total;
 }
 
-double lm_evaluate_at(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
+static double loss_of(GPT *m, Tensor *ids, Tensor *targets)
 {
+    return tensor_item(gpt_loss_with(m, ids, targets, AG_SUM));
+}
+
+double evaluate_together(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
+                         Parallel *p)
+{
+    const char *what = "lm_evaluate";
     NN_LAYER(at, m);
-    ag_check_object_at(at, __func__, "d", d);
+    ag_check_object_at(at, what, "d", d);
     if (batch < 1 || length < 0)
-        ag_usage_error(at, __func__, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
+        ag_usage_error(at, what, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
                        batch, length);
     if (d->count[LM_HELD_OUT] < 2)
-        ag_usage_error(at, __func__, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
+        ag_usage_error(at, what, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
                        d->count[LM_HELD_OUT]);
     nn_eval(m);
     Cursor c = { .position = d->begin[LM_HELD_OUT] };
     read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);
-    double sum = 0;
-    int64_t total = 0, n = 1;
-    while (n > 0 && (tokens <= 0 || total < tokens)) {
+    double sum = 0, *loss = NULL;
+    int64_t total = 0, n = 1, batches = 0, room = 0;
+    for (; n > 0 && (tokens <= 0 || total < tokens); batches++) {
         Scope s = ag_begin(AG_NO_GRAD);
         Shape shape = SHAPE(batch, length > 0 ? length : m->options.context);
         Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
         n = next_windows(d, &c, ids, targets);
-        if (n > 0) sum += tensor_item(gpt_loss_with(m, ids, targets, AG_SUM));
+        if (batches == room) {
+            room = room ? 2 * room : 64;
+            loss = ag_resize(loss, (size_t)batches, (size_t)room, sizeof *loss);
+        }
+        loss[batches] = n > 0 && (!p || nn_parallel_is_mine(p, batches)) ? loss_of(m, ids, targets) : 0;
         total += n;
         ag_end(s);
     }
+    if (p) nn_parallel_collect(p, loss, batches);
+    for (int64_t i = 0; i < batches; i++) sum += loss[i];
+    ag_free(loss);
     if (counted) *counted = total;
     return total > 0 ? sum / (double)total : 0;
+}
+
+double lm_evaluate_at(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
+{
+    AG_LAYER(at);
+    return evaluate_together(at, m, d, batch, length, tokens, counted, NULL);
+}
+
+bool data_agrees(const LmData *d, Parallel *p)
+{
+    enum { SAMPLES = 64, BYTES = 4096 };
+    const char *bytes = d->text ? d->text : d->tokens.bytes;
+    size_t size = (size_t)d->end[LM_HELD_OUT] * (d->text ? 1 : (size_t)d->tokens.width);
+    size_t part = size < SAMPLES * BYTES ? size : BYTES, n = part < size ? SAMPLES : 1;
+    uint64_t fingerprint = tokenizer_fingerprint(d->tokenizer);
+    char *sample = ag_alloc(sizeof size + sizeof fingerprint + n * part, 1), *at = sample;
+    at = (char *)memcpy(at, &size, sizeof size) + sizeof size;
+    at = (char *)memcpy(at, &fingerprint, sizeof fingerprint) + sizeof fingerprint;
+    for (size_t i = 0; i < n; i++) memcpy(at + i * part, bytes + (n > 1 ? (size - part) / (n - 1) * i : 0), part);
+    bool good = nn_parallel_agree(p, "the data", sample, sizeof size + sizeof fingerprint + n * part);
+    ag_free(sample);
+    return good;
 }

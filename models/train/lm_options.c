@@ -4,7 +4,7 @@
 
 LmOptions lm_defaults(void)
 {
-    return (LmOptions){ .steps = 2000, .batch = 12, .accumulate = 1, .warmup = 100, .lr = 1e-3, .lr_min = 1e-4,
+    return (LmOptions){ .steps = 2000, .batch = 12, .accumulate = 1, .shards = 1, .warmup = 100, .lr = 1e-3, .lr_min = 1e-4,
                         .beta1 = 0.9, .beta2 = 0.99, .weight_decay = 0.1, .clip = 1, .evaluate_every = 250 };
 }
 
@@ -13,6 +13,7 @@ static const Field fields[] = {
     { "train.steps",           FIELD_INT64,  offsetof(LmOptions, steps), 0, LARGEST, false },
     { "train.batch",           FIELD_INT64,  offsetof(LmOptions, batch), 1, 1 << 24, false },
     { "train.accumulate",      FIELD_INT64,  offsetof(LmOptions, accumulate), 1, 1 << 24, false },
+    { "train.shards",          FIELD_INT64,  offsetof(LmOptions, shards), 1, 1 << 24, false },
     { "train.window",          FIELD_INT64,  offsetof(LmOptions, window), 0, 1 << 30, false },
     { "train.warmup",          FIELD_INT64,  offsetof(LmOptions, warmup), 0, LARGEST, false },
     { "train.lr",              FIELD_DOUBLE, offsetof(LmOptions, lr), 0, 1000, false },

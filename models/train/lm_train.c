@@ -8,6 +8,7 @@
 
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
+#include "shared_data.h"
 
 static Optimizer *optimizer_new(const LmTraining *t)
 {
@@ -48,20 +49,47 @@ static double learn_batch(const LmTraining *t)
     return value;
 }
 
-static bool take_step(LmTraining *t, Optimizer *optimizer)
+/* Learns a shard: its windows of a batch. */
+static void learn_shard(const LmTraining *t, Parallel *p)
+{
+    const LmOptions *o = &t->options;
+    int64_t shard = nn_parallel_index(p) % o->shards;
+    int64_t windows = o->batch * (shard + 1) / o->shards - o->batch * shard / o->shards;
+    nn_parallel_count(p, (double)(windows * lm_window(t)));
+    if (windows == 0) return;
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *ids, *targets;
+    lm_data_draw(t->data, windows, lm_window(t), &ids, &targets);
+    ag_backward(gpt_loss_with(t->model, ids, targets, AG_SUM));
+    ag_end(s);
+}
+
+static void update_alone(LmTraining *t, Optimizer *optimizer)
+{
+    t->loss = 0;
+    for (int64_t i = 0; i < t->options.accumulate; i++) t->loss += learn_batch(t);
+    if (!isfinite(t->loss)) {
+        nn_zero_grad(t->model);
+        return;
+    }
+    if (t->options.clip > 0) nn_clip_grad_norm(t->model, t->options.clip);
+    nn_optimizer_step(optimizer);
+}
+
+static bool take_step(LmTraining *t, Optimizer *optimizer, Parallel *p)
 {
     const LmOptions *o = &t->options;
     nn_train(t->model);
-    t->loss = 0;
-    for (int64_t i = 0; i < o->accumulate; i++) t->loss += learn_batch(t);
-    if (!isfinite(t->loss)) {
-        nn_zero_grad(t->model);
-        return ag_set_error("step %" PRId64 ": the loss is %g; a smaller learning rate may help", t->step + 1, t->loss);
-    }
-    if (o->clip > 0) nn_clip_grad_norm(t->model, o->clip);
     t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, o->steps);
     nn_optimizer_set_lr(optimizer, t->lr);
-    nn_optimizer_step(optimizer);
+    if (p) {
+        while (nn_parallel_shard(p)) learn_shard(t, p);
+        t->loss = nn_parallel_step(p);
+    } else {
+        update_alone(t, optimizer);
+    }
+    if (!isfinite(t->loss))
+        return ag_set_error("step %" PRId64 ": the loss is %g; a smaller learning rate may help", t->step + 1, t->loss);
     t->step++;
     return true;
 }
@@ -71,51 +99,80 @@ static bool take_step(LmTraining *t, Optimizer *optimizer)
 static const char best_key[] = "train.best_loss";
 
 /* Only the last checkpoint has the optimizer's state, which resuming needs. */
-static bool save(LmTraining *t, Optimizer *optimizer, bool is_best)
+static bool save(LmTraining *t, Optimizer *optimizer, Parallel *p, bool is_best)
 {
     if (isfinite(t->best_loss)) nn_settings_set(t->settings, best_key, "%.17g", t->best_loss);
-    return (!is_best || !t->best || nn_checkpoint_save(t->best, t->model, NULL, t->settings)) &&
-           (!t->last || nn_checkpoint_save(t->last, t->model, optimizer, t->settings));
+    bool writes = !p || nn_parallel_is_first(p);
+    bool good = !is_best || !t->best || !writes || nn_checkpoint_save(t->best, t->model, NULL, t->settings);
+    if (p) good = nn_parallel_check(p, good);
+    return good && (!t->last || nn_checkpoint_save(t->last, t->model, optimizer, t->settings));
 }
 
-static bool evaluate(LmTraining *t, Optimizer *optimizer, double train_loss)
+static bool evaluate(LmTraining *t, Optimizer *optimizer, Parallel *p, double train_loss)
 {
+    const LmOptions *o = &t->options;
     t->train_loss = train_loss;
-    t->valid_loss = lm_evaluate(t->model, t->data, t->options.batch, lm_window(t), t->options.evaluate_tokens, NULL);
+    t->valid_loss = evaluate_together(AG_HERE, t->model, t->data, o->batch, lm_window(t), o->evaluate_tokens, NULL, p);
     bool is_best = t->valid_loss < t->best_loss;
     if (is_best) t->best_loss = t->valid_loss;
     if (t->evaluated) t->evaluated(t, t->arg);
-    return save(t, optimizer, is_best);
+    return save(t, optimizer, p, is_best);
 }
 
+/* A run that was stopped between evaluations resumes with the sum of losses since the last one. */
+static const char sum_key[] = "train.loss_sum", since_key[] = "train.loss_since";
+
 /* Restores the state of the last checkpoint. */
-static bool resume_from(LmTraining *t, Optimizer *optimizer)
+static bool resume_from(LmTraining *t, Optimizer *optimizer, double *sum, int64_t *since)
 {
     Settings *found = nn_settings_new();
     bool good = nn_checkpoint_load(t->last, t->model, optimizer, found);
     if (good && nn_settings_get(found, best_key)) good = nn_settings_real(found, best_key, &t->best_loss);
+    t->step = *since = nn_optimizer_steps(optimizer);
+    if (good && nn_settings_get(found, sum_key))
+        good = nn_settings_real(found, sum_key, sum) && nn_settings_int(found, since_key, since);
     ag_free(found);
-    t->step = nn_optimizer_steps(optimizer);
     return good;
 }
 
 /* ---- the training loop ------------------------------------------------------------------------------------------- */
 
-static bool run(LmTraining *t, Optimizer *optimizer)
+/* Saves a checkpoint in which the next step continues. */
+static bool stop(LmTraining *t, Optimizer *optimizer, Parallel *p, double sum, int64_t since)
 {
-    double sum = 0;
-    int64_t since = t->step;
+    t->stopped = true;
+    nn_settings_set(t->settings, sum_key, "%.17g", sum);
+    nn_settings_set(t->settings, since_key, "%" PRId64, since);
+    return save(t, optimizer, p, false);
+}
+
+/* sum: of the losses since step `since`. */
+static bool run(LmTraining *t, Optimizer *optimizer, Parallel *p, double sum, int64_t since)
+{
     if (t->started) t->started(t, t->arg);
     while (t->step < t->options.steps) {
-        if (!take_step(t, optimizer)) return false;
+        if (p && t->stop && *t->stop) nn_parallel_stop(p);
+        if (!take_step(t, optimizer, p)) return false;
         sum += t->loss;
         if (t->stepped) t->stepped(t, t->arg);
-        if (t->step % t->options.evaluate_every != 0 && t->step != t->options.steps) continue;
-        if (!evaluate(t, optimizer, sum / (double)(t->step - since))) return false;
-        sum = 0;
-        since = t->step;
+        if (t->step % t->options.evaluate_every == 0 || t->step == t->options.steps) {
+            if (!evaluate(t, optimizer, p, sum / (double)(t->step - since))) return false;
+            sum = 0;
+            since = t->step;
+        }
+        if (t->step < t->options.steps && (p ? nn_parallel_stopped(p) : t->stop && *t->stop))
+            return stop(t, optimizer, p, sum, since);
     }
     return true;
+}
+
+/* One process without shards needs no Parallel. */
+static Parallel *parallel_new(const LmTraining *t, Optimizer *optimizer)
+{
+    const LmOptions *o = &t->options;
+    if (o->shards == 1 && !t->processes) return NULL;
+    ParallelOptions options = { .shards = o->shards * o->accumulate, .clip = o->clip };
+    return nn_parallel_new_with(optimizer, options, t->processes);
 }
 
 bool lm_train_at(Site at, LmTraining *t, bool resume)
@@ -127,13 +184,24 @@ bool lm_train_at(Site at, LmTraining *t, bool resume)
     if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
     if (resume && !t->last) ag_usage_error(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
     Optimizer *optimizer = optimizer_new(t);
+    Parallel *p = parallel_new(t, optimizer);
+    double sum = 0;
+    int64_t since = 0;
     t->step = 0;
+    t->stopped = false;
     t->best_loss = INFINITY;
     gpt_to_settings(&t->model->options, t->settings);
     lm_to_settings(&t->options, t->settings);
-    /* the first checkpoint, before the first step: a path that cannot be written is an error now, not after hours */
-    bool good = resume ? resume_from(t, optimizer) : save(t, optimizer, false);
-    good = good && run(t, optimizer);
+    bool good = !p || data_agrees(t->data, p);
+    if (good && resume) {
+        good = resume_from(t, optimizer, &sum, &since);
+        if (p) good = nn_parallel_check(p, good);
+    } else if (good) {
+        /* the first checkpoint, before the first step: a path that cannot be written is an error now, not after hours */
+        good = save(t, optimizer, p, false);
+    }
+    good = good && run(t, optimizer, p, sum, since);
+    ag_free(p);
     ag_free(optimizer);
     return good;
 }

@@ -27,19 +27,23 @@ typedef struct {
 
 static Mpi *all;
 
-_Noreturn void mpi_fail(const char *line, int status)
+_Noreturn void mpi_abort(int status)
 {
-    fflush(stdout);
-    fprintf(stderr, "%s\n", line);
-    fflush(stderr);
     if (all) MPI_Abort(all->comm, status);
     _Exit(status);
 }
 
-static void mpi_fails(Processes *p, const char *line)
+_Noreturn static void fail(const char *line)
+{
+    fflush(stdout);
+    fprintf(stderr, "kaeru: %s\n", line);
+    mpi_abort(1);
+}
+
+static void mpi_fail(Processes *p, const char *line)
 {
     (void)p;
-    mpi_fail(line, 1);
+    fail(line);
 }
 
 /* Ends all processes unless an MPI function has succeeded. */
@@ -54,7 +58,7 @@ static void check(int code, const char *what, int peer)
     int n = snprintf(line, sizeof line, "process %d: %s", all ? all->processes.rank : 0, what);
     if (peer >= 0) n += snprintf(line + n, sizeof line - (size_t)n, " with process %d", peer);
     snprintf(line + n, sizeof line - (size_t)n, ": %s", reason);
-    mpi_fail(line, 1);
+    fail(line);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -174,8 +178,8 @@ Processes *mpi_begin(void)
     int size = 1, rank = 0, found, *largest;
     check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size", -1);
     const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
-    if (tasks && atoi(tasks) > size) mpi_fail("srun has started several processes that do not know of each other: this MPI needs "
-                                              "another --mpi of srun, see srun --mpi=list", 1);
+    if (tasks && atoi(tasks) > size) fail("srun has started processes that do not find each other: expected another --mpi (srun "
+                                          "--mpi=list)");
     if (size == 1) {
         check(MPI_Finalize(), "MPI_Finalize", -1);
         return NULL;
@@ -186,13 +190,13 @@ Processes *mpi_begin(void)
     check(MPI_Comm_rank(m->comm, &rank), "MPI_Comm_rank", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;
-    m->processes = (Processes){ rank, size, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fails, mpi_end };
+    m->processes = (Processes){ rank, size, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
     divide_processors(m->comm);
     if (rank > 0) {
         fflush(stdout);
         int null = open("/dev/null", O_WRONLY);
-        if (null < 0 || dup2(null, STDOUT_FILENO) < 0) mpi_fail("cannot open /dev/null", 1);
+        if (null < 0 || dup2(null, STDOUT_FILENO) < 0) fail("cannot open /dev/null");
         close(null);
     }
     return &m->processes;

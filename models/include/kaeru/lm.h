@@ -14,8 +14,11 @@
 #ifndef KAERU_LM_H
 #define KAERU_LM_H
 
+#include <signal.h>
+
 #include "kaeru/bpe.h"
 #include "kaeru/gpt.h"
+#include "kaeru/parallel.h"
 #include "kaeru/text.h"
 
 #pragma GCC visibility push(default)
@@ -74,6 +77,7 @@ bool lm_is_token_file_at(Site at, const char *path);
 typedef struct {
     int64_t steps, batch;       /* each step trains on `accumulate` times `batch` windows */
     int64_t accumulate;
+    int64_t shards;             /* into which a batch is divided (kaeru/parallel.h): 1: not; the weights depend on it */
     int64_t window;             /* the length of a window; 0: the model's context */
     int64_t warmup;             /* the learning rate rises to lr in this many steps, then falls by a cosine to lr_min */
     double lr, lr_min, beta1, beta2, weight_decay;      /* of AdamW; only matrices have weight decay */
@@ -94,6 +98,8 @@ struct LmTraining {
     const LmData *data;
     LmOptions options;
     Settings *settings;         /* saved in the checkpoints; lm_train adds the model's sizes and the options to them */
+    Processes *processes;       /* that train together (kaeru/parallel.h); NULL: this one alone */
+    const volatile sig_atomic_t *stop;  /* not 0: a signal asks to stop after the current step; NULL: none does */
     const char *last, *best;    /* paths of the newest checkpoint, and of that with the least held-out loss; NULL: none */
     /* Callbacks, each of which may be NULL. `started` is called before the first step; `step` is then 0, or the number of
      * steps that the resumed run has taken. `stepped` is called after each step, and `evaluated` after each evaluation, before
@@ -106,6 +112,7 @@ struct LmTraining {
     int64_t step;               /* number of steps taken */
     double lr, loss;            /* of the last step */
     double train_loss;          /* the mean over the steps since the previous evaluation */
+    bool stopped;               /* by *stop, before all steps were done */
     double valid_loss, best_loss;       /* the held-out loss of the last evaluation, and the least of all */
 };
 int64_t lm_window_at(Site at, const LmTraining *t);                 /* the windows' length */

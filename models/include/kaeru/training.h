@@ -10,6 +10,7 @@
 #ifndef KAERU_TRAINING_H
 #define KAERU_TRAINING_H
 
+#include "kaeru/parallel.h"
 #include "kaeru/transformer.h"
 
 #pragma GCC visibility push(default)
@@ -57,6 +58,8 @@ typedef struct {
     double factor;                  /* of rate(): the notebook's factor times its base lr; step n, from 0, uses rate(n, ...) */
     int64_t model_size, warmup;     /* of rate() */
     int accum_iter;                 /* batches per optimizer step; 0 means 1 */
+    Parallel *parallel;             /* of the optimizer, if several processes train together or with shards; else NULL. Its
+                                       shards are those of a batch times accum_iter. Evaluation then divides the batches. */
     BatchDone *done;                /* may be NULL */
     void *done_arg;
 } EpochOptions;

@@ -85,14 +85,15 @@ bool nn_parallel_stopped_at(Site at, const Parallel *p);
 
 /* ---- work that is divided ---------------------------------------------------------------------------------------- */
 
-/* Divides n items of other work, such as the batches of an evaluation: this process computes items *first..*end-1. */
-void nn_parallel_part_at(Site at, const Parallel *p, int64_t n, int64_t *first, int64_t *end);
-/* Sends the values of this process's part to the others, and receives theirs: value[0..n-1] is then complete. */
+/* Divides the items of other work, such as the batches of an evaluation: whether this process computes item i. */
+bool nn_parallel_is_mine_at(Site at, const Parallel *p, int64_t i);
+/* Sends the values of this process's items to the others, and receives theirs: value[0..n-1] is then complete. */
 void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n);
 /* Whether all processes have the same n bytes. If not, ag_error() names the first one that differs, and `what`. */
 bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *bytes, size_t n);
 /* Whether `good` is true in all processes. If not, ag_error() is that of the first one where it is false. */
 bool nn_parallel_check_at(Site at, Parallel *p, bool good);
+int64_t nn_parallel_shards_at(Site at, const Parallel *p);
 bool nn_parallel_is_first_at(Site at, const Parallel *p);           /* process 0, which writes the files */
 
 /* Ends the exchange and frees p. The optimizer can then only be freed. True in the first process; the others should end. */

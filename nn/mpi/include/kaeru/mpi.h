@@ -11,8 +11,8 @@
  * to processors, those on one machine divide its processors among their threads (ag_set_threads). Call it once, from the
  * thread that trains, before that thread opens files. nn_parallel_end ends MPI. */
 Processes *mpi_begin(void);
-/* Prints a line and ends all processes with this status; without MPI, this process. */
-_Noreturn void mpi_fail(const char *line, int status);
+/* Ends all processes with this status; without MPI, this process. */
+_Noreturn void mpi_abort(int status);
 
 #pragma GCC visibility pop
 #endif

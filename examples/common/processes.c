@@ -1,0 +1,115 @@
+/* processes.c: training by several processes (kaeru/parallel.h), where the library was built with MPI. Only the first process
+ * writes files and prints. */
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common.h"
+#ifdef KAERU_MPI
+#include "kaeru/mpi.h"
+#endif
+
+static Processes *processes;
+static int64_t shards;                                                  /* 0: chosen by choose_shards */
+static volatile sig_atomic_t signaled;
+
+void processes_begin(void)
+{
+#ifdef KAERU_MPI
+    processes = mpi_begin();
+#endif
+}
+
+bool processes_end(void)
+{
+    bool is_first = example_writes();
+    if (processes) {
+        processes->end(processes);
+    }
+    processes = NULL;
+    ag_set_threads((int)example_threads());
+    return is_first;
+}
+
+Processes *example_processes(void)
+{
+    return processes;
+}
+
+bool example_writes(void)
+{
+    return !processes || processes->rank == 0;
+}
+
+/* All processes may end with the same error: the others wait until the first one has told it and ended them. */
+void processes_wait_to_fail(void)
+{
+    if (!example_writes()) {
+        int tenths = processes->rank < 20 ? 10 + processes->rank : 30;
+        nanosleep(&(struct timespec){ tenths / 10, tenths % 10 * 100000000L }, NULL);
+    }
+}
+
+_Noreturn void processes_exit(int status)
+{
+#ifdef KAERU_MPI
+    if (processes) {
+        mpi_abort(status);
+    }
+#endif
+    _Exit(status);
+}
+
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
+
+Option option_shards(void)
+{
+    return option_int("shards", &shards, 0, 1 << 24,
+                      "parts of a batch that processes can share; the weights depend on it; 0: 1, or 8 for several processes");
+}
+
+bool is_shards(const Option *o)
+{
+    return o->value == &shards;
+}
+
+void choose_shards(int64_t most)
+{
+    if (shards == 0) {
+        shards = !processes ? 1 : most < 8 ? most : 8;
+    }
+    if (!processes) {
+        return;
+    }
+    if (processes->size > shards) {
+        example_usage_error("%d processes for %lld shards: expected at most one process a shard (--shards)", processes->size,
+                            (long long)shards);
+    }
+    printf("%d processes share the %lld shards of each batch\n", processes->size, (long long)shards);
+}
+
+int64_t example_shards(void)
+{
+    return shards > 0 ? shards : 1;
+}
+
+Parallel *parallel_or_none(Optimizer *o, int64_t accumulate)
+{
+    return processes || shards > 1 ? nn_parallel_new(o, shards * accumulate, processes) : NULL;
+}
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+static void on_signal(int number)
+{
+    signaled = number;
+}
+
+const volatile sig_atomic_t *example_stop(void)
+{
+    static const int numbers[] = { SIGTERM, SIGUSR1 };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        sigaction(numbers[i], &(struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_RESTART }, NULL);
+    }
+    return &signaled;
+}
