@@ -1,8 +1,9 @@
 /* optim.c: the optimizers Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and SGD, as PyTorch defines them, and
- * gradient clipping. The arithmetic of an update is in ag_adam_update and ag_sgd_update. */
+ * gradient clipping. The arithmetic of their updates is in ag_adam_update and ag_sgd_update. */
 #include "optim.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kaeru/graph.h"
 
@@ -30,14 +31,25 @@ static void optimizer_destroy(void *o)
     ((Optimizer *)o)->magic = OPTIMIZER_DEAD;
 }
 
-/* An optimizer with one group, and n_tensors (0 to 2) zeroed state tensors for each trained parameter. */
-static Optimizer *optimizer_new(Site at, const char *what, void *module, double lr, double weight_decay, int n_tensors)
+static void check(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
+{
+    if (!valid || !isfinite(value)) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
+}
+
+/* An optimizer with one group, and zeroed state tensors for each trained parameter. */
+static Optimizer *optimizer_new(Site at, const char *what, void *module, const OptimizerKind *kind, const void *options,
+                                size_t size, double lr, double weight_decay)
 {
     nn_check_at(at, what, module, 0);
+    check(at, what, "lr", lr, lr >= 0, "0 or more");
+    check(at, what, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
     if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
     ag_on_free(o, optimizer_destroy);
     o->magic = OPTIMIZER_ALIVE;
+    o->kind = kind;
+    o->options = ag_alloc_in_at(at, o, size, 1);
+    if (size) memcpy(o->options, options, size);
     o->lr = lr;
     o->parameters = nn_parameters_at(at, module);
     ag_set_owner(o->parameters, o);
@@ -45,19 +57,30 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, double 
     o->group = ag_alloc_in_at(at, o, 1, sizeof *o->group);
     o->group[0] = (Group){ weight_decay, 1 };
     o->n_groups = 1;
+    int named = 0;
+    while (named < NN_STATES && kind->state[named]) named++;
     for (int i = 0; i < o->parameters->n; i++) {
         const NamedTensor *p = &o->parameters->item[i];
         if (!p->trained) continue;
-        if (n_tensors > 0) o->state[i].exp_avg = state_tensor(at, o, p->tensor);
-        if (n_tensors > 1) o->state[i].exp_avg_sq = state_tensor(at, o, p->tensor);
+        int n = kind->states ? kind->states(p) : named;
+        if (n < 0 || n > named) ag_usage_error(at, what, "%d state tensors for %s, but %d names of them", n, p->name, named);
+        for (int k = 0; k < n; k++) o->state[i].tensor[k] = state_tensor(at, o, p->tensor);
     }
     return o;
 }
 
-static void check(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
+Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
+                               double weight_decay)
 {
-    if (!valid || !isfinite(value)) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
+    const char *what = "nn_optimizer_new";
+    ag_check_pointer_at(at, what, "the kind", kind);
+    ag_check_pointer_at(at, what, "the kind's name", kind->name);
+    ag_check_pointer_at(at, what, "the kind's update", (const void *)(uintptr_t)kind->update);
+    if (size) ag_check_pointer_at(at, what, "options", options);
+    return optimizer_new(at, what, module, kind, options, size, lr, weight_decay);
 }
+
+/* ---- Adam and SGD ------------------------------------------------------------------------------------------------ */
 
 AdamOptions nn_adam_options(double lr)
 {
@@ -72,30 +95,43 @@ AdamOptions nn_adamw_options(double lr)
     return options;
 }
 
+static void update_adam(const OptimizerUpdate *u)
+{
+    AdamOptions adam = *(const AdamOptions *)u->options;
+    adam.lr = u->lr;
+    adam.weight_decay = u->weight_decay;
+    ag_adam_update(u->parameter->tensor, u->state[0], u->state[1], &adam, u->step, u->grad_scale);
+}
+
+static const OptimizerKind adam_kind = { .name = "adam", .state = { "m", "v" }, .update = update_adam };
+
+static void update_sgd(const OptimizerUpdate *u)
+{
+    SgdOptions sgd = *(const SgdOptions *)u->options;
+    sgd.lr = u->lr;
+    sgd.weight_decay = u->weight_decay;
+    ag_sgd_update(u->parameter->tensor, u->state[0], &sgd, u->step == 1, u->grad_scale);
+}
+
+static const OptimizerKind sgd_kind = { .name = "sgd", .update = update_sgd };
+static const OptimizerKind momentum_kind = { .name = "sgd", .state = { "velocity" }, .update = update_sgd };
+
 Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
 {
-    const char *what = "nn_adam_new", *from_0 = "0 or more", *below_1 = "in [0, 1)";
-    check(at, what, "lr", options.lr, options.lr >= 0, from_0);
+    const char *what = "nn_adam_new", *below_1 = "in [0, 1)";
     check(at, what, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, below_1);
     check(at, what, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, below_1);
-    check(at, what, "eps", options.eps, options.eps >= 0, from_0);
-    check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
-    Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, 2);
-    o->is_adam = true;
-    o->adam = options;
-    return o;
+    check(at, what, "eps", options.eps, options.eps >= 0, "0 or more");
+    return optimizer_new(at, what, module, &adam_kind, &options, sizeof options, options.lr, options.weight_decay);
 }
 
 Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 {
-    const char *what = "nn_sgd_new", *from_0 = "0 or more";
-    check(at, what, "lr", options.lr, options.lr >= 0, from_0);
-    check(at, what, "momentum", options.momentum, options.momentum >= 0, from_0);
+    const char *what = "nn_sgd_new";
+    check(at, what, "momentum", options.momentum, options.momentum >= 0, "0 or more");
     check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
-    check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
-    Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, options.momentum > 0 ? 1 : 0);
-    o->sgd = options;
-    return o;
+    const OptimizerKind *kind = options.momentum > 0 ? &momentum_kind : &sgd_kind;
+    return optimizer_new(at, what, module, kind, &options, sizeof options, options.lr, options.weight_decay);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -132,23 +168,6 @@ bool nn_is_not_matrix(const NamedTensor *p, void *unused)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void update(const Optimizer *o, Tensor *w, const ParameterState *s, double grad_scale)
-{
-    const Group *group = &o->group[s->group];
-    double lr = o->lr * group->lr_factor;
-    if (o->is_adam) {
-        AdamOptions adam = o->adam;
-        adam.lr = lr;
-        adam.weight_decay = group->weight_decay;
-        ag_adam_update(w, s->exp_avg, s->exp_avg_sq, &adam, s->steps, grad_scale);
-    } else {
-        SgdOptions sgd = o->sgd;
-        sgd.lr = lr;
-        sgd.weight_decay = group->weight_decay;
-        ag_sgd_update(w, s->exp_avg, &sgd, s->steps == 1, grad_scale);
-    }
-}
-
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
 {
     AG_LAYER(at);
@@ -161,9 +180,14 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
         if (!slot_is_current(p->owner, w))
             ag_usage_error(at, "nn_optimizer_step", "the field of %s in its %s no longer points to the registered tensor; to "
                            "set values, use tensor_copy", p->name, p->owner->type);
-        if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
-        o->state[i].steps++;
-        update(o, w, &o->state[i], grad_scale);
+        if (!p->trained || !tensor_grad_data(w)) continue;
+        ParameterState *state = &o->state[i];
+        const Group *group = &o->group[state->group];
+        OptimizerUpdate u = { p, state->tensor, o->lr * group->lr_factor, group->weight_decay, grad_scale, ++state->steps,
+                              o->options };
+        Scope scope = ag_begin(AG_NO_GRAD);
+        o->kind->update(&u);
+        ag_end(scope);
         tensor_zero_grad(w);
     }
 }
@@ -214,6 +238,7 @@ double nn_clip_grad_norm_at(Site at, void *module, double max_norm)
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
     if (!(factor < 1) || isinf(norm)) return norm;
     Walk walk = walk_below(module);
-    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) ag_grad_scale(slot->tensor, factor);
+    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
+        if (tensor_grad_data(slot->tensor)) ag_grad_scale(slot->tensor, factor);
     return norm;
 }

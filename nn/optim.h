@@ -4,10 +4,9 @@
 
 #include "slots.h"
 
-/* The state of one parameter. Parameters that are not trained have no tensors here. */
+/* The state of one parameter. */
 typedef struct {
-    Tensor *exp_avg;            /* Adam: the moving average of the gradient; SGD with momentum: the momentum buffer */
-    Tensor *exp_avg_sq;         /* Adam: the moving average of the squared gradient */
+    Tensor *tensor[NN_STATES];  /* NULL behind the last; a parameter that is not trained has none */
     int64_t steps;              /* its updates: fewer than the optimizer's steps if it got no gradient in some */
     int group;
 } ParameterState;
@@ -16,10 +15,9 @@ typedef struct { double weight_decay, lr_factor; } Group;
 
 struct Optimizer {
     unsigned magic;             /* tells whether it is alive */
-    bool is_adam;               /* else SGD */
+    const OptimizerKind *kind;
+    void *options;              /* a copy of the caller's */
     double lr;
-    AdamOptions adam;           /* update() replaces lr and weight_decay of both options */
-    SgdOptions sgd;
     Parameters *parameters;
     ParameterState *state;      /* one for each item of `parameters` */
     Group *group;
