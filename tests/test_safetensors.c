@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(other_types_cannot_be_read_as_reals)
 {
-    static const char *const names[] = { "i8", "i16", "u16", "u32", "u64", "c64", "f8_e4m3", "f8_e5m2" };
+    static const char *const names[] = { "c64", "f8_e4m3", "f8_e5m2" };
     SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
     real values[3];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
