@@ -160,6 +160,17 @@ Tensor *ag_take_gradient_at(Site at, Tensor *leaf)
     return t;
 }
 
+void ag_put_gradient_at(Site at, Tensor *leaf, Tensor *gradient)
+{
+    check_leaf(at, "ag_put_gradient", "the leaf", leaf);
+    check_tensor(at, "ag_put_gradient", "the gradient", gradient, AG_REAL);
+    if (!gradient->owned || gradient->op || gradient->numel != leaf->numel)
+        ag_usage_error(at, "ag_put_gradient", "expected the result of ag_take_gradient of this leaf");
+    buffer_release(leaf->grad);
+    leaf->grad = buffer_share(gradient->buffer);
+    ag_free_at(at, gradient);
+}
+
 void tensor_free_at(Site at, Tensor *t)
 {
     if (!t) return;

@@ -301,7 +301,7 @@ static const char *config_text(void *owner, const GPTOptions *o, size_t *size)
 static StEntry entry_of(void *owner, const NamedTensor *p)
 {
     Tensor *values = is_transposed(p) ? ag_transpose(p->tensor, 0, 1) : p->tensor;
-    return (StEntry){ ag_strndup_in(owner, p->name, strlen(p->name)), tensor_shape(values), tensor_data(values) };
+    return st_entry(AG_HERE, ag_strndup_in(owner, p->name, strlen(p->name)), values);
 }
 
 /* A bias of zeros for a weight whose layer has no bias. */
@@ -309,7 +309,7 @@ static StEntry zero_bias(void *owner, const NamedTensor *p)
 {
     const char *stem = ag_strndup_in(owner, p->name, strlen(p->name) - strlen("weight"));
     Tensor *zeros = tensor_zeros(SHAPE(tensor_dim(p->tensor, 0)));
-    return (StEntry){ st_join(owner, stem, "bias"), tensor_shape(zeros), tensor_data(zeros) };
+    return st_entry(AG_HERE, st_join(owner, stem, "bias"), zeros);
 }
 
 static bool write_weights(void *owner, GPT *m, const char *path)

@@ -8,12 +8,17 @@
 
 static Module *copy_tree(Site at, const Module *original)
 {
+    if (original->destroy) {
+        ag_usage_error(at, "nn_clone", "a %s has a function that destroys it, and what that releases cannot be copied",
+                       original->type);
+    }
     Module *copy = module_new_like(at, original);
     for (int i = 0; i < original->n_slots; i++) {
         const ModuleSlot *from = &original->slots[i];
         ModuleSlot *to = &copy->slots[i];
         memcpy(to->name, from->name, sizeof to->name);
         to->offset = from->offset;
+        to->not_saved = from->not_saved;
         slot_fill(copy, to, from->child ? copy_tree(at, from->child) : NULL, NULL);
     }
     return copy;
@@ -45,7 +50,7 @@ void *nn_clone_at(Site at, const void *module)
         Tensor *t = tensor_new_owned_at(at, tensor_shape(slot->tensor), tensor_dtype(slot->tensor));
         slot_set_tensor(to.holder, other, t, false);
         tensor_copy_at(at, t, slot->tensor);
-        tensor_set_requires_grad_at(at, t, tensor_requires_grad(slot->tensor));
+        if (tensor_requires_grad(slot->tensor)) tensor_set_requires_grad_at(at, t, true);
     }
     name_tensors(at, copy);
     return copy;

@@ -4,6 +4,8 @@
  * a tied tensor owns it. Each function allocates memory before it changes the tree, so an error leaves a valid tree. */
 #include "slots.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *parent_name(const Module *m)
@@ -30,6 +32,7 @@ void nn_check_at(Site at, const char *what, const void *module, size_t size)
 static void module_destroy(void *module)
 {
     Module *m = module;
+    if (m->destroy) m->destroy(m);
     m->magic = MODULE_DEAD;
     m->n_slots = 0;                         /* a walk through the parent must not reach what this module owned */
     for (Module *above = m->parent; above && above->magic == MODULE_ALIVE; above = above->parent)
@@ -159,18 +162,46 @@ void nn_add_child_at(Site at, Module *parent, const char *name, void **field, vo
     add_child(at, "nn_child", parent, name, field, child);
 }
 
-Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained)
+/* A new slot, which is not part of the module before add_tensor. */
+static ModuleSlot *tensor_slot(Site at, const char *what, Module *parent, const char *name, Tensor **field)
 {
-    const char *what = trained ? "nn_param" : "nn_buffer";
     ag_check_pointer_at(at, what, "the field", field);
-    ModuleSlot *slot = slot_reserve(at, what, parent, name, field);
-    Tensor *t = tensor_new_owned_at(at, shape, AG_REAL);
+    return slot_reserve(at, what, parent, name, field);
+}
+
+static Tensor *add_tensor(Site at, Module *parent, ModuleSlot *slot, Shape shape, DType dtype, bool trained)
+{
+    Tensor *t = tensor_new_owned_at(at, shape, dtype);
     slot_fill(parent, slot, NULL, t);
     ag_set_owner(t, parent);
-    tensor_set_requires_grad_at(at, t, trained);
+    if (trained) tensor_set_requires_grad_at(at, t, true);
     if (parent->parent) name_tensors(at, parent);
-    else tensor_name_at(at, t, name);
+    else tensor_name_at(at, t, slot->name);
     return t;
+}
+
+Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained)
+{
+    ModuleSlot *slot = tensor_slot(at, trained ? "nn_param" : "nn_buffer", parent, name, field);
+    return add_tensor(at, parent, slot, shape, AG_REAL, trained);
+}
+
+Tensor *nn_add_param_at(Site at, Module *parent, Tensor **field, Shape shape, const char *format, ...)
+{
+    ag_check_pointer_at(at, "nn_param_named", "the name", format);
+    char name[SLOT_NAME + 1];                                           /* slot_reserve refuses a name that was cut off */
+    va_list list;
+    va_start(list, format);
+    vsnprintf(name, sizeof name, format, list);
+    va_end(list);
+    return add_tensor(at, parent, tensor_slot(at, "nn_param_named", parent, name, field), shape, AG_REAL, true);
+}
+
+Tensor *nn_add_buffer_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, DType dtype, bool saved)
+{
+    ModuleSlot *slot = tensor_slot(at, "nn_buffer_with", parent, name, field);
+    slot->not_saved = !saved;
+    return add_tensor(at, parent, slot, shape, dtype, false);
 }
 
 /* ---- ties -------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* optim.c: the optimizers Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and SGD, as PyTorch defines them, and
- * gradient clipping. The arithmetic of an update is in ag_adam_update and ag_sgd_update. */
+ * gradient clipping. The arithmetic of their updates is in ag_adam_update and ag_sgd_update. */
 #include "optim.h"
 
 #include <math.h>
@@ -31,28 +31,51 @@ static void optimizer_destroy(void *o)
     ((Optimizer *)o)->magic = OPTIMIZER_DEAD;
 }
 
-/* An optimizer with one group, and n_tensors (0 to 2) state tensors for each trained parameter. */
-static Optimizer *optimizer_new(Site at, const char *what, void *module, double lr, double weight_decay, int n_tensors)
+static void check(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
+{
+    if (!valid || !isfinite(value)) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
+}
+
+/* An optimizer with one group. */
+static Optimizer *optimizer_new(Site at, const char *what, void *module, const OptimizerKind *kind, const void *options,
+                                size_t size, double lr, double weight_decay)
 {
     nn_check_at(at, what, module, 0);
+    check(at, what, "lr", lr, lr >= 0, "0 or more");
+    check(at, what, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
     if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
     ag_on_free(o, optimizer_destroy);
     o->magic = OPTIMIZER_ALIVE;
+    o->kind = kind;
+    o->options = ag_alloc_in_at(at, o, size, 1);
+    o->options_size = size;
+    if (size) memcpy(o->options, options, size);
     o->lr = lr;
-    o->n_tensors = n_tensors;
     o->parameters = nn_parameters_at(at, module);
     ag_set_owner(o->parameters, o);
     o->state = ag_alloc_in_at(at, o, (size_t)o->parameters->n, sizeof *o->state);
     o->group = ag_alloc_in_at(at, o, 1, sizeof *o->group);
     o->group[0] = (Group){ weight_decay, 1 };
     o->n_groups = 1;
+    int named = 0;
+    while (named < NN_STATES && kind->state[named]) named++;
     for (int i = 0; i < o->parameters->n; i++) {
         const NamedTensor *p = &o->parameters->item[i];
         if (!p->trained) continue;
+        int n = kind->states ? kind->states(p) : named;
+        if (n < 0 || n > named) ag_usage_error(at, what, "%d state tensors for %s, but %d names of them", n, p->name, named);
+        o->state[i].n = n;
         o->state[i].count = tensor_numel(p->tensor);
     }
     return o;
+}
+
+/* ---- state ------------------------------------------------------------------------------------------------------- */
+
+bool optimizer_has_part(const Optimizer *o, int i)
+{
+    return o->parameters->item[i].trained && o->state[i].count != tensor_numel(o->parameters->item[i].tensor);
 }
 
 void optimizer_make_state(Optimizer *o)
@@ -61,11 +84,8 @@ void optimizer_make_state(Optimizer *o)
     o->has_state = true;
     for (int i = 0; i < o->parameters->n; i++) {
         ParameterState *s = &o->state[i];
-        if (!o->parameters->item[i].trained) continue;
-        Shape shape = tensor_shape(o->parameters->item[i].tensor);
-        if (s->count != tensor_numel(o->parameters->item[i].tensor)) shape = SHAPE(s->count);
-        if (o->n_tensors > 0) s->exp_avg = state_tensor(o, shape);
-        if (o->n_tensors > 1) s->exp_avg_sq = state_tensor(o, shape);
+        Shape shape = optimizer_has_part(o, i) ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
+        for (int k = 0; k < s->n; k++) s->tensor[k] = state_tensor(o, shape);
     }
 }
 
@@ -74,20 +94,26 @@ void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
     ParameterState *s = &o->state[i];
     s->first = first;
     s->count = count;
-    Tensor **state[] = { &s->exp_avg, &s->exp_avg_sq };
-    for (int k = 0; k < 2; k++) {
-        if (!*state[k]) continue;
+    for (int k = 0; k < s->n && s->tensor[k] && optimizer_has_part(o, i); k++) {
         Tensor *part = state_tensor(o, SHAPE(count));
-        if (count) memcpy(tensor_mutable_data(part), tensor_data(*state[k]) + first, (size_t)count * sizeof(real));
-        ag_free(*state[k]);
-        *state[k] = part;
+        if (count) memcpy(tensor_mutable_data(part), tensor_data(s->tensor[k]) + first, (size_t)count * sizeof(real));
+        ag_free(s->tensor[k]);
+        s->tensor[k] = part;
     }
 }
 
-static void check(Site at, const char *what, const char *name, double value, bool valid, const char *expected)
+Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
+                               double weight_decay)
 {
-    if (!valid || !isfinite(value)) ag_usage_error(at, what, "%s is %g, must be %s", name, value, expected);
+    const char *what = "nn_optimizer_new";
+    ag_check_pointer_at(at, what, "the kind", kind);
+    ag_check_pointer_at(at, what, "the kind's name", kind->name);
+    ag_check_pointer_at(at, what, "the kind's update", (const void *)(uintptr_t)kind->update);
+    if (size) ag_check_pointer_at(at, what, "options", options);
+    return optimizer_new(at, what, module, kind, options, size, lr, weight_decay);
 }
+
+/* ---- Adam and SGD ------------------------------------------------------------------------------------------------ */
 
 AdamOptions nn_adam_options(double lr)
 {
@@ -102,30 +128,50 @@ AdamOptions nn_adamw_options(double lr)
     return options;
 }
 
+static real *values_of(Tensor *state)
+{
+    return state ? tensor_mutable_data(state) : NULL;
+}
+
+static void update_adam(const OptimizerUpdate *u)
+{
+    AdamOptions adam = *(const AdamOptions *)u->options;
+    adam.lr = u->lr;
+    adam.weight_decay = u->weight_decay;
+    ag_adam_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, values_of(u->state[0]),
+                        values_of(u->state[1]), &adam, u->step, u->grad_scale);
+}
+
+static const OptimizerKind adam_kind = { .name = "adam", .state = { "m", "v" }, .update = update_adam, .by_item = true };
+
+static void update_sgd(const OptimizerUpdate *u)
+{
+    SgdOptions sgd = *(const SgdOptions *)u->options;
+    sgd.lr = u->lr;
+    sgd.weight_decay = u->weight_decay;
+    ag_sgd_update_part(u->parameter->tensor, u->first, u->count, tensor_data(u->gradient) + u->first, values_of(u->state[0]),
+                       &sgd, u->step == 1, u->grad_scale);
+}
+
+static const OptimizerKind sgd_kind = { .name = "sgd", .update = update_sgd, .by_item = true };
+static const OptimizerKind momentum_kind = { .name = "sgd", .state = { "velocity" }, .update = update_sgd, .by_item = true };
+
 Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
 {
-    const char *what = "nn_adam_new", *from_0 = "0 or more", *below_1 = "in [0, 1)";
-    check(at, what, "lr", options.lr, options.lr >= 0, from_0);
+    const char *what = "nn_adam_new", *below_1 = "in [0, 1)";
     check(at, what, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, below_1);
     check(at, what, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, below_1);
-    check(at, what, "eps", options.eps, options.eps >= 0, from_0);
-    check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
-    Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, 2);
-    o->is_adam = true;
-    o->adam = options;
-    return o;
+    check(at, what, "eps", options.eps, options.eps >= 0, "0 or more");
+    return optimizer_new(at, what, module, &adam_kind, &options, sizeof options, options.lr, options.weight_decay);
 }
 
 Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 {
-    const char *what = "nn_sgd_new", *from_0 = "0 or more";
-    check(at, what, "lr", options.lr, options.lr >= 0, from_0);
-    check(at, what, "momentum", options.momentum, options.momentum >= 0, from_0);
+    const char *what = "nn_sgd_new";
+    check(at, what, "momentum", options.momentum, options.momentum >= 0, "0 or more");
     check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
-    check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
-    Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, options.momentum > 0 ? 1 : 0);
-    o->sgd = options;
-    return o;
+    const OptimizerKind *kind = options.momentum > 0 ? &momentum_kind : &sgd_kind;
+    return optimizer_new(at, what, module, kind, &options, sizeof options, options.lr, options.weight_decay);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -162,43 +208,27 @@ bool nn_is_not_matrix(const NamedTensor *p, void *unused)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static real *values_of(Tensor *state)
-{
-    return state ? tensor_mutable_data(state) : NULL;
-}
-
-void optimizer_update(Optimizer *o, int i, const real *grad, double grad_scale)
-{
-    ParameterState *s = &o->state[i];
-    Tensor *w = o->parameters->item[i].tensor;
-    real *avg = values_of(s->exp_avg);
-    const Group *group = &o->group[s->group];
-    double lr = o->lr * group->lr_factor;
-    s->steps++;
-    if (o->is_adam) {
-        AdamOptions adam = o->adam;
-        adam.lr = lr;
-        adam.weight_decay = group->weight_decay;
-        ag_adam_update_part(w, s->first, s->count, grad, avg, values_of(s->exp_avg_sq), &adam, s->steps, grad_scale);
-    } else {
-        SgdOptions sgd = o->sgd;
-        sgd.lr = lr;
-        sgd.weight_decay = group->weight_decay;
-        ag_sgd_update_part(w, s->first, s->count, grad, avg, &sgd, s->steps == 1, grad_scale);
-    }
-}
-
 void optimizer_begin_step(Optimizer *o)
 {
     o->steps++;
     optimizer_make_state(o);
 }
 
+void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale)
+{
+    ParameterState *s = &o->state[i];
+    const Group *group = &o->group[s->group];
+    OptimizerUpdate u = { &o->parameters->item[i], gradient, s->first, s->count, s->tensor, o->lr * group->lr_factor,
+                          group->weight_decay, grad_scale, ++s->steps, o->options };
+    Scope scope = ag_begin(AG_NO_GRAD);
+    o->kind->update(&u);
+    ag_end(scope);
+}
+
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n))
 {
-    const double numbers[] = { o->is_adam, o->lr, o->adam.beta1, o->adam.beta2, o->adam.eps, o->adam.decoupled, o->sgd.momentum,
-                               o->sgd.nesterov };
-    uint64_t h = hash(hash(0, numbers, sizeof numbers), o->group, (size_t)o->n_groups * sizeof *o->group);
+    uint64_t h = hash(0, o->kind->name, strlen(o->kind->name));
+    h = hash(hash(h, o->options, o->options_size), o->group, (size_t)o->n_groups * sizeof *o->group);
     for (int i = 0; i < o->parameters->n; i++) h = hash(h, &o->state[i].group, sizeof o->state[i].group);
     return h;
 }
@@ -208,6 +238,7 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
     AG_LAYER(at);
     check_optimizer(at, "nn_optimizer_step", o);
     check(at, "nn_optimizer_step_scaled", "grad_scale", grad_scale, true, "a finite number");
+    if (o->parallel) ag_usage_error(at, "nn_optimizer_step", "this optimizer is shared: expected nn_parallel_step");
     optimizer_begin_step(o);
     for (int i = 0; i < o->parameters->n; i++) {
         const NamedTensor *p = &o->parameters->item[i];
@@ -215,8 +246,12 @@ void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
         if (!slot_is_current(p->owner, w))
             ag_usage_error(at, "nn_optimizer_step", "the field of %s in its %s no longer points to the registered tensor; to "
                            "set values, use tensor_copy", p->name, p->owner->type);
-        if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
-        optimizer_update(o, i, tensor_grad_data(w), grad_scale);
+        if (optimizer_has_part(o, i))
+            ag_usage_error(at, "nn_optimizer_step", "the state of this optimizer was divided among processes, by nn_parallel_new");
+        if (!p->trained || !tensor_grad_data(w)) continue;
+        Scope scope = ag_begin(AG_NO_GRAD);
+        optimizer_update(o, i, tensor_grad(w), grad_scale);
+        ag_end(scope);
         tensor_zero_grad(w);
     }
 }
@@ -267,6 +302,7 @@ double nn_clip_grad_norm_at(Site at, void *module, double max_norm)
     double factor = max_norm / (norm + 1e-6);       /* as PyTorch; avoids 0 / 0 */
     if (!(factor < 1) || isinf(norm)) return norm;
     Walk walk = walk_below(module);
-    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) ag_grad_scale(slot->tensor, factor);
+    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; )
+        if (tensor_grad_data(slot->tensor)) ag_grad_scale(slot->tensor, factor);
     return norm;
 }

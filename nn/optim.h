@@ -2,44 +2,50 @@
 #ifndef KAERU_OPTIM_H
 #define KAERU_OPTIM_H
 
+#include "kaeru/parallel.h"
 #include "slots.h"
 
-/* The state of one parameter. Parameters that are not trained have no tensors here. */
+/* The state of one parameter. */
 typedef struct {
-    Tensor *exp_avg;            /* Adam: the moving average of the gradient; SGD with momentum: the momentum buffer */
-    Tensor *exp_avg_sq;         /* Adam: the moving average of the squared gradient */
+    int n;                      /* state tensors; 0 if the parameter is not trained */
+    Tensor *tensor[NN_STATES];  /* they, once optimizer_make_state has made them; NULL behind the last */
+    int64_t first, count;       /* the items that this optimizer updates: all, or the part of this process (parallel.c) */
     int64_t steps;              /* its updates: fewer than the optimizer's steps if it got no gradient in some */
     int group;
-    int64_t first, count;       /* its items that this optimizer updates: all, or the part of this process (parallel.c) */
 } ParameterState;
 
 typedef struct { double weight_decay, lr_factor; } Group;
 
 struct Optimizer {
     unsigned magic;             /* tells whether it is alive */
-    bool is_adam;               /* else SGD */
+    const OptimizerKind *kind;
+    void *options;              /* a copy of the caller's */
+    size_t options_size;
     double lr;
-    AdamOptions adam;           /* update() replaces lr and weight_decay of both options */
-    SgdOptions sgd;
     Parameters *parameters;
     ParameterState *state;      /* one for each item of `parameters` */
-    int n_tensors;              /* state tensors of a parameter: 0 to 2 */
-    bool has_state;             /* they have been made */
     Group *group;
     int n_groups;
     int64_t steps;
+    bool has_state;             /* the state tensors have been made */
+    Parallel *parallel;         /* the processes that share the parameters; NULL: none */
 };
 
 /* Makes the state tensors, zeroed, unless they exist: before the first step, or for a file. */
 void optimizer_make_state(Optimizer *o);
 /* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone. */
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
-/* Updates these items: grad has `count` numbers. */
-void optimizer_update(Optimizer *o, int i, const real *grad, double grad_scale);
+/* Whether o updates a part of parameter i only: its state tensors then have one dimension. */
+bool optimizer_has_part(const Optimizer *o, int i);
 /* Counts a step; optimizer_update of each parameter with a gradient follows. */
 void optimizer_begin_step(Optimizer *o);
+/* Updates the items of parameter i by its gradient, a tensor of its shape. */
+void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale);
 /* Of the kind, the options and the groups. */
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
+/* State tensor k of parameter i of a shared optimizer, brought together from all processes, in the first process; NULL in the
+ * others. All must call it. The values are valid until the next call. */
+const real *parallel_state(Parallel *p, int i, int k);
 /* A usage error unless o is an optimizer that was not freed, on a module that was not freed. */
 void check_optimizer(Site at, const char *what, const Optimizer *o);
 

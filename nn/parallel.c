@@ -71,6 +71,8 @@ struct Parallel {
     double *squares;            /* of each chunk, in the order of their owners */
     int *queue, queued, summed; /* own pieces: begun to be received, and added up */
     int sending;                /* messages on the way */
+    real *whole;                /* of parallel_state */
+    int64_t whole_size;
     int others;                 /* roots of all other processes */
     real *room;                 /* for the values of others: */
     int64_t room_size, room_used;       /* items, of which the first are in use */
@@ -468,6 +470,23 @@ static double norm(const Parallel *p)
     return sqrt(sum);
 }
 
+static void update_own(Parallel *p, Part *part, double scale)
+{
+    ParameterState *state = &p->optimizer->state[part->index];
+    Scope s = ag_begin(AG_NO_GRAD);
+    if (state->count == 0 && tensor_numel(part->w) > 0) {
+        state->steps++;
+    } else if (p->optimizer->kind->by_item) {
+        optimizer_update(p->optimizer, part->index, part->sum[0], scale);
+    } else {
+        ag_put_gradient(part->w, part->sum[0]);         /* the kind may read it there */
+        part->sum[0] = NULL;
+        optimizer_update(p->optimizer, part->index, tensor_grad(part->w), scale);
+        tensor_zero_grad(part->w);
+    }
+    ag_end(s);
+}
+
 /* Takes a step with this process's items, and exchanges the new weights. */
 static void update(Parallel *p, double scale)
 {
@@ -475,7 +494,7 @@ static void update(Parallel *p, double scale)
         Part *part = &p->part[i];
         real *w = numbers(part->w);
         if (!p->has_gradient[i]) continue;
-        optimizer_update(p->optimizer, part->index, tensor_data(part->sum[0]) + part->own_first, scale);
+        update_own(p, part, scale);
         for (int k = part->first_piece; k < part->end_piece; k++) {
             const Piece *piece = &p->piece[k];
             size_t size = (size_t)piece->count * sizeof(real);
@@ -528,6 +547,42 @@ double nn_parallel_step_at(Site at, Parallel *p)
     }
     end_step(p);
     return mean;
+}
+
+static int part_with_index(const Parallel *p, int index)
+{
+    int i = 0;
+    while (p->part[i].index != index) i++;
+    return i;
+}
+
+const real *parallel_state(Parallel *p, int index, int k)
+{
+    const Part *part = &p->part[part_with_index(p, index)];
+    Tensor *state = p->optimizer->state[index].tensor[k];
+    bool is_first = p->rank == 0;
+    int64_t numel = tensor_numel(part->w);
+    int pending = 0;
+    if (is_first && p->whole_size < numel) {
+        ag_free(p->whole);
+        p->whole = ag_alloc_in(p, (size_t)numel, sizeof *p->whole);
+        p->whole_size = numel;
+    }
+    for (int i = part->first_piece; i < part->end_piece; i++) {
+        const Piece *piece = &p->piece[i];
+        size_t size = (size_t)piece->count * sizeof(real);
+        const real *own = tensor_data(state) + piece->first - part->own_first;
+        if (piece->owner != p->rank) {
+            if (is_first)
+                p->processes->receive(p->processes, piece->owner, TAG_PIECE + i, p->whole + piece->first, size, &pending);
+        } else if (is_first) {
+            memcpy(p->whole + piece->first, own, size);
+        } else {
+            p->processes->send(p->processes, 0, TAG_PIECE + i, own, size, &pending);
+        }
+    }
+    wait_for(p, &pending);
+    return is_first ? p->whole : NULL;
 }
 
 void nn_parallel_stop_at(Site at, Parallel *p)
@@ -638,13 +693,13 @@ static int64_t chunks_of(int64_t items)
     return items / CHUNK + (items % CHUNK != 0);
 }
 
-/* The items of a part that a process owns: whole chunks. Parts of one chunk go to the processes in turn. */
+/* The items of a part that a process owns: whole chunks, or all items. Parts of one chunk go to the processes in turn. */
 static void owned_items(const Parallel *p, int part, int rank, int64_t *first, int64_t *count)
 {
-    int64_t numel = tensor_numel(p->part[part].w), chunks = chunks_of(numel);
+    int64_t numel = tensor_numel(p->part[part].w), chunks = p->optimizer->kind->by_item ? chunks_of(numel) : 1;
     int turn = (rank + part) % p->size;
-    int64_t end = least(part_begin(chunks, p->size, turn + 1) * CHUNK, numel);
-    *first = least(part_begin(chunks, p->size, turn) * CHUNK, numel);
+    int64_t size = p->optimizer->kind->by_item ? CHUNK : numel, end = least(part_begin(chunks, p->size, turn + 1) * size, numel);
+    *first = least(part_begin(chunks, p->size, turn) * size, numel);
     *count = end - *first;
 }
 
@@ -694,6 +749,7 @@ static void divide(Parallel *p)
         owned_items(p, i, p->rank, &p->part[i].own_first, &count);
         optimizer_keep_part(p->optimizer, p->part[i].index, p->part[i].own_first, count);
     }
+    p->optimizer->parallel = p;
     ag_memory_trim();                                   /* the state of other processes' items, if it existed */
 }
 
@@ -731,6 +787,7 @@ static void parallel_destroy(void *object)
 {
     Parallel *p = object;
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
+    p->optimizer->parallel = NULL;
     for (int i = 0; i < p->n; i++)
         for (int k = 0; k < DEPTH; k++) ag_free(p->part[i].sum[k]);
 }

@@ -103,9 +103,30 @@ Parameters *nn_parameters_at(Site at, void *module)
     return parameters_below(at, module, module, walk_tensor);
 }
 
-Parameters *parameters_with_ties(Site at, Module *m)
+static bool is_saved(Module *root, const ModuleSlot *slot)
 {
-    return parameters_below(at, m, m, walk_slot);
+    return !(slot->tied ? first_slot(root, slot->tensor) : slot)->not_saved;
+}
+
+static ModuleSlot *walk_saved(Walk *w)
+{
+    ModuleSlot *slot;
+    do slot = walk_tensor(w);
+    while (slot && !is_saved(w->root, slot));
+    return slot;
+}
+
+static ModuleSlot *walk_saved_names(Walk *w)
+{
+    ModuleSlot *slot;
+    do slot = walk_slot(w);
+    while (slot && !is_saved(w->root, slot));
+    return slot;
+}
+
+Parameters *saved_parameters(Site at, Module *m, bool with_ties)
+{
+    return parameters_below(at, m, m, with_ties ? walk_saved_names : walk_saved);
 }
 
 void name_tensors(Site at, Module *m)

@@ -15,6 +15,7 @@ typedef struct ModuleSlot {
     Module *child;              /* a child, */
     Tensor *tensor;             /* or a tensor */
     bool tied;                  /* the tensor belongs to an earlier slot of the walk */
+    bool not_saved;             /* a buffer that is not in files */
 } ModuleSlot;
 
 /* ---- module.c ---------------------------------------------------------------------------------------------------- */
@@ -47,8 +48,8 @@ ModuleSlot *walk_tensor(Walk *w);
 ModuleSlot *first_slot(Module *root, const Tensor *t);
 /* The root of the tree that contains m. */
 Module *module_root(Module *m);
-/* As nn_parameters, but with tied parameters once for each of their names. */
-Parameters *parameters_with_ties(Site at, Module *m);
+/* As nn_parameters, but only what files have; with_ties: tied parameters once for each of their names. */
+Parameters *saved_parameters(Site at, Module *m, bool with_ties);
 /* Sets the names of the tensors below m, for messages and drawings, to the full names in the tree. */
 void name_tensors(Site at, Module *m);
 

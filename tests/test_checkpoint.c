@@ -96,9 +96,9 @@ static void write_file(const char *path, Net *net, const char *skip, const char 
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
         if (skip && strcmp(p->item[i].name, skip) == 0) continue;
-        entry[n++] = (StEntry){ p->item[i].name, tensor_shape(p->item[i].tensor), tensor_data(p->item[i].tensor) };
+        entry[n++] = st_entry(AG_HERE, p->item[i].name, p->item[i].tensor);
     }
-    if (extra) entry[n++] = (StEntry){ extra, tensor_shape(extra_values), tensor_data(extra_values) };
+    if (extra) entry[n++] = st_entry(AG_HERE, extra, extra_values);
     expect_done(st_write(path, entry, n, NULL, 0));
     ag_free(p);
 }
@@ -319,7 +319,7 @@ static void change_text(const char *from, const char *to, const char *key, const
         Shape shape;
         real *values = ag_alloc_in(st, (size_t)st->tensor[i].numel, sizeof(real));
         expect_done(st_shape(st, &st->tensor[i], &shape) && st_read_reals(st, &st->tensor[i], values));
-        entry[i] = (StEntry){ st->tensor[i].name, shape, values };
+        entry[i] = (StEntry){ .name = st->tensor[i].name, .shape = shape, .values = values, .dtype = AG_REAL };
     }
     for (size_t i = 0; i < st->n_metadata; i++) {
         text[n_texts] = st->metadata[i];

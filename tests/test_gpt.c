@@ -311,11 +311,11 @@ static void write_changed(Change c)
         if (c.skip && strcmp(name, c.skip) == 0) continue;
         Tensor *t = reals_of(st, name);
         size_t strip = c.strip && strncmp(name, c.strip, strlen(c.strip)) == 0 ? strlen(c.strip) : 0;
-        entry[n++] = (StEntry){ name + strip, tensor_shape(t), tensor_data(t) };
+        entry[n++] = st_entry(AG_HERE, name + strip, t);
     }
     if (c.extra) {
         Tensor *t = tensor_full(c.shape, (double)c.value);
-        entry[n++] = (StEntry){ c.extra, c.shape, tensor_data(t) };
+        entry[n++] = (StEntry){ .name = c.extra, .shape = c.shape, .values = tensor_data(t), .dtype = AG_REAL };
     }
     expect_done(st_write(in_folder("w"), entry, n, NULL, 0));
     ag_end(s);

@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(other_types_cannot_be_read_as_reals)
 {
-    static const char *const names[] = { "i8", "i16", "u16", "u32", "u64", "c64", "f8_e4m3", "f8_e5m2" };
+    static const char *const names[] = { "c64", "f8_e4m3", "f8_e5m2" };
     SafeTensors *st = open_safetensors(TEST_FIXTURES "/types.safetensors");
     real values[3];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -165,13 +165,15 @@ END_TEST
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
+#define ENTRY(name_, shape_, values_) { .name = name_, .shape = shape_, .values = values_, .dtype = AG_REAL }
+
 static const real numbers[6] = { 1, -2.5, 0x1p-130, INFINITY, 1e30f, -0.0 };
 
 START_TEST(written_files_are_read_unchanged)
 {
     StEntry entries[] = {
-        { "z.weight", SHAPE(2, 3), numbers }, { "empty", SHAPE(0, 4), NULL }, { "a \"\\\u00e9", SCALAR, numbers + 1 },
-        { "eight", SHAPE(1, 2, 1, 1, 1, 1, 1, 3), numbers }, { "", SHAPE(1), numbers },
+        ENTRY("z.weight", SHAPE(2, 3), numbers), ENTRY("empty", SHAPE(0, 4), NULL), ENTRY("a \"\\\u00e9", SCALAR, numbers + 1),
+        ENTRY("eight", SHAPE(1, 2, 1, 1, 1, 1, 1, 3), numbers), ENTRY("", SHAPE(1), numbers),
     };
     enum { N = sizeof entries / sizeof *entries };
     StText metadata[] = { { "format", "pt" }, { "", "" }, { "\n", "\"\\\t" } };
@@ -206,8 +208,8 @@ END_TEST
 
 START_TEST(files_that_could_not_be_read_are_not_written)
 {
-    StEntry twice[] = { { "x", SHAPE(1), numbers }, { "x", SHAPE(2), numbers } };
-    StEntry bytes[] = { { "\xff", SHAPE(1), numbers } }, reserved[] = { { "__metadata__", SHAPE(1), numbers } };
+    StEntry twice[] = { ENTRY("x", SHAPE(1), numbers), ENTRY("x", SHAPE(2), numbers) };
+    StEntry bytes[] = { ENTRY("\xff", SHAPE(1), numbers) }, reserved[] = { ENTRY("__metadata__", SHAPE(1), numbers) };
     StText keys[] = { { "k", "1" }, { "k", "2" } };
     folder_write("a", "old", 3);
     expect_refused(st_write(in_folder("a"), twice, 2, NULL, 0), "expected each name of an object once, found \"x\"");
@@ -223,8 +225,8 @@ END_TEST
 START_TEST(a_full_disk_leaves_the_old_file)
 {
     static real large[10000];
-    StEntry small = { "x", SHAPE(6), numbers };
-    StEntry entries[] = { { "x", SHAPE(10000), large }, { "y", SHAPE(10000), large } };
+    StEntry small = ENTRY("x", SHAPE(6), numbers);
+    StEntry entries[] = { ENTRY("x", SHAPE(10000), large), ENTRY("y", SHAPE(10000), large) };
     expect_done(st_write(in_folder("a"), &small, 1, NULL, 0));
     signal(SIGXFSZ, SIG_IGN);
     struct rlimit limit = { 50000, 50000 };
@@ -246,7 +248,7 @@ static bool read_and_write(void)
     SafeTensors *st = st_open(in_folder("a"));
     bool done = st && st_read_reals(st, st_find(st, "x"), values);
     st_close(st);
-    StEntry entry = { "x", SHAPE(2), numbers };
+    StEntry entry = ENTRY("x", SHAPE(2), numbers);
     return done && st_write(in_folder("a"), &entry, 1, NULL, 0);
 }
 
@@ -260,7 +262,7 @@ START_TEST(each_failing_call_is_reported)
     if (!io_faults_work()) return;
     bool hit = true;
     for (int64_t n = 0; hit; n++) {
-        StEntry entry = { "x", SHAPE(1), numbers };
+        StEntry entry = ENTRY("x", SHAPE(1), numbers);
         expect_done(st_write(in_folder("a"), &entry, 1, NULL, 0));
         int open = io_faults_open();
         io_faults_at(n, _i);
@@ -279,7 +281,7 @@ END_TEST
 
 START_TEST(failing_allocations_leak_nothing)
 {
-    StEntry entry = { "x", SHAPE(2), numbers };
+    StEntry entry = ENTRY("x", SHAPE(2), numbers);
     expect_done(st_write(in_folder("a"), &entry, 1, NULL, 0));
     int64_t requests = faults_everywhere(try_read_and_write, _i);
     if (faults_work()) ck_assert_int_gt(requests, 8);

@@ -1,8 +1,8 @@
 /* checkpoint.c: saves and loads a model, and the state that a run needs to resume, as a safetensors file.
  *
  * The file's tensors: each parameter and buffer under its dotted name (a tied one under its first name); with an
- * optimizer, its state as "optimizer.m.NAME" and "optimizer.v.NAME" (Adam) or "optimizer.velocity.NAME" (SGD with
- * momentum). The metadata: "format" (for other libraries), "settings.KEY", "random.seed" and "random.counter"; with an
+ * optimizer, its state as "optimizer.STATE.NAME": "m" and "v" (Adam), "velocity" (SGD with momentum), or the names of an
+ * optimizer's kind. The metadata: "format" (for other libraries), "settings.KEY", "random.seed" and "random.counter"; with an
  * optimizer, its kind as "optimizer", its number of steps as "step", and "step.NAME" for each parameter that took
  * another number of steps.
  *
@@ -24,17 +24,12 @@
 #define SETTINGS "settings."
 #define STEP "step."
 
-static const char *optimizer_kind(const Optimizer *o)
+/* The name in the file of state tensor k of parameter i. */
+static char *state_name(void *owner, const Optimizer *o, int i, int k)
 {
-    return o->is_adam ? "adam" : "sgd";
+    const char *state = st_join(owner, OPTIMIZER, o->kind->state[k]);
+    return st_join(owner, st_join(owner, state, "."), o->parameters->item[i].name);
 }
-
-static const char *first_prefix(const Optimizer *o)
-{
-    return o->is_adam ? OPTIMIZER "m." : OPTIMIZER "velocity.";
-}
-
-static const char second_prefix[] = OPTIMIZER "v.";
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -50,12 +45,6 @@ typedef struct {
     size_t n_entries, n_texts;
 } Saving;
 
-static void put_tensor(Saving *s, const char *prefix, const char *name, const Tensor *t)
-{
-    if (!t) return;
-    s->entry[s->n_entries++] = (StEntry){ st_join(s->owner, prefix, name), tensor_shape(t), tensor_data(t) };
-}
-
 static void put_text(Saving *s, const char *prefix, const char *key, const char *value)
 {
     s->text[s->n_texts++] = (StText){ st_join(s->owner, prefix, key), st_join(s->owner, "", value) };
@@ -68,29 +57,52 @@ static void put_number(Saving *s, const char *prefix, const char *key, uint64_t 
     put_text(s, prefix, key, text);
 }
 
+/* State tensor `k` of parameter `i`, which processes share: brought together when it is written. */
+typedef struct { Parallel *parallel; int i, k; } SharedState;
+
+static const void *collect_state(void *arg)
+{
+    SharedState *s = arg;
+    const void *values = s->parallel ? parallel_state(s->parallel, s->i, s->k) : NULL;
+    s->parallel = NULL;
+    return values;
+}
+
+static StEntry state_entry(void *owner, const Optimizer *o, int i, int k)
+{
+    const char *name = state_name(owner, o, i, k);
+    if (!o->parallel) return st_entry(AG_HERE, name, o->state[i].tensor[k]);
+    SharedState *s = ag_alloc_in(owner, 1, sizeof *s);
+    *s = (SharedState){ o->parallel, i, k };
+    return (StEntry){ .name = name, .shape = tensor_shape(o->parameters->item[i].tensor), .dtype = AG_REAL,
+                      .values_of = collect_state, .arg = s };
+}
+
 static void put_optimizer(Saving *s, const Optimizer *o)
 {
     const Parameters *p = o->parameters;
-    put_text(s, "", "optimizer", optimizer_kind(o));
+    put_text(s, "", "optimizer", o->kind->name);
     put_number(s, "", "step", (uint64_t)o->steps);
     for (int i = 0; i < p->n; i++) {
         const ParameterState *state = &o->state[i];
-        put_tensor(s, first_prefix(o), p->item[i].name, state->exp_avg);
-        put_tensor(s, second_prefix, p->item[i].name, state->exp_avg_sq);
+        for (int k = 0; k < NN_STATES && state->tensor[k]; k++)
+            s->entry[s->n_entries++] = state_entry(s->owner, o, i, k);
         if (p->item[i].trained && state->steps != o->steps) {
             put_number(s, STEP, p->item[i].name, (uint64_t)state->steps);
         }
     }
 }
 
-/* A usage error if the path is NULL, or if the module or the optimizer (may be NULL) is not alive. The state of the optimizer
- * exists afterwards. */
+/* A usage error if the path is NULL, or if the module or the optimizer (may be NULL) is not alive. */
 static void check_file(Site at, const char *what, const char *path, const void *module, Optimizer *o)
 {
     if (!path) ag_usage_error(at, what, "the path is NULL");
     nn_check_at(at, what, module, 0);
     if (!o) return;
     check_optimizer(at, what, o);
+    for (int i = 0; !o->parallel && i < o->parameters->n; i++)
+        if (optimizer_has_part(o, i))
+            ag_usage_error(at, what, "the state of the optimizer was divided among processes, by nn_parallel_new");
     optimizer_make_state(o);
 }
 
@@ -100,21 +112,26 @@ static bool save(Site at, const char *what, const char *path, void *module, bool
 {
     check_file(at, what, path, module, o);
     if (settings) ag_check_object_at(at, what, "settings", settings);
-    Parameters *p = nn_parameters_at(at, module);
+    Parameters *p = saved_parameters(at, module, false);
     Saving s = { .owner = ag_alloc(1, 1) };
     size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
-    s.entry = ag_alloc_in(s.owner, (size_t)p->n + 2 * of_optimizer, sizeof *s.entry);
+    s.entry = ag_alloc_in(s.owner, (size_t)p->n + NN_STATES * of_optimizer, sizeof *s.entry);
     s.text = ag_alloc_in(s.owner, 5 + of_optimizer + of_settings, sizeof *s.text);
 
     put_text(&s, "", "format", "pt");
-    for (int i = 0; i < p->n; i++) put_tensor(&s, "", p->item[i].name, p->item[i].tensor);
+    for (int i = 0; i < p->n; i++) s.entry[s.n_entries++] = st_entry(at, p->item[i].name, p->item[i].tensor);
     if (o) put_optimizer(&s, o);
     for (size_t i = 0; i < of_settings; i++) put_text(&s, SETTINGS, settings->item[i].key, settings->item[i].value);
     if (run) {
         put_number(&s, "random.", "seed", ag_random_state().seed);
         put_number(&s, "random.", "counter", ag_random_state().counter);
     }
-    bool done = st_write(path, s.entry, s.n_entries, s.text, s.n_texts);
+    bool writes = !o || !o->parallel || nn_parallel_is_first(o->parallel);
+    bool done = !writes || st_write(path, s.entry, s.n_entries, s.text, s.n_texts);
+    /* all processes take part in bringing the state together, also if the first one cannot write it */
+    for (size_t i = 0; i < s.n_entries; i++)
+        if (s.entry[i].values_of) s.entry[i].values_of(s.entry[i].arg);
+    if (o && o->parallel) done = nn_parallel_check(o->parallel, done);
     ag_free(s.owner);
     ag_free(p);
     return done;
@@ -169,7 +186,8 @@ static void append(char *message, size_t size, const char *title, const Problems
 typedef struct {
     Tensor *to;
     const StTensor *from;
-    real *values;
+    int64_t first;              /* the file's item for the first item of `to` */
+    void *values;               /* NULL if the file is mapped */
 } Transfer;
 
 typedef struct {
@@ -177,25 +195,29 @@ typedef struct {
     Transfer *transfer;
     size_t n;
     bool *used;                 /* for each tensor of the file: whether a transfer reads it */
+    LoadOptions options;
+    LoadReport *report;
     Problems missing, unexpected, wrong;
     int64_t step, *state_steps; /* number of steps of the optimizer and of each of its parameters */
     AgRandom random;
 } Loading;
 
-/* Plans to fill t from the file's tensor of that name; a wrong shape is noted. False if the file has no such tensor. */
-static bool plan_tensor(Loading *l, Tensor *t, const char *name)
+/* Plans to fill t from the file's tensor of that name, beginning with item `first` of it; a shape that is not the expected one
+ * is noted. False if the file has no such tensor. */
+static bool plan_tensor(Loading *l, Tensor *t, Shape expected, int64_t first, const char *name)
 {
     const StTensor *from = st_find(l->st, name);
     if (!from) return false;
+    name = from->name;
     l->used[from - l->st->tensor] = true;
-    Shape shape = { 0 }, expected = tensor_shape(t);
+    Shape shape = { 0 };
     char text[2][AG_SHAPE_TEXT];
     if (!st_shape(l->st, from, &shape)) {
         problem(&l->wrong, name, " has %zu dimensions, expected %s", from->ndim, shape_text(expected, text[1]));
     } else if (!shape_equal(shape, expected)) {
         problem(&l->wrong, name, " is %s, expected %s", shape_text(shape, text[0]), shape_text(expected, text[1]));
     }
-    l->transfer[l->n++] = (Transfer){ .to = t, .from = from };
+    l->transfer[l->n++] = (Transfer){ .to = t, .from = from, .first = first };
     return true;
 }
 
@@ -207,29 +229,50 @@ static bool is_planned(const Loading *l, const Tensor *t)
     return false;
 }
 
+enum { RENAMED = 1024 };        /* bytes of a name that LoadOptions.rename writes */
+
+/* The name in the file of the module's tensor. */
+static const char *name_in_file(const Loading *l, const char *name)
+{
+    if (l->options.rename) {
+        size_t size = strlen(name) + RENAMED;
+        char *out = ag_alloc_in(l->st, size, 1);
+        memcpy(out, name, strlen(name));
+        l->options.rename(l->options.arg, name, out, size);
+        name = out;
+    }
+    return l->options.prefix ? st_join(l->st, l->options.prefix, name) : name;
+}
+
+static void report_missing(Loading *l, const char *name)
+{
+    if (!l->options.allow_missing) problem(&l->missing, name, "%s", "");
+    l->report->missing[l->report->n_missing++] = ag_strndup_in(l->report, name, strlen(name));
+}
+
 /* A tied weight may be in the file under any of its names, or under several. */
 static void plan_module(Loading *l, const Parameters *names)
 {
-    for (int i = 0; i < names->n; i++) plan_tensor(l, names->item[i].tensor, names->item[i].name);
+    for (int i = 0; i < names->n; i++) {
+        Tensor *t = names->item[i].tensor;
+        plan_tensor(l, t, tensor_shape(t), 0, name_in_file(l, names->item[i].name));
+    }
     for (int i = 0; i < names->n; i++) {
         bool first = true;
         for (int k = 0; k < i && first; k++) first = names->item[k].tensor != names->item[i].tensor;
-        if (first && !is_planned(l, names->item[i].tensor)) problem(&l->missing, names->item[i].name, "%s", "");
+        if (first && !is_planned(l, names->item[i].tensor)) report_missing(l, names->item[i].name);
     }
-}
-
-static void plan_state(Loading *l, Tensor *t, const char *prefix, const char *name)
-{
-    if (!t) return;
-    char *full = st_join(l->st, prefix, name);
-    if (!plan_tensor(l, t, full)) problem(&l->missing, full, "%s", "");
 }
 
 static void plan_optimizer(Loading *l, const Optimizer *o)
 {
     for (int i = 0; i < o->parameters->n; i++) {
-        plan_state(l, o->state[i].exp_avg, first_prefix(o), o->parameters->item[i].name);
-        plan_state(l, o->state[i].exp_avg_sq, second_prefix, o->parameters->item[i].name);
+        const ParameterState *s = &o->state[i];
+        for (int k = 0; k < NN_STATES && s->tensor[k]; k++) {
+            const char *name = state_name(l->st, o, i, k);
+            Shape shape = tensor_shape(o->parameters->item[i].tensor);
+            if (!plan_tensor(l, s->tensor[k], shape, s->first, name)) report_missing(l, name);
+        }
     }
 }
 
@@ -238,8 +281,11 @@ static bool check_plan(Loading *l, bool with_optimizer)
 {
     for (size_t i = 0; i < l->st->n_tensors; i++) {
         const char *name = l->st->tensor[i].name;
-        bool ignored = !with_optimizer && starts_with(name, OPTIMIZER);
-        if (!l->used[i] && !ignored) problem(&l->unexpected, name, "%s", "");
+        bool ignored = (!with_optimizer && starts_with(name, OPTIMIZER)) ||
+                       (l->options.prefix && !starts_with(name, l->options.prefix));
+        if (l->used[i] || ignored) continue;
+        if (!l->options.allow_unexpected) problem(&l->unexpected, name, "%s", "");
+        l->report->unexpected[l->report->n_unexpected++] = ag_strndup_in(l->report, name, strlen(name));
     }
     char message[900] = "";
     append(message, sizeof message, "missing", &l->missing);
@@ -248,22 +294,41 @@ static bool check_plan(Loading *l, bool with_optimizer)
     return !*message || ag_set_error("%s: %s", file_name(l->st->file), message);
 }
 
-/* Reads all values into the plan. If the file has one tensor of the model under two names, both must be equal. */
+/* New memory with the values of a transfer; NULL with ag_error() if they cannot be read or do not fit. */
+static void *values_of(const Loading *l, const Transfer *t)
+{
+    DType dtype = tensor_dtype(t->to);
+    void *values = ag_alloc_in(l->st, (size_t)tensor_numel(t->to), dtype_bytes(dtype));
+    return st_read_items(t->from, dtype, (uint64_t)t->first, (uint64_t)tensor_numel(t->to), values) ? values : NULL;
+}
+
+/* If the file has one tensor of the model under two names, both must be equal: compares a transfer with those before it. */
+static bool same_as_before(const Loading *l, const Transfer *t, const void *values)
+{
+    size_t bytes = (size_t)tensor_numel(t->to) * dtype_bytes(tensor_dtype(t->to));
+    for (const Transfer *other = l->transfer; other < t; other++) {
+        if (other->to != t->to) continue;
+        void *others = other->values ? other->values : values_of(l, other);
+        bool same = others && memcmp(others, values, bytes) == 0;
+        if (!other->values) ag_free(others);
+        if (same) continue;
+        char quoted[2][UTF8_QUOTE];
+        return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", file_name(l->st->file),
+                            utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
+                            utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
+    }
+    return true;
+}
+
+/* Reads all values, and keeps them unless the file is mapped: then they are only checked, and read again from the map. */
 static bool read_values(Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
-        size_t numel = (size_t)tensor_numel(t->to);
-        t->values = ag_alloc_in(l->st, numel, sizeof(real));
-        if (!st_read_reals(l->st, t->from, t->values)) return false;
-        for (size_t k = 0; k < i; k++) {
-            const Transfer *other = &l->transfer[k];
-            if (other->to != t->to || memcmp(other->values, t->values, numel * sizeof(real)) == 0) continue;
-            char quoted[2][UTF8_QUOTE];
-            return ag_set_error("%s: %s and %s are one tensor in the model, but differ in the file", file_name(l->st->file),
-                                utf8_quote(other->from->name, strlen(other->from->name), quoted[0]),
-                                utf8_quote(t->from->name, strlen(t->from->name), quoted[1]));
-        }
+        void *values = values_of(l, t);
+        if (!values || !same_as_before(l, t, values)) return false;
+        if (l->options.map) ag_free(values);
+        else t->values = values;
     }
     return true;
 }
@@ -292,7 +357,7 @@ static bool read_step(const SafeTensors *st, const char *key, int64_t *step)
 
 static bool read_optimizer(Loading *l, const Optimizer *o)
 {
-    const char *kind = st_metadata(l->st, "optimizer"), *expected = optimizer_kind(o);
+    const char *kind = st_metadata(l->st, "optimizer"), *expected = o->kind->name;
     char quoted[UTF8_QUOTE];
     if (!kind) {
         return ag_set_error("%s: has no optimizer state, expected that of \"%s\"", file_name(l->st->file), expected);
@@ -332,8 +397,11 @@ static void apply_to_model(const Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         const Transfer *t = &l->transfer[i];
+        DType dtype = tensor_dtype(t->to);
         size_t numel = (size_t)tensor_numel(t->to);
-        if (numel) memcpy(tensor_mutable_data(t->to), t->values, numel * sizeof(real));
+        void *to = tensor_mutable_values(AG_HERE, t->to);
+        if (!t->values) st_read(t->from, dtype, to);
+        else if (numel) memcpy(to, t->values, numel * dtype_bytes(dtype));
     }
 }
 
@@ -345,30 +413,40 @@ static void apply_to_run(const Loading *l, Optimizer *o)
     for (int i = 0; i < o->parameters->n; i++) o->state[i].steps = l->state_steps[i];
 }
 
-static bool load(SafeTensors *st, const Parameters *names, bool run, Optimizer *o, Settings *settings)
+static LoadReport *report_new(size_t missing, size_t unexpected)
 {
-    Loading l = { .st = st };
-    size_t n = (size_t)names->n + (o ? 2 * (size_t)o->parameters->n : 0);
-    l.transfer = ag_alloc_in(st, n, sizeof *l.transfer);
-    l.used = ag_alloc_in(st, st->n_tensors, sizeof *l.used);
-    plan_module(&l, names);
-    if (o) plan_optimizer(&l, o);
-    if ((run && !read_run(&l, o)) || !check_plan(&l, o != NULL) || !read_values(&l)) return false;
+    LoadReport *r = ag_alloc(1, sizeof *r);
+    r->missing = ag_alloc_in(r, missing, sizeof *r->missing);
+    r->unexpected = ag_alloc_in(r, unexpected, sizeof *r->unexpected);
+    return r;
+}
+
+static bool load(Loading *l, const Parameters *names, bool run, Optimizer *o, Settings *settings)
+{
+    SafeTensors *st = l->st;
+    size_t n = (size_t)names->n + (o ? NN_STATES * (size_t)o->parameters->n : 0);
+    l->transfer = ag_alloc_in(st, n, sizeof *l->transfer);
+    l->used = ag_alloc_in(st, st->n_tensors, sizeof *l->used);
+    l->report = report_new(n, st->n_tensors);
+    if (l->options.report) *l->options.report = l->report;
+    else ag_set_owner(l->report, st);
+    plan_module(l, names);
+    if (o) plan_optimizer(l, o);
+    if ((run && !read_run(l, o)) || !check_plan(l, o != NULL) || !read_values(l)) return false;
 
     if (settings) apply_settings(st, settings);
-    apply_to_model(&l);
-    if (run) apply_to_run(&l, o);
+    apply_to_model(l);
+    if (run) apply_to_run(l, o);
     return true;
 }
 
-static bool load_file(Site at, const char *what, const char *path, void *module, bool run, Optimizer *o, Settings *settings)
+/* Loads from an open file, and closes it. */
+static bool load_file(Site at, SafeTensors *st, void *module, LoadOptions options, bool run, Optimizer *o, Settings *settings)
 {
-    check_file(at, what, path, module, o);
-    if (settings) ag_check_object_at(at, what, "settings", settings);
-    SafeTensors *st = st_open(path);
     if (!st) return false;
-    Parameters *names = parameters_with_ties(at, module);
-    bool done = load(st, names, run, o, settings);
+    Loading l = { .st = st, .options = options };
+    Parameters *names = saved_parameters(at, module, true);
+    bool done = load(&l, names, run, o, settings);
     ag_free(names);
     st_close(st);
     return done;
@@ -376,12 +454,21 @@ static bool load_file(Site at, const char *what, const char *path, void *module,
 
 bool nn_load_at(Site at, const char *path, void *module)
 {
-    return load_file(at, "nn_load", path, module, false, NULL, NULL);
+    check_file(at, "nn_load", path, module, NULL);
+    return load_file(at, st_open(path), module, (LoadOptions){ .prefix = NULL }, false, NULL, NULL);
+}
+
+bool nn_load_with_at(Site at, const char *path, void *module, LoadOptions options)
+{
+    check_file(at, "nn_load_with", path, module, NULL);
+    return load_file(at, st_open_any(path, options.map), module, options, false, NULL, NULL);
 }
 
 bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o, Settings *settings)
 {
-    return load_file(at, "nn_checkpoint_load", path, module, true, o, settings);
+    check_file(at, "nn_checkpoint_load", path, module, o);
+    if (settings) ag_check_object_at(at, "nn_checkpoint_load", "settings", settings);
+    return load_file(at, st_open(path), module, (LoadOptions){ .prefix = NULL }, true, o, settings);
 }
 
 bool nn_checkpoint_settings_at(Site at, const char *path, Settings *settings)

@@ -41,8 +41,8 @@ static ssize_t read_some(int fd, void *out, size_t n, off_t offset)
 /* An owned object, so that an error closes the file. */
 struct File {
     char *name;
-    const char *bytes;                      /* of file_of_bytes, else NULL */
-    int fd;                                 /* -1 with file_of_bytes */
+    const char *bytes;                      /* of file_of_bytes and file_open_map, else NULL */
+    int fd;                                 /* -1 with bytes */
     uint64_t size;
 };
 
@@ -143,6 +143,15 @@ File *file_of_bytes(const char *name, const void *bytes, size_t size)
     File *f = file_new(name);
     f->bytes = bytes;
     f->size = size;
+    return f;
+}
+
+File *file_open_map(const char *path)
+{
+    FileMap *map = file_map(path);
+    if (!map) return NULL;
+    File *f = file_of_bytes(path, map->bytes, map->size);
+    ag_set_owner(map, f);
     return f;
 }
 

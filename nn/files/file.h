@@ -24,6 +24,8 @@ FileMap *file_map(const char *path);
 /* An open file, read in parts. ag_free closes it. */
 typedef struct File File;
 File *file_open(const char *path);
+/* The same, mapped by file_map: parts are copied from the map. */
+File *file_open_map(const char *path);
 /* The same for bytes in memory, which must stay valid until the file is freed. */
 File *file_of_bytes(const char *name, const void *bytes, size_t size);
 const char *file_name(const File *f);

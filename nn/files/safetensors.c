@@ -11,69 +11,10 @@
 #include "json.h"
 #include "utf8.h"
 
-#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the format is little-endian, and this code copies values without a change of byte order"
-#endif
-
 #define MAX_HEADER 100000000                /* bytes, the limit of the original library */
 static const char METADATA[] = "__metadata__";
 
-/* ---- types ------------------------------------------------------------------------------------------------------- */
-
-static float float_of_bits(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* IEEE 754 half precision: 1 sign bit, 5 of exponent (bias 15), 10 of fraction. */
-static float float_of_half(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ffu;
-    if (exponent == 31) return float_of_bits(sign | 0x7f800000 | fraction << 13);
-    if (exponent > 0) return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
-    float small = (float)fraction / 16777216.0f;                    /* subnormal: fraction * 2^-24 */
-    return sign ? -small : small;
-}
-
-/* Defines a function that converts n values at `from`, which need not be aligned, to reals. */
-#define CONVERTER(name, type, expression)                           \
-    static void name(real *to, const char *from, size_t n)          \
-    {                                                               \
-        for (size_t i = 0; i < n; i++) {                            \
-            type x;                                                 \
-            memcpy(&x, from + i * sizeof x, sizeof x);              \
-            to[i] = (real)(expression);                             \
-        }                                                           \
-    }
-CONVERTER(from_f16, uint16_t, float_of_half(x))
-CONVERTER(from_bf16, uint16_t, float_of_bits((uint32_t)x << 16))
-CONVERTER(from_f32, float, x)
-CONVERTER(from_f64, double, x)
-CONVERTER(from_i32, int32_t, x)
-CONVERTER(from_i64, int64_t, x)
-CONVERTER(from_u8, uint8_t, x)
-
-typedef struct {
-    const char *name;
-    uint64_t bits;
-    void (*convert)(real *to, const char *from, size_t n);          /* NULL: not supported */
-} StType;
-static const StType types[] = {
-    { "F16", 16, from_f16 }, { "BF16", 16, from_bf16 }, { "F32", 32, from_f32 }, { "F64", 64, from_f64 },
-    { "I32", 32, from_i32 }, { "I64", 64, from_i64 },   { "U8", 8, from_u8 },    { "BOOL", 8, from_u8 },
-    { "I8", 8, NULL },       { "I16", 16, NULL },       { "U16", 16, NULL },     { "U32", 32, NULL },
-    { "U64", 64, NULL },     { "C64", 64, NULL },       { "F8_E4M3", 8, NULL },  { "F8_E5M2", 8, NULL },
-    { "F8_E8M0", 8, NULL },  { "F6_E2M3", 6, NULL },    { "F6_E3M2", 6, NULL },  { "F4", 4, NULL },
-};
-
-static const StType *find_type(const char *name)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].name, name) == 0) return &types[i];
-    return NULL;
-}
+/* ---- tensors ------------------------------------------------------------------------------------------------------ */
 
 /* Sets *numel to the product of the sizes. False if the product of those that are not 0 exceeds INT64_MAX, because then no
  * Shape can have them. */
@@ -89,19 +30,33 @@ static bool multiply_sizes(const uint64_t *dim, size_t ndim, uint64_t *numel)
     return true;
 }
 
-/* ---- the header -------------------------------------------------------------------------------------------------- */
-
-/* Sets the error 'PATH: tensor "NAME": MESSAGE'. */
-AG_PRINTF(3, 4)
-static bool tensor_error(const SafeTensors *st, const char *name, const char *format, ...)
+bool st_tensor_error(const File *file, const char *name, const char *format, ...)
 {
     char quoted[UTF8_QUOTE], message[256];
     va_list list;
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    return ag_set_error("%s: tensor %s: %s", file_name(st->file), utf8_quote(name, strlen(name), quoted), message);
+    return ag_set_error("%s: tensor %s: %s", file_name(file), utf8_quote(name, strlen(name), quoted), message);
 }
+
+bool tensor_set_type(StTensor *t, const FileType *type)
+{
+    uint64_t bits;
+    t->dtype = type->name;
+    if (!multiply_sizes(t->dim, t->ndim, &t->numel) || __builtin_mul_overflow(t->numel, type->bits, &bits))
+        return st_tensor_error(t->file, t->name, "the product of its shape is too large");
+    if (bits % 8) return st_tensor_error(t->file, t->name, "expected whole bytes, found %" PRIu64 " bits", bits);
+    if (t->size != bits / 8) {
+        return st_tensor_error(t->file, t->name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
+                               t->size);
+    }
+    t->item = (FileTensor){ t->name, t->dtype, { .ndim = t->ndim > AG_MAX_DIMS ? -1 : (int)t->ndim } };
+    for (int i = 0; i < t->item.shape.ndim; i++) t->item.shape.dim[i] = (int64_t)t->dim[i];
+    return true;
+}
+
+/* ---- the header -------------------------------------------------------------------------------------------------- */
 
 static bool is_text(const Json *value)
 {
@@ -114,7 +69,7 @@ static bool read_sizes(const SafeTensors *st, const char *name, const char *what
     for (uint32_t i = 0; i < value->count; i++) {
         int64_t size;
         if (!json_int(&value->as.item[i], &size) || size < 0)
-            return tensor_error(st, name, "expected whole numbers of 0 or more in %s, found another value", what);
+            return st_tensor_error(st->file, name, "expected whole numbers of 0 or more in %s, found another value", what);
         out[i] = (uint64_t)size;
     }
     return true;
@@ -125,34 +80,28 @@ static bool read_tensor(SafeTensors *st, const Json *key, const Json *value, uin
     const char *name = key->as.text;
     const Json *dtype = json_get(value, "dtype"), *shape = json_get(value, "shape");
     const Json *place = json_get(value, "data_offsets");
-    if (!is_text(key)) return tensor_error(st, name, "expected a name without NUL characters");
+    if (!is_text(key)) return st_tensor_error(st->file, name, "expected a name without NUL characters");
     if (value->type != JSON_OBJECT)
-        return tensor_error(st, name, "expected an object, found %s", json_type_name(value));
-    if (!is_text(dtype)) return tensor_error(st, name, "expected a string as dtype, found %s", json_type_name(dtype));
+        return st_tensor_error(st->file, name, "expected an object, found %s", json_type_name(value));
+    if (!is_text(dtype)) return st_tensor_error(st->file, name, "expected a string as dtype, found %s", json_type_name(dtype));
     if (!shape || shape->type != JSON_ARRAY)
-        return tensor_error(st, name, "expected an array as shape, found %s", json_type_name(shape));
+        return st_tensor_error(st->file, name, "expected an array as shape, found %s", json_type_name(shape));
     if (!place || place->type != JSON_ARRAY || place->count != 2)
-        return tensor_error(st, name, "expected an array of two numbers as data_offsets");
-    const StType *type = find_type(dtype->as.text);
+        return st_tensor_error(st->file, name, "expected an array of two numbers as data_offsets");
+    const FileType *type = file_type(dtype->as.text);
     char quoted[UTF8_QUOTE];
     utf8_quote(dtype->as.text, dtype->count, quoted);
-    if (!type) return tensor_error(st, name, "expected a known dtype, found %s", quoted);
+    if (!type) return st_tensor_error(st->file, name, "expected a known dtype, found %s", quoted);
 
-    uint64_t *dim = ag_alloc_in(st, shape->count, sizeof *dim), range[2], bits;
+    uint64_t *dim = ag_alloc_in(st, shape->count, sizeof *dim), range[2];
     if (!read_sizes(st, name, "shape", shape, dim) || !read_sizes(st, name, "data_offsets", place, range)) return false;
-    *t = (StTensor){ .name = name, .dtype = type->name, .ndim = shape->count, .dim = dim };
-    if (!multiply_sizes(dim, t->ndim, &t->numel) || __builtin_mul_overflow(t->numel, type->bits, &bits))
-        return tensor_error(st, name, "the product of its shape is too large");
-    if (bits % 8) return tensor_error(st, name, "expected whole bytes, found %" PRIu64 " bits", bits);
     if (range[0] > range[1] || range[1] > data_size) {
-        return tensor_error(st, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "
-                            "found %" PRIu64 " and %" PRIu64, data_size, range[0], range[1]);
+        return st_tensor_error(st->file, name, "expected data_offsets that rise within the file's %" PRIu64 " bytes of values, "
+                               "found %" PRIu64 " and %" PRIu64, data_size, range[0], range[1]);
     }
-    t->offset = range[0];
-    t->size = range[1] - range[0];
-    if (t->size == bits / 8) return true;
-    return tensor_error(st, name, "expected %" PRIu64 " bytes for its shape and dtype, found %" PRIu64, bits / 8,
-                        t->size);
+    *t = (StTensor){ .name = name, .ndim = shape->count, .dim = dim, .offset = range[0], .size = range[1] - range[0],
+                     .file = st->file };
+    return tensor_set_type(t, type);
 }
 
 static bool read_metadata(SafeTensors *st, const Json *value)
@@ -188,6 +137,18 @@ static int compare_names(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+bool st_sort_names(SafeTensors *st)
+{
+    st->by_name = ag_alloc_in(st, st->n_tensors, sizeof *st->by_name);
+    for (size_t i = 0; i < st->n_tensors; i++) st->by_name[i] = &st->tensor[i];
+    if (st->n_tensors) qsort(st->by_name, st->n_tensors, sizeof *st->by_name, compare_names);
+    for (size_t i = 1; i < st->n_tensors; i++) {
+        const char *name = st->by_name[i]->name;
+        if (strcmp(st->by_name[i - 1]->name, name) == 0) return st_tensor_error(st->file, name, "expected each name once");
+    }
+    return true;
+}
+
 /* Fills st from the header, `size` bytes of text, which data_size bytes of values follow. */
 static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t data_size)
 {
@@ -208,8 +169,8 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
     uint64_t end = 0;
     for (size_t i = 0; i < st->n_tensors; i++) {
         if (tensor[i].offset != end) {
-            return tensor_error(st, tensor[i].name, "expected its values at offset %" PRIu64 ", without a gap or an "
-                                "overlap, found %" PRIu64, end, tensor[i].offset);
+            return st_tensor_error(st->file, tensor[i].name, "expected its values at offset %" PRIu64 ", without a gap or an "
+                                   "overlap, found %" PRIu64, end, tensor[i].offset);
         }
         end += tensor[i].size;
         tensor[i].offset += 8 + size;
@@ -217,15 +178,12 @@ static bool read_header(SafeTensors *st, const char *text, size_t size, uint64_t
     if (end != data_size)
         return ag_set_error("%s: expected %" PRIu64 " bytes of values, found %" PRIu64, file_name(st->file), end,
                             data_size);
-    st->by_name = ag_alloc_in(st, st->n_tensors, sizeof *st->by_name);
-    for (size_t i = 0; i < st->n_tensors; i++) st->by_name[i] = &tensor[i];
-    if (st->n_tensors) qsort(st->by_name, st->n_tensors, sizeof *st->by_name, compare_names);
-    return true;
+    return st_sort_names(st);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static bool read_file(SafeTensors *st)
+bool st_read_file(SafeTensors *st)
 {
     uint64_t size, total = file_size(st->file);
     if (total < 8) return ag_set_error("%s: expected at least 8 bytes, found %" PRIu64, file_name(st->file), total);
@@ -240,25 +198,47 @@ static bool read_file(SafeTensors *st)
     return file_read_at(st->file, 8, text, (size_t)size) && read_header(st, text, (size_t)size, total - 8 - size);
 }
 
-static SafeTensors *open_file(File *file)
+SafeTensors *st_new(File *file, bool (*read)(SafeTensors *st))
 {
     if (!file) return NULL;
-    SafeTensors *st = ag_alloc(1, sizeof *st);
+    SafeTensors *st = ag_object_new(sizeof *st);
     st->file = file;
     ag_set_owner(file, st);
-    if (read_file(st)) return st;
+    if (read(st)) return st;
     st_close(st);
     return NULL;
 }
 
 SafeTensors *st_open(const char *path)
 {
-    return open_file(file_open(path));
+    return st_new(file_open(path), st_read_file);
 }
 
 SafeTensors *st_open_bytes(const char *name, const void *bytes, size_t size)
 {
-    return open_file(file_of_bytes(name, bytes, size));
+    return st_new(file_of_bytes(name, bytes, size), st_read_file);
+}
+
+/* Tells the kind by the first bytes. Read as the size of a header, none of them is one that a safetensors file can have. */
+static bool read_any(SafeTensors *st)
+{
+    unsigned char start[6] = { 0 };
+    if (file_size(st->file) >= sizeof start && !file_read_at(st->file, 0, start, sizeof start)) return false;
+    if (memcmp(start, "\x93NUMPY", 6) == 0) return st_read_npy(st);
+    if (memcmp(start, "PK\5\6", 4) == 0 || (memcmp(start, "PK\3\4", 4) == 0 && start[4])) return st_read_npz(st);
+    return st_read_file(st);
+}
+
+SafeTensors *st_open_any(const char *path, bool map)
+{
+    size_t n = strlen(path);
+    if (n >= 5 && strcmp(path + n - 5, ".json") == 0) return st_open_index(path, map);
+    return st_new(map ? file_open_map(path) : file_open(path), read_any);
+}
+
+SafeTensors *st_open_any_bytes(const char *name, const void *bytes, size_t size)
+{
+    return st_new(file_of_bytes(name, bytes, size), read_any);
 }
 
 void st_close(SafeTensors *st)
@@ -293,32 +273,57 @@ const char *st_metadata(const SafeTensors *st, const char *key)
 bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape)
 {
     if (t->ndim > AG_MAX_DIMS)
-        return tensor_error(st, t->name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, t->ndim);
+        return st_tensor_error(st->file, t->name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, t->ndim);
     *shape = (Shape){ .ndim = (int)t->ndim };
     for (size_t i = 0; i < t->ndim; i++) shape->dim[i] = (int64_t)t->dim[i];
     return true;
 }
 
-bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out)
+bool st_can_read(const StTensor *t, DType dtype)
 {
-    const StType *type = find_type(t->dtype);
+    static const char *const expected[] = { "numbers of a common type", "whole numbers", "BOOL" };
+    return file_type(t->dtype)->to[dtype] ||
+           st_tensor_error(t->file, t->name, "expected %s, found %s", expected[dtype], t->dtype);
+}
+
+bool st_read_items(const StTensor *t, DType dtype, uint64_t first, uint64_t n, void *out)
+{
+    static const char *const range[] = { "is finite, but beyond the range of a float", "is not in -2147483648..2147483647" };
+    const FileType *type = file_type(t->dtype);
+    size_t width = (size_t)type->bits / 8, to_width = dtype_bytes(dtype);
+    uint64_t offset = t->offset + first * width;
     char chunk[16384];
-    if (!type->convert) return tensor_error(st, t->name, "expected numbers of a common type, found %s", t->dtype);
-    if (t->numel > SIZE_MAX / sizeof(real))
-        return tensor_error(st, t->name, "%" PRIu64 " numbers are too many for this machine", t->numel);
-    if (type->convert == (sizeof(real) == 4 ? from_f32 : from_f64))
-        return file_read_at(st->file, t->offset, out, (size_t)t->size);
-    size_t width = type->bits / 8;
-    for (size_t i = 0, n; i < t->numel; i += n) {
-        n = sizeof chunk / width;
-        if (n > t->numel - i) n = (size_t)t->numel - i;
-        if (!file_read_at(st->file, t->offset + i * width, chunk, n * width)) return false;
-        type->convert(out + i, chunk, n);
+    if (!st_can_read(t, dtype)) return false;
+    if (n > SIZE_MAX / to_width)
+        return st_tensor_error(t->file, t->name, "%" PRIu64 " numbers are too many for this machine", n);
+    if (type == file_type_of(dtype) && dtype != AG_BOOL) return file_read_at(t->file, offset, out, (size_t)n * to_width);
+    for (uint64_t i = 0, k; i < n; i += k) {
+        k = sizeof chunk / width;
+        if (k > n - i) k = n - i;
+        if (!file_read_at(t->file, offset + i * width, chunk, (size_t)k * width)) return false;
+        size_t fit = type->to[dtype]((char *)out + i * to_width, chunk, (size_t)k);
+        if (fit < k) return st_tensor_error(t->file, t->name, "item %" PRIu64 " %s", first + i + fit, range[dtype]);
     }
     return true;
 }
 
+bool st_read(const StTensor *t, DType dtype, void *out)
+{
+    return st_read_items(t, dtype, 0, t->numel, out);
+}
+
+bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out)
+{
+    (void)st;
+    return st_read(t, AG_REAL, out);
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+size_t st_entry_bytes(const StEntry *entry)
+{
+    return (size_t)shape_numel(entry->shape) * dtype_bytes(entry->dtype);
+}
 
 static const char *write_header(void *owner, const StEntry *entry, size_t n, const StText *metadata,
                                 size_t n_metadata, uint64_t *data_size, size_t *size)
@@ -336,7 +341,7 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
     }
     uint64_t offset = 0;
     for (size_t i = 0; i < n; i++) {
-        const char *dtype = sizeof(real) == 4 ? "F32" : "F64";
+        const char *dtype = file_type_of(entry[i].dtype)->name;
         json_write_name(w, entry[i].name, strlen(entry[i].name));
         json_open(w, '{');
         json_write_name(w, "dtype", 5);
@@ -348,7 +353,7 @@ static const char *write_header(void *owner, const StEntry *entry, size_t n, con
         json_write_name(w, "data_offsets", 12);
         json_open(w, '[');
         json_write_int(w, (int64_t)offset);
-        offset += (uint64_t)shape_numel(entry[i].shape) * sizeof(real);
+        offset += st_entry_bytes(&entry[i]);
         json_write_int(w, (int64_t)offset);
         json_close(w, ']');
         json_close(w, '}');
@@ -371,7 +376,8 @@ static bool write_file(void *owner, const char *path, const StEntry *entry, size
     file_write(w, &length, sizeof length);
     file_write(w, header, size);
     file_write(w, "       ", padding);
-    for (size_t i = 0; i < n; i++) file_write(w, entry[i].values, (size_t)shape_numel(entry[i].shape) * sizeof(real));
+    for (size_t i = 0; i < n; i++)
+        file_write(w, entry[i].values_of ? entry[i].values_of(entry[i].arg) : entry[i].values, st_entry_bytes(&entry[i]));
     return file_commit(w);
 }
 

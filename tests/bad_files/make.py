@@ -4,7 +4,7 @@
     KIND<tab>FILE[<tab>FILE]<tab>MESSAGE
 
 The complete message is the (last) file's path, ": " and MESSAGE. In a MESSAGE that starts with PATH, PATH is that path and
-nothing comes before it; VOCAB is the first file's path. A new kind of file needs a line in test_bad_files.c.
+nothing comes before it; FOLDER is the same for this folder; VOCAB is the first file's path. A new kind of file needs a line in test_bad_files.c.
 
     python3 tests/bad_files/make.py
 """
@@ -124,6 +124,138 @@ bad("safetensors", "metadata_list.safetensors", header({"__metadata__": [1], "x"
     "__metadata__: expected an object, found an array")
 bad("safetensors", "metadata_number.safetensors", header({"__metadata__": {"step": 7}, "x": tensor()}, EIGHT),
     '__metadata__: expected strings without NUL characters, found another value at "step"')
+
+# ---- NumPy -----------------------------------------------------------------------------------------------------------
+DICTIONARY = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
+LIKE = "expected a header as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, found "
+
+
+def npy(text=DICTIONARY, data=EIGHT, version=1, length=None, magic=b"\x93NUMPY"):
+    text = text if isinstance(text, bytes) else text.encode()
+    size = len(text) if length is None else length
+    return magic + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", size) + text + data
+
+
+def npy_text(name, text, found=None):
+    bad("tensors", name + ".npy", npy(text), 'tensor "": ' + LIKE + (found or f'"{text}"'))
+
+
+def cut(text):
+    """As messages quote a long text."""
+    return '"' + text[:CUT] + '..."'
+
+
+CUT = 59
+bad("tensors", "only_magic.npy", b"\x93NUMPY", 'tensor "": expected an .npy file, found 6 bytes')
+bad("tensors", "version_0.npy", npy(version=0), 'tensor "": expected version 1, 2 or 3 of .npy, found 0')
+bad("tensors", "version_9.npy", npy(version=9), 'tensor "": expected version 1, 2 or 3 of .npy, found 9')
+bad("tensors", "long_header.npy", npy(length=200),
+    'tensor "": expected a header of at most 65536 bytes within the file, found 200')
+bad("tensors", "huge_header.npy", npy(version=2, length=2**32 - 1),
+    f'tensor "": expected a header of at most 65536 bytes within the file, found {2**32 - 1}')
+npy_text("empty_header", "")
+npy_text("list", "['<f4']")
+npy_text("no_shape", "{'descr': '<f4', 'fortran_order': False}")
+npy_text("no_close", "{'descr': '<f4', 'shape': (2,)")
+npy_text("more", "{'shape': (2,), 'shape': (2,)}")
+npy_text("behind", "{'descr': '<f4'} {}")
+npy_text("structured", "{'descr': [('a', '<f4')]}")
+npy_text("negative", "{'shape': (-2,)}")
+npy_text("size_2_64", "{'shape': (18446744073709551616,)}")
+npy_text("number_shape", "{'shape': 2}")
+npy_text("true_2", "{'fortran_order': 1}")
+npy_text("long_word", "{'descr': '" + "f" * 40 + "'}")
+npy_text("nul", "{'shape':\0(2,)}", "\"{'shape':\\x00(2,)}\"")
+npy_text("many_sizes", "{'shape': (" + "1," * 65 + ")}", cut("{'shape': (" + "1," * 65 + ")}"))
+for name, descr, message in (("big_endian", ">f4", "expected little-endian numbers"),
+                             ("objects", "|O", "expected numbers of a known type"),
+                             ("text", "<U5", "expected numbers of a known type")):
+    bad("tensors", name + ".npy", npy(DICTIONARY.replace("<f4", descr)), f'tensor "": {message}, found "{descr}"')
+bad("tensors", "fortran.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }"),
+    'tensor "": is in Fortran\'s order; save np.ascontiguousarray(x) instead of x')
+bad("tensors", "cut_values.npy", npy(data=EIGHT[1:]), 'tensor "": expected 8 bytes for its shape and dtype, found 7')
+bad("tensors", "more_values.npy", npy(data=EIGHT + b"\0"), 'tensor "": expected 8 bytes for its shape and dtype, found 9')
+bad("tensors", "wrap.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", b""),
+    'tensor "": the product of its shape is too large')
+bad("tensors", "complex.npy", npy(DICTIONARY.replace("<f4", "<c8"), bytes(16)),
+    'tensor "": expected numbers of a common type, found C64')
+bad("tensors", "large_int.npy", npy(DICTIONARY.replace("<f4", "<i8"), struct.pack("<qq", 7, 2**31)),
+    'tensor "": item 1 is not in -2147483648..2147483647')
+bad("tensors", "large_real.npy", npy(DICTIONARY.replace("<f4", "<f8"), struct.pack("<dd", -1e39, 0)),
+    'tensor "": item 0 is finite, but beyond the range of a float')
+
+
+def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", **changes):
+    """A ZIP archive; `changes` replaces fields of the (first) directory entry and of the end."""
+    data, directory = b"", b""
+    for name, content in entries:
+        name = name if isinstance(name, bytes) else name.encode()
+        field = {"size": len(content), "unpacked": len(content), "offset": len(data), "length": len(name), **changes}
+        data += struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, flags, method, 0, 0, 0, field["size"], field["unpacked"],
+                            len(name), 0) + name + content
+        directory += struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, flags, method, 0, 0, 0, field["size"],
+                                 field["unpacked"], field["length"], 0, 0, 0, 0, 0, field["offset"]) + name
+    end = {"count": len(entries), "directory": len(directory), "start": len(data), **changes}
+    return data + directory + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, end["count"], end["count"], end["directory"],
+                                          end["start"], len(comment)) + comment
+
+
+def npz(name, content, message):
+    bad("tensors", name + ".npz", content, message)
+
+
+npz("cut", archive()[:-1], "expected the end of a ZIP archive: is the file complete?")
+npz("only_start", b"PK\3\4\24\0", "expected the end of a ZIP archive: is the file complete?")
+npz("behind", archive() + b"\n", "expected the end of a ZIP archive: is the file complete?")
+npz("no_directory", archive(start=0), "expected a directory at the end, found 51 bytes at offset 0")
+npz("late_directory", archive(start=2**32 - 2), f"expected a directory at the end, found 51 bytes at offset {2**32 - 2}")
+npz("zip64", archive(start=2**32 - 1), "expected less than 65535 arrays and 4 GiB")
+npz("many", archive(count=65535), "expected less than 65535 arrays and 4 GiB")
+npz("two_promised", archive(count=2), "expected a directory of 0 more bytes with an entry for each array")
+npz("none_promised", archive(count=0), "expected 0 entries in the directory, found more")
+npz("long_name", archive(length=65535), "expected a directory of 51 more bytes with an entry for each array")
+npz("deflated", archive(method=8), 'tensor "x.npy": is compressed; np.savez writes arrays that are not')
+npz("encrypted", archive(flags=1), 'tensor "x.npy": is encrypted')
+npz("other_file", archive((("archive/data.pkl", b"\x80\2."),)),
+    'tensor "archive/data.pkl": expected a name that ends in .npy: was this archive made by np.savez?')
+npz("nul_name", archive((("x\0y.npy", npy()),)), 'tensor "x": expected a name in UTF-8 without NUL characters')
+npz("latin1_name", archive(((b"\xe9.npy", npy()),)), 'tensor "\\xE9.npy": expected a name in UTF-8 without NUL characters')
+npz("two_sizes", archive(unpacked=7), f'tensor "x.npy": expected one size without compression, found {len(npy())} and 7')
+npz("size_4_gib", archive(size=2**32 - 1), 'tensor "x.npy": expected less than 4 GiB')
+npz("late_data", archive(offset=2**32 - 2), 'tensor "x.npy": expected its data before the directory')
+npz("long_data", archive(size=2**31, unpacked=2**31), 'tensor "x.npy": expected its data before the directory')
+npz("no_local", archive(offset=1), 'tensor "x.npy": expected the start of an entry at offset 1')
+npz("twice", archive((("x.npy", npy()), ("x.npy", npy()))), 'tensor "x": expected each name once')
+npz("empty_entry", archive((("x.npy", b""),)), 'tensor "x": expected an .npy file, found 0 bytes')
+npz("no_magic", archive((("x.npy", npy(magic=b"NUMPY!")),)), 'tensor "x": expected the start of an .npy file')
+npz("cut_values", archive((("x.npy", npy(data=b"")),)), 'tensor "x": expected 8 bytes for its shape and dtype, found 0')
+
+# ---- a model in several files ----------------------------------------------------------------------------------------
+(HERE / "shard.bin").write_bytes(header({"x": tensor(), "y": tensor(data_offsets=(8, 16))}, bytes(16)))
+(HERE / "other_shard.bin").write_bytes(header({"y": tensor()}, EIGHT))
+
+
+def index(name, names, message):
+    content = names if isinstance(names, str) else json.dumps({"metadata": {}, "weight_map": names})
+    bad("tensors", name + ".index.json", content, message)
+
+
+FOLDER = "expected the name of a file in the same folder"
+index("cut", '{"weight_map": {', "line 1, column 17: expected a name in quotes or '}', found the end")
+index("no_map", "{}", "expected an object as weight_map, found nothing")
+index("array", "[]", "expected an object as weight_map, found nothing")
+index("list_map", '{"weight_map": ["x"]}', "expected an object as weight_map, found an array")
+index("number", {"x": 1}, f'tensor "x": {FOLDER}')
+index("empty_name", {"x": ""}, f'tensor "x": {FOLDER}')
+index("parent", {"x": "../shard.bin"}, f'tensor "x": {FOLDER}')
+index("root", {"x": "/etc/passwd"}, f'tensor "x": {FOLDER}')
+index("nul_file", {"x": "shard.bin\0"}, f'tensor "x": {FOLDER}')
+index("folder", {"x": ".."}, "FOLDER..: expected a regular file")
+index("absent", {"x": "absent.bin"}, "FOLDERabsent.bin: cannot be opened: No such file or directory")
+index("itself", {"x": "itself.index.json"}, "PATH: expected a header of at most 100000000 bytes, found "
+      f"{struct.unpack('<Q', b'{' + chr(34).encode() + b'metada')[0]}: is this a safetensors file?")
+index("other_tensor", {"x": "shard.bin", "z": "shard.bin"}, 'tensor "z": is not in "shard.bin"')
+index("twice", {"x": "shard.bin", "y": "other_shard.bin"}, 'tensor "y": expected each name once')
 
 # ---- vocabularies ----------------------------------------------------------------------------------------------------
 bad("chars", "list.json", '["a", "b"]', "expected an object of tokens and ids, found an array")

@@ -14,6 +14,13 @@ def header_of(content):
     return b"\1" + content[8:8 + size].replace(b"\n", b" ") + b"\n" + content[8 + size:]
 
 
+def directory_of(archive):
+    """The directory of an .npz file, which is what the target's third form has."""
+    end = archive.rfind(b"PK\5\6")
+    size = int.from_bytes(archive[end + 12:end + 16], "little")
+    return b"\2" + archive[max(end - size, 0):max(end, 0)]
+
+
 def main():
     vocab, merges = (BAD / "good_vocab.json").read_bytes(), (BAD / "good_merges.txt").read_bytes()
     cases = json.loads((BPE / "cases.json").read_text("utf8"))
@@ -21,6 +28,11 @@ def main():
     files = [path.read_bytes() for path in sorted(BAD.glob("*.safetensors"))]
     whole = [path.read_bytes() for path in sorted(BAD.glob("*.json"))]
     whole_merges = [path.read_bytes() for path in sorted(BAD.glob("*.txt")) if path.name != "messages.txt"]
+    arrays = [path.read_bytes() for path in sorted(BAD.glob("*.np[yz]"))]
+    arrays += [path.read_bytes() for path in sorted((TESTS / "fixtures" / "files").glob("*.npy"))]
+    entry = (b"PK\1\2\24\0\24\0" + bytes(12) + (76).to_bytes(4, "little") * 2 + b"\5" + bytes(13) + b"%s" + b"%s.npy")
+    indices = [path.read_bytes() for path in sorted(BAD.glob("*.index.json"))]
+    indices += [b'{"weight_map": {"x": "s", "y": "s"}}', b'{"weight_map": {"z": "s"}}']
     numbers = ["0", "-0", "1.5", "-2e-3", "0.1", "9007199254740993", "1.7976931348623157e308",
                "2.4703282292062328e-324", "18446744073709551616", "1e400", "1E+05",
                "123456789012345678901234567890", "01", "1.", "-", "1e"]
@@ -37,6 +49,10 @@ def main():
         "number": [number.encode() for number in numbers],
         "safetensors": [b"\0" + file for file in files] + [header_of(file) for file in files if len(file) > 8]
                        + wrapping,
+        "tensors": [b"\0" + array for array in arrays] + [b"\1" + array[10:] for array in arrays if array[:1] == b"\x93"]
+                   + [directory_of(array) for array in arrays if array[:2] == b"PK"]
+                   + [b"\2" + entry % (bytes(4), b"x") + entry % ((111).to_bytes(4, "little"), b"y")]
+                   + [b"\3" + index for index in indices],
         "text": texts + whole,
         "bpe": [b"\0" + vocab + b"\0" + other + b"\0the other" for other in [merges, *whole_merges]]
                + [b"\0" + other + b"\0" + merges + b"\0the other" for other in whole]

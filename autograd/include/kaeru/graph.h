@@ -37,6 +37,8 @@ typedef struct {
 void ag_watch_backward(AgWatch watch);
 /* Moves the gradient of a leaf into a tensor that the caller owns (ag_free); NULL if it has none. The leaf has none then. */
 Tensor *ag_take_gradient_at(Site at, Tensor *leaf);
+/* Moves it back: `gradient`, from ag_take_gradient, becomes the gradient of the leaf and is freed. */
+void ag_put_gradient_at(Site at, Tensor *leaf, Tensor *gradient);
 /* Keeps t's value and gradient readable after backward. Returns t. */
 Tensor *ag_retain_at(Site at, Tensor *t);
 /* A constant with t's value, outside the graph. It shares t's memory. */

@@ -5,6 +5,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "kaeru/parallel.h"
+#include "kaeru/tensor_files.h"
 #include "kaeru/attention.h"
 #include "kaeru/recurrent.h"
 #include "kaeru/transformer.h"

@@ -36,6 +36,9 @@ struct Module {
     int index;
     bool training;              /* true at first; nn_train and nn_eval set it, in all descendants as well */
     Tensor *(*forward)(Site at, void *self, Tensor *x);     /* of a layer with one input, for Sequential; else NULL */
+    /* Called before the module and its parts are freed, to close a file or the like; NULL: nothing. nn_clone does not copy a
+     * module that has it. Memory does not need it: what ag_alloc_in(module, ...) returns is freed with the module. */
+    void (*destroy)(void *self);
 };
 
 /* A new zeroed struct of that type, which must start with `Module module`. The caller owns it and frees it with nn_free, or
@@ -70,6 +73,14 @@ void nn_add_child_at(Site at, Module *parent, const char *name, void **field, vo
 /* The same without a gradient: saved with the weights, not trained (position tables). */
 #define nn_buffer(parent, field, shape) nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, false)
 Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained);
+/* nn_param under a name that printf writes, for fields that are arrays:
+ * for (int i = 0; i < 4; i++) nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i); */
+#define nn_param_named(parent, field, shape, ...) nn_add_param(&(parent)->module, &(parent)->field, shape, __VA_ARGS__)
+Tensor *nn_add_param_at(Site at, Module *parent, Tensor **field, Shape shape, const char *format, ...) AG_PRINTF(5, 6);
+/* A buffer of any type (AG_INT, AG_BOOL). If not `saved`, it is not in the module's files: what the constructor computes. */
+#define nn_buffer_with(parent, field, shape, dtype, saved) \
+    nn_add_buffer(&(parent)->module, #field, &(parent)->field, shape, dtype, saved)
+Tensor *nn_add_buffer_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, DType dtype, bool saved);
 /* Ties weights: parent->field becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
  * counted, freed and saved once, under its first name. If the field already has a tensor, it must have the same shape; it is
  * freed, and fields that were tied to it are tied to `tensor`. */
@@ -126,6 +137,7 @@ void nn_init_kaiming_normal_at(Site at, Tensor *w, double a);         /* deviati
 /* Groups of parameters, each with a learning-rate factor and a weight decay of its own, and the state of each parameter.
  * Free it with ag_free, before or after the module. */
 typedef struct Optimizer Optimizer;
+typedef struct Parallel Parallel;     /* see parallel.h */
 
 /* PyTorch's defaults: betas 0.9 and 0.999, eps 1e-8; Adam without weight decay, AdamW with decoupled weight decay 0.01. */
 AdamOptions nn_adam_options(double lr);
@@ -152,6 +164,41 @@ int64_t nn_optimizer_steps_at(Site at, const Optimizer *o);                     
 double nn_clip_grad_norm_at(Site at, void *module, double max_norm);
 double nn_grad_norm_at(Site at, void *module);
 
+/* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients and checkpoints work as with
+ * the optimizers above.
+ *
+ *     static void sign_update(const OptimizerUpdate *u)                   // w = w - lr sign(gradient)
+ *     {
+ *         Tensor *g = u->gradient;
+ *         tensor_copy(u->parameter->tensor, ag_sub(u->parameter->tensor, ag_scale(ag_div(g, ag_abs(g)), u->lr)));
+ *     }
+ *     static const OptimizerKind sign = { .name = "sign", .update = sign_update };
+ *     Optimizer *o = nn_optimizer_new(net, &sign, NULL, 0, 1e-3, 0);
+ */
+typedef struct {
+    const NamedTensor *parameter;
+    Tensor *gradient;
+    int64_t first, count;       /* the items to update: all, except in a process of several if the kind is by_item */
+    Tensor *const *state;       /* the state tensors of these items: zeros at first, written by tensor_copy; of the parameter's
+                                   shape if they are all */
+    double lr, weight_decay;    /* of its group; lr is the optimizer's times the group's factor */
+    double grad_scale;          /* what the gradient is to be multiplied by; 1 in nn_optimizer_step */
+    int64_t step;               /* the number of this update of the parameter, from 1 */
+    const void *options;
+} OptimizerUpdate;
+#define NN_STATES 4
+typedef struct {
+    const char *name;                           /* of the kind, in checkpoints: one that loads must have the same */
+    const char *state[NN_STATES];               /* names of state tensors, in checkpoints; NULL after the last */
+    int (*states)(const NamedTensor *p);        /* how many of them this parameter has; NULL: all */
+    /* Called for each parameter that has a gradient, in a scope of its own without recording. The gradient is removed after. */
+    void (*update)(const OptimizerUpdate *u);
+    bool by_item;               /* an item's update depends on that item alone: processes may share a parameter (parallel.h) */
+} OptimizerKind;
+/* `kind` must stay valid. The options, any struct of `size` bytes, are copied; NULL and 0: none. */
+Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
+                               double weight_decay);
+
 /* ---- schedules: the learning rate as a pure function of the step -------------------------------------------------- */
 
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. */
@@ -174,9 +221,26 @@ const char *nn_settings_get_at(Site at, const Settings *s, const char *key); /* 
 bool nn_settings_int_at(Site at, const Settings *s, const char *key, int64_t *value);
 bool nn_settings_real_at(Site at, const Settings *s, const char *key, double *value);
 
-/* Weights only. */
+/* Weights only: parameters and buffers. */
 bool nn_save_at(Site at, const char *path, void *module);
 bool nn_load_at(Site at, const char *path, void *module);
+
+/* What a file and a module do not have in common: missing tensors by the module's names, unexpected ones by the file's. */
+typedef struct { const char **missing, **unexpected; int n_missing, n_unexpected; } LoadReport;
+/* Zeros: as nn_load. */
+typedef struct {
+    const char *prefix;         /* only the file's tensors with this prefix: "backbone." loads a part of a larger model */
+    /* Writes into `out` the file's name, without the prefix, of the module's tensor `name`, which is in `out` at first. */
+    void (*rename)(void *arg, const char *name, char *out, size_t size);
+    void *arg;                  /* the first argument of rename */
+    bool allow_missing;         /* tensors of the module that the file does not have keep their values */
+    bool allow_unexpected;      /* tensors of the file that the module does not have are ignored */
+    bool map;                   /* less memory: the file is mapped, not first read as a whole. It must not change meanwhile */
+    LoadReport **report;        /* gets the names, if the file could be opened; free it with ag_free. NULL: not wanted */
+} LoadOptions;
+/* nn_load with options. The path is any file that tensor_file_open opens, also the index of a model in several files. If the
+ * file has a part of the model: nn_load_with(path, model->backbone, ...). */
+bool nn_load_with_at(Site at, const char *path, void *module, LoadOptions options);
 /* Everything that a run needs to resume exactly: weights, optimizer (may be NULL), random state, settings (may be NULL).
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
 bool nn_checkpoint_save_at(Site at, const char *path, void *module, Optimizer *o, const Settings *settings);

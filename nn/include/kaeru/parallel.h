@@ -57,7 +57,6 @@ typedef struct {
     double clip;                    /* the largest global norm of the gradients; 0: no limit */
     double deadline;                /* seconds to wait for another process before all end with an error; 0: 60 */
 } ParallelOptions;
-typedef struct Parallel Parallel;
 
 /* Prepares `optimizer`, and the module that it trains, for steps with these processes, or with this process alone (NULL). It
  * checks that all processes have the same weights and options; otherwise all end with a line that names the first that

@@ -1,0 +1,341 @@
+/* numpy.c: reads and writes NumPy's files. An .npy file is the bytes "\x93NUMPY", a version, the size of the header, the header
+ * (a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }), then the values. An .npz file is a
+ * ZIP archive of them, here without compression: for each a local header and the file, at the end a directory of all. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "safetensors.h"
+#include "utf8.h"
+
+static uint32_t get16(const char *p)
+{
+    return (uint32_t)(unsigned char)p[0] | (uint32_t)(unsigned char)p[1] << 8;
+}
+
+static uint32_t get32(const char *p)
+{
+    return get16(p) | get16(p + 2) << 16;
+}
+
+/* ---- .npy -------------------------------------------------------------------------------------------------------- */
+
+static const char MAGIC[] = "\x93NUMPY";
+enum { MAX_NPY_HEADER = 65536, MAX_NPY_DIMS = 64, WORD = 32 };
+
+/* A header's text, which a NUL ends. */
+typedef struct { const char *at; } Scan;
+
+static bool skip(Scan *s, char expected)
+{
+    s->at += strspn(s->at, " \n");
+    if (*s->at != expected) return false;
+    s->at++;
+    return true;
+}
+
+/* The text between quotes, shorter than WORD. */
+static bool scan_quoted(Scan *s, char out[WORD])
+{
+    char quote = skip(s, '\'') ? '\'' : '"';
+    if (quote == '"' && !skip(s, '"')) return false;
+    const char *end = strchr(s->at, quote);
+    if (!end || end - s->at >= WORD) return false;
+    memcpy(out, s->at, (size_t)(end - s->at));
+    out[end - s->at] = '\0';
+    s->at = end + 1;
+    return true;
+}
+
+static bool scan_bool(Scan *s, bool *out)
+{
+    s->at += strspn(s->at, " ");
+    *out = strncmp(s->at, "True", 4) == 0;
+    if (!*out && strncmp(s->at, "False", 5) != 0) return false;
+    s->at += *out ? 4 : 5;
+    return true;
+}
+
+static bool scan_shape(Scan *s, uint64_t dim[MAX_NPY_DIMS], size_t *ndim)
+{
+    if (!skip(s, '(')) return false;
+    for (*ndim = 0; !skip(s, ')'); ) {
+        s->at += strspn(s->at, " ");
+        size_t digits = strspn(s->at, "0123456789");
+        if (digits == 0 || digits > 18 || *ndim == MAX_NPY_DIMS) return false;
+        dim[(*ndim)++] = strtoull(s->at, NULL, 10);
+        s->at += digits;
+        if (!skip(s, ',') && *(s->at += strspn(s->at, " ")) != ')') return false;
+    }
+    return true;
+}
+
+typedef struct { char descr[WORD]; bool fortran; uint64_t dim[MAX_NPY_DIMS]; size_t ndim; } NpyHeader;
+
+/* Reads the three entries, in any order. */
+static bool scan_header(const char *text, NpyHeader *h)
+{
+    Scan s = { text };
+    unsigned found = 0;
+    if (!skip(&s, '{')) return false;
+    while (!skip(&s, '}')) {
+        char key[WORD];
+        if (!scan_quoted(&s, key) || !skip(&s, ':')) return false;
+        unsigned which = strcmp(key, "descr") == 0 ? 1 : strcmp(key, "fortran_order") == 0 ? 2 : 4;
+        bool good = which == 1 ? scan_quoted(&s, h->descr) : which == 2 ? scan_bool(&s, &h->fortran) :
+                    strcmp(key, "shape") == 0 && scan_shape(&s, h->dim, &h->ndim);
+        if (!good || (found & which)) return false;
+        found |= which;
+        if (!skip(&s, ',') && *s.at != '}') return false;
+    }
+    return found == 7 && s.at[strspn(s.at, " \n")] == '\0';
+}
+
+/* Reads the .npy file of `size` bytes at `offset` as the tensor of that name. */
+static bool read_npy(SafeTensors *st, const char *name, uint64_t offset, uint64_t size, StTensor *t)
+{
+    char start[12], text[MAX_NPY_HEADER + 1], quoted[UTF8_QUOTE];
+    if (size < sizeof start) return st_tensor_error(st->file, name, "expected an .npy file, found %" PRIu64 " bytes", size);
+    if (!file_read_at(st->file, offset, start, sizeof start)) return false;
+    if (memcmp(start, MAGIC, 6) != 0) return st_tensor_error(st->file, name, "expected the start of an .npy file");
+    int version = start[6];
+    if (version < 1 || version > 3)
+        return st_tensor_error(st->file, name, "expected version 1, 2 or 3 of .npy, found %d", version);
+    uint32_t length = version == 1 ? get16(start + 8) : get32(start + 8), before = version == 1 ? 10 : 12;
+    if (length > MAX_NPY_HEADER || length > size - before)
+        return st_tensor_error(st->file, name, "expected a header of at most %d bytes within the file, found %" PRIu32,
+                               MAX_NPY_HEADER, length);
+    if (!file_read_at(st->file, offset + before, text, length)) return false;
+    text[length] = '\0';
+    NpyHeader h = { 0 };
+    if (strlen(text) < length || !scan_header(text, &h)) {
+        return st_tensor_error(st->file, name, "expected a header as {'descr': '<f4', 'fortran_order': False, "
+                               "'shape': (3, 4), }, found %s", utf8_quote(text, length, quoted));
+    }
+    const FileType *type = file_type_of_numpy(h.descr);
+    utf8_quote(h.descr, strlen(h.descr), quoted);
+    if (h.descr[0] == '>') return st_tensor_error(st->file, name, "expected little-endian numbers, found %s", quoted);
+    if (!type) return st_tensor_error(st->file, name, "expected numbers of a known type, found %s", quoted);
+    if (h.fortran && h.ndim > 1)
+        return st_tensor_error(st->file, name, "is in Fortran's order; save np.ascontiguousarray(x) instead of x");
+    uint64_t *dim = ag_alloc_in(st, h.ndim, sizeof *dim);
+    if (h.ndim) memcpy(dim, h.dim, h.ndim * sizeof *dim);
+    *t = (StTensor){ .name = name, .ndim = h.ndim, .dim = dim, .offset = offset + before + length,
+                     .size = size - before - length, .file = st->file };
+    return tensor_set_type(t, type);
+}
+
+bool st_read_npy(SafeTensors *st)
+{
+    st->tensor = ag_alloc_in(st, 1, sizeof *st->tensor);
+    st->n_tensors = 1;
+    return read_npy(st, "", 0, file_size(st->file), &st->tensor[0]) && st_sort_names(st);
+}
+
+/* ---- .npz -------------------------------------------------------------------------------------------------------- */
+
+enum { LOCAL = 0x04034b50, CENTRAL = 0x02014b50, END = 0x06054b50 };        /* what the parts of an archive begin with */
+enum { LOCAL_SIZE = 30, CENTRAL_SIZE = 46, END_SIZE = 22, MAX_COMMENT = 65535 };
+static const char SUFFIX[] = ".npy";
+enum { SUFFIX_SIZE = sizeof SUFFIX - 1 };
+
+/* Reads the entry whose part of the directory is at p, which has `left` bytes; *used: how many it has. The entries' data ends
+ * before data_end. */
+static bool read_entry(SafeTensors *st, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
+{
+    const char *archive = file_name(st->file);
+    if (left < CENTRAL_SIZE || get32(p) != CENTRAL || get16(p + 28) + get16(p + 30) + get16(p + 32) > left - CENTRAL_SIZE)
+        return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", archive, left);
+    uint32_t flags = get16(p + 8), method = get16(p + 10), size = get32(p + 20), unpacked = get32(p + 24);
+    uint64_t offset = get32(p + 42);
+    size_t length = get16(p + 28);
+    const char *name = ag_strndup_in(st, p + CENTRAL_SIZE, length);
+    *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);
+    if (strlen(name) < length || utf8_valid(name, length) < length)
+        return st_tensor_error(st->file, name, "expected a name in UTF-8 without NUL characters");
+    if (length < SUFFIX_SIZE || strcmp(name + length - SUFFIX_SIZE, SUFFIX) != 0)
+        return st_tensor_error(st->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
+    if (flags & 1) return st_tensor_error(st->file, name, "is encrypted");
+    if (method != 0) return st_tensor_error(st->file, name, "is compressed; np.savez writes arrays that are not");
+    if (size == UINT32_MAX || offset == UINT32_MAX) return st_tensor_error(st->file, name, "expected less than 4 GiB");
+    if (size != unpacked) {
+        return st_tensor_error(st->file, name, "expected one size without compression, found %" PRIu32 " and %" PRIu32, size,
+                               unpacked);
+    }
+    char local[LOCAL_SIZE];
+    if (offset + LOCAL_SIZE > data_end) return st_tensor_error(st->file, name, "expected its data before the directory");
+    if (!file_read_at(st->file, offset, local, sizeof local)) return false;
+    if (get32(local) != LOCAL)
+        return st_tensor_error(st->file, name, "expected the start of an entry at offset %" PRIu64, offset);
+    offset += LOCAL_SIZE + get16(local + 26) + get16(local + 28);
+    if (offset + size > data_end) return st_tensor_error(st->file, name, "expected its data before the directory");
+    return read_npy(st, ag_strndup_in(st, name, length - SUFFIX_SIZE), offset, size, t);
+}
+
+/* The offset in the last `n` bytes of the end's record, which a comment may follow; n if there is none. */
+static size_t find_end(const char *tail, size_t n)
+{
+    for (size_t i = n < END_SIZE ? 0 : n - END_SIZE + 1; i > 0; i--)
+        if (get32(tail + i - 1) == END && get16(tail + i - 1 + 20) == n - (i - 1) - END_SIZE) return i - 1;
+    return n;
+}
+
+bool st_read_npz(SafeTensors *st)
+{
+    const char *archive = file_name(st->file);
+    uint64_t total = file_size(st->file);
+    size_t n = total < END_SIZE + MAX_COMMENT ? (size_t)total : END_SIZE + MAX_COMMENT;
+    char *tail = ag_alloc_in(st, n, 1);
+    if (!file_read_at(st->file, total - n, tail, n)) return false;
+    size_t at = find_end(tail, n);
+    if (at == n) return ag_set_error("%s: expected the end of a ZIP archive: is the file complete?", archive);
+    uint32_t count = get16(tail + at + 10), size = get32(tail + at + 12), start = get32(tail + at + 16);
+    if (count == 65535 || size == UINT32_MAX || start == UINT32_MAX)
+        return ag_set_error("%s: expected less than 65535 arrays and 4 GiB", archive);
+    if ((uint64_t)start + size != total - n + at)
+        return ag_set_error("%s: expected a directory at the end, found %" PRIu32 " bytes at offset %" PRIu32, archive, size,
+                            start);
+    char *directory = ag_alloc_in(st, size, 1);
+    if (!file_read_at(st->file, start, directory, size)) return false;
+    st->tensor = ag_alloc_in(st, count, sizeof *st->tensor);
+    size_t read = 0;
+    for (size_t used = 0; st->n_tensors < count; read += used)
+        if (!read_entry(st, directory + read, size - read, start, &used, &st->tensor[st->n_tensors++])) return false;
+    if (read != size) return ag_set_error("%s: expected %" PRIu32 " entries in the directory, found more", archive, count);
+    return st_sort_names(st);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+enum { NPY_ROOM = 320 };
+
+/* The header of an entry's .npy file with what is before it, padded so that the values begin at a multiple of 64. */
+static size_t npy_header(const StEntry *entry, char out[NPY_ROOM])
+{
+    size_t n = 10;
+    n += (size_t)snprintf(out + n, NPY_ROOM - n, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                          file_type_of(entry->dtype)->numpy);
+    for (int i = 0; i < entry->shape.ndim; i++)
+        n += (size_t)snprintf(out + n, NPY_ROOM - n, i ? " %" PRId64 "," : "%" PRId64 ",", entry->shape.dim[i]);
+    if (entry->shape.ndim > 1) n--;                                 /* (3,) needs its comma, (3, 4) does not */
+    n += (size_t)snprintf(out + n, NPY_ROOM - n, "), }");
+    size_t whole = (n + 1 + 63) / 64 * 64;
+    memset(out + n, ' ', whole - n);
+    out[whole - 1] = '\n';
+    memcpy(out, MAGIC, 6);
+    memcpy(out + 6, (char[]){ 1, 0, (char)((whole - 10) & 255), (char)((whole - 10) >> 8) }, 4);
+    return whole;
+}
+
+bool npy_write(const char *path, const StEntry *entry)
+{
+    char header[NPY_ROOM];
+    size_t n = npy_header(entry, header);
+    FileWriter *w = file_replace(path);
+    if (!w) return false;
+    file_write(w, header, n);
+    file_write(w, entry->values, st_entry_bytes(entry));
+    return file_commit(w);
+}
+
+/* The checksum of n more bytes; it is 0 at first. */
+static uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
+{
+    static const uint32_t table[16] = {                             /* of four bits */
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    crc = ~crc;
+    for (const unsigned char *p = bytes, *end = n ? p + n : p; p < end; p++) {
+        crc = table[(crc ^ *p) & 15] ^ crc >> 4;
+        crc = table[(crc ^ (uint32_t)*p >> 4) & 15] ^ crc >> 4;
+    }
+    return ~crc;
+}
+
+static char *put16(char *p, uint32_t value)
+{
+    p[0] = (char)(value & 255);
+    p[1] = (char)(value >> 8 & 255);
+    return p + 2;
+}
+
+static char *put32(char *p, uint32_t value)
+{
+    return put16(put16(p, value), value >> 16);
+}
+
+/* What the local header and the directory's entry have in common: version 2.0, names in UTF-8, stored, 1 January 1980. */
+static char *put_common(char *p, uint32_t crc, uint32_t size, size_t length)
+{
+    p = put32(put16(put16(put16(put16(put16(p, 20), 0x800), 0), 0), 0x21), crc);
+    return put16(put16(put32(put32(p, size), size), (uint32_t)length), 0);
+}
+
+typedef struct { uint32_t offset, crc, size; size_t name; } Packed;
+
+static void write_entry(FileWriter *w, const StEntry *entry, Packed *packed)
+{
+    char npy[NPY_ROOM], local[LOCAL_SIZE];
+    size_t n = npy_header(entry, npy), bytes = st_entry_bytes(entry);
+    packed->crc = crc32_add(crc32_add(0, npy, n), entry->values, bytes);
+    put_common(put32(local, LOCAL), packed->crc, packed->size, packed->name);
+    file_write(w, local, sizeof local);
+    file_write(w, entry->name, packed->name - SUFFIX_SIZE);
+    file_write(w, SUFFIX, SUFFIX_SIZE);
+    file_write(w, npy, n);
+    file_write(w, entry->values, bytes);
+}
+
+static uint32_t write_directory_entry(FileWriter *w, const StEntry *entry, const Packed *packed)
+{
+    char central[CENTRAL_SIZE] = { 0 };
+    put_common(put16(put32(central, CENTRAL), 20), packed->crc, packed->size, packed->name);
+    put32(central + 42, packed->offset);
+    file_write(w, central, sizeof central);
+    file_write(w, entry->name, packed->name - SUFFIX_SIZE);
+    file_write(w, SUFFIX, SUFFIX_SIZE);
+    return (uint32_t)(CENTRAL_SIZE + packed->name);
+}
+
+/* Finds the place of each entry. False with ag_error() if the file could not be read again. */
+static bool plan_archive(const char *path, const StEntry *entry, size_t n, Packed *packed)
+{
+    uint64_t offset = 0, directory = END_SIZE;
+    char header[NPY_ROOM], quoted[UTF8_QUOTE];
+    if (n >= 65535) return ag_set_error("%s: expected less than 65535 arrays, found %zu", path, n);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(entry[i].name);
+        utf8_quote(entry[i].name, length, quoted);
+        if (length > 65535 - SUFFIX_SIZE || utf8_valid(entry[i].name, length) < length)
+            return ag_set_error("%s: expected names in UTF-8 of at most 65531 bytes, found %s", path, quoted);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(entry[k].name, entry[i].name) == 0)
+                return ag_set_error("%s: expected each name once, found %s again", path, quoted);
+        uint64_t size = npy_header(&entry[i], header) + (uint64_t)st_entry_bytes(&entry[i]);
+        packed[i] = (Packed){ .offset = (uint32_t)offset, .size = (uint32_t)size, .name = length + SUFFIX_SIZE };
+        offset += LOCAL_SIZE + packed[i].name + size;
+        directory += CENTRAL_SIZE + packed[i].name;
+        if (offset + directory >= UINT32_MAX)
+            return ag_set_error("%s: expected less than 4 GiB in an .npz file; a .safetensors file can be larger", path);
+    }
+    return true;
+}
+
+bool npz_write(const char *path, const StEntry *entry, size_t n)
+{
+    Packed *packed = ag_alloc(n, sizeof *packed);
+    FileWriter *w = plan_archive(path, entry, n, packed) ? file_replace(path) : NULL;
+    if (w) {
+        uint32_t size = 0, start = 0;
+        for (size_t i = 0; i < n; i++) write_entry(w, &entry[i], &packed[i]);
+        if (n) start = packed[n - 1].offset + packed[n - 1].size + (uint32_t)packed[n - 1].name + LOCAL_SIZE;
+        for (size_t i = 0; i < n; i++) size += write_directory_entry(w, &entry[i], &packed[i]);
+        char end[END_SIZE] = { 0 };
+        put32(put32(put16(put16(put32(put32(end, END), 0), (uint32_t)n), (uint32_t)n), size), start);
+        file_write(w, end, sizeof end);
+    }
+    ag_free(packed);
+    return w && file_commit(w);
+}

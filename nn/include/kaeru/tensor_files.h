@@ -1,0 +1,56 @@
+/* tensor_files.h: tensors in files: safetensors, which other libraries read and write, and NumPy's .npy and .npz.
+ *
+ *     Tensor *x = tensor_load("x.npy", NULL);                     in Python: np.save("x.npy", x)
+ *     Tensor *y = tensor_load("data.npz", "y");                              np.savez("data.npz", x=x, y=y)
+ *     bool done = tensor_save("out.npz", { "x", x }, { "y", y });            np.load("out.npz")["y"]
+ *
+ * A function that fails returns false or NULL with ag_error(). As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+#ifndef KAERU_TENSOR_FILES_H
+#define KAERU_TENSOR_FILES_H
+
+#include "kaeru/tensor.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* An open file, to read its tensors one by one. Its content tells its kind: safetensors, .npy, or .npz that is not compressed.
+ * A path that ends in ".json" is the index of a model in several files ("model.safetensors.index.json"); the tensors are those
+ * of all of them. Free it with ag_free. */
+typedef struct TensorFile TensorFile;
+TensorFile *tensor_file_open_at(Site at, const char *path);
+
+/* A tensor of a file. The names are the file's: an .npy file has one tensor, named "". The type has the name that safetensors
+ * gives it, in other files as well: F16, BF16, F32, F64, I8 to I64, U8 to U64, BOOL, and types that cannot be read here (C64,
+ * F8_E4M3, ...). A tensor of more than AG_MAX_DIMS dimensions cannot be read either; its shape has an ndim of -1. */
+typedef struct { const char *name, *type; Shape shape; } FileTensor;
+int tensor_file_count_at(Site at, const TensorFile *f);
+const FileTensor *tensor_file_item_at(Site at, const TensorFile *f, int i);             /* in the order of the file */
+const FileTensor *tensor_file_find_at(Site at, const TensorFile *f, const char *name);  /* NULL if absent */
+/* A text of a safetensors file's metadata; NULL if absent. */
+const char *tensor_file_metadata_at(Site at, const TensorFile *f, const char *key);
+
+/* Writes the file's values of that name into leaf t, which has the same shape. Reals take any type, rounded to the nearest
+ * number, but a finite number must not become infinite. Ints take whole numbers from -2^31 to 2^31-1, and BOOL. Bools take
+ * BOOL. If a value does not fit, the function fails, and t may have some of the values. */
+bool tensor_file_read_at(Site at, const TensorFile *f, const char *name, Tensor *t);
+/* A new tensor of the innermost scope with the values of that name: reals from F16, BF16, F32 and F64, ints from I8 to I64 and
+ * U8 to U64, bools from BOOL. */
+Tensor *tensor_file_get_at(Site at, const TensorFile *f, const char *name);
+/* The same from a path. The name may be NULL if the file has one tensor. */
+Tensor *tensor_load_at(Site at, const char *path, const char *name);
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+typedef struct { const char *name; const Tensor *tensor; } NamedValue;
+/* Writes a file with these tensors in this order. The ending of the path is its kind: ".safetensors", ".npz", or ".npy", which
+ * has one tensor and no name. Reals are written as F32 (F64 in libkaeru_double), ints as I32, bools as BOOL. Names are any text
+ * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. */
+bool tensor_save_list_at(Site at, const char *path, const NamedValue *list, int n);
+#define tensor_save(path, ...) \
+    tensor_save_list(path, ((NamedValue[]){ __VA_ARGS__ }), (int)(sizeof((NamedValue[]){ __VA_ARGS__ }) / sizeof(NamedValue)))
+
+#include "kaeru/nn_at.h"
+
+#pragma GCC visibility pop
+#endif
