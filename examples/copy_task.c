@@ -151,7 +151,7 @@ int main(int argc, char **argv)
                    "last epochs; the mean of their weights is tested; 0: the last weights"),
         option_real("factor", &factor, 0, 1000, "factor of the learning rate"),
         option_real("dropout", &dropout, 0, 0.99, "probability of dropout"),
-        option_precision(), option_shards(), OPTIONS_END
+        option_precision(), option_shards(), option_deadline(), OPTIONS_END
     };
     const Program program = { "copy_task",
         "Shows how a complete Transformer learns. An encoder-decoder learns to copy rows of 10 numbers: the encoder\n"

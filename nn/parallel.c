@@ -145,24 +145,31 @@ _Noreturn static void fail(const Parallel *p, const char *format, ...)
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
+    int tenths = p->rank < 20 ? p->rank : 20;           /* most errors are those of all: one process tells it and ends them */
+    nanosleep(&(struct timespec){ tenths / 10, tenths % 10 * 100000000L }, NULL);
     p->processes->fail(p->processes, line);
     abort();                                            /* it does not return */
 }
 
-/* Until *pending is 0. */
-static void wait_for(const Parallel *p, const int *pending)
+/* Until *pending is 0, for at most so many seconds without any message. */
+static void wait_seconds(const Parallel *p, const int *pending, double most)
 {
     double begun = seconds();
     while (*pending > 0) {
         if (p->processes->progress(p->processes)) begun = seconds();
-        else if (seconds() - begun > p->options.deadline)
+        else if (seconds() - begun > most)
             fail(p, "process %d has been silent for %g seconds, since step %" PRId64, p->processes->peer(p->processes, pending),
-                 p->options.deadline, nn_optimizer_steps(p->optimizer));
+                 most, nn_optimizer_steps(p->optimizer));
     }
 }
 
+static void wait_for(const Parallel *p, const int *pending)
+{
+    if (*pending > 0) wait_seconds(p, pending, p->processes->deadline);
+}
+
 /* Sends n bytes to all others, and receives as many from each: all[rank] of n bytes. */
-static void exchange(const Parallel *p, const void *mine, void *all, size_t n)
+static void exchange_slowly(const Parallel *p, const void *mine, void *all, size_t n, double deadlines)
 {
     int pending = 0;
     for (int rank = 0; rank < p->size; rank++) {
@@ -174,7 +181,12 @@ static void exchange(const Parallel *p, const void *mine, void *all, size_t n)
         p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
         p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
     }
-    wait_for(p, &pending);
+    if (pending > 0) wait_seconds(p, &pending, deadlines * p->processes->deadline);
+}
+
+static void exchange(const Parallel *p, const void *mine, void *all, size_t n)
+{
+    exchange_slowly(p, mine, all, n, 1);
 }
 
 /* Items begin(rank)..begin(rank+1)-1 of an array are known to process `rank`: makes all known to all. */
@@ -622,7 +634,7 @@ bool nn_parallel_check_at(Site at, Parallel *p, bool good)
     check_parallel(at, __func__, p);
     char mine[TEXT] = "", *all = ag_alloc((size_t)p->size, TEXT);
     if (!good) snprintf(mine, sizeof mine, "%s", *ag_error() ? ag_error() : "an error without a message");
-    exchange(p, mine, all, TEXT);
+    exchange_slowly(p, mine, all, TEXT, 10);
     for (int rank = 0; good && rank < p->size; rank++) {
         const char *line = all + rank * TEXT;
         if (*line) good = ag_set_error("process %d: %s", rank, line);
@@ -776,13 +788,6 @@ static bool same_everywhere(Parallel *p)
            agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash));
 }
 
-/* All processes know the error; the first one tells it and ends them. */
-_Noreturn static void fail_together(const Parallel *p)
-{
-    if (p->rank > 0) nanosleep(&(struct timespec){ .tv_sec = 5 }, NULL);
-    fail(p, "%s", ag_error());
-}
-
 static void parallel_destroy(void *object)
 {
     Parallel *p = object;
@@ -798,16 +803,13 @@ Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions
     check_optimizer(at, __func__, optimizer);
     int size = processes ? processes->size : 1;
     if (options.shards < 1) ag_usage_error(at, __func__, "%" PRId64 " shards, expected 1 or more", options.shards);
-    if (!(options.clip >= 0) || !(options.deadline >= 0))
-        ag_usage_error(at, __func__, "clip is %g and deadline is %g, expected 0 or more", options.clip, options.deadline);
-    if (options.deadline == 0) options.deadline = 60;
+    if (!(options.clip >= 0)) ag_usage_error(at, __func__, "clip is %g, expected 0 or more", options.clip);
     Parallel *p = ag_object_new_at(at, sizeof *p);
     ag_on_free(p, parallel_destroy);
     *p = (Parallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
                      .rank = processes ? processes->rank : 0 };
     if (size > options.shards) {
-        ag_set_error("%d processes for %" PRId64 " shards: expected at most one process a shard", size, options.shards);
-        fail_together(p);
+        fail(p, "%d processes for %" PRId64 " shards: expected at most one process a shard", size, options.shards);
     }
     p->first = first_shard(p, p->rank);
     p->end = first_shard(p, p->rank + 1);
@@ -815,7 +817,7 @@ Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions
     p->result = ag_alloc_in(p, (size_t)options.shards, sizeof *p->result);
     list_parts(p);
     divide(p);
-    if (!same_everywhere(p)) fail_together(p);
+    if (!same_everywhere(p)) fail(p, "%s", ag_error());
     return p;
 }
 

@@ -124,7 +124,7 @@ bool processes_end(void);
 Processes *example_processes(void);                                     /* NULL: this process is alone */
 bool example_writes(void);                                              /* whether this is the first process */
 Option option_shards(void);                                             /* --shards N; fixed in a resumed run */
-bool is_shards(const Option *o);
+Option option_deadline(void);                                           /* --deadline SECONDS */
 /* Decides on the number of shards if it was not given: at most `most`. Prints it if there are several processes. */
 void choose_shards(int64_t most);
 int64_t example_shards(void);

@@ -98,6 +98,9 @@ _Noreturn void example_usage_error(const char *format, ...)
 
 void example_warn(const char *format, ...)
 {
+    if (!example_writes()) {
+        return;
+    }
     va_list args;
     va_start(args, format);
     print_message(format, args);
@@ -108,7 +111,9 @@ void example_complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_message(format, args);
+    if (example_writes()) {
+        print_message(format, args);
+    }
     va_end(args);
     end_status = 1;
 }

@@ -10,6 +10,7 @@
 #endif
 
 static Processes *processes;
+static double deadline = 60;
 static int64_t shards;                                                  /* 0: chosen by choose_shards */
 static volatile sig_atomic_t signaled;
 
@@ -68,9 +69,9 @@ Option option_shards(void)
                       "parts of a batch that processes can share; the weights depend on it; 0: 1, or 8 for several processes");
 }
 
-bool is_shards(const Option *o)
+Option option_deadline(void)
 {
-    return o->value == &shards;
+    return option_real("deadline", &deadline, 0.1, 1e6, "seconds after which a silent process ends the others");
 }
 
 void choose_shards(int64_t most)
@@ -81,6 +82,7 @@ void choose_shards(int64_t most)
     if (!processes) {
         return;
     }
+    processes->deadline = deadline;
     if (processes->size > shards) {
         example_usage_error("%d processes for %lld shards: expected at most one process a shard (--shards)", processes->size,
                             (long long)shards);

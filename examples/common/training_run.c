@@ -58,7 +58,13 @@ static void save_options(const Option *o, Settings *s)
     }
 }
 
-/* A text option that was not given has no setting. Nor has a flag, or --shards, that is newer than the checkpoint. */
+/* Options that older checkpoints do not have. */
+static bool is_new(const Option *o)
+{
+    return strcmp(o->name, "shards") == 0 || strcmp(o->name, "deadline") == 0;
+}
+
+/* A text option that was not given has no setting. Nor has a flag that is newer than the checkpoint. */
 static bool restore_option(const Option *o, const Settings *s)
 {
     char key[80];
@@ -69,7 +75,7 @@ static bool restore_option(const Option *o, const Settings *s)
         *(const char **)o->value = nn_settings_get(s, key);
         return true;
     }
-    if ((o->kind == OPTION_FLAG || is_shards(o)) && !nn_settings_get(s, key)) {
+    if ((o->kind == OPTION_FLAG || is_new(o)) && !nn_settings_get(s, key)) {
         return true;
     }
     if (o->kind == OPTION_REAL ? !nn_settings_real(s, key, &value) : !nn_settings_int(s, key, &whole)) {

@@ -220,7 +220,7 @@ int gpt_train(int argc, char **argv)
         option_int("sample", &sample_tokens, 0, INT64_C(1) << 40, "tokens to write at the end"),
         option_flag("recompute", &recompute,
                     "compute each block again during backward: less memory, about a third more time"),
-        option_precision(), option_fixed(option_shards()), option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_fixed(option_shards()), option_deadline(), option_resume(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "gpt train",
         "Shows how a GPT learns a text: it learns to predict each next token, is tested on the last tenth of the text,\n"

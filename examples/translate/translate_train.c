@@ -357,7 +357,7 @@ int translate_train(int argc, char **argv)
         option_int("average", &average, 1, 1000, "last epochs; the result is the mean of their weights"),
         option_int("beam", &beam, 2, 1000, "hypotheses of beam search in the last test"),
         option_real("length-penalty", &length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a"),
-        option_precision(), option_fixed(option_shards()), option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_fixed(option_shards()), option_deadline(), option_resume(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "translate train",
         "Shows how a Transformer learns to translate. Without files it uses English and Japanese sentences of a small\n"

@@ -190,7 +190,7 @@ Processes *mpi_begin(void)
     check(MPI_Comm_rank(m->comm, &rank), "MPI_Comm_rank", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;
-    m->processes = (Processes){ rank, size, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
+    m->processes = (Processes){ rank, size, 60, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
     divide_processors(m->comm);
     if (rank > 0) {

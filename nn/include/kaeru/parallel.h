@@ -35,6 +35,7 @@
 typedef struct Processes Processes;
 struct Processes {
     int rank, size;                 /* this process is number `rank` of 0..size-1 */
+    double deadline;                /* seconds to wait for another process before all end with an error */
     /* Each begins to send n bytes to a process, or to receive them from it. Messages between two processes with the same tag
      * (0 or more) arrive in their order. The bytes must stay as they are until the message is done. Adds 1 to *pending now, and
      * subtracts it when the message is done. */
@@ -55,7 +56,6 @@ struct Processes {
 typedef struct {
     int64_t shards;                 /* 1 or more; the weights depend on it */
     double clip;                    /* the largest global norm of the gradients; 0: no limit */
-    double deadline;                /* seconds to wait for another process before all end with an error; 0: 60 */
 } ParallelOptions;
 
 /* Prepares `optimizer`, and the module that it trains, for steps with these processes, or with this process alone (NULL). It
@@ -90,7 +90,8 @@ bool nn_parallel_is_mine_at(Site at, const Parallel *p, int64_t i);
 void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n);
 /* Whether all processes have the same n bytes. If not, ag_error() names the first one that differs, and `what`. */
 bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *bytes, size_t n);
-/* Whether `good` is true in all processes. If not, ag_error() is that of the first one where it is false. */
+/* Whether `good` is true in all processes. If not, ag_error() is that of the first one where it is false. The others wait up to
+ * ten deadlines, because one may be writing a large file. */
 bool nn_parallel_check_at(Site at, Parallel *p, bool good);
 int64_t nn_parallel_shards_at(Site at, const Parallel *p);
 bool nn_parallel_is_first_at(Site at, const Parallel *p);           /* process 0, which writes the files */
