@@ -10,300 +10,10 @@
  * this order, so none waits for a message that cannot have been sent. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kaeru/graph.h"
-#include "kaeru/parallel.h"
-#include "optim.h"
-
-enum {
-    CHUNK = 1 << 14,            /* items whose squares are summed together: the same for any number of processes */
-    ROOM = 1 << 23,             /* most items that are received at a time */
-    DEPTH = 64,                 /* partial sums that a process can have */
-    TAG_SMALL = 0, TAG_PIECE = 1        /* of messages; those of a piece: TAG_PIECE + its number */
-};
-
-/* Neighboring items of a parameter, which have one owner and are one message. */
-typedef struct {
-    int part, owner;
-    int64_t first, count;
-    int64_t room;               /* where the values of the others are received */
-    int pending;                /* messages that are still on the way */
-} Piece;
-
-/* A trained parameter. */
-typedef struct {
-    Tensor *w;
-    int index;                  /* in the optimizer */
-    int first_piece, end_piece;
-    int64_t own_first;          /* the first item that this process owns */
-    Tensor *sum[DEPTH];         /* the partial sums of this process, from left to right */
-    bool is_complete;           /* the gradient of the current shard is in a sum */
-} Part;
-
-/* Of a shard: the sum of losses and their number. */
-typedef struct { double loss, count; } Result;
-
-struct Parallel {
-    ParallelOptions options;
-    Optimizer *optimizer;
-    Processes *processes;       /* NULL: this one alone */
-    int rank, size;
-    int64_t first, end;         /* the shards of this process */
-    int64_t shard;              /* the current one; first - 1: none yet in this step; end: all are done */
-    int sums;                   /* partial sums of each part that were complete before the current shard */
-    bool has_loss, stop, stopped;
-    AgRandom common;            /* the state of the random generator outside of shards */
-    Result *result;             /* of each shard */
-    int n;                      /* parts */
-    Part *part;
-    int *order;                 /* their numbers, in the order of the exchange; */
-    int exchanged;              /* so many of them have been sent */
-    int *completed, n_completed;        /* numbers of parts in the order in which backward has completed them */
-    bool knows_order;
-    uint8_t *has_gradient;      /* for each part: in a shard of this step */
-    Piece *piece;               /* those of a part are neighbors */
-    int n_pieces;
-    int64_t n_chunks, *first_chunk;     /* chunks that the processes before this rank own */
-    double *squares;            /* of each chunk, in the order of their owners */
-    int *queue, queued, summed; /* own pieces: begun to be received, and added up */
-    int sending;                /* messages on the way */
-    real *whole;                /* of parallel_state */
-    int64_t whole_size;
-    int others;                 /* roots of all other processes */
-    real *room;                 /* for the values of others: */
-    int64_t room_size, room_used;       /* items, of which the first are in use */
-};
-
-/* ---- shards and the tree ----------------------------------------------------------------------------------------- */
-
-static int64_t part_begin(int64_t n, int64_t parts, int64_t i)
-{
-    return n / parts * i + n % parts * i / parts;
-}
-
-static int64_t first_shard(const Parallel *p, int rank)
-{
-    return part_begin(p->options.shards, p->size, rank);
-}
-
-static int rank_of_shard(const Parallel *p, int64_t shard)
-{
-    int rank = 0;
-    while (first_shard(p, rank + 1) <= shard) rank++;
-    return rank;
-}
-
-/* Where the node over lo..hi-1 is divided. */
-static int64_t middle(int64_t lo, int64_t hi)
-{
-    int64_t half = 1;
-    while (2 * half < hi - lo) half *= 2;
-    return lo + half;
-}
-
-/* How many nodes are complete with shard `last`, in a process whose shards are first..end-1. */
-static int merges_after(int64_t lo, int64_t hi, int64_t last, int64_t first, int64_t end)
-{
-    if (hi - lo == 1) return 0;
-    int64_t mid = middle(lo, hi);
-    int below = last < mid ? merges_after(lo, mid, last, first, end) : merges_after(mid, hi, last, first, end);
-    return below + (last == hi - 1 && lo >= first && hi <= end);
-}
-
-/* The number of partial sums that a process has before one of its shards; before its end: of roots. */
-static int sums_before(const Parallel *p, int rank, int64_t shard)
-{
-    int n = 0;
-    int64_t first = first_shard(p, rank), end = first_shard(p, rank + 1);
-    for (int64_t i = first; i < shard; i++) n += 1 - merges_after(0, p->options.shards, i, first, end);
-    return n;
-}
-
-static int n_roots(const Parallel *p, int rank)
-{
-    return sums_before(p, rank, first_shard(p, rank + 1));
-}
-
-/* ---- waiting ----------------------------------------------------------------------------------------------------- */
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-_Noreturn static void fail(const Parallel *p, const char *format, ...) AG_PRINTF(2, 3);
-_Noreturn static void fail(const Parallel *p, const char *format, ...)
-{
-    char line[256];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    int tenths = p->rank < 20 ? p->rank : 20;           /* most errors are those of all: one process tells it and ends them */
-    nanosleep(&(struct timespec){ tenths / 10, tenths % 10 * 100000000L }, NULL);
-    p->processes->fail(p->processes, line);
-    abort();                                            /* it does not return */
-}
-
-/* Until *pending is 0, for at most so many seconds without any message. */
-static void wait_seconds(const Parallel *p, const int *pending, double most)
-{
-    double begun = seconds();
-    while (*pending > 0) {
-        if (p->processes->progress(p->processes)) begun = seconds();
-        else if (seconds() - begun > most)
-            fail(p, "process %d has been silent for %g seconds, since step %" PRId64, p->processes->peer(p->processes, pending),
-                 most, nn_optimizer_steps(p->optimizer));
-    }
-}
-
-static void wait_for(const Parallel *p, const int *pending)
-{
-    if (*pending > 0) wait_seconds(p, pending, p->processes->deadline);
-}
-
-/* Sends n bytes to all others, and receives as many from each: all[rank] of n bytes. */
-static void exchange_slowly(const Parallel *p, const void *mine, void *all, size_t n, double deadlines)
-{
-    int pending = 0;
-    for (int rank = 0; rank < p->size; rank++) {
-        char *theirs = (char *)all + (size_t)rank * n;
-        if (rank == p->rank) {
-            memmove(theirs, mine, n);
-            continue;
-        }
-        p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
-        p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
-    }
-    if (pending > 0) wait_seconds(p, &pending, deadlines * p->processes->deadline);
-}
-
-static void exchange(const Parallel *p, const void *mine, void *all, size_t n)
-{
-    exchange_slowly(p, mine, all, n, 1);
-}
-
-/* Items begin(rank)..begin(rank+1)-1 of an array are known to process `rank`: makes all known to all. */
-static void exchange_parts(const Parallel *p, void *array, size_t size, int64_t begin(const Parallel *p, int rank))
-{
-    int pending = 0;
-    for (int rank = 0; rank < p->size; rank++) {
-        if (rank == p->rank) continue;
-        char *bytes = array;
-        int64_t theirs = begin(p, rank), own = begin(p, p->rank);
-        p->processes->receive(p->processes, rank, TAG_SMALL, bytes + (size_t)theirs * size,
-                              (size_t)(begin(p, rank + 1) - theirs) * size, &pending);
-        p->processes->send(p->processes, rank, TAG_SMALL, bytes + (size_t)own * size,
-                           (size_t)(begin(p, p->rank + 1) - own) * size, &pending);
-    }
-    wait_for(p, &pending);
-}
-
-/* ---- the sums of this process ------------------------------------------------------------------------------------ */
-
-static real *numbers(Tensor *t)
-{
-    return tensor_mutable_data(t);
-}
-
-/* Puts the gradient of the current shard, which it owns from now on, behind the sums of the part, and adds the nodes that are
- * complete with it. */
-static void add_gradient(const Parallel *p, Part *part, Tensor *gradient)
-{
-    int at = p->sums;
-    for (int i = merges_after(0, p->options.shards, p->shard, p->first, p->end); i > 0; i--) {
-        Tensor *left = part->sum[--at];
-        part->sum[at] = NULL;
-        ag_add_to(numbers(left), tensor_data(gradient), tensor_numel(left));
-        ag_free(gradient);
-        gradient = left;
-    }
-    part->sum[at] = gradient;
-    part->is_complete = true;
-}
-
-/* ---- the sums of all processes ----------------------------------------------------------------------------------- */
-
-/* The values of the node over lo..hi-1 for a piece of this process. They are in its own sums, if these have a part in it. */
-typedef struct { real *values; bool is_own; } Node;
-
-static Node root_of(const Parallel *p, const Piece *piece, int rank, int64_t lo)
-{
-    int number = sums_before(p, rank, lo);
-    if (rank == p->rank) return (Node){ numbers(p->part[piece->part].sum[number]) + piece->first, true };
-    for (int before = 0; before < rank; before++)
-        if (before != p->rank) number += n_roots(p, before);
-    return (Node){ p->room + piece->room + number * piece->count, false };
-}
-
-static Node add_up(const Parallel *p, const Piece *piece, int64_t lo, int64_t hi)
-{
-    int rank = rank_of_shard(p, lo);
-    if (hi <= first_shard(p, rank + 1)) return root_of(p, piece, rank, lo);
-    int64_t mid = middle(lo, hi);
-    Node a = add_up(p, piece, lo, mid), b = add_up(p, piece, mid, hi);
-    Node to = b.is_own && !a.is_own ? b : a, from = to.values == a.values ? b : a;
-    ag_add_to(to.values, from.values, piece->count);
-    return to;
-}
-
-/* Waits for the oldest piece that is being received, and adds it up: the sum is in the first of the own sums. */
-static void finish_piece(Parallel *p)
-{
-    Piece *piece = &p->piece[p->queue[p->summed++]];
-    wait_for(p, &piece->pending);
-    add_up(p, piece, 0, p->options.shards);
-    if (p->summed == p->queued) p->room_used = 0;
-}
-
-/* Begins to receive the values of the others for a piece of this process. */
-static void receive_piece(Parallel *p, int number)
-{
-    Piece *piece = &p->piece[number];
-    int64_t size = piece->count * p->others;
-    if (p->room_used + size > p->room_size)
-        while (p->summed < p->queued) finish_piece(p);
-    piece->room = p->room_used;
-    p->room_used += size;
-    p->queue[p->queued++] = number;
-    real *to = p->room + piece->room;
-    for (int rank = 0; rank < p->size; rank++) {
-        if (rank == p->rank) continue;
-        for (int i = n_roots(p, rank); i > 0; i--, to += piece->count)
-            p->processes->receive(p->processes, rank, TAG_PIECE + number, to, (size_t)piece->count * sizeof(real),
-                                  &piece->pending);
-    }
-}
-
-static void send_piece(Parallel *p, int number)
-{
-    const Piece *piece = &p->piece[number];
-    int n = n_roots(p, p->rank);
-    for (int i = 0; i < n; i++)
-        p->processes->send(p->processes, piece->owner, TAG_PIECE + number,
-                           tensor_data(p->part[piece->part].sum[i]) + piece->first, (size_t)piece->count * sizeof(real),
-                           &p->sending);
-}
-
-/* Exchanges the parts whose sums in this process are complete, as far as all before them in the order are. */
-static void exchange_sums(Parallel *p)
-{
-    for (; p->exchanged < p->n && p->part[p->order[p->exchanged]].is_complete; p->exchanged++) {
-        const Part *part = &p->part[p->order[p->exchanged]];
-        for (int i = part->first_piece; i < part->end_piece; i++) {
-            if (p->piece[i].owner == p->rank) receive_piece(p, i);
-            else send_piece(p, i);
-        }
-    }
-    p->processes->progress(p->processes);
-    while (p->summed < p->queued && p->piece[p->queue[p->summed]].pending == 0) finish_piece(p);
-}
+#include "parallel_parts.h"
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
 
@@ -457,11 +167,6 @@ static int64_t first_chunk(const Parallel *p, int rank)
     return p->first_chunk[rank];
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The norm of the gradients: chunk by chunk, then the chunks in the order of the parameters. */
 static double norm(const Parallel *p)
 {
@@ -504,7 +209,7 @@ static void update(Parallel *p, double scale)
 {
     for (int i = 0; i < p->n; i++) {
         Part *part = &p->part[i];
-        real *w = numbers(part->w);
+        real *w = tensor_mutable_data(part->w);
         if (!p->has_gradient[i]) continue;
         update_own(p, part, scale);
         for (int k = part->first_piece; k < part->end_piece; k++) {
@@ -700,71 +405,6 @@ static void list_parts(Parallel *p)
     for (int i = 0; i < p->n; i++) p->order[i] = p->n - 1 - i;      /* backward begins with the last layer */
 }
 
-static int64_t chunks_of(int64_t items)
-{
-    return items / CHUNK + (items % CHUNK != 0);
-}
-
-/* The items of a part that a process owns: whole chunks, or all items. Parts of one chunk go to the processes in turn. */
-static void owned_items(const Parallel *p, int part, int rank, int64_t *first, int64_t *count)
-{
-    int64_t numel = tensor_numel(p->part[part].w), chunks = p->optimizer->kind->by_item ? chunks_of(numel) : 1;
-    int turn = (rank + part) % p->size;
-    int64_t size = p->optimizer->kind->by_item ? CHUNK : numel, end = least(part_begin(chunks, p->size, turn + 1) * size, numel);
-    *first = least(part_begin(chunks, p->size, turn) * size, numel);
-    *count = end - *first;
-}
-
-/* The number of pieces of all parts; with p->piece, they are written there. */
-static int cut_pieces(Parallel *p, int64_t largest)
-{
-    int n = 0;
-    for (int i = 0; i < p->n; i++) {
-        if (p->piece) p->part[i].first_piece = n;
-        for (int rank = 0; rank < p->size; rank++) {
-            int64_t first, count;
-            owned_items(p, i, rank, &first, &count);
-            for (int64_t at = 0; at < count; at += largest, n++)
-                if (p->piece)
-                    p->piece[n] = (Piece){ .part = i, .owner = rank, .first = first + at, .count = least(largest, count - at) };
-        }
-        if (p->piece) p->part[i].end_piece = n;
-    }
-    return n;
-}
-
-/* Cuts the parameters into pieces, and the optimizer's state to the items of this process. */
-static void divide(Parallel *p)
-{
-    enum { MESSAGE = 1 << 20, AT_ONCE = 4 };
-    for (int rank = 0; rank < p->size; rank++) p->others += rank == p->rank ? 0 : n_roots(p, rank);
-    int64_t largest = p->others ? least(MESSAGE, ROOM / AT_ONCE / p->others) / CHUNK * CHUNK : MESSAGE;
-    if (largest < CHUNK) largest = CHUNK;
-    int n = cut_pieces(p, largest);
-    p->piece = ag_alloc_in(p, (size_t)n, sizeof *p->piece);
-    p->n_pieces = cut_pieces(p, largest);
-    p->queue = ag_alloc_in(p, (size_t)n, sizeof *p->queue);
-    int64_t *chunks = p->first_chunk = ag_alloc_in(p, (size_t)p->size + 1, sizeof *p->first_chunk), own = 0, most = 0;
-    for (int i = 0; i < n; i++) {
-        const Piece *piece = &p->piece[i];
-        chunks[piece->owner + 1] += chunks_of(piece->count);
-        if (piece->owner != p->rank) continue;
-        own += piece->count * p->others;
-        if (piece->count * p->others > most) most = piece->count * p->others;
-    }
-    for (int rank = 0; rank < p->size; rank++) chunks[rank + 1] += chunks[rank];
-    p->squares = ag_alloc_in(p, (size_t)chunks[p->size], sizeof *p->squares);
-    p->room_size = most > least(own, ROOM) ? most : least(own, ROOM);
-    p->room = ag_alloc_in(p, (size_t)p->room_size, sizeof *p->room);
-    for (int i = 0; i < p->n; i++) {
-        int64_t count;
-        owned_items(p, i, p->rank, &p->part[i].own_first, &count);
-        optimizer_keep_part(p->optimizer, p->part[i].index, p->part[i].own_first, count);
-    }
-    p->optimizer->parallel = p;
-    ag_memory_trim();                                   /* the state of other processes' items, if it existed */
-}
-
 static uint64_t hash_of_weights(const Parallel *p, bool of_values)
 {
     const Parameters *all = p->optimizer->parameters;
@@ -809,7 +449,7 @@ Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions
     *p = (Parallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
                      .rank = processes ? processes->rank : 0 };
     if (size > options.shards) {
-        fail(p, "%d processes for %" PRId64 " shards: expected at most one process a shard", size, options.shards);
+        parallel_fail(p, "%d processes for %" PRId64 " shards: expected at most one process a shard", size, options.shards);
     }
     p->first = first_shard(p, p->rank);
     p->end = first_shard(p, p->rank + 1);
@@ -817,7 +457,7 @@ Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions
     p->result = ag_alloc_in(p, (size_t)options.shards, sizeof *p->result);
     list_parts(p);
     divide(p);
-    if (!same_everywhere(p)) fail(p, "%s", ag_error());
+    if (!same_everywhere(p)) parallel_fail(p, "%s", ag_error());
     return p;
 }
 

@@ -1,0 +1,81 @@
+/* exchange.c: messages between processes that all of them wait for, and what happens if one is silent. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "parallel_parts.h"
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+_Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
+{
+    char line[256];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    int tenths = p->rank < 20 ? p->rank : 20;           /* most errors are those of all: one process tells it and ends them */
+    nanosleep(&(struct timespec){ tenths / 10, tenths % 10 * 100000000L }, NULL);
+    p->processes->fail(p->processes, line);
+    abort();                                            /* it does not return */
+}
+
+/* Until *pending is 0, for at most so many seconds without any message. */
+static void wait_seconds(const Parallel *p, const int *pending, double most)
+{
+    double begun = seconds();
+    while (*pending > 0) {
+        if (p->processes->progress(p->processes)) begun = seconds();
+        else if (seconds() - begun > most)
+            parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64, p->processes->peer(p->processes, pending),
+                 most, nn_optimizer_steps(p->optimizer));
+    }
+}
+
+void wait_for(const Parallel *p, const int *pending)
+{
+    if (*pending > 0) wait_seconds(p, pending, p->processes->deadline);
+}
+
+void exchange_slowly(const Parallel *p, const void *mine, void *all, size_t n, double deadlines)
+{
+    int pending = 0;
+    for (int rank = 0; rank < p->size; rank++) {
+        char *theirs = (char *)all + (size_t)rank * n;
+        if (rank == p->rank) {
+            memmove(theirs, mine, n);
+            continue;
+        }
+        p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
+        p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
+    }
+    if (pending > 0) wait_seconds(p, &pending, deadlines * p->processes->deadline);
+}
+
+void exchange(const Parallel *p, const void *mine, void *all, size_t n)
+{
+    exchange_slowly(p, mine, all, n, 1);
+}
+
+void exchange_parts(const Parallel *p, void *array, size_t size, int64_t begin(const Parallel *p, int rank))
+{
+    int pending = 0;
+    for (int rank = 0; rank < p->size; rank++) {
+        if (rank == p->rank) continue;
+        char *bytes = array;
+        int64_t theirs = begin(p, rank), own = begin(p, p->rank);
+        p->processes->receive(p->processes, rank, TAG_SMALL, bytes + (size_t)theirs * size,
+                              (size_t)(begin(p, rank + 1) - theirs) * size, &pending);
+        p->processes->send(p->processes, rank, TAG_SMALL, bytes + (size_t)own * size,
+                           (size_t)(begin(p, p->rank + 1) - own) * size, &pending);
+    }
+    wait_for(p, &pending);
+}

@@ -1,0 +1,167 @@
+/* pieces.c: the parameters in pieces, each with an owner process; the sums of gradients, and their way to the owners. */
+#include <string.h>
+
+#include "kaeru/graph.h"
+#include "parallel_parts.h"
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+int64_t chunks_of(int64_t items)
+{
+    return items / CHUNK + (items % CHUNK != 0);
+}
+
+/* The items of a part that a process owns: whole chunks, or all items. Parts of one chunk go to the processes in turn. */
+static void owned_items(const Parallel *p, int part, int rank, int64_t *first, int64_t *count)
+{
+    int64_t numel = tensor_numel(p->part[part].w), chunks = p->optimizer->kind->by_item ? chunks_of(numel) : 1;
+    int turn = (rank + part) % p->size;
+    int64_t size = p->optimizer->kind->by_item ? CHUNK : numel, end = least(part_begin(chunks, p->size, turn + 1) * size, numel);
+    *first = least(part_begin(chunks, p->size, turn) * size, numel);
+    *count = end - *first;
+}
+
+/* The number of pieces of all parts; with p->piece, they are written there. */
+static int cut_pieces(Parallel *p, int64_t largest)
+{
+    int n = 0;
+    for (int i = 0; i < p->n; i++) {
+        if (p->piece) p->part[i].first_piece = n;
+        for (int rank = 0; rank < p->size; rank++) {
+            int64_t first, count;
+            owned_items(p, i, rank, &first, &count);
+            for (int64_t at = 0; at < count; at += largest, n++)
+                if (p->piece)
+                    p->piece[n] = (Piece){ .part = i, .owner = rank, .first = first + at, .count = least(largest, count - at) };
+        }
+        if (p->piece) p->part[i].end_piece = n;
+    }
+    return n;
+}
+
+void divide(Parallel *p)
+{
+    enum { MESSAGE = 1 << 20, AT_ONCE = 4 };
+    for (int rank = 0; rank < p->size; rank++) p->others += rank == p->rank ? 0 : n_roots(p, rank);
+    int64_t largest = p->others ? least(MESSAGE, ROOM / AT_ONCE / p->others) / CHUNK * CHUNK : MESSAGE;
+    if (largest < CHUNK) largest = CHUNK;
+    int n = cut_pieces(p, largest);
+    p->piece = ag_alloc_in(p, (size_t)n, sizeof *p->piece);
+    p->n_pieces = cut_pieces(p, largest);
+    p->queue = ag_alloc_in(p, (size_t)n, sizeof *p->queue);
+    int64_t *chunks = p->first_chunk = ag_alloc_in(p, (size_t)p->size + 1, sizeof *p->first_chunk), own = 0, most = 0;
+    for (int i = 0; i < n; i++) {
+        const Piece *piece = &p->piece[i];
+        chunks[piece->owner + 1] += chunks_of(piece->count);
+        if (piece->owner != p->rank) continue;
+        own += piece->count * p->others;
+        if (piece->count * p->others > most) most = piece->count * p->others;
+    }
+    for (int rank = 0; rank < p->size; rank++) chunks[rank + 1] += chunks[rank];
+    p->squares = ag_alloc_in(p, (size_t)chunks[p->size], sizeof *p->squares);
+    p->room_size = most > least(own, ROOM) ? most : least(own, ROOM);
+    p->room = ag_alloc_in(p, (size_t)p->room_size, sizeof *p->room);
+    for (int i = 0; i < p->n; i++) {
+        int64_t count;
+        owned_items(p, i, p->rank, &p->part[i].own_first, &count);
+        optimizer_keep_part(p->optimizer, p->part[i].index, p->part[i].own_first, count);
+    }
+    p->optimizer->parallel = p;
+    ag_memory_trim();                                   /* the state of other processes' items, if it existed */
+}
+
+/* ---- the sums of this process ------------------------------------------------------------------------------------ */
+
+static real *numbers(Tensor *t)
+{
+    return tensor_mutable_data(t);
+}
+
+void add_gradient(const Parallel *p, Part *part, Tensor *gradient)
+{
+    int at = p->sums;
+    for (int i = merges_after(0, p->options.shards, p->shard, p->first, p->end); i > 0; i--) {
+        Tensor *left = part->sum[--at];
+        part->sum[at] = NULL;
+        ag_add_to(numbers(left), tensor_data(gradient), tensor_numel(left));
+        ag_free(gradient);
+        gradient = left;
+    }
+    part->sum[at] = gradient;
+    part->is_complete = true;
+}
+
+/* ---- the sums of all processes ----------------------------------------------------------------------------------- */
+
+/* The values of the node over lo..hi-1 for a piece of this process. They are in its own sums, if these have a part in it. */
+typedef struct { real *values; bool is_own; } Node;
+
+static Node root_of(const Parallel *p, const Piece *piece, int rank, int64_t lo)
+{
+    int number = sums_before(p, rank, lo);
+    if (rank == p->rank) return (Node){ numbers(p->part[piece->part].sum[number]) + piece->first, true };
+    for (int before = 0; before < rank; before++)
+        if (before != p->rank) number += n_roots(p, before);
+    return (Node){ p->room + piece->room + number * piece->count, false };
+}
+
+static Node add_up(const Parallel *p, const Piece *piece, int64_t lo, int64_t hi)
+{
+    int rank = rank_of_shard(p, lo);
+    if (hi <= first_shard(p, rank + 1)) return root_of(p, piece, rank, lo);
+    int64_t mid = middle(lo, hi);
+    Node a = add_up(p, piece, lo, mid), b = add_up(p, piece, mid, hi);
+    Node to = b.is_own && !a.is_own ? b : a, from = to.values == a.values ? b : a;
+    ag_add_to(to.values, from.values, piece->count);
+    return to;
+}
+
+void finish_piece(Parallel *p)
+{
+    Piece *piece = &p->piece[p->queue[p->summed++]];
+    wait_for(p, &piece->pending);
+    add_up(p, piece, 0, p->options.shards);
+    if (p->summed == p->queued) p->room_used = 0;
+}
+
+/* Begins to receive the values of the others for a piece of this process. */
+static void receive_piece(Parallel *p, int number)
+{
+    Piece *piece = &p->piece[number];
+    int64_t size = piece->count * p->others;
+    if (p->room_used + size > p->room_size)
+        while (p->summed < p->queued) finish_piece(p);
+    piece->room = p->room_used;
+    p->room_used += size;
+    p->queue[p->queued++] = number;
+    real *to = p->room + piece->room;
+    for (int rank = 0; rank < p->size; rank++) {
+        if (rank == p->rank) continue;
+        for (int i = n_roots(p, rank); i > 0; i--, to += piece->count)
+            p->processes->receive(p->processes, rank, TAG_PIECE + number, to, (size_t)piece->count * sizeof(real),
+                                  &piece->pending);
+    }
+}
+
+static void send_piece(Parallel *p, int number)
+{
+    const Piece *piece = &p->piece[number];
+    int n = n_roots(p, p->rank);
+    for (int i = 0; i < n; i++)
+        p->processes->send(p->processes, piece->owner, TAG_PIECE + number,
+                           tensor_data(p->part[piece->part].sum[i]) + piece->first, (size_t)piece->count * sizeof(real),
+                           &p->sending);
+}
+
+void exchange_sums(Parallel *p)
+{
+    for (; p->exchanged < p->n && p->part[p->order[p->exchanged]].is_complete; p->exchanged++) {
+        const Part *part = &p->part[p->order[p->exchanged]];
+        for (int i = part->first_piece; i < part->end_piece; i++) {
+            if (p->piece[i].owner == p->rank) receive_piece(p, i);
+            else send_piece(p, i);
+        }
+    }
+    p->processes->progress(p->processes);
+    while (p->summed < p->queued && p->piece[p->queue[p->summed]].pending == 0) finish_piece(p);
+}
