@@ -25,6 +25,17 @@ void check_optimizer(Site at, const char *what, const Optimizer *o)
     for (int i = 0; i < o->parameters->n; i++) nn_check_at(at, what, module_root(o->parameters->item[i].owner), 0);
 }
 
+void nn_optimizer_check_at(Site at, const char *what, const Optimizer *o, const void *module)
+{
+    check_optimizer(at, what, o);
+    nn_check_at(at, what, module, 0);
+    const Module *expected = module, *m = o->module;
+    while (m && m != expected) m = m->parent;
+    if (!m)
+        ag_usage_error(at, what, "the optimizer was made for another module (%s), expected one for this %s", o->module->type,
+                       expected->type);
+}
+
 static void optimizer_destroy(void *o)
 {
     ((Optimizer *)o)->magic = OPTIMIZER_DEAD;
@@ -34,10 +45,12 @@ static void optimizer_destroy(void *o)
 static Optimizer *optimizer_new(Site at, const char *what, void *module, double lr, double weight_decay, int n_tensors)
 {
     nn_check_at(at, what, module, 0);
+    check_fields(at, what, module);
     if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
     ag_on_free(o, optimizer_destroy);
     o->magic = OPTIMIZER_ALIVE;
+    o->module = module;
     o->lr = lr;
     o->parameters = nn_parameters_at(at, module);
     ag_set_owner(o->parameters, o);
@@ -78,7 +91,7 @@ Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
     check(at, what, "lr", options.lr, options.lr >= 0, from_0);
     check(at, what, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, below_1);
     check(at, what, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, below_1);
-    check(at, what, "eps", options.eps, options.eps >= 0, from_0);
+    check(at, what, "eps", options.eps, options.eps > 0, "above 0");
     check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
     Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, 2);
     o->is_adam = true;
@@ -90,7 +103,7 @@ Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 {
     const char *what = "nn_sgd_new", *from_0 = "0 or more";
     check(at, what, "lr", options.lr, options.lr >= 0, from_0);
-    check(at, what, "momentum", options.momentum, options.momentum >= 0, from_0);
+    check(at, what, "momentum", options.momentum, options.momentum >= 0 && options.momentum < 1, "in [0, 1)");
     check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
     check(at, what, "weight_decay", options.weight_decay, options.weight_decay >= 0, from_0);
     Optimizer *o = optimizer_new(at, what, module, options.lr, options.weight_decay, options.momentum > 0 ? 1 : 0);
@@ -149,18 +162,40 @@ static void update(const Optimizer *o, Tensor *w, const ParameterState *s, doubl
     }
 }
 
+/* A usage error if no parameter has a gradient, or if one that has a gradient has no state here: no step would train it. */
+static void check_gradients(Site at, const char *what, const Optimizer *o)
+{
+    const Parameters *p = o->parameters;
+    int known = 0, trained = 0;
+    Walk walk = walk_below(o->module);
+    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
+        bool is_known = known < p->n && p->item[known].tensor == slot->tensor;
+        bool is_trained = is_known && p->item[known].trained;
+        known += is_known;
+        if (!tensor_grad_data(slot->tensor)) continue;
+        if (!is_trained && tensor_requires_grad(slot->tensor))
+            ag_usage_error(at, what, "%s has a gradient, but was registered, tied or unfrozen after the optimizer was made: "
+                           "make the optimizer after that", tensor_get_name(slot->tensor));
+        trained += is_trained;
+    }
+    if (known < p->n)
+        ag_usage_error(at, what, "%s is no longer a tensor of this %s: make the optimizer after nn_tie", p->item[known].name,
+                       o->module->type);
+    if (!trained)
+        ag_usage_error(at, what, "no parameter of its %s has a gradient: expected ag_backward before each step, from a loss "
+                       "that this %s has computed", o->module->type, o->module->type);
+}
+
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
 {
     AG_LAYER(at);
     check_optimizer(at, "nn_optimizer_step", o);
     check(at, "nn_optimizer_step_scaled", "grad_scale", grad_scale, true, "a finite number");
+    check_fields(at, "nn_optimizer_step", o->module);
+    check_gradients(at, "nn_optimizer_step", o);
     o->steps++;
     for (int i = 0; i < o->parameters->n; i++) {
-        const NamedTensor *p = &o->parameters->item[i];
-        Tensor *w = p->tensor;
-        if (!slot_is_current(p->owner, w))
-            ag_usage_error(at, "nn_optimizer_step", "the field of %s in its %s no longer points to the registered tensor; to "
-                           "set values, use tensor_copy", p->name, p->owner->type);
+        Tensor *w = o->parameters->item[i].tensor;
         if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
         o->state[i].steps++;
         update(o, w, &o->state[i], grad_scale);

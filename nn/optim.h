@@ -16,6 +16,7 @@ typedef struct { double weight_decay, lr_factor; } Group;
 
 struct Optimizer {
     unsigned magic;             /* tells whether it is alive */
+    Module *module;             /* whose parameters it updates */
     bool is_adam;               /* else SGD */
     double lr;
     AdamOptions adam;           /* update() replaces lr and weight_decay of both options */

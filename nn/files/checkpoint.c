@@ -83,12 +83,25 @@ static void put_optimizer(Saving *s, const Optimizer *o)
     }
 }
 
-/* A usage error if the path is NULL, or if the module or the optimizer (may be NULL) is not alive. */
+/* A usage error if the path is NULL, if the module or the optimizer (may be NULL) is not alive, or if they do not fit. */
 static void check_file(Site at, const char *what, const char *path, const void *module, const Optimizer *o)
 {
     if (!path) ag_usage_error(at, what, "the path is NULL");
     nn_check_at(at, what, module, 0);
-    if (o) check_optimizer(at, what, o);
+    check_fields(at, what, module);
+    if (o) nn_optimizer_check_at(at, what, o, module);
+}
+
+static bool check_settings(const char *path, const Settings *s)
+{
+    char quoted[2][UTF8_QUOTE];
+    for (int i = 0; i < s->n; i++) {
+        const char *key = s->item[i].key, *value = s->item[i].value;
+        if (utf8_valid(value, strlen(value)) != strlen(value))
+            return ag_set_error("%s: the setting %s is %s, expected UTF-8", path, utf8_quote(key, strlen(key), quoted[0]),
+                                utf8_quote(value, strlen(value), quoted[1]));
+    }
+    return true;
 }
 
 /* run: saves the random state, too. The optimizer and the settings may be NULL. */
@@ -97,6 +110,7 @@ static bool save(Site at, const char *what, const char *path, void *module, bool
 {
     check_file(at, what, path, module, o);
     if (settings) ag_check_object_at(at, what, "settings", settings);
+    if (settings && !check_settings(path, settings)) return false;
     Parameters *p = nn_parameters_at(at, module);
     Saving s = { .owner = ag_alloc(1, 1) };
     size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
@@ -373,11 +387,13 @@ static bool load_file(Site at, const char *what, const char *path, void *module,
 
 bool nn_load_at(Site at, const char *path, void *module)
 {
+    AG_LAYER(at);
     return load_file(at, "nn_load", path, module, false, NULL, NULL);
 }
 
 bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o, Settings *settings)
 {
+    AG_LAYER(at);
     return load_file(at, "nn_checkpoint_load", path, module, true, o, settings);
 }
 
