@@ -5,6 +5,7 @@
  * starts from zero at each checkpoint, so it need not be saved. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
@@ -59,7 +60,8 @@ static bool take_step(LmTraining *t, Optimizer *optimizer)
         return ag_set_error("step %" PRId64 ": the loss is %g; a smaller learning rate may help", t->step + 1, t->loss);
     }
     if (o->clip > 0) nn_clip_grad_norm(t->model, o->clip);
-    t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, o->steps);
+    int64_t end = o->steps > o->warmup ? o->steps : o->warmup;          /* a trial run may end during the warmup */
+    t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, end);
     nn_optimizer_set_lr(optimizer, t->lr);
     nn_optimizer_step(optimizer);
     t->step++;
@@ -126,6 +128,8 @@ bool lm_train_at(Site at, LmTraining *t, bool resume)
     ag_check_object_at(at, __func__, "the settings of t", t->settings);
     if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
     if (resume && !t->last) ag_usage_error(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
+    if (t->last && t->best && strcmp(t->last, t->best) == 0)
+        ag_usage_error(at, __func__, "last and best are both \"%s\", expected two paths", t->last);
     Optimizer *optimizer = optimizer_new(t);
     t->step = 0;
     t->best_loss = INFINITY;
