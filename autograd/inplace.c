@@ -104,7 +104,7 @@ void ag_grad_scale_at(Site at, Tensor *w, double factor)
 
 void ag_set_threads_at(Site at, int n)
 {
-    if (n < 0) ag_usage_error(at, "ag_set_threads", "%d threads, expected 1 or more, or 0 for the default", n);
+    if (n < 0 || n > 256) ag_usage_error(at, "ag_set_threads", "%d threads, expected 1 to 256, or 0 for the default", n);
     k_set_threads(n);
 }
 

@@ -214,6 +214,9 @@ Site user_site_now(const Context *c);
 /* The length of a function's name without "_at". */
 int name_length(const char *function);
 
+/* f(in, arg), which must end the scopes that it begins, and return a tensor of reals. */
+Tensor *call_function(Site at, const char *what, AgFunction *f, Tensor **in, void *arg);
+
 /* Zeroed memory that lives as long as the innermost scope. */
 void *scope_alloc(Site at, const char *what, size_t bytes);
 

@@ -112,9 +112,7 @@ static Tensor *run_function(Site at, const Call *call, Tensor *const *run)
     __attribute__((cleanup(ag_layer_end), unused)) const int layer = ag_layer_begin(at, "ag_recompute");
     Tensor **in = scope_alloc(at, "ag_recompute", (size_t)call->n * sizeof *in);        /* f may write to its list */
     if (call->n > 0) memcpy(in, run, (size_t)call->n * sizeof *in);
-    Tensor *result = call->f(in, call->arg);
-    check_tensor(at, "ag_recompute", "the result of f", result, AG_REAL);
-    return result;
+    return call_function(at, "ag_recompute", call->f, in, call->arg);
 }
 
 static Tensor *run_again(const Tensor *y, const Call *call, Tensor *const *run)

@@ -173,6 +173,17 @@ Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t)
     return out;
 }
 
+Tensor *call_function(Site at, const char *what, AgFunction *f, Tensor **in, void *arg)
+{
+    int depth = context()->depth;
+    Tensor *result = f(in, arg);
+    if (context()->depth != depth)
+        ag_usage_error(at, what, "f must end the scopes that it begins: %d were open before its call, %d after it", depth,
+                       context()->depth);
+    check_tensor(at, what, "the result of f", result, AG_REAL);
+    return result;
+}
+
 AgPrecision ag_precision_at(Site at, AgPrecision precision)
 {
     AgPrecision former = context()->precision;

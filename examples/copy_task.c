@@ -122,6 +122,9 @@ static void decode_some(EncoderDecoder *model)
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = random_rows(SHOWN);
     Tensor *out = greedy_decode(model, src, nn_padding_mask(src, PAD), LENGTH, START);
+    if (!out) {
+        example_fail("%s", ag_error());
+    }
     int right = 0;
     for (int i = 0; i < SHOWN; i++) {
         const int32_t *expected = tensor_int_data(src) + i * LENGTH, *got = tensor_int_data(out) + i * LENGTH;

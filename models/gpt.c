@@ -95,6 +95,8 @@ Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)
 {
     NN_LAYER(at, m);
     ag_check_object_at(at, __func__, "the cache", cache);
+    if (cache->n != m->h->n)
+        ag_usage_error(at, __func__, "a cache for %d layers, expected one for the model's %d", cache->n, m->h->n);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *x = body(m, ids, cache);
     int64_t n = tensor_dim(x, 1);

@@ -13,6 +13,7 @@
  *     a_i(j) = exp(score(s_j, h_i)) / sum over j' of exp(score(s_j', h_i))
  *     c_i    = sum over j of a_i(j) s_j
  * next to the word y_i. The word y_(i+1) is predicted from h_(i+1). */
+#include "decoding.h"
 #include "kaeru/autograd.h"
 #include "kaeru/seq2seq.h"
 
@@ -118,17 +119,18 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
     int64_t rows = tensor_dim(src, 0), going = rows;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
     int32_t *id = tensor_mutable_int_data(ys);
-    bool training = m->module.training;
+    bool training = m->module.training, good = true;
     nn_eval(m);
     Scope scope = ag_begin(AG_NO_GRAD);
     Source s = read_source(m, src, src_mask);
     RecurrentState state = s.last;
     Tensor *last = tensor_ints(SHAPE(rows), NULL), *weights;
     for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
-    for (int64_t i = 1; i < max_len && going > 0; i++) {
+    for (int64_t i = 1; good && i < max_len && going > 0; i++) {
         for (int64_t b = 0; b < rows; b++) tensor_mutable_int_data(last)[b] = id[b * max_len + i - 1];
         Tensor *h = decoder_step(m, &s, nn_embedding(m->tgt_embed, last), &state, &weights);
-        Tensor *best = ag_argmax(generator(m->generator, h), -1, false);
+        Tensor *p = generator(m->generator, h), *best = ag_argmax(p, -1, false);
+        good = check_log_probs(p);
         going = 0;
         for (int64_t b = 0; b < rows; b++) {
             bool ended = i > 1 && tensor_int_data(last)[b] == end_symbol;
@@ -138,5 +140,5 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
     }
     ag_end(scope);
     if (training) nn_train(m);
-    return ys;
+    return good ? ys : NULL;
 }

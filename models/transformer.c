@@ -23,6 +23,7 @@
  *   - Layers are not cloned. Each one is constructed from TransformerOptions, so their initial biases differ.
  *   - TransformerOptions.dropout is also the dropout of the attention weights, which is always 0.1 in the notebook's
  *     make_model. */
+#include "decoding.h"
 #include "kaeru/autograd.h"
 #include "kaeru/transformer.h"
 
@@ -180,7 +181,8 @@ Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Te
 
 Tensor *subsequent_mask_at(Site at, int64_t n)                                          /* -> (1,n,n) */
 {
-    return nn_causal_mask_at(at, n);
+    AG_LAYER(at);
+    return nn_causal_mask(n);
 }
 
 /* ---- Embeddings -------------------------------------------------------------------------------------------------- */
@@ -284,12 +286,25 @@ Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_m
 {
     NN_LAYER(at, m);
     ag_check_object_at(at, __func__, "the cache", cache);
+    if (cache->n != 2 * m->decoder->layers->n)
+        ag_usage_error(at, __func__, "a cache for %d attention layers, expected one for the model's %d", cache->n,
+                       2 * m->decoder->layers->n);
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
     Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
     /* A single new position attends to all earlier positions and to itself, so it needs no mask. */
     Tensor *mask = t == 1 ? NULL : ag_slice(subsequent_mask(past + t), 1, past, past + t);
     return decoder(m->decoder, x, memory, src_mask, mask, cache);
+}
+
+/* If one logit is NaN or +infinity, the log-softmax of the whole row is NaN. */
+bool check_log_probs(const Tensor *p)
+{
+    int64_t vocab = tensor_dim(p, 1);
+    for (int64_t i = 0; i < tensor_numel(p); i += vocab)
+        if (isnan(tensor_data(p)[i]))
+            return ag_set_error("the probabilities of the next token are NaN: the model's weights cannot be used");
+    return true;
 }
 
 void transformer_keep_weights_at(Site at, EncoderDecoder *m, bool keep)

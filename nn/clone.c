@@ -39,6 +39,7 @@ void *nn_clone_at(Site at, const void *module)
 {
     AG_LAYER(at);
     nn_check_at(at, "nn_clone", module, 0);
+    check_fields(at, "nn_clone", module);
     Module *copy = copy_tree(at, module);
     Walk from = walk_below(module), to = walk_below(copy);
     for (ModuleSlot *slot, *other; (slot = walk_slot(&from)) != NULL && (other = walk_slot(&to)) != NULL; ) {

@@ -4,6 +4,7 @@
 
 Tensor *nn_causal_mask_at(Site at, int64_t n)
 {
+    if (n < 0) ag_usage_error(at, "nn_causal_mask", "n is %lld, expected 0 or more", (long long)n);
     Tensor *mask = tensor_bools_at(at, SHAPE(1, n, n), NULL);
     uint8_t *visible = tensor_mutable_bool_data(mask);
     for (int64_t i = 0; i < n; i++)

@@ -120,16 +120,18 @@ void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor)
     m->n_slots++;
 }
 
-bool slot_is_current(const Module *m, const Tensor *t)
+void check_fields(Site at, const char *what, const Module *m)
 {
     for (int i = 0; i < m->n_slots; i++) {
         const ModuleSlot *slot = &m->slots[i];
-        if (slot->tensor != t || !slot->offset) continue;
-        const Tensor *field;
-        memcpy(&field, (const char *)m + slot->offset, sizeof field);
-        return field == t;
+        const void *field = NULL, *registered = slot->child ? (const void *)slot->child : slot->tensor;
+        if (slot->offset) memcpy(&field, (const char *)m + slot->offset, sizeof field);
+        if (slot->offset && field != registered)
+            ag_usage_error(at, what, "the field of %s in its %s no longer points to the registered %s; %s", slot->name, m->type,
+                           slot->child ? slot->child->type : "tensor", slot->child ? "nn_child registers a module, once" :
+                           "to set values, use tensor_copy");
+        if (slot->child) check_fields(at, what, slot->child);
     }
-    return true;
 }
 
 void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied)

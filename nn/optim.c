@@ -26,6 +26,17 @@ void check_optimizer(Site at, const char *what, const Optimizer *o)
     for (int i = 0; i < o->parameters->n; i++) nn_check_at(at, what, module_root(o->parameters->item[i].owner), 0);
 }
 
+void nn_optimizer_check_at(Site at, const char *what, const Optimizer *o, const void *module)
+{
+    check_optimizer(at, what, o);
+    nn_check_at(at, what, module, 0);
+    const Module *expected = module, *m = o->module;
+    while (m && m != expected) m = m->parent;
+    if (!m)
+        ag_usage_error(at, what, "the optimizer was made for another module (%s), expected one for this %s", o->module->type,
+                       expected->type);
+}
+
 static void optimizer_destroy(void *o)
 {
     ((Optimizer *)o)->magic = OPTIMIZER_DEAD;
@@ -43,10 +54,12 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, const O
     nn_check_at(at, what, module, 0);
     check(at, what, "lr", lr, lr >= 0, "0 or more");
     check(at, what, "weight_decay", weight_decay, weight_decay >= 0, "0 or more");
+    check_fields(at, what, module);
     if (nn_count(module) == 0) ag_usage_error(at, what, "this %s has no trained parameters", ((Module *)module)->type);
     Optimizer *o = ag_alloc_at(at, 1, sizeof *o);
     ag_on_free(o, optimizer_destroy);
     o->magic = OPTIMIZER_ALIVE;
+    o->module = module;
     o->kind = kind;
     o->options = ag_alloc_in_at(at, o, size, 1);
     o->options_size = size;
@@ -73,20 +86,22 @@ static Optimizer *optimizer_new(Site at, const char *what, void *module, const O
 
 /* ---- state ------------------------------------------------------------------------------------------------------- */
 
-bool optimizer_has_part(const Optimizer *o, int i)
-{
-    return o->parameters->item[i].trained && o->state[i].count != tensor_numel(o->parameters->item[i].tensor);
-}
-
 void optimizer_make_state(Optimizer *o)
 {
     if (o->has_state) return;
     o->has_state = true;
     for (int i = 0; i < o->parameters->n; i++) {
         ParameterState *s = &o->state[i];
-        Shape shape = optimizer_has_part(o, i) ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
+        Shape shape = s->is_part ? SHAPE(s->count) : tensor_shape(o->parameters->item[i].tensor);
         for (int k = 0; k < s->n; k++) s->tensor[k] = state_tensor(o, shape);
     }
+}
+
+void check_undivided(Site at, const char *what, const Optimizer *o)
+{
+    for (int i = 0; !o->parallel && i < o->parameters->n; i++)
+        if (o->state[i].is_part)
+            ag_usage_error(at, what, "the state of this optimizer was divided among processes, by nn_parallel_new");
 }
 
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
@@ -94,7 +109,8 @@ void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count)
     ParameterState *s = &o->state[i];
     s->first = first;
     s->count = count;
-    for (int k = 0; k < s->n && s->tensor[k] && optimizer_has_part(o, i); k++) {
+    s->is_part = count != tensor_numel(o->parameters->item[i].tensor);
+    for (int k = 0; k < s->n && s->tensor[k] && s->is_part; k++) {
         Tensor *part = state_tensor(o, SHAPE(count));
         if (count) memcpy(tensor_mutable_data(part), tensor_data(s->tensor[k]) + first, (size_t)count * sizeof(real));
         ag_free(s->tensor[k]);
@@ -161,14 +177,14 @@ Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
     const char *what = "nn_adam_new", *below_1 = "in [0, 1)";
     check(at, what, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, below_1);
     check(at, what, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, below_1);
-    check(at, what, "eps", options.eps, options.eps >= 0, "0 or more");
+    check(at, what, "eps", options.eps, options.eps > 0, "above 0");
     return optimizer_new(at, what, module, &adam_kind, &options, sizeof options, options.lr, options.weight_decay);
 }
 
 Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 {
     const char *what = "nn_sgd_new";
-    check(at, what, "momentum", options.momentum, options.momentum >= 0, "0 or more");
+    check(at, what, "momentum", options.momentum, options.momentum >= 0 && options.momentum < 1, "in [0, 1)");
     check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
     const OptimizerKind *kind = options.momentum > 0 ? &momentum_kind : &sgd_kind;
     return optimizer_new(at, what, module, kind, &options, sizeof options, options.lr, options.weight_decay);
@@ -233,22 +249,43 @@ uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void
     return h;
 }
 
+/* A usage error if no parameter has a gradient, or if one that has a gradient has no state here: no step would train it. */
+static void check_gradients(Site at, const char *what, const Optimizer *o)
+{
+    const Parameters *p = o->parameters;
+    int known = 0, trained = 0;
+    Walk walk = walk_below(o->module);
+    for (ModuleSlot *slot; (slot = walk_tensor(&walk)) != NULL; ) {
+        bool is_known = known < p->n && p->item[known].tensor == slot->tensor;
+        bool is_trained = is_known && p->item[known].trained;
+        known += is_known;
+        if (!tensor_grad_data(slot->tensor)) continue;
+        if (!is_trained && tensor_requires_grad(slot->tensor))
+            ag_usage_error(at, what, "%s has a gradient, but was registered, tied or unfrozen after the optimizer was made: "
+                           "make the optimizer after that", tensor_get_name(slot->tensor));
+        trained += is_trained;
+    }
+    if (known < p->n)
+        ag_usage_error(at, what, "%s is no longer a tensor of this %s: make the optimizer after nn_tie", p->item[known].name,
+                       o->module->type);
+    if (!trained)
+        ag_usage_error(at, what, "no parameter of its %s has a gradient: expected ag_backward before each step, from a loss "
+                       "that this %s has computed", o->module->type, o->module->type);
+}
+
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale)
 {
     AG_LAYER(at);
     check_optimizer(at, "nn_optimizer_step", o);
     check(at, "nn_optimizer_step_scaled", "grad_scale", grad_scale, true, "a finite number");
     if (o->parallel) ag_usage_error(at, "nn_optimizer_step", "this optimizer is shared: expected nn_parallel_step");
+    check_undivided(at, "nn_optimizer_step", o);
+    check_fields(at, "nn_optimizer_step", o->module);
+    check_gradients(at, "nn_optimizer_step", o);
     optimizer_begin_step(o);
     for (int i = 0; i < o->parameters->n; i++) {
-        const NamedTensor *p = &o->parameters->item[i];
-        Tensor *w = p->tensor;
-        if (!slot_is_current(p->owner, w))
-            ag_usage_error(at, "nn_optimizer_step", "the field of %s in its %s no longer points to the registered tensor; to "
-                           "set values, use tensor_copy", p->name, p->owner->type);
-        if (optimizer_has_part(o, i))
-            ag_usage_error(at, "nn_optimizer_step", "the state of this optimizer was divided among processes, by nn_parallel_new");
-        if (!p->trained || !tensor_grad_data(w)) continue;
+        Tensor *w = o->parameters->item[i].tensor;
+        if (!o->parameters->item[i].trained || !tensor_grad_data(w)) continue;
         Scope scope = ag_begin(AG_NO_GRAD);
         optimizer_update(o, i, tensor_grad(w), grad_scale);
         ag_end(scope);

@@ -9,7 +9,8 @@
 typedef struct {
     int n;                      /* state tensors; 0 if the parameter is not trained */
     Tensor *tensor[NN_STATES];  /* they, once optimizer_make_state has made them; NULL behind the last */
-    int64_t first, count;       /* the items that this optimizer updates: all, or the part of this process (parallel.c) */
+    int64_t first, count;       /* the items that this optimizer updates: all, or the part of this process (nn/parallel) */
+    bool is_part;
     int64_t steps;              /* its updates: fewer than the optimizer's steps if it got no gradient in some */
     int group;
 } ParameterState;
@@ -18,6 +19,7 @@ typedef struct { double weight_decay, lr_factor; } Group;
 
 struct Optimizer {
     unsigned magic;             /* tells whether it is alive */
+    Module *module;             /* whose parameters it updates */
     const OptimizerKind *kind;
     void *options;              /* a copy of the caller's */
     size_t options_size;
@@ -33,10 +35,11 @@ struct Optimizer {
 
 /* Makes the state tensors, zeroed, unless they exist: before the first step, or for a file. */
 void optimizer_make_state(Optimizer *o);
-/* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone. */
+/* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one dimension unless
+ * they are all. */
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
-/* Whether o updates a part of parameter i only: its state tensors then have one dimension. */
-bool optimizer_has_part(const Optimizer *o, int i);
+/* A usage error if o has a part of the state only, and no processes have the others. */
+void check_undivided(Site at, const char *what, const Optimizer *o);
 /* Counts a step; optimizer_update of each parameter with a gradient follows. */
 void optimizer_begin_step(Optimizer *o);
 /* Updates the items of parameter i by its gradient, a tensor of its shape. */

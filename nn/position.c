@@ -23,7 +23,7 @@ static void fill_sinusoidal(Tensor *pe)
 
 PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, double dropout, int64_t max_len, bool learned)
 {
-    if (width == 0 || max_len == 0)         /* nn_add_tensor reports negative sizes */
+    if (width < 1 || max_len < 1)
         ag_usage_error(at, "nn_positional_encoding_new", "width %lld and max_len %lld, expected 1 or more", (long long)width,
                        (long long)max_len);
     PositionalEncoding *p = (PositionalEncoding *)nn_new_sized_at(at, sizeof *p, "PositionalEncoding");

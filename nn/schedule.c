@@ -10,6 +10,9 @@ double nn_schedule_cosine_at(Site at, int64_t step, double lr, double lr_min, in
     if (step < 0 || warmup < 0 || total < 0)
         ag_usage_error(at, "nn_schedule_cosine", "step %lld, warmup %lld, total %lld: expected 0 or more", (long long)step,
                        (long long)warmup, (long long)total);
+    if (warmup > total)
+        ag_usage_error(at, "nn_schedule_cosine", "a warmup of %lld steps, expected at most the total of %lld",
+                       (long long)warmup, (long long)total);
     if (!isfinite(lr) || !isfinite(lr_min))
         ag_usage_error(at, "nn_schedule_cosine", "lr %g and lr_min %g, expected finite numbers", lr, lr_min);
     if (step < warmup) return lr * (double)step / (double)warmup;

@@ -27,8 +27,8 @@ Module *module_new_like(Site at, const Module *original);
 ModuleSlot *slot_reserve(Site at, const char *what, Module *m, const char *name, const void *field);
 /* Sets the child or the tensor, and the field. */
 void slot_fill(Module *m, ModuleSlot *slot, Module *child, Tensor *tensor);
-/* Whether the field of the slot that holds t, in m, still points to it: false after a plain assignment. */
-bool slot_is_current(const Module *m, const Tensor *t);
+/* A usage error if a field below m no longer points to what was registered for it, after a plain assignment. */
+void check_fields(Site at, const char *what, const Module *m);
 /* Replaces the tensor of a slot and its field. The old one is not freed. */
 void slot_set_tensor(Module *m, ModuleSlot *slot, Tensor *tensor, bool tied);
 

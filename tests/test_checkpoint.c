@@ -16,6 +16,7 @@
 #include "kaeru/nn.h"
 #include "safetensors.h"
 #include "suites.h"
+#include "usage_error.h"
 
 /* ---- a model ----------------------------------------------------------------------------------------------------- */
 
@@ -398,6 +399,32 @@ START_TEST(a_refused_load_leaves_the_settings)
 }
 END_TEST
 
+START_TEST(an_optimizer_of_a_part_is_saved)
+{
+    Net *net = net_new(3);
+    Optimizer *o = nn_adam_new(net->fc, 0.1);
+    expect_done(nn_checkpoint_save(in_folder("a"), net, o, NULL));
+    expect_done(nn_checkpoint_load(in_folder("a"), net, o, NULL));
+    ag_free(o);
+    nn_free(net);
+}
+END_TEST
+
+START_TEST(loading_between_forward_and_backward_is_reported)
+{
+    Net *net = net_new(3);
+    expect_done(nn_save(in_folder("a"), net));
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *y = ag_sum(nn_linear(net->fc, nn_linear(net->fc, tensor_ones(SHAPE(1, 3)))));
+    expect_done(nn_load(in_folder("a"), net)); const int line = __LINE__;
+    char text[100];
+    snprintf(text, sizeof text, "but nn_load wrote it at tests/test_checkpoint.c:%d", line);
+    EXPECT_USAGE_ERROR(text, ag_backward(y));
+    ag_end(s);
+    nn_free(net);
+}
+END_TEST
+
 START_TEST(saving_to_an_impossible_path_is_refused)
 {
     Net *net = net_new(3);
@@ -406,7 +433,7 @@ START_TEST(saving_to_an_impossible_path_is_refused)
     expect_done(nn_save(in_folder("a"), net));
     Settings *s = nn_settings_new();
     nn_settings_set(s, "text", "\xff");             /* not UTF-8: JSON cannot hold it */
-    ck_assert(!nn_checkpoint_save(in_folder("a"), net, NULL, s));
+    expect_refused(nn_checkpoint_save(in_folder("a"), net, NULL, s), "/a: the setting \"text\" is \"\\xFF\", expected UTF-8");
     expect_done(nn_load(in_folder("a"), net));
     ck_assert_int_ne(access(in_folder("a.tmp"), F_OK), 0);
     ag_free(s);
@@ -625,6 +652,8 @@ Suite *checkpoint_suite(void)
     tcase_add_test(runs, a_checkpoint_loads_as_weights);
     tcase_add_test(runs, a_checkpoint_that_does_not_fit_changes_nothing);
     tcase_add_test(runs, a_refused_load_leaves_the_settings);
+    tcase_add_test(runs, an_optimizer_of_a_part_is_saved);
+    tcase_add_test(runs, loading_between_forward_and_backward_is_reported);
     tcase_add_test(runs, saving_to_an_impossible_path_is_refused);
     tcase_add_test(runs, settings_are_texts_that_are_checked_on_reading);
     tcase_add_test(runs, settings_do_not_depend_on_the_locale);

@@ -60,7 +60,10 @@ START_TEST(a_cache_changes_nothing)
     EXPECT_USAGE_ERROR("keys (3, 1, 12) do not fit (2, 9, 12) in the cache", decode_next(m, memory, mask, other_batch, cache));
     ag_free(cache);
     cache = nn_cache_new(2, 9);                             /* of a model with one layer */
-    EXPECT_USAGE_ERROR("layer 2 of a cache for 2", ag_begin(AG_NO_GRAD); decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("decode_next: a cache for 2 attention layers, expected one for the model's 4",
+                       decode_next(m, memory, mask, one, cache));
+    ag_free(cache);
+    cache = transformer_cache_new(m, 9);
     EXPECT_USAGE_ERROR("nn_cache_append: the key or the value requires a gradient", decode_next(m, memory, mask, one, cache));
     ag_free(cache);
     ag_end(s);

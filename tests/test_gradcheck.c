@@ -460,7 +460,7 @@ START_TEST(usage_errors_are_reported)
                        ag_gradcheck(identity, NULL, &made, 1, NULL));
     EXPECT_USAGE_ERROR("ag_gradcheck: an input is NULL", ag_gradcheck(identity, NULL, &none, 1, NULL));
     EXPECT_USAGE_ERROR("ag_gradcheck: an input is AG_INT, expected AG_REAL", ag_gradcheck(identity, NULL, &ids, 1, NULL));
-    EXPECT_USAGE_ERROR("ag_gradcheck: the function's result is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));
+    EXPECT_USAGE_ERROR("ag_gradcheck: the result of f is NULL", ag_gradcheck(nothing, NULL, &x, 1, NULL));
     Tensor *fixed = tensor_ones(SHAPE(3));
     EXPECT_USAGE_ERROR("ag_gradcheck: none of the 1 inputs requires a gradient", ag_gradcheck(identity, NULL, &fixed, 1, NULL));
     EXPECT_USAGE_ERROR("ag_gradcheck: none of the 0 inputs requires a gradient", ag_gradcheck(identity, NULL, &x, 0, NULL));

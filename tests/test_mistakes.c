@@ -181,6 +181,7 @@ START_TEST(scopes_and_memory)
     MISTAKE("object is NULL", ag_check_object(__func__, "object", NULL));
     MISTAKE("pointer is NULL", ag_check_pointer(__func__, "pointer", NULL));
     MISTAKE("-1 threads", ag_set_threads(-1));
+    MISTAKE("100000 threads, expected 1 to 256", ag_set_threads(100000));
     nn_free(l);
     ag_free(text);
     end();
@@ -466,6 +467,13 @@ static Tensor *no_result(Tensor **in, void *arg)
     return NULL;
 }
 
+static Tensor *leaving_scope(Tensor **in, void *arg)
+{
+    (void)arg;
+    ag_begin(AG_NO_GRAD);
+    return in[0];
+}
+
 START_TEST(recomputation)
 {
     begin();
@@ -476,6 +484,9 @@ START_TEST(recomputation)
     MISTAKE("input 0 is NULL", Tensor *absent = NULL; ag_recompute(add_arg, w, &absent, 1));
     MISTAKE("input 0 is not a live tensor", Tensor *dead = ended(); ag_recompute(add_arg, w, &dead, 1));
     MISTAKE("the result of f is NULL", ag_recompute(no_result, NULL, in, 1));
+    MISTAKE("ag_recompute: f must end the scopes that it begins: 3 were open before its call, 4 after it",
+            ag_recompute(leaving_scope, NULL, in, 1));
+    MISTAKE("ag_gradcheck: f must end the scopes that it begins: 3 were open", ag_gradcheck(leaving_scope, NULL, &w, 1, NULL));
     custom_at = (Site){ __FILE__, __LINE__ + 1 };
     MISTAKE("a result from outside of it: pass it as an input", ag_recompute(add_arg, x, &w, 1));
     MISTAKE("b is NULL", ag_recompute(add_arg, NULL, in, 1));
@@ -823,6 +834,8 @@ START_TEST(modules)
     MISTAKE("freed", Linear *q = nn_linear_new(3, 2); ag_free(q->bias); nn_clone(q));
     MISTAKE("the module is NULL", nn_clone(NULL));
     MISTAKE("this Linear was freed", nn_clone(freed_linear()));
+    MISTAKE("the field of a in its Pair no longer points to the registered Linear", Pair *q = pair_new(); q->a = l;
+            nn_clone(q));
     MISTAKE("the module is NULL", nn_train(NULL));
     MISTAKE("the module is NULL", nn_eval(NULL));
     MISTAKE("this Linear was freed", nn_eval(freed_linear()));
@@ -898,11 +911,14 @@ START_TEST(optimizers)
     MISTAKE("beta2 is 1.5", AdamOptions a = nn_adam_options(1); a.beta2 = 1.5; nn_adam_new_with(l, a));
     MISTAKE("eps is -1", AdamOptions a = nn_adam_options(1); a.eps = -1; nn_adam_new_with(l, a));
     MISTAKE("eps is nan", AdamOptions a = nn_adam_options(1); a.eps = nan; nn_adam_new_with(l, a));
+    MISTAKE("eps is 0, must be above 0", AdamOptions a = nn_adam_options(1); a.eps = 0; nn_adam_new_with(l, a));
+    MISTAKE("the field of b in its Pair no longer points to", Pair *q = pair_new(); q->b = NULL; nn_adam_new(q, 1));
     MISTAKE("weight_decay is -1", AdamOptions a = nn_adamw_options(1); a.weight_decay = -1; nn_adam_new_with(l, a));
     MISTAKE("the module is NULL", nn_sgd_new(NULL, 1));
     MISTAKE("lr is -1", nn_sgd_new(l, -1));
     MISTAKE("momentum is -1", nn_sgd_new_with(l, ((SgdOptions){ 1, -1, 0, false })));
     MISTAKE("momentum is nan", nn_sgd_new_with(l, ((SgdOptions){ 1, nan, 0, false })));
+    MISTAKE("momentum is 1, must be in [0, 1)", nn_sgd_new_with(l, ((SgdOptions){ 1, 1, 0, false })));
     MISTAKE("above 0 with nesterov", nn_sgd_new_with(l, ((SgdOptions){ 1, 0, 0, true })));
     MISTAKE("weight_decay is nan", nn_sgd_new_with(l, ((SgdOptions){ 1, 0, nan, false })));
     MISTAKE("the optimizer is NULL", nn_optimizer_group(NULL, every, NULL, 0, 1));
@@ -916,6 +932,20 @@ START_TEST(optimizers)
     MISTAKE("this is not an optimizer", nn_optimizer_step((Optimizer *)(void *)l));
     MISTAKE("no longer points to the registered tensor", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
             q->weight = leaf(2, 2); nn_optimizer_step(s));
+    MISTAKE("the field of a in its Pair no longer points to the registered Linear", Pair *q = pair_new();
+            Optimizer *s = nn_sgd_new(q, 1); q->a = nn_linear_new(3, 2); ag_backward(ag_sum(nn_linear(q->a, ones(1, 3))));
+            nn_optimizer_step(s));
+    MISTAKE("no parameter of its Linear has a gradient", ag_sum(nn_linear(l, ones(1, 3))); nn_optimizer_step(o));
+    MISTAKE("no parameter of its Linear has a gradient", Linear *q = nn_linear_new(3, 2);
+            ag_backward(ag_sum(nn_linear(q, ones(1, 3)))); nn_optimizer_step_scaled(o, 0.5));
+    MISTAKE("w has a gradient, but was registered, tied or unfrozen after the optimizer was made", Pair *q = pair_new();
+            Optimizer *s = nn_sgd_new(q, 1); nn_param(q, w, SHAPE(2)); ag_backward(ag_sum(q->w)); nn_optimizer_step(s));
+    MISTAKE("bias has a gradient, but was registered, tied or unfrozen", Linear *q = nn_linear_new(3, 2);
+            tensor_set_requires_grad(q->bias, false); Optimizer *s = nn_sgd_new(q, 1);
+            tensor_set_requires_grad(q->bias, true); ag_backward(ag_sum(nn_linear(q, ones(1, 3)))); nn_optimizer_step(s));
+    MISTAKE("1.weight is no longer a tensor of this ModuleList", ModuleList *q = nn_list_new(); Linear *c = nn_linear_new(3, 3);
+            nn_list_add(q, nn_linear_new(3, 3)); nn_list_add(q, c); Optimizer *s = nn_sgd_new(q, 1);
+            nn_tie(c, weight, nn_item(Linear, q, 0)->weight); nn_optimizer_step(s));
     MISTAKE("nn_optimizer_step wrote it", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
             Tensor *y = ag_sum(nn_linear(q, nn_linear(q, ones(1, 2)))); ag_backward_keep(y); nn_optimizer_step(s);
             ag_backward(y));
@@ -938,10 +968,12 @@ START_TEST(optimizers)
     MISTAKE("step -1", nn_schedule_cosine(-1, 1, 0, 10, 100));
     MISTAKE("warmup -10", nn_schedule_cosine(1, 1, 0, -10, 100));
     MISTAKE("lr nan", nn_schedule_cosine(1, nan, 0, 10, 100));
+    MISTAKE("a warmup of 10 steps, expected at most the total of 5", nn_schedule_cosine(1, 1, 0, 10, 5));
     MISTAKE("width 0", nn_schedule_noam(1, 0, 1, 10));
     MISTAKE("warmup -4", nn_schedule_noam(1, 512, 1, -4));
     MISTAKE("factor is nan", nn_schedule_noam(1, 512, nan, 10));
     MISTAKE("width 0", rate(1, 0, 1, 10));
+    MISTAKE("in rate called at", rate(1, 512, nan, 10));
     ag_free(o);
     ag_free(orphan);
     nn_free(l);
@@ -952,7 +984,7 @@ END_TEST
 START_TEST(settings_and_files)
 {
     begin();
-    Linear *l = nn_linear_new(3, 2);
+    Linear *l = nn_linear_new(3, 2), *stranger = nn_linear_new(3, 2);
     Optimizer *o = nn_adam_new(l, 1), *freed = nn_adam_new(l, 1);
     Settings *s = nn_settings_new(), *no_settings = NULL, *old = nn_settings_new();
     ag_free(freed);
@@ -985,6 +1017,10 @@ START_TEST(settings_and_files)
     MISTAKE("this Linear was freed", nn_save(missing, freed_linear()));
     REFUSED("/nowhere/at/all", nn_save(missing, l));
     REFUSED(":", nn_save("", l));
+    MISTAKE("the field of weight in its Linear no longer", Linear *q = nn_linear_new(3, 2); q->weight = NULL;
+            nn_save(missing, q));
+    MISTAKE("the field of a in its Pair no longer points to", Pair *q = pair_new(); q->a = q->b; nn_save(missing, q));
+    MISTAKE("the field of a in its Pair no longer points to", Pair *q = pair_new(); q->a = q->b; nn_load(missing, q));
     MISTAKE("the path is NULL", nn_load(no_text, l));
     MISTAKE("the module is NULL", nn_load(missing, NULL));
     REFUSED("cannot be opened", nn_load(missing, l));
@@ -994,10 +1030,17 @@ START_TEST(settings_and_files)
     MISTAKE("the module is NULL", nn_checkpoint_save(missing, NULL, o, s));
     MISTAKE("this optimizer was freed", nn_checkpoint_save(missing, l, freed, s));
     MISTAKE("settings was freed", nn_checkpoint_save(missing, l, o, old));
+    MISTAKE("was made for another module (Linear), expected one for this Pair", Pair *q = pair_new();
+            nn_checkpoint_save(missing, q, o, s));
+    MISTAKE("was made for another module (Pair), expected one for this Linear", Pair *q = pair_new();
+            nn_checkpoint_save(missing, q->a, nn_sgd_new(q, 1), s));
     REFUSED("/nowhere/at/all", nn_checkpoint_save(missing, l, o, s));
     MISTAKE("the path is NULL", nn_checkpoint_load(no_text, l, o, s));
     MISTAKE("the module is NULL", nn_checkpoint_load(missing, NULL, o, s));
     MISTAKE("this optimizer was freed", nn_checkpoint_load(missing, l, freed, s));
+    MISTAKE("was made for another module (Linear), expected one for this Linear", nn_checkpoint_load(missing, stranger, o, s));
+    MISTAKE("the optimizer is NULL", nn_optimizer_check(__func__, NULL, l));
+    MISTAKE("the module is NULL", nn_optimizer_check(__func__, o, NULL));
     REFUSED("cannot be opened", nn_checkpoint_load(missing, l, NULL, NULL));
     MISTAKE("the path is NULL", nn_checkpoint_settings(no_text, s));
     MISTAKE("settings is NULL", nn_checkpoint_settings(missing, no_settings));
@@ -1011,6 +1054,7 @@ START_TEST(settings_and_files)
     ag_free(o);
     ag_free(s);
     nn_free(l);
+    nn_free(stranger);
     end();
 }
 END_TEST
@@ -1136,7 +1180,7 @@ START_TEST(attention_layers)
     PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(4, 8, 0, AG_RELU), *no_forward = NULL;
     SublayerConnection *s = nn_sublayer_connection_new(4, 0, NN_PRE_NORM, AG_NORM_PYTORCH), *no_sublayer = NULL;
     double nan = (double)NAN;
-    MISTAKE("negative size", nn_causal_mask(-2));
+    MISTAKE("n is -2, expected 0 or more", nn_causal_mask(-2));
     MISTAKE("t is NULL", nn_padding_mask(none, 0));
     MISTAKE("expected AG_INT", nn_padding_mask(x, 0));
     MISTAKE("expected (B,T)", nn_padding_mask(tensor_ints(SHAPE(2), NULL), 0));
@@ -1176,7 +1220,7 @@ START_TEST(attention_layers)
     MISTAKE("does not broadcast", nn_multi_head_attention(a, q, k, k, tensor_bools(SHAPE(1, 5, 5), NULL)));
     MISTAKE("width 0 and max_len 8", nn_positional_encoding_new(0, 0, 8));
     MISTAKE("width 4 and max_len 0", nn_positional_encoding_new_learned(4, 0, 0));
-    MISTAKE("negative size", nn_positional_encoding_new(4, 0, -8));
+    MISTAKE("width 4 and max_len -8", nn_positional_encoding_new(4, 0, -8));
     MISTAKE("probability 2", nn_positional_encoding_new(4, 2, 8));
     MISTAKE("the module is NULL", nn_positional_encoding(no_position, q));
     MISTAKE("t is NULL", nn_positional_encoding(p, none));
@@ -1307,7 +1351,7 @@ START_TEST(transformer_parts)
     MISTAKE("N is -1 layers", TransformerOptions b = o; b.N = -1; decoder_new(&b));
     MISTAKE("the module is NULL", decoder(no_decoder, x, x, NULL, NULL, NULL));
     MISTAKE("x is NULL", decoder(de, x, none, NULL, NULL, NULL));
-    MISTAKE("negative size", subsequent_mask(-1));
+    MISTAKE("n is -1, expected 0 or more", subsequent_mask(-1));
     nn_free(g);
     nn_free(e);
     nn_free(el);
@@ -1358,7 +1402,8 @@ START_TEST(transformers)
     MISTAKE("the cache was freed", Cache *c = transformer_cache_new(m, 4); ag_free(c); decode_next(m, memory, mask, tgt, c));
     MISTAKE("t is NULL", Cache *c = transformer_cache_new(m, 4); decode_next(m, memory, mask, none, c));
     MISTAKE("the cache has room for 2", Cache *c = transformer_cache_new(m, 2); decode_next(m, memory, mask, tgt, c));
-    MISTAKE("layer 1 of a cache", ag_begin(AG_NO_GRAD); decode_next(m, memory, mask, tgt, nn_cache_new(1, 8)));
+    MISTAKE("a cache for 1 attention layers, expected one for the model's 2",
+            decode_next(m, memory, mask, tgt, nn_cache_new(1, 8)));
     MISTAKE("expected a scope with AG_NO_GRAD", decode_next(m, memory, mask, tgt, transformer_cache_new(m, 8)));
     MISTAKE("the module is NULL", transformer_cache_new(no_model, 4));
     MISTAKE("0 positions", transformer_cache_new(m, 0));
@@ -1390,7 +1435,8 @@ static bool no_batch(void *source, Batch *batch)
 START_TEST(training)
 {
     begin();
-    EncoderDecoder *m = make_model(5, 5, small()), *no_model = NULL;
+    EncoderDecoder *m = make_model(5, 5, small()), *no_model = NULL, *broken = make_model(5, 5, small());
+    tensor_mutable_data(broken->generator->proj->bias)[2] = (real)NAN;
     Optimizer *adam = nn_adam_new(m, 1), *freed = nn_adam_new(m, 1);
     ag_free(freed);
     EpochOptions o = { .criterion = { 0, 0.1 }, .optimizer = adam, .factor = 1, .model_size = 8, .warmup = 10 };
@@ -1426,6 +1472,9 @@ START_TEST(training)
     MISTAKE("width 0", EpochOptions b = o; b.model_size = 0; run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("warmup -1", EpochOptions b = o; b.warmup = -1; run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("factor is nan", EpochOptions b = o; b.factor = nan; run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("factor is 0, expected above 0", EpochOptions b = o; b.factor = 0; run_epoch(m, no_batch, NULL, &b, &state));
+    MISTAKE("was made for another module (EncoderDecoder), expected one for this",
+            run_epoch(broken, no_batch, NULL, &o, &state));
     MISTAKE("accum_iter is -2", EpochOptions b = o; b.accum_iter = -2; run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("this optimizer was freed", EpochOptions b = o; b.optimizer = freed; run_epoch(m, no_batch, NULL, &b, &state));
     MISTAKE("the module is NULL", greedy_decode(no_model, src, mask, 5, 0));
@@ -1438,6 +1487,9 @@ START_TEST(training)
     MISTAKE("positions", greedy_decode(m, src, mask, 20, 0));
     MISTAKE("end symbol 77", greedy_decode_until(m, src, mask, 5, 0, 77));
     MISTAKE("the module is NULL", greedy_decode_until(no_model, src, mask, 5, 0, 1));
+    REFUSED("the probabilities of the next token are NaN: the model's weights", greedy_decode(broken, src, mask, 5, 0));
+    REFUSED("the probabilities of the next token are NaN", beam_search(broken, one, NULL, beam, NULL));
+    ck_assert(broken->module.training);
     MISTAKE("the module is NULL", beam_search(no_model, one, NULL, beam, NULL));
     MISTAKE("t is NULL", beam_search(m, none, NULL, beam, NULL));
     MISTAKE("2 sentences", beam_search(m, src, NULL, beam, NULL));
@@ -1448,6 +1500,7 @@ START_TEST(training)
     MISTAKE("length_penalty is nan", BeamOptions b = beam; b.length_penalty = nan; beam_search(m, one, NULL, b, NULL));
     ag_free(adam);
     nn_free(m);
+    nn_free(broken);
     end();
 }
 END_TEST
@@ -1484,6 +1537,8 @@ START_TEST(seq2seq_models)
     MISTAKE("max_len 0", seq2seq_greedy_decode(m, src, mask, 0, 0, 1));
     MISTAKE("start symbol 99", seq2seq_greedy_decode(m, src, mask, 5, 99, 1));
     MISTAKE("end symbol -3", seq2seq_greedy_decode(m, src, mask, 5, 0, -3));
+    tensor_mutable_data(m->generator->proj->bias)[0] = (real)NAN;
+    REFUSED("the probabilities of the next token are NaN", seq2seq_greedy_decode(m, src, mask, 5, 0, 1));
     nn_free(m);
     end();
 }
@@ -1551,6 +1606,7 @@ START_TEST(gpts)
     MISTAKE("t is NULL", gpt_next(m, none, c));
     MISTAKE("exceed the context of 6", gpt_next(m, word, c); gpt_next(m, ids(2, 4), c));
     MISTAKE("batch or width differs", gpt_next(m, ids(1, 1), c));
+    MISTAKE("a cache for 5 layers, expected one for the model's 1", gpt_next(m, word, nn_cache_new(5, 6)));
     MISTAKE("path is NULL", gpt_load(no_text));
     REFUSED("cannot be opened", gpt_load(missing));
     MISTAKE("weights_path is NULL", gpt_open(no_text, missing));
@@ -1608,10 +1664,16 @@ START_TEST(texts)
     MISTAKE("no bytes to decode", text_next("a", 0, &code));
     MISTAKE("s is NULL", text_stream_put(no_stream, "a", 1));
     MISTAKE("the file of s is NULL", text_stream_put(&no_file, "a", 1));
+    MISTAKE("s holds 900 bytes, expected less than a character", text_stream_put(&(TextStream){ stderr, 900, "" }, "a", 1));
+    MISTAKE("s holds 4 bytes, expected less than a character", text_stream_end(&(TextStream){ stderr, 4, "" }));
     MISTAKE("bytes is NULL", text_stream_put(&(TextStream){ .out = stderr }, no_text, 1));
     MISTAKE("s is NULL", text_stream_end(no_stream));
     MISTAKE("the file of s is NULL", text_stream_end(&no_file));
     MISTAKE("text is NULL", char_vocab_new(no_text, 3));
+    MISTAKE("the size of text is -1, expected 0 or more", char_vocab_new("abc", (size_t)-1));
+    MISTAKE("v is a WordVocab, expected a CharVocab", char_vocab_size((CharVocab *)(void *)w));
+    MISTAKE("a is NULL", text_is_same_file(no_text, "/"));
+    MISTAKE("b is NULL", text_is_same_file("/", no_text));
     REFUSED("expected UTF-8", char_vocab_new("\xc3", 1));
     MISTAKE("path is NULL", char_vocab_open(no_text));
     REFUSED("cannot be opened", char_vocab_open(missing));
@@ -1661,6 +1723,7 @@ START_TEST(byte_pairs)
 {
     begin();
     Bpe *b = bpe_train("a b a b", 7, 260), *no_bpe = NULL, *freed = bpe_train("a", 1, 257);
+    Settings *other = nn_settings_new();
     bpe_free(freed);
     Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new("abc", 3) }, closed = { 0 }, *no_tokenizer = NULL;
     int32_t outside[] = { 9999 }, *no_ids = NULL;
@@ -1673,6 +1736,7 @@ START_TEST(byte_pairs)
     MISTAKE("merges_path is NULL", bpe_save(b, missing, no_text));
     REFUSED("/nowhere/at/all", bpe_save(b, missing, missing));
     MISTAKE("text is NULL", bpe_train(no_text, 5, 300));
+    MISTAKE("the size of text is -1, expected 0 or more", bpe_train("text", (size_t)-1, 300));
     REFUSED("at least 257 tokens", bpe_train("text", 4, 256));
     MISTAKE("this object was freed already", bpe_free(freed));
     MISTAKE("bpe is NULL", bpe_size(no_bpe));
@@ -1696,6 +1760,9 @@ START_TEST(byte_pairs)
     MISTAKE("t is NULL", tokenizer_close(no_tokenizer));
     MISTAKE("t is NULL", tokenizer_size(no_tokenizer));
     MISTAKE("the tokenizer is not open", tokenizer_size(&closed));
+    MISTAKE("v is a Bpe, expected a CharVocab; a Tokenizer or", tokenizer_encode(&(Tokenizer){ .bpe = b }, "a", 1, &n));
+    MISTAKE("bpe is a CharVocab, expected a Bpe", tokenizer_size(&(Tokenizer){ .kind = TOKENIZER_BPE, .chars = t.chars }));
+    MISTAKE("bpe is another object, expected a Bpe", tokenizer_size(&(Tokenizer){ TOKENIZER_BPE, { (void *)other } }));
     MISTAKE("the tokenizer is not open", tokenizer_fingerprint(&closed));
     MISTAKE("the tokenizer is not open", tokenizer_encode(&closed, "a", 1, &n));
     MISTAKE("text is NULL", tokenizer_encode(&t, no_text, 1, &n));
@@ -1705,6 +1772,7 @@ START_TEST(byte_pairs)
     MISTAKE("ids is NULL", tokenizer_decode(&t, no_ids, 1, &n));
     REFUSED("id 9999 at place 0", tokenizer_decode(&t, outside, 1, &n));
     bpe_free(b);
+    ag_free(other);
     tokenizer_close(&t);
     end();
 }
@@ -1752,6 +1820,8 @@ START_TEST(language_models)
     MISTAKE("1 windows of 1000 ids", lm_data_draw(d, 1, 1000, &x, &y));
     MISTAKE("ids is NULL", lm_data_draw(d, 1, 3, NULL, &y));
     MISTAKE("targets is NULL", lm_data_draw(d, 1, 3, &x, NULL));
+    MISTAKE("v was freed", Tokenizer u = { .chars = char_vocab_new("abc", 3) };
+            LmData *e = lm_data_of_text("text", text, sizeof text - 1, &u); tokenizer_close(&u); lm_data_draw(e, 1, 3, &x, &y));
     MISTAKE("the module is NULL", lm_evaluate(no_model, d, 1, 0, 0, NULL));
     MISTAKE("d is NULL", lm_evaluate(m, no_data, 1, 0, 0, NULL));
     MISTAKE("batches of 0 windows", lm_evaluate(m, d, 0, 0, 0, NULL));
@@ -1766,9 +1836,9 @@ START_TEST(language_models)
     REFUSED("cannot be opened", lm_tokenize(missing, &t, missing, &count));
     MISTAKE("path is NULL", lm_is_token_file(no_text));
     MISTAKE("o is NULL", lm_check(NULL));
-    REFUSED("train.lr is -1", lm_check(&(LmOptions){ .batch = 1, .accumulate = 1, .lr = -1 }));
+    REFUSED("train.lr is -1", lm_check(&(LmOptions){ .batch = 1, .accumulate = 1, .shards = 1, .lr = -1 }));
     REFUSED("train.batch is 0", lm_check(&(LmOptions){ .batch = 0 }));
-    REFUSED("train.clip is nan", lm_check(&(LmOptions){ .batch = 1, .accumulate = 1, .clip = nan }));
+    REFUSED("train.clip is nan", lm_check(&(LmOptions){ .batch = 1, .accumulate = 1, .shards = 1, .clip = nan }));
     MISTAKE("o is NULL", lm_to_settings(NULL, s));
     MISTAKE("s is NULL", lm_to_settings(&o, no_settings));
     MISTAKE("o is NULL", lm_from_settings(NULL, s));
@@ -1781,6 +1851,7 @@ START_TEST(language_models)
     MISTAKE("the data of t is NULL", LmTraining b = job; b.data = NULL; lm_train(&b, false));
     MISTAKE("the settings of t is NULL", LmTraining b = job; b.settings = NULL; lm_train(&b, false));
     MISTAKE("no path of a checkpoint to resume from", LmTraining b = job; lm_train(&b, true));
+    MISTAKE("last and best are both \"/nowhere/at/all\"", LmTraining b = job; b.last = b.best = missing; lm_train(&b, false));
     MISTAKE("logits is NULL", sample_next(NULL, 3, &how));
     MISTAKE("0 logits", sample_next(logits, 0, &how));
     MISTAKE("how is NULL", sample_next(logits, 3, no_how));
@@ -1792,6 +1863,7 @@ START_TEST(language_models)
     MISTAKE("top_p is 2", sample_next(logits, 3, &(Sampling){ 1, 0, 2 }));
     MISTAKE("top_p is nan", sample_next(logits, 3, &(Sampling){ 1, 0, nan }));
     REFUSED("the logit of token 1 is nan", sample_next(bad, 2, &how) >= 0);
+    REFUSED("the logit of token 0 is -inf, expected a finite number", sample_next(&(real){ -(real)INFINITY }, 1, &how) >= 0);
     MISTAKE("logits is NULL", sample_probabilities(NULL, 3, &how, p));
     MISTAKE("p is NULL", sample_probabilities(logits, 3, &how, NULL));
     MISTAKE("top_p is nan", sample_probabilities(logits, 3, &(Sampling){ 1, 0, nan }, p));
@@ -1882,6 +1954,10 @@ START_TEST(translation)
     MISTAKE("the module is NULL", translate_lines(&(Translator){ NULL, &v, &v }, &l, &how, &out));
     MISTAKE("the target vocabulary of t is NULL", translate_lines(&(Translator){ m, &v, NULL }, &l, &how, &out));
     MISTAKE("a beam of 0", translate_lines(&t, &l, &(TranslateOptions){ 0 }, &out));
+    MISTAKE("bpe is a WordVocab, expected", sentence_vocab_size(&(SentenceVocab){ SENTENCE_BPE, { v.words } }));
+    tensor_mutable_data(m->generator->proj->bias)[0] = (real)NAN;
+    REFUSED("the probabilities of the next token are NaN", translate_lines(&t, &l, &how, &out));
+    REFUSED("the probabilities of the next token are NaN", translate_lines(&t, &l, &(TranslateOptions){ .beam = 2 }, &out));
     MISTAKE("length_penalty is nan", translate_lines(&t, &l, &(TranslateOptions){ 2, (double)NAN, NULL, NULL }, &out));
     MISTAKE("b is NULL", bleu_add(no_bleu, "a", 1, "a", 1));
     MISTAKE("translation is NULL", bleu_add(&bleu, no_text, 1, "a", 1));

@@ -153,22 +153,21 @@ START_TEST(parameters_without_gradient_stay)
 {
     Point *p = point_new(1, 1);
     Optimizer *o = nn_adamw_new(p, 0.1);
-    nn_optimizer_set_lr(o, 0.1);
+    give_gradient(p->matrix, 1);
     nn_optimizer_step(o);                      /* without a gradient there is no decay either */
     ck_assert_double_eq(value(p->vector, 0), 1);
     give_gradient(p->vector, 1);
     tensor_zero_grad(p->vector);
-    nn_optimizer_set_lr(o, 0.1);
+    give_gradient(p->matrix, 1);
     nn_optimizer_step(o);
     ck_assert_double_eq(value(p->vector, 0), 1);
 
     give_gradient(p->vector, 1);
-    nn_optimizer_set_lr(o, 0.1);
     nn_optimizer_step(o);
     double once = value(p->vector, 0);
     ck_assert_double_lt(once, 0.95);
     ck_assert_ptr_null(tensor_grad_data(p->vector));
-    nn_optimizer_set_lr(o, 0.1);
+    give_gradient(p->matrix, 1);
     nn_optimizer_step(o);                      /* the step before has cleared the gradient */
     ck_assert_double_eq(value(p->vector, 0), once);
     ck_assert_int_eq(nn_optimizer_steps(o), 4);
@@ -278,13 +277,13 @@ START_TEST(options_are_checked)
     EXPECT_USAGE_ERROR("nn_adam_new: beta2 is -0.5, must be in [0, 1)", nn_adam_new_with(p, how));
     how = nn_adam_options(1);
     how.eps = -1;
-    EXPECT_USAGE_ERROR("nn_adam_new: eps is -1, must be 0 or more", nn_adam_new_with(p, how));
+    EXPECT_USAGE_ERROR("nn_adam_new: eps is -1, must be above 0", nn_adam_new_with(p, how));
     how = nn_adam_options(1);
     how.weight_decay = (double)NAN;
     EXPECT_USAGE_ERROR("nn_adam_new: weight_decay is", nn_adam_new_with(p, how));
     EXPECT_USAGE_ERROR("nn_sgd_new: momentum is 0, must be above 0 with nesterov",
                        nn_sgd_new_with(p, (SgdOptions){ .lr = 1, .nesterov = true }));
-    EXPECT_USAGE_ERROR("nn_sgd_new: momentum is -1, must be 0 or more", nn_sgd_new_with(p, (SgdOptions){ .momentum = -1 }));
+    EXPECT_USAGE_ERROR("nn_sgd_new: momentum is -1, must be in [0, 1)", nn_sgd_new_with(p, (SgdOptions){ .momentum = -1 }));
     EXPECT_USAGE_ERROR("test_optim.c", nn_sgd_new(p, -1));
     nn_free(p);
 }

@@ -761,7 +761,7 @@ START_TEST(misuse_is_reported)
     EXPECT_USAGE_ERROR("ag_recompute: input 0 is NULL", ag_recompute(divides, x, (Tensor *[]){ NULL }, 1));
     REPORTS("ag_recompute: the result of f is NULL", ag_recompute(null_result, NULL, in, 1));
     EXPECT_USAGE_ERROR("ag_recompute: the result of f is AG_INT, expected AG_REAL", ag_recompute(ids_result, NULL, in, 1));
-    EXPECT_USAGE_ERROR("ag_end: scopes begun inside this one and still open: 1", ag_recompute(open_scope, NULL, in, 1));
+    EXPECT_USAGE_ERROR("ag_recompute: f must end the scopes that it begins", ag_recompute(open_scope, NULL, in, 1));
     EXPECT_USAGE_ERROR("div: the function of ag_recompute uses a tensor, made by tanh at tests/test_recompute.c:",
                        ag_recompute(divides, x, (Tensor *[]){ leaf }, 1));
     EXPECT_USAGE_ERROR("ag_recompute: the function of ag_recompute uses a tensor, made by tanh at tests/",

@@ -50,11 +50,16 @@ typedef struct { Site at; AgFunction *f; void *arg; Tensor **in; } Check;
 /* Both results of the function, each as one number. */
 typedef struct { double use[2]; } Sums;
 
+static Tensor *call(const Check *c)
+{
+    return call_function(c->at, "ag_gradcheck", c->f, c->in, c->arg);
+}
+
 static Sums evaluate(const Check *c)
 {
     Scope s = ag_begin_at(c->at, AG_NO_GRAD);
     Sums sums;
-    for (int use = 0; use < 2; use++) sums.use[use] = weighted_sum(c->f(c->in, c->arg), use);
+    for (int use = 0; use < 2; use++) sums.use[use] = weighted_sum(call(c), use);
     ag_end_at(c->at, s);
     return sums;
 }
@@ -103,9 +108,9 @@ static void find_reached(const Check *c, real *x, CheckedEntry *e)
     Scope s = ag_begin_at(c->at, AG_NO_GRAD);
     real before = *x;
     *x = (real)((double)before + step_size());
-    const Tensor *up = ag_scale_at(c->at, c->f(c->in, c->arg), 1);          /* a copy: f may return the input */
+    const Tensor *up = ag_scale_at(c->at, call(c), 1);          /* a copy: f may return the input */
     *x = (real)((double)before - step_size());
-    const Tensor *down = c->f(c->in, c->arg);
+    const Tensor *down = call(c);
     double largest = 0, width = 2 * step_size();
     for (int64_t k = 0; k < up->numel; k++) largest = fmax(largest, fabs((double)(reals(up)[k] - reals(down)[k])));
     for (int64_t k = 0; k < up->numel; k++) {
@@ -178,9 +183,8 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
                        "tensor_set_requires_grad on them", n);
     Tensor **scaled = scope_alloc(at, "ag_gradcheck", (size_t)n * sizeof *scaled);
     for (int i = 0; i < n; i++) scaled[i] = ag_scale_at(at, in[i], 1);          /* no leaves: backward releases them */
-    Tensor *first = f(scaled, arg), *second = f(scaled, arg);
-    check_tensor(at, "ag_gradcheck", "the function's result", first, AG_REAL);
-    check_tensor(at, "ag_gradcheck", "the function's result", second, AG_REAL);
+    Tensor *first = call_function(at, "ag_gradcheck", f, scaled, arg);
+    Tensor *second = call_function(at, "ag_gradcheck", f, scaled, arg);
     for (int i = 0; i < n; i++)
         if (!same_values(scaled[i], in[i]))
             ag_usage_error(at, "ag_gradcheck", "the function changes the values of its input %d", i);

@@ -80,6 +80,9 @@ void show_rewriting(const WordVocab *vocab, EncoderDecoder *rewrites)
     printf("\n3. Encoder-decoder: the encoder reads a sentence, the decoder writes it in the passive.\n");
     Tensor *src = tensor_ints(SHAPE(HELD_OUT, LENGTH), active[TRAIN]);
     Tensor *out = greedy_decode_until(rewrites, src, nn_padding_mask(src, WORD_BLANK), PASSIVE, WORD_START, WORD_END);
+    if (!out) {
+        example_fail("%s", ag_error());
+    }
     int right = 0;
     for (int k = 0; k < HELD_OUT; k++) {
         const int32_t *output = tensor_int_data(out) + k * PASSIVE;

@@ -1,6 +1,5 @@
 /* gpt_tokenize.c: the command tokenize: encodes a text as a file of tokens, with a given or a new vocabulary. */
 #include <inttypes.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gpt_commands.h"
@@ -28,18 +27,11 @@ static Tokenizer tokenizer_for(const Text *text)
     return t;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat about_a, about_b;
-    return stat(a, &about_a) == 0 && stat(b, &about_b) == 0 && about_a.st_dev == about_b.st_dev &&
-           about_a.st_ino == about_b.st_ino;
-}
-
 /* Ends the program if the files to write would replace the text, or the vocabulary that a trained model needs. */
 static void check_outputs(const char *const *path, int n)
 {
     for (int i = 0; i < n; i++) {
-        if (is_same_file(data_path, path[i])) {
+        if (text_is_same_file(data_path, path[i])) {
             example_fail("--data %s: is the file %s, which would be replaced: expected another folder as --out", data_path,
                          path[i]);
         }

@@ -107,8 +107,12 @@ Tensor *letter_model_loss(const LetterModel *m, const Batch *b)
 Tensor *letter_model_decode(const LetterModel *m, const Batch *b)
 {
     int64_t most = tensor_dim(b->src, 1) + 2;
-    return m->seq2seq ? seq2seq_greedy_decode(m->seq2seq, b->src, b->src_mask, most, START, STOP)
-                      : greedy_decode(m->transformer, b->src, b->src_mask, most, START);
+    Tensor *ids = m->seq2seq ? seq2seq_greedy_decode(m->seq2seq, b->src, b->src_mask, most, START, STOP)
+                             : greedy_decode(m->transformer, b->src, b->src_mask, most, START);
+    if (!ids) {
+        example_fail("%s", ag_error());
+    }
+    return ids;
 }
 
 Tensor *letter_model_attention(const LetterModel *m, const Batch *b)

@@ -136,6 +136,9 @@ static Translation translate_sentence(const Translator *t, Line sentence)
         room = 2 * (int64_t)size + 10;
     room = room < most ? room : most;
     Tensor *decoded = greedy_decode_until(t->model, r.src, mask, room, WORD_START, WORD_END);
+    if (!decoded) {
+        example_fail("%s", ag_error());
+    }
     int64_t length = 1;
     while (length < room - 1 && tensor_int_data(decoded)[length] != WORD_END) {
         length++;

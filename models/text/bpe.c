@@ -21,7 +21,7 @@ static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
 Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
     Bpe *b = ag_object_new(sizeof *b);
-    *b = (Bpe){ .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024 };
+    *b = (Bpe){ .kind = VOCAB_BPE, .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024 };
     ag_set_owner(tokens, b);
     ag_set_owner(merge, b);
     b->end_of_text = word_table_find(tokens, BPE_END_OF_TEXT, strlen(BPE_END_OF_TEXT));
@@ -45,19 +45,19 @@ void bpe_free_at(Site at, Bpe *bpe)
 
 int32_t bpe_size_at(Site at, const Bpe *bpe)
 {
-    ag_check_object_at(at, __func__, "bpe", bpe);
+    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     return bpe->tokens->n;
 }
 
 int32_t bpe_end_of_text_at(Site at, const Bpe *bpe)
 {
-    ag_check_object_at(at, __func__, "bpe", bpe);
+    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     return bpe->end_of_text;
 }
 
 const char *bpe_token_at(Site at, const Bpe *bpe, int32_t id, size_t *n)
 {
-    ag_check_object_at(at, __func__, "bpe", bpe);
+    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     ag_check_pointer_at(at, __func__, "n", n);
     if (id < 0 || id >= bpe->tokens->n) return NULL;
     *n = bpe->tokens->word[id].size;
@@ -167,8 +167,8 @@ static void reserve(Ids *ids, size_t more)
 int32_t *bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
 {
     AG_LAYER(at);
-    ag_check_object_at(at, __func__, "bpe", bpe);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
+    check_text(at, __func__, "text", text, n);
     ag_check_pointer_at(at, __func__, "count", count);
     if (mode != BPE_TEXT && mode != BPE_SPECIAL) ag_usage_error(at, __func__, "%d is not a BpeMode", (int)mode);
     Ids ids = { 0 };
@@ -193,7 +193,7 @@ int32_t *bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mo
 char *bpe_decode_at(Site at, const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
 {
     AG_LAYER(at);
-    ag_check_object_at(at, __func__, "bpe", bpe);
+    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "n", n);
     return word_table_join(bpe->tokens, "tokens", "", ids, count, n);

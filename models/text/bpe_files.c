@@ -201,7 +201,7 @@ static bool write_both(const Bpe *b, void *work, const char *vocab_path, const c
 bool bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
-    ag_check_object_at(at, __func__, "bpe", bpe);
+    check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
     ag_check_pointer_at(at, __func__, "merges_path", merges_path);
     if (strcmp(vocab_path, merges_path) == 0)

@@ -2,6 +2,7 @@
 #ifndef KAERU_BPE_PARTS_H
 #define KAERU_BPE_PARTS_H
 
+#include "checks.h"
 #include "kaeru/bpe.h"
 #include "word_table.h"
 
@@ -20,6 +21,7 @@ typedef struct {
 typedef struct { int32_t id, previous, next; } BpeSymbol;
 
 struct Bpe {
+    VocabKind kind;
     const WordTable *tokens;                /* the bytes of each id */
     int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
     int32_t of_byte[256];                   /* the id of each byte */

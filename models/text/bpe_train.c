@@ -292,7 +292,7 @@ static Bpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
 Bpe *bpe_train_at(Site at, const char *text, size_t n, int32_t size)
 {
     AG_LAYER(at);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, n);
     if (size < 257) {
         ag_set_error("expected a vocabulary of at least 257 tokens, bytes and %s, found %d", BPE_END_OF_TEXT, (int)size);
         return NULL;

@@ -1,18 +1,20 @@
 /* char_vocab.c: a vocabulary with one id for each character of a text. */
 #include <stdlib.h>
 
+#include "checks.h"
 #include "kaeru/text.h"
 #include "utf8.h"
 #include "vocab_file.h"
 
-struct CharVocab { WordTable *table; };
+struct CharVocab { VocabKind kind; WordTable *table; };
 
 CharVocab *char_vocab_new_at(Site at, const char *text, size_t n)
 {
     AG_LAYER(at);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, n);
     if (!text_check("the text", text, n)) return NULL;
     CharVocab *v = ag_object_new(sizeof *v);
+    v->kind = VOCAB_CHARS;
     WordTable *found = word_table_new(v);
     for (size_t i = 0, length; i < n; i += length) {
         uint32_t code;
@@ -31,6 +33,7 @@ CharVocab *char_vocab_open_at(Site at, const char *path)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     CharVocab *v = ag_object_new(sizeof *v);
+    v->kind = VOCAB_CHARS;
     v->table = vocab_read(v, path);
     bool good = v->table != NULL;
     for (int32_t i = 0; good && i < v->table->n; i++) {
@@ -48,7 +51,7 @@ CharVocab *char_vocab_open_at(Site at, const char *path)
 bool char_vocab_save_at(Site at, const CharVocab *v, const char *path)
 {
     AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
+    check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     ag_check_pointer_at(at, __func__, "path", path);
     return vocab_write(path, v->table);
 }
@@ -60,7 +63,7 @@ void char_vocab_free_at(Site at, CharVocab *v)
 
 int32_t char_vocab_size_at(Site at, const CharVocab *v)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     return v->table->n;
 }
 
@@ -86,9 +89,9 @@ static bool unknown_character(const char *name, const char *text, size_t n, size
 
 bool char_vocab_check_at(Site at, const CharVocab *v, const char *name, const char *text, size_t n)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     ag_check_pointer_at(at, __func__, "name", name);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, n);
     for (size_t i = 0, length; i < n; i += length)
         if (id_at(v, text + i, n - i, &length) < 0) return unknown_character(name, text, n, i);
     return true;
@@ -96,8 +99,8 @@ bool char_vocab_check_at(Site at, const CharVocab *v, const char *name, const ch
 
 int32_t *char_vocab_encode_at(Site at, const CharVocab *v, const char *text, size_t n, size_t *count)
 {
-    ag_check_object_at(at, __func__, "v", v);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_vocab(at, __func__, "v", v, VOCAB_CHARS);
+    check_text(at, __func__, "text", text, n);
     ag_check_pointer_at(at, __func__, "count", count);
     size_t characters = 0, k = 0;
     for (size_t i = 0; i < n; i++) characters += !utf8_continues(text[i]);
@@ -117,7 +120,7 @@ int32_t *char_vocab_encode_at(Site at, const CharVocab *v, const char *text, siz
 
 char *char_vocab_decode_at(Site at, const CharVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "n", n);
     return word_table_join(v->table, "characters", "", ids, count, n);

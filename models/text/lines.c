@@ -1,6 +1,7 @@
 /* lines.c: splits a text into lines, and converts them to lower case. */
 #include <string.h>
 
+#include "checks.h"
 #include "kaeru/translation.h"
 #include "unicode.h"
 #include "utf8.h"
@@ -16,7 +17,7 @@ bool lines_of_part_at(Site at, Lines *l, const char *name, int64_t first, const 
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "l", l);
     ag_check_pointer_at(at, __func__, "name", name);
-    if (size > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, size);
     *l = (Lines){ 0 };
     if (!text_check_part(name, first, text, size)) return false;
     void *r = ag_alloc(1, 1);

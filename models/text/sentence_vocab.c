@@ -3,6 +3,7 @@
  * elsewhere. */
 #include <string.h>
 
+#include "checks.h"
 #include "kaeru/translation.h"
 #include "word_vocab.h"
 
@@ -98,7 +99,7 @@ void sentence_vocab_close_at(Site at, SentenceVocab *v)
 int32_t sentence_vocab_size_at(Site at, const SentenceVocab *v)
 {
     check_open(at, __func__, v);
-    return v->kind == SENTENCE_BPE ? N_SPECIAL_TOKENS + bpe_size(v->bpe) : word_vocab_size(v->words);
+    return v->kind == SENTENCE_BPE ? N_SPECIAL_TOKENS + bpe_size_at(at, v->bpe) : word_vocab_size_at(at, v->words);
 }
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
@@ -107,7 +108,7 @@ int32_t *sentence_encode_at(Site at, const SentenceVocab *v, const char *text, s
 {
     AG_LAYER(at);
     check_open(at, __func__, v);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, n);
     ag_check_pointer_at(at, __func__, "count", count);
     char *spaced = ag_alloc(n + 1, 1);
     spaced[0] = ' ';
@@ -128,7 +129,7 @@ char *sentence_unknown_at(Site at, const SentenceVocab *v, Line line)
 {
     AG_LAYER(at);
     check_open(at, __func__, v);
-    if (line.size > 0) ag_check_pointer_at(at, __func__, "line.text", line.text);
+    check_text(at, __func__, "line.text", line.text, line.size);
     return v->kind == SENTENCE_WORDS ? word_vocab_unknown(v->words, line.text, line.size) : NULL;
 }
 

@@ -3,9 +3,32 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
+#include "checks.h"
 #include "file.h"
 #include "utf8.h"
+
+void check_text(Site at, const char *what, const char *name, const char *text, size_t n)
+{
+    if (n > 0) ag_check_pointer_at(at, what, name, text);
+    if (n > PTRDIFF_MAX) ag_usage_error(at, what, "the size of %s is %zd, expected 0 or more", name, (ptrdiff_t)n);
+}
+
+static const char *vocab_name(VocabKind kind)
+{
+    return kind == VOCAB_CHARS ? "a CharVocab" : kind == VOCAB_WORDS ? "a WordVocab" : kind == VOCAB_BPE ? "a Bpe" :
+           "another object";
+}
+
+void check_vocab(Site at, const char *what, const char *name, const void *v, VocabKind kind)
+{
+    ag_check_object_at(at, what, name, v);
+    VocabKind found = *(const VocabKind *)v;
+    if (found != kind)
+        ag_usage_error(at, what, "%s is %s, expected %s; a Tokenizer or SentenceVocab must have its kind set", name,
+                       vocab_name(found), vocab_name(kind));
+}
 
 bool text_open_at(Site at, Text *text, const char *path)
 {
@@ -30,6 +53,15 @@ void text_close_at(Site at, Text *text)
     *text = (Text){ 0 };
 }
 
+bool text_is_same_file_at(Site at, const char *a, const char *b)
+{
+    ag_check_pointer_at(at, __func__, "a", a);
+    ag_check_pointer_at(at, __func__, "b", b);
+    struct stat about_a, about_b;
+    return stat(a, &about_a) == 0 && stat(b, &about_b) == 0 && about_a.st_dev == about_b.st_dev &&
+           about_a.st_ino == about_b.st_ino;
+}
+
 const char *text_place_at(Site at, int64_t first, const char *text, size_t byte, char out[TEXT_PLACE])
 {
     if (byte > 0) ag_check_pointer_at(at, __func__, "text", text);
@@ -43,7 +75,7 @@ const char *text_place_at(Site at, int64_t first, const char *text, size_t byte,
 bool text_check_part_at(Site at, const char *name, int64_t first, const char *text, size_t n)
 {
     ag_check_pointer_at(at, __func__, "name", name);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, n);
     char place[TEXT_PLACE];
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;

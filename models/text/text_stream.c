@@ -1,6 +1,7 @@
 /* text_stream.c: prints text that arrives in pieces, one complete character at a time. */
 #include <string.h>
 
+#include "checks.h"
 #include "kaeru/lm.h"
 
 static const char replacement[] = "\xEF\xBF\xBD";              /* U+FFFD */
@@ -34,10 +35,17 @@ static void print_held(TextStream *s, bool end)
     }
 }
 
+static void check_held(Site at, const char *what, const TextStream *s)
+{
+    if (s->n >= sizeof s->held)
+        ag_usage_error(at, what, "s holds %zu bytes, expected less than a character: initialize it with { .out = file }", s->n);
+}
+
 void text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t n)
 {
     ag_check_pointer_at(at, __func__, "s", s);
-    if (n > 0) ag_check_pointer_at(at, __func__, "bytes", bytes);
+    check_held(at, __func__, s);
+    check_text(at, __func__, "bytes", bytes, n);
     ag_check_pointer_at(at, __func__, "the file of s", s->out);
     for (size_t i = 0; i < n; i++) {
         s->held[s->n++] = bytes[i];
@@ -48,6 +56,7 @@ void text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t n)
 void text_stream_end_at(Site at, TextStream *s)
 {
     ag_check_pointer_at(at, __func__, "s", s);
+    check_held(at, __func__, s);
     ag_check_pointer_at(at, __func__, "the file of s", s->out);
     print_held(s, true);
 }

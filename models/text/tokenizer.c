@@ -1,4 +1,5 @@
 /* tokenizer.c: one interface to vocabularies of characters and of byte pairs. */
+#include "checks.h"
 #include "kaeru/lm.h"
 
 /* A usage error unless the tokenizer is open. */
@@ -50,7 +51,7 @@ int32_t *tokenizer_encode_at(Site at, const Tokenizer *t, const char *text, size
 {
     AG_LAYER(at);
     check_open(at, __func__, t);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, n);
     ag_check_pointer_at(at, __func__, "count", count);
     if (t->kind == TOKENIZER_BPE) return bpe_encode(t->bpe, text, n, BPE_SPECIAL, count);
     return char_vocab_encode(t->chars, text, n, count);

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "unicode.h"
 #include "utf8.h"
 #include "vocab_file.h"
 
-struct WordVocab { WordTable *table; };
+struct WordVocab { VocabKind kind; WordTable *table; };
 
 const char *const special_tokens[N_SPECIAL_TOKENS] = { "<s>", "</s>", "<blank>", "<unk>" };
 
@@ -42,10 +43,11 @@ static int compare_counts(const void *left, const void *right)
 WordVocab *word_vocab_new_at(Site at, const char *text, size_t n, int64_t min_count)
 {
     AG_LAYER(at);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, n);
     if (min_count < 0) ag_usage_error(at, __func__, "min_count is %lld, expected 0 or more", (long long)min_count);
     if (!text_check("the text", text, n)) return NULL;
     WordVocab *v = ag_object_new(sizeof *v);
+    v->kind = VOCAB_WORDS;
     v->table = word_table_new(v);
     for (int i = 0; i < N_SPECIAL_TOKENS; i++)
         word_table_add(v->table, special_tokens[i], strlen(special_tokens[i]));
@@ -64,6 +66,7 @@ WordVocab *word_vocab_open_at(Site at, const char *path)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     WordVocab *v = ag_object_new(sizeof *v);
+    v->kind = VOCAB_WORDS;
     v->table = vocab_read(v, path);
     bool good = v->table != NULL;
     for (int32_t i = 0; good && i < N_SPECIAL_TOKENS; i++) {
@@ -82,7 +85,7 @@ WordVocab *word_vocab_open_at(Site at, const char *path)
 bool word_vocab_save_at(Site at, const WordVocab *v, const char *path)
 {
     AG_LAYER(at);
-    ag_check_object_at(at, __func__, "v", v);
+    check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     ag_check_pointer_at(at, __func__, "path", path);
     return vocab_write(path, v->table);
 }
@@ -94,21 +97,21 @@ void word_vocab_free_at(Site at, WordVocab *v)
 
 int32_t word_vocab_size_at(Site at, const WordVocab *v)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     return v->table->n;
 }
 
 int32_t word_vocab_find_at(Site at, const WordVocab *v, const char *word, size_t n)
 {
-    ag_check_object_at(at, __func__, "v", v);
-    if (n > 0) ag_check_pointer_at(at, __func__, "word", word);
+    check_vocab(at, __func__, "v", v, VOCAB_WORDS);
+    check_text(at, __func__, "word", word, n);
     int32_t id = word_table_find(v->table, word, n);
     return id < 0 ? WORD_UNKNOWN : id;
 }
 
 const char *word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *n)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     bool found = id >= 0 && id < v->table->n;
     if (n) *n = found ? v->table->word[id].size : 0;
     return found ? v->table->word[id].text : NULL;
@@ -116,8 +119,8 @@ const char *word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *
 
 char *word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_t n)
 {
-    ag_check_object_at(at, __func__, "v", v);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_vocab(at, __func__, "v", v, VOCAB_WORDS);
+    check_text(at, __func__, "text", text, n);
     void *owner = ag_alloc(1, 1);
     WordTable *unknown = word_table_new(owner);
     Word word;
@@ -132,8 +135,8 @@ char *word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_
 
 int32_t *word_vocab_encode_at(Site at, const WordVocab *v, const char *text, size_t n, size_t *count)
 {
-    ag_check_object_at(at, __func__, "v", v);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_vocab(at, __func__, "v", v, VOCAB_WORDS);
+    check_text(at, __func__, "text", text, n);
     ag_check_pointer_at(at, __func__, "count", count);
     Word word;
     size_t words = 0, k = 0;
@@ -146,7 +149,7 @@ int32_t *word_vocab_encode_at(Site at, const WordVocab *v, const char *text, siz
 
 char *word_vocab_decode_at(Site at, const WordVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
-    ag_check_object_at(at, __func__, "v", v);
+    check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "n", n);
     return word_table_join(v->table, "words", " ", ids, count, n);

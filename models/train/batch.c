@@ -53,5 +53,6 @@ Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *ta
 
 double rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t warmup)
 {
-    return nn_schedule_noam_at(at, step, model_size, factor, warmup);
+    AG_LAYER(at);
+    return nn_schedule_noam(step, model_size, factor, warmup);
 }

@@ -2,6 +2,7 @@
  * around a period, comma or dash between digits. Then n-grams of one to four tokens are counted. */
 #include <string.h>
 
+#include "checks.h"
 #include "kaeru/translation.h"
 #include "unicode.h"
 #include "utf8.h"
@@ -164,8 +165,8 @@ void bleu_add_at(Site at, Bleu *b, const char *translation, size_t n, const char
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "b", b);
-    if (n > 0) ag_check_pointer_at(at, __func__, "translation", translation);
-    if (reference_n > 0) ag_check_pointer_at(at, __func__, "reference", reference);
+    check_text(at, __func__, "translation", translation, n);
+    check_text(at, __func__, "reference", reference, reference_n);
     void *r = ag_alloc(1, 1);
     WordTable *table = word_table_new(r);
     Tokens found = tokenize(r, table, translation, n, b->lower_case);

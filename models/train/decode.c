@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "decoding.h"
 #include "kaeru/autograd.h"
 #include "kaeru/training.h"
 
@@ -40,16 +41,17 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
     int32_t *id = tensor_mutable_int_data(ys);
     for (int64_t i = 0; i < rows * max_len; i++) id[i] = i % max_len == 0 ? start_symbol : end_symbol;
-    bool training = m->module.training;
+    bool training = m->module.training, good = true;
     nn_eval(m);
     Scope whole = ag_begin(AG_NO_GRAD);
     Cache *cache = transformer_cache_new(m, max_len);
     Tensor *memory = encode(m, src, src_mask);
-    for (int64_t t = 1; t < max_len && ended < rows; t++) {
+    for (int64_t t = 1; good && t < max_len && ended < rows; t++) {
         Scope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(rows, 1), NULL);
         for (int64_t b = 0; b < rows; b++) tensor_mutable_int_data(last)[b] = id[b * max_len + t - 1];
-        Tensor *best = ag_argmax(next_log_probs(m, memory, src_mask, last, cache), -1, false);
+        Tensor *p = next_log_probs(m, memory, src_mask, last, cache), *best = ag_argmax(p, -1, false);
+        good = check_log_probs(p);
         ended = 0;
         for (int64_t b = 0; b < rows; b++) {
             bool has_ended = t > 1 && id[b * max_len + t - 1] == end_symbol;
@@ -61,7 +63,7 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
     ag_free(cache);
     ag_end(whole);
     if (training) nn_train(m);
-    return ys;
+    return good ? ys : NULL;
 }
 
 /* ---- beam search ------------------------------------------------------------------------------------------------- */
@@ -154,20 +156,21 @@ Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask
     check_symbols("beam_search", m, o.start_symbol, o.end_symbol);
     if (!isfinite(o.length_penalty))
         ag_usage_error(AG_HERE, "beam_search", "length_penalty is %g, expected a finite number", o.length_penalty);
-    bool training = m->module.training;
+    bool training = m->module.training, good = true;
     nn_eval(m);
     Scope whole = ag_begin(AG_NO_GRAD);
     Candidate *best = ag_scratch((size_t)o.beam * 2, sizeof *best);
     Beam b = beam_new(&o);
     Cache *cache = transformer_cache_new(m, o.max_len);
     Tensor *memory = encode(m, src, src_mask), *rows = tensor_ints(SHAPE(o.beam), NULL);
-    while (b.live > 0 && b.length < o.max_len && b.finished < o.beam) {
+    while (good && b.live > 0 && b.length < o.max_len && b.finished < o.beam) {
         Scope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(b.live, 1), NULL);
         for (int i = 0; i < b.live; i++) tensor_mutable_int_data(last)[i] = b.ids[i * o.max_len + b.length - 1];
         Tensor *p = next_log_probs(m, memory, src_mask, last, cache);
-        extend(&b, tensor_data(p), tensor_dim(p, -1), &o, best, tensor_mutable_int_data(rows));
-        nn_cache_select(cache, tensor_int_data(rows), b.live);
+        good = check_log_probs(p);
+        if (good) extend(&b, tensor_data(p), tensor_dim(p, -1), &o, best, tensor_mutable_int_data(rows));
+        if (good) nn_cache_select(cache, tensor_int_data(rows), b.live);
         ag_end(step);
     }
     if (b.finished == 0)                            /* no hypothesis has ended: take the best one */
@@ -176,5 +179,5 @@ Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask
     ag_free(cache);
     Tensor *found = ag_end_return(whole, tensor_ints(SHAPE(b.best_length), b.best_ids));
     if (training) nn_train(m);
-    return found;
+    return good ? found : NULL;
 }

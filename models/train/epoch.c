@@ -168,7 +168,10 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
         ag_usage_error(at, __func__, "%lld shards do not divide into accum_iter %d batches",
                        (long long)nn_parallel_shards(o->parallel), o->accum_iter);
     if (o->optimizer) {                     /* now, not after the first batch */
-        nn_optimizer_steps(o->optimizer);
+        const Module *root = &m->module;    /* the optimizer may train more than this model, or a part of it */
+        while (root->parent) root = root->parent;
+        nn_optimizer_check(__func__, o->optimizer, root);
+        if (!(o->factor > 0)) ag_usage_error(at, __func__, "factor is %g, expected above 0", o->factor);
         rate(0, o->model_size, o->factor, o->warmup);
     }
     Epoch epoch = { .model = m, .options = o, .state = state };

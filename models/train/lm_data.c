@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "checks.h"
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
 #include "shared_data.h"
@@ -13,7 +14,7 @@
 
 struct LmData {
     const char *name;
-    const Tokenizer *tokenizer;
+    Tokenizer tokenizer;                        /* a copy, whose vocabulary belongs to the program */
     const char *text;                           /* of characters; NULL: the data is `tokens` */
     Tokens tokens;
     int64_t begin[2], end[2], count[2];         /* positions and number of ids, by part */
@@ -35,7 +36,7 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
         return k;
     }
     size_t count;
-    int32_t *ids = char_vocab_encode(d->tokenizer->chars, d->text + begin, (size_t)(end - begin), &count);
+    int32_t *ids = char_vocab_encode(d->tokenizer.chars, d->text + begin, (size_t)(end - begin), &count);
     if (!ids) ag_usage_error(AG_HERE, "lm_data", "%s has changed: %s", d->name, ag_error());
     memcpy(out, ids, count * sizeof *out);
     ag_free(ids);
@@ -82,15 +83,15 @@ static bool take_tokens(LmData *d, Tokens tokens)
 static bool take_text(LmData *d, const char *text, size_t n)
 {
     if (!text_check(d->name, text, n)) return false;
-    if (d->tokenizer->kind == TOKENIZER_BPE) {
+    if (d->tokenizer.kind == TOKENIZER_BPE) {
         size_t count;
-        int32_t *ids = tokenizer_encode(d->tokenizer, text, n, &count);
+        int32_t *ids = tokenizer_encode(&d->tokenizer, text, n, &count);
         ag_set_owner(ids, d);
         return take_tokens(d, (Tokens){ (const char *)ids, (int64_t)count, sizeof *ids });
     }
     d->text = text;
     d->end[LM_HELD_OUT] = (int64_t)n;
-    return char_vocab_check(d->tokenizer->chars, d->name, text, n);
+    return char_vocab_check(d->tokenizer.chars, d->name, text, n);
 }
 
 static LmData *data_new(const char *name, const Tokenizer *t)
@@ -98,7 +99,7 @@ static LmData *data_new(const char *name, const Tokenizer *t)
     tokenizer_size(t);                          /* a usage error if the tokenizer is not open */
     LmData *d = ag_object_new(sizeof *d);
     d->name = ag_strndup_in(d, name, strlen(name));
-    d->tokenizer = t;
+    d->tokenizer = *t;
     return d;
 }
 
@@ -131,7 +132,7 @@ LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "name", name);
     ag_check_pointer_at(at, __func__, "t", t);
-    if (n > 0) ag_check_pointer_at(at, __func__, "text", text);
+    check_text(at, __func__, "text", text, n);
     LmData *d = data_new(name, t);
     return opened(d, take_text(d, text, n));
 }
@@ -164,9 +165,9 @@ bool lm_data_fits_at(Site at, const LmData *d, const GPT *m, int64_t length)
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
                             context);
-    if (tokenizer_size(d->tokenizer) > m->options.vocab)
+    if (tokenizer_size(&d->tokenizer) > m->options.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
-                            (int)tokenizer_size(d->tokenizer), m->options.vocab);
+                            (int)tokenizer_size(&d->tokenizer), m->options.vocab);
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
                             " (one more than a window) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
@@ -272,7 +273,7 @@ bool data_agrees(const LmData *d, Parallel *p)
     const char *bytes = d->text ? d->text : d->tokens.bytes;
     size_t size = (size_t)d->end[LM_HELD_OUT] * (d->text ? 1 : (size_t)d->tokens.width);
     size_t part = size < SAMPLES * BYTES ? size : BYTES, n = part < size ? SAMPLES : 1;
-    uint64_t fingerprint = tokenizer_fingerprint(d->tokenizer);
+    uint64_t fingerprint = tokenizer_fingerprint(&d->tokenizer);
     char *sample = ag_alloc(sizeof size + sizeof fingerprint + n * part, 1), *at = sample;
     at = (char *)memcpy(at, &size, sizeof size) + sizeof size;
     at = (char *)memcpy(at, &fingerprint, sizeof fingerprint) + sizeof fingerprint;

@@ -5,6 +5,7 @@
  * starts from zero at each checkpoint, so it need not be saved. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
@@ -80,7 +81,8 @@ static bool take_step(LmTraining *t, Optimizer *optimizer, Parallel *p)
 {
     const LmOptions *o = &t->options;
     nn_train(t->model);
-    t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, o->steps);
+    int64_t end = o->steps > o->warmup ? o->steps : o->warmup;          /* a trial run may end during the warmup */
+    t->lr = nn_schedule_cosine(t->step + 1, o->lr, o->lr_min, o->warmup, end);
     nn_optimizer_set_lr(optimizer, t->lr);
     if (p) {
         while (nn_parallel_shard(p)) learn_shard(t, p);
@@ -183,6 +185,8 @@ bool lm_train_at(Site at, LmTraining *t, bool resume)
     ag_check_object_at(at, __func__, "the settings of t", t->settings);
     if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
     if (resume && !t->last) ag_usage_error(AG_HERE, "lm_train", "no path of a checkpoint to resume from");
+    if (t->last && t->best && strcmp(t->last, t->best) == 0)
+        ag_usage_error(at, __func__, "last and best are both \"%s\", expected two paths", t->last);
     Optimizer *optimizer = optimizer_new(t);
     Parallel *p = parallel_new(t, optimizer);
     double sum = 0;

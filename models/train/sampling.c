@@ -98,8 +98,8 @@ static int32_t largest_logit(const char *caller, const real *logits, int64_t n, 
     int32_t best = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(logits[i])) {
-            ag_set_error("the logit of token %lld is %g: the model's weights cannot be used", (long long)i,
-                         (double)logits[i]);
+            ag_set_error("the logit of token %lld is %g, expected a finite number%s", (long long)i, (double)logits[i],
+                         isnan(logits[i]) ? ": the model's weights cannot be used" : "");
             return -1;
         }
         if (logits[i] > logits[best]) best = (int32_t)i;

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "utf8.h"
 
@@ -135,13 +134,6 @@ static bool write_tokens(FileWriter *w, const Text *text, const Tokenizer *t, in
     return true;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat about_a, about_b;
-    return stat(a, &about_a) == 0 && stat(b, &about_b) == 0 && about_a.st_dev == about_b.st_dev &&
-           about_a.st_ino == about_b.st_ino;
-}
-
 bool lm_tokenize_at(Site at, const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count)
 {
     AG_LAYER(at);
@@ -150,7 +142,7 @@ bool lm_tokenize_at(Site at, const char *text_path, const Tokenizer *t, const ch
     ag_check_pointer_at(at, __func__, "tokens_path", tokens_path);
     ag_check_pointer_at(at, __func__, "count", count);
     tokenizer_size(t);                          /* a usage error if the tokenizer is not open */
-    if (is_same_file(text_path, tokens_path))
+    if (text_is_same_file(text_path, tokens_path))
         return ag_set_error("%s: is the file %s, which would be replaced", text_path, tokens_path);
     Text text;
     if (!text_open(&text, text_path)) return false;

@@ -28,17 +28,18 @@ static void put_line(const Translator *t, int64_t line, const int32_t *ids, int6
 }
 
 /* Translates n sentences, which are sorted by length. */
-static void translate_greedily(const Translator *t, const Sentence *s, int64_t n, int64_t positions, Lines *out)
+static bool translate_greedily(const Translator *t, const Sentence *s, int64_t n, int64_t positions, Lines *out)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, n);
     int64_t room = translation_room(s[n - 1].size, positions);
     Tensor *ids = greedy_decode_until(t->model, src, nn_padding_mask(src, WORD_BLANK), room, WORD_START, WORD_END);
-    for (int64_t i = 0; i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * room, room, out);
+    for (int64_t i = 0; ids && i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * room, room, out);
     ag_end(scope);
+    return ids != NULL;
 }
 
-static void translate_by_beam(const Translator *t, const Sentence *s, int64_t positions, const TranslateOptions *how,
+static bool translate_by_beam(const Translator *t, const Sentence *s, int64_t positions, const TranslateOptions *how,
                               Lines *out)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -46,8 +47,9 @@ static void translate_by_beam(const Translator *t, const Sentence *s, int64_t po
     BeamOptions beam = { .beam = how->beam, .max_len = translation_room(s->size, positions),
                          .start_symbol = WORD_START, .end_symbol = WORD_END, .length_penalty = how->length_penalty };
     Tensor *ids = beam_search(t->model, src, nn_padding_mask(src, WORD_BLANK), beam, NULL);
-    put_line(t, s->line, tensor_int_data(ids), tensor_numel(ids), out);
+    if (ids) put_line(t, s->line, tensor_int_data(ids), tensor_numel(ids), out);
     ag_end(scope);
+    return ids != NULL;
 }
 
 static int compare_sizes(const void *left, const void *right)
@@ -96,15 +98,16 @@ bool translate_lines_at(Site at, const Translator *t, const Lines *src, const Tr
     int64_t n = encode_lines(work, t, src, src_positions, sentence);
     Lines lines = { src->n, ag_alloc_in(result, (size_t)src->n, sizeof *lines.line), result, src->first };
     for (int64_t i = 0; i < src->n; i++) lines.line[i].text = "";
-    for (int64_t i = 0; i < n;) {
+    bool good = n >= 0;
+    for (int64_t i = 0; good && i < n;) {
         int64_t rows = how->beam > 1 ? 1 : n - i < GREEDY_ROWS ? n - i : GREEDY_ROWS;
-        if (how->beam > 1) translate_by_beam(t, &sentence[i], tgt_positions, how, &lines);
-        else translate_greedily(t, &sentence[i], rows, tgt_positions, &lines);
+        good = how->beam > 1 ? translate_by_beam(t, &sentence[i], tgt_positions, how, &lines)
+                             : translate_greedily(t, &sentence[i], rows, tgt_positions, &lines);
         i += rows;
-        if (how->done) how->done(how->arg, i);
+        if (good && how->done) how->done(how->arg, i);
     }
     ag_free(work);
-    if (n < 0) ag_free(result);
-    else *out = lines;
-    return n >= 0;
+    if (good) *out = lines;
+    else ag_free(result);
+    return good;
 }

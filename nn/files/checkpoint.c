@@ -93,17 +93,29 @@ static void put_optimizer(Saving *s, const Optimizer *o)
     }
 }
 
-/* A usage error if the path is NULL, or if the module or the optimizer (may be NULL) is not alive. */
+/* A usage error if the path is NULL, if the module or the optimizer (may be NULL) is not alive, or if they do not fit. The state
+ * of the optimizer exists afterwards. */
 static void check_file(Site at, const char *what, const char *path, const void *module, Optimizer *o)
 {
     if (!path) ag_usage_error(at, what, "the path is NULL");
     nn_check_at(at, what, module, 0);
+    check_fields(at, what, module);
     if (!o) return;
-    check_optimizer(at, what, o);
-    for (int i = 0; !o->parallel && i < o->parameters->n; i++)
-        if (optimizer_has_part(o, i))
-            ag_usage_error(at, what, "the state of the optimizer was divided among processes, by nn_parallel_new");
+    nn_optimizer_check_at(at, what, o, module);
+    check_undivided(at, what, o);
     optimizer_make_state(o);
+}
+
+static bool check_settings(const char *path, const Settings *s)
+{
+    char quoted[2][UTF8_QUOTE];
+    for (int i = 0; i < s->n; i++) {
+        const char *key = s->item[i].key, *value = s->item[i].value;
+        if (utf8_valid(value, strlen(value)) != strlen(value))
+            return ag_set_error("%s: the setting %s is %s, expected UTF-8", path, utf8_quote(key, strlen(key), quoted[0]),
+                                utf8_quote(value, strlen(value), quoted[1]));
+    }
+    return true;
 }
 
 /* run: saves the random state, too. The optimizer and the settings may be NULL. */
@@ -112,6 +124,7 @@ static bool save(Site at, const char *what, const char *path, void *module, bool
 {
     check_file(at, what, path, module, o);
     if (settings) ag_check_object_at(at, what, "settings", settings);
+    if (settings && !check_settings(path, settings)) return false;
     Parameters *p = saved_parameters(at, module, false);
     Saving s = { .owner = ag_alloc(1, 1) };
     size_t of_optimizer = o ? (size_t)o->parameters->n : 0, of_settings = settings ? (size_t)settings->n : 0;
@@ -454,18 +467,21 @@ static bool load_file(Site at, SafeTensors *st, void *module, LoadOptions option
 
 bool nn_load_at(Site at, const char *path, void *module)
 {
+    AG_LAYER(at);
     check_file(at, "nn_load", path, module, NULL);
     return load_file(at, st_open(path), module, (LoadOptions){ .prefix = NULL }, false, NULL, NULL);
 }
 
 bool nn_load_with_at(Site at, const char *path, void *module, LoadOptions options)
 {
+    AG_LAYER(at);
     check_file(at, "nn_load_with", path, module, NULL);
     return load_file(at, st_open_any(path, options.map), module, options, false, NULL, NULL);
 }
 
 bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o, Settings *settings)
 {
+    AG_LAYER(at);
     check_file(at, "nn_checkpoint_load", path, module, o);
     if (settings) ag_check_object_at(at, "nn_checkpoint_load", "settings", settings);
     return load_file(at, st_open(path), module, (LoadOptions){ .prefix = NULL }, true, o, settings);

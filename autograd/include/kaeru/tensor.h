@@ -181,7 +181,9 @@ typedef enum {
 } AgMode;
 typedef struct { int depth; uint64_t serial; } Scope;
 
-/* Opens a scope on this thread. Scopes nest. The innermost scope owns every tensor that is created. */
+/* Opens a scope on this thread. Scopes nest. The innermost scope owns every tensor that is created, and the memory of
+ * ag_scratch. It owns nothing else: modules with their parameters, optimizers, caches, settings and memory of ag_alloc live
+ * until the program frees them, unless an error unwinds (see ag_on_usage_error). ag_keep keeps a value longer than a scope. */
 Scope ag_begin_at(Site at, AgMode mode);
 /* Ends the scope and frees what it owns. Also ends scopes inside it that are still open because an error left by longjmp. */
 void  ag_end_at(Site at, Scope scope);
@@ -231,9 +233,13 @@ int64_t  ag_random_below_at(Site at, int64_t n);                        /* 0..n-
 /* Writes a random order of 0..n-1. */
 void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
 
-/* ---- threads and scalar functions -------------------------------------------------------------------------------- */
+/* ---- threads and scalar functions --------------------------------------------------------------------------------
+ * Operations divide their work among threads of the library. A program may also call kaeru from threads of its own. Each of
+ * them has its own scopes, random generator, precision, error handler, ag_error() and cache of memory. When it ends, its open
+ * scopes end, and with them its tensors. One thread at a time may use a tensor, a module or another object, and the thread
+ * that made an object frees it. A result of one thread's graph cannot be an input in another thread. */
 
-void ag_set_threads_at(Site at, int n);                 /* at most 256; 0: KAERU_THREADS, else one per processor */
+void ag_set_threads_at(Site at, int n);                 /* of the library: 1 to 256; 0: KAERU_THREADS, else one per processor */
 int  ag_threads(void);
 
 /* Scalar functions with the same bits on every machine (libm's differ): for schedules, tables and lessons. Sine and cosine

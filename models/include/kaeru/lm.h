@@ -48,7 +48,7 @@ char *tokenizer_decode_at(Site at, const Tokenizer *t, const int32_t *ids, size_
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 /* With a vocabulary of characters, each window of a text is encoded when it is drawn. With byte pairs, the whole text is
- * encoded at once, and all ids are in memory; a token file needs less. The tokenizer must stay open. */
+ * encoded at once, and all ids are in memory; a token file needs less. The tokenizer must stay open; its struct is copied. */
 LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t);
 /* The same for a text in memory, which must stay valid; `name` is for messages. */
 LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t);
@@ -97,10 +97,14 @@ struct LmTraining {
     GPT *model;
     const LmData *data;
     LmOptions options;
-    Settings *settings;         /* saved in the checkpoints; lm_train adds the model's sizes and the options to them */
+    /* Never NULL. Saved in each checkpoint. lm_train adds the model's sizes, the options and the least held-out loss to what
+     * the program has set, such as the paths of its data. It does not read the settings of a checkpoint into it. The program
+     * frees it after lm_train. */
+    Settings *settings;
     Processes *processes;       /* that train together (kaeru/parallel.h); NULL: this one alone */
     const volatile sig_atomic_t *stop;  /* not 0: a signal asks to stop after the current step; NULL: none does */
-    const char *last, *best;    /* paths of the newest checkpoint, and of that with the least held-out loss; NULL: none */
+    const char *last, *best;    /* paths of the newest checkpoint, and of that with the least held-out loss; NULL: none. Only
+                                 * `last` has the optimizer's state, so the two must differ. */
     /* Callbacks, each of which may be NULL. `started` is called before the first step; `step` is then 0, or the number of
      * steps that the resumed run has taken. `stepped` is called after each step, and `evaluated` after each evaluation, before
      * the checkpoints are saved. So a log that `evaluated` writes may be ahead of the checkpoint, but never behind it. */

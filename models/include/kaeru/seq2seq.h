@@ -42,7 +42,8 @@ Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_ma
 /* The mean of -log p over the words of the batch that are not `pad` -> scalar */
 Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *batch, int32_t pad);
 /* Takes the most probable word at each step, until each row has an end_symbol. Returns (B,max_len) ids that begin with
- * start_symbol; a row that has ended is filled with end_symbol. */
+ * start_symbol; a row that has ended is filled with end_symbol. NULL with ag_error() if NaN or infinity in the weights makes
+ * the probabilities NaN. */
 Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
                                 int32_t end_symbol);
 

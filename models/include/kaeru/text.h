@@ -26,6 +26,9 @@ typedef struct { const char *bytes; size_t size; struct FileMap *map; } Text;
 bool text_open_at(Site at, Text *text, const char *path);
 void text_close_at(Site at, Text *text);                            /* may be closed already, or zeroed */
 
+/* Whether two paths lead to the same file, for programs that replace files. False if one of them does not exist. */
+bool text_is_same_file_at(Site at, const char *a, const char *b);
+
 /* Whether n bytes are UTF-8; `name` is for the message if they are not. */
 bool text_check_at(Site at, const char *name, const char *text, size_t n);
 /* The same for a part of a longer text. `first` is the number of the part's first line in that text, for the message. */

@@ -55,7 +55,8 @@ typedef void BatchDone(void *arg, const TrainState *state, double loss, double l
 typedef struct {
     LabelSmoothing criterion;
     Optimizer *optimizer;           /* NULL: evaluation, no gradients, no dropout */
-    double factor;                  /* of rate(): the notebook's factor times its base lr; step n, from 0, uses rate(n, ...) */
+    double factor;                  /* of rate(), above 0: the notebook's factor times its base lr; step n, from 0, uses
+                                     * rate(n, ...) */
     int64_t model_size, warmup;     /* of rate() */
     int accum_iter;                 /* batches per optimizer step; 0 means 1 */
     Parallel *parallel;             /* of the optimizer, if several processes train together or with shards; else NULL. Its
@@ -77,7 +78,8 @@ bool average_checkpoints_at(Site at, void *model, const char *const *paths, int 
 /* ---- decoding ---------------------------------------------------------------------------------------------------- */
 
 /* Takes the most probable token at each step: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol.
- * This function and the next two use the model in evaluation mode, then restore its mode. */
+ * This function and the next two use the model in evaluation mode, then restore its mode. They return NULL with ag_error() if
+ * NaN or infinity in the weights makes the probabilities NaN. */
 Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
 /* The same, but stops when each row has an end_symbol. A row that has ended is filled with end_symbol. */
 Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,

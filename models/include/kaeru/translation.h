@@ -100,7 +100,8 @@ typedef struct {
     void *arg;
 } TranslateOptions;
 /* Translates every line of src; an empty line stays empty. False if a sentence has more tokens than the model has positions:
- * "line 3: 600 tokens with start and end, expected at most 512, the positions that the model has". */
+ * "line 3: 600 tokens with start and end, expected at most 512, the positions that the model has", or if greedy_decode or
+ * beam_search returns NULL. */
 bool translate_lines_at(Site at, const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out);
 
 /* ---- BLEU -------------------------------------------------------------------------------------------------------- */

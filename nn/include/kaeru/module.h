@@ -14,8 +14,11 @@
  *     Tensor *net(Net *net, Tensor *x) { return nn_linear(net->fc2, ag_tanh(nn_linear(net->fc1, x))); }
  *
  * Because of this registration, the parameter list ("fc1.weight"), nn_train and nn_eval, the summary, clone, free and files
- * need no code of yours. A forward function is an ordinary function. As in tensor.h, NAME_at(Site at, ...) is called as
- * NAME(...). */
+ * need no code of yours. A part that is assigned to its field without nn_child or nn_param is not registered: it is not
+ * trained, saved, cloned or freed. No scope owns a module: it and its parameters live until nn_free. A field must not point to
+ * a tensor of a scope that ends earlier.
+ *
+ * A forward function is an ordinary function. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
@@ -153,7 +156,10 @@ int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTens
                           double weight_decay, double lr_factor);
 bool nn_is_matrix(const NamedTensor *p, void *unused);              /* two or more dimensions */
 bool nn_is_not_matrix(const NamedTensor *p, void *unused);
-/* Updates every parameter that has a gradient, and removes the gradients. */
+/* A usage error, in the name of function `what`, unless the optimizer was made for this module or for a part of it. */
+void nn_optimizer_check_at(Site at, const char *what, const Optimizer *o, const void *module);
+/* Updates every parameter that has a gradient, and removes the gradients. It is a usage error if no parameter has one, or if a
+ * parameter that has one was registered, tied or unfrozen after the optimizer was made. */
 void nn_optimizer_step_at(Site at, Optimizer *o);
 /* The same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum over n items. */
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale);
@@ -201,7 +207,8 @@ Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind,
 
 /* ---- schedules: the learning rate as a pure function of the step -------------------------------------------------- */
 
-/* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. */
+/* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. The
+ * warmup is part of the total. */
 double nn_schedule_cosine_at(Site at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
 /* lr = factor * width^-0.5 * min(step^-0.5, step * warmup^-1.5), Vaswani et al. 2017, 5.3; step 0 counts as 1. */
 double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, int64_t warmup);
