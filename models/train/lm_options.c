@@ -13,7 +13,6 @@ static const Field fields[] = {
     { "train.steps",           FIELD_INT64,  offsetof(LmOptions, steps), 0, LARGEST, false },
     { "train.batch",           FIELD_INT64,  offsetof(LmOptions, batch), 1, 1 << 24, false },
     { "train.accumulate",      FIELD_INT64,  offsetof(LmOptions, accumulate), 1, 1 << 24, false },
-    { "train.shards",          FIELD_INT64,  offsetof(LmOptions, shards), 1, 1 << 24, false },
     { "train.window",          FIELD_INT64,  offsetof(LmOptions, window), 0, 1 << 30, false },
     { "train.warmup",          FIELD_INT64,  offsetof(LmOptions, warmup), 0, LARGEST, false },
     { "train.lr",              FIELD_DOUBLE, offsetof(LmOptions, lr), 0, 1000, false },
@@ -26,11 +25,13 @@ static const Field fields[] = {
     { "train.evaluate_tokens", FIELD_INT64,  offsetof(LmOptions, evaluate_tokens), 0, LARGEST, false },
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
+/* Checkpoints of runs without shards do not have it. */
+static const Field shards = { "train.shards", FIELD_INT64, offsetof(LmOptions, shards), 1, 1 << 24, false };
 
 bool lm_check_at(Site at, const LmOptions *o)
 {
     ag_check_pointer_at(at, __func__, "o", o);
-    return fields_check(fields, N_FIELDS, o);
+    return fields_check(fields, N_FIELDS, o) && fields_check(&shards, 1, o);
 }
 
 void lm_to_settings_at(Site at, const LmOptions *o, Settings *s)
@@ -39,6 +40,7 @@ void lm_to_settings_at(Site at, const LmOptions *o, Settings *s)
     ag_check_pointer_at(at, __func__, "o", o);
     ag_check_object_at(at, __func__, "s", s);
     fields_to_settings(fields, N_FIELDS, o, s);
+    if (o->shards != 1) fields_to_settings(&shards, 1, o, s);
 }
 
 bool lm_from_settings_at(Site at, LmOptions *o, const Settings *s)
@@ -46,5 +48,9 @@ bool lm_from_settings_at(Site at, LmOptions *o, const Settings *s)
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
     ag_check_object_at(at, __func__, "s", s);
-    return fields_from_settings(fields, N_FIELDS, o, s);
+    LmOptions found = { .shards = 1 };
+    if (nn_settings_get(s, shards.name) && !fields_from_settings(&shards, 1, &found, s)) return false;
+    if (!fields_from_settings(fields, N_FIELDS, o, s)) return false;
+    o->shards = found.shards;
+    return true;
 }

@@ -46,7 +46,8 @@ static void leaf_complete(void *arg, Tensor *leaf)
 static void pass_begun(void *arg, Tensor *loss)
 {
     Parallel *p = arg;
-    if (p->has_loss) ag_usage_error(AG_HERE, "ag_backward", "called twice in shard %" PRId64 ": expected one loss a shard", p->shard);
+    if (p->has_loss)
+        ag_usage_error(AG_HERE, "ag_backward", "called twice in shard %" PRId64 ": expected one loss a shard", p->shard);
     if (tensor_numel(loss) != 1) ag_usage_error(AG_HERE, "ag_backward", "the loss of a shard must have one item");
     p->has_loss = true;
     p->result[p->shard].loss = (double)tensor_data(loss)[0];
@@ -441,6 +442,8 @@ Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions
 {
     AG_LAYER(at);
     check_optimizer(at, __func__, optimizer);
+    check_undivided(at, __func__, optimizer);
+    if (optimizer->parallel) ag_usage_error(at, __func__, "this optimizer is shared already");
     int size = processes ? processes->size : 1;
     if (options.shards < 1) ag_usage_error(at, __func__, "%" PRId64 " shards, expected 1 or more", options.shards);
     if (!(options.clip >= 0)) ag_usage_error(at, __func__, "clip is %g, expected 0 or more", options.clip);

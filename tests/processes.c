@@ -1,0 +1,130 @@
+/* processes.c: see processes.h. */
+#include "processes.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 16 };
+
+typedef struct Message { struct Message *next; int from, to, tag; size_t n; char bytes[]; } Message;
+typedef struct Request { struct Request *next; int from, tag; void *bytes; size_t n; int *pending; } Request;
+typedef struct { Processes processes; Request *requests; bool silent; } Thread;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Message *mail;                           /* in the order in which it was sent */
+
+static void send_message(Processes *p, int to, int tag, const void *bytes, size_t n, int *pending)
+{
+    if (((Thread *)p)->silent) {
+        ++*pending;
+        return;
+    }
+    Message *m = malloc(sizeof *m + n);
+    *m = (Message){ .from = p->rank, .to = to, .tag = tag, .n = n };
+    if (n) memcpy(m->bytes, bytes, n);
+    pthread_mutex_lock(&lock);
+    Message **end = &mail;
+    while (*end) end = &(*end)->next;
+    *end = m;
+    pthread_mutex_unlock(&lock);
+}
+
+static void receive_message(Processes *p, int from, int tag, void *bytes, size_t n, int *pending)
+{
+    Request *r = malloc(sizeof *r), **end = &((Thread *)p)->requests;
+    *r = (Request){ .from = from, .tag = tag, .bytes = bytes, .n = n, .pending = pending };
+    while (*end) end = &(*end)->next;
+    *end = r;
+    ++*pending;
+}
+
+/* Takes the message for a request out of the mail; NULL if it is not there yet. */
+static Message *message_for(const Thread *t, const Request *r)
+{
+    Message **at = &mail;
+    while (*at && !((*at)->from == r->from && (*at)->to == t->processes.rank && (*at)->tag == r->tag)) at = &(*at)->next;
+    Message *m = *at;
+    if (m) *at = m->next;
+    return m;
+}
+
+static bool progress(Processes *p)
+{
+    Thread *t = (Thread *)p;
+    bool done = false;
+    pthread_mutex_lock(&lock);
+    for (Request **at = &t->requests; *at && !t->silent; ) {
+        Request *r = *at;
+        Message *m = message_for(t, r);
+        if (!m) {
+            at = &r->next;
+            continue;
+        }
+        ck_assert_uint_eq(m->n, r->n);
+        if (m->n) memcpy(r->bytes, m->bytes, m->n);
+        --*r->pending;
+        *at = r->next;
+        free(m);
+        free(r);
+        done = true;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!done) sched_yield();
+    return done;
+}
+
+static int peer(Processes *p, const int *pending)
+{
+    const Request *r = ((Thread *)p)->requests;
+    while (r->pending != pending) r = r->next;
+    return r->from;
+}
+
+static void fail_all(Processes *p, const char *line)
+{
+    (void)p;
+    fprintf(stderr, "%s\n", line);
+    _Exit(1);
+}
+
+static void end(Processes *p)
+{
+    ck_assert_ptr_null(((Thread *)p)->requests);
+}
+
+void silence(Processes *p)
+{
+    ((Thread *)p)->silent = true;
+}
+
+static void (*run_body)(Processes *p, void *arg);
+static void *run_arg;
+
+static void *run_thread(void *t)
+{
+    run_body(t, run_arg);
+    return NULL;
+}
+
+void run_processes(int n, void (*body)(Processes *p, void *arg), void *arg)
+{
+    Thread thread[MOST];
+    pthread_t id[MOST];
+    ck_assert_int_le(n, MOST);
+    if (n == 1) {
+        body(NULL, arg);
+        return;
+    }
+    run_body = body;
+    run_arg = arg;
+    for (int i = 0; i < n; i++) {
+        thread[i] = (Thread){ .processes = { i, n, 60, send_message, receive_message, progress, peer, fail_all, end } };
+        ck_assert_int_eq(pthread_create(&id[i], NULL, run_thread, &thread[i]), 0);
+    }
+    for (int i = 0; i < n; i++) pthread_join(id[i], NULL);
+    ck_assert_ptr_null(mail);
+}

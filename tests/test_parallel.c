@@ -1,0 +1,458 @@
+/* test_parallel.c: training by several processes, which are threads here (processes.h): the same bits on any number of them. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "expected.h"
+#include "folder.h"
+#include "kaeru/kaeru.h"
+#include "processes.h"
+#include "suites.h"
+#include "usage_error.h"
+
+/* ---- a model whose largest parameter has several pieces for each of three processes ------------------------------ */
+
+typedef struct { Module module; Linear *in, *out, *rare; Dropout *dropout; } Net;
+
+static Net *net_new(void)
+{
+    Net *n = nn_new(Net);
+    nn_child(n, in, nn_linear_new(8, 300));
+    nn_child(n, out, nn_linear_new(300, 300));
+    nn_child(n, rare, nn_linear_new(300, 300));
+    nn_child(n, dropout, nn_dropout_new(0.1));
+    return n;
+}
+
+static Tensor *wide(void *self, Tensor *x)
+{
+    Net *n = self;
+    return ag_tanh(nn_linear(n->out, nn_dropout(n->dropout, ag_tanh(nn_linear(n->in, x)))));
+}
+
+static Tensor *wide_recomputed(Tensor **in, void *net)
+{
+    return wide(net, in[0]);
+}
+
+/* The mean squared output for `rows` random rows. `rare` is used in shards that are a multiple of three. */
+static Tensor *loss_of(Net *n, int64_t rows, int64_t shard)
+{
+    Tensor *x = tensor_normal(SHAPE(rows, 8), 0, 1);
+    Tensor *y = shard % 2 ? wide(n, x) : ag_recompute(wide_recomputed, n, &x, 1);
+    if (shard % 3 == 0) y = nn_linear(n->rare, y);
+    return ag_mean(ag_mul(y, y));
+}
+
+typedef Optimizer *NewOptimizer(Net *n);
+static Optimizer *adam(Net *n) { return nn_adamw_new(n, 0.01); }
+static Optimizer *momentum(Net *n) { return nn_sgd_new_with(n, ((SgdOptions){ 0.1, 0.9, 0.01, true })); }
+
+/* Scales by the norm of the whole gradient, so that it needs all items. */
+static void normed_update(const OptimizerUpdate *u)
+{
+    Tensor *g = u->gradient, *w = u->parameter->tensor;
+    double norm = sqrt((double)tensor_item(ag_sum(ag_mul(g, g)))) + 1e-9;
+    tensor_copy(u->state[0], ag_add(ag_scale(u->state[0], 0.9), ag_scale(g, 1 / norm)));
+    tensor_copy(w, ag_sub(w, ag_scale(u->state[0], u->lr)));
+}
+static const OptimizerKind normed_kind = { .name = "normed", .state = { "velocity" }, .update = normed_update };
+static Optimizer *normed(Net *n) { return nn_optimizer_new(n, &normed_kind, NULL, 0, 0.01, 0); }
+
+typedef struct {
+    int64_t shards, steps;
+    double clip;
+    NewOptimizer *optimizer;
+    const char *saved;          /* NULL, or a checkpoint to write at the end, */
+    const char *loaded;         /* and one to begin with */
+    Net *result;                /* the weights of the first process */
+    double loss;
+} Case;
+
+static void train(Processes *processes, void *arg)
+{
+    Case *c = arg;
+    ag_set_threads(1);
+    ag_seed(5);
+    Net *n = net_new();
+    Optimizer *o = c->optimizer(n);
+    Parallel *p = nn_parallel_new_with(o, ((ParallelOptions){ .shards = c->shards, .clip = c->clip }), processes);
+    bool is_first = nn_parallel_is_first(p);
+    double loss = 0;
+    if (c->loaded) ck_assert(nn_checkpoint_load(c->loaded, n, o, NULL));
+    while (nn_optimizer_steps(o) < c->steps) {
+        while (nn_parallel_shard(p)) {
+            Scope s = ag_begin(AG_RECORD);
+            int64_t shard = nn_parallel_index(p);
+            if (shard == 4) nn_parallel_count(p, 0);            /* an empty shard */
+            else ag_backward(loss_of(n, 2 + shard, shard));
+            ag_end(s);
+        }
+        loss = nn_parallel_step(p);
+    }
+    if (c->saved) ck_assert(nn_checkpoint_save(c->saved, n, o, NULL));
+    ck_assert_int_eq(nn_parallel_end(p), is_first);
+    ag_free(o);
+    if (is_first) {
+        c->result = n;
+        c->loss = loss;
+    } else {
+        nn_free(n);
+    }
+}
+
+static Case run_case(int processes, Case c)
+{
+    run_processes(processes, train, &c);
+    return c;
+}
+
+static const int64_t shard_counts[] = { 1, 2, 3, 5, 8, 13 };
+
+START_TEST(any_number_of_processes_gives_the_same_bits)
+{
+    NewOptimizer *const optimizers[] = { adam, momentum, normed };
+    int64_t shards = shard_counts[_i / 3];
+    Case c = { .shards = shards, .steps = 3, .clip = _i % 3 == 2 ? 0 : 0.1, .optimizer = optimizers[_i % 3] };
+    c.saved = in_folder("alone");
+    Case alone = run_case(1, c);
+    for (int n = 2; n <= shards && n <= 8; n++) {
+        c.saved = in_folder("together");
+        Case together = run_case(n, c);
+        check_same_parameters(alone.result, together.result);
+        ck_assert(alone.loss == together.loss);
+        folder_same("alone", "together");
+        nn_free(together.result);
+    }
+    nn_free(alone.result);
+}
+END_TEST
+
+START_TEST(a_checkpoint_resumes_on_another_number)
+{
+    Case c = { .shards = 6, .steps = 5, .clip = 0.1, .optimizer = adam }, first = c, rest = c;
+    Case whole = run_case(4, c);
+    first.steps = 2;
+    first.saved = rest.loaded = in_folder("half");
+    first = run_case(3, first);
+    rest = run_case(_i + 1, rest);
+    check_same_parameters(whole.result, rest.result);
+    nn_free(whole.result);
+    nn_free(first.result);
+    nn_free(rest.result);
+}
+END_TEST
+
+/* ---- what a step computes ---------------------------------------------------------------------------------------- */
+
+static Tensor *data_of(int64_t from, int64_t rows, Tensor **target)
+{
+    ag_seed(9);
+    Tensor *x = tensor_normal(SHAPE(12, 8), 0, 1), *y = tensor_randint(SHAPE(12), 0, 300);
+    *target = ag_slice(y, 0, from, from + rows);
+    return ag_slice(x, 0, from, from + rows);
+}
+
+static Tensor *sum_of_losses(Net *n, int64_t from, int64_t rows)
+{
+    Tensor *target, *x = data_of(from, rows, &target);
+    return ag_cross_entropy(wide(n, x), target, AG_SUM, -100, 0);
+}
+
+/* Shards of 1, 2, ..., 5 rows: with their counts, the step is that of the mean over all rows. */
+static void train_counted(Processes *processes, void *arg)
+{
+    ag_seed(5);
+    Net *n = net_new();
+    Optimizer *o = nn_sgd_new(n, 1);
+    nn_eval(n);
+    Parallel *p = nn_parallel_new_with(o, ((ParallelOptions){ .shards = 4, .clip = 0.05 }), processes);
+    double loss = 0;
+    while (nn_parallel_shard(p)) {
+        Scope s = ag_begin(AG_RECORD);
+        int64_t shard = nn_parallel_index(p), from = shard * (shard + 1) / 2;
+        nn_parallel_count(p, (double)(shard == 3 ? 6 : shard + 1));
+        ag_backward(sum_of_losses(n, from, shard == 3 ? 6 : shard + 1));
+        ag_end(s);
+    }
+    loss = nn_parallel_step(p);
+    Net *expected = arg;
+    if (nn_parallel_is_first(p)) {
+        Scope s = ag_begin(AG_RECORD);
+        Optimizer *sgd = nn_sgd_new(expected, 1);
+        nn_eval(expected);
+        Tensor *mean = ag_scale(sum_of_losses(expected, 0, 12), 1 / 12.0);
+        ck_assert_double_eq_tol(loss, tensor_item(mean), 1e-6);
+        ag_backward(mean);
+        ck_assert_double_gt(nn_clip_grad_norm(expected, 0.05), 0.05);
+        nn_optimizer_step(sgd);
+        check_close("weights", n->out->weight, expected->out->weight, 1e-6);
+        check_close("weights", n->in->weight, expected->in->weight, 1e-6);
+        ag_free(sgd);
+        ag_end(s);
+    }
+    nn_parallel_end(p);
+    ag_free(o);
+    nn_free(n);
+}
+
+START_TEST(a_step_is_that_of_the_whole_batch)
+{
+    ag_seed(5);
+    Net *expected = net_new();
+    run_processes(_i + 1, train_counted, expected);
+    nn_free(expected);
+}
+END_TEST
+
+START_TEST(one_shard_is_the_step_of_the_optimizer)
+{
+    Net *n[2];
+    for (int shared = 0; shared < 2; shared++) {
+        ag_seed(5);
+        n[shared] = net_new();
+        Optimizer *o = adam(n[shared]);
+        Parallel *p = shared ? nn_parallel_new(o, 1, NULL) : NULL;
+        for (int i = 0; i < 3; i++) {
+            ck_assert(!shared || nn_parallel_shard(p));
+            Scope s = ag_begin(AG_RECORD);
+            ag_backward(loss_of(n[shared], 5, 0));
+            if (!shared) nn_optimizer_step(o);
+            ag_end(s);
+            if (!shared) continue;
+            ck_assert(!nn_parallel_shard(p));
+            nn_parallel_step(p);
+        }
+        ag_free(p);
+        ag_free(o);
+    }
+    check_same_parameters(n[0], n[1]);
+    nn_free(n[0]);
+    nn_free(n[1]);
+}
+END_TEST
+
+START_TEST(a_loss_that_is_not_finite_changes_nothing)
+{
+    ag_seed(5);
+    Net *n = net_new(), *before = nn_clone(n);
+    Optimizer *o = adam(n);
+    Parallel *p = nn_parallel_new(o, 2, NULL);
+    for (int step = 0; step < 2; step++) {
+        while (nn_parallel_shard(p)) {
+            Scope s = ag_begin(AG_RECORD);
+            bool bad = step == 0 && nn_parallel_index(p) == 1;
+            ag_backward(ag_scale(loss_of(n, 3, 0), bad ? INFINITY : 1));
+            ag_end(s);
+        }
+        double loss = nn_parallel_step(p);
+        ck_assert_int_eq(isfinite(loss), step);
+        ck_assert_int_eq(nn_optimizer_steps(o), step);
+        if (step == 0) check_same_parameters(n, before);
+    }
+    ck_assert(tensor_data(n->in->weight)[0] != tensor_data(before->in->weight)[0]);
+    nn_parallel_end(p);
+    ag_free(o);
+    nn_free(n);
+    nn_free(before);
+}
+END_TEST
+
+/* ---- what processes tell each other ------------------------------------------------------------------------------ */
+
+static Parallel *parallel_of(Processes *processes, Net **n, Optimizer **o)
+{
+    ag_seed(5);
+    *n = net_new();
+    *o = adam(*n);
+    return nn_parallel_new(*o, 4, processes);
+}
+
+static void end_parallel(Parallel *p, Net *n, Optimizer *o)
+{
+    nn_parallel_end(p);
+    ag_free(o);
+    nn_free(n);
+}
+
+static void talk(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    Parallel *p = parallel_of(processes, &n, &o);
+    int rank = processes ? processes->rank : 0, size = processes ? processes->size : 1;
+    double value[11];
+    for (int i = 0; i < 11; i++) value[i] = nn_parallel_is_mine(p, i) ? 10 * i : -1;
+    nn_parallel_collect(p, value, 11);
+    for (int i = 0; i < 11; i++) ck_assert(value[i] == 10 * i);
+
+    ck_assert(nn_parallel_check(p, true));
+    if (rank == size - 1) ag_set_error("the disk is full");
+    char expected[64];
+    snprintf(expected, sizeof expected, "process %d: the disk is full", size - 1);
+    if (size > 1) expect_refused(nn_parallel_check(p, rank < size - 1), rank < size - 1 ? expected : "the disk is full");
+
+    ck_assert(nn_parallel_agree(p, "the data", "abc", 3));
+    if (size > 2)
+        expect_refused(nn_parallel_agree(p, "the data", rank == 2 ? "abd" : "abc", 3), "process 2 and process 0 differ in the data");
+
+    ck_assert(!nn_parallel_stopped(p));
+    if (rank == size - 1) nn_parallel_stop(p);
+    ck_assert(!nn_parallel_stopped(p));
+    while (nn_parallel_shard(p)) {
+        Scope s = ag_begin(AG_RECORD);
+        ag_backward(loss_of(n, 2, 0));
+        ag_end(s);
+    }
+    nn_parallel_step(p);
+    ck_assert(nn_parallel_stopped(p));
+    end_parallel(p, n, o);
+}
+
+START_TEST(processes_tell_each_other)
+{
+    run_processes(_i + 1, talk, NULL);
+}
+END_TEST
+
+/* Process 1 differs in something, by case. */
+static void differ(Processes *processes, void *arg)
+{
+    int what = *(int *)arg;
+    bool other = processes->rank == 1;
+    ag_seed(other && what == 0 ? 6 : 5);
+    Net *n = net_new();
+    Optimizer *o = nn_adam_new(n, other && what == 1 ? 0.5 : 0.4);
+    if (other && what == 2) tensor_mutable_data(n->in->bias)[3] = 1;
+    if (other && what == 3) ag_precision(AG_BF16);
+    nn_parallel_new(o, other && what == 4 ? 5 : 4, processes);
+}
+
+START_TEST(processes_that_differ_end)
+{
+    int what = _i;
+    run_processes(3, differ, &what);
+}
+END_TEST
+
+static void fall_silent(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    processes->deadline = processes->rank == 1 ? 60 : 0.3;
+    Parallel *p = parallel_of(processes, &n, &o);
+    if (processes->rank == 1) silence(processes);
+    while (nn_parallel_shard(p)) {
+        Scope s = ag_begin(AG_RECORD);
+        ag_backward(loss_of(n, 2, 0));
+        ag_end(s);
+    }
+    nn_parallel_step(p);
+}
+
+START_TEST(a_silent_process_ends_the_others)
+{
+    run_processes(3, fall_silent, NULL);
+}
+END_TEST
+
+static void too_many(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    parallel_of(processes, &n, &o);
+}
+
+START_TEST(more_processes_than_shards_end)
+{
+    run_processes(5, too_many, NULL);
+}
+END_TEST
+
+/* ---- wrong use --------------------------------------------------------------------------------------------------- */
+
+static void learn(Net *n)
+{
+    Scope s = ag_begin(AG_RECORD);
+    ag_backward(loss_of(n, 2, 0));
+    ag_end(s);
+}
+
+START_TEST(wrong_calls_are_told)
+{
+    Net *n;
+    Optimizer *o;
+    ag_seed(5);
+    n = net_new();
+    o = adam(n);
+    EXPECT_USAGE_ERROR("nn_parallel_new_with: 0 shards, expected 1 or more", nn_parallel_new(o, 0, NULL));
+    EXPECT_USAGE_ERROR("clip is -1", nn_parallel_new_with(o, ((ParallelOptions){ .shards = 1, .clip = -1 }), NULL));
+    EXPECT_USAGE_ERROR("the optimizer is NULL", nn_parallel_new(NULL, 1, NULL));
+    Parallel *p = nn_parallel_new(o, 2, NULL);
+    EXPECT_USAGE_ERROR("is shared already", nn_parallel_new(o, 2, NULL));
+    EXPECT_USAGE_ERROR("0 of 2 shards of this process are done", nn_parallel_step(p));
+    EXPECT_USAGE_ERROR("not in a shard", nn_parallel_index(p));
+    EXPECT_USAGE_ERROR("not in a shard", nn_parallel_count(p, 1));
+    EXPECT_USAGE_ERROR("this optimizer is shared: expected nn_parallel_step", nn_optimizer_step(o));
+    ck_assert(nn_parallel_shard(p));
+    EXPECT_USAGE_ERROR("no ag_backward in shard 0", nn_parallel_shard(p));
+    EXPECT_USAGE_ERROR("nan items", nn_parallel_count(p, NAN));
+    learn(n);
+    EXPECT_USAGE_ERROR("called twice in shard 0", learn(n));
+    ck_assert(nn_parallel_shard(p));
+    learn(n);
+    EXPECT_USAGE_ERROR("1 of 2 shards of this process are done", nn_parallel_step(p));
+    ck_assert(!nn_parallel_shard(p));
+    EXPECT_USAGE_ERROR("expected nn_parallel_step", nn_parallel_shard(p));
+    nn_parallel_step(p);
+    end_parallel(p, n, o);
+    EXPECT_USAGE_ERROR("p is NULL", nn_parallel_shard(NULL));
+}
+END_TEST
+
+static void use_after(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    Parallel *p = parallel_of(processes, &n, &o);
+    while (nn_parallel_shard(p)) learn(n);
+    nn_parallel_step(p);
+    bool is_first = nn_parallel_end(p);
+    learn(n);
+    if (is_first) {
+        EXPECT_USAGE_ERROR("was divided among processes", nn_optimizer_step(o));
+        EXPECT_USAGE_ERROR("was divided among processes", nn_checkpoint_save(in_folder("x"), n, o, NULL));
+    }
+    ag_free(o);
+    nn_free(n);
+}
+
+START_TEST(a_divided_optimizer_is_not_used_alone)
+{
+    run_processes(2, use_after, NULL);
+}
+END_TEST
+
+Suite *parallel_suite(void)
+{
+    Suite *s = suite_create("parallel");
+    TCase *c = tcase_create("parallel");
+    tcase_add_checked_fixture(c, folder_make, folder_remove);
+    tcase_add_loop_test(c, any_number_of_processes_gives_the_same_bits, 0, 3 * (int)(sizeof shard_counts / sizeof *shard_counts));
+    tcase_add_loop_test(c, a_checkpoint_resumes_on_another_number, 0, 6);
+    tcase_add_loop_test(c, a_step_is_that_of_the_whole_batch, 0, 4);
+    tcase_add_test(c, one_shard_is_the_step_of_the_optimizer);
+    tcase_add_test(c, a_loss_that_is_not_finite_changes_nothing);
+    tcase_add_loop_test(c, processes_tell_each_other, 0, 4);
+    tcase_add_loop_exit_test(c, processes_that_differ_end, 1, 0, 5);
+    tcase_add_exit_test(c, a_silent_process_ends_the_others, 1);
+    tcase_add_exit_test(c, more_processes_than_shards_end, 1);
+    tcase_add_test(c, wrong_calls_are_told);
+    tcase_add_test(c, a_divided_optimizer_is_not_used_alone);
+    suite_add_tcase(s, c);
+    return s;
+}
