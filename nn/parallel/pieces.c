@@ -11,28 +11,34 @@ int64_t chunks_of(int64_t items)
     return items / CHUNK + (items % CHUNK != 0);
 }
 
-/* The items of a part that a process owns: whole chunks, or all items. Parts of one chunk go to the processes in turn. */
-static void owned_items(const Parallel *p, int part, int rank, int64_t *first, int64_t *count)
+/* The items of share i of a part, which is divided into one for each process: whole chunks, or all items in one share. */
+static void share_items(const Parallel *p, int part, int i, int64_t *first, int64_t *count)
 {
-    int64_t numel = tensor_numel(p->part[part].w), chunks = p->optimizer->kind->by_item ? chunks_of(numel) : 1;
-    int turn = (rank + part) % p->size;
-    int64_t size = p->optimizer->kind->by_item ? CHUNK : numel, end = least(part_begin(chunks, p->size, turn + 1) * size, numel);
-    *first = least(part_begin(chunks, p->size, turn) * size, numel);
-    *count = end - *first;
+    int64_t numel = tensor_numel(p->part[part].w), size = p->optimizer->kind->by_item ? CHUNK : numel;
+    int64_t chunks = p->optimizer->kind->by_item ? chunks_of(numel) : 1;
+    *first = least(part_begin(chunks, p->size, i) * size, numel);
+    *count = least(part_begin(chunks, p->size, i + 1) * size, numel) - *first;
 }
 
-/* The number of pieces of all parts; with p->piece, they are written there. */
+/* The shares go round, so that not all small parts go to the last process. */
+static int owner_of(const Parallel *p, int part, int share)
+{
+    return (share + part) % p->size;
+}
+
+/* The number of pieces of all parts; with p->piece, they are written there. Those of a part are in the order of its items. */
 static int cut_pieces(Parallel *p, int64_t largest)
 {
     int n = 0;
     for (int i = 0; i < p->n; i++) {
         if (p->piece) p->part[i].first_piece = n;
-        for (int rank = 0; rank < p->size; rank++) {
+        for (int share = 0; share < p->size; share++) {
             int64_t first, count;
-            owned_items(p, i, rank, &first, &count);
+            share_items(p, i, share, &first, &count);
             for (int64_t at = 0; at < count; at += largest, n++)
                 if (p->piece)
-                    p->piece[n] = (Piece){ .part = i, .owner = rank, .first = first + at, .count = least(largest, count - at) };
+                    p->piece[n] = (Piece){ .part = i, .owner = owner_of(p, i, share), .first = first + at,
+                                           .count = least(largest, count - at) };
         }
         if (p->piece) p->part[i].end_piece = n;
     }
@@ -62,8 +68,10 @@ void divide(Parallel *p)
     p->room_size = most > least(own, ROOM) ? most : least(own, ROOM);
     p->room = ag_alloc_in(p, (size_t)p->room_size, sizeof *p->room);
     for (int i = 0; i < p->n; i++) {
+        int share = 0;
         int64_t count;
-        owned_items(p, i, p->rank, &p->part[i].own_first, &count);
+        while (owner_of(p, i, share) != p->rank) share++;
+        share_items(p, i, share, &p->part[i].own_first, &count);
         optimizer_keep_part(p->optimizer, p->part[i].index, p->part[i].own_first, count);
     }
     p->optimizer->parallel = p;
