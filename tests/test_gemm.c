@@ -228,7 +228,7 @@ END_TEST
 
 enum { WIDE = 700, DEEP = 600 };
 
-static bool in_bf16;
+static int layout;
 
 static void *multiply_in_thread(void *c)
 {
@@ -238,8 +238,7 @@ static void *multiply_in_thread(void *c)
         a[i] = draw_between(-1, 1);
         b[i] = draw_between(-1, 1);
     }
-    set_shape(WIDE, WIDE, DEEP, false, true);
-    shape.bf16 = in_bf16;
+    set_layout_shape(WIDE, WIDE, DEEP, layout);
     k_gemm(&shape, c, a, b);
     return NULL;
 }
@@ -259,7 +258,7 @@ START_TEST(without_scratch_memory)
 {
     static float expected[WIDE * WIDE], got[WIDE * WIDE];
     k_set_threads(1);
-    in_bf16 = _i;
+    layout = _i;
     ck_assert_int_eq(multiply_in_new_thread(expected), 0);
     faults_at(0, true);                             /* Check allocates, too: no assertion until it ends */
     int error = multiply_in_new_thread(got);
@@ -284,7 +283,7 @@ Suite *gemm_suite(void)
     tcase_add_test(tests, special_numbers);
     tcase_add_test(tests, subnormal_numbers_count_as_zero);
     tcase_add_test(tests, a_result_is_flushed_after_rounding);
-    tcase_add_loop_test(tests, without_scratch_memory, 0, 2);
+    tcase_add_loop_test(tests, without_scratch_memory, 0, 8);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -168,7 +168,11 @@ static void gemm_small_n(const KGemm *s, float *c, const float *a, const float *
         float *c_rows = c + i * s->ldc;
         for (int64_t j = 0; s->add && j < rows; j += W)
             pack_transposed(transposed_c + j, SMALL_N_ROWS, c_rows + j * s->ldc, s->ldc, min(W, rows - j), s->n);
-        gemm_small_m(&flipped, transposed_c, b, a + i * (s->ta ? 1 : s->lda));
+        const float *rows_of_a = a + i * (s->ta ? 1 : s->lda);
+        if (s->bf16)
+            k_gemm_bf16(&flipped, transposed_c, b, rows_of_a);
+        else
+            gemm_small_m(&flipped, transposed_c, b, rows_of_a);
         for (int64_t j = 0; j < rows; j += 4) {
             vf row[4];
             load_4_columns(row, transposed_c + j, SMALL_N_ROWS, s->n);
@@ -340,6 +344,10 @@ static int64_t small_n(const KGemm *s)
 
 static void gemm_serial(const KGemm *s, float *c, const float *a, const float *b)
 {
+    if (s->bf16 && s->n <= SMALL_N && s->m > s->n && !s->packed_b) {
+        gemm_small_n(s, c, a, b);
+        return;
+    }
     if (s->bf16) {
         k_gemm_bf16(s, c, a, b);                    /* through the table: AMX has one of its own */
         return;

@@ -17,6 +17,34 @@ INLINE void store_pairs(uint32_t *to, vf even, vf odd)
     vstore((float *)to, vfrom_bits(vshr(vbits(even), 16) | vbits(odd)));
 }
 
+/* See bf16_round. */
+INLINE vf round_to_bf16(vf x)
+{
+    const vi bits = vbits(x);
+    vi rounded = bits + viset(0x7fff) + (vshr(bits, 16) & viset(1));
+#if defined(__AVX512DQ__)
+    /* The nearest integer to these is 0 or a quiet NaN. While subnormal numbers are flushed, they are of the class of 0. */
+    enum { NAN_CLASSES = 0x81, ZEROS = 0x06, SUBNORMAL = 0x20 };
+    const __mmask16 special = _mm512_fpclass_ps_mask(x, NAN_CLASSES | ZEROS | SUBNORMAL);
+    rounded = vbits(_mm512_mask_roundscale_ps(vfrom_bits(rounded), special, x, _MM_FROUND_TO_NEAREST_INT));
+#else
+    const vi magnitude = bits & viset(0x7fffffff);
+    rounded = viselect(vilt(viset(0x7f800000), magnitude), bits | viset(0x00400000), rounded);
+    rounded = viselect(vilt(magnitude, viset(0x00800000)), bits & viset(INT32_MIN), rounded);
+#endif
+    return vfrom_bits(rounded & viset((int32_t)0xffff0000));
+}
+
+INLINE vf first_lanes(vf x, int64_t n) { return n >= W ? x : vselect(vfirst(n > 0 ? n : 0), x, vset(0)); }
+
+/* For the zeros that fill up a last block: they change a sum of -0 to 0 and no other. It is enough to do this to one of the two
+ * sums of an element, since -0 comes only of two such sums. */
+INLINE vf add_products_of_zeros(vf sum) { return sum + vset(0); }
+
+/* What all tiles of a block of C have in common. A is packed by rows or by columns. A panel of B has b_k rows, of which the
+ * first k are used. */
+typedef struct { bool columns_of_a, plain, add; int64_t k, b_k, ldc; } Tiles;
+
 #if defined(EMULATED_AMX) || (defined(__AMX_TILE__) && defined(__AMX_BF16__))
 #include "gemm_bf16_amx.h"
 #else
@@ -28,44 +56,17 @@ enum { MC = 512, NC = 256 };
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* See bf16_round. */
-INLINE vf round_to_bf16(vf x)
-{
-    const vi bits = vbits(x), magnitude = bits & viset(0x7fffffff);
-    vi rounded = bits + viset(0x7fff) + (vshr(bits, 16) & viset(1));
-    rounded = viselect(vilt(viset(0x7f800000), magnitude), bits | viset(0x00400000), rounded);
-    rounded = viselect(vilt(magnitude, viset(0x00800000)), bits & viset(INT32_MIN), rounded);
-    return vfrom_bits(rounded & viset((int32_t)0xffff0000));
-}
-
-INLINE vf first_lanes(vf x, int64_t n) { return n >= W ? x : vselect(vfirst(n > 0 ? n : 0), x, vset(0)); }
-
 /* Packs m rows and k columns of op(A). */
 static void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_t k)
 {
-    const int64_t end = padded(k);
-    for (int64_t i = m; i < packed_rows(m); i++)
-        for (int64_t p = 0; p < end; p += W)
-            pack_row(to, end, i, p, vset(0));
-    if (!s->ta) {
-        for (int64_t i = 0; i < m; i++, a += s->lda)
-            for (int64_t p = 0; p < end; p += W)
-                pack_row(to, end, i, p, p < k ? round_to_bf16(vload_left(a + p, k - p)) : vset(0));
+    if (s->ta) {
+        pack_transposed_a(to, a, s->lda, m, k);
         return;
     }
-    for (int64_t i = 0; i < m; i += 4) {
-        const int64_t columns = min(4, m - i);
-        for (int64_t p = 0; p < end; p += W) {
-            const int64_t left = k - p;
-            vf column[4] = { vset(0), vset(0), vset(0), vset(0) };
-            if (left > 0 && columns == 4)
-                load_4_columns(column, a + p * s->lda + i, s->lda, left);
-            for (int64_t q = 0; left > 0 && columns < 4 && q < columns; q++)
-                column[q] = load_column(a + p * s->lda + i + q, s->lda, left);
-            for (int64_t q = 0; q < columns; q++)
-                pack_row(to, end, i + q, p, first_lanes(round_to_bf16(column[q]), left));
-        }
-    }
+    const int64_t end = padded(k);
+    for (int64_t i = 0; i < packed_rows(m); i++, a += s->lda)
+        for (int64_t p = 0; p < end; p += W)
+            pack_row(to, end, i, p, i < m && p < k ? round_to_bf16(vload_left(a + p, k - p)) : vset(0));
 }
 
 /* Packs columns j..j + W - 1 of a micropanel from the stored rows of B; `columns` of them exist. */
@@ -174,81 +175,126 @@ void ISA(pack_b)(const KPackB *job)
     k_parallel((job->n + K_PANEL - 1) / K_PANEL, 8, pack_panels, (void *)job);
 }
 
+/* ---- few rows ---------------------------------------------------------------------------------------------------- */
+
 #if defined(HAVE_FLUSH_MODE)
 
-/* Few rows, as in generation: B is read once, at the speed of the memory. A has FEW_ROWS rounded rows, k apart, filled up with
- * zeros. */
-enum { FEW_ROWS = W == 16 ? 4 : 2, FEW_COLUMNS = 2 * W };
+/* With few rows packing B would take longer than the product. B is read where it is: packed by k_pack_b (as in generation), or
+ * stored by rows and rounded on the way. A is rounded first; element (i, p) of op(A) is a[p * m + i]. */
+enum { FEW_ROWS = W == 16 ? 10 : 4, FEW_K = 512 };
+typedef enum { B_PACKED, B_ROWS } LayoutB;
+/* The products from `first` on along k. B has k rows from there on; for zeros that fill up the last block there are `end`. */
+typedef struct { const float *a, *b; int64_t first, k, end; bool add; } FewRows;
 
-INLINE void multiply_few(int rows, const KGemm *s, const float *a, float *c)
+/* Loads rows p..p + 3 of op(B), columns j..j + columns - 1. Rows beyond k are 0. */
+INLINE void load_4_rows(vf row[4], LayoutB layout, const KGemm *s, const FewRows *t, int64_t p, int64_t j, int64_t columns)
 {
-    const int64_t k = stored_rows(s);
-    for (int64_t j = 0; j < s->n; j += FEW_COLUMNS) {
-        const int64_t columns = min(FEW_COLUMNS, s->n - j);
-        const uint32_t *from[2] = { stored_part(s, j / K_PANEL * K_PANEL, 0) + j % K_PANEL, NULL };
-        from[1] = columns > W ? stored_part(s, (j + W) / K_PANEL * K_PANEL, 0) + (j + W) % K_PANEL : from[0];
-        vf total[FEW_ROWS * 2];
+    if (layout == B_PACKED) {
+        const uint32_t *from = stored_part(s, j / K_PANEL * K_PANEL, t->first + p) + j % K_PANEL;
         UNROLL
-        for (int i = 0; i < rows; i++)
+        for (int q = 0; q < 4; q += 2) {
+            const vi pairs = load_pairs(from + q / 2 * K_PANEL);
+            row[q] = even_rows(pairs);
+            row[q + 1] = odd_rows(pairs);
+        }
+        return;
+    }
+    const float *from = t->b + p * s->ldb + j;
+    UNROLL
+    for (int q = 0; q < 4; q++)
+        row[q] = p + q < t->k ? round_to_bf16(vload_masked(from + q * s->ldb, columns)) : vset(0);
+}
+
+INLINE void few_rows_tile(int rows, int vecs, LayoutB layout, const KGemm *s, const FewRows *t, float *c, int64_t j,
+                          int64_t columns)
+{
+    const float *a = t->a;
+    for (int64_t p = 0; p < t->end; p += BLOCK) {
+        vf sum[2][FEW_ROWS];
+        UNROLL
+        for (int i = 0; i < rows * vecs; i++)
+            sum[0][i] = sum[1][i] = vset(0);
+        for (int64_t q = p; q < min(p + BLOCK, t->end); q += 4, a += 4 * rows) {
+            vf row[4][4];
             UNROLL
-            for (int v = 0; v < 2; v++)
-                total[i * 2 + v] = !s->add || columns <= v * W ? vset(0) :
-                                   vload_left(c + i * s->ldc + j + v * W, columns - v * W);
-        for (int64_t p = 0; p < k; p += BLOCK) {
-            vf sum[2][FEW_ROWS * 2];
+            for (int v = 0; v < vecs; v++)
+                load_4_rows(row[v], layout, s, t, q, j + v * W, columns);
             UNROLL
-            for (int i = 0; i < rows * 2; i++)
-                sum[0][i] = sum[1][i] = vset(0);
-            for (int64_t q = p; q < p + BLOCK; q += 2) {
+            for (int r = 0; r < 4; r++)
                 UNROLL
-                for (int v = 0; v < 2; v++) {
-                    const vi pairs = load_pairs(from[v] + q / 2 * K_PANEL);
-                    const vf even = even_rows(pairs), odd = odd_rows(pairs);
+                for (int i = 0; i < rows; i++) {
+                    const vf x = vset(a[r * rows + i]);
                     UNROLL
-                    for (int i = 0; i < rows; i++) {
-                        sum[0][i * 2 + v] = vfma(vset(a[i * k + q]), even, sum[0][i * 2 + v]);
-                        sum[1][i * 2 + v] = vfma(vset(a[i * k + q + 1]), odd, sum[1][i * 2 + v]);
-                    }
+                    for (int v = 0; v < vecs; v++)
+                        sum[r % 2][i * vecs + v] = vfma(x, row[v][r], sum[r % 2][i * vecs + v]);
                 }
-            }
-            UNROLL
-            for (int i = 0; i < rows * 2; i++)
-                total[i] = total[i] + (sum[0][i] + sum[1][i]);
         }
         UNROLL
         for (int i = 0; i < rows; i++)
             UNROLL
-            for (int v = 0; v < 2; v++)
-                if (columns > v * W)
-                    vstore_n(c + i * s->ldc + j + v * W, total[i * 2 + v], min(W, columns - v * W));
+            for (int v = 0; v < vecs; v++) {
+                float *to = c + i * s->ldc + j + v * W;
+                const vf before = t->add || p > 0 ? vload_masked(to, columns) : vset(0);
+                if (t->k - p < BLOCK)
+                    sum[0][i * vecs + v] = add_products_of_zeros(sum[0][i * vecs + v]);
+                vstore_masked(to, before + (sum[0][i * vecs + v] + sum[1][i * vecs + v]), columns);
+            }
     }
 }
 
-__attribute__((noinline)) static void multiply_few_rows(int64_t rows, const KGemm *s, const float *a, float *c)
-{
-    switch (rows) {
-    case 1:  multiply_few(1, s, a, c); break;
-    case 2:  multiply_few(2, s, a, c); break;
-    case 3:  multiply_few(FEW_ROWS > 2 ? 3 : 2, s, a, c); break;
-    default: multiply_few(FEW_ROWS, s, a, c); break;
+/* Computes all columns. */
+typedef void FewRowsKernel(const KGemm *s, const FewRows *t, float *c);
+#define FEW_ROWS_KERNEL(rows, layout)                                                   \
+    static void few_##layout##_##rows(const KGemm *s, const FewRows *t, float *c)       \
+    {                                                                                   \
+        enum { VECTORS = rows == 1 ? 4 : rows * 2 <= FEW_ROWS ? 2 : 1 };                            \
+        int64_t j = 0;                                                                  \
+        for (; j + VECTORS * W <= s->n; j += VECTORS * W)                               \
+            few_rows_tile(rows, VECTORS, layout, s, t, c, j, W);                        \
+        for (; j < s->n; j += W)                                                        \
+            few_rows_tile(rows, 1, layout, s, t, c, j, min(W, s->n - j));               \
     }
+#define FEW_ROWS_KERNELS(rows) FEW_ROWS_KERNEL(rows, B_PACKED) FEW_ROWS_KERNEL(rows, B_ROWS)
+#if defined(__AVX512F__)
+#define EACH_FEW_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10)
+#else
+#define EACH_FEW_ROWS(X) X(1) X(2) X(3) X(4)
+#endif
+EACH_FEW_ROWS(FEW_ROWS_KERNELS)
+#define OF_FEW_ROWS(rows) { few_B_PACKED_##rows, few_B_ROWS_##rows },
+static FewRowsKernel *const few_rows_kernels[FEW_ROWS][2] = { EACH_FEW_ROWS(OF_FEW_ROWS) };
+
+/* Rounds k columns of op(A), and packs them and `end` - k columns of zeros. The last store may write W - m floats more. */
+static void pack_few_rows(float *to, const KGemm *s, const float *a, int64_t k, int64_t end)
+{
+    if (s->ta) {
+        for (int64_t p = 0; p < end; p++, a += s->lda, to += s->m)
+            vstore(to, p < k ? round_to_bf16(vload_masked(a, s->m)) : vset(0));
+        return;
+    }
+    for (int64_t i = 0; i < s->m; i++, a += s->lda)
+        for (int64_t p = 0; p < end; p += W) {
+            float part[W];
+            vstore(part, p < k ? round_to_bf16(vload_left(a + p, k - p)) : vset(0));
+            for (int64_t q = 0; q < min(W, end - p); q++)
+                to[(p + q) * s->m + i] = part[q];
+        }
 }
 
-/* False if there is no memory for the rows of A. */
-static bool gemm_few_rows(const KGemm *s, float *c, const float *a)
+/* False if there is no memory for A. */
+static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)
 {
-    const int64_t k = stored_rows(s);
-    float *rounded = k_scratch((size_t)(FEW_ROWS * k + W) * sizeof *rounded);
-    if (!rounded)
+    const LayoutB layout = s->packed_b ? B_PACKED : B_ROWS;
+    const int64_t most = layout == B_PACKED ? s->k : min(FEW_K, s->k);      /* a packed B is read from one end to the other */
+    float *packed_a = k_scratch((size_t)((most + 4) * s->m + W) * sizeof *packed_a);
+    if (!packed_a)
         return false;
-    for (int64_t i = 0; i < s->m; i += FEW_ROWS) {
-        const int64_t rows = min(FEW_ROWS, s->m - i);
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t p = 0; p < k; p += W)
-                vstore(rounded + r * k + p,
-                       p < s->k ? round_to_bf16(vload_left(a + (i + r) * s->lda + p, s->k - p)) : vset(0));
+    for (int64_t p = 0; p < s->k; p += most) {
+        const int64_t k = min(most, s->k - p), end = (k + 3) / 4 * 4;
+        const FewRows t = { packed_a, s->packed_b ? NULL : b + p * s->ldb, p, k, end, s->add || p > 0 };
+        pack_few_rows(packed_a, s, a + (s->ta ? p * s->lda : p), k, end);
         const unsigned before = begin_flushing();
-        multiply_few_rows(rows, s, rounded, c + i * s->ldc);
+        few_rows_kernels[s->m - 1][layout](s, &t, c);
         end_flushing(before);
     }
     if (has_epilogue(s))
@@ -259,9 +305,9 @@ static bool gemm_few_rows(const KGemm *s, float *c, const float *a)
 #else
 
 enum { FEW_ROWS = 0 };
-static bool gemm_few_rows(const KGemm *s, float *c, const float *a)
+static bool gemm_few_rows(const KGemm *s, float *c, const float *a, const float *b)
 {
-    (void)s, (void)c, (void)a;
+    (void)s, (void)c, (void)a, (void)b;
     return false;
 }
 
@@ -270,31 +316,31 @@ static bool gemm_few_rows(const KGemm *s, float *c, const float *a)
 /* ---- the product ------------------------------------------------------------------------------------------------- */
 
 /* For a tile that is not whole: on a copy of C. */
-static void multiply_part(int64_t rows, int64_t columns, bool plain, bool add, const Packed *a, const Packed *b, int64_t b_k,
-                          int64_t k, float *c, int64_t ldc)
+static void multiply_part(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)
 {
     _Alignas(64) float copy[TILE_M * TILE_N];
-    for (int64_t i = 0; add && i < rows; i++)
-        memcpy(copy + i * TILE_N, c + i * ldc, (size_t)columns * sizeof *c);
-    multiply_tile(rows, columns, plain, add, a, b, b_k, k, copy, TILE_N);
+    Tiles on_copy = *t;
+    on_copy.ldc = TILE_N;
+    for (int64_t i = 0; t->add && i < rows; i++)
+        memcpy(copy + i * TILE_N, c + i * t->ldc, (size_t)columns * sizeof *c);
+    multiply_tile(&on_copy, rows, columns, a, b, copy);
     for (int64_t i = 0; i < rows; i++)
-        memcpy(c + i * ldc, copy + i * TILE_N, (size_t)columns * sizeof *c);
+        memcpy(c + i * t->ldc, copy + i * TILE_N, (size_t)columns * sizeof *c);
 }
 
-/* C = A B or C += A B for packed blocks. A panel of B has b_k rows, of which the first k are used. */
-__attribute__((noinline)) static void multiply_blocks(bool add, int64_t m, int64_t n, int64_t k, const Packed *a,
-                                                      const Packed *b, int64_t b_k, float *c, int64_t ldc)
+/* C = A B or C += A B for packed blocks. */
+__attribute__((noinline)) static void multiply_blocks(Tiles t, int64_t m, int64_t n, const Packed *a, const Packed *b, float *c)
 {
-    const bool plain = products_are_plain(m, n, k, a, b);
+    t.plain = products_are_plain(&t, m, n, a, b);
     for (int64_t j = 0; j < n; j += TILE_N)
         for (int64_t i = 0; i < m; i += TILE_M) {
             const int64_t rows = min(TILE_M, m - i), columns = min(TILE_N, n - j);
-            const Packed *tile_a = tile_of_a(a, i, k), *panel = panel_of_b(b, j, b_k);
-            float *to = c + i * ldc + j;
+            const Packed *tile_a = tile_of_a(&t, a, i), *panel = panel_of_b(b, j, t.b_k);
+            float *to = c + i * t.ldc + j;
             if (columns < TILE_N || (WHOLE_TILES && rows < TILE_M))
-                multiply_part(rows, columns, plain, add, tile_a, panel, b_k, k, to, ldc);
+                multiply_part(&t, rows, columns, tile_a, panel, to);
             else
-                multiply_tile(rows, columns, plain, add, tile_a, panel, b_k, k, to, ldc);
+                multiply_tile(&t, rows, columns, tile_a, panel, to);
         }
 }
 
@@ -313,9 +359,10 @@ static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *
                 const int64_t n = min(plan->columns, s->n - j);
                 float *block = c + i * s->ldc + j;
                 const Packed *block_b = plan->b;
-                int64_t b_k = padded(k);
+                Tiles tiles = { .columns_of_a = s->ta, .add = s->add || p > 0, .k = padded(k), .b_k = padded(k),
+                                .ldc = s->ldc };
                 if (s->packed_b && READS_STORED_B) {
-                    b_k = stored_rows(s);
+                    tiles.b_k = stored_rows(s);
                     block_b = (const Packed *)stored_part(s, j, p);
                 } else if (s->packed_b)
                     unpack_b(plan->b, s, j, p, n, k);
@@ -325,7 +372,7 @@ static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *
                     memset(block + r * s->ldc, 0, (size_t)n * sizeof *c);
                 const unsigned before = begin_flushing();
                 if (k > 0)
-                    multiply_blocks(s->add || p > 0, m, n, padded(k), plan->a, block_b, b_k, block, s->ldc);
+                    multiply_blocks(tiles, m, n, plan->a, block_b, block);
                 end_flushing(before);
                 if (p + k == s->k && has_epilogue(s))
                     epilogue(s, m, n, block, shift(s->bias, j), shift_out(s->pre, i * s->ldc + j));
@@ -338,13 +385,13 @@ static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *
 /* Without scratch memory: one tile at a time, packed on the stack. */
 __attribute__((noinline)) static void gemm_without_scratch(const KGemm *s, float *c, const float *a, const float *b)
 {
-    _Alignas(64) Packed tile_a[TILE_M * PACKED_A_ROW], panel[TILE_N * PACKED_B_COLUMN];
+    _Alignas(64) Packed tile_a[PACKED_TILE_A], panel[TILE_N * PACKED_B_COLUMN];
     gemm_loops(&(Plan){ tile_a, panel, TILE_M, TILE_N }, s, c, a, b);
 }
 
 void ISA(gemm_bf16)(const KGemm *s, real *c, const real *a, const real *b)
 {
-    if (s->packed_b && !s->ta && s->m <= 2 * FEW_ROWS && gemm_few_rows(s, c, a))
+    if (s->m <= FEW_ROWS && s->k > 0 && (s->packed_b || !s->tb) && gemm_few_rows(s, c, a, b))
         return;
     const int64_t a_size = packed_a_size(min(MC, s->m)), b_size = packed_b_size(NC);
     Packed *memory = k_scratch((size_t)(a_size + b_size) * sizeof(Packed));

@@ -88,11 +88,12 @@ INLINE int64_t padded(int64_t k) { return bf16_whole_blocks(k); }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-enum { PACKED_A_ROW = KC / 2, PACKED_B_COLUMN = KC / 2, WHOLE_TILES = true, READS_STORED_B = true };
+enum { PACKED_A_ROW = KC / 2, PACKED_TILE_A = TILE_M * PACKED_A_ROW, PACKED_B_COLUMN = KC / 2 };
+enum { WHOLE_TILES = true, READS_STORED_B = true };
 INLINE int64_t packed_rows(int64_t rows)               { return (rows + SIDE - 1) / SIDE * SIDE; }
 INLINE int64_t packed_a_size(int64_t rows)             { return packed_rows(rows) * PACKED_A_ROW; }
 INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * PACKED_B_COLUMN; }
-INLINE const Packed *tile_of_a(const Packed *a, int64_t i, int64_t k)  { return a + i * k / 2; }
+INLINE const Packed *tile_of_a(const Tiles *t, const Packed *a, int64_t i) { return a + i * t->k / 2; }
 INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return b + j * k / 2; }
 
 /* Elements p..p + W - 1 of row i. */
@@ -108,6 +109,28 @@ INLINE void pack_row(Packed *a, int64_t k, int64_t i, int64_t p, vf x)
 #endif
 }
 
+/* Packs m rows and k columns of op(A) if A is transposed. */
+static void pack_transposed_a(Packed *to, const float *a, int64_t lda, int64_t m, int64_t k)
+{
+    const int64_t end = padded(k);
+    for (int64_t i = m; i < packed_rows(m); i++)
+        for (int64_t p = 0; p < end; p += W)
+            pack_row(to, end, i, p, vset(0));
+    for (int64_t i = 0; i < m; i += 4) {
+        const int64_t columns = min(4, m - i);
+        for (int64_t p = 0; p < end; p += W) {
+            const int64_t left = k - p;
+            vf column[4] = { vset(0), vset(0), vset(0), vset(0) };
+            if (left > 0 && columns == 4)
+                load_4_columns(column, a + p * lda + i, lda, left);
+            for (int64_t q = 0; left > 0 && columns < 4 && q < columns; q++)
+                column[q] = load_column(a + p * lda + i + q, lda, left);
+            for (int64_t q = 0; q < columns; q++)
+                pack_row(to, end, i + q, p, first_lanes(round_to_bf16(column[q]), left));
+        }
+    }
+}
+
 /* Columns j..j + W - 1 of the micropanel, rows p and p + 1. */
 INLINE void pack_two_rows(Packed *panel, int64_t k, int64_t p, int64_t j, vf even, vf odd)
 {
@@ -117,32 +140,31 @@ INLINE void pack_two_rows(Packed *panel, int64_t k, int64_t p, int64_t j, vf eve
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-INLINE bool products_are_plain(int64_t m, int64_t n, int64_t k, const Packed *a, const Packed *b)
+INLINE bool products_are_plain(const Tiles *t, int64_t m, int64_t n, const Packed *a, const Packed *b)
 {
-    (void)m, (void)n, (void)k, (void)a, (void)b;
+    (void)t, (void)m, (void)n, (void)a, (void)b;
     return true;
 }
 
-/* C = A B or C += A B for a tile of TILE_M x TILE_N, of which the first `rows` and `columns` count; C has room for all of it.
- * A panel of B has b_k rows. */
-INLINE void multiply_tile(int64_t rows, int64_t columns, bool plain, bool add, const Packed *a, const Packed *b, int64_t b_k,
-                          int64_t k, float *c, int64_t ldc)
+/* C = A B or C += A B for a tile of TILE_M x TILE_N, of which the first `rows` and `columns` count; C has
+ * room for all of it. */
+INLINE void multiply_tile(const Tiles *t, int64_t rows, int64_t columns, const Packed *a, const Packed *b, float *c)
 {
-    (void)plain;
+    const int64_t k = t->k, ldc = t->ldc;
     const bool two_rows = rows > SIDE, two_columns = columns > SIDE;
-    const int64_t row_bytes = ldc * (int64_t)sizeof *c, next_rows = SIDE * k / 2, next_columns = SIDE * b_k / 2;
+    const int64_t row_bytes = ldc * (int64_t)sizeof *c, next_rows = SIDE * k / 2, next_columns = SIDE * t->b_k / 2;
     STORES_ARE_DONE();
     TILE_ZERO(0);
     TILE_ZERO(1);
     TILE_ZERO(2);
     TILE_ZERO(3);
-    if (add)
+    if (t->add)
         TILE_LOAD(0, c, row_bytes);
-    if (add && two_columns)
+    if (t->add && two_columns)
         TILE_LOAD(1, c + SIDE, row_bytes);
-    if (add && two_rows)
+    if (t->add && two_rows)
         TILE_LOAD(2, c + SIDE * ldc, row_bytes);
-    if (add && two_rows && two_columns)
+    if (t->add && two_rows && two_columns)
         TILE_LOAD(3, c + SIDE * ldc + SIDE, row_bytes);
     for (int64_t p = 0; p < k; p += BLOCK, a += SIDE * PAIRS, b += PAIRS * SIDE) {
         TILE_LOAD(4, a, 64);
