@@ -24,7 +24,38 @@ Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x);
  * the same pass as the linear layer. For ReLU its output is then not stored, so ag_explain and drawings do not show it. */
 Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind);
 
+/* ag_attention and ag_self_attention with all options: AgAttention in types.h. */
+Tensor *ag_attention_with_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
+Tensor *ag_self_attention_with_at(Site at, Tensor *qkv, Tensor *mask, AgAttention how);
+/* ag_conv2d along one dimension: x (B,C,T), weight (O,C,k), bias (O) or NULL -> (B,O,(T + 2 padding - k)/stride + 1) */
+Tensor *ag_conv1d_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
+/* x with `before` and `after` zeros along dim. */
+Tensor *ag_pad_at(Site at, Tensor *x, int dim, int64_t before, int64_t after);
+/* ln of the sum of e^x along dim; -infinity where every x is. */
+Tensor *ag_logsumexp_at(Site at, Tensor *x, int dim, bool keep);
+/* Mean of d^2/2 where |d| <= delta, else of delta (|d| - delta/2), d = x - target (Huber 1964). Equal shapes. */
+Tensor *ag_huber_loss_at(Site at, Tensor *x, Tensor *target, double delta);
+/* x sorted along dim, equal items in their order (NaN counts as the largest), and the k first of these. If `ids` is not NULL,
+ * *ids receives their numbers in x (AG_INT): ag_gather(x, dim, *ids) is the result. */
+Tensor *ag_sort_at(Site at, Tensor *x, int dim, bool descending, Tensor **ids);
+Tensor *ag_topk_at(Site at, Tensor *x, int64_t k, int dim, Tensor **ids);               /* the largest, in order */
+
+/* Of what there is, one line each:
+ *     SiLU, x sigmoid x       ag_silu(x), or ag_activate(AG_SILU, x)
+ *     stack                   ag_concat of ag_unsqueeze(x[i], dim)
+ *     any, all of a mask      ag_compare_scalar(AG_GT, ag_max_dim(ag_cast(mask, AG_REAL), dim, false), 0); ag_min_dim
+ *     L1 loss                 ag_mean(ag_abs(ag_sub(x, target)))
+ *     global mean pooling     ag_mean_dims(x, DIMS(-2, -1), false) */
+
 /* These have no gradients. */
+/* x in another type. Real to int: rounded toward zero; NaN and what is beyond int32 is a usage error. Int to real: a usage error
+ * where a real cannot hold the number (float: some above 2^24). To bool: whether it is not 0. To its own type: x itself. */
+Tensor *ag_cast_at(Site at, Tensor *x, DType dtype);
+/* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, which
+ * may be changed (Llama 3). The second one gives (count,width) for positions start..start + count - 1, each row the cosines of
+ * position times frequency, then the sines; the angles are at most 1e8. The angles are computed in double. */
+Tensor *ag_rope_frequencies_at(Site at, int64_t width, double base);
+Tensor *ag_rope_table_at(Site at, Tensor *frequencies, int64_t start, int64_t count);
 Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);                   /* -> AG_INT, the first largest */
 Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b);            /* -> AG_BOOL, broadcast; any one type */
 Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b);

@@ -1,0 +1,76 @@
+/* patches.c: a row of the matrix is an item of the window, (channel, i, j): a run of each line of the image, with zeros around. */
+#include "patches.h"
+#include "simd.h"
+
+#include "patches.def"
+
+/* Of the windows of one row, item `j` of columns lo..hi-1 is in a line of the image: that of column v is line[v stride + shift]. */
+typedef struct { int64_t lo, hi, shift; } Run;
+
+static int64_t clipped(int64_t v, int64_t most) { return v < 0 ? 0 : v > most ? most : v; }
+
+static Run run_of(const KPatches *p, int64_t j)
+{
+    const int64_t s = p->stride, shift = j - p->padding;
+    Run run = { .shift = shift };
+    run.lo = shift < 0 ? clipped((s - 1 - shift) / s, p->ow) : 0;
+    run.hi = shift < p->w ? clipped((p->w - 1 - shift) / s + 1, p->ow) : 0;
+    return run;
+}
+
+/* The line of the image under item i of row number `row` of the windows; NULL in the padding. */
+INLINE const float *line_of(const KPatches *p, const float *plane, int64_t i, int64_t row)
+{
+    const int64_t y = (p->first + row) * p->stride + i - p->padding;
+    return y < 0 || y >= p->h ? NULL : plane + y * p->w;
+}
+
+INLINE void pack_line(const KPatches *p, Run run, float *to, const float *line)
+{
+    int64_t v = 0;
+    for (; v < run.lo; v++)
+        to[v] = 0;
+    if (p->stride == 1) {
+        const float *from = line + run.shift;
+        EACH(v, run.hi, to, LOAD(from));
+    } else
+        for (; v < run.hi; v++)
+            to[v] = line[v * p->stride + run.shift];
+    for (v = run.hi; v < p->ow; v++)
+        to[v] = 0;
+}
+
+void ISA(patches)(const KPatches *p, real *matrix, const real *x)
+{
+    float *to = matrix;
+    for (int64_t c = 0; c < p->c; c++)
+        for (int64_t i = 0; i < p->kh; i++)
+            for (int64_t j = 0; j < p->kw; j++) {
+                const Run run = run_of(p, j), none = { .lo = p->ow, .hi = p->ow };
+                for (int64_t row = 0; row < p->rows; row++, to += p->ow) {
+                    const float *line = line_of(p, x + c * p->h * p->w, i, row);
+                    pack_line(p, line && run.lo < run.hi ? run : none, to, line);
+                }
+            }
+}
+
+void ISA(patches_add)(const KPatches *p, real *x, const real *matrix)
+{
+    const float *from = matrix;
+    for (int64_t c = 0; c < p->c; c++)
+        for (int64_t i = 0; i < p->kh; i++)
+            for (int64_t j = 0; j < p->kw; j++) {
+                const Run run = run_of(p, j);
+                for (int64_t row = 0; row < p->rows; row++, from += p->ow) {
+                    float *line = (float *)line_of(p, x + c * p->h * p->w, i, row);
+                    if (!line)
+                        continue;
+                    if (p->stride == 1) {
+                        float *to = line + run.shift;
+                        EACH(run.lo, run.hi, to, LOAD(to) + LOAD(from));
+                    } else
+                        for (int64_t v = run.lo; v < run.hi; v++)
+                            line[v * p->stride + run.shift] += from[v];
+                }
+            }
+}
