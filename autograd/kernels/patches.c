@@ -54,6 +54,16 @@ void ISA(patches)(const KPatches *p, real *matrix, const real *x)
             }
 }
 
+INLINE void add_line(const KPatches *p, Run run, float *line, const float *from)
+{
+    if (line && p->stride == 1) {
+        float *to = line + run.shift;
+        EACH(run.lo, run.hi, to, LOAD(to) + LOAD(from));
+    } else
+        for (int64_t v = run.lo; line && v < run.hi; v++)
+            line[v * p->stride + run.shift] += from[v];
+}
+
 void ISA(patches_add)(const KPatches *p, real *x, const real *matrix)
 {
     const float *from = matrix;
@@ -61,16 +71,7 @@ void ISA(patches_add)(const KPatches *p, real *x, const real *matrix)
         for (int64_t i = 0; i < p->kh; i++)
             for (int64_t j = 0; j < p->kw; j++) {
                 const Run run = run_of(p, j);
-                for (int64_t row = 0; row < p->rows; row++, from += p->ow) {
-                    float *line = (float *)line_of(p, x + c * p->h * p->w, i, row);
-                    if (!line)
-                        continue;
-                    if (p->stride == 1) {
-                        float *to = line + run.shift;
-                        EACH(run.lo, run.hi, to, LOAD(to) + LOAD(from));
-                    } else
-                        for (int64_t v = run.lo; v < run.hi; v++)
-                            line[v * p->stride + run.shift] += from[v];
-                }
+                for (int64_t row = 0; row < p->rows; row++, from += p->ow)
+                    add_line(p, run, (float *)line_of(p, x + c * p->h * p->w, i, row), from);
             }
 }

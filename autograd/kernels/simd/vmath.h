@@ -2,7 +2,8 @@
  *
  * Each brings its argument to a small range by exact steps and sums a polynomial there, fitted for the least relative
  * error; the first term is exact and fused multiply-adds keep the rest below half an ulp, so that every function is
- * within 2 ulp of the truth (SiLU, sine and cosine: 3; GELU: of its largest values), for every float: subnormal, infinite or NaN. */
+ * within 2 ulp of the truth (SiLU, sine and cosine: 3; GELU: of its largest values), for every float: subnormal, infinite
+ * or NaN. */
 #ifndef KAERU_VMATH_H
 #define KAERU_VMATH_H
 
@@ -240,7 +241,8 @@ INLINE void vsincos_turns(vf u, vf *sine, vf *cosine)
     vsincos_quarters(quadrant, f, sine, cosine);
 }
 
-/* Of the angle x, |x| <= 6e6: x = n pi/2 + r with pi/2 in three parts. The first difference is exact. */
+/* Of the angle x, |x| <= 1e5: x = n pi/2 + r with pi/2 in three parts. The first difference is exact, and n is the nearest whole
+ * number but for a hundredth. */
 INLINE void vsincos(vf x, vf *sine, vf *cosine)
 {
     vi quadrant;
