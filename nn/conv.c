@@ -12,8 +12,8 @@ static Tensor *forward(Site at, void *self, Tensor *x)
 Conv2d *nn_conv2d_new_with_at(Site at, int64_t in, int64_t out, int size, int stride, int padding, bool bias)
 {
     if (in < 1 || out < 1 || size < 1 || stride < 1 || padding < 0)
-        ag_usage_error(at, "nn_conv2d_new", "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 or more",
-                       (long long)in, (long long)out, size, stride, padding);
+        ag_usage_error(at, "nn_conv2d_new", "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 "
+                       "or more", (long long)in, (long long)out, size, stride, padding);
     Conv2d *l = (Conv2d *)nn_new_sized_at(at, sizeof *l, "Conv2d");
     l->module.forward = forward;
     l->stride = stride;

@@ -338,8 +338,8 @@ START_TEST(grouped_attention_equals_repeated_keys_and_a_mask)
         Tensor *y = ag_retain(ag_attention_with(own[0], own[1], own[2], NULL, how));
         ag_set_random_state(random);
         Tensor *mask = how.causal ? window_mask(t, n, how.window) : NULL;
-        Tensor *expected = ag_retain(ag_attention(wide[0], repeated(wide[1], kv_heads, heads / kv_heads),
-                                                  repeated(wide[2], kv_heads, heads / kv_heads), mask, heads, false, how.dropout));
+        Tensor *keys = repeated(wide[1], kv_heads, heads / kv_heads), *values = repeated(wide[2], kv_heads, heads / kv_heads);
+        Tensor *expected = ag_retain(ag_attention(wide[0], keys, values, mask, heads, false, how.dropout));
         ag_backward_from(y, dy);
         ag_backward_from(expected, dy);
         check_close("y", y, expected, 1e-5);

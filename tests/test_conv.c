@@ -106,12 +106,37 @@ START_TEST(convolution_equals_plain_loops_on_any_number_of_threads)
 }
 END_TEST
 
+/* Multiples of 1/16 and 2^-14, which bfloat16 rounds away from numbers above 1. */
+START_TEST(operands_are_rounded_to_bfloat16)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *fine[2], *coarse[2], *y[2];
+    for (int i = 0; i < 2; i++) {
+        coarse[i] = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 3, 6 - 3 * i, 6 - 3 * i)), true);
+        fine[i] = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 3, 6 - 3 * i, 6 - 3 * i)), true);
+        for (int64_t k = 0; k < tensor_numel(fine[i]); k++) {
+            tensor_mutable_data(coarse[i])[k] = 1 + (real)(ag_random_u32() % 16) / 16;
+            tensor_mutable_data(fine[i])[k] = tensor_data(coarse[i])[k] + (real)0x1p-14;
+        }
+    }
+    ag_precision(AG_BF16);
+    y[0] = ag_conv2d(fine[0], fine[1], NULL, 1, 1);
+    ag_precision(AG_FLOAT32);
+    y[1] = ag_conv2d(coarse[0], coarse[1], NULL, 1, 1);
+    check_close("y", y[0], y[1], 1e-6);
+    for (int i = 0; i < 2; i++) ag_backward_from(y[i], tensor_ones(SHAPE(2, 2, 6, 6)));
+    for (int i = 0; i < 2; i++) check_close("gradient", tensor_grad(fine[i]), tensor_grad(coarse[i]), 1e-5);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(the_largest_item_is_the_first_and_NaN_is_the_largest)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = tensor_set_requires_grad(tensor_from(SHAPE(1, 1, 2, 6), (real[]){ 3, 3, (real)-INFINITY, (real)-INFINITY, 9, 1,
-                                                                                  3, 2, (real)-INFINITY, (real)-INFINITY, (real)NAN,
-                                                                                  (real)NAN }), true);
+    static const double values[] = { 3, 3, -INFINITY, -INFINITY, 9, 1,
+                                     3, 2, -INFINITY, -INFINITY, NAN, NAN };
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(1, 1, 2, 6)), true);
+    for (int i = 0; i < 12; i++) tensor_mutable_data(x)[i] = (real)values[i];
     Tensor *y = ag_retain(ag_max_pool2d(x, 2, 2, 0));
     ag_backward_from(y, tensor_from(SHAPE(1, 1, 1, 3), (real[]){ 5, 6, 7 }));
     ck_assert(tensor_data(y)[0] == 3 && isinf(tensor_data(y)[1]) && isnan(tensor_data(y)[2]));
@@ -151,6 +176,7 @@ Suite *conv_suite(void)
     TCase *tests = tcase_create("images");
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, convolution_equals_plain_loops_on_any_number_of_threads, 0, N_SIZES);
+    tcase_add_test(tests, operands_are_rounded_to_bfloat16);
     tcase_add_test(tests, the_largest_item_is_the_first_and_NaN_is_the_largest);
     tcase_add_test(tests, a_layer_convolves);
     suite_add_tcase(suite, tests);

@@ -1,5 +1,5 @@
-/* test_kernel_rows.c: the kernels of reduce.h, rows.h, patches.h, random.h and update.h, and those of whole arrays, against their plain
- * loops. See kernel_case.h. */
+/* test_kernel_rows.c: the kernels of reduce.h, rows.h, patches.h, random.h and update.h, and those of whole arrays, against
+ * their plain loops. See kernel_case.h. */
 #include "kernel_case.h"
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */

@@ -1965,7 +1965,7 @@ START_TEST(later_operations)
     MISTAKE("src is NULL", ag_scatter_add(x, 1, i, none));
     MISTAKE("src (3,) and ids (2, 3) differ in shape", ag_scatter_add(x, 1, i, row));
     MISTAKE("scatter_add: ids (2, 3) do not fit x (3,)", ag_scatter_add(row, 0, i, x));
-    MISTAKE("scatter_add: id 3 at item 1", ag_scatter_add(x, 1, tensor_ints(SHAPE(2, 2), (int32_t[]){ 0, 3, 0, 0 }), ones(2, 2)));
+    MISTAKE("scatter_add: id 3 at item 1", ag_scatter_add(x, 1, tensor_ints(SHAPE(2, 1), (int32_t[]){ 0, 3 }), ones(2, 1)));
     MISTAKE("cumsum: there is no dimension 2", ag_cumsum(x, 2));
     MISTAKE("cumsum: x is AG_INT", ag_cumsum(i, 0));
     MISTAKE("sort: there is no dimension -3", ag_sort(x, -3, false, &out));

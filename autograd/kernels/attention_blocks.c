@@ -60,7 +60,7 @@ typedef struct {
 } Job;
 
 /* The part of the work that one block is: rows t0..t0+rows of a head, and the `seen` keys, of number `from` on, that some of
- * them can see. Its rows of weights have `width` items; those beyond the keys are 0. kv: where K and V have the first of them. */
+ * them can see. Its rows of weights have `width` items; those beyond the keys are 0. kv: where K and V have the first key. */
 typedef struct { int64_t b, h, t0, rows, from, seen, width, kv; const real *q, *k, *v; } Block;
 
 static Block block_at(const Job *job, int64_t head, int64_t number)
@@ -120,12 +120,11 @@ static void drop(const KAttention *a, const Block *block, real *y)
 {
     if (a->dropout == 0) return;
     uint64_t per_row = (uint64_t)padded(a->s) / 4;
-    uint64_t row = (uint64_t)((block->b * a->h + block->h) * a->t + block->t0);
+    uint64_t row = (uint64_t)((block->b * a->h + block->h) * a->t + block->t0), from = (uint64_t)block->from / 4;
     bool together = block->width == padded(a->s);
     int64_t calls = together ? 1 : block->rows, n = together ? block->rows * block->width : block->width;
     for (int64_t i = 0; i < calls; i++)
-        k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed, a->counter + (row + (uint64_t)i) * per_row + (uint64_t)block->from / 4,
-                  false);
+        k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed, a->counter + (row + (uint64_t)i) * per_row + from, false);
 }
 
 static void fetch_rows(const real *x, int64_t rows, int64_t step, int64_t n)

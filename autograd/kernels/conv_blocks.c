@@ -167,91 +167,50 @@ void k_conv2d_backward(const KConv *a, real *dx, bool add_x, real *dweight, bool
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
-typedef struct { const KPool *p; real *y; const real *x; int32_t *index; const int32_t *places; } Pooling;
+/* dx: backward; y is dy then. */
+typedef struct { const KPool *p; real *y, *dx; const real *x; int32_t *index; } Pooling;
 
-/* The part of window number `at` of a plane that lies in the plane: rows top..bottom-1, columns left..right-1. */
-typedef struct { int64_t top, bottom, left, right; } Window;
-
-static Window window_at(const KPool *p, int64_t at)
+/* Window number `i` of all; x, dx: of its plane. */
+static void pool_window(const Pooling *j, int64_t i, const real *x, real *dx)
 {
-    int64_t y = at / p->ow * p->stride - p->padding, x = at % p->ow * p->stride - p->padding;
-    return (Window){ y > 0 ? y : 0, at_most(y + p->size, p->h), x > 0 ? x : 0, at_most(x + p->size, p->w) };
+    const KPool *p = j->p;
+    int64_t top = i / p->ow % p->oh * p->stride - p->padding, left = i % p->ow * p->stride - p->padding;
+    int64_t bottom = at_most(top + p->size, p->h), right = at_most(left + p->size, p->w), best = -1;
+    real share = (real)(1 / (double)(p->size * p->size)), sum = 0;
+    for (int64_t row = top > 0 ? top : 0; row < bottom; row++)
+        for (int64_t at = row * p->w + (left > 0 ? left : 0); at < row * p->w + right; at++) {
+            if (dx) dx[at] += share * j->y[i];
+            else if (!p->max) sum += x[at];
+            else if (best < 0 || x[at] > x[best] || (isnan(x[at]) && !isnan(x[best]))) best = at;
+        }
+    if (dx) return;
+    j->y[i] = p->max ? x[best] : share * sum;
+    if (p->max && j->index) j->index[i] = (int32_t)best;
 }
 
-static void max_planes(void *arg, int64_t begin, int64_t end)
+static void pool_planes(void *arg, int64_t begin, int64_t end)
 {
     const Pooling *j = arg;
-    int64_t out = j->p->oh * j->p->ow, w = j->p->w;
-    for (int64_t i = begin * out; i < end * out; i++) {
-        const real *x = j->x + i / out * j->p->h * w;
-        Window win = window_at(j->p, i % out);
-        int64_t best = win.top * w + win.left;
-        for (int64_t row = win.top; row < win.bottom; row++)
-            for (int64_t at = row * w + win.left; at < row * w + win.right; at++)
-                if (x[at] > x[best] || (isnan(x[at]) && !isnan(x[best]))) best = at;
-        j->y[i] = x[best];
-        if (j->index) j->index[i] = (int32_t)best;
+    int64_t windows = j->p->oh * j->p->ow, plane = j->p->h * j->p->w;
+    for (int64_t i = begin * windows; i < end * windows; i++) {
+        int64_t first = i / windows * plane;
+        if (j->dx && j->p->max) j->dx[first + j->index[i]] += j->y[i];
+        else pool_window(j, i, j->x ? j->x + first : NULL, j->dx ? j->dx + first : NULL);
     }
 }
 
-static void mean_planes(void *arg, int64_t begin, int64_t end)
-{
-    const Pooling *j = arg;
-    int64_t out = j->p->oh * j->p->ow, w = j->p->w;
-    real share = (real)(1 / (double)(j->p->size * j->p->size));
-    for (int64_t i = begin * out; i < end * out; i++) {
-        const real *x = j->x + i / out * j->p->h * w;
-        Window win = window_at(j->p, i % out);
-        real sum = 0;
-        for (int64_t row = win.top; row < win.bottom; row++)
-            for (int64_t at = row * w + win.left; at < row * w + win.right; at++) sum += x[at];
-        j->y[i] = share * sum;
-    }
-}
-
-/* Of these, x is dy, and y is dx. */
-static void max_planes_backward(void *arg, int64_t begin, int64_t end)
-{
-    const Pooling *j = arg;
-    int64_t out = j->p->oh * j->p->ow;
-    for (int64_t i = begin * out; i < end * out; i++) j->y[i / out * j->p->h * j->p->w + j->places[i]] += j->x[i];
-}
-
-static void mean_planes_backward(void *arg, int64_t begin, int64_t end)
-{
-    const Pooling *j = arg;
-    int64_t out = j->p->oh * j->p->ow, w = j->p->w;
-    real share = (real)(1 / (double)(j->p->size * j->p->size));
-    for (int64_t i = begin * out; i < end * out; i++) {
-        real *dx = j->y + i / out * j->p->h * w;
-        Window win = window_at(j->p, i % out);
-        for (int64_t row = win.top; row < win.bottom; row++)
-            for (int64_t at = row * w + win.left; at < row * w + win.right; at++) dx[at] += share * j->x[i];
-    }
-}
-
-static void each_plane(const KPool *p, KBody *body, Pooling job)
+static void each_plane(const KPool *p, Pooling job)
 {
     enum { GRAIN = 16384 };
-    k_parallel(p->planes, 1 + GRAIN / (p->oh * p->ow * p->size * p->size + 1), body, &job);
+    k_parallel(p->planes, 1 + GRAIN / (p->oh * p->ow * p->size * p->size + 1), pool_planes, &job);
 }
 
-void k_max_pool2d(const KPool *p, real *y, int32_t *index, const real *x)
+void k_pool2d(const KPool *p, real *y, int32_t *index, const real *x)
 {
-    each_plane(p, max_planes, (Pooling){ .p = p, .y = y, .x = x, .index = index });
+    each_plane(p, (Pooling){ .p = p, .y = y, .x = x, .index = index });
 }
 
-void k_max_pool2d_backward(const KPool *p, real *dx, const real *dy, const int32_t *index)
+void k_pool2d_backward(const KPool *p, real *dx, const real *dy, const int32_t *index)
 {
-    each_plane(p, max_planes_backward, (Pooling){ .p = p, .y = dx, .x = dy, .places = index });
-}
-
-void k_mean_pool2d(const KPool *p, real *y, const real *x)
-{
-    each_plane(p, mean_planes, (Pooling){ .p = p, .y = y, .x = x });
-}
-
-void k_mean_pool2d_backward(const KPool *p, real *dx, const real *dy)
-{
-    each_plane(p, mean_planes_backward, (Pooling){ .p = p, .y = dx, .x = dy });
+    each_plane(p, (Pooling){ .p = p, .y = (real *)dy, .dx = dx, .index = (int32_t *)index });
 }

@@ -18,15 +18,11 @@ void k_conv2d_backward(const KConv *a, real *dx, bool add_x, real *dweight, bool
                        const real *weight, real *work);
 
 /* Windows of size x size items in each plane of x (planes, h, w), `stride` apart; y (planes, oh, ow). Each window has an item
- * of x at least. */
-typedef struct { int64_t planes, h, w, oh, ow, size, stride, padding; } KPool;
-/* The largest item, without the padding, and, if index is given, its first place in its plane. NaN counts as the largest. */
-void k_max_pool2d(const KPool *p, real *y, int32_t *index, const real *x);
-/* dx += dy at the places. */
-void k_max_pool2d_backward(const KPool *p, real *dx, const real *dy, const int32_t *index);
-/* The sum of the items divided by size^2. */
-void k_mean_pool2d(const KPool *p, real *y, const real *x);
+ * of x at least. y is with `max` the largest item, without the padding, and its first place in its plane goes to index, which
+ * may be NULL; NaN counts as the largest. Else y is the sum of the items divided by size^2, and index is not used. */
+typedef struct { int64_t planes, h, w, oh, ow, size, stride, padding; bool max; } KPool;
+void k_pool2d(const KPool *p, real *y, int32_t *index, const real *x);
 /* dx += */
-void k_mean_pool2d_backward(const KPool *p, real *dx, const real *dy);
+void k_pool2d_backward(const KPool *p, real *dx, const real *dy, const int32_t *index);
 
 #endif

@@ -1,10 +1,11 @@
-/* patches.c: a row of the matrix is an item of the window, (channel, i, j): a run of each line of the image, with zeros around. */
+/* patches.c: a row of the matrix, of item (channel, i, j) of the windows, consists of runs of the image's lines, and zeros. */
 #include "patches.h"
 #include "simd.h"
 
 #include "patches.def"
 
-/* Of the windows of one row, item `j` of columns lo..hi-1 is in a line of the image: that of column v is line[v stride + shift]. */
+/* In a row of windows, item j of those in columns lo..hi-1 is in a line of the image: that of column v is
+ * line[v stride + shift]. */
 typedef struct { int64_t lo, hi, shift; } Run;
 
 static int64_t clipped(int64_t v, int64_t most) { return v < 0 ? 0 : v > most ? most : v; }

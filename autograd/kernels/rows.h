@@ -34,9 +34,9 @@ void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dg
 void k_swiglu(int64_t rows, int64_t n, real *y, const real *x);
 void k_swiglu_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *x, bool add);
 
-/* Turns the pairs of entries of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s), where row r has the n cosines c and
- * after them the n sines s of row r % period of the table (period, 2 n). Pair i is entries i and i + n, or 2 i and 2 i + 1 if
- * `adjacent`. With `back`, by the negative angles: the backward rule. */
+/* Turns the pairs of entries of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s). For row r, row r % period of the
+ * table (period, 2 n) has the n cosines c, then the n sines s. Pair i is entries i and i + n, or 2 i and 2 i + 1 if `adjacent`.
+ * With `back`, by the negative angles: the backward rule. */
 typedef struct { int64_t rows, heads, n, period; bool adjacent, back, add; } KRope;
 void k_rope(const KRope *shape, real *y, const real *x, const real *table);
 

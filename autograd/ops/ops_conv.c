@@ -121,15 +121,20 @@ static Tensor *pool2d(Site at, int op, Tensor *x, int size, int stride, int padd
         ag_usage_error(at, what, "size %d, stride %d and padding %d: expected 1 or more, 1 or more, and 0 to size / 2", size,
                        stride, padding);
     KPool p = { d[0] * d[1], d[2], d[3], windows(d[2], size, stride, padding), windows(d[3], size, stride, padding), size,
-                stride, padding };
+                stride, padding, op == OP_max_pool2d };
     if (p.oh < 1 || p.ow < 1 || p.h < 1 || p.w < 1 || p.h > INT32_MAX / p.w)
         ag_usage_error(at, what, "windows of size %d, padding %d: x %s is too small or too large", size, padding,
                        shape_text(x->shape, text));
     Tensor *y = op_new(at, op, &SHAPE(d[0], d[1], p.oh, p.ow), x, NULL, NULL);
     if (y->op) *(KPool *)op_args(y, sizeof p) = p;
-    if (op == OP_mean_pool2d) k_mean_pool2d(&p, reals(y), reals(x));
-    else k_max_pool2d(&p, reals(y), y->op ? (int32_t *)(void *)op_save(y, y->numel) : NULL, reals(x));
+    int32_t *index = p.max && y->op ? (int32_t *)(void *)op_save(y, y->numel) : NULL;
+    k_pool2d(&p, reals(y), index, reals(x));
     return op_done(y);
+}
+
+static void pool2d_backward(Tensor *y)
+{
+    k_pool2d_backward(y->args, grad_to_add(y->in[0]), grad_of(y), y->saved ? buffer_data(y->saved) : NULL);
 }
 
 static Tensor *pool_sample(Sample *s, Tensor *op(Site, Tensor *, int, int, int))
@@ -154,7 +159,7 @@ Tensor *ag_max_pool2d_at(Site at, Tensor *x, int size, int stride, int padding)
 
 void max_pool2d_backward(Tensor *y)
 {
-    k_max_pool2d_backward(y->args, grad_to_add(y->in[0]), grad_of(y), buffer_data(y->saved));
+    pool2d_backward(y);
 }
 
 Tensor *max_pool2d_sample(Sample *s)
@@ -169,7 +174,7 @@ Tensor *ag_mean_pool2d_at(Site at, Tensor *x, int size, int stride, int padding)
 
 void mean_pool2d_backward(Tensor *y)
 {
-    k_mean_pool2d_backward(y->args, grad_to_add(y->in[0]), grad_of(y));
+    pool2d_backward(y);
 }
 
 Tensor *mean_pool2d_sample(Sample *s)

@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(default)
 
-/* Compositions of the operations above. */
+/* Compositions of the operations above. README.md, "What composes", has lines for stack, any, all, the L1 loss, ... */
 Tensor *ag_sum_at(Site at, Tensor *x);                                                  /* of all items -> scalar */
 Tensor *ag_mean_at(Site at, Tensor *x);
 Tensor *ag_max_at(Site at, Tensor *x);
@@ -40,20 +40,14 @@ Tensor *ag_huber_loss_at(Site at, Tensor *x, Tensor *target, double delta);
 Tensor *ag_sort_at(Site at, Tensor *x, int dim, bool descending, Tensor **ids);
 Tensor *ag_topk_at(Site at, Tensor *x, int64_t k, int dim, Tensor **ids);               /* the largest, in order */
 
-/* Of what there is, one line each:
- *     SiLU, x sigmoid x       ag_silu(x), or ag_activate(AG_SILU, x)
- *     stack                   ag_concat of ag_unsqueeze(x[i], dim)
- *     any, all of a mask      ag_compare_scalar(AG_GT, ag_max_dim(ag_cast(mask, AG_REAL), dim, false), 0); ag_min_dim
- *     L1 loss                 ag_mean(ag_abs(ag_sub(x, target)))
- *     global mean pooling     ag_mean_dims(x, DIMS(-2, -1), false) */
-
 /* These have no gradients. */
-/* x in another type. Real to int: rounded toward zero; NaN and what is beyond int32 is a usage error. Int to real: a usage error
- * where a real cannot hold the number (float: some above 2^24). To bool: whether it is not 0. To its own type: x itself. */
+/* x in another type. Real to int: rounded toward zero; NaN and what is beyond int32 are usage errors. Int to real: a usage
+ * error where a real cannot hold the number (float: some above 2^24). To bool: whether it is not 0. To its own type: x. */
 Tensor *ag_cast_at(Site at, Tensor *x, DType dtype);
-/* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, which
- * may be changed (Llama 3). The second one gives (count,width) for positions start..start + count - 1, each row the cosines of
- * position times frequency, then the sines; the angles are at most 1e8. The angles are computed in double. */
+/* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, of
+ * heads of that width; a model may change them (Llama 3). The second one gives the table (count,width) for the positions
+ * start..start + count - 1: a row has the cosines of position times frequency, then the sines, computed in double from angles
+ * up to 1e8. One table serves all layers. */
 Tensor *ag_rope_frequencies_at(Site at, int64_t width, double base);
 Tensor *ag_rope_table_at(Site at, Tensor *frequencies, int64_t start, int64_t count);
 Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);                   /* -> AG_INT, the first largest */

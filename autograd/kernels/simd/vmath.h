@@ -241,8 +241,8 @@ INLINE void vsincos_turns(vf u, vf *sine, vf *cosine)
     vsincos_quarters(quadrant, f, sine, cosine);
 }
 
-/* Of the angle x, |x| <= 1e5: x = n pi/2 + r with pi/2 in three parts. The first difference is exact, and n is the nearest whole
- * number but for a hundredth. */
+/* Of the angle x, |x| <= 1e5: x = n pi/2 + r with pi/2 in three parts. The first difference is exact, and |r| exceeds pi/4 by a
+ * hundredth at most. */
 INLINE void vsincos(vf x, vf *sine, vf *cosine)
 {
     vi quadrant;
