@@ -83,7 +83,7 @@ Tensor *ag_binary_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgRe
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < logits->numel; i++) {
         double t = (double)reals(target)[i];
-        if (!(t >= 0 && t <= 1)) ag_usage_error(at, what, "target %g at item %lld is not in 0..1", t, (long long)i);
+        if (t < 0 || t > 1) ag_usage_error(at, what, "target %g at item %lld is not in 0..1", t, (long long)i);
         total += binary_loss((double)reals(logits)[i], t);
     }
     *reals(y) = (real)(total / divisor);
