@@ -320,6 +320,8 @@ START_TEST(patches_match_reference)
     for (int i = 0; i < 200; i++) {
         KPatches p = { .c = draw() % 4, .h = 1 + draw() % 9, .w = 1 + draw() % 40, .kh = 1 + draw() % 4, .kw = 1 + draw() % 7,
                        .stride = 1 + draw() % 3, .padding = draw() % 5 };
+        if (i % 2)                                                      /* as many windows as items in a line */
+            p.kw = 2 * p.padding + 1, p.stride = 1;
         int64_t high = p.h + 2 * p.padding - p.kh, wide = p.w + 2 * p.padding - p.kw;
         if (high < 0 || wide < 0)
             continue;

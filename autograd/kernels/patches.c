@@ -41,13 +41,36 @@ INLINE void pack_line(const KPatches *p, Run run, float *to, const float *line)
         to[v] = 0;
 }
 
+/* Windows one apart, as many as a line has items: the runs of all rows are one run of the plane, with the ends of lines in place
+ * of zeros. The zeros are stored over them. top: the item's row in the window. */
+INLINE void pack_lines(const KPatches *p, Run run, float *to, const float *plane, int64_t top)
+{
+    const int64_t w = p->w, y = p->first + top - p->padding, begin = clipped(-y, p->rows), end = clipped(p->h - y, p->rows);
+    const float *from = plane + y * w + run.shift;
+    EACH(0, begin * w, to, vset(0));
+    EACH(begin * w + run.lo, (end - 1) * w + run.hi, to, LOAD(from));
+    for (int64_t row = begin; row < end; row++) {
+        for (int64_t v = 0; v < run.lo; v++)
+            to[row * w + v] = 0;
+        for (int64_t v = run.hi; v < w; v++)
+            to[row * w + v] = 0;
+    }
+    EACH(end * w, p->rows * w, to, vset(0));
+}
+
 void ISA(patches)(const KPatches *p, real *matrix, const real *x)
 {
     float *to = matrix;
+    const bool whole = p->stride == 1 && p->ow == p->w;
     for (int64_t c = 0; c < p->c; c++)
         for (int64_t i = 0; i < p->kh; i++)
             for (int64_t j = 0; j < p->kw; j++) {
                 const Run run = run_of(p, j), none = { .lo = p->ow, .hi = p->ow };
+                if (whole && run.lo < run.hi) {
+                    pack_lines(p, run, to, x + c * p->h * p->w, i);
+                    to += p->rows * p->ow;
+                    continue;
+                }
                 for (int64_t row = 0; row < p->rows; row++, to += p->ow) {
                     const float *line = line_of(p, x + c * p->h * p->w, i, row);
                     pack_line(p, line && run.lo < run.hi ? run : none, to, line);
