@@ -31,20 +31,33 @@ INLINE void put(float *p, vf v, bool add, int64_t left)
     vkeep(p, add ? vload_left(p, left) + v : v, left);
 }
 
-/* da = dy b silu'(a), db = dy silu(a) */
+/* da = dy b silu'(a), db = dy silu(a), for `left` lanes from item i on. */
+INLINE void swiglu_slopes(float *da, const float *a, const float *dy, int64_t n, int64_t i, bool add, int64_t left)
+{
+    vf slope, silu = vsilu_and_slope(LOAD(a), &slope), g = LOAD(dy);
+    put(da + i, g * LOAD(a + n) * slope, add, left);
+    put(da + n + i, g * silu, add, left);
+}
+
+INLINE void swiglu_backward_row(float *da, const float *a, const float *dy, int64_t n, bool add)
+{
+    int64_t i = 0;
+    for (; i + W <= n; i += W)
+        swiglu_slopes(da, a, dy, n, i, add, W);
+    if (i < n)
+        swiglu_slopes(da, a, dy, n, i, add, n - i);
+}
+
 static void swiglu_backward_rows(void *arg, int64_t first, int64_t last)
 {
     const Swiglu *j = arg;
-    const int64_t n = j->n;
     for (int64_t row = first; row < last; row++) {
-        const float *a = j->x + row * 2 * n, *dy = j->dy + row * n;
-        float *da = j->y + row * 2 * n;
-        for (int64_t i = 0; i < n; i += W) {
-            const int64_t left = n - i;
-            vf slope, silu = vsilu_and_slope(LOAD(a), &slope), g = LOAD(dy);
-            put(da + i, g * LOAD(a + n) * slope, j->add, left);
-            put(da + n + i, g * silu, j->add, left);
-        }
+        const float *a = j->x + row * 2 * j->n, *dy = j->dy + row * j->n;
+        float *da = j->y + row * 2 * j->n;
+        if (j->add)
+            swiglu_backward_row(da, a, dy, j->n, true);
+        else
+            swiglu_backward_row(da, a, dy, j->n, false);
     }
 }
 

@@ -41,8 +41,8 @@ INLINE void pack_line(const KPatches *p, Run run, float *to, const float *line)
         to[v] = 0;
 }
 
-/* Windows one apart, as many as a line has items: the runs of all rows are one run of the plane, with the ends of lines in place
- * of zeros. The zeros are stored over them. top: the item's row in the window. */
+/* Windows one apart, as many as a line has items: the runs of all rows are one run of the plane, with the ends of lines in
+ * place of zeros. The zeros are stored over them. top: the item's row in the window. */
 INLINE void pack_lines(const KPatches *p, Run run, float *to, const float *plane, int64_t top)
 {
     const int64_t w = p->w, y = p->first + top - p->padding, begin = clipped(-y, p->rows), end = clipped(p->h - y, p->rows);
