@@ -33,8 +33,8 @@ void nn_sequential_add_at(Site at, Sequential *s, void *layer)
 
 void nn_sequential_activation_at(Site at, Sequential *s, AgActivation kind)
 {
-    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid" };
-    if ((int)kind < AG_IDENTITY || kind > AG_SIGMOID)
+    static const char *const name[] = { "identity", "relu", "gelu", "gelu_erf", "tanh", "sigmoid", "silu" };
+    if ((int)kind < AG_IDENTITY || kind > AG_SILU)
         ag_usage_error(at, "nn_sequential_activation", "%d is not an AgActivation", (int)kind);
     ActivationLayer *layer = (ActivationLayer *)nn_new_sized_at(at, sizeof *layer, name[kind]);
     layer->module.forward = activate;

@@ -287,6 +287,137 @@ START_TEST(a_mask_hides_with_a_negative_scale)
 }
 END_TEST
 
+/* ---- fewer heads of keys and values, windows --------------------------------------------------------------------- */
+
+/* Each head of K columns repeated `group` times: (B,S,h K) -> (B,S,h group K). */
+static Tensor *repeated(Tensor *x, int heads, int group)
+{
+    int64_t b = tensor_dim(x, 0), s = tensor_dim(x, 1), part = tensor_dim(x, 2) / heads;
+    Tensor *copies = ag_expand(ag_reshape(x, SHAPE(b, s, heads, 1, part)), SHAPE(b, s, heads, group, part));
+    return ag_reshape(copies, SHAPE(b, s, heads * group * part));
+}
+
+/* (T,S): query i sees the last `window` keys up to its own; 0: all of these. */
+static Tensor *window_mask(int64_t t, int64_t s, int64_t window)
+{
+    Tensor *mask = tensor_bools(SHAPE(t, s), NULL);
+    for (int64_t i = 0; i < t * s; i++) {
+        int64_t own = i / s + s - t, key = i % s;
+        tensor_mutable_bool_data(mask)[i] = key <= own && (window == 0 || key > own - window);
+    }
+    return mask;
+}
+
+static Tensor *leaf(Tensor *x)
+{
+    return tensor_set_requires_grad(ag_detach(x), true);
+}
+
+static const struct { int t, s, heads, kv_heads; bool causal; int window; double p; } groups[] = {
+    { 5, 7, 4, 2, false, 0, 0 },  { 5, 7, 3, 1, true, 0, 0 },    { 5, 5, 4, 4, true, 1, 0 },   { 9, 9, 6, 2, true, 4, 0 },
+    { 3, 20, 4, 1, true, 6, 0 },  { 150, 150, 2, 1, true, 37, 0 }, { 90, 600, 2, 1, true, 300, 0 }, { 8, 5, 2, 1, true, 2, 0 },
+    { 70, 70, 4, 2, true, 9, 0.3 }, { 6, 6, 4, 2, false, 0, 0.3 }, { 5, 5, 2, 1, true, 2000000000, 0 },
+};
+enum { N_GROUPS = sizeof groups / sizeof *groups };
+
+/* The same as with repeated keys and values and a mask, with dropout too: the random numbers belong to a weight. */
+START_TEST(grouped_attention_equals_repeated_keys_and_a_mask)
+{
+    enum { K = 3 };
+    int t = groups[_i].t, n = groups[_i].s, heads = groups[_i].heads, kv_heads = groups[_i].kv_heads;
+    AgAttention how = { heads, kv_heads, groups[_i].causal, groups[_i].window, groups[_i].p };
+    Tensor *first[4] = { NULL };
+    for (int threads = 1; threads <= 4; threads += 3) {
+        ag_set_threads(threads);
+        ag_seed(3);
+        Scope s = ag_begin(AG_RECORD);
+        Tensor *q = tensor_normal(SHAPE(B, t, heads * K), 0, 1), *k = tensor_normal(SHAPE(B, n, kv_heads * K), 0, 1);
+        Tensor *v = tensor_normal(SHAPE(B, n, kv_heads * K), 0, 1), *dy = tensor_normal(SHAPE(B, t, heads * K), 0, 1);
+        Tensor *own[3] = { leaf(q), leaf(k), leaf(v) }, *wide[3] = { leaf(q), leaf(k), leaf(v) };
+        AgRandom random = ag_random_state();
+        Tensor *y = ag_retain(ag_attention_with(own[0], own[1], own[2], NULL, how));
+        ag_set_random_state(random);
+        Tensor *mask = how.causal ? window_mask(t, n, how.window) : NULL;
+        Tensor *keys = repeated(wide[1], kv_heads, heads / kv_heads), *values = repeated(wide[2], kv_heads, heads / kv_heads);
+        Tensor *expected = ag_retain(ag_attention(wide[0], keys, values, mask, heads, false, how.dropout));
+        ag_backward_from(y, dy);
+        ag_backward_from(expected, dy);
+        check_close("y", y, expected, 1e-5);
+        for (int i = 0; i < 3; i++) check_close("gradient", tensor_grad(own[i]), tensor_grad(wide[i]), 2e-5);
+        for (int i = 0; i < 4; i++) {
+            Tensor *found = i == 0 ? y : tensor_grad(own[i - 1]);
+            if (first[i]) check_close("other threads", found, first[i], 0);
+            tensor_free(first[i]);
+            first[i] = ag_keep(found);
+        }
+        ag_end(s);
+    }
+    for (int i = 0; i < 4; i++) tensor_free(first[i]);
+    ag_set_threads(0);
+}
+END_TEST
+
+START_TEST(grouped_self_attention_equals_attention)
+{
+    enum { HEADS = 4, KEYS = 2, K = 3 };
+    Scope s = ag_begin(AG_RECORD);
+    AgAttention how = { HEADS, KEYS, true, 3, 0.2 };
+    Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(B, 9, (HEADS + 2 * KEYS) * K), 0, 1), true), *copy = leaf(x);
+    AgRandom random = ag_random_state();
+    Tensor *y = ag_self_attention_with(x, NULL, how);
+    ag_set_random_state(random);
+    Tensor *q = ag_slice(copy, -1, 0, HEADS * K), *k = ag_slice(copy, -1, HEADS * K, (HEADS + KEYS) * K);
+    Tensor *expected = ag_attention_with(q, k, ag_slice(copy, -1, (HEADS + KEYS) * K, (HEADS + 2 * KEYS) * K), NULL, how);
+    check_close("y", y, expected, 0);
+    ag_backward(ag_sum(ag_mul(y, y)));
+    ag_backward(ag_sum(ag_mul(expected, expected)));
+    check_close("gradient", tensor_grad(x), tensor_grad(copy), 1e-6);
+    ag_end(s);
+}
+END_TEST
+
+/* Rotary positions and a cache that holds the fewer heads: position by position as all at once. */
+START_TEST(a_cache_holds_the_fewer_heads)
+{
+    enum { HEADS = 4, KEYS = 2, K = 6, N = 7 };
+    Cache *c = nn_cache_new(1, N);
+    Scope s = ag_begin(AG_NO_GRAD);
+    AgAttention how = { HEADS, KEYS, true, 3, 0 };
+    Tensor *q = tensor_normal(SHAPE(B, N, HEADS * K), 0, 1), *k = tensor_normal(SHAPE(B, N, KEYS * K), 0, 1);
+    Tensor *v = tensor_normal(SHAPE(B, N, KEYS * K), 0, 1), *keys, *values, *frequencies = ag_rope_frequencies(K, 100);
+    Tensor *table = ag_rope_table(frequencies, 0, N);
+    Tensor *all = ag_attention_with(ag_rope(q, table, HEADS, false), ag_rope(k, table, KEYS, false), v, NULL, how);
+    for (int t = 0; t < N; t++) {
+        Tensor *row = ag_rope_table(frequencies, t, 1);
+        nn_cache_append(c, 0, ag_rope(ag_slice(k, 1, t, t + 1), row, KEYS, false), ag_slice(v, 1, t, t + 1));
+        nn_cache_read(c, 0, &keys, &values);
+        ck_assert(shape_equal(tensor_shape(keys), SHAPE(B, t + 1, KEYS * K)));
+        Tensor *y = ag_attention_with(ag_rope(ag_slice(q, 1, t, t + 1), row, HEADS, false), keys, values, NULL, how);
+        check_close("y", y, ag_slice(all, 1, t, t + 1), 1e-6);
+    }
+    ag_end(s);
+    ag_free(c);
+}
+END_TEST
+
+/* The product of two turned vectors depends on the distance of their positions alone, far from 0 too. */
+START_TEST(rotary_products_depend_on_the_distance)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *q = tensor_normal(SHAPE(1, 1, 8), 0, 1), *k = tensor_normal(SHAPE(1, 1, 8), 0, 1);
+    Tensor *f = ag_rope_frequencies(8, 10000);
+    for (int adjacent = 0; adjacent < 2; adjacent++) {
+        double product[2];
+        for (int i = 0; i < 2; i++) {
+            Tensor *a = ag_rope(q, ag_rope_table(f, i * 4000 + 5, 1), 1, adjacent);
+            product[i] = tensor_item(ag_sum(ag_mul(a, ag_rope(k, ag_rope_table(f, i * 4000 + 2, 1), 1, adjacent))));
+        }
+        ck_assert_double_eq_tol(product[0], product[1], 2e-6);
+    }
+    ag_end(s);
+}
+END_TEST
+
 /* ---- score functions --------------------------------------------------------------------------------------------- */
 
 static const ScoreKind kinds[] = { NN_SCORE_SCALED_DOT, NN_SCORE_DOT, NN_SCORE_GENERAL, NN_SCORE_ADDITIVE };
@@ -671,6 +802,10 @@ Suite *attention_suite(void)
     tcase_add_test(attention, causal_attention_with_many_more_queries_than_keys);
     tcase_add_test(attention, a_row_that_sees_nothing_stays_in_its_memory);
     tcase_add_test(attention, a_mask_hides_with_a_negative_scale);
+    tcase_add_loop_test(attention, grouped_attention_equals_repeated_keys_and_a_mask, 0, N_GROUPS);
+    tcase_add_test(attention, grouped_self_attention_equals_attention);
+    tcase_add_test(attention, a_cache_holds_the_fewer_heads);
+    tcase_add_test(attention, rotary_products_depend_on_the_distance);
     tcase_add_loop_test(attention, scores_equal_their_formulas, 0, 4);
     tcase_add_loop_test(attention, heads_can_use_any_score, 0, 4);
     tcase_add_test(attention, usage_errors_are_reported);

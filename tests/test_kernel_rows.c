@@ -1,5 +1,5 @@
-/* test_kernel_rows.c: the kernels of reduce.h, rows.h, random.h and update.h, and those of whole arrays, against their plain
- * loops. See kernel_case.h. */
+/* test_kernel_rows.c: the kernels of reduce.h, rows.h, patches.h, random.h and update.h, and those of whole arrays, against
+ * their plain loops. See kernel_case.h. */
 #include "kernel_case.h"
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -233,6 +233,113 @@ START_TEST(layer_norm_of_a_row_that_is_too_wide)
 }
 END_TEST
 
+static void call_rms_norm(const KernelTable *k, Case *c)
+{
+    k->rms_norm(c->outer, c->n, c->out[0], c->out[1], c->in[0], c->in[1], c->p);
+}
+
+static void call_rms_norm_backward(const KernelTable *k, Case *c)
+{
+    k->rms_norm_backward(c->outer, c->n, c->out[0], c->add, c->flag ? NULL : c->out[1], c->add, c->in[0], c->in[2], c->in[3],
+                         c->in[1]);
+}
+
+START_TEST(rms_norm_matches_reference)
+{
+    int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1], size = rows * n;
+    for (int parts = 0; parts < 4; parts++) {
+        Case c = { .outer = rows, .n = n, .p = parts & 2 ? 0 : 1e-5, .tolerance = 1e-5 };
+        c.in[0] = input(&c, size, -1, 3);
+        for (int64_t i = 0; i < n && rows > 1; i++)                     /* a row of zeros */
+            c.in[0][i] = 0;
+        c.in[1] = parts & 1 ? input(&c, n, -1, 1) : NULL;
+        c.out[0] = output(&c, size);
+        c.out[1] = output(&c, rows);
+        check_case(&c, call_rms_norm);
+
+        Case b = { .outer = rows, .n = n, .add = parts & 2, .flag = parts == 1,
+                   .tolerance = 1e-6 * sqrt((double)n + (double)rows) };
+        b.in[0] = input(&b, size, -1, 1);
+        b.in[1] = parts & 1 ? input(&b, n, -1, 1) : NULL;
+        b.in[2] = input(&b, size, -1, 3);
+        b.in[3] = input(&b, rows, 0.5, 1);
+        b.out[0] = output(&b, size);
+        b.out[1] = output(&b, n);
+        check_case(&b, call_rms_norm_backward);
+    }
+}
+END_TEST
+
+static void call_swiglu(const KernelTable *k, Case *c)
+{
+    k->swiglu(c->outer, c->n, c->out[0], c->in[0]);
+    k->swiglu_backward(c->outer, c->n, c->out[1], c->in[1], c->in[0], c->add);
+}
+
+static void call_rope(const KernelTable *k, Case *c)
+{
+    KRope shape = { c->outer, 3, c->n, 4, c->flag, c->f, c->add };
+    k->rope(&shape, c->out[0], c->in[0], c->in[1]);
+}
+
+START_TEST(pairs_match_reference)
+{
+    int64_t rows = row_shapes[_i][0], n = row_shapes[_i][1], size = rows * n;
+    for (int kind = 0; kind < 8; kind++) {
+        if (kind < 2) {
+            Case s = { .outer = rows, .n = n, .add = kind, .tolerance = 2e-6 };
+            s.in[0] = input(&s, 2 * size, -20, 20);
+            for (int64_t i = 0; i < rows && n > 3 && kind; i++) {
+                static const float odd[] = { -INFINITY, INFINITY, NAN, -300 };
+                s.in[0][2 * n * i + i % n] = odd[i % 4];
+            }
+            s.in[1] = input(&s, size, -1, 1);
+            s.out[0] = output(&s, size);
+            s.out[1] = output(&s, 2 * size);
+            check_case(&s, call_swiglu);
+        }
+        Case r = { .outer = rows, .n = n, .flag = kind & 1, .f = kind & 2, .add = kind & 4, .tolerance = 1e-6 };
+        r.in[0] = input(&r, 6 * size, -1, 1);
+        r.in[1] = input(&r, 8 * n, -1, 1);
+        r.out[0] = output(&r, 6 * size);
+        check_case(&r, call_rope);
+    }
+}
+END_TEST
+
+static KPatches patches_shape;                      /* of the case */
+
+static void call_patches(const KernelTable *k, Case *c)
+{
+    k->patches(&patches_shape, c->out[0], c->in[0]);
+    k->patches_add(&patches_shape, c->out[1], c->in[1]);
+}
+
+START_TEST(patches_match_reference)
+{
+    for (int i = 0; i < 200; i++) {
+        KPatches p = { .c = draw() % 4, .h = 1 + draw() % 9, .w = 1 + draw() % 40, .kh = 1 + draw() % 4, .kw = 1 + draw() % 7,
+                       .stride = 1 + draw() % 3, .padding = draw() % 5 };
+        if (i % 2)                                                      /* as many windows as items in a line */
+            p.kw = 2 * p.padding + 1, p.stride = 1;
+        int64_t high = p.h + 2 * p.padding - p.kh, wide = p.w + 2 * p.padding - p.kw;
+        if (high < 0 || wide < 0)
+            continue;
+        p.ow = wide / p.stride + 1;
+        p.first = draw() % (uint32_t)(high / p.stride + 1);
+        p.rows = 1 + draw() % (uint32_t)(high / p.stride + 1 - p.first);
+        patches_shape = p;
+        int64_t items = p.c * p.kh * p.kw * p.rows * p.ow;
+        Case c = { .tolerance = 1e-6 };
+        c.in[0] = input(&c, p.c * p.h * p.w, -1, 1);
+        c.in[1] = input(&c, items, -1, 1);
+        c.out[0] = output(&c, items);
+        c.out[1] = output(&c, p.c * p.h * p.w);
+        check_case(&c, call_patches);
+    }
+}
+END_TEST
+
 static void call_loss(const KernelTable *k, Case *c)
 {
     k->cross_entropy(c->outer, c->n, c->out[0], c->out[1], c->out[2], c->in[0], c->ids, 1, c->p);
@@ -407,6 +514,9 @@ Suite *kernel_rows_suite(void)
     tcase_add_test(tests, softmax_of_fully_masked_rows);
     tcase_add_loop_test(tests, layer_norm_matches_reference, 0, COUNT(row_shapes));
     tcase_add_test(tests, layer_norm_of_a_row_that_is_too_wide);
+    tcase_add_loop_test(tests, rms_norm_matches_reference, 0, COUNT(row_shapes));
+    tcase_add_loop_test(tests, pairs_match_reference, 0, COUNT(row_shapes));
+    tcase_add_test(tests, patches_match_reference);
     tcase_add_loop_test(tests, cross_entropy_matches_reference, 0, COUNT(row_shapes));
     tcase_add_loop_test(tests, tables_match_reference, 0, COUNT(row_shapes));
     tcase_add_test(tests, random_matches_reference);

@@ -81,9 +81,9 @@ static double ulps(float got, double exact)
     return fabs(got - exact) / ldexp(1, (e < -126 ? -126 : e) - 23);
 }
 
-START_TEST(unary_within_2_ulp)
+START_TEST(unary_within_2_or_3_ulp)
 {
-    static const KUnary functions[] = { K_EXP, K_LOG, K_TANH, K_SIGMOID };
+    static const KUnary functions[] = { K_EXP, K_LOG, K_TANH, K_SIGMOID, K_SOFTPLUS, K_ERF, K_SIN, K_COS, K_SILU };
     enum { N = 4096 };
     float x[N], y[N];
     for (int p = 0; p < COUNT(isa_names); p++) {
@@ -97,8 +97,11 @@ START_TEST(unary_within_2_ulp)
                 }
                 k_unary(functions[f], N, y, x, 0, 0);
                 for (int i = 0; i < N; i++) {
+                    if (functions[f] == K_SILU && x[i] < -87)
+                        continue;                                       /* 0 */
                     double u = ulps(y[i], ref_unary_1(functions[f], x[i], 0, 0));
-                    ck_assert_msg(u <= 2, "%s: function %d of %a is %a: off by %.3f ulp", k_isa(), functions[f], x[i],
+                    bool coarse = functions[f] == K_SIN || functions[f] == K_COS || functions[f] == K_SILU;
+                    ck_assert_msg(u <= 2 + coarse, "%s: function %d of %a is %a: off by %.3f ulp", k_isa(), functions[f], x[i],
                                   y[i], u);
                 }
             }
@@ -340,7 +343,7 @@ Suite *kernels_suite(void)
     tcase_add_loop_test(tests, unary_matches_reference, 0, FUNCTIONS);
     tcase_add_loop_test(tests, unary_backward_matches_reference, 0, FUNCTIONS);
     tcase_add_test(tests, relu_backward_of_odd_gradients);
-    tcase_add_test(tests, unary_within_2_ulp);
+    tcase_add_test(tests, unary_within_2_or_3_ulp);
     tcase_add_test(tests, multiply_add_rounds_once);
     tcase_add_loop_test(tests, binary_matches_reference, K_ADD, K_MIN + 1);
     tcase_add_loop_test(tests, binary_backward_matches_reference, K_ADD, K_MIN + 1);

@@ -1972,6 +1972,106 @@ START_TEST(translation)
 }
 END_TEST
 
+START_TEST(later_operations)
+{
+    begin();
+    Tensor *x = ones(2, 3), *i = ids(2, 3), *row = tensor_ones(SHAPE(3)), *cube = tensor_ones(SHAPE(1, 4, 6));
+    Tensor *image = tensor_ones(SHAPE(1, 2, 5, 5)), *window = tensor_ones(SHAPE(3, 2, 3, 3)), *out;
+    Tensor *table = tensor_ones(SHAPE(4, 2)), *learned = tensor_set_requires_grad(tensor_ones(SHAPE(4, 2)), true);
+    double nan = (double)NAN;
+    MISTAKE("silu: x is NULL", ag_silu(none));
+    MISTAKE("sin: x is AG_INT, expected AG_REAL", ag_sin(i));
+    MISTAKE("rms_norm: x is NULL", ag_rms_norm(none, NULL, 1e-5));
+    MISTAKE("x is a scalar, expected (..,D)", ag_rms_norm(tensor_ones(SCALAR), NULL, 1e-5));
+    MISTAKE("eps is -1", ag_rms_norm(x, NULL, -1));
+    MISTAKE("eps is nan", ag_rms_norm(x, NULL, nan));
+    MISTAKE("gamma (2, 3) does not fit x (2, 3)", ag_rms_norm(x, x, 1e-5));
+    MISTAKE("gamma is AG_INT", ag_rms_norm(x, i, 1e-5));
+    MISTAKE("swiglu: x (2, 3), expected (..,2F)", ag_swiglu(x));
+    MISTAKE("swiglu: x is a scalar", ag_swiglu(tensor_ones(SCALAR)));
+    MISTAKE("width 3 and base 100", ag_rope_frequencies(3, 100));
+    MISTAKE("width 0", ag_rope_frequencies(0, 100));
+    MISTAKE("base 0", ag_rope_frequencies(4, 0));
+    MISTAKE("base inf", ag_rope_frequencies(4, (double)INFINITY));
+    MISTAKE("frequencies is NULL", ag_rope_table(none, 0, 3));
+    MISTAKE("frequencies (2, 3), 3 positions from 0 on", ag_rope_table(x, 0, 3));
+    MISTAKE("3 positions from -1 on", ag_rope_table(row, -1, 3));
+    MISTAKE("-1 positions from 0 on", ag_rope_table(row, 0, -1));
+    MISTAKE("rope: x is NULL", ag_rope(none, table, 3, false));
+    MISTAKE("table is NULL", ag_rope(cube, none, 3, false));
+    MISTAKE("x (1, 4, 6), table (4, 2) and 2 heads do not fit", ag_rope(cube, table, 2, false));
+    MISTAKE("and 0 heads do not fit", ag_rope(cube, table, 0, false));
+    MISTAKE("x (2, 3), table (4, 2)", ag_rope(x, table, 3, false));
+    MISTAKE("table (3, 2)", ag_rope(cube, tensor_ones(SHAPE(3, 2)), 3, false));
+    MISTAKE("table (4, 3)", ag_rope(cube, tensor_ones(SHAPE(4, 3)), 2, false));
+    MISTAKE("the table requires a gradient", ag_rope(cube, learned, 3, false));
+    MISTAKE("6 heads of queries do not divide into groups for 4 heads of keys",
+            ag_attention_with(cube, cube, cube, NULL, ((AgAttention){ .heads = 6, .kv_heads = 4 })));
+    MISTAKE("for -1 heads of keys", ag_attention_with(cube, cube, cube, NULL, ((AgAttention){ .heads = 6, .kv_heads = -1 })));
+    MISTAKE("k (1, 4, 6) for 1 heads of width 2, the width of q's heads: expected (B,S,2)",
+            ag_attention_with(cube, cube, cube, NULL, ((AgAttention){ .heads = 3, .kv_heads = 1 })));
+    MISTAKE("a window of 2, expected 0 or more, and causal attention",
+            ag_attention_with(cube, cube, cube, NULL, ((AgAttention){ .heads = 3, .window = 2 })));
+    MISTAKE("a window of -1", ag_attention_with(cube, cube, cube, NULL, ((AgAttention){ 3, 0, true, -1, 0 })));
+    MISTAKE("dropout p is 1", ag_self_attention_with(cube, NULL, ((AgAttention){ 2, 0, true, 0, 1 })));
+    MISTAKE("(1, 4, 6) does not divide into 8 heads", ag_self_attention_with(cube, NULL, ((AgAttention){ 4, 2, true, 0, 0 })));
+    MISTAKE("self_attention: (1, 4, 6) does not divide into 0 heads", ag_self_attention_with(cube, NULL, ((AgAttention){ 0 })));
+    MISTAKE("qkv is NULL", ag_self_attention_with(none, NULL, ((AgAttention){ 2, 0, true, 0, 0 })));
+    MISTAKE("conv2d: x is NULL", ag_conv2d(none, window, NULL, 1, 0));
+    MISTAKE("weight is AG_INT", ag_conv2d(image, i, NULL, 1, 0));
+    MISTAKE("x (2, 3) and weight (3, 2, 3, 3) do not fit", ag_conv2d(x, window, NULL, 1, 0));
+    MISTAKE("expected (B,C,H,W) and (O,C,h,w)", ag_conv2d(image, tensor_ones(SHAPE(3, 1, 3, 3)), row, 1, 0));
+    MISTAKE("bias (2, 3) does not fit weight (3, 2, 3, 3): expected (O)", ag_conv2d(image, window, x, 1, 0));
+    MISTAKE("stride 0 and padding 1", ag_conv2d(image, window, row, 0, 1));
+    MISTAKE("stride 1 and padding -1", ag_conv2d(image, window, row, 1, -1));
+    MISTAKE("is empty, or larger than x (1, 2, 2, 5) with padding 0",
+            ag_conv2d(tensor_ones(SHAPE(1, 2, 2, 5)), window, row, 1, 0));
+    MISTAKE("weight (3, 2, 0, 3) is empty", ag_conv2d(image, tensor_ones(SHAPE(3, 2, 0, 3)), row, 1, 0));
+    MISTAKE("x (2, 3) and weight (3, 2, 3, 3), expected (B,C,T) and (O,C,k)", ag_conv1d(x, window, NULL, 1, 0));
+    MISTAKE("pad: -1 and -1 zeros", ag_conv1d(cube, cube, NULL, 1, -1));
+    MISTAKE("there is no dimension 2", ag_pad(x, 2, 1, 1));
+    MISTAKE("pad: x is AG_INT", ag_pad(i, 0, 1, 1));
+    MISTAKE("max_pool2d: x (2, 3), expected (B,C,H,W)", ag_max_pool2d(x, 2, 2, 0));
+    MISTAKE("size 0, stride 1 and padding 0", ag_max_pool2d(image, 0, 1, 0));
+    MISTAKE("size 2, stride 0", ag_mean_pool2d(image, 2, 0, 0));
+    MISTAKE("size 3, stride 1 and padding 2", ag_mean_pool2d(image, 3, 1, 2));
+    MISTAKE("windows of size 6, padding 0: x (1, 2, 5, 5) is too small", ag_max_pool2d(image, 6, 1, 0));
+    MISTAKE("x (1, 2, 0, 5) is too small", ag_max_pool2d(tensor_ones(SHAPE(1, 2, 0, 5)), 2, 1, 1));
+    MISTAKE("scatter_add: ids is AG_REAL", ag_scatter_add(x, 1, x, x));
+    MISTAKE("src is NULL", ag_scatter_add(x, 1, i, none));
+    MISTAKE("src (3,) and ids (2, 3) differ in shape", ag_scatter_add(x, 1, i, row));
+    MISTAKE("scatter_add: ids (2, 3) do not fit x (3,)", ag_scatter_add(row, 0, i, x));
+    MISTAKE("scatter_add: id 3 at item 1", ag_scatter_add(x, 1, tensor_ints(SHAPE(2, 1), (int32_t[]){ 0, 3 }), ones(2, 1)));
+    MISTAKE("cumsum: there is no dimension 2", ag_cumsum(x, 2));
+    MISTAKE("cumsum: x is AG_INT", ag_cumsum(i, 0));
+    MISTAKE("sort: there is no dimension -3", ag_sort(x, -3, false, &out));
+    MISTAKE("sort: x is NULL", ag_sort(none, 0, false, &out));
+    MISTAKE("topk: 4 items along dimension 1 of (2, 3)", ag_topk(x, 4, 1, NULL));
+    MISTAKE("topk: -1 items", ag_topk(x, -1, 1, NULL));
+    MISTAKE("logsumexp: x is NULL", ag_logsumexp(none, 0, false));
+    MISTAKE("there is no dimension 5", ag_logsumexp(x, 5, false));
+    MISTAKE("huber_loss: x (2, 3) and target (3,) differ in shape", ag_huber_loss(x, row, 1));
+    MISTAKE("delta is 0, expected more than 0", ag_huber_loss(x, x, 0));
+    MISTAKE("delta is inf", ag_huber_loss(x, x, (double)INFINITY));
+    MISTAKE("logits (2, 3) and target (3,) differ in shape", ag_binary_cross_entropy(x, row, AG_MEAN));
+    MISTAKE("target 2 at item 0 is not in 0..1", ag_binary_cross_entropy(x, ag_scale(x, 2), AG_MEAN));
+    MISTAKE("target -1 at item 0", ag_binary_cross_entropy(x, ag_neg(x), AG_MEAN));
+    MISTAKE("7 is not an AgReduce", ag_binary_cross_entropy(x, x, (AgReduce)7));
+    MISTAKE("cast: x is NULL", ag_cast(none, AG_REAL));
+    MISTAKE("3 is not a DType", ag_cast(x, (DType)3));
+    MISTAKE("cast: nan at item 0 does not fit AG_INT", ag_cast(ag_scale(x, nan), AG_INT));
+    MISTAKE("cast: 2147483648 at item 1 does not fit AG_INT",
+            ag_cast(tensor_from(SHAPE(2), (real[]){ 1, (real)2147483648.0 }), AG_INT));
+    MISTAKE("width 0, must be 1 or more", nn_rms_norm_new(0));
+    MISTAKE("eps is -1", nn_rms_norm_new_with(3, -1));
+    MISTAKE("0 and 3 channels, size 3, stride 1: expected 1 or more; padding 1", nn_conv2d_new(0, 3, 3));
+    MISTAKE("padding -1: 0 or more", nn_conv2d_new_with(2, 3, 3, 1, -1, true));
+    MISTAKE("the module is NULL", nn_rms_norm(NULL, x));
+    MISTAKE("the module is NULL", nn_conv2d(NULL, x));
+    end();
+}
+END_TEST
+
 Suite *mistakes_suite(void)
 {
     Suite *suite = suite_create("mistakes");
@@ -2008,6 +2108,7 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, byte_pairs);
     tcase_add_test(rows, language_models);
     tcase_add_test(rows, translation);
+    tcase_add_test(rows, later_operations);
     suite_add_tcase(suite, rows);
     return suite;
 }

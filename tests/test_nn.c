@@ -579,6 +579,15 @@ START_TEST(layers_start_as_in_pytorch)
     CHECK_VALUES(n->gamma, 0, 1, 1, 1);
     CHECK_VALUES(n->beta, 0, 0, 0, 0);
     nn_free(n);
+    RMSNorm *r = nn_rms_norm_new(3);
+    CHECK_VALUES(r->gamma, 0, 1, 1, 1);
+    ck_assert_double_eq(r->eps, 1e-6);
+    nn_free(r);
+    Conv2d *c = nn_conv2d_new(20, 30, 5);
+    check_uniform(c->weight, 1 / sqrt(500));
+    ck_assert_double_lt(moments(c->bias).high, 1 / sqrt(500));
+    ck_assert(c->stride == 1 && c->padding == 2);
+    nn_free(c);
 }
 END_TEST
 
@@ -599,6 +608,23 @@ START_TEST(linear_by_hand)
     CHECK_VALUES(tensor_grad(l->bias), 1e-6, 2, 2);
     ag_end(s);
     nn_free(l);
+}
+END_TEST
+
+START_TEST(rms_norm_by_hand)
+{
+    RMSNorm *l = nn_rms_norm_new_with(2, 0);
+    SET_VALUES(l->gamma, 1, 10);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Sequential *list = nn_sequential_new();
+    nn_sequential_add(list, l);
+    Tensor *x = tensor_from(SHAPE(2, 2), (real[]){ 1, 7, 0, 0 });               /* of mean square 25, and 0 */
+    CHECK_VALUES(nn_sequential(list, x), 1e-6, 0.2, 14, 0, 0);
+    Parameters *p = nn_parameters(list);
+    ck_assert_str_eq(p->item[0].name, "0.weight");
+    ag_free(p);
+    nn_free(list);
+    ag_end(s);
 }
 END_TEST
 
@@ -823,6 +849,7 @@ Suite *nn_suite(void)
     tcase_add_test(layers, initializers_have_their_distributions);
     tcase_add_test(layers, layers_start_as_in_pytorch);
     tcase_add_test(layers, linear_by_hand);
+    tcase_add_test(layers, rms_norm_by_hand);
     tcase_add_test(layers, embedding_by_hand);
     tcase_add_test(layers, layer_norm_has_four_conventions);
     tcase_add_test(layers, a_constant_row_has_a_finite_gradient);

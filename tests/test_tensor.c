@@ -644,6 +644,63 @@ START_TEST(masks)
 }
 END_TEST
 
+START_TEST(casts)
+{
+    begin();
+    Tensor *x = tensor_from(SHAPE(6), (real[]){ (real)-2.9, (real)-0.5, 0, (real)0.99, 3, (real)-2147483648.0 });
+    Tensor *i = ag_cast(x, AG_INT), *b = ag_cast(x, AG_BOOL);
+    ck_assert_mem_eq(tensor_int_data(i), ((int32_t[]){ -2, 0, 0, 0, 3, INT32_MIN }), 6 * sizeof(int32_t));
+    ck_assert_mem_eq(tensor_bool_data(b), ((uint8_t[]){ 1, 1, 0, 1, 1, 1 }), 6);
+    CHECK(ag_cast(i, AG_REAL), SHAPE(6), -2, 0, 0, 0, 3, -2147483648.0);
+    CHECK(ag_cast(b, AG_REAL), SHAPE(6), 1, 1, 0, 1, 1, 1);
+    ck_assert_mem_eq(tensor_int_data(ag_cast(b, AG_INT)), ((int32_t[]){ 1, 1, 0, 1, 1, 1 }), 6 * sizeof(int32_t));
+    ck_assert_mem_eq(tensor_bool_data(ag_cast(i, AG_BOOL)), ((uint8_t[]){ 1, 0, 0, 0, 1, 1 }), 6);
+    ck_assert(ag_cast(x, AG_REAL) == x);
+    ck_assert(tensor_bool_data(ag_cast(tensor_full(SHAPE(1), (double)NAN), AG_BOOL))[0]);
+    Tensor *odd = tensor_ints(SHAPE(2), (int32_t[]){ 1 << 24, (1 << 24) + 1 });
+    if (sizeof(real) == sizeof(float))
+        EXPECT_USAGE_ERROR("cast: 16777217 at item 1 does not fit AG_REAL", ag_cast(odd, AG_REAL));
+    else
+        CHECK(ag_cast(odd, AG_REAL), SHAPE(2), 1 << 24, (1 << 24) + 1);
+    end();
+}
+END_TEST
+
+START_TEST(sorted)
+{
+    begin();
+    real nan = (real)NAN;
+    Tensor *x = tensor_from(SHAPE(2, 5), (real[]){ 3, 1, nan, 1, -2, 5, (real)-0.0, 0, 5, (real)INFINITY }), *ids;
+    CHECK(ag_slice(ag_sort(x, 1, false, &ids), 1, 0, 4), SHAPE(2, 4), -2, 1, 1, 3, 0, 0, 5, 5);
+    ck_assert_mem_eq(tensor_int_data(ids), ((int32_t[]){ 4, 1, 3, 0, 2, 1, 2, 0, 3, 4 }), 10 * sizeof(int32_t));
+    CHECK(ag_slice(ag_sort(x, -1, true, &ids), 1, 1, 5), SHAPE(2, 4), 3, 1, 1, -2, 5, 5, 0, 0);
+    ck_assert_mem_eq(tensor_int_data(ids), ((int32_t[]){ 2, 0, 1, 3, 4, 4, 0, 3, 1, 2 }), 10 * sizeof(int32_t));
+    CHECK(ag_topk(ag_slice(x, 1, 3, 5), 1, 0, &ids), SHAPE(1, 2), 5, (double)INFINITY);
+    ck_assert_mem_eq(tensor_int_data(ids), ((int32_t[]){ 1, 1 }), 2 * sizeof(int32_t));
+    ck_assert_int_eq(tensor_numel(ag_topk(x, 0, 1, NULL)), 0);
+    Tensor *many = ag_cast(ag_cast(tensor_normal(SHAPE(1000, 3), 0, 1), AG_INT), AG_REAL);
+    Tensor *order = ag_sort(many, 0, false, &ids);
+    for (int i = 3; i < 3000; i++) {
+        real before = tensor_data(order)[i - 3], now = tensor_data(order)[i];
+        ck_assert(before < now || (before == now && tensor_int_data(ids)[i - 3] < tensor_int_data(ids)[i]));
+    }
+    end();
+}
+END_TEST
+
+START_TEST(logsumexp_of_extremes)
+{
+    begin();
+    double inf = (double)INFINITY;
+    Tensor *x = tensor_from(SHAPE(4, 2), (real[]){ (real)-inf, (real)-inf, (real)inf, 0, 1000, 1000, -1000, (real)-inf });
+    const real *y = tensor_data(ag_logsumexp(x, -1, false));
+    ck_assert(y[0] == (real)-inf && y[1] == (real)inf);
+    ck_assert_double_eq_tol((double)y[2], 1000.6931472, 1e-4);
+    ck_assert(y[3] == -1000);
+    end();
+}
+END_TEST
+
 START_TEST(one_hot)
 {
     begin();
@@ -693,6 +750,9 @@ Suite *tensor_suite(void)
     tcase_add_test(plain, comparing);
     tcase_add_test(plain, masks);
     tcase_add_test(plain, one_hot);
+    tcase_add_test(plain, casts);
+    tcase_add_test(plain, sorted);
+    tcase_add_test(plain, logsumexp_of_extremes);
     suite_add_tcase(suite, plain);
     return suite;
 }

@@ -80,6 +80,40 @@ CALL(kl_div_sparse,
 CALL(label_smoothing_0, ag_label_smoothing(x[0], x[1], 0, 0.1))
 CALL(label_smoothing_1, ag_label_smoothing(x[0], x[1], 5, 0))
 
+UNARY(silu) UNARY(softplus) UNARY(erf) UNARY(sin) UNARY(cos) UNARY(sign)
+CALL(rms_norm_0, ag_rms_norm(x[0], x[1], 1e-5))
+CALL(rms_norm_1, ag_rms_norm(x[0], NULL, 0.1))
+UNARY(swiglu)
+CALL(rope_0, ag_rope(x[0], ag_rope_table(ag_rope_frequencies(6, 100), 3, 4), 2, false))
+CALL(rope_1, ag_rope(x[0], ag_rope_table(ag_rope_frequencies(4, 100), 3, 4), 3, true))
+CALL(attention_0, ag_attention_with(x[0], x[1], x[2], NULL, ((AgAttention){ .heads = 4, .kv_heads = 2 })))
+CALL(attention_1, ag_attention_with(x[0], x[1], x[2], NULL,
+                                    ((AgAttention){ .heads = 3, .kv_heads = 1, .causal = true, .window = 3 })))
+CALL(conv2d_0, ag_conv2d(x[0], x[1], x[2], 1, 1))
+CALL(conv2d_1, ag_conv2d(x[0], x[1], x[2], 2, 1))
+CALL(conv2d_2, ag_conv2d(x[0], x[1], NULL, 3, 2))
+CALL(conv1d_0, ag_conv1d(x[0], x[1], x[2], 2, 1))
+CALL(conv1d_1, ag_conv1d(x[0], x[1], NULL, 1, 0))
+CALL(max_pool_0, ag_max_pool2d(x[0], 2, 2, 0))
+CALL(max_pool_1, ag_max_pool2d(x[0], 3, 2, 1))
+CALL(mean_pool_0, ag_mean_pool2d(x[0], 2, 2, 0))
+CALL(mean_pool_1, ag_mean_pool2d(x[0], 3, 2, 1))
+CALL(pad_0, ag_pad(x[0], 1, 2, 1))
+CALL(scatter_add_0, ag_scatter_add(x[0], 1, x[1], x[2]))
+CALL(scatter_add_1, ag_scatter_add(x[0], 0, x[1], x[2]))
+CALL(cumsum_0, ag_cumsum(x[0], -1))
+CALL(cumsum_1, ag_cumsum(x[0], 1))
+CALL(sort_0, ag_sort(x[0], 1, false, NULL))
+CALL(sort_1, ag_sort(x[0], -1, true, NULL))
+CALL(topk_0, ag_topk(x[0], 3, 1, NULL))
+CALL(logsumexp_0, ag_logsumexp(x[0], -1, false))
+CALL(logsumexp_1, ag_logsumexp(x[0], 0, true))
+CALL(huber_loss, ag_huber_loss(x[0], x[1], 0.7))
+CALL(l1_loss, ag_mean(ag_abs(ag_sub(x[0], x[1]))))
+CALL(bce_0, ag_binary_cross_entropy(x[0], x[1], AG_MEAN))
+CALL(bce_1, ag_binary_cross_entropy(x[0], x[1], AG_SUM))
+CALL(stack, ag_concat(((Tensor *[]){ ag_unsqueeze(x[0], 1), ag_unsqueeze(x[1], 1) }), 2, 1))
+
 #define ONE(op)   { #op ".0", call_##op }
 #define THREE(op) ONE(op), { #op ".1", call_##op }, { #op ".2", call_##op }
 #define FOUR(op)  THREE(op), { #op ".3", call_##op }
@@ -112,6 +146,16 @@ static const Case cases[] = {
     { "nll_loss.0", nll_loss_0 }, { "nll_loss.1", nll_loss_sum },
     { "kl_div.0", kl_div_sum }, { "kl_div.1", kl_div_mean }, { "kl_div.2", kl_div_sparse },
     { "label_smoothing.0", label_smoothing_0 }, { "label_smoothing.1", label_smoothing_1 },
+    THREE(silu), THREE(softplus), THREE(erf), THREE(sin), THREE(cos), THREE(sign),
+    { "rms_norm.0", rms_norm_0 }, { "rms_norm.1", rms_norm_1 }, ONE(swiglu), { "rope.0", rope_0 }, { "rope.1", rope_1 },
+    { "attention.0", attention_0 }, { "attention.1", attention_1 },
+    { "conv2d.0", conv2d_0 }, { "conv2d.1", conv2d_1 }, { "conv2d.2", conv2d_2 }, { "conv1d.0", conv1d_0 },
+    { "conv1d.1", conv1d_1 }, { "max_pool2d.0", max_pool_0 }, { "max_pool2d.1", max_pool_1 },
+    { "mean_pool2d.0", mean_pool_0 }, { "mean_pool2d.1", mean_pool_1 }, { "pad.0", pad_0 },
+    { "scatter_add.0", scatter_add_0 }, { "scatter_add.1", scatter_add_1 }, { "cumsum.0", cumsum_0 },
+    { "cumsum.1", cumsum_1 }, { "sort.0", sort_0 }, { "sort.1", sort_1 }, { "topk.0", topk_0 },
+    { "logsumexp.0", logsumexp_0 }, { "logsumexp.1", logsumexp_1 }, { "huber_loss.0", huber_loss },
+    { "l1_loss.0", l1_loss }, { "bce.0", bce_0 }, { "bce.1", bce_1 }, { "stack.0", stack },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 

@@ -5,8 +5,8 @@
  * whole rows (keys beyond what a causal block can see are left out of the products altogether), its result another
  * product. Backward makes a block's weights anew, which costs one product of five and saves keeping them:
  *     dV += W^T dY,  dW = dY V^T,  dScores = W (dW - rowsum(dW W)),  dQ = dScores K scale,  dK += dScores^T Q scale.
- * dK and dV gather from all blocks of a head, in order, so a head stays with one thread on the way back; forward, every
- * block is work of its own. The arithmetic is k_gemm and k_softmax on pieces that fit the second-level cache. */
+ * dK and dV gather from all blocks of all heads that share them, in order, so these stay with one thread on the way back;
+ * forward, every block is work of its own. The arithmetic is k_gemm and k_softmax on pieces that fit the second-level cache. */
 #include <math.h>
 #include <string.h>
 
@@ -59,9 +59,9 @@ typedef struct {
     int64_t workers, blocks;
 } Job;
 
-/* The part of the work that one block is: rows t0..t0+rows of a head, and the keys that some of them can see. Its rows
- * of weights have `width` items; those beyond the keys are 0. */
-typedef struct { int64_t b, h, t0, rows, seen, width; const real *q, *k, *v; } Block;
+/* The part of the work that one block is: rows t0..t0+rows of a head, and the `seen` keys, of number `from` on, that some of
+ * them can see. Its rows of weights have `width` items; those beyond the keys are 0. kv: where K and V have the first key. */
+typedef struct { int64_t b, h, t0, rows, from, seen, width, kv; const real *q, *k, *v; } Block;
 
 static Block block_at(const Job *job, int64_t head, int64_t number)
 {
@@ -70,10 +70,14 @@ static Block block_at(const Job *job, int64_t head, int64_t number)
     block.rows = a->t - block.t0 < block_rows(a) ? a->t - block.t0 : block_rows(a);
     int64_t last = block.t0 + block.rows + a->s - a->t;         /* causal: the last row sees keys 0..last-1 */
     block.seen = !a->causal || last > a->s ? a->s : last < 0 ? 0 : last;
+    int64_t from = block.t0 + 1 + a->s - a->t - a->window;      /* the first row's window; at a block of random numbers */
+    if (a->window > 0 && from > 0) block.from = from / 4 * 4;
+    block.seen -= block.from;
     block.width = padded(block.seen);
     block.q = job->q + block.b * a->q.b + block.h * a->q.h + block.t0 * a->q.t;
-    block.k = job->k + block.b * a->kv.b + block.h * a->kv.h;
-    block.v = job->v + block.b * a->kv.b + block.h * a->kv.h;
+    block.kv = block.b * a->kv.b + block.h / a->group * a->kv.h + block.from * a->kv.t;
+    block.k = job->k + block.kv;
+    block.v = job->v + block.kv;
     return block;
 }
 
@@ -82,10 +86,12 @@ static void hide(const KAttention *a, const Block *block, real *scores)
 {
     for (int64_t i = 0; i < block->rows; i++) {
         real *row = scores + i * block->width;
-        int64_t t = block->t0 + i, limit = t + 1 + a->s - a->t, end = block->seen;
+        int64_t t = block->t0 + i, limit = t + 1 + a->s - a->t - block->from, end = block->seen;
         if (a->causal && limit < end) end = limit > 0 ? limit : 0;
+        for (int64_t j = 0; a->window > 0 && j < limit - a->window; j++) row[j] = (real)-INFINITY;
         if (a->mask) {
-            const uint8_t *seen = a->mask + block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t;
+            const uint8_t *seen = a->mask + block->b * a->mask_b + block->h * a->mask_h + t * a->mask_t +
+                                  block->from * a->mask_s;
             const uint8_t *first = end > 0 && a->mask_s == 1 ? memchr(seen, 0, (size_t)end) : NULL;
             int64_t j = first ? first - seen : a->mask_s == 1 ? end : 0;    /* padding is mostly at the end */
             for (; j < end; j++)
@@ -114,11 +120,11 @@ static void drop(const KAttention *a, const Block *block, real *y)
 {
     if (a->dropout == 0) return;
     uint64_t per_row = (uint64_t)padded(a->s) / 4;
-    uint64_t row = (uint64_t)((block->b * a->h + block->h) * a->t + block->t0);
+    uint64_t row = (uint64_t)((block->b * a->h + block->h) * a->t + block->t0), from = (uint64_t)block->from / 4;
     bool together = block->width == padded(a->s);
     int64_t calls = together ? 1 : block->rows, n = together ? block->rows * block->width : block->width;
     for (int64_t i = 0; i < calls; i++)
-        k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed, a->counter + (row + (uint64_t)i) * per_row, false);
+        k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed, a->counter + (row + (uint64_t)i) * per_row + from, false);
 }
 
 static void fetch_rows(const real *x, int64_t rows, int64_t step, int64_t n)
@@ -195,7 +201,6 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     int64_t items = block_rows(a) * padded(a->s), seen = block->seen, width = block->width;
     real *w = work, *dw = work + items, *scaled = work + 2 * items;
     const real *dy = job->dy + block->b * a->y.b + block->h * a->y.h + block->t0 * a->y.t;
-    int64_t own = block->b * a->kv.b + block->h * a->kv.h;
     block_weights(a, block, w, scaled);
 
     KGemm to_weights = { .tb = true, .m = block->rows, .n = seen, .k = a->k, .lda = a->y.t, .ldb = a->kv.t,
@@ -215,9 +220,9 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
         memcpy(kept, w, (size_t)(block->rows * width) * sizeof *w);
         drop(a, block, kept);
     }
-    if (job->dv) k_gemm(&to_values, job->dv + own, kept, dy);
+    if (job->dv) k_gemm(&to_values, job->dv + block->kv, kept, dy);
     k_softmax_backward(block->rows, width, dw, dw, w, false);
-    if (job->dk) k_gemm(&to_keys, job->dk + own, dw, scaled);
+    if (job->dk) k_gemm(&to_keys, job->dk + block->kv, dw, scaled);
     if (!job->dq) return;
     k_unary(K_SCALE, block->rows * width, dw, dw, a->scale, 0);
     KGemm to_queries = { .add = job->add_q, .m = block->rows, .n = a->k, .k = seen, .lda = width, .ldb = a->kv.t,
@@ -225,11 +230,11 @@ static void backward_block(const Job *job, const Block *block, bool first, real 
     k_gemm(&to_queries, job->dq + (block->q - job->q), dw, block->k);
 }
 
-/* Zero gradients for keys that the causal blocks so far leave out, so that all of them can be added to. */
+/* Zero gradients for keys that the causal blocks so far leave out, so that all of them can be added to. `head`: of keys. */
 static void clear_head(const Job *job, int64_t head)
 {
     const KAttention *a = job->a;
-    int64_t own = head / a->h * a->kv.b + head % a->h * a->kv.h;
+    int64_t heads = a->h / a->group, own = head / heads * a->kv.b + head % heads * a->kv.h;
     for (int64_t i = 0; i < a->s; i++) {
         if (job->dk && !job->add_k) k_fill(a->k, job->dk + own + i * a->kv.t, 0);
         if (job->dv && !job->add_v) k_fill(a->k, job->dv + own + i * a->kv.t, 0);
@@ -240,16 +245,17 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
 {
     const Job *job = arg;
     const KAttention *a = job->a;
-    int64_t heads = a->b * a->h;
+    int64_t groups = a->b * a->h / a->group;
     bool partial = a->causal || job->blocks == 0;               /* the first block does not reach every key */
     for (int64_t w = begin; w < end; w++) {
-        int64_t last = (w + 1) * heads / job->workers;
-        for (int64_t head = w * heads / job->workers; head < last; head++) {
+        int64_t last = (w + 1) * groups / job->workers * a->group;
+        for (int64_t head = w * groups / job->workers * a->group; head < last; head++) {
+            bool first = head % a->group == 0;
             fetch_ahead(job, head + 1 < last ? head + 1 : head);
-            if (partial) clear_head(job, head);
+            if (partial && first) clear_head(job, head / a->group);
             for (int64_t i = 0; i < job->blocks; i++) {
                 Block block = block_at(job, head, i);
-                backward_block(job, &block, i == 0 && !partial, job->work + w * backward_items(a));
+                backward_block(job, &block, i == 0 && first && !partial, job->work + w * backward_items(a));
             }
         }
     }
@@ -257,7 +263,7 @@ static void backward_worker(void *arg, int64_t begin, int64_t end)
 
 int64_t k_attention_backward_work(const KAttention *a)
 {
-    return backward_items(a) * workers(a, a->b * a->h);
+    return backward_items(a) * workers(a, a->b * a->h / a->group);
 }
 
 void k_attention_backward(const KAttention *a, real *dq, bool add_q, real *dk, bool add_k, real *dv, bool add_v,
@@ -266,6 +272,6 @@ void k_attention_backward(const KAttention *a, real *dq, bool add_q, real *dk, b
     int64_t rows = block_rows(a);
     Job job = { .a = a, .dq = dq, .dk = dk, .dv = dv, .add_q = add_q, .add_k = add_k, .add_v = add_v, .dy = dy, .q = q,
                 .k = k, .v = v, .work = work, .blocks = rows ? (a->t + rows - 1) / rows : 0,
-                .workers = workers(a, a->b * a->h) };
+                .workers = workers(a, a->b * a->h / a->group) };
     k_parallel(job.workers, 1, backward_worker, &job);
 }

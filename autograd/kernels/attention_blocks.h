@@ -10,10 +10,11 @@
 /* For each of b sentences and h heads: y = dropout(softmax(scale Q K^T)) V with Q (t, k), K and V (s, k), y (t, k). The rows
  * of a head need not be dense: each array has strides between sentences, heads and rows (K and V share theirs). A key that
  * is masked has weight 0, and a row whose keys are all masked gives zeros: by mask (true = seen, NULL: all, with strides for
- * sentence, head, query and key), and with `causal` query i sees keys 0..i + s - t. */
+ * sentence, head, query and key), and with `causal` query i sees keys 0..i + s - t, or with `window` the last `window` of them.
+ * `group` heads next to each other share a head of K and V: there are h / group of those. */
 typedef struct { int64_t b, h, t; } KSteps;
 typedef struct {
-    int64_t b, h, t, s, k;
+    int64_t b, h, t, s, k, group, window;         /* window: 0: none; only with causal */
     KSteps q, kv, y;
     double scale;
     bool causal, bf16;                          /* bf16: of all products (gemm.h) */

@@ -23,6 +23,7 @@
 
 #include "elementwise.h"
 #include "gemm.h"
+#include "patches.h"
 #include "distributions.h"
 #include "reduce.h"
 #include "rows.h"
@@ -31,6 +32,7 @@
 
 /* Not kernels by themselves. */
 #include "attention_blocks.h"
+#include "conv_blocks.h"
 #include "philox.h"
 #include "pool.h"
 #include "scalar.h"

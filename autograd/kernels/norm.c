@@ -1,4 +1,4 @@
-/* norm.c: layer norm over rows, and its backward.
+/* norm.c: layer norm and RMS norm over rows, and their backward.
  *
  * A row is read for its mean, for the deviations and their squares (the sum of the deviations corrects the mean), and to
  * compute y; after the first pass it is in a near cache. dgamma and dbeta are sums down the columns, which reduce.c
@@ -103,4 +103,63 @@ void ISA(layer_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, rea
         ISA(sum_normalized)(rows, n, dgamma, dy, x, mean, rstd, add_gamma);
     if (dbeta)
         ISA(sum)(1, rows, n, dbeta, dy, 1, add_beta);
+}
+
+/* ---- without the mean -------------------------------------------------------------------------------------------- */
+
+static void rms_rows(void *arg, int64_t first, int64_t last)
+{
+    const Job *j = arg;
+    const int64_t n = j->n;
+    const float *gamma = j->gamma;
+    for (int64_t row = first; row < last; row++) {
+        const float *x = j->x + row * n;
+        float *y = j->y + row * n;
+        double squares = 0;
+        SUM_OF(squares, n, LOAD(x) * LOAD(x))
+        double deviation = sqrt(squares / (double)n + j->eps);
+        j->rstd[row] = deviation == 0 ? 0 : (float)(1 / deviation);
+        const vf rstd = vset(j->rstd[row]);
+        if (gamma)
+            EACH(0, n, y, LOAD(x) * rstd * LOAD(gamma));
+        else
+            EACH(0, n, y, LOAD(x) * rstd);
+    }
+}
+
+void ISA(rms_norm)(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma, double eps)
+{
+    k_parallel(rows, 1 + GRAIN / (n + 1), rms_rows, &(Job){ .n = n, .y = y, .rstd = rstd, .x = x, .gamma = gamma, .eps = eps });
+}
+
+/* With r = rstd, g = dy gamma: dx = r g - r^3 / n x sum(g x). */
+static void rms_backward_rows(void *arg, int64_t first, int64_t last)
+{
+    const Job *j = arg;
+    const int64_t n = j->n;
+    const float *gamma = j->gamma;
+    for (int64_t row = first; row < last; row++) {
+        const float *x = j->x + row * n, *dy = j->dy + row * n;
+        float *dx = j->y + row * n;
+        double r = j->rstd[row], dot = 0;
+        if (gamma)
+            SUM_OF(dot, n, LOAD(dy) * LOAD(gamma) * LOAD(x))
+        else
+            SUM_OF(dot, n, LOAD(dy) * LOAD(x))
+        const vf scale = vset((float)r), slope = vset((float)(-r * r * r / (double)n * dot));
+        if (gamma)
+            EACH_ADD(j->add, 0, n, dx, vfma(slope, LOAD(x), scale * (LOAD(dy) * LOAD(gamma))));
+        else
+            EACH_ADD(j->add, 0, n, dx, vfma(slope, LOAD(x), scale * LOAD(dy)));
+    }
+}
+
+void ISA(rms_norm_backward)(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, const real *dy,
+                             const real *x, const real *rstd, const real *gamma)
+{
+    if (dx)
+        k_parallel(rows, 1 + GRAIN / (n + 1), rms_backward_rows,
+                   &(Job){ .n = n, .y = dx, .rstd = (float *)rstd, .dy = dy, .x = x, .gamma = gamma, .add = add_x });
+    if (dgamma)
+        ISA(sum_normalized)(rows, n, dgamma, dy, x, NULL, rstd, add_gamma);
 }

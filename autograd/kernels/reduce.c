@@ -132,7 +132,7 @@ static void add_row(const Job *j, int64_t o, int64_t row, int64_t column, int64_
         break;
     case NORMALIZED: {
         const float *dy = j->dy + row * j->inner + column;
-        const vf m = vset(j->mean[row]), r = vset(j->rstd[row]);
+        const vf m = vset(j->mean ? j->mean[row] : 0), r = vset(j->rstd[row]);
         EACH(0, width, sums, vfma(LOAD(dy), (LOAD(x) - m) * r, LOAD(sums)));
         break;
     }

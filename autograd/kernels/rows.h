@@ -23,6 +23,23 @@ void k_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *
                            bool add_beta, const real *dy, const real *x, const real *mean, const real *rstd,
                            const real *gamma, AgNorm kind);
 
+/* y = gamma x rstd with rstd = 1 / sqrt(mean of x^2 + eps), 0 if that divides by 0. gamma: (n) or NULL. rstd (rows) is written
+ * for backward. */
+void k_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma, double eps);
+/* dx and dgamma may each be NULL. */
+void k_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, const real *dy,
+                         const real *x, const real *rstd, const real *gamma);
+
+/* y (rows, n) = a sigmoid(a) b for the halves a and b of each row of x (rows, 2 n). */
+void k_swiglu(int64_t rows, int64_t n, real *y, const real *x);
+void k_swiglu_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *x, bool add);
+
+/* Turns the pairs of entries of x (rows, heads, 2 n): (a, b) becomes (a c - b s, b c + a s). For row r, row r % period of the
+ * table (period, 2 n) has the n cosines c, then the n sines s. Pair i is entries i and i + n, or 2 i and 2 i + 1 if `adjacent`.
+ * With `back`, by the negative angles: the backward rule. */
+typedef struct { int64_t rows, heads, n, period; bool adjacent, back, add; } KRope;
+void k_rope(const KRope *shape, real *y, const real *x, const real *table);
+
 /* loss[i] = -log softmax(row i)[target[i]], with label smoothing s: (1-s) times that + s times the mean over classes of
  * -log softmax. loss[i] = 0 where target[i] == ignore. For backward, top[i] = max(row i) and log_sum[i] = log sum
  * exp(row i - top[i]): two numbers, because their sum would lose the digits of the smaller one. Targets are in range. A row of

@@ -4,7 +4,8 @@
 
 #include "simd.h"
 
-/* y[j] = (or +=) the sum over rows of dy (x - mean) rstd: layer norm's dgamma. dy, x: (rows, n); mean, rstd: (rows). */
+/* y[j] = (or +=) the sum over rows of dy (x - mean) rstd: the dgamma of layer norm, and with mean NULL, which
+ * counts as 0, that of RMS norm. dy, x: (rows, n); mean, rstd: (rows). */
 void ISA(sum_normalized)(int64_t rows, int64_t n, float *y, const float *dy, const float *x, const float *mean,
                           const float *rstd, bool add);
 

@@ -44,6 +44,12 @@ INLINE vf power_of(vf x, Exponent e)
     return e.odd ? vcopysign(y, x) : y;
 }
 
+/* x, or NaN where the range reduction would not be exact. */
+INLINE vf angle(vf x) { return vselect(vle(vabs(x), vset((float)K_MOST_ANGLE)), x, vset(NAN)); }
+
+/* 1 with the sign of x; x where that is 0 or NaN. */
+INLINE vf sign_of(vf x) { return vselect(vor(vlt(x, vset(0)), vlt(vset(0), x)), vcopysign(vset(1), x), x); }
+
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 typedef struct { KUnary f; float *y; const float *x; double p, q; } Forward;
@@ -66,6 +72,12 @@ static void forward(void *arg, int64_t begin, int64_t end)
     case K_GELU_ERF: EACH(begin, end, y, vgelu_erf(LOAD(x))); break;
     case K_CLAMP:    EACH(begin, end, y, vclamp(LOAD(x), p, q)); break;
     case K_SCALE:    EACH(begin, end, y, vfma(vset(p), LOAD(x), vset(q))); break;
+    case K_SILU:     EACH(begin, end, y, vsilu(LOAD(x))); break;
+    case K_SOFTPLUS: EACH(begin, end, y, vsoftplus(LOAD(x))); break;
+    case K_ERF:      EACH(begin, end, y, verf(LOAD(x))); break;
+    case K_SIN:      EACH(begin, end, y, vsin(angle(LOAD(x)))); break;
+    case K_COS:      EACH(begin, end, y, vcos(angle(LOAD(x)))); break;
+    case K_SIGN:     EACH(begin, end, y, sign_of(LOAD(x))); break;
     case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p);
         EACH(begin, end, y, power_of(LOAD(x), e));
@@ -120,6 +132,12 @@ static void backward(void *arg, int64_t begin, int64_t end)
     case K_GELU_ERF: DX(LOAD(dy) * vgelu_erf_slope(LOAD(x))); break;
     case K_CLAMP:    DX(within(LOAD(x), p, q, LOAD(dy))); break;
     case K_SCALE:    DX(vset(p) * LOAD(dy)); break;
+    case K_SILU:     DX(LOAD(dy) * vsilu_slope(LOAD(x))); break;
+    case K_SOFTPLUS: DX(LOAD(dy) * vsigmoid(LOAD(x))); break;
+    case K_ERF:      DX(LOAD(dy) * (vset(0x1.20dd76p+0f) * vexp(vneg(LOAD(x) * LOAD(x))))); break;      /* 2 / sqrt(pi) */
+    case K_SIN:      DX(LOAD(dy) * vcos(angle(LOAD(x)))); break;
+    case K_COS:      DX(vneg(LOAD(dy)) * vsin(angle(LOAD(x)))); break;
+    case K_SIGN:     DX(vset(0) * LOAD(dy)); break;
     case K_POW_SCALAR: {
         Exponent e = exponent_of(job->p - 1);
         if (job->p == 0)

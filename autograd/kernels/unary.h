@@ -24,6 +24,8 @@ static inline KReads k_unary_reads(KUnary f)
     return reads_of[f];
 }
 
+/* Sine and cosine take |x| up to this, and give NaN beyond: their range reduction is exact up to there. */
+#define K_MOST_ANGLE 1e5
 /* p and q are the function's own numbers. In place (y == x) is allowed. */
 void k_unary(KUnary f, int64_t n, real *y, const real *x, double p, double q);
 /* Only the array that k_unary_reads names is read; the other may be NULL. dx == dy is allowed if !add. */

@@ -10,12 +10,26 @@
 /* ---- attention: W = dropout(softmax(q k^T / sqrt(K), masked)), y = W v
  * dv = W^T dy, dW = dy v^T, ds = W (dW - rowsum(dW W)) / sqrt(K), dq = ds k, dk = ds^T q --------------------------- */
 
-static void check_heads(Site at, const char *what, const Tensor *x, int64_t width, int heads, double p)
+/* The width of `heads` heads divides; returns that of one. */
+static int64_t check_heads(Site at, const char *what, const Tensor *x, int64_t width, int64_t heads)
 {
     char text[AG_SHAPE_TEXT];
     if (heads < 1 || width % heads != 0 || width == 0)
-        ag_usage_error(at, what, "%s does not divide into %d heads", shape_text(x->shape, text), heads);
-    if (!(p >= 0 && p < 1)) ag_usage_error(at, what, "dropout p is %g, expected 0 <= p < 1", p);
+        ag_usage_error(at, what, "%s does not divide into %lld heads", shape_text(x->shape, text), (long long)heads);
+    return width / heads;
+}
+
+/* Returns the number of heads of keys and values. */
+static int64_t check_options(Site at, const char *what, const AgAttention *how)
+{
+    int kv_heads = how->kv_heads == 0 ? how->heads : how->kv_heads;
+    if (kv_heads < 0 || (kv_heads > 0 && how->heads % kv_heads != 0))
+        ag_usage_error(at, what, "%d heads of queries do not divide into groups for %d heads of keys", how->heads, kv_heads);
+    if (how->window < 0 || (how->window > 0 && !how->causal))
+        ag_usage_error(at, what, "a window of %d, expected 0 or more, and causal attention", how->window);
+    if (!(how->dropout >= 0 && how->dropout < 1))
+        ag_usage_error(at, what, "dropout p is %g, expected 0 <= p < 1", how->dropout);
+    return kv_heads;
 }
 
 static void set_mask(Site at, const char *what, KAttention *a, const Tensor *mask)
@@ -58,25 +72,36 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
     k_attention_backward(a, q.data, q.add, k.data, k.add, v.data, v.add, grad_of(y), xq, xk, xv, work);
 }
 
-Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
+Tensor *ag_attention_with_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
 {
     check_tensor(at, "attention", "q", q, AG_REAL);
     check_tensor(at, "attention", "k", k, AG_REAL);
     check_tensor(at, "attention", "v", v, AG_REAL);
     char tq[AG_SHAPE_TEXT], tk[AG_SHAPE_TEXT], tv[AG_SHAPE_TEXT];
+    bool grouped = how.kv_heads != 0 && how.kv_heads != how.heads;
     if (q->shape.ndim != 3 || k->shape.ndim != 3 || !shape_equal(k->shape, v->shape) ||
-        q->shape.dim[0] != k->shape.dim[0] || q->shape.dim[2] != k->shape.dim[2])
+        q->shape.dim[0] != k->shape.dim[0] || (!grouped && q->shape.dim[2] != k->shape.dim[2]))
         ag_usage_error(at, "attention", "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
                        shape_text(q->shape, tq), shape_text(k->shape, tk), shape_text(v->shape, tv));
-    int64_t t = q->shape.dim[1], s = k->shape.dim[1], width = q->shape.dim[2], part = heads > 0 ? width / heads : 0;
-    check_heads(at, "attention", q, width, heads, p);
-    KSteps rows = { t * width, part, width }, sources = { s * width, part, width };
-    KAttention a = { .b = q->shape.dim[0], .h = heads, .t = t, .s = s, .k = part, .q = rows, .kv = sources, .y = rows,
-                     .scale = 1 / sqrt((double)part), .causal = causal };
+    int64_t t = q->shape.dim[1], s = k->shape.dim[1], width = q->shape.dim[2], kv_width = k->shape.dim[2];
+    int64_t part = check_heads(at, "attention", q, width, how.heads), kv_heads = check_options(at, "attention", &how);
+    if (kv_width != kv_heads * part)
+        ag_usage_error(at, "attention", "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
+                       shape_text(k->shape, tk), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
+    KSteps rows = { t * width, part, width }, sources = { s * kv_width, part, kv_width };
+    KAttention a = { .b = q->shape.dim[0], .h = how.heads, .t = t, .s = s, .k = part, .group = how.heads / kv_heads,
+                     .window = how.window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
+                     .causal = how.causal };
     set_mask(at, "attention", &a, mask);
-    set_dropout(&a, p);
+    set_dropout(&a, how.dropout);
     Tensor *in[] = { q, k, v, mask };
     return run_forward(op_new_n(at, &op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals(k), reals(v));
+}
+
+Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
+{
+    AgAttention how = { .heads = heads, .causal = causal, .dropout = p };
+    return ag_attention_with_at(at, q, k, v, mask, how);
 }
 
 void attention_backward(Tensor *y)
@@ -94,71 +119,88 @@ void attention_backward(Tensor *y)
 }
 
 /* Calls attention, or self_attention if k is NULL, with the same random numbers each time. */
-static Tensor *call_sample(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)
+static Tensor *call_sample(Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
 {
     AgRandom before = ag_random_state();
     ag_set_random_state((AgRandom){ 5, 0 });
-    Tensor *y = k ? ag_attention(q, k, v, mask, heads, causal, p) : ag_self_attention(q, mask, heads, causal, p);
+    Tensor *y = k ? ag_attention_with(q, k, v, mask, how) : ag_self_attention_with(q, mask, how);
     ag_set_random_state(before);
     return y;
 }
 
 Tensor *attention_sample(Sample *s)
 {
-    static const struct { int b, t, s, width, heads; bool causal, masked; double p; } cases[] = {
-        { 1, 1, 1, 1, 1, false, false, 0 }, { 2, 3, 4, 4, 2, false, false, 0 }, { 1, 5, 5, 6, 3, true, false, 0 },
-        { 2, 3, 4, 4, 1, false, true, 0 },  { 1, 2, 5, 2, 1, true, false, 0 },  { 2, 4, 4, 4, 2, true, true, 0 },
-        { 1, 3, 4, 4, 2, false, false, 0.4 }, { 0, 3, 4, 4, 2, false, false, 0 }, { 1, 4, 3, 2, 1, true, false, 0 },
-        { 1, 3, 0, 2, 1, false, false, 0 }, { 1, 70, 3, 2, 1, false, false, 0.3 },
-        { 1, 0, 3, 2, 1, false, false, 0 },
+    static const struct { int b, t, s, width; AgAttention how; bool masked; } cases[] = {
+        { 1, 1, 1, 1, { 1, 0, false, 0, 0 }, false },   { 2, 3, 4, 4, { 2, 0, false, 0, 0 }, false },
+        { 1, 5, 5, 6, { 3, 0, true, 0, 0 }, false },    { 2, 3, 4, 4, { 1, 0, false, 0, 0 }, true },
+        { 1, 2, 5, 2, { 1, 0, true, 0, 0 }, false },    { 2, 4, 4, 4, { 2, 0, true, 0, 0 }, true },
+        { 1, 3, 4, 4, { 2, 0, false, 0, 0.4 }, false }, { 0, 3, 4, 4, { 2, 0, false, 0, 0 }, false },
+        { 1, 4, 3, 2, { 1, 0, true, 0, 0 }, false },    { 1, 3, 0, 2, { 1, 0, false, 0, 0 }, false },
+        { 1, 70, 3, 2, { 1, 0, false, 0, 0.3 }, false }, { 1, 0, 3, 2, { 1, 0, false, 0, 0 }, false },
+        { 2, 3, 4, 8, { 4, 2, false, 0, 0 }, false },   { 1, 6, 9, 6, { 3, 1, true, 4, 0.3 }, true },
+        { 1, 67, 67, 2, { 2, 1, true, 3, 0 }, false },
     };
-    if (s->number >= 12) return NULL;
-    int i = s->number;
+    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
+    int i = s->number, kv_heads = cases[i].how.kv_heads ? cases[i].how.kv_heads : cases[i].how.heads;
     Tensor *q = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, cases[i].width));
-    Tensor *k = sample_in(s, 1, SHAPE(cases[i].b, cases[i].s, cases[i].width));
-    Tensor *v = sample_in(s, 2, SHAPE(cases[i].b, cases[i].s, cases[i].width));
+    Shape sources = SHAPE(cases[i].b, cases[i].s, cases[i].width / cases[i].how.heads * kv_heads);
+    Tensor *k = sample_in(s, 1, sources), *v = sample_in(s, 2, sources);
     Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].b, 1, cases[i].t, cases[i].s)) : NULL;
-    return call_sample(q, k, v, mask, cases[i].heads, cases[i].causal, cases[i].p);
+    return call_sample(q, k, v, mask, cases[i].how);
 }
 
 /* ---- self_attention: the same on queries, keys and values side by side ------------------------------------------- */
 
-Tensor *ag_self_attention_at(Site at, Tensor *qkv, Tensor *mask, int heads, bool causal, double p)
+Tensor *ag_self_attention_with_at(Site at, Tensor *qkv, Tensor *mask, AgAttention how)
 {
     check_tensor(at, "self_attention", "qkv", qkv, AG_REAL);
     char text[AG_SHAPE_TEXT];
-    if (qkv->shape.ndim != 3 || qkv->shape.dim[2] % 3 != 0)
+    int64_t kv_heads = check_options(at, "self_attention", &how), total = how.heads + 2 * kv_heads;
+    bool grouped = kv_heads != how.heads;
+    if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0))
         ag_usage_error(at, "self_attention", "qkv %s, expected (B,T,3D)", shape_text(qkv->shape, text));
     Shape shape = qkv->shape;
-    int64_t t = shape.dim[1], width = shape.dim[2] /= 3, part = heads > 0 ? width / heads : 0;
-    check_heads(at, "self_attention", qkv, width, heads, p);
-    KSteps packed = { 3 * t * width, part, 3 * width };
-    KAttention a = { .b = shape.dim[0], .h = heads, .t = t, .s = t, .k = part, .q = packed, .kv = packed,
-                     .y = { t * width, part, width }, .scale = 1 / sqrt((double)part), .causal = causal };
+    int64_t t = shape.dim[1], row = shape.dim[2];
+    int64_t part = grouped ? check_heads(at, "self_attention", qkv, row, total)
+                           : check_heads(at, "self_attention", qkv, row / 3, how.heads);
+    int64_t width = shape.dim[2] = part * how.heads;
+    KSteps packed = { t * row, part, row };
+    KAttention a = { .b = shape.dim[0], .h = how.heads, .t = t, .s = t, .k = part, .group = how.heads / kv_heads,
+                     .window = how.window, .q = packed, .kv = packed, .y = { t * width, part, width },
+                     .scale = 1 / sqrt((double)part), .causal = how.causal };
     set_mask(at, "self_attention", &a, mask);
-    set_dropout(&a, p);
+    set_dropout(&a, how.dropout);
     const real *x = reals(qkv);
-    return run_forward(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + 2 * width);
+    return run_forward(op_new(at, OP_self_attention, &shape, qkv, mask, NULL), &a, x, x + width, x + (width + row) / 2);
+}
+
+Tensor *ag_self_attention_at(Site at, Tensor *qkv, Tensor *mask, int heads, bool causal, double p)
+{
+    AgAttention how = { .heads = heads, .causal = causal, .dropout = p };
+    return ag_self_attention_with_at(at, qkv, mask, how);
 }
 
 void self_attention_backward(Tensor *y)
 {
-    int64_t width = y->shape.dim[2];
+    int64_t keys = y->shape.dim[2], values = (keys + y->in[0]->shape.dim[2]) / 2;       /* where they begin in a row */
     const real *x = reals(y->in[0]);
-    Grad q = grad_into(y->in[0]), k = { q.data + width, q.add }, v = { q.data + 2 * width, q.add };
-    run_backward(y, q, k, v, x, x + width, x + 2 * width);
+    Grad q = grad_into(y->in[0]), k = { q.data + keys, q.add }, v = { q.data + values, q.add };
+    run_backward(y, q, k, v, x, x + keys, x + values);
 }
 
 Tensor *self_attention_sample(Sample *s)
 {
-    static const struct { int b, t, width, heads; bool causal, masked; double p; } cases[] = {
-        { 1, 1, 1, 1, false, false, 0 }, { 2, 3, 4, 2, false, false, 0 }, { 1, 5, 6, 3, true, false, 0 },
-        { 2, 3, 4, 1, false, true, 0 },  { 1, 4, 2, 1, true, false, 0 },  { 2, 4, 4, 2, true, true, 0 },
-        { 1, 3, 4, 2, true, false, 0.4 }, { 0, 3, 4, 2, true, false, 0 }, { 1, 67, 2, 1, true, false, 0 },
+    static const struct { int b, t, width; AgAttention how; bool masked; } cases[] = {
+        { 1, 1, 3, { 1, 0, false, 0, 0 }, false },  { 2, 3, 12, { 2, 0, false, 0, 0 }, false },
+        { 1, 5, 18, { 3, 0, true, 0, 0 }, false },  { 2, 3, 12, { 1, 0, false, 0, 0 }, true },
+        { 1, 4, 6, { 1, 0, true, 0, 0 }, false },   { 2, 4, 12, { 2, 0, true, 0, 0 }, true },
+        { 1, 3, 12, { 2, 0, true, 0, 0.4 }, false }, { 0, 3, 12, { 2, 0, true, 0, 0 }, false },
+        { 1, 67, 6, { 1, 0, true, 0, 0 }, false },  { 2, 5, 8, { 2, 1, false, 0, 0 }, false },
+        { 1, 5, 16, { 4, 2, true, 2, 0 }, false },
     };
-    if (s->number >= 9) return NULL;
+    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
     int i = s->number;
-    Tensor *qkv = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, 3 * cases[i].width));
+    Tensor *qkv = sample_in(s, 0, SHAPE(cases[i].b, cases[i].t, cases[i].width));
     Tensor *mask = cases[i].masked ? sample_mask(SHAPE(cases[i].t, cases[i].t)) : NULL;
-    return call_sample(qkv, NULL, NULL, mask, cases[i].heads, cases[i].causal, cases[i].p);
+    return call_sample(qkv, NULL, NULL, mask, cases[i].how);
 }

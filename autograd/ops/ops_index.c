@@ -3,6 +3,8 @@
 #include "kernels.h"
 #include "ops/table.h"
 
+#include <string.h>
+
 void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
 {
     for (int64_t i = 0; i < ids->numel; i++)
@@ -71,20 +73,26 @@ void grad_scatter(Tensor *y, Along x, int64_t m, const int32_t *ids)
 
 typedef struct { Along x; int64_t m; } GatherArgs;
 
-Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)
+/* Checks ids, whose sizes are those of x except along dim, and that each is an item of x along dim. */
+static GatherArgs gather_args(Site at, const char *what, const Tensor *x, int dim, const Tensor *ids)
 {
-    check_tensor(at, "gather", "x", x, AG_REAL);
-    check_tensor(at, "gather", "ids", ids, AG_INT);
-    int d = check_dim(at, "gather", x, dim);
+    check_tensor(at, what, "x", x, AG_REAL);
+    check_tensor(at, what, "ids", ids, AG_INT);
+    int d = check_dim(at, what, x, dim);
     bool fit = ids->shape.ndim == x->shape.ndim;
     for (int i = 0; fit && i < x->shape.ndim; i++) fit = i == d || ids->shape.dim[i] == x->shape.dim[i];
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!fit)
-        ag_usage_error(at, "gather", "ids %s do not fit x %s: sizes must be equal except along dimension %d",
+        ag_usage_error(at, what, "ids %s do not fit x %s: sizes must be equal except along dimension %d",
                        shape_text(ids->shape, a), shape_text(x->shape, b), dim);
-    check_ids(at, "gather", ids, x->shape.dim[d]);
+    check_ids(at, what, ids, x->shape.dim[d]);
+    return (GatherArgs){ shape_along(&x->shape, d, d), ids->shape.dim[d] };
+}
+
+Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)
+{
+    GatherArgs args = gather_args(at, "gather", x, dim, ids);
     Tensor *y = op_new(at, OP_gather, &ids->shape, x, ids, NULL);
-    GatherArgs args = { shape_along(&x->shape, d, d), ids->shape.dim[d] };
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = reals(x)[item_along(args.x, args.m, i, ints(ids)[i])];
     return op_done(y);
@@ -110,4 +118,49 @@ Tensor *gather_sample(Sample *s)
     case 8: return ag_gather(sample_in(s, 0, SHAPE(2, 3)), 1, sample_ids(SHAPE(2, 0), 3));
     default: return NULL;
     }
+}
+
+/* ---- scatter_add: y = x, y[o, ids[o,j,i], i] += src[o,j,i]   dx = dy, dsrc = the items of dy at ids -------------- */
+
+Tensor *ag_scatter_add_at(Site at, Tensor *x, int dim, Tensor *ids, Tensor *src)
+{
+    GatherArgs args = gather_args(at, "scatter_add", x, dim, ids);
+    check_tensor(at, "scatter_add", "src", src, AG_REAL);
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    if (!shape_equal(src->shape, ids->shape))
+        ag_usage_error(at, "scatter_add", "src %s and ids %s differ in shape", shape_text(src->shape, a),
+                       shape_text(ids->shape, b));
+    Tensor *y = op_new(at, OP_scatter_add, &x->shape, x, ids, src);
+    if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
+    memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));
+    for (int64_t i = 0; i < src->numel; i++) reals(y)[item_along(args.x, args.m, i, ints(ids)[i])] += reals(src)[i];
+    return op_done(y);
+}
+
+void scatter_add_backward(Tensor *y)
+{
+    const GatherArgs *args = y->args;
+    Tensor *x = y->in[0], *ids = y->in[1], *src = y->in[2];
+    if (src->requires_grad) {
+        Grad g = grad_into(src);
+        for (int64_t i = 0; i < src->numel; i++) {
+            real dy = grad_of(y)[item_along(args->x, args->m, i, ints(ids)[i])];
+            g.data[i] = g.add ? g.data[i] + dy : dy;
+        }
+    }
+    if (x->requires_grad) grad_pass(x, y);
+}
+
+Tensor *scatter_add_sample(Sample *s)
+{
+    static const struct { Shape x; int dim, n; } cases[] = {
+        { { 1, { 1 } }, 0, 1 },       { { 1, { 7 } }, 0, 4 },           { { 2, { 3, 5 } }, 1, 2 },
+        { { 2, { 3, 5 } }, 0, 4 },    { { 3, { 2, 3, 4 } }, 1, 6 },     { { 3, { 2, 3, 4 } }, -1, 1 },
+        { { 2, { 0, 3 } }, 1, 2 },    { { 2, { 2, 3 } }, 1, 0 },        { { 2, { 3, 3 } }, 0, 3 },
+    };
+    if (s->number >= (int)(sizeof cases / sizeof *cases)) return NULL;
+    Shape x = cases[s->number].x, part = x;
+    int dim = cases[s->number].dim, d = dim < 0 ? dim + x.ndim : dim;
+    part.dim[d] = cases[s->number].n;
+    return ag_scatter_add(sample_in(s, 0, x), dim, sample_ids(part, (int32_t)x.dim[d]), sample_in(s, 1, part));
 }

@@ -53,6 +53,65 @@ Tensor *mse_loss_sample(Sample *s)
     return ag_mse_loss(sample_in(s, 0, same_shapes[s->number]), sample_in(s, 1, same_shapes[s->number]));
 }
 
+Tensor *ag_huber_loss_at(Site at, Tensor *x, Tensor *target, double delta)
+{
+    check_tensor(at, "huber_loss", "x", x, AG_REAL);
+    check_tensor(at, "huber_loss", "target", target, AG_REAL);
+    check_same_shape(at, "huber_loss", "x", x, target);
+    if (!(delta > 0 && delta < INFINITY)) ag_usage_error(at, "huber_loss", "delta is %g, expected more than 0", delta);
+    Tensor *distance = ag_abs_at(at, ag_sub_at(at, x, target)), *held = ag_clamp_at(at, distance, 0, delta);
+    return ag_mean_at(at, ag_mul_at(at, held, ag_sub_at(at, distance, ag_scale_at(at, held, 0.5))));
+}
+
+/* ---- binary_cross_entropy: y = mean of ln(1 + e^x) - t x     dx = dy (sigmoid(x) - t) / n, dt = -dy x / n ---------- */
+
+/* With t inside: max(x, 0) - t x is exact where the prediction is right. */
+static double binary_loss(double x, double t)
+{
+    return (x > 0 ? (1 - t) * x : -t * x) + k_log(1 + k_exp(-fabs(x)));
+}
+
+Tensor *ag_binary_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce reduce)
+{
+    static const char what[] = "binary_cross_entropy";
+    check_tensor(at, what, "logits", logits, AG_REAL);
+    check_tensor(at, what, "target", target, AG_REAL);
+    check_same_shape(at, what, "logits", logits, target);
+    check_reduce(at, what, reduce);
+    Tensor *y = op_new(at, OP_binary_cross_entropy, &SCALAR, logits, target, NULL);
+    double divisor = reduce == AG_SUM ? 1 : (double)logits->numel, total = 0;
+    if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
+    for (int64_t i = 0; i < logits->numel; i++) {
+        double t = (double)reals(target)[i];
+        if (t < 0 || t > 1) ag_usage_error(at, what, "target %g at item %lld is not in 0..1", t, (long long)i);
+        total += binary_loss((double)reals(logits)[i], t);
+    }
+    *reals(y) = (real)(total / divisor);
+    return op_done(y);
+}
+
+void binary_cross_entropy_backward(Tensor *y)
+{
+    Tensor *logits = y->in[0], *target = y->in[1];
+    real scale = *grad_of(y) / (real)*(double *)y->args;
+    real *dx = grad_to_add(logits);
+    if (dx) {
+        real *sigmoid = scratch_new(y->site, "binary_cross_entropy", logits->numel, sizeof(real));
+        k_unary(K_SIGMOID, logits->numel, sigmoid, reals(logits), 0, 0);
+        k_difference(logits->numel, dx, sigmoid, reals(target), scale, true);
+    }
+    dx = grad_to_add(target);
+    if (dx) k_axpy(target->numel, dx, -scale, reals(logits));
+}
+
+Tensor *binary_cross_entropy_sample(Sample *s)
+{
+    if (s->number >= SAME_SHAPES) return NULL;
+    Tensor *logits = sample_range(s, 0, same_shapes[s->number], 0.1, 0.9);
+    Tensor *target = sample_range(s, 1, same_shapes[s->number], 0.1, 0.9);
+    return ag_binary_cross_entropy(logits, target, s->number % 2 ? AG_SUM : AG_MEAN);
+}
+
 /* ---- targets that are classes ------------------------------------------------------------------------------------ */
 
 typedef struct { int ignore; double smoothing, divisor; int64_t rows, n; } ClassArgs;

@@ -1,4 +1,4 @@
-/* ops_plain.c: operations without gradients: comparisons, and, not, one-hot. */
+/* ops_plain.c: operations without gradients: comparisons, and, not, cast, one-hot. */
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "ops/table.h"
@@ -14,6 +14,12 @@ static bool holds(AgCompare how, double a, double b)
     case AG_GT: return a > b;
     default: return a >= b;
     }
+}
+
+/* Item i of any type; exact. */
+static double number_at(const Tensor *x, int64_t i)
+{
+    return x->dtype == AG_REAL ? (double)reals(x)[i] : x->dtype == AG_INT ? ints(x)[i] : bools(x)[i];
 }
 
 /* t's values repeated to `shape`: t's own if it has that shape, else scratch. */
@@ -59,8 +65,7 @@ Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b)
     Tensor *y = tensor_new(at, "compare_scalar", &a->shape, AG_BOOL);
     if (a->dtype == AG_REAL) b = (double)(real)b;               /* 0.1 equals a tensor of 0.1 */
     for (int64_t i = 0; i < y->numel; i++)
-        bools(y)[i] = holds(how, a->dtype == AG_REAL ? (double)reals(a)[i] : a->dtype == AG_INT ? ints(a)[i]
-                                 : bools(a)[i], b);
+        bools(y)[i] = holds(how, number_at(a, i), b);
     return y;
 }
 
@@ -81,6 +86,23 @@ Tensor *ag_not_at(Site at, Tensor *a)
     check_tensor(at, "not", "a", a, AG_BOOL);
     Tensor *y = tensor_new(at, "not", &a->shape, AG_BOOL);
     for (int64_t i = 0; i < y->numel; i++) bools(y)[i] = !bools(a)[i];
+    return y;
+}
+
+Tensor *ag_cast_at(Site at, Tensor *x, DType dtype)
+{
+    check_any(at, "cast", "x", x);
+    if ((int)dtype < AG_REAL || dtype > AG_BOOL) ag_usage_error(at, "cast", "%d is not a DType", (int)dtype);
+    if (x->dtype == dtype) return x;
+    Tensor *y = tensor_new(at, "cast", &x->shape, dtype);
+    for (int64_t i = 0; i < x->numel; i++) {
+        double v = number_at(x, i);
+        bool fits = dtype == AG_INT ? v > -2147483649.0 && v < 2147483648.0 : dtype != AG_REAL || (double)(real)v == v;
+        if (!fits) ag_usage_error(at, "cast", "%.17g at item %lld does not fit %s", v, (long long)i, dtype_name(dtype));
+        if (dtype == AG_REAL) reals(y)[i] = (real)v;
+        else if (dtype == AG_INT) ints(y)[i] = (int32_t)v;
+        else bools(y)[i] = v != 0;
+    }
     return y;
 }
 
@@ -109,6 +131,7 @@ Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x)
     case AG_GELU_ERF: return ag_gelu_erf_at(at, x);
     case AG_TANH:     return ag_tanh_at(at, x);
     case AG_SIGMOID:  return ag_sigmoid_at(at, x);
+    case AG_SILU:     return ag_silu_at(at, x);
     }
     ag_usage_error(at, "ag_activate", "%d is not an AgActivation", (int)kind);
 }

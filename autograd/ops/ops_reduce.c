@@ -148,6 +148,53 @@ Tensor *mean_dims_sample(Sample *s)
     return reduce_sample(s, ag_mean_dims_at);
 }
 
+/* ---- cumsum: y_j = x_0 + ... + x_j, summed in double         dx_j = dy_j + dy_j+1 + ... -------------------------- */
+
+/* The sums from the first item on, or `back` from the last. */
+static void running_sums(Along a, Grad y, const real *x, bool back)
+{
+    for (int64_t line = 0; line < a.outer * a.inner; line++) {
+        int64_t first = line / a.inner * a.n * a.inner + line % a.inner;
+        double sum = 0;
+        for (int64_t j = 0; j < a.n; j++) {
+            int64_t i = first + (back ? a.n - 1 - j : j) * a.inner;
+            sum += (double)x[i];
+            y.data[i] = (real)(y.add ? (double)y.data[i] + sum : sum);
+        }
+    }
+}
+
+Tensor *ag_cumsum_at(Site at, Tensor *x, int dim)
+{
+    check_tensor(at, "cumsum", "x", x, AG_REAL);
+    int d = check_dim(at, "cumsum", x, dim);
+    Along a = shape_along(&x->shape, d, d);
+    Tensor *y = op_new(at, OP_cumsum, &x->shape, x, NULL, NULL);
+    if (y->op) *(Along *)op_args(y, sizeof a) = a;
+    running_sums(a, (Grad){ reals(y), false }, reals(x), false);
+    return op_done(y);
+}
+
+void cumsum_backward(Tensor *y)
+{
+    running_sums(*(Along *)y->args, grad_into(y->in[0]), grad_of(y), true);
+}
+
+Tensor *cumsum_sample(Sample *s)
+{
+    switch (s->number) {
+    case 0: return ag_cumsum(sample_in(s, 0, SHAPE(1)), 0);
+    case 1: return ag_cumsum(sample_in(s, 0, SHAPE(7)), -1);
+    case 2: return ag_cumsum(sample_in(s, 0, SHAPE(3, 5)), 0);
+    case 3: return ag_cumsum(sample_in(s, 0, SHAPE(3, 5)), 1);
+    case 4: return ag_cumsum(sample_in(s, 0, SHAPE(2, 3, 4)), 1);
+    case 5: return ag_cumsum(sample_in(s, 0, SHAPE(2, 0)), 1);
+    case 6: return ag_cumsum(sample_in(s, 0, SHAPE(0, 2)), 1);
+    case 7: return ag_cumsum(sample_in(s, 0, SHAPE(2, 1, 3, 2)), 0);
+    default: return NULL;
+    }
+}
+
 /* ---- variance: y = sum (x - m)² / n, n-1 if unbiased         dx = dy 2 (x - m) / n ------------------------------- */
 
 Tensor *ag_var_dims_at(Site at, Tensor *x, Dims dims, bool unbiased, bool keep)
@@ -306,4 +353,16 @@ Tensor *ag_max_at(Site at, Tensor *x)
 {
     check_tensor(at, "max", "x", x, AG_REAL);
     return ag_max_dim_at(at, ag_reshape_at(at, x, SHAPE(-1)), 0, false);
+}
+
+/* ---- logsumexp: m + ln sum of e^(x - m), m the largest x; held where it is infinite, because infinity - infinity is NaN -- */
+
+Tensor *ag_logsumexp_at(Site at, Tensor *x, int dim, bool keep)
+{
+    check_tensor(at, "logsumexp", "x", x, AG_REAL);
+    double most = sizeof(real) == sizeof(float) ? 0x1p127 : 0x1p1023;
+    Tensor *largest = ag_clamp_at(at, ag_detach_at(at, ag_max_dim_at(at, x, dim, true)), -most, most);
+    Tensor *sum = ag_sum_dims_at(at, ag_exp_at(at, ag_sub_at(at, x, largest)), DIMS(dim), true);
+    Tensor *y = ag_add_at(at, ag_log_at(at, sum), largest);
+    return keep ? y : ag_squeeze_at(at, y, dim);
 }

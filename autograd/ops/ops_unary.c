@@ -69,6 +69,12 @@ UNARY_OP(sigmoid,  K_SIGMOID,  sample_in)       /* 1 / (1 + e^-x)        dy y (1
 UNARY_OP(relu,     K_RELU,     sample_apart)    /* max(0, x)             dy where x > 0, else 0                      */
 UNARY_OP(gelu,     K_GELU,     sample_in)       /* x/2 (1 + tanh u)      dy ((1 + tanh u)/2 + x/2 (1 - tanh² u) u')  */
 UNARY_OP(gelu_erf, K_GELU_ERF, sample_in)       /* x Phi(x)              dy (Phi(x) + x phi(x))                      */
+UNARY_OP(silu,     K_SILU,     sample_in)       /* x s, s = sigmoid x    dy s (1 + x (1 - s))                        */
+UNARY_OP(softplus, K_SOFTPLUS, sample_in)       /* ln(1 + e^x)           dy sigmoid x                                */
+UNARY_OP(erf,      K_ERF,      sample_in)       /* erf x                 dy 2 / sqrt(pi) e^(-x²)                     */
+UNARY_OP(sin,      K_SIN,      sample_in)       /* sin x                 dy cos x                                    */
+UNARY_OP(cos,      K_COS,      sample_in)       /* cos x                 -dy sin x                                   */
+UNARY_OP(sign,     K_SIGN,     sample_apart)    /* -1, 0 or 1            0                                           */
 
 /* ---- scale: y = factor x                                     dx = factor dy -------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(default)
 
-/* Compositions of the operations above. */
+/* Compositions of the operations above. README.md, "What composes", has lines for stack, any, all, the L1 loss, ... */
 Tensor *ag_sum_at(Site at, Tensor *x);                                                  /* of all items -> scalar */
 Tensor *ag_mean_at(Site at, Tensor *x);
 Tensor *ag_max_at(Site at, Tensor *x);
@@ -24,7 +24,32 @@ Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x);
  * the same pass as the linear layer. For ReLU its output is then not stored, so ag_explain and drawings do not show it. */
 Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind);
 
+/* ag_attention and ag_self_attention with all options: AgAttention in types.h. */
+Tensor *ag_attention_with_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
+Tensor *ag_self_attention_with_at(Site at, Tensor *qkv, Tensor *mask, AgAttention how);
+/* ag_conv2d along one dimension: x (B,C,T), weight (O,C,k), bias (O) or NULL -> (B,O,(T + 2 padding - k)/stride + 1) */
+Tensor *ag_conv1d_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
+/* x with `before` and `after` zeros along dim. */
+Tensor *ag_pad_at(Site at, Tensor *x, int dim, int64_t before, int64_t after);
+/* ln of the sum of e^x along dim; -infinity where every x is. */
+Tensor *ag_logsumexp_at(Site at, Tensor *x, int dim, bool keep);
+/* Mean of d^2/2 where |d| <= delta, else of delta (|d| - delta/2), d = x - target (Huber 1964). Equal shapes. */
+Tensor *ag_huber_loss_at(Site at, Tensor *x, Tensor *target, double delta);
+/* x sorted along dim, equal items in their order (NaN counts as the largest), and the k first of these. If `ids` is not NULL,
+ * *ids receives their numbers in x (AG_INT): ag_gather(x, dim, *ids) is the result. */
+Tensor *ag_sort_at(Site at, Tensor *x, int dim, bool descending, Tensor **ids);
+Tensor *ag_topk_at(Site at, Tensor *x, int64_t k, int dim, Tensor **ids);               /* the largest, in order */
+
 /* These have no gradients. */
+/* x in another type. Real to int: rounded toward zero; NaN and what is beyond int32 are usage errors. Int to real: a usage
+ * error where a real cannot hold the number (float: some above 2^24). To bool: whether it is not 0. To its own type: x. */
+Tensor *ag_cast_at(Site at, Tensor *x, DType dtype);
+/* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, of
+ * heads of that width; a model may change them (Llama 3). The second one gives the table (count,width) for the positions
+ * start..start + count - 1: a row has the cosines of position times frequency, then the sines, computed in double from angles
+ * up to 1e8. One table serves all layers. */
+Tensor *ag_rope_frequencies_at(Site at, int64_t width, double base);
+Tensor *ag_rope_table_at(Site at, Tensor *frequencies, int64_t start, int64_t count);
 Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);                   /* -> AG_INT, the first largest */
 Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b);            /* -> AG_BOOL, broadcast; any one type */
 Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b);

@@ -19,6 +19,7 @@
 /* Computes gradients from a loss of one element, whose own gradient is 1. Rules run in the reverse order of recording, and
  * gradients of leaves add up. Intermediate values and gradients are released during the pass. After it, leaves, the loss and
  * tensors marked by ag_retain can be read. A part of the graph that another loss of the same scope still needs is kept.
+ * Gradients have no gradients: backward itself is not recorded.
  * It is a usage error if values that a rule reads were written in place after its operation had read them: by an optimizer's
  * step, nn_init_*, ag_fill*, tensor_copy or tensor_mutable_data. */
 void ag_backward_at(Site at, Tensor *loss);

@@ -48,6 +48,29 @@ static double gelu_erf_slope(double x)
     return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * PI);
 }
 
+static double silu(double x)
+{
+    return x < -800 ? -0.0 : x / (1 + exp(-x));             /* the formula gives NaN for -infinity */
+}
+
+static double silu_slope(double x)
+{
+    if (fabs(x) > 800)
+        return x > 0;
+    double s = 1 / (1 + exp(-x));
+    return s + x * s * (1 - s);
+}
+
+static double softplus(double x)
+{
+    return isnan(x) ? x : (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+
+static double angle(double x)
+{
+    return fabs(x) <= K_MOST_ANGLE ? x : NAN;
+}
+
 /* x, or 0 if it is subnormal as a real. */
 static double without_subnormal(double x)
 {

@@ -215,6 +215,73 @@ void ref_layer_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real
     }
 }
 
+/* ---- RMS norm, SwiGLU, rotations --------------------------------------------------------------------------------- */
+
+void ref_rms_norm(int64_t rows, int64_t n, real *y, real *rstd, const real *x, const real *gamma, double eps)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        double squares = 0;
+        for (int64_t j = 0; j < n; j++)
+            squares += (double)x[j] * x[j];
+        double deviation = sqrt(squares / (double)n + eps), scale = deviation == 0 ? 0 : 1 / deviation;
+        rstd[r] = (real)scale;
+        for (int64_t j = 0; j < n; j++)
+            y[j] = (real)(x[j] * scale * (gamma ? gamma[j] : 1));
+    }
+}
+
+void ref_rms_norm_backward(int64_t rows, int64_t n, real *dx, bool add_x, real *dgamma, bool add_gamma, const real *dy,
+                           const real *x, const real *rstd, const real *gamma)
+{
+    for (int64_t r = 0; r < rows && dx; r++) {
+        const real *g = dy + r * n, *xr = x + r * n;
+        double s = rstd[r], dot = 0;
+        for (int64_t j = 0; j < n; j++)
+            dot += g[j] * (double)(gamma ? gamma[j] : 1) * xr[j];
+        for (int64_t j = 0; j < n; j++) {
+            double d = s * g[j] * (gamma ? gamma[j] : 1) - s * s * s / (double)n * dot * xr[j];
+            dx[r * n + j] = (real)((add_x ? dx[r * n + j] : 0) + d);
+        }
+    }
+    for (int64_t j = 0; j < n && dgamma; j++) {
+        double sum = 0;
+        for (int64_t r = 0; r < rows; r++)
+            sum += dy[r * n + j] * (double)x[r * n + j] * rstd[r];
+        dgamma[j] = (real)((add_gamma ? dgamma[j] : 0) + sum);
+    }
+}
+
+void ref_swiglu(int64_t rows, int64_t n, real *y, const real *x)
+{
+    for (int64_t r = 0; r < rows; r++, x += 2 * n, y += n)
+        for (int64_t j = 0; j < n; j++)
+            y[j] = (real)(ref_unary_1(K_SILU, x[j], 0, 0) * x[n + j]);
+}
+
+void ref_swiglu_backward(int64_t rows, int64_t n, real *dx, const real *dy, const real *x, bool add)
+{
+    for (int64_t r = 0; r < rows; r++, x += 2 * n, dx += 2 * n, dy += n)
+        for (int64_t j = 0; j < n; j++) {
+            real slope, one = 1;
+            ref_unary_backward(K_SILU, 1, &slope, &one, x + j, NULL, 0, 0, false);
+            double da = (double)dy[j] * x[n + j] * slope, db = dy[j] * ref_unary_1(K_SILU, x[j], 0, 0);
+            dx[j] = (real)((add ? dx[j] : 0) + da);
+            dx[n + j] = (real)((add ? dx[n + j] : 0) + db);
+        }
+}
+
+void ref_rope(const KRope *p, real *y, const real *x, const real *table)
+{
+    for (int64_t i = 0; i < p->rows * p->heads * p->n; i++) {
+        int64_t head = i / p->n, pair = i % p->n, row = head / p->heads % p->period;
+        int64_t a = head * 2 * p->n + (p->adjacent ? 2 * pair : pair), b = a + (p->adjacent ? 1 : p->n);
+        double c = table[row * 2 * p->n + pair], s = (p->back ? -1 : 1) * (double)table[row * 2 * p->n + p->n + pair];
+        double ya = x[a] * c - x[b] * s, yb = x[b] * c + x[a] * s;
+        y[a] = (real)((p->add ? y[a] : 0) + ya);
+        y[b] = (real)((p->add ? y[b] : 0) + yb);
+    }
+}
+
 /* ---- cross entropy ----------------------------------------------------------------------------------------------- */
 
 void ref_cross_entropy(int64_t rows, int64_t n, real *loss, real *top, real *log_sum, const real *logits,

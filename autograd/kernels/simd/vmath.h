@@ -2,7 +2,8 @@
  *
  * Each brings its argument to a small range by exact steps and sums a polynomial there, fitted for the least relative
  * error; the first term is exact and fused multiply-adds keep the rest below half an ulp, so that every function is
- * within 2 ulp of the truth (GELU: of its largest values), for every float: subnormal, infinite or NaN. */
+ * within 2 ulp of the truth (SiLU, sine and cosine: 3; GELU: of its largest values), for every float: subnormal, infinite
+ * or NaN. */
 #ifndef KAERU_VMATH_H
 #define KAERU_VMATH_H
 
@@ -106,6 +107,44 @@ INLINE vf vsigmoid(vf x)
     return vselect(vlt(x, vset(0)), lower, vset(1) - lower);
 }
 
+/* s = 1 / (1 + e) with e = e^-x, for x in -87..87, where none of them is infinite or subnormal. */
+INLINE vf vsigmoid_between(vf x, vf *e)
+{
+    vi k;
+    *e = vexp_small(vexp_reduce(vneg(x), &k)) * vpow2(k);
+    return vset(1) / (vset(1) + *e);
+}
+
+/* x s with s = sigmoid(x) in fewer steps; 0 below -87, and within 3 ulp. In *slope: s (1 + x (1 - s)). */
+INLINE vf vsilu_and_slope(vf x, vf *slope)
+{
+    vf e, held = vclamp(x, -87, 87), s = vsigmoid_between(held, &e);
+    vm tiny = vlt(x, vset(-87));
+    *slope = vselect(tiny, vset(0), s * vfma(held, e * s, vset(1)));
+    return vselect(tiny, vset(-0.0f), x * s);
+}
+
+INLINE vf vsilu(vf x)
+{
+    vf slope;
+    return vsilu_and_slope(x, &slope);
+}
+
+INLINE vf vsilu_slope(vf x)
+{
+    vf slope;
+    vsilu_and_slope(x, &slope);
+    return slope;
+}
+
+/* ln(1 + e^x) = max(x, 0) + ln(1 + e) with e = e^-|x|. What 1 + e loses by rounding is added to the logarithm. */
+INLINE vf vsoftplus(vf x)
+{
+    vf e = vexp(vneg(vabs(x))), sum = vset(1) + e;
+    vf log = vlog(sum) + (e - (sum - vset(1))) / sum;
+    return vmax(vset(0), x) + log;
+}
+
 /* erf t for |t| <= 1. */
 INLINE vf verf_small(vf t)
 {
@@ -124,6 +163,13 @@ INLINE vf verfc_large(vf t, vf *gauss)
     vf e = vexp(vneg(tt));
     *gauss = vfma(vneg(e), lost, e);
     return *gauss * (q * p);
+}
+
+INLINE vf verf(vf x)
+{
+    vf gauss, t = vmin(vset(10), vabs(x));
+    vf large = vset(1) - verfc_large(t, &gauss);
+    return vselect(vlt(t, vset(1)), verf_small(x), vcopysign(large, x));
 }
 
 /* ---- GELU -------------------------------------------------------------------------------------------------------- */
@@ -170,13 +216,11 @@ INLINE vf vgelu_erf_slope(vf x)
     return vselect(vlt(x, vset(-13)), vset(0), slope);
 }
 
-/* ---- sine and cosine of u turns, u in [0, 1) --------------------------------------------------------------------- */
+/* ---- sine and cosine --------------------------------------------------------------------------------------------- */
 
-INLINE void vsincos_turns(vf u, vf *sine, vf *cosine)
+/* Of quadrant + f quarter turns, f in -1/2..1/2. */
+INLINE void vsincos_quarters(vi quadrant, vf f, vf *sine, vf *cosine)
 {
-    vi quadrant;
-    vf f = vset(4) * u;
-    f = f - vnearest(f, &quadrant);                         /* exact, in -1/2..1/2: a quarter turn is 1 */
     vf ff = f * f;
     vf s = VPOLY(ff, -0x1.4abbcep-1f, 0x1.466bbcp-4f, -0x1.32cb0ep-8f, 0x1.4be09ep-13f);
     s = vfma(f, vset(0x1.921fb6p+0f), f * vfma(s, ff, vset(-0x1.777a5cp-25f)));             /* pi/2 in two parts */
@@ -186,6 +230,41 @@ INLINE void vsincos_turns(vf u, vf *sine, vf *cosine)
     vi sine_sign = (quadrant & viset(2)) << 30, cosine_sign = ((quadrant + viset(1)) & viset(2)) << 30;
     *sine = vfrom_bits(vbits(vselect(swap, c, s)) ^ sine_sign);
     *cosine = vfrom_bits(vbits(vselect(swap, s, c)) ^ cosine_sign);
+}
+
+/* Of u turns, u in [0, 1). */
+INLINE void vsincos_turns(vf u, vf *sine, vf *cosine)
+{
+    vi quadrant;
+    vf f = vset(4) * u;
+    f = f - vnearest(f, &quadrant);                         /* exact */
+    vsincos_quarters(quadrant, f, sine, cosine);
+}
+
+/* Of the angle x, |x| <= 1e5: x = n pi/2 + r with pi/2 in three parts. The first difference is exact, and |r| exceeds pi/4 by a
+ * hundredth at most. */
+INLINE void vsincos(vf x, vf *sine, vf *cosine)
+{
+    vi quadrant;
+    vf n = vnearest(x * vset(0x1.45f306p-1f), &quadrant);
+    vf r = vfma(n, vset(-0x1.921fb6p+0f), x);
+    r = vfma(n, vset(0x1.777a5cp-25f), r);
+    r = vfma(n, vset(0x1.ee59dap-50f), r);
+    vsincos_quarters(quadrant, r * vset(0x1.45f306p-1f), sine, cosine);
+}
+
+INLINE vf vsin(vf x)
+{
+    vf sine, cosine;
+    vsincos(x, &sine, &cosine);
+    return sine;
+}
+
+INLINE vf vcos(vf x)
+{
+    vf sine, cosine;
+    vsincos(x, &sine, &cosine);
+    return cosine;
 }
 
 #endif

@@ -30,6 +30,21 @@ LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool b
 #define nn_layer_norm_new_no_bias(width)    nn_layer_norm_new_with(width, AG_NORM_PYTORCH, false)
 Tensor *nn_layer_norm_at(Site at, LayerNorm *l, Tensor *x);
 
+/* Divides the last dimension by the root of its mean square (Zhang and Sennrich 2019). gamma (width) starts at 1; in files it
+ * is called weight. eps is 1e-6 unless it is given. */
+typedef struct { Module module; Tensor *gamma; double eps; } RMSNorm;
+RMSNorm *nn_rms_norm_new_with_at(Site at, int64_t width, double eps);
+#define nn_rms_norm_new(width) nn_rms_norm_new_with(width, 1e-6)
+Tensor *nn_rms_norm_at(Site at, RMSNorm *l, Tensor *x);
+
+/* Convolution with windows of size x size items: x (B,in,H,W) -> (B,out,H',W'), see ag_conv2d. weight (out,in,size,size), bias
+ * (out) or NULL; both start uniform in +-1/sqrt(in size^2). nn_conv2d_new has a stride of 1 and the padding (size - 1)/2, with
+ * which an odd size keeps H and W. */
+typedef struct { Module module; Tensor *weight, *bias; int stride, padding; } Conv2d;
+Conv2d *nn_conv2d_new_with_at(Site at, int64_t in, int64_t out, int size, int stride, int padding, bool bias);
+#define nn_conv2d_new(in, out, size) nn_conv2d_new_with(in, out, size, 1, ((size) - 1) / 2, true)
+Tensor *nn_conv2d_at(Site at, Conv2d *l, Tensor *x);
+
 /* In training, sets each number to 0 with probability p and divides the others by 1-p. In evaluation, returns x. */
 typedef struct { Module module; double p; } Dropout;
 Dropout *nn_dropout_new_at(Site at, double p);
@@ -38,9 +53,9 @@ Tensor *nn_dropout_at(Site at, Dropout *d, Tensor *x);
 /* ag_activate(kind, nn_linear(l, x)), with the same result. ReLU and the GELUs need less time and memory this way. */
 Tensor *nn_linear_activate_at(Site at, Linear *l, Tensor *x, AgActivation kind);
 
-/* Layers in sequence: each one gets the output of the one before. A layer is a Linear, Embedding, LayerNorm, Dropout or
- * activation, another Sequential, or a layer of your own whose constructor sets module.forward. A Sequential is a ModuleList:
- * nn_item and n work on it, and its parameters have names such as "0.weight", as in PyTorch. */
+/* Layers in sequence: each one gets the output of the one before. A layer is a Linear, Embedding, LayerNorm, RMSNorm,
+ * Conv2d, Dropout or activation, another Sequential, or a layer of your own whose constructor sets module.forward. A Sequential
+ * is a ModuleList: nn_item and n work on it, and its parameters have names such as "0.weight", as in PyTorch. */
 typedef ModuleList Sequential;
 Sequential *nn_sequential_new_at(Site at);
 void nn_sequential_add_at(Site at, Sequential *s, void *layer);

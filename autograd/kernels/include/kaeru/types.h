@@ -14,7 +14,7 @@ typedef float real;
 #endif
 
 /* An elementwise function after a linear layer. */
-typedef enum { AG_IDENTITY, AG_RELU, AG_GELU, AG_GELU_ERF, AG_TANH, AG_SIGMOID } AgActivation;
+typedef enum { AG_IDENTITY, AG_RELU, AG_GELU, AG_GELU_ERF, AG_TANH, AG_SIGMOID, AG_SILU } AgActivation;
 
 typedef enum { AG_EQ, AG_NE, AG_LT, AG_LE, AG_GT, AG_GE } AgCompare;
 
@@ -30,6 +30,11 @@ typedef struct { double eps; bool eps_inside, unbiased; } AgNorm;
 #define AG_NORM_ANNOTATED ((AgNorm){ 1e-6, false, true })       /* sqrt(unbiased var) + eps: the Annotated Transformer */
 #define AG_NORM_STD_EPS   ((AgNorm){ 1e-6, false, false })      /* sqrt(var) + eps: textbooks */
 #define AG_NORM_STD       ((AgNorm){ 0.0,  false, false })      /* sqrt(var): the formula without eps */
+
+/* Options of attention. Each of kv_heads heads of keys and values is shared by heads / kv_heads neighboring heads of queries
+ * (Ainslie et al. 2023); 0: as many as heads. causal: query i sees keys 0..i+S-T, with `window` > 0 only the last `window` of
+ * them, its own included (Beltagy et al. 2020). dropout: the probability with which a weight is set to 0. */
+typedef struct { int heads, kv_heads; bool causal; int window; double dropout; } AgAttention;
 
 /* Adam (Kingma and Ba 2015). weight_decay is added to the gradient (L2), or with `decoupled` subtracted from the weight
  * (AdamW: Loshchilov and Hutter 2019). */

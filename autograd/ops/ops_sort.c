@@ -1,0 +1,70 @@
+/* ops_sort.c: sorted items and the largest ones. The order has no gradient; the items are gathered, which has one. */
+#include <math.h>
+#include <string.h>
+
+#include "kaeru/autograd.h"
+#include "kernels.h"
+#include "ops/table.h"
+
+/* Whether b comes before a in ascending order: NaN last. */
+static bool is_below(real b, real a)
+{
+    return b < a || (isnan(a) && !isnan(b));
+}
+
+/* Sorts ids[0..n), numbers of items of x, by merging runs of 1, 2, 4, ... ids: equal items keep their order. Item i is
+ * x[i step]. */
+static void sort_ids(const real *x, int64_t step, int64_t n, bool descending, int32_t *ids, int32_t *other)
+{
+    for (int64_t run = 1; run < n; run *= 2) {
+        for (int64_t at = 0; at < n; at += 2 * run) {
+            int64_t a = at, middle = at + run < n ? at + run : n, b = middle, end = at + 2 * run < n ? at + 2 * run : n;
+            for (int64_t to = at; to < end; to++) {
+                bool second = a == middle;
+                if (a < middle && b < end) {
+                    real left = x[ids[a] * step], right = x[ids[b] * step];
+                    second = descending ? is_below(left, right) : is_below(right, left);
+                }
+                other[to] = second ? ids[b++] : ids[a++];
+            }
+        }
+        memcpy(ids, other, (size_t)n * sizeof *ids);
+    }
+}
+
+/* The numbers of the first k items in this order: x's shape with size k along dim. */
+static Tensor *first_ids(Site at, const char *what, const Tensor *x, int dim, bool descending, int64_t k)
+{
+    check_tensor(at, what, "x", x, AG_REAL);
+    int d = check_dim(at, what, x, dim);
+    char text[AG_SHAPE_TEXT];
+    Along a = shape_along(&x->shape, d, d);
+    if (k > a.n || k < 0 || a.n > INT32_MAX)
+        ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, shape_text(x->shape, text));
+    Shape shape = x->shape;
+    shape.dim[d] = k;
+    Tensor *y = tensor_new(at, what, &shape, AG_INT);
+    int32_t *ids = scratch_new(at, what, 2 * a.n, sizeof *ids);
+    for (int64_t line = 0; line < a.outer * a.inner; line++) {
+        for (int64_t i = 0; i < a.n; i++) ids[i] = (int32_t)i;
+        sort_ids(reals(x) + line / a.inner * a.n * a.inner + line % a.inner, a.inner, a.n, descending, ids, ids + a.n);
+        for (int64_t i = 0; i < k; i++) ints(y)[(line / a.inner * k + i) * a.inner + line % a.inner] = ids[i];
+    }
+    scratch_end();
+    return y;
+}
+
+Tensor *ag_sort_at(Site at, Tensor *x, int dim, bool descending, Tensor **ids)
+{
+    check_tensor(at, "sort", "x", x, AG_REAL);
+    Tensor *order = first_ids(at, "sort", x, dim, descending, x->shape.dim[check_dim(at, "sort", x, dim)]);
+    if (ids) *ids = order;
+    return ag_gather_at(at, x, dim, order);
+}
+
+Tensor *ag_topk_at(Site at, Tensor *x, int64_t k, int dim, Tensor **ids)
+{
+    Tensor *order = first_ids(at, "topk", x, dim, true, k);
+    if (ids) *ids = order;
+    return ag_gather_at(at, x, dim, order);
+}

@@ -1,0 +1,184 @@
+/* test_conv.c: convolution and pooling against plain loops over each item, on any number of threads, and their layer. */
+#include <math.h>
+
+#include "expected.h"
+#include "kaeru/autograd.h"
+#include "suites.h"
+#include "usage_error.h"
+
+typedef struct { int b, c, h, w, o, kh, kw, stride, padding; } Sizes;
+static const Sizes sizes[] = {
+    { 2, 3, 7, 6, 4, 3, 3, 1, 1 },
+    { 1, 2, 9, 8, 3, 2, 5, 2, 2 },
+    { 18, 1, 5, 5, 2, 3, 3, 1, 0 },             /* more images than groups of images */
+    { 3, 60, 40, 40, 5, 3, 3, 1, 1 },           /* several blocks of rows, several threads */
+    { 2, 40, 21, 90, 6, 5, 5, 2, 3 },
+    { 2, 1200, 2, 2, 1200, 1, 2, 1, 0 },        /* one group, because its weights are large */
+    { 1, 2, 3, 3, 2, 5, 5, 1, 3 },              /* a window larger than the image */
+};
+enum { N_SIZES = sizeof sizes / sizeof *sizes };
+
+static int64_t out_size(int n, int size, int stride, int padding)
+{
+    return (n + 2 * padding - size) / stride + 1;
+}
+
+/* Of window (y, v), item (i, j) of channel c in image b: its place in x, or -1 in the padding. */
+static int64_t place(const Sizes *s, int64_t b, int64_t c, int64_t y, int64_t v, int64_t i, int64_t j)
+{
+    int64_t row = y * s->stride + i - s->padding, column = v * s->stride + j - s->padding;
+    bool inside = row >= 0 && row < s->h && column >= 0 && column < s->w;
+    return inside ? ((b * s->c + c) * s->h + row) * s->w + column : -1;
+}
+
+typedef struct { Tensor *y, *dx, *dweight, *dbias; } Result;
+
+/* The definition, in double. dy: the gradient of y. */
+static Result plainly(const Sizes *s, const Tensor *x, const Tensor *weight, const Tensor *bias, const Tensor *dy)
+{
+    int64_t oh = out_size(s->h, s->kh, s->stride, s->padding), ow = out_size(s->w, s->kw, s->stride, s->padding);
+    int64_t n_x = tensor_numel(x), n_w = tensor_numel(weight);
+    double *dx = ag_scratch_at(AG_HERE, (size_t)n_x, sizeof *dx), *dw = ag_scratch_at(AG_HERE, (size_t)n_w, sizeof *dw);
+    double *db = ag_scratch_at(AG_HERE, (size_t)s->o, sizeof *db);
+    const real *vx = tensor_data(x), *vw = tensor_data(weight), *vdy = tensor_data(dy);
+    Result r = { tensor_zeros(SHAPE(s->b, s->o, oh, ow)), tensor_zeros(tensor_shape(x)), tensor_zeros(tensor_shape(weight)),
+                 tensor_zeros(SHAPE(s->o)) };
+    real *y = tensor_mutable_data(r.y);
+    int64_t items = (int64_t)s->c * s->kh * s->kw;
+    for (int64_t at = 0; at < tensor_numel(r.y); at++) {
+        int64_t v = at % ow, row = at / ow % oh, o = at / (ow * oh) % s->o, b = at / (ow * oh * s->o);
+        double sum = (double)tensor_data(bias)[o], g = (double)vdy[at];
+        db[o] += g;
+        for (int64_t k = 0; k < items; k++) {
+            int64_t p = place(s, b, k / (s->kh * s->kw), row, v, k / s->kw % s->kh, k % s->kw);
+            if (p < 0) continue;
+            sum += (double)vw[o * items + k] * (double)vx[p];
+            dw[o * items + k] += g * (double)vx[p];
+            dx[p] += g * (double)vw[o * items + k];
+        }
+        y[at] = (real)sum;
+    }
+    for (int64_t i = 0; i < n_x; i++) tensor_mutable_data(r.dx)[i] = (real)dx[i];
+    for (int64_t i = 0; i < n_w; i++) tensor_mutable_data(r.dweight)[i] = (real)dw[i];
+    for (int64_t i = 0; i < s->o; i++) tensor_mutable_data(r.dbias)[i] = (real)db[i];
+    return r;
+}
+
+static Result computed(const Sizes *s, Tensor *x, Tensor *weight, Tensor *bias, Tensor *dy)
+{
+    Tensor *in[] = { x, weight, bias };
+    for (int i = 0; i < 3; i++) tensor_zero_grad(in[i]);
+    Tensor *y = ag_retain(ag_conv2d(x, weight, bias, s->stride, s->padding));
+    ag_backward_from(y, dy);
+    return (Result){ y, tensor_grad(x), tensor_grad(weight), tensor_grad(bias) };
+}
+
+static void check_same_bits(const Tensor *a, const Tensor *b)
+{
+    ck_assert_mem_eq(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real));
+}
+
+START_TEST(convolution_equals_plain_loops_on_any_number_of_threads)
+{
+    const Sizes *s = &sizes[_i];
+    int64_t oh = out_size(s->h, s->kh, s->stride, s->padding), ow = out_size(s->w, s->kw, s->stride, s->padding);
+    Scope scope = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_normal(SHAPE(s->b, s->c, s->h, s->w), 0, 1), true);
+    Tensor *weight = tensor_set_requires_grad(tensor_normal(SHAPE(s->o, s->c, s->kh, s->kw), 0, 0.2), true);
+    Tensor *bias = tensor_set_requires_grad(tensor_normal(SHAPE(s->o), 0, 1), true);
+    Tensor *dy = tensor_normal(SHAPE(s->b, s->o, oh, ow), 0, 1);
+    Result expected = plainly(s, x, weight, bias, dy), first = { NULL, NULL, NULL, NULL };
+    for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
+        ag_set_threads(threads);
+        Result r = computed(s, x, weight, bias, dy);
+        check_close("y", r.y, expected.y, 2e-5 * largest(expected.y));
+        check_close("dx", r.dx, expected.dx, 2e-5 * largest(expected.dx));
+        check_close("dweight", r.dweight, expected.dweight, 2e-5 * largest(expected.dweight));
+        check_close("dbias", r.dbias, expected.dbias, 2e-5 * largest(expected.dbias));
+        r = (Result){ r.y, ag_scale(r.dx, 1), ag_scale(r.dweight, 1), r.dbias };
+        if (threads == 1) first = r;
+        check_same_bits(r.y, first.y);
+        check_same_bits(r.dx, first.dx);
+        check_same_bits(r.dweight, first.dweight);
+    }
+    ag_set_threads(0);
+    ag_end(scope);
+}
+END_TEST
+
+/* Multiples of 1/16 and 2^-14, which bfloat16 rounds away from numbers above 1. */
+START_TEST(operands_are_rounded_to_bfloat16)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *fine[2], *coarse[2], *y[2];
+    for (int i = 0; i < 2; i++) {
+        coarse[i] = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 3, 6 - 3 * i, 6 - 3 * i)), true);
+        fine[i] = tensor_set_requires_grad(tensor_zeros(SHAPE(2, 3, 6 - 3 * i, 6 - 3 * i)), true);
+        for (int64_t k = 0; k < tensor_numel(fine[i]); k++) {
+            tensor_mutable_data(coarse[i])[k] = 1 + (real)(ag_random_u32() % 16) / 16;
+            tensor_mutable_data(fine[i])[k] = tensor_data(coarse[i])[k] + (real)0x1p-14;
+        }
+    }
+    ag_precision(AG_BF16);
+    y[0] = ag_conv2d(fine[0], fine[1], NULL, 1, 1);
+    ag_precision(AG_FLOAT32);
+    y[1] = ag_conv2d(coarse[0], coarse[1], NULL, 1, 1);
+    check_close("y", y[0], y[1], 1e-6);
+    for (int i = 0; i < 2; i++) ag_backward_from(y[i], tensor_ones(SHAPE(2, 2, 6, 6)));
+    for (int i = 0; i < 2; i++) check_close("gradient", tensor_grad(fine[i]), tensor_grad(coarse[i]), 1e-5);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(the_largest_item_is_the_first_and_NaN_is_the_largest)
+{
+    Scope s = ag_begin(AG_RECORD);
+    static const double values[] = { 3, 3, -INFINITY, -INFINITY, 9, 1,
+                                     3, 2, -INFINITY, -INFINITY, NAN, NAN };
+    Tensor *x = tensor_set_requires_grad(tensor_zeros(SHAPE(1, 1, 2, 6)), true);
+    for (int i = 0; i < 12; i++) tensor_mutable_data(x)[i] = (real)values[i];
+    Tensor *y = ag_retain(ag_max_pool2d(x, 2, 2, 0));
+    ag_backward_from(y, tensor_from(SHAPE(1, 1, 1, 3), (real[]){ 5, 6, 7 }));
+    ck_assert(tensor_data(y)[0] == 3 && isinf(tensor_data(y)[1]) && isnan(tensor_data(y)[2]));
+    static const real expected[] = { 5, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0 };
+    ck_assert_mem_eq(tensor_grad_data(x), expected, sizeof expected);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_layer_convolves)
+{
+    Sequential *net = nn_sequential_new();
+    nn_sequential_add(net, nn_conv2d_new(2, 3, 3));
+    nn_sequential_activation(net, AG_SILU);
+    Conv2d *last = nn_conv2d_new_with(3, 4, 2, 2, 1, false);
+    nn_sequential_add(net, last);
+    ck_assert_ptr_null(last->bias);
+    ck_assert_int_eq(nn_count(net), 3 * 2 * 9 + 3 + 4 * 3 * 4);
+    ck_assert(largest(last->weight) <= 1 / sqrt(12.0) && largest(last->weight) > 0.7 / sqrt(12.0));
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_normal(SHAPE(2, 2, 5, 7), 0, 1);
+    Conv2d *first = nn_item(Conv2d, net, 0);
+    Tensor *h = ag_silu(ag_conv2d(x, first->weight, first->bias, 1, 1));
+    check_close("y", nn_sequential(net, x), ag_conv2d(h, last->weight, NULL, 2, 1), 0);
+    Sequential *copy = nn_clone(net);
+    check_close("the clone", nn_sequential(copy, x), nn_sequential(net, x), 0);
+    EXPECT_USAGE_ERROR("in nn_conv2d called at tests/test_conv.c", nn_conv2d(last, x));
+    ag_end(s);
+    nn_free(copy);
+    nn_free(net);
+}
+END_TEST
+
+Suite *conv_suite(void)
+{
+    Suite *suite = suite_create("conv");
+    TCase *tests = tcase_create("images");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, convolution_equals_plain_loops_on_any_number_of_threads, 0, N_SIZES);
+    tcase_add_test(tests, operands_are_rounded_to_bfloat16);
+    tcase_add_test(tests, the_largest_item_is_the_first_and_NaN_is_the_largest);
+    tcase_add_test(tests, a_layer_convolves);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
