@@ -250,6 +250,7 @@ index("empty_name", {"x": ""}, f'tensor "x": {FOLDER}')
 index("parent", {"x": "../shard.bin"}, f'tensor "x": {FOLDER}')
 index("root", {"x": "/etc/passwd"}, f'tensor "x": {FOLDER}')
 index("nul_file", {"x": "shard.bin\0"}, f'tensor "x": {FOLDER}')
+index("line_break", {"x": "shard\n.bin"}, f'tensor "x": {FOLDER}')
 index("folder", {"x": ".."}, "FOLDER..: expected a regular file")
 index("absent", {"x": "absent.bin"}, "FOLDERabsent.bin: cannot be opened: No such file or directory")
 index("itself", {"x": "itself.index.json"}, "PATH: expected a header of at most 100000000 bytes, found "
