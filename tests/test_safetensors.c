@@ -170,7 +170,8 @@ static const real numbers[6] = { 1, -2.5, 0x1p-130, INFINITY, 1e30f, -0.0 };
 START_TEST(written_files_are_read_unchanged)
 {
     StEntry entries[] = {
-        { "z.weight", SHAPE(2, 3), numbers, AG_REAL }, { "empty", SHAPE(0, 4), NULL, AG_REAL }, { "a \"\\\u00e9", SCALAR, numbers + 1, AG_REAL },
+        { "z.weight", SHAPE(2, 3), numbers, AG_REAL }, { "empty", SHAPE(0, 4), NULL, AG_REAL },
+        { "a \"\\\u00e9", SCALAR, numbers + 1, AG_REAL },
         { "eight", SHAPE(1, 2, 1, 1, 1, 1, 1, 3), numbers, AG_REAL }, { "", SHAPE(1), numbers, AG_REAL },
     };
     enum { N = sizeof entries / sizeof *entries };
@@ -207,7 +208,8 @@ END_TEST
 START_TEST(files_that_could_not_be_read_are_not_written)
 {
     StEntry twice[] = { { "x", SHAPE(1), numbers, AG_REAL }, { "x", SHAPE(2), numbers, AG_REAL } };
-    StEntry bytes[] = { { "\xff", SHAPE(1), numbers, AG_REAL } }, reserved[] = { { "__metadata__", SHAPE(1), numbers, AG_REAL } };
+    StEntry bytes[] = { { "\xff", SHAPE(1), numbers, AG_REAL } };
+    StEntry reserved[] = { { "__metadata__", SHAPE(1), numbers, AG_REAL } };
     StText keys[] = { { "k", "1" }, { "k", "2" } };
     folder_write("a", "old", 3);
     expect_refused(st_write(in_folder("a"), twice, 2, NULL, 0), "expected each name of an object once, found \"x\"");
