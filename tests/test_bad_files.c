@@ -94,8 +94,8 @@ static bool accepts_bpe_vocab(const char *vocab, const char *unused)
 
 static const struct { const char *name; bool (*accepts)(const char *first, const char *second); } kinds[] = {
     { "json", accepts_json }, { "safetensors", accepts_safetensors }, { "tensors", accepts_tensors },
-    { "chars", accepts_chars }, { "words", accepts_words }, { "text", accepts_text }, { "bpe", accepts_bpe }, { "bpe-vocab", accepts_bpe_vocab },
-    { "tokenizer", accepts_tokenizer },
+    { "chars", accepts_chars }, { "words", accepts_words }, { "text", accepts_text }, { "bpe", accepts_bpe },
+    { "bpe-vocab", accepts_bpe_vocab }, { "tokenizer", accepts_tokenizer },
 };
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

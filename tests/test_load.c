@@ -276,13 +276,17 @@ END_TEST
 
 START_TEST(a_tie_to_a_buffer_that_is_not_saved_is_not_saved)
 {
-    typedef struct { Module module; Net *left, *right; } Two;
+    typedef struct { Module module; Net *left, *right; Tensor *other; } Two;
     Two *two = nn_new(Two);
     nn_child(two, left, net_new());
     nn_child(two, right, net_new());
     nn_tie(two->right, table, two->left->table);
+    nn_tie(two, other, two->left->table);
     expect_done(nn_save(in_folder("a"), two));
     expect_done(nn_load(in_folder("a"), two));
+    TensorFile *f = tensor_file_open(in_folder("a"));
+    ck_assert_int_eq(tensor_file_count(f), 10);
+    ag_free(f);
     nn_free(two);
 }
 END_TEST

@@ -144,7 +144,6 @@ START_TEST(single_arrays_are_read)
         ck_assert_int_eq(tensor_dtype(one), tensor_dtype(other));
     }
     check_equal("version 2", tensor_load(FILES "version2.npy", ""), tensor_load(FILES "f4.npy", NULL));
-    check_equal("a vector", tensor_load(FILES "vector.npy", ""), ag_reshape(tensor_load(FILES "f4.npy", NULL), SHAPE(8)));
     ag_end(s);
 }
 END_TEST
