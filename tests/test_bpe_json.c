@@ -118,7 +118,11 @@ Suite *bpe_json_suite(void)
     tcase_add_loop_test(t, ids_equal_those_of_tokenizers, 0, N_FAMILIES);
     tcase_add_test(t, special_tokens_can_be_text);
     tcase_add_test(t, gpt2s_files_cannot_hold_other_vocabularies);
-    tcase_add_test(t, failing_calls_and_allocations_leak_nothing);
     suite_add_tcase(suite, t);
+    TCase *failures = tcase_create("failures");
+    tcase_set_timeout(failures, 600);
+    tcase_add_checked_fixture(failures, folder_make, folder_remove);
+    tcase_add_test(failures, failing_calls_and_allocations_leak_nothing);
+    suite_add_tcase(suite, failures);
     return suite;
 }

@@ -373,8 +373,12 @@ Suite *tensor_files_suite(void)
     tcase_add_test(t, written_archives_have_numpys_checksums);
     tcase_add_test(t, written_files_are_read_back);
     tcase_add_test(t, files_that_cannot_be_written_are_refused);
-    tcase_add_loop_test(t, each_failing_call_is_reported, 0, 6);
-    tcase_add_loop_test(t, failing_allocations_leak_nothing, 0, 6);
     suite_add_tcase(suite, t);
+    TCase *failures = tcase_create("failures");
+    tcase_set_timeout(failures, 600);
+    tcase_add_checked_fixture(failures, folder_make, folder_remove);
+    tcase_add_loop_test(failures, each_failing_call_is_reported, 0, 6);
+    tcase_add_loop_test(failures, failing_allocations_leak_nothing, 0, 6);
+    suite_add_tcase(suite, failures);
     return suite;
 }
