@@ -2072,6 +2072,37 @@ START_TEST(later_operations)
 }
 END_TEST
 
+/* ---- files of tensors, loading with options, optimizers of one's own ---------------------------------------------- */
+
+START_TEST(tensor_files)
+{
+    begin();
+    Tensor *x = tensor_ones(SHAPE(2, 2)), *y = ag_scale(tensor_set_requires_grad(tensor_ones(SHAPE(2, 2)), true), 2);
+    TensorFile *f = tensor_file_open(TEST_FIXTURES "/types.safetensors"), *no_file = NULL;
+    MISTAKE("the path is NULL", tensor_file_open(no_text));
+    MISTAKE("the file is NULL", tensor_file_count(no_file));
+    MISTAKE("item -1 of a file of", tensor_file_item(f, -1));
+    MISTAKE("the name is NULL", tensor_file_find(f, no_text));
+    MISTAKE("the key is NULL", tensor_file_metadata(f, no_text));
+    MISTAKE("t is NULL", tensor_file_read(f, "f32", none));
+    MISTAKE("the name is NULL", tensor_file_read(f, no_text, x));
+    MISTAKE("made by scale", tensor_file_read(f, "f32", y));
+    MISTAKE("the file is NULL", tensor_file_get(no_file, "f32"));
+    MISTAKE("the path is NULL", tensor_load(no_text, "x"));
+    MISTAKE("the path is NULL", tensor_save(no_text, { "x", x }));
+    MISTAKE("a name is NULL", tensor_save("a.npz", { no_text, x }));
+    MISTAKE("t is NULL", tensor_save("a.npz", { "x", none }));
+    MISTAKE("the list is NULL", tensor_save_list("a.npz", NULL, 1));
+    MISTAKE("a list of -1 tensors", tensor_save_list("a.npz", NULL, -1));
+    MISTAKE("the path is NULL", nn_load_with(no_text, NULL, (LoadOptions){ .map = true }));
+    MISTAKE("the module is NULL", nn_load_with("a.npz", NULL, (LoadOptions){ .map = true }));
+    REFUSED("is (7,), expected (2, 2)", tensor_file_read(f, "f32", x));
+    ag_free(f);
+    MISTAKE("the file was freed", tensor_file_count(f));
+    end();
+}
+END_TEST
+
 Suite *mistakes_suite(void)
 {
     Suite *suite = suite_create("mistakes");
@@ -2109,6 +2140,7 @@ Suite *mistakes_suite(void)
     tcase_add_test(rows, language_models);
     tcase_add_test(rows, translation);
     tcase_add_test(rows, later_operations);
+    tcase_add_test(rows, tensor_files);
     suite_add_tcase(suite, rows);
     return suite;
 }

@@ -1,6 +1,7 @@
 /* bpe.c: encodes bytes as ids of a byte-pair vocabulary, and decodes them. */
 #include "kaeru/bpe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "bpe_parts.h"
@@ -21,7 +22,8 @@ static int32_t find_rank(const Bpe *b, int32_t left, int32_t right)
 Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
 {
     Bpe *b = ag_object_new(sizeof *b);
-    *b = (Bpe){ .kind = VOCAB_BPE, .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024 };
+    *b = (Bpe){ .kind = VOCAB_BPE, .tokens = tokens, .merge = merge, .n_merges = n_merges, .n_slots = 1024, .begin = -1,
+                .n_vocab = tokens->n };
     ag_set_owner(tokens, b);
     ag_set_owner(merge, b);
     b->end_of_text = word_table_find(tokens, BPE_END_OF_TEXT, strlen(BPE_END_OF_TEXT));
@@ -35,7 +37,31 @@ Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges)
         b->slot[i] = rank;
     }
     b->cache = ag_alloc_in(b, CACHE_SLOTS, sizeof *b->cache);
+    BpeAdded *end = ag_alloc(1, sizeof *end);
+    *end = (BpeAdded){ .id = b->end_of_text, .special = true };
+    bpe_set_added(b, end, b->end_of_text >= 0);
     return b;
+}
+
+static int longest_first(const void *left, const void *right)
+{
+    const BpeAdded *a = left, *b = right;
+    return a->size != b->size ? (a->size > b->size ? -1 : 1) : a->id < b->id ? -1 : 1;
+}
+
+void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
+{
+    const Word *word = b->tokens->word;
+    ag_set_owner(added, b);
+    ag_free(b->added);
+    b->added = added;
+    b->n_added = n;
+    memset(b->starts_added, 0, sizeof b->starts_added);
+    for (int32_t i = 0; i < n; i++) {
+        b->starts_added[(unsigned char)word[added[i].id].text[0]] = true;
+        added[i].size = (uint32_t)word[added[i].id].size;
+    }
+    if (n) qsort(added, (size_t)n, sizeof *added, longest_first);
 }
 
 void bpe_free_at(Site at, Bpe *bpe)
@@ -53,6 +79,12 @@ int32_t bpe_end_of_text_at(Site at, const Bpe *bpe)
 {
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     return bpe->end_of_text;
+}
+
+int32_t bpe_begin_at(Site at, const Bpe *bpe)
+{
+    ag_check_object_at(at, __func__, "bpe", bpe);
+    return bpe->begin;
 }
 
 const char *bpe_token_at(Site at, const Bpe *bpe, int32_t id, size_t *n)
@@ -135,6 +167,11 @@ static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 /* The same, from the cache if the word is there. A long word, or one of many ids, is not cached. */
 static size_t encode_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
+    int32_t whole = b->whole_words ? word_table_find(b->tokens, text, n) : -1;
+    if (whole >= 0 && whole < b->n_vocab) {
+        ids[0] = whole;
+        return 1;
+    }
     if (n > BPE_CACHED_BYTES) return merge_word(b, text, n, ids);
     BpeCached *c = &b->cache[word_hash(text, n) & (CACHE_SLOTS - 1)];
     if (c->size == n && memcmp(c->text, text, n) == 0) {
@@ -164,6 +201,48 @@ static void reserve(Ids *ids, size_t more)
     ids->room = room;
 }
 
+/* Splits n bytes into words and encodes each of them. */
+static void encode_words(Bpe *b, const char *text, size_t n, Ids *ids)
+{
+    for (size_t i = 0, end; i < n; i = end) {
+        end = b->rule == BPE_SMOLLM ? i + bpe_digits(text + i, n - i) : n;
+        for (size_t length; i < end; i += length) {
+            length = b->rule == BPE_LLAMA3 ? bpe_word_llama(text + i, end - i, 3) :
+                     b->rule == BPE_QWEN2 ? bpe_word_llama(text + i, end - i, 1) : bpe_word(text + i, end - i);
+            reserve(ids, length);
+            ids->n += encode_word(b, text + i, length, ids->id + ids->n);
+        }
+    }
+}
+
+/* The longest added token with which the text begins; NULL if there is none. */
+static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, BpeMode mode, bool late)
+{
+    for (int32_t i = 0; i < b->n_added && b->starts_added[(unsigned char)text[0]]; i++) {
+        const BpeAdded *a = &b->added[i];
+        if (a->late != late || (a->special && mode == BPE_TEXT)) continue;
+        if (a->size <= n && memcmp(b->tokens->word[a->id].text, text, a->size) == 0) return a;
+    }
+    return NULL;
+}
+
+/* Finds the added tokens and encodes the text between them: the early tokens, then between them the late ones. */
+static void encode_text(Bpe *b, const char *text, size_t n, BpeMode mode, bool late, Ids *ids)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= n; i++) {
+        const BpeAdded *added = i < n ? added_at(b, text + i, n - i, mode, late) : NULL;
+        if (i < n && !added) continue;
+        if (late) encode_words(b, text + start, i - start, ids);
+        else encode_text(b, text + start, i - start, mode, true, ids);
+        if (!added) return;
+        reserve(ids, 1);
+        ids->id[ids->n++] = added->id;
+        start = i + added->size;
+        i = start - 1;
+    }
+}
+
 int32_t *bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
 {
     AG_LAYER(at);
@@ -173,19 +252,7 @@ int32_t *bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mo
     if (mode != BPE_TEXT && mode != BPE_SPECIAL) ag_usage_error(at, __func__, "%d is not a BpeMode", (int)mode);
     Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
-    bool special = mode == BPE_SPECIAL && bpe->end_of_text >= 0;
-    for (size_t i = 0; i < n;) {
-        size_t end = special ? i + bpe_find_end_of_text(text + i, n - i) : n;
-        for (size_t length; i < end; i += length) {
-            length = bpe_word(text + i, end - i);
-            reserve(&ids, length);
-            ids.n += encode_word(bpe, text + i, length, ids.id + ids.n);
-        }
-        if (end == n) break;
-        reserve(&ids, 1);
-        ids.id[ids.n++] = bpe->end_of_text;
-        i = end + strlen(BPE_END_OF_TEXT);
-    }
+    if (n > 0) encode_text(bpe, text, n, mode, false, &ids);
     *count = ids.n;
     return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the room */
 }

@@ -59,17 +59,20 @@ static Word to_text(void *owner, const BpeBytes *of, Word token)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Converts the tokens of vocab.json to bytes, and checks that each byte is a token. */
-static bool read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, int32_t n, WordTable *tokens)
+bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
+                     WordTable *tokens)
 {
     char quoted[UTF8_QUOTE];
     for (int32_t id = 0; id < n; id++) {
         char *bytes = ag_alloc_in(work, text[id].size + 1, 1);
-        size_t size;
-        if (!to_bytes(of, text[id].text, text[id].size, bytes, &size) || size == 0)
+        size_t size = text[id].size;
+        if (raw && raw[id]) memcpy(bytes, text[id].text, size);
+        else if (!to_bytes(of, text[id].text, text[id].size, bytes, &size) || size == 0)
             return ag_set_error("%s: token %s: expected characters that stand for bytes, as in GPT-2's files", path,
                                 utf8_quote(text[id].text, text[id].size, quoted));
-        word_table_add(tokens, bytes, size);
+        if (word_table_add(tokens, bytes, size) != id)
+            return ag_set_error("%s: token %s: expected each token once", path,
+                                utf8_quote(text[id].text, text[id].size, quoted));
     }
     for (int i = 0; i < 256; i++)
         if (word_table_find(tokens, &(char){ (char)i }, 1) < 0)
@@ -77,35 +80,28 @@ static bool read_tokens(void *work, const BpeBytes *of, const char *path, const 
     return true;
 }
 
-typedef struct {
-    const char *path, *vocab_path;
-    const BpeBytes *bytes;
-    const WordTable *tokens;
-    size_t line;                            /* of the merges file, from 1 */
-} MergeReader;
-
 /* Finds the id of a token given as text, and writes its n bytes to `bytes`. */
 static bool find_token(const MergeReader *r, const char *text, size_t size, char *bytes, size_t *n, int32_t *id)
 {
     char quoted[UTF8_QUOTE];
     *id = to_bytes(r->bytes, text, size, bytes, n) ? word_table_find(r->tokens, bytes, *n) : -1;
-    return *id >= 0 || ag_set_error("%s: line %zu: token %s is not in %s", r->path, r->line,
+    return *id >= 0 || ag_set_error("%s: %s %zu: token %s is not in %s", r->path, r->unit, r->line,
                                     utf8_quote(text, size, quoted), r->vocab_path);
 }
 
-static bool read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge)
+bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge)
 {
     char quoted[UTF8_QUOTE];
     const char *space = memchr(text, ' ', size);
     size_t left = space ? (size_t)(space - text) : size, n, more;
     if (left == 0 || left + 1 >= size || memchr(space + 1, ' ', size - left - 1))
-        return ag_set_error("%s: line %zu: expected two tokens and one space between them, found %s", r->path, r->line,
+        return ag_set_error("%s: %s %zu: expected two tokens and one space between them, found %s", r->path, r->unit, r->line,
                             utf8_quote(text, size, quoted));
     if (!find_token(r, text, left, bytes, &n, &merge->left)) return false;
     if (!find_token(r, space + 1, size - left - 1, bytes + n, &more, &merge->right)) return false;
     merge->result = word_table_find(r->tokens, bytes, n + more);
-    return merge->result >= 0 || ag_set_error("%s: line %zu: merging %s makes a token that is not in %s", r->path, r->line,
-                                              utf8_quote(text, size, quoted), r->vocab_path);
+    return merge->result >= 0 || ag_set_error("%s: %s %zu: merging %s makes a token that is not in %s", r->path, r->unit,
+                                              r->line, utf8_quote(text, size, quoted), r->vocab_path);
 }
 
 /* Reads one merge per line. A table of the pairs of ids read so far, each as a word of eight bytes, finds a pair that is
@@ -121,7 +117,7 @@ static bool read_merges(MergeReader *r, void *owner, const char *text, size_t si
         size_t kept = length > 0 && text[at + length - 1] == '\r' ? length - 1 : length;
         r->line++;
         if (r->line == 1 && kept >= 8 && memcmp(text + at, "#version", 8) == 0) continue;
-        if (!read_merge(r, text + at, kept, bytes, &merge[*n])) return false;
+        if (!bpe_read_merge(r, text + at, kept, bytes, &merge[*n])) return false;
         if (word_table_add(pairs, (const char *)&merge[*n], 2 * sizeof(int32_t)) != *n)
             return ag_set_error("%s: line %zu: expected each merge once, found %s again", r->path, r->line,
                                 utf8_quote(text + at, kept, quoted));
@@ -137,9 +133,9 @@ static Bpe *parse_both(void *work, BpeFile vocab, BpeFile merges)
     int32_t n, n_merges;
     const Word *text = vocab_parse(work, vocab.name, vocab.text, vocab.size, &n);
     WordTable *tokens = word_table_new(work);
-    if (!text || !read_tokens(work, &of, vocab.name, text, n, tokens)) return NULL;
+    if (!text || !bpe_read_tokens(work, &of, vocab.name, text, NULL, n, tokens)) return NULL;
     BpeMerge *merge = ag_alloc_in(work, merges.size / 4 + 1, sizeof *merge);        /* a merge's line has at least 4 bytes */
-    MergeReader r = { merges.name, vocab.name, &of, tokens, 0 };
+    MergeReader r = { merges.name, vocab.name, "line", &of, tokens, 0 };
     if (!read_merges(&r, work, merges.text, merges.size, merge, &n_merges)) return NULL;
     return bpe_new(tokens, ag_resize(merge, (size_t)n_merges, (size_t)n_merges, sizeof *merge), n_merges);
 }
@@ -204,6 +200,8 @@ bool bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *me
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
     ag_check_pointer_at(at, __func__, "merges_path", merges_path);
+    if (bpe->rule != BPE_GPT2 || bpe->n_added > (bpe->end_of_text >= 0) || bpe->begin >= 0)
+        return ag_set_error("%s: expected a vocabulary by the rules of GPT-2 only, which its two files can hold", vocab_path);
     if (strcmp(vocab_path, merges_path) == 0)
         return ag_set_error("%s: is the path of both files, expected two paths", vocab_path);
     void *work = ag_alloc(1, 1);

@@ -20,10 +20,33 @@ typedef struct {
  * means that the symbol was merged into the previous one. */
 typedef struct { int32_t id, previous, next; } BpeSymbol;
 
+/* The rules that split text into words. */
+typedef enum {
+    BPE_GPT2,
+    BPE_LLAMA3,                             /* numbers in groups of up to three digits */
+    BPE_QWEN2,                              /* digits one by one */
+    BPE_SMOLLM                              /* digits one by one, the rest as GPT-2 */
+} BpeRule;
+
+/* A token that is found in the text before it is split. */
+typedef struct {
+    int32_t id;
+    uint32_t size;                          /* of its text */
+    bool special;                           /* not found in BPE_TEXT */
+    bool late;                              /* found only in what is left when the others have been found */
+} BpeAdded;
+
 struct Bpe {
     VocabKind kind;
     const WordTable *tokens;                /* the bytes of each id */
     int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
+    int32_t begin;                          /* the id of the token before a text, or -1 */
+    BpeRule rule;
+    bool whole_words;                       /* a word that is a token is not made from merges */
+    int32_t n_vocab;                        /* from this id on, tokens are only added ones */
+    BpeAdded *added;                        /* longest first */
+    int32_t n_added;
+    bool starts_added[256];                 /* whether an added token starts with this byte */
     int32_t of_byte[256];                   /* the id of each byte */
     const BpeMerge *merge;                  /* by rank; the lowest rank is applied first */
     int32_t n_merges;
@@ -35,13 +58,17 @@ struct Bpe {
     size_t room;
 };
 
-/* Constructs a Bpe, which becomes the owner of its arguments. Each of the 256 bytes must be a token. */
+/* Constructs a Bpe by the rules of GPT-2, which becomes the owner of its arguments. Each of the 256 bytes must be a token. */
 Bpe *bpe_new(WordTable *tokens, BpeMerge *merge, int32_t n_merges);
+/* Replaces the added tokens by these n, in any order, which the Bpe owns then. */
+void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
 
 /* A file's name, for messages, and its content. */
 typedef struct { const char *name, *text; size_t size; } BpeFile;
 /* Constructs a Bpe from the two files' contents, as bpe_open does. */
 Bpe *bpe_parse(BpeFile vocab, BpeFile merges);
+/* Constructs a Bpe from the content of a tokenizer.json, as bpe_open_json does. */
+Bpe *bpe_parse_json(BpeFile file);
 
 static inline size_t bpe_hash_pair(int32_t left, int32_t right)
 {
@@ -57,8 +84,27 @@ typedef struct {
 } BpeBytes;
 BpeBytes bpe_bytes(void);
 
-/* The number of bytes, of n >= 1, in the first word of a text, by the rule of GPT-2. */
+/* The number of bytes, of n >= 1, in the first word of a text, by the rule of GPT-2; */
 size_t bpe_word(const char *text, size_t n);
+/* by the rule of Llama 3 or Qwen2, which differ in the length of a number. */
+size_t bpe_word_llama(const char *text, size_t n, int digits);
+/* The number of bytes of the first number character, or up to the first one. */
+size_t bpe_digits(const char *text, size_t n);
+
+/* What reading a vocabulary and merges needs. */
+typedef struct {
+    const char *path, *vocab_path;
+    const char *unit;                       /* what merges are counted in: "line" */
+    const BpeBytes *bytes;
+    const WordTable *tokens;
+    size_t line;                            /* of the merges, from 1 */
+} MergeReader;
+/* Converts the n tokens' texts to bytes, except those for which `raw` (NULL: none) is true, and checks that each byte is a
+ * token. */
+bool bpe_read_tokens(void *work, const BpeBytes *of, const char *path, const Word *text, const bool *raw, int32_t n,
+                     WordTable *tokens);
+/* Reads a merge from its text, two tokens with a space between them; `bytes` has room for them. */
+bool bpe_read_merge(const MergeReader *r, const char *text, size_t size, char *bytes, BpeMerge *merge);
 
 #define BPE_END_OF_TEXT "<|endoftext|>"
 /* The offset of the first <|endoftext|>; n if there is none. */

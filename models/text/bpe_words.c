@@ -1,12 +1,22 @@
-/* bpe_words.c: splits text into words by the rule of GPT-2. The original is a regular expression. The first alternative
- * that matches is taken:
+/* bpe_words.c: splits text into words by the rules of GPT-2 and of Llama 3. The originals are regular expressions. The first
+ * alternative that matches is taken. GPT-2:
  *
  *     's|'t|'re|'ve|'m|'ll|'d          the end of a contraction
  *     | ?\p{L}+                        letters, and one space before them if there is one
  *     | ?\p{N}+                        numbers, likewise
  *     | ?[^\s\p{L}\p{N}]+              other symbols, likewise
  *     |\s+(?!\S)                       white space, without its last character if a word follows
- *     |\s+                             that last character, if it is not a space, which belongs to the next word */
+ *     |\s+                             that last character, if it is not a space, which belongs to the next word
+ *
+ * Llama 3, and Qwen2 with \p{N} for \p{N}{1,3}:
+ *
+ *     (?i:'s|'t|'re|'ve|'m|'ll|'d)     the end of a contraction, in capitals or not
+ *     |[^\r\n\p{L}\p{N}]?\p{L}+        letters, and one other character before them
+ *     |\p{N}{1,3}                      numbers
+ *     | ?[^\s\p{L}\p{N}]+[\r\n]*      other symbols, one space before them, and line ends after them
+ *     |\s*[\r\n]+                     white space up to its last line end
+ *     |\s+(?!\S)|\s+                  other white space, as above */
+#include <limits.h>
 #include <string.h>
 
 #include "bpe_parts.h"
@@ -23,19 +33,22 @@ static UnicodeClass class_at(const char *text, size_t n, size_t at, size_t *leng
     return UNICODE_OTHER;
 }
 
-static size_t contraction(const char *text, size_t n)
+/* The length of the contraction's end, in capitals as well if any_case; 0 if there is none. */
+static size_t contraction(const char *text, size_t n, bool any_case)
 {
     static const char *const ends[] = { "'s", "'t", "'re", "'ve", "'m", "'ll", "'d" };
+    static const char long_s[] = "'\u017f";                             /* equals 's if case is ignored */
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t length = strlen(ends[i]);
-        if (n >= length && memcmp(text, ends[i], length) == 0) return length;
+        size_t length = strlen(ends[i]), k = 1;
+        while (k < length && k < n && (text[k] == ends[i][k] || (any_case && text[k] == (ends[i][k] & ~0x20)))) k++;
+        if (n > 0 && text[0] == '\'' && k == length) return length;
     }
-    return 0;
+    return any_case && n >= 3 && memcmp(text, long_s, 3) == 0 ? 3 : 0;
 }
 
 size_t bpe_word(const char *text, size_t n)
 {
-    size_t length = text[0] == '\'' ? contraction(text, n) : 0;
+    size_t length = contraction(text, n, false);
     if (length) return length;
     size_t at = text[0] == ' ' && n > 1;
     UnicodeClass kind = class_at(text, n, at, &length);
@@ -46,6 +59,48 @@ size_t bpe_word(const char *text, size_t n)
         at += length;
     }
     return kind == UNICODE_SPACE && at < n && last > 0 ? last : at;
+}
+
+/* The end of the characters of a class that begin at `at`, at most `most` of them; in *last the start of the last one. */
+static size_t end_of_class(const char *text, size_t n, size_t at, UnicodeClass kind, int most, size_t *last)
+{
+    size_t length;
+    for (*last = at; at < n && most > 0 && class_at(text, n, at, &length) == kind; at += length, most--) *last = at;
+    return at;
+}
+
+static bool is_line_end(char c)
+{
+    return c == '\r' || c == '\n';
+}
+
+size_t bpe_word_llama(const char *text, size_t n, int digits)
+{
+    size_t length = contraction(text, n, true), second = 0, last;
+    if (length) return length;
+    UnicodeClass kind = class_at(text, n, 0, &length), next = length < n ? class_at(text, n, length, &second) : UNICODE_SPACE;
+    if (kind == UNICODE_LETTER) return end_of_class(text, n, 0, kind, INT_MAX, &last);
+    if (kind == UNICODE_NUMBER) return end_of_class(text, n, 0, kind, digits, &last);
+    if (next == UNICODE_LETTER && !is_line_end(text[0])) return end_of_class(text, n, length, next, INT_MAX, &last);
+    size_t symbols = text[0] == ' ';
+    if (kind == UNICODE_OTHER || (symbols && next == UNICODE_OTHER)) {
+        size_t end = end_of_class(text, n, symbols, UNICODE_OTHER, INT_MAX, &last);
+        while (end < n && is_line_end(text[end])) end++;
+        return end;
+    }
+    size_t end = end_of_class(text, n, 0, UNICODE_SPACE, INT_MAX, &last);
+    for (size_t i = end; i > 0; i--)
+        if (is_line_end(text[i - 1])) return i;
+    return end < n && last > 0 ? last : end;
+}
+
+size_t bpe_digits(const char *text, size_t n)
+{
+    size_t length;
+    UnicodeClass kind = class_at(text, n, 0, &length);
+    for (size_t at = length, more; kind != UNICODE_NUMBER && at < n; at += more, length = at)
+        if (class_at(text, n, at, &more) == UNICODE_NUMBER) break;
+    return length;
 }
 
 size_t bpe_find_end_of_text(const char *text, size_t n)

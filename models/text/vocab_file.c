@@ -34,7 +34,11 @@ static bool read_tokens(const char *name, const Json *root, Word *token)
 const Word *vocab_parse(void *owner, const char *name, const char *text, size_t size, int32_t *n)
 {
     const Json *root = json_parse(owner, name, text, size);
-    if (!root) return NULL;
+    return root ? vocab_of_json(owner, name, root, n) : NULL;
+}
+
+const Word *vocab_of_json(void *owner, const char *name, const Json *root, int32_t *n)
+{
     if (root->type != JSON_OBJECT) {
         ag_set_error("%s: expected an object of tokens and ids, found %s", name, json_type_name(root));
         return NULL;

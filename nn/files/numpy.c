@@ -117,7 +117,7 @@ static bool read_npy(SafeTensors *st, const char *name, uint64_t offset, uint64_
     utf8_quote(h.descr, strlen(h.descr), quoted);
     if (h.descr[0] == '>') return st_tensor_error(st->file, name, "expected little-endian numbers, found %s", quoted);
     if (!type) return st_tensor_error(st->file, name, "expected numbers of a known type, found %s", quoted);
-    if (h.fortran && h.ndim > 1)
+    if (h.fortran)
         return st_tensor_error(st->file, name, "is in Fortran's order; save np.ascontiguousarray(x) instead of x");
     uint64_t *dim = ag_alloc_in(st, h.ndim, sizeof *dim);
     if (h.ndim) memcpy(dim, h.dim, h.ndim * sizeof *dim);

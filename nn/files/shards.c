@@ -27,6 +27,15 @@ static SafeTensors *shard_of(SafeTensors *st, Shards *s, const char *name, bool 
     return shard;
 }
 
+/* Whether it can be the name of a file in the index's folder, and part of a message of one line. */
+static bool is_file_name(const Json *value)
+{
+    if (value->type != JSON_STRING || value->count == 0) return false;
+    for (const char *p = value->as.text, *end = p + value->count; p < end; p++)
+        if (*p == '/' || (unsigned char)*p < 0x20) return false;
+    return true;
+}
+
 static bool read_index(SafeTensors *st, bool map)
 {
     const char *index = file_name(st->file);
@@ -38,7 +47,7 @@ static bool read_index(SafeTensors *st, bool map)
     for (uint32_t i = 0; i < names->count; i++) {
         const Json *name = &names->as.item[2 * i], *file = name + 1;
         char quoted[UTF8_QUOTE];
-        if (file->type != JSON_STRING || file->count == 0 || strlen(file->as.text) != file->count || strchr(file->as.text, '/'))
+        if (!is_file_name(file))
             return st_tensor_error(st->file, name->as.text, "expected the name of a file in the same folder");
         SafeTensors *shard = shard_of(st, &s, file->as.text, map);
         if (!shard) return false;

@@ -4,7 +4,8 @@
     KIND<tab>FILE[<tab>FILE]<tab>MESSAGE
 
 The complete message is the (last) file's path, ": " and MESSAGE. In a MESSAGE that starts with PATH, PATH is that path and
-nothing comes before it; FOLDER is the same for this folder; VOCAB is the first file's path. A new kind of file needs a line in test_bad_files.c.
+nothing comes before it; FOLDER is the same for this folder; VOCAB is the first file's path. A new kind of file
+needs a line in test_bad_files.c.
 
     python3 tests/bad_files/make.py
 """
@@ -250,6 +251,7 @@ index("empty_name", {"x": ""}, f'tensor "x": {FOLDER}')
 index("parent", {"x": "../shard.bin"}, f'tensor "x": {FOLDER}')
 index("root", {"x": "/etc/passwd"}, f'tensor "x": {FOLDER}')
 index("nul_file", {"x": "shard.bin\0"}, f'tensor "x": {FOLDER}')
+index("line_break", {"x": "shard\n.bin"}, f'tensor "x": {FOLDER}')
 index("folder", {"x": ".."}, "FOLDER..: expected a regular file")
 index("absent", {"x": "absent.bin"}, "FOLDERabsent.bin: cannot be opened: No such file or directory")
 index("itself", {"x": "itself.index.json"}, "PATH: expected a header of at most 100000000 bytes, found "
@@ -330,6 +332,90 @@ merges("long_token.txt", "t h\n" + "t" * 5000 + " h\n", 'line 2: token "' + "t" 
 merges("only_spaces.txt", "t h\n   \n", 'line 2: expected two tokens and one space between them, found "   "')
 merges("late_version.txt", "t h\n#version: 0.2\n", 'line 2: token "#version:" is not in VOCAB')
 merges("tab.txt", "t\th\n", 'line 1: expected two tokens and one space between them, found "t\\x09h"')
+
+# ---- tokenizer.json --------------------------------------------------------------------------------------------------
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+RAW = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+MODEL = {"type": "BPE", "vocab": vocab, "merges": ["t h", ["th", "e"]]}
+END = {"id": 258, "content": "<|endoftext|>", "special": True}
+
+
+def tokenizer(pre_tokenizer=BYTES, added=(END,), **more):
+    """A tokenizer.json; `more` replaces its members, or those of the model."""
+    parts = "type", "vocab", "merges", "dropout", "byte_fallback"
+    model = {**MODEL, **{key: value for key, value in more.items() if key in parts}}
+    rest = {key: value for key, value in more.items() if key not in model}
+    return json.dumps({"added_tokens": list(added), "pre_tokenizer": pre_tokenizer, "model": model, **rest})
+
+
+def bad_tokenizer(name, message, *args, **more):
+    bad("tokenizer", name + ".tokenizer.json", tokenizer(*args, **more), message)
+
+
+def sequence(first, *rest):
+    return {"type": "Sequence", "pretokenizers": [first, *rest]}
+
+
+def split(regex, **more):
+    return sequence({"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False, **more}, RAW)
+
+
+QWEN2 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+BYTE_LEVEL = "pre_tokenizer: expected ByteLevel without a prefix space, alone or after Split or Digits, found "
+RULE = "pre_tokenizer: expected the rule of GPT-2, Llama 3, Qwen2 or SmolLM, found "
+(HERE / "good_tokenizer.json").write_text(tokenizer(), "utf8")
+bad("tokenizer", "cut.tokenizer.json", tokenizer()[:-1],
+    f"line 1, column {len(tokenizer())}: expected ',' or '}}' after a member, found the end")
+bad("tokenizer", "empty.tokenizer.json", "{}", "model: expected a byte-level BPE, found nothing")
+bad_tokenizer("unigram", 'model: expected a byte-level BPE, found "Unigram"', type="Unigram")
+bad_tokenizer("word_piece", 'model: expected a byte-level BPE, found "WordPiece"', type="WordPiece")
+bad_tokenizer("dropout", "dropout: expected nothing, found a number", dropout=0.1)
+bad_tokenizer("fallback", "byte_fallback: expected nothing, found true or false", byte_fallback=True)
+bad_tokenizer("lower_case", 'normalizer: expected nothing, found "Lowercase"', normalizer={"type": "Lowercase"})
+bad_tokenizer("no_splitter", BYTE_LEVEL + "nothing", None)
+bad_tokenizer("metaspace", BYTE_LEVEL + '"Metaspace"', {"type": "Metaspace"})
+bad_tokenizer("prefix_space", BYTE_LEVEL + '"ByteLevel"', {**BYTES, "add_prefix_space": True})
+bad_tokenizer("three_splitters", BYTE_LEVEL + '"Sequence"', sequence(BYTES, BYTES, BYTES))
+bad_tokenizer("no_regex", RULE + '"ByteLevel"', RAW)
+bad_tokenizer("digit_groups", RULE + '"Digits"', sequence({"type": "Digits", "individual_digits": False}, BYTES))
+bad_tokenizer("two_regexes", RULE + '"Split"', sequence(json.loads(json.dumps(split(QWEN2)))["pretokenizers"][0], BYTES))
+bad_tokenizer("removed", RULE + '"Split"', split(QWEN2, behavior="Removed"))
+bad_tokenizer("inverted", RULE + '"Split"', split(QWEN2, invert=True))
+bad_tokenizer("other_regex", 'pre_tokenizer: expected the regular expression of Llama 3 or Qwen2, found "\\s+"', split(r"\s+"))
+bad_tokenizer("no_vocab", "expected an object of tokens and ids, found null", vocab=None)
+bad_tokenizer("vocab_list", "expected an object of tokens and ids, found an array", vocab=["a"])
+bad_tokenizer("gap", "token \"a\": expected ids from 0 to 0 without gaps, found 7", vocab={"a": 7}, added=())
+bad_tokenizer("few_bytes", "expected a token for each byte, found none for byte 0x00", vocab={"a": 0}, added=())
+bad_tokenizer("no_merges", "merges: expected an array, found an object", merges={})
+bad_tokenizer("merge_number", "merge 2: expected two tokens, found a number", merges=["t h", 7])
+bad_tokenizer("merge_three", "merge 1: expected two tokens, found an array", merges=[["t", "h", "e"]])
+bad_tokenizer("merge_one", 'merge 1: expected two tokens and one space between them, found "th"', merges=["th"])
+bad_tokenizer("merge_space", 'merge 1: expected two tokens and one space between them, found "t  h"', merges=[["t", " h"]])
+bad_tokenizer("merge_unknown", 'merge 1: token "Th" is not in the vocabulary', merges=["Th e"])
+bad_tokenizer("merge_result", 'merge 1: merging "e t" makes a token that is not in the vocabulary', merges=["e t"])
+bad_tokenizer("merge_twice", "merge 2: expected each merge once", merges=["t h", ["t", "h"]])
+bad_tokenizer("added_nothing", "an added token: expected a text as content, found nothing", added=[{"id": 259}])
+bad_tokenizer("added_empty", 'an added token: expected a text as content, found ""', added=[{"id": 259, "content": ""}])
+NEXT = "the id of this token, or the next id after the vocabulary's"
+for name, number, found in (("gap", 260, "a number"), ("negative", -1, "a number"), ("2_63", 2**63, "a number"),
+                            ("text", "259", '"259"'), ("null", None, "null")):
+    bad_tokenizer("added_" + name, f'added token "x y": expected {NEXT}, found {found}',
+                  added=[{"id": number, "content": "x y"}])
+bad_tokenizer("added_twice", f'added token "<|endoftext|>": expected {NEXT}, found a number', added=[END, END])
+bad_tokenizer("added_other", 'added token "<s>": expected the text that this id has in the vocabulary, found "<s>"',
+              added=[{**END, "content": "<s>"}])
+bad_tokenizer("added_known", 'token "the": expected each token once', added=[{"id": 259, "content": "the"}])
+for name in "lstrip", "rstrip", "single_word":
+    bad_tokenizer(name, 'added token "<|endoftext|>": expected no lstrip, rstrip and single_word', added=[{**END, name: True}])
+TEMPLATE = "post_processor: expected ByteLevel or a template of at most one token before the text, found an object"
+SEQUENCE = {"Sequence": {"id": "A", "type_id": 0}}
+for name, single in (("after", [SEQUENCE, {"SpecialToken": {"id": "the"}}]), ("empty", []),
+                     ("only_token", [{"SpecialToken": {}}]),
+                     ("three", [SEQUENCE] * 3), ("no_id", [{"SpecialToken": {"id": 1}}, SEQUENCE])):
+    bad_tokenizer("template_" + name, TEMPLATE, post_processor={"type": "TemplateProcessing", "single": single})
+bad_tokenizer("bert", TEMPLATE, post_processor={"type": "BertProcessing"})
+bad_tokenizer("unknown_begin", 'post_processor: expected a token of the vocabulary, found "<s>"', post_processor={
+    "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, SEQUENCE]})
 
 (HERE / "messages.txt").write_text("".join(line + "\n" for line in messages), "utf8")
 print(len(messages), "files")

@@ -1,7 +1,8 @@
-/* fuzz_bpe.c: decoding restores any bytes with any vocabulary. The first byte modulo 3 selects the vocabulary:
+/* fuzz_bpe.c: decoding restores any bytes with any vocabulary. The first byte modulo 4 selects the vocabulary:
  *   0   the input has vocab.json up to a NUL byte and merges.txt up to the next one
  *   1   the tokens are the bytes and all pairs of the letters a to h; the input has merges.txt up to a NUL byte
  *   2   it is learned from the text, with 257 tokens plus the second byte
+ *   3   the tokens are those of 1; the input has the rest of a tokenizer.json, which follows its vocabulary, up to a NUL byte
  * The rest of the input is the text. */
 #include "bpe_parts.h"
 #include "fuzz.h"
@@ -52,18 +53,39 @@ static void use(Bpe *bpe, const char *text, size_t n)
     bpe_free(bpe);
 }
 
+static void use_tokenizer(BpeFile rest, const char *text, size_t n)
+{
+    static const char start[] = "{\"model\":{\"type\":\"BPE\",\"vocab\":";
+    BpeFile vocab = letters(), file = { .name = "tokenizer" };
+    char *whole = malloc(sizeof start + vocab.size + rest.size);
+    memcpy(whole, start, sizeof start - 1);
+    memcpy(whole + sizeof start - 1, vocab.text, vocab.size);
+    whole[sizeof start - 1 + vocab.size] = ',';
+    memcpy(whole + sizeof start + vocab.size, rest.text, rest.size);
+    file.text = whole;
+    file.size = sizeof start + vocab.size + rest.size;
+    Bpe *bpe = bpe_parse_json(file);
+    if (bpe) use(bpe, text, n);
+    else fuzz_check_refusal("tokenizer: ");
+    free(whole);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) return 0;
     const char *text = (const char *)data + 1;
     size_t n = size - 1;
-    if (data[0] % 3 == 2) {
+    if (data[0] % 4 == 2) {
         Bpe *bpe = bpe_train(text + 1, n - 1, 257 + data[1]);
         CHECK(bpe && bpe_size(bpe) <= 257 + data[1]);
         use(bpe, text + 1, n - 1);
         return 0;
     }
-    BpeFile vocab = data[0] % 3 == 0 ? take_file("vocab", &text, &n) : letters();
+    if (data[0] % 4 == 3) {
+        use_tokenizer(take_file("rest", &text, &n), text, n);
+        return 0;
+    }
+    BpeFile vocab = data[0] % 4 == 0 ? take_file("vocab", &text, &n) : letters();
     BpeFile merges = take_file("merges", &text, &n);
     Bpe *bpe = bpe_parse(vocab, merges);
     if (bpe) use(bpe, text, n);

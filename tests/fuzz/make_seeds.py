@@ -21,6 +21,13 @@ def directory_of(archive):
     return b"\2" + archive[max(end - size, 0):max(end, 0)]
 
 
+def without_vocab(tokenizer):
+    """What follows the vocabulary in a tokenizer.json, for the bpe target's fourth form."""
+    model = {key: value for key, value in tokenizer["model"].items() if key not in ("type", "vocab")}
+    rest = {key: value for key, value in tokenizer.items() if key != "model"}
+    return (json.dumps(model)[1:] + "," + json.dumps(rest)[1:]).encode()
+
+
 def main():
     vocab, merges = (BAD / "good_vocab.json").read_bytes(), (BAD / "good_merges.txt").read_bytes()
     cases = json.loads((BPE / "cases.json").read_text("utf8"))
@@ -33,6 +40,12 @@ def main():
     entry = (b"PK\1\2\24\0\24\0" + bytes(12) + (76).to_bytes(4, "little") * 2 + b"\5" + bytes(13) + b"%s" + b"%s.npy")
     indices = [path.read_bytes() for path in sorted(BAD.glob("*.index.json"))]
     indices += [b'{"weight_map": {"x": "s", "y": "s"}}', b'{"weight_map": {"z": "s"}}']
+    tokenizers = [json.loads(path.read_text("utf8")) for path in sorted(BAD.glob("*tokenizer.json")) if path.name[:3] != "cut"]
+    tokenizers = [tokenizer for tokenizer in tokenizers if "model" in tokenizer]
+    families = (TESTS / "fixtures" / "tokenizers").glob("*[!s].json")
+    for family in [json.loads(path.read_text("utf8")) for path in sorted(families)]:
+        added = [{**token, "id": 321 + i} for i, token in enumerate(family["added_tokens"])]
+        tokenizers.append({**family, "added_tokens": added, "model": {**family["model"], "merges": ["a b", ["c", "d"]]}})
     numbers = ["0", "-0", "1.5", "-2e-3", "0.1", "9007199254740993", "1.7976931348623157e308",
                "2.4703282292062328e-324", "18446744073709551616", "1e400", "1E+05",
                "123456789012345678901234567890", "01", "1.", "-", "1e"]
@@ -57,7 +70,8 @@ def main():
         "bpe": [b"\0" + vocab + b"\0" + other + b"\0the other" for other in [merges, *whole_merges]]
                + [b"\0" + other + b"\0" + merges + b"\0the other" for other in whole]
                + [b"\1" + other + b"\0" + text for other, text in zip(whole_merges * 20, texts)]
-               + [b"\2\x40" + text for text in texts],
+               + [b"\2\x40" + text for text in texts]
+               + [b"\3" + without_vocab(tokenizer) + b"\0<think>the  other 1234's" for tokenizer in tokenizers],
     }
     for target, contents in seeds.items():
         folder = pathlib.Path(sys.argv[1]) / target

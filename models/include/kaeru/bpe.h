@@ -31,16 +31,22 @@ bool bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *me
  * as a pair occurs twice. <|endoftext|> in the text separates documents. NULL with ag_error() if size is less than 257,
  * or if the text has too many different words. */
 Bpe *bpe_train_at(Site at, const char *text, size_t n, int32_t size);
+/* Reads Hugging Face's tokenizer.json, if it is a byte-level BPE that splits text as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM
+ * do, with its added tokens. NULL with ag_error() if the file is another kind of tokenizer, or changes the text before (a
+ * normalizer). */
+Bpe *bpe_open_json_at(Site at, const char *path);
 void bpe_free_at(Site at, Bpe *bpe);                                /* NULL is fine */
 
 int32_t bpe_size_at(Site at, const Bpe *bpe);                       /* ids are 0..size-1 */
 int32_t bpe_end_of_text_at(Site at, const Bpe *bpe);                /* the id of <|endoftext|>; -1 if it has none */
+/* The id of the token that a tokenizer.json puts before each text, which bpe_encode does not do; -1 if it has none. */
+int32_t bpe_begin_at(Site at, const Bpe *bpe);
 /* The n bytes of a token, valid until bpe_free; NULL if the id is out of range. */
 const char *bpe_token_at(Site at, const Bpe *bpe, int32_t id, size_t *n);
 
 typedef enum {
-    BPE_TEXT,                   /* <|endoftext|> is text like any other: for text from an untrusted source */
-    BPE_SPECIAL                 /* <|endoftext|> is the special token */
+    BPE_TEXT,                   /* <|endoftext|> is text like any other, and so is each special token of a tokenizer.json */
+    BPE_SPECIAL                 /* they are the special tokens: not for text from an untrusted source */
 } BpeMode;
 /* The ids of n bytes, and in *count their number; free them with ag_free. A byte that is not UTF-8 is split like a
  * symbol. */

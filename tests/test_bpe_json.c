@@ -1,0 +1,128 @@
+/* test_bpe_json.c: a tokenizer.json of each family gives the ids of the library `tokenizers`, and decoding returns the text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "faults.h"
+#include "folder.h"
+#include "io_faults.h"
+#include "json.h"
+#include "kaeru/bpe.h"
+#include "suites.h"
+#include "usage_error.h"
+
+#define FILES TEST_FIXTURES "/tokenizers/"
+
+static const char *const families[] = { "gpt2", "llama3", "qwen2", "smollm" };
+enum { N_FAMILIES = sizeof families / sizeof *families };
+
+static Bpe *open_family(int i)
+{
+    char path[512];
+    snprintf(path, sizeof path, FILES "%s.json", families[i]);
+    Bpe *b = bpe_open_json(path);
+    ck_assert_msg(b != NULL, "%s", ag_error());
+    return b;
+}
+
+static void check_case(Bpe *b, const char *family, const Json *text, const Json *ids)
+{
+    size_t count, size;
+    int32_t *found = bpe_encode(b, text->as.text, text->count, BPE_SPECIAL, &count);
+    for (size_t i = 0; i < count && i < ids->count; i++)
+        ck_assert_msg(found[i] == ids->as.item[i].as.integer, "%s: \"%.60s\": id %zu is %d, not %d", family, text->as.text, i,
+                      (int)found[i], (int)ids->as.item[i].as.integer);
+    ck_assert_uint_eq(count, ids->count);
+    char *back = bpe_decode(b, found, count, &size);
+    ck_assert(size == text->count && memcmp(back, text->as.text, size) == 0);
+    ag_free(back);
+    ag_free(found);
+}
+
+START_TEST(ids_equal_those_of_tokenizers)
+{
+    char path[512];
+    void *owner = ag_alloc(1, 1);
+    snprintf(path, sizeof path, FILES "%s_cases.json", families[_i]);
+    const Json *cases = json_read(owner, path, 1 << 24);
+    ck_assert_msg(cases && cases->count > 150, "%s", ag_error());
+    Bpe *b = open_family(_i);
+    for (int pass = 0; pass < 2; pass++)                            /* the second time from the cache */
+        for (uint32_t i = 0; i < cases->count; i++)
+            check_case(b, families[_i], json_get(&cases->as.item[i], "text"), json_get(&cases->as.item[i], "ids"));
+    bpe_free(b);
+    ag_free(owner);
+}
+END_TEST
+
+START_TEST(special_tokens_can_be_text)
+{
+    const char *text = "<|begin|><think>";
+    for (int i = 0; i < N_FAMILIES; i++) {
+        Bpe *b = open_family(i);
+        size_t count, special, size;
+        int32_t *ids = bpe_encode(b, text, strlen(text), BPE_SPECIAL, &special);
+        ck_assert_uint_eq(special, 2);
+        int32_t begin = ids[0], think = ids[1];
+        ck_assert_str_eq(bpe_token(b, begin, &size), "<|begin|>");
+        ck_assert_int_eq(bpe_begin(b), i == 1 ? begin : -1);
+        ag_free(ids);
+        ids = bpe_encode(b, text, strlen(text), BPE_TEXT, &count);  /* <think> is an added token, but not a special one */
+        ck_assert(count > special && ids[0] != begin && ids[count - 1] == think);
+        ag_free(ids);
+        ck_assert_int_eq(bpe_end_of_text(b), -1);
+        bpe_free(b);
+    }
+}
+END_TEST
+
+START_TEST(gpt2s_files_cannot_hold_other_vocabularies)
+{
+    for (int i = 0; i < N_FAMILIES; i++) {
+        Bpe *b = open_family(i);
+        expect_refused(bpe_save(b, in_folder("v"), in_folder("m")),
+                       "/v: expected a vocabulary by the rules of GPT-2 only, which its two files can hold");
+        bpe_free(b);
+    }
+    ck_assert_int_eq(folder_count(), 0);
+    EXPECT_USAGE_ERROR("bpe_open_json: path is NULL", bpe_open_json(NULL));
+    EXPECT_USAGE_ERROR("bpe_begin: bpe is NULL", bpe_begin(NULL));
+}
+END_TEST
+
+static void try_open(void)
+{
+    bpe_free(bpe_open_json(FILES "llama3.json"));
+}
+
+START_TEST(failing_calls_and_allocations_leak_nothing)
+{
+    bool hit = io_faults_work();
+    for (int64_t n = 0; hit; n++) {
+        int open = io_faults_open();
+        io_faults_at(n, false);
+        Bpe *b = bpe_open_json(FILES "smollm.json");
+        hit = io_faults_end(b != NULL);
+        ck_assert_int_eq(io_faults_open(), open);
+        bpe_free(b);
+    }
+    int64_t requests = faults_everywhere(try_open, true);
+    if (faults_work()) ck_assert_int_gt(requests, 8);
+}
+END_TEST
+
+Suite *bpe_json_suite(void)
+{
+    Suite *suite = suite_create("bpe_json");
+    TCase *t = tcase_create("bpe_json");
+    tcase_add_checked_fixture(t, folder_make, folder_remove);
+    tcase_add_loop_test(t, ids_equal_those_of_tokenizers, 0, N_FAMILIES);
+    tcase_add_test(t, special_tokens_can_be_text);
+    tcase_add_test(t, gpt2s_files_cannot_hold_other_vocabularies);
+    suite_add_tcase(suite, t);
+    TCase *failures = tcase_create("failures");
+    tcase_set_timeout(failures, 600);
+    tcase_add_checked_fixture(failures, folder_make, folder_remove);
+    tcase_add_test(failures, failing_calls_and_allocations_leak_nothing);
+    suite_add_tcase(suite, failures);
+    return suite;
+}
