@@ -52,7 +52,7 @@ static Message *message_for(const Thread *t, const Request *r)
     return m;
 }
 
-static bool progress(Processes *p)
+static bool progress(Processes *p, bool waits)
 {
     Thread *t = (Thread *)p;
     bool done = false;
@@ -73,7 +73,7 @@ static bool progress(Processes *p)
         done = true;
     }
     pthread_mutex_unlock(&lock);
-    if (!done) sched_yield();
+    if (!done && waits) sched_yield();
     return done;
 }
 

@@ -22,7 +22,7 @@ typedef struct {
     MPI_Request *request;
     Message *message;
     int *done;                          /* for MPI_Testsome */
-    int idle;                           /* calls of progress in which nothing was done */
+    int idle;                           /* calls of progress without a message that was done, while this process waits */
 } Mpi;
 
 static Mpi *all;
@@ -109,13 +109,13 @@ static void give_way(Mpi *m)
     else nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
 }
 
-static bool mpi_progress(Processes *p)
+static bool mpi_progress(Processes *p, bool waits)
 {
     Mpi *m = (Mpi *)p;
     int n = 0;
     check(MPI_Testsome(m->n, m->request, &n, m->done, MPI_STATUSES_IGNORE), "MPI_Testsome", -1);
     if (n == MPI_UNDEFINED || n == 0) {
-        give_way(m);
+        if (waits) give_way(m);
         return false;
     }
     m->idle = 0;

@@ -33,7 +33,7 @@ static void wait_seconds(const Parallel *p, const int *pending, double most)
 {
     double begun = seconds();
     while (*pending > 0) {
-        if (p->processes->progress(p->processes)) begun = seconds();
+        if (p->processes->progress(p->processes, true)) begun = seconds();
         else if (seconds() - begun > most)
             parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64, p->processes->peer(p->processes, pending),
                  most, nn_optimizer_steps(p->optimizer));

@@ -47,7 +47,7 @@ static int cut_pieces(Parallel *p, int64_t largest)
 
 void divide(Parallel *p)
 {
-    enum { MESSAGE = 1 << 20, AT_ONCE = 4 };
+    enum { MESSAGE = 1 << 16, AT_ONCE = 4 };
     for (int rank = 0; rank < p->size; rank++) p->others += rank == p->rank ? 0 : n_roots(p, rank);
     int64_t largest = p->others ? least(MESSAGE, ROOM / AT_ONCE / p->others) / CHUNK * CHUNK : MESSAGE;
     if (largest < CHUNK) largest = CHUNK;
@@ -161,6 +161,13 @@ static void send_piece(Parallel *p, int number)
                            &p->sending);
 }
 
+/* Adds up what has arrived. A piece is small, so that its values are still in the processor's cache. */
+static void finish_received(Parallel *p)
+{
+    p->processes->progress(p->processes, false);
+    while (p->summed < p->queued && p->piece[p->queue[p->summed]].pending == 0) finish_piece(p);
+}
+
 void exchange_sums(Parallel *p)
 {
     for (; p->exchanged < p->n && p->part[p->order[p->exchanged]].is_complete; p->exchanged++) {
@@ -168,8 +175,8 @@ void exchange_sums(Parallel *p)
         for (int i = part->first_piece; i < part->end_piece; i++) {
             if (p->piece[i].owner == p->rank) receive_piece(p, i);
             else send_piece(p, i);
+            finish_received(p);
         }
     }
-    p->processes->progress(p->processes);
-    while (p->summed < p->queued && p->piece[p->queue[p->summed]].pending == 0) finish_piece(p);
+    finish_received(p);
 }

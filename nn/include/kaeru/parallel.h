@@ -41,8 +41,9 @@ struct Processes {
      * subtracts it when the message is done. */
     void (*send)(Processes *p, int to, int tag, const void *bytes, size_t n, int *pending);
     void (*receive)(Processes *p, int from, int tag, void *bytes, size_t n, int *pending);
-    /* Continues messages that have begun. True if one was done; otherwise it may give the processor to others for a moment. */
-    bool (*progress)(Processes *p);
+    /* Continues messages that have begun. True if one was done. Otherwise, if this process waits for one, it may give the
+     * processor to others for a moment. */
+    bool (*progress)(Processes *p, bool waits);
     /* The process that a message counted in *pending comes from or goes to. */
     int (*peer)(Processes *p, const int *pending);
     /* Prints a line and ends all processes with status 1. */
