@@ -650,6 +650,7 @@ START_TEST(reductions)
     MISTAKE("gamma is AG_INT", ag_layer_norm(x, i, NULL, AG_NORM_PYTORCH));
     MISTAKE("eps is -1", ag_layer_norm(x, NULL, NULL, ((AgNorm){ -1, true, false })));
     MISTAKE("eps is nan", ag_layer_norm(x, NULL, NULL, ((AgNorm){ nan, true, false })));
+    MISTAKE("eps is inf", ag_layer_norm(x, NULL, NULL, ((AgNorm){ (double)INFINITY, true, false })));
     MISTAKE("is 0/0", ag_layer_norm(ones(2, 1), NULL, NULL, AG_NORM_ANNOTATED));
     end();
 }

@@ -262,6 +262,8 @@ START_TEST(decoding_agrees_with_teacher_forcing)
     }
     Tensor *only = seq2seq_greedy_decode(m, b.src, b.src_mask, 1, START, END);
     ck_assert(shape_equal(tensor_shape(only), SHAPE(3, 1)) && tensor_int_data(only)[2] == START);
+    only = seq2seq_greedy_decode(m, b.src, b.src_mask, 1, 0, END);
+    ck_assert_int_eq(tensor_int_data(only)[2], 0);
     ag_end(s);
     nn_free(m);
 }
