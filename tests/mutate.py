@@ -30,13 +30,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EQUIVALENT = os.path.join(ROOT, 'tests', 'mutations.txt')
 KINDS = ['border', 'off by one', 'dropped term', 'sign', 'factor', 'arguments', 'condition', 'and/or', 'dropped statement',
          'neighbor']
-FOLDERS = ['autograd', 'autograd/ops', 'autograd/debug', 'autograd/kernels', 'nn', 'nn/files', 'models', 'models/text',
-           'models/train']
+FOLDERS = ['autograd', 'autograd/ops', 'autograd/debug', 'autograd/kernels', 'nn', 'nn/files', 'nn/parallel', 'models',
+           'models/text', 'models/train']
 
 # The suites that touch a file, the closest first; the first pattern that fits counts. All other suites come after them.
 CLOSE = [
     (r'autograd/kernels/.*(gemm|bf16)', 'gemm precision bits kernels'),
     (r'autograd/kernels/(softmax|norm|attention|table|max|copy|strided)', 'kernels kernel_rows attention nn graph'),
+    (r'autograd/kernels/(conv|patches)', 'conv kernel_rows torch'),
     (r'autograd/kernels/(pool|scratch)', 'threads kernels gemm'),
     (r'autograd/kernels/(philox|distributions)', 'random kernels bits sample'),
     (r'autograd/kernels/(optimizer|update)', 'kernels optim torch'),
@@ -50,6 +51,7 @@ CLOSE = [
     (r'autograd/(arena|memory|scope|objects)', 'memory errors guard'),
     (r'autograd/recompute', 'recompute memory'),
     (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
+    (r'autograd/ops/(ops_conv|ops_sort|ops_decoder)', 'conv torch tensor gradcheck attention'),
     (r'autograd/(tensor|broadcast|inplace|errors)', 'tensor errors graph memory'),
     (r'autograd/', 'graph errors torch property gradcheck tensor attention nan custom'),
     (r'nn/files/(json|utf8|number)', 'json bad_files safetensors text bpe'),
@@ -60,6 +62,8 @@ CLOSE = [
     (r'nn/(optim|schedule|parameters)', 'optim torch nn checkpoint load'),
     (r'nn/(recurrent)', 'recurrent seq2seq'),
     (r'nn/(recompute)', 'recompute'),
+    (r'nn/parallel/', 'parallel'),
+    (r'nn/(conv|rms_norm)', 'conv attention nn'),
     (r'nn/', 'nn attention transformer gpt seq2seq recurrent optim checkpoint load'),
     (r'models/text/(bpe)', 'bpe bpe_json bad_files'),
     (r'models/text/', 'text bad_files bpe lm translation'),
