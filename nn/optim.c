@@ -236,9 +236,7 @@ void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale)
     const Group *group = &o->group[s->group];
     OptimizerUpdate u = { &o->parameters->item[i], gradient, s->first, s->count, s->tensor, o->lr * group->lr_factor,
                           group->weight_decay, grad_scale, ++s->steps, o->options };
-    Scope scope = ag_begin(AG_NO_GRAD);
     o->kind->update(&u);
-    ag_end(scope);
 }
 
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n))

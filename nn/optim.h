@@ -42,7 +42,7 @@ void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
 void check_undivided(Site at, const char *what, const Optimizer *o);
 /* Counts a step; optimizer_update of each parameter with a gradient follows. */
 void optimizer_begin_step(Optimizer *o);
-/* Updates the items of parameter i by its gradient, a tensor of its shape. */
+/* Updates the items of parameter i by its gradient, a tensor of its shape. Call it in a scope that does not record. */
 void optimizer_update(Optimizer *o, int i, Tensor *gradient, double grad_scale);
 /* Of the kind, the options and the groups. */
 uint64_t optimizer_hash(const Optimizer *o, uint64_t hash(uint64_t h, const void *bytes, size_t n));
