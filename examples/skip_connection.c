@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         option_int("hidden", &hidden, 1, 100000, "width of the hidden layer of f"),
         option_real("lr", &lr, 0, 1000, "learning rate of Adam"),
         option_int("depth", &depth, 0, MAX_DEPTH, "blocks of the deep network; 0: no deep network"),
-        OPTIONS_END
+        option_precision(), OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "skip_connection",
         "Shows the effect of a skip connection. f, two linear layers with a ReLU between them, and x + f(x) learn to\n"
