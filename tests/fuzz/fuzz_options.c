@@ -6,15 +6,15 @@
 #include "fuzz.h"
 
 static jmp_buf refused;
-static int status;
+static int ended_with;
 
 static _Noreturn void leave(int with)
 {
-    status = with;
+    ended_with = with;
     longjmp(refused, 1);
 }
 
-/* options.c itself, with its exits and its output replaced. */
+/* options.c itself and what it needs, with their exits and their output replaced. */
 static FILE *nowhere;
 #define exit leave
 #define _Exit leave
@@ -26,6 +26,7 @@ static FILE *nowhere;
 #undef putchar
 #define putchar(c) fputc(c, nowhere)
 #include "../../examples/common/options.c"
+#include "../../examples/common/processes.c"
 #undef stdout
 #undef stderr
 
@@ -56,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const Program program = { "fuzz", "", options };
     const Option none[] = { OPTIONS_END };
     if (setjmp(refused) == 0) read_options(n, word, &program, none);
-    else CHECK(status == 2 || status == 0);
+    else CHECK(ended_with == 2 || ended_with == 0);
     CHECK(whole >= -3 && whole <= INT64_C(1) << 53);
     CHECK(number >= -1e300 && number <= 0.75);
     CHECK(name && *name);
