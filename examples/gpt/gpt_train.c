@@ -137,7 +137,7 @@ static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *traini
     if (!training->model) {
         example_fail("%s", ag_error());
     }
-    training->model->options.recompute = recompute;
+    ((GPT *)training->model)->options.recompute = recompute;
     describe_tokenizer(t, run->settings);
 }
 

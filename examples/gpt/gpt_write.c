@@ -56,7 +56,7 @@ void write_text(const TrainedModel *m, const char *prompt, int64_t tokens, const
         }
         print_ids(&p, ids, n);
     }
-    if (!gpt_generate(m->model, n ? ids : &first, n ? (int64_t)n : 1, tokens, how, print_next, &p)) {
+    if (!lm_generate(m->model, n ? ids : &first, n ? (int64_t)n : 1, tokens, how, print_next, &p)) {
         example_fail("%s", ag_error());
     }
     text_stream_end(&p.stream);

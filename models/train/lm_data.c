@@ -7,7 +7,7 @@
 
 #include "checks.h"
 #include "kaeru/autograd.h"
-#include "kaeru/lm.h"
+#include "language.h"
 #include "shared_data.h"
 #include "token_file.h"
 #include "utf8.h"
@@ -154,20 +154,20 @@ int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part)
     return d->count[part];
 }
 
-bool lm_data_fits_at(Site at, const LmData *d, const GPT *m, int64_t length)
+bool lm_data_fits_at(Site at, const LmData *d, const void *m, int64_t length)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "d", d);
-    nn_check_at(at, __func__, m, sizeof *m);
+    Language l = language_of(at, __func__, m);
     if (length < 0)
         ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
-    int64_t context = m->options.context, window = (length > 0 ? length : context) + 1;
+    int64_t context = l.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
                             context);
-    if (tokenizer_size(&d->tokenizer) > m->options.vocab)
+    if (tokenizer_size(&d->tokenizer) > l.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
-                            (int)tokenizer_size(&d->tokenizer), m->options.vocab);
+                            (int)tokenizer_size(&d->tokenizer), l.vocab);
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
                             " (one more than a window) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
@@ -219,16 +219,12 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     return total;
 }
 
-static double loss_of(GPT *m, Tensor *ids, Tensor *targets)
-{
-    return tensor_item(gpt_loss_with(m, ids, targets, AG_SUM));
-}
-
-double evaluate_together(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
+double evaluate_together(Site at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
                          Parallel *p)
 {
     const char *what = "lm_evaluate";
-    NN_LAYER(at, m);
+    AG_LAYER(at);
+    Language l = language_of(at, what, m);
     ag_check_object_at(at, what, "d", d);
     if (batch < 1 || length < 0)
         ag_usage_error(at, what, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
@@ -243,14 +239,15 @@ double evaluate_together(Site at, GPT *m, const LmData *d, int64_t batch, int64_
     int64_t total = 0, n = 1, batches = 0, room = 0;
     for (; n > 0 && (tokens <= 0 || total < tokens); batches++) {
         Scope s = ag_begin(AG_NO_GRAD);
-        Shape shape = SHAPE(batch, length > 0 ? length : m->options.context);
+        Shape shape = SHAPE(batch, length > 0 ? length : l.context);
         Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
         n = next_windows(d, &c, ids, targets);
         if (batches == room) {
             room = room ? 2 * room : 64;
             loss = ag_resize(loss, (size_t)batches, (size_t)room, sizeof *loss);
         }
-        loss[batches] = n > 0 && (!p || nn_parallel_is_mine(p, batches)) ? loss_of(m, ids, targets) : 0;
+        bool is_mine = n > 0 && (!p || nn_parallel_is_mine(p, batches));
+        loss[batches] = is_mine ? tensor_item(language_loss(&l, ids, targets, AG_SUM)) : 0;
         total += n;
         ag_end(s);
     }
@@ -261,7 +258,7 @@ double evaluate_together(Site at, GPT *m, const LmData *d, int64_t batch, int64_
     return total > 0 ? sum / (double)total : 0;
 }
 
-double lm_evaluate_at(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
+double lm_evaluate_at(Site at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
     AG_LAYER(at);
     return evaluate_together(at, m, d, batch, length, tokens, counted, NULL);

@@ -12,6 +12,7 @@
 #include "kaeru/training.h"
 #include "kaeru/seq2seq.h"
 #include "kaeru/gpt.h"
+#include "kaeru/llama.h"
 #include "kaeru/text.h"
 #include "kaeru/bpe.h"
 #include "kaeru/lm.h"
