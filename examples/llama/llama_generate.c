@@ -1,0 +1,60 @@
+/* llama_generate.c: the command generate. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "llama_commands.h"
+
+static Tokenizer tokenizer_of_folder(const char *folder)
+{
+    size_t size = strlen(folder) + sizeof "/tokenizer.json";
+    char *path = ag_alloc(size, 1);
+    snprintf(path, size, "%s/tokenizer.json", folder);
+    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_open_json(path) };
+    if (!t.bpe) {
+        example_fail("%s", ag_error());
+    }
+    ag_free(path);
+    return t;
+}
+
+static Writer writer_of(Llama *m, const Tokenizer *t)
+{
+    int32_t begin = bpe_begin(t->bpe), end = bpe_end_of_text(t->bpe);
+    Writer w = { .model = m, .tokenizer = t, .begins_prompts = begin >= 0 };
+    for (int i = 0; i < LLAMA_ENDS && m->options.end[i] >= 0; i++) {
+        w.end[w.n_ends++] = (int32_t)m->options.end[i];
+    }
+    if (end >= 0) {
+        w.end[w.n_ends++] = end;
+    }
+    w.begin = begin >= 0 ? begin : m->options.begin >= 0 ? (int32_t)m->options.begin : end >= 0 ? end : 0;
+    if (w.begin >= m->options.vocab || tokenizer_size(t) > m->options.vocab) {
+        example_fail("the vocabulary has %d tokens, the model's only %" PRId64, (int)tokenizer_size(t), m->options.vocab);
+    }
+    return w;
+}
+
+int llama_generate(int argc, char **argv)
+{
+    static const char *folder;
+    static Writing writing = { .tokens = 100, .how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 } };
+    const Option options[] = { option_text("model", "FOLDER", &folder, "with config.json, model.safetensors, tokenizer.json"),
+                               WRITING_OPTIONS(&writing), option_precision(), OPTIONS_END };
+    example_begin(argc, argv, &(Program){ "llama generate",
+        "Shows what Llama 3, SmolLM2, Qwen2 or Qwen3 writes. Needs --model, the folder of the model's files in Hugging\n"
+        "Face's layout. The same seed gives the same text.", options });
+    if (!folder) {
+        example_usage_error("expected --model, the folder of a model");
+    }
+    Tokenizer t = tokenizer_of_folder(folder);
+    Llama *m = llama_open(folder);
+    if (!m) {
+        example_fail("%s", ag_error());
+    }
+    nn_eval(m);
+    Writer w = writer_of(m, &t);
+    write_text(&w, &writing);
+    tokenizer_close(&t);
+    nn_free(m);
+    return example_end();
+}
