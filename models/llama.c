@@ -97,6 +97,8 @@ Tensor *llama_at(Site at, Llama *m, Tensor *ids)
 Tensor *llama_loss_with_at(Site at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce)
 {
     NN_LAYER(at, m);
+    if (m->lm_head->lora_A)
+        return ag_cross_entropy(nn_linear(m->lm_head, body(m, ids, NULL)), targets, reduce, -100, 0);
     return ag_linear_cross_entropy(body(m, ids, NULL), m->lm_head->weight, NULL, targets, reduce, -100, 0);
 }
 

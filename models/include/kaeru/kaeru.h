@@ -7,6 +7,7 @@
 #include "kaeru/parallel.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/attention.h"
+#include "kaeru/lora.h"
 #include "kaeru/recurrent.h"
 #include "kaeru/transformer.h"
 #include "kaeru/training.h"
