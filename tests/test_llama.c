@@ -281,6 +281,80 @@ START_TEST(files_that_do_not_fit_are_refused)
 }
 END_TEST
 
+/* ---- pairs of a question and an answer --------------------------------------------------------------------------- */
+
+static LmData *pairs_of(const Tokenizer *t, const char *lines)
+{
+    folder_write("pairs.jsonl", lines, strlen(lines));
+    return lm_data_open_pairs(in_folder("pairs.jsonl"), t, 4, 5);
+}
+
+static Tokenizer open_tokenizer(void)
+{
+    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_open_json(TEST_FIXTURES "/tokenizers/qwen2.json") };
+    ck_assert_msg(t.bpe != NULL, "%s", ag_error());
+    return t;
+}
+
+/* Lines of two tokens before the answer, of which the loss counts the answer and the end. */
+START_TEST(the_loss_counts_answers_only)
+{
+    static const int32_t x[] = { 4, 'a', 'b', 'c', 5, 0 }, y[] = { -100, 'b', 'c', 5, -100, -100 };
+    Tokenizer t = open_tokenizer();
+    LmData *d = pairs_of(&t, "{\"prompt\": \"!\", \"completion\": \"\\u0001\\u0002\"}\n \n{\"text\": \"\\u0001\"}");
+    ck_assert_msg(d != NULL, "%s", ag_error());
+    ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), 5);
+    ck_assert_int_eq(lm_data_tokens(d, LM_HELD_OUT), 3);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids, *targets;
+    size_t n;
+    int32_t *part = tokenizer_encode(&t, "!\1\2", 3, &n);
+    ck_assert_uint_eq(n, 3);
+    for (int64_t length = 3; length <= 6; length++) {
+        lm_data_draw(d, 2, length, &ids, &targets);
+        for (int64_t i = 0; i < 2 * length; i++) {
+            int64_t k = i % length;
+            ck_assert_int_eq(tensor_int_data(ids)[i], x[k] >= 'a' ? part[x[k] - 'a'] : x[k]);
+            ck_assert_int_eq(tensor_int_data(targets)[i], y[k] >= 'a' ? (k == 1 ? part[1] : part[2]) : y[k]);
+        }
+    }
+    LlamaOptions o = small();
+    o.vocab = tokenizer_size(&t);
+    Llama *m = llama_new(o);
+    nn_eval(m);
+    int64_t counted;
+    expect_done(lm_data_fits(d, m, 0));
+    double loss = lm_evaluate(m, d, 3, 0, 0, &counted);
+    Tensor *held_out = tensor_ints(SHAPE(1, 2), (int32_t[]){ 4, part[1] }), *next = tensor_ints(SHAPE(1, 2), (int32_t[]){ part[1], 5 });
+    ck_assert_int_eq(counted, 2);
+    ck_assert_double_eq_tol(loss, tensor_item(llama_loss(m, held_out, next)), 1e-6);
+    nn_free(m);
+    ag_free(part);
+    ag_end(s);
+    lm_data_close(d);
+    tokenizer_close(&t);
+}
+END_TEST
+
+START_TEST(wrong_pairs_are_refused)
+{
+    static const char *const cases[][2] = {
+        { "", "pairs.jsonl: has 0 examples, expected 2 or more" },
+        { "{\"text\": \"a\"}\n", "pairs.jsonl: has 1 examples" },
+        { "{\"text\": \"a\"}\n{\"text\": 1}\n", "pairs.jsonl, line 2: expected an object with the texts \"prompt\" and" },
+        { "{\"prompt\": \"a\"}\n", "pairs.jsonl, line 1: expected an object" },
+        { "{\"prompt\": \"a\", \"completion\": \"b\", \"text\": \"c\"}\n", "pairs.jsonl, line 1: expected an object" },
+        { "\n[]\n", "pairs.jsonl, line 2: expected an object" },
+        { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 11" },
+    };
+    Tokenizer t = open_tokenizer();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(&t, cases[i][0]) != NULL, cases[i][1]);
+    expect_refused(lm_data_open_pairs(in_folder("none"), &t, -1, -1) != NULL, "none: cannot be opened");
+    EXPECT_USAGE_ERROR("tokens 100000 and -1 of a vocabulary of", lm_data_open_pairs(in_folder("none"), &t, 100000, -1));
+    tokenizer_close(&t);
+}
+END_TEST
+
 Suite *llama_suite(void)
 {
     Suite *suite = suite_create("llama");
@@ -297,6 +371,8 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
+    tcase_add_test(t, the_loss_counts_answers_only);
+    tcase_add_test(t, wrong_pairs_are_refused);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -3,6 +3,7 @@
 
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 fixtures=$(cd "$2" && pwd)
+# shellcheck disable=SC2086 # a list of words
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
@@ -29,6 +30,36 @@ expect 0 '' '' generate --model model --seed 4 --threads 1
 same stdout first
 expect 0 '' '' generate --model model --tokens 0
 that "an empty text" [ "$(wc -c <stdout)" -eq 1 ]
+# ---- learning --------------------------------------------------------------------------------------------------------
+
+i=0
+while [ $i -lt 20 ]; do
+    echo "{\"prompt\": \"$i?\", \"completion\": \" n$((i % 3))\"}"
+    echo "The frog $i goes back to the pond." >>story.txt
+    i=$((i + 1))
+done >pairs.jsonl
+expect 2 '' 'expected --model, the folder of a model, and --data' finetune --model model
+expect 2 '' '--targets: no Linear of this Llama has the name "proj"' finetune --model model --data pairs.jsonl --targets proj --window 16 --out x
+expect 0 'loss 0.' '' finetune --model model --data pairs.jsonl --rank 0 --steps 60 --lr 0.02 --window 16 --out full
+lacks full/adapter
+expect 0 '3? n' '' generate --model full/model --prompt '3?' --temperature 0
+# A run that is killed and resumed ends with the same bytes.
+for data in pairs.jsonl story.txt; do
+    run="--model model --data $data --targets q_proj,down_proj --dropout 0.1 --steps 600 --every 20 --lr 0.01 --window 16"
+    expect 0 'adapter: whole/adapter' '' finetune $run --out whole --overwrite
+    "$program" finetune $run --out broken --overwrite >stdout 2>stderr &
+    until grep -q '^step 40 ' stdout; do :; done
+    kill -KILL $! 2>/dev/null
+    wait $! 2>/dev/null
+    that "$data is killed before its end" [ ! -e broken/model/model.safetensors ]
+    expect 0 'step 600 of 600' '' finetune --out broken --resume
+    that "$data resumes after its beginning" [ "$(sed -n '2s/^step \([0-9]*\).*/\1/p' stdout)" -gt 40 ]
+    for file in llama_last.safetensors adapter/adapter_model.safetensors model/model.safetensors; do
+        same whole/$file broken/$file
+    done
+    rm -r broken
+done
+
 sed 's/"vocab_size": 853/"vocab_size": 852/' model/config.json >config.json
 mv config.json model/config.json
 expect 1 '' 'wrong shape' generate --model model

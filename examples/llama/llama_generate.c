@@ -1,20 +1,30 @@
-/* llama_generate.c: the command generate. */
+/* llama_generate.c: opens a model, and the command generate. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "llama_commands.h"
 
-static Tokenizer tokenizer_of_folder(const char *folder)
+char *path_in(const char *folder, const char *name)
 {
-    size_t size = strlen(folder) + sizeof "/tokenizer.json";
+    size_t size = strlen(folder) + strlen(name) + 2;
     char *path = ag_alloc(size, 1);
-    snprintf(path, size, "%s/tokenizer.json", folder);
-    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_open_json(path) };
-    if (!t.bpe) {
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+Llama *model_of_folder(const char *folder, Tokenizer *t)
+{
+    char *path = path_in(folder, "tokenizer.json");
+    *t = (Tokenizer){ .kind = TOKENIZER_BPE, .bpe = bpe_open_json(path) };
+    Llama *m = t->bpe ? llama_open(folder) : NULL;
+    if (!m) {
         example_fail("%s", ag_error());
     }
+    if (tokenizer_size(t) > m->options.vocab) {
+        example_fail("the vocabulary has %d tokens, the model's only %" PRId64, (int)tokenizer_size(t), m->options.vocab);
+    }
     ag_free(path);
-    return t;
+    return m;
 }
 
 static Writer writer_of(Llama *m, const Tokenizer *t)
@@ -28,8 +38,8 @@ static Writer writer_of(Llama *m, const Tokenizer *t)
         w.end[w.n_ends++] = end;
     }
     w.begin = begin >= 0 ? begin : m->options.begin >= 0 ? (int32_t)m->options.begin : end >= 0 ? end : 0;
-    if (w.begin >= m->options.vocab || tokenizer_size(t) > m->options.vocab) {
-        example_fail("the vocabulary has %d tokens, the model's only %" PRId64, (int)tokenizer_size(t), m->options.vocab);
+    if (w.begin >= m->options.vocab) {
+        example_fail("the token before a text is %d, the model's vocabulary has %" PRId64, (int)w.begin, m->options.vocab);
     }
     return w;
 }
@@ -46,11 +56,8 @@ int llama_generate(int argc, char **argv)
     if (!folder) {
         example_usage_error("expected --model, the folder of a model");
     }
-    Tokenizer t = tokenizer_of_folder(folder);
-    Llama *m = llama_open(folder);
-    if (!m) {
-        example_fail("%s", ag_error());
-    }
+    Tokenizer t;
+    Llama *m = model_of_folder(folder, &t);
     nn_eval(m);
     Writer w = writer_of(m, &t);
     write_text(&w, &writing);

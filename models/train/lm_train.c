@@ -51,6 +51,14 @@ static double learn_batch(const LmTraining *t)
     return value;
 }
 
+/* Those that are not padding. */
+static double count_targets(const Tensor *targets)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < tensor_numel(targets); i++) n += tensor_int_data(targets)[i] >= 0;
+    return (double)n;
+}
+
 /* Learns a shard: its windows of a batch. */
 static void learn_shard(const LmTraining *t, Parallel *p)
 {
@@ -58,12 +66,11 @@ static void learn_shard(const LmTraining *t, Parallel *p)
     const LmOptions *o = &t->options;
     int64_t shard = nn_parallel_index(p) % o->shards;
     int64_t windows = o->batch * (shard + 1) / o->shards - o->batch * shard / o->shards;
-    nn_parallel_count(p, (double)(windows * lm_window(t)));
-    if (windows == 0) return;
     Scope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
-    lm_data_draw(t->data, windows, lm_window(t), &ids, &targets);
-    ag_backward(language_loss(&l, ids, targets, AG_SUM));
+    if (windows > 0) lm_data_draw(t->data, windows, lm_window(t), &ids, &targets);
+    nn_parallel_count(p, windows > 0 ? count_targets(targets) : 0);
+    if (windows > 0) ag_backward(language_loss(&l, ids, targets, AG_SUM));
     ag_end(s);
 }
 
