@@ -75,3 +75,11 @@ bool checkpoint_may_hold(const char *path, double parameters)
            ag_set_error("%s: %.0f bytes are too few for the model that its settings describe, of %.0f parameters or more",
                         path, size, parameters);
 }
+
+bool weights_may_hold(const SafeTensors *st, double parameters)
+{
+    double numbers = 0;
+    for (size_t i = 0; i < st->n_tensors; i++) numbers += (double)st->tensor[i].numel;
+    return parameters <= numbers || ag_set_error("%s: has %.0f numbers, expected the %.0f of the config's model",
+                                                 file_name(st->file), numbers, parameters);
+}

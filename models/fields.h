@@ -4,6 +4,7 @@
 #define KAERU_FIELDS_H
 
 #include "kaeru/nn.h"
+#include "safetensors.h"
 
 typedef enum { FIELD_INT, FIELD_INT64, FIELD_DOUBLE, FIELD_BOOL } FieldKind;        /* FIELD_INT: an enum, too */
 
@@ -20,5 +21,7 @@ bool fields_from_settings(const Field *field, int n, void *options, const Settin
 /* Whether a checkpoint is large enough for a model of that many parameters or more, at two bytes each. This is checked
  * before the model is constructed, so that a bad file cannot make it ask for too much memory. */
 bool checkpoint_may_hold(const char *path, double parameters);
+/* The same for an open file of weights, which must have at least as many numbers. */
+bool weights_may_hold(const SafeTensors *st, double parameters);
 
 #endif

@@ -7,15 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config.h"
 #include "fields.h"
-#include "file.h"
-#include "json.h"
 #include "kaeru/autograd.h"
 #include "kaeru/gpt.h"
 #include "safetensors.h"
 #include "utf8.h"
 
-enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
 #define PREFIX "transformer."
 #define HEAD "lm_head.weight"
 
@@ -50,46 +48,6 @@ GPT *gpt_load_at(Site at, const char *path)
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */
 
-typedef struct { const char *path; const Json *root; } Config;
-
-static bool key_error(const Config *c, const char *key, const char *expected, const Json *found)
-{
-    return ag_set_error("%s: \"%s\": expected %s, found %s", c->path, key, expected,
-                        found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
-}
-
-static bool read_size(const Config *c, const char *key, int64_t *n)
-{
-    const Json *value = json_get(c->root, key);
-    return json_int(value, n) || key_error(c, key, "a whole number", value);
-}
-
-/* Reads a number, which may be missing. */
-static bool read_number(const Config *c, const char *key, double *x)
-{
-    const Json *value = json_get(c->root, key);
-    return !value || json_real(value, x) || key_error(c, key, "a number", value);
-}
-
-/* Checks a bool, which may be missing. Only the value `expected` is supported. */
-static bool check_flag(const Config *c, const char *key, bool expected)
-{
-    const Json *value = json_get(c->root, key);
-    return !value || (value->type == JSON_BOOL && value->as.truth == expected) ||
-           ag_set_error("%s: \"%s\": expected %s", c->path, key, expected ? "true" : "false");
-}
-
-/* The same for a text. `other` is a second supported value, or NULL. */
-static bool check_text(const Config *c, const char *key, const char *expected, const char *other)
-{
-    const Json *value = json_get(c->root, key);
-    char found[UTF8_QUOTE];
-    if (!value || json_is(value, expected) || (other && json_is(value, other))) return true;
-    if (value->type != JSON_STRING) return ag_set_error("%s: \"%s\": expected \"%s\"", c->path, key, expected);
-    return ag_set_error("%s: \"%s\": expected \"%s\", found %s", c->path, key, expected,
-                        utf8_quote(value->as.text, value->count, found));
-}
-
 static bool check_inner(const Config *c, int64_t width)
 {
     const Json *value = json_get(c->root, "n_inner");
@@ -100,26 +58,23 @@ static bool check_inner(const Config *c, int64_t width)
 
 static bool read_config(const Config *c, GPTOptions *o)
 {
-    if (c->root->type != JSON_OBJECT)
-        return ag_set_error("%s: expected an object, found %s", c->path, json_type_name(c->root));
     *o = gpt_defaults();
-    return check_text(c, "model_type", "gpt2", NULL) &&
-           read_size(c, "n_layer", &o->layers) && read_size(c, "n_head", &o->heads) &&
-           read_size(c, "n_embd", &o->width) &&
-           read_size(c, "vocab_size", &o->vocab) && read_size(c, "n_positions", &o->context) &&
-           read_number(c, "layer_norm_epsilon", &o->eps) && read_number(c, "resid_pdrop", &o->dropout) &&
-           check_inner(c, o->width) && check_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
-           check_flag(c, "scale_attn_weights", true) && check_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
-           check_flag(c, "add_cross_attention", false) && check_flag(c, "tie_word_embeddings", true) &&
+    return config_text(c, "model_type", "gpt2", NULL) &&
+           config_int(c, "n_layer", &o->layers) && config_int(c, "n_head", &o->heads) &&
+           config_int(c, "n_embd", &o->width) &&
+           config_int(c, "vocab_size", &o->vocab) && config_int(c, "n_positions", &o->context) &&
+           config_real(c, "layer_norm_epsilon", &o->eps) && config_real(c, "resid_pdrop", &o->dropout) &&
+           check_inner(c, o->width) && config_text(c, "activation_function", "gelu_new", "gelu_pytorch_tanh") &&
+           config_flag(c, "scale_attn_weights", true) && config_flag(c, "scale_attn_by_inverse_layer_idx", false) &&
+           config_flag(c, "add_cross_attention", false) && config_flag(c, "tie_word_embeddings", true) &&
            (gpt_check(o) || add_path(c->path));
 }
 
 static bool open_config(const char *path, GPTOptions *o)
 {
-    void *owner = ag_alloc(1, 1);
-    Config c = { path, json_read(owner, path, MAX_CONFIG) };
-    bool good = c.root && read_config(&c, o);
-    ag_free(owner);
+    Config c;
+    bool good = config_open(&c, path) && read_config(&c, o);
+    ag_free(c.owner);
     return good;
 }
 
@@ -219,21 +174,12 @@ static bool read_weights(Source *s, GPT *m)
     return good;
 }
 
-/* Whether the file has at least as many numbers as a model of these options. */
-static bool has_enough_weights(const SafeTensors *st, const GPTOptions *o)
-{
-    double numbers = 0;
-    for (size_t i = 0; i < st->n_tensors; i++) numbers += (double)st->tensor[i].numel;
-    return gpt_size(o) <= numbers || ag_set_error("%s: has %.0f numbers, expected the %.0f of the config's model",
-                                                  file_name(st->file), numbers, gpt_size(o));
-}
-
 static GPT *read_model(SafeTensors *st, GPTOptions o)
 {
     Source s = { .st = st, .prefix = st_find(st, PREFIX "wte.weight") ? PREFIX : "" };
     s.used = ag_alloc_in(st, st->n_tensors, sizeof *s.used);
     o.bias = find(&s, s.prefix, "ln_f.bias") != NULL;
-    if (!has_enough_weights(st, &o)) return NULL;
+    if (!weights_may_hold(st, gpt_size(&o))) return NULL;
     GPT *m = gpt_new(o);
     if (read_weights(&s, m)) return m;
     nn_free(m);
@@ -256,44 +202,20 @@ GPT *gpt_open_at(Site at, const char *weights_path, const char *config_path)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static void write_text(JsonWriter *w, const char *key, const char *text)
+static const char *text_of(void *owner, const GPTOptions *o, size_t *size)
 {
-    json_write_name(w, key, strlen(key));
-    json_write_text(w, text, strlen(text));
-}
-
-static void write_int(JsonWriter *w, const char *key, int64_t value)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_int(w, value);
-}
-
-static void write_real(JsonWriter *w, const char *key, double value)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_real(w, value);
-}
-
-static const char *config_text(void *owner, const GPTOptions *o, size_t *size)
-{
-    JsonWriter *w = json_writer(owner, 2);
-    json_open(w, '{');
-    json_write_name(w, "architectures", strlen("architectures"));
-    json_open(w, '[');
-    json_write_text(w, "GPT2LMHeadModel", strlen("GPT2LMHeadModel"));
-    json_close(w, ']');
-    write_text(w, "model_type", "gpt2");
-    write_int(w, "n_layer", o->layers);
-    write_int(w, "n_head", o->heads);
-    write_int(w, "n_embd", o->width);
-    write_int(w, "vocab_size", o->vocab);
-    write_int(w, "n_positions", o->context);
-    write_int(w, "n_ctx", o->context);
-    write_text(w, "activation_function", "gelu_new");
-    write_real(w, "layer_norm_epsilon", o->eps);
-    write_real(w, "resid_pdrop", o->dropout);
-    write_real(w, "embd_pdrop", o->dropout);
-    write_real(w, "attn_pdrop", o->dropout);
+    JsonWriter *w = config_writer(owner, "GPT2LMHeadModel", "gpt2");
+    json_put_int(w, "n_layer", o->layers);
+    json_put_int(w, "n_head", o->heads);
+    json_put_int(w, "n_embd", o->width);
+    json_put_int(w, "vocab_size", o->vocab);
+    json_put_int(w, "n_positions", o->context);
+    json_put_int(w, "n_ctx", o->context);
+    json_put_text(w, "activation_function", "gelu_new");
+    json_put_real(w, "layer_norm_epsilon", o->eps);
+    json_put_real(w, "resid_pdrop", o->dropout);
+    json_put_real(w, "embd_pdrop", o->dropout);
+    json_put_real(w, "attn_pdrop", o->dropout);
     json_close(w, '}');
     return json_written(w, size);
 }
@@ -312,18 +234,22 @@ static StEntry zero_bias(void *owner, const NamedTensor *p)
     return st_entry(AG_HERE, st_join(owner, stem, "bias"), zeros);
 }
 
-static bool write_weights(void *owner, GPT *m, const char *path)
+typedef struct { void *owner; GPT *model; const char *path; } Writing;
+
+static bool write_weights(void *arg)
 {
+    const Writing *w = arg;
+    GPT *m = w->model;
     Scope scope = ag_begin(AG_NO_GRAD);
     Parameters *p = nn_parameters(m);
-    StEntry *entry = ag_alloc_in(owner, 2 * (size_t)p->n, sizeof *entry);
+    StEntry *entry = ag_alloc_in(w->owner, 2 * (size_t)p->n, sizeof *entry);
     size_t n = 0;
     for (int i = 0; i < p->n; i++) {
         bool is_table = p->item[i].tensor == m->wte->weight || p->item[i].tensor == m->wpe->weight;
-        entry[n++] = entry_of(owner, &p->item[i]);
-        if (!m->options.bias && !is_table) entry[n++] = zero_bias(owner, &p->item[i]);
+        entry[n++] = entry_of(w->owner, &p->item[i]);
+        if (!m->options.bias && !is_table) entry[n++] = zero_bias(w->owner, &p->item[i]);
     }
-    bool done = st_write(path, entry, n, &(StText){ "format", "pt" }, 1);
+    bool done = st_write(w->path, entry, n, &(StText){ "format", "pt" }, 1);
     ag_free(p);
     ag_end(scope);
     return done;
@@ -336,15 +262,8 @@ bool gpt_write_at(Site at, GPT *m, const char *weights_path, const char *config_
     ag_check_pointer_at(at, __func__, "config_path", config_path);
     void *owner = ag_alloc(1, 1);
     size_t size;
-    const char *text = config_text(owner, &m->options, &size);
-    FileWriter *config = text ? file_replace(config_path) : NULL;
-    bool done = config != NULL;
-    if (done) {                                 /* the config is on the disk before the weights are replaced */
-        file_write(config, text, size);
-        done = file_finish(config) && write_weights(owner, m, weights_path);
-        if (done) done = file_commit(config);
-        else ag_free(config);
-    }
+    const char *text = text_of(owner, &m->options, &size);
+    bool done = config_replace(config_path, text, size, write_weights, &(Writing){ owner, m, weights_path });
     ag_free(owner);
     return done;
 }

@@ -27,11 +27,15 @@ Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias)
 Tensor *nn_linear_at(Site at, Linear *l, Tensor *x)                                       /* (..,in) -> (..,out) */
 {
     NN_LAYER(at, l);
-    return ag_linear(x, l->weight, l->bias);
+    Tensor *y = ag_linear(x, l->weight, l->bias);
+    if (!l->lora_A) return y;
+    Tensor *more = nn_linear(l->lora_B, nn_linear(l->lora_A, nn_dropout(l->lora_dropout, x)));
+    return ag_add(y, ag_scale(more, l->lora_scale));
 }
 
 Tensor *nn_linear_activate_at(Site at, Linear *l, Tensor *x, AgActivation kind)
 {
     NN_LAYER(at, l);
+    if (l->lora_A) return ag_activate(kind, nn_linear(l, x));
     return ag_linear_activate(x, l->weight, l->bias, kind);
 }

@@ -163,7 +163,7 @@ static bool generate_gpt(const char *path)
         int written = 0;
         Tensor *prompt = prompt_of(&t);
         nn_eval(m);
-        good = prompt && gpt_generate(m, tensor_int_data(prompt), tensor_numel(prompt), 12,
+        good = prompt && lm_generate(m, tensor_int_data(prompt), tensor_numel(prompt), 12,
                                       &(Sampling){ .temperature = 1, .top_k = 5 }, count_id, &written) && written == 12;
         ag_end(scope);
     }

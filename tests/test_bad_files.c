@@ -8,6 +8,7 @@
 #include "kaeru/bpe.h"
 #include "kaeru/tensor_files.h"
 #include "kaeru/text.h"
+#include "llama_parts.h"
 #include "safetensors.h"
 #include "suites.h"
 
@@ -86,6 +87,16 @@ static bool accepts_tokenizer(const char *path, const char *unused)
     return bpe != NULL;
 }
 
+static bool accepts_config(const char *path, const char *unused)
+{
+    (void)unused;
+    Config c;
+    LlamaOptions o;
+    bool accepted = config_open(&c, path) && llama_read_config(&c, &o);
+    ag_free(c.owner);
+    return accepted;
+}
+
 static bool accepts_bpe_vocab(const char *vocab, const char *unused)
 {
     (void)unused;
@@ -95,7 +106,7 @@ static bool accepts_bpe_vocab(const char *vocab, const char *unused)
 static const struct { const char *name; bool (*accepts)(const char *first, const char *second); } kinds[] = {
     { "json", accepts_json }, { "safetensors", accepts_safetensors }, { "tensors", accepts_tensors },
     { "chars", accepts_chars }, { "words", accepts_words }, { "text", accepts_text }, { "bpe", accepts_bpe },
-    { "bpe-vocab", accepts_bpe_vocab }, { "tokenizer", accepts_tokenizer },
+    { "bpe-vocab", accepts_bpe_vocab }, { "tokenizer", accepts_tokenizer }, { "config", accepts_config },
 };
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -148,7 +159,7 @@ START_TEST(each_file_is_refused_with_its_message)
         *end = '\0';
         check_line(text);
     }
-    ck_assert_uint_ge(count, 195);
+    ck_assert_uint_ge(count, 225);
     ag_free(owner);
 }
 END_TEST
@@ -158,6 +169,7 @@ START_TEST(good_files_are_accepted)
 {
     ck_assert_msg(accepts_bpe(FOLDER "good_vocab.json", FOLDER "good_merges.txt"), "%s", ag_error());
     ck_assert_msg(accepts_json(FOLDER "good_vocab.json", NULL), "%s", ag_error());
+    ck_assert_msg(accepts_config(FOLDER "good_config.json", NULL), "%s", ag_error());
     ck_assert_msg(accepts_tokenizer(FOLDER "good_tokenizer.json", NULL), "%s", ag_error());
 }
 END_TEST

@@ -471,7 +471,7 @@ END_TEST
 static real *weights_after(LmOptions o, int64_t *n)
 {
     LmTraining t = { .model = model(), .data = data, .options = o, .settings = nn_settings_new() };
-    nn_init_constant(t.model->ln_f->gamma, 1.5);
+    nn_init_constant(((GPT *)t.model)->ln_f->gamma, 1.5);
     expect_done(lm_train(&t, false));
     Parameters *p = nn_parameters(t.model);
     real *all = NULL;
@@ -637,7 +637,7 @@ END_TEST
 START_TEST(a_loss_that_is_not_a_number_leaves_no_gradients)
 {
     LmTraining t = { .model = model(), .data = data, .options = few_steps(3), .settings = nn_settings_new() };
-    nn_init_constant(t.model->ln_f->gamma, INFINITY);
+    nn_init_constant(((GPT *)t.model)->ln_f->gamma, INFINITY);
     expect_refused(lm_train(&t, false), "step 1: the loss is");
     Parameters *p = nn_parameters(t.model);
     for (int i = 0; i < p->n; i++)
@@ -761,7 +761,7 @@ static void train_and_write(void)
     all_done = lm_train(&run, false);
     nn_eval(m);
     const int32_t prompt[1] = { 0 };
-    all_done = gpt_generate(m, prompt, 1, 6, &(Sampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
+    all_done = lm_generate(m, prompt, 1, 6, &(Sampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
     ag_free(run.settings);
     nn_free(m);
     lm_data_close(d);

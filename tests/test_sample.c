@@ -241,7 +241,7 @@ START_TEST(the_window_slides_as_documented)
     GPT *m = model(context);
     const int32_t prompt[PROMPT] = { 2, 11, 5 };
     Written w = { .n = 0 };
-    expect_done(gpt_generate(m, prompt, PROMPT, MOST, &(Sampling){ 0 }, take, &w));
+    expect_done(lm_generate(m, prompt, PROMPT, MOST, &(Sampling){ 0 }, take, &w));
     ck_assert_int_eq(w.n, MOST);
 
     int32_t all[PROMPT + MOST];
@@ -262,14 +262,14 @@ START_TEST(generation_stops_when_the_callback_says_so)
     GPT *m = model(8);
     const int32_t prompt[1] = { 4 };
     Written w = { .stop = 5 };
-    expect_done(gpt_generate(m, prompt, 1, 20, &(Sampling){ .temperature = 1 }, take, &w));
+    expect_done(lm_generate(m, prompt, 1, 20, &(Sampling){ .temperature = 1 }, take, &w));
     ck_assert_int_eq(w.n, 5);
     w = (Written){ .n = 0 };
-    expect_done(gpt_generate(m, prompt, 1, 0, &(Sampling){ .temperature = 1 }, take, &w));
+    expect_done(lm_generate(m, prompt, 1, 0, &(Sampling){ .temperature = 1 }, take, &w));
     ck_assert_int_eq(w.n, 0);
-    EXPECT_USAGE_ERROR("an empty prompt", gpt_generate(m, prompt, 0, 1, &(Sampling){ 0 }, take, &w));
+    EXPECT_USAGE_ERROR("an empty prompt", lm_generate(m, prompt, 0, 1, &(Sampling){ 0 }, take, &w));
     tensor_mutable_data(m->ln_f->gamma)[0] = (real)NAN;
-    expect_refused(gpt_generate(m, prompt, 1, 5, &(Sampling){ 0 }, take, &w), "the logit of token 0 is nan");
+    expect_refused(lm_generate(m, prompt, 1, 5, &(Sampling){ 0 }, take, &w), "the logit of token 0 is nan");
     nn_free(m);
 }
 END_TEST
@@ -280,12 +280,12 @@ START_TEST(a_seed_gives_the_same_text)
     const int32_t prompt[2] = { 4, 9 };
     Written first = { .n = 0 }, second = { .n = 0 };
     ag_seed(5);
-    expect_done(gpt_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &first));
+    expect_done(lm_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &first));
     ag_seed(5);
-    expect_done(gpt_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &second));
+    expect_done(lm_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &second));
     ck_assert_int_eq(memcmp(first.id, second.id, 30 * sizeof(int32_t)), 0);
     second.n = 0;
-    expect_done(gpt_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &second));
+    expect_done(lm_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &second));
     ck_assert_int_ne(memcmp(first.id, second.id, 30 * sizeof(int32_t)), 0);
     nn_free(m);
 }
@@ -297,10 +297,10 @@ START_TEST(generation_allocates_no_more_memory)
     GPT *m = model(8);
     const int32_t prompt[1] = { 4 };
     Written w = { .n = 0 };
-    expect_done(gpt_generate(m, prompt, 1, 30, &(Sampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
+    expect_done(lm_generate(m, prompt, 1, 30, &(Sampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
     AgMemory before = ag_memory();
     w.n = 0;
-    expect_done(gpt_generate(m, prompt, 1, 60, &(Sampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
+    expect_done(lm_generate(m, prompt, 1, 60, &(Sampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
     ck_assert_uint_eq(ag_memory().in_use, before.in_use);
     ck_assert_msg(ag_memory().system_calls - before.system_calls <= 8, "%d more calls",
                   (int)(ag_memory().system_calls - before.system_calls));        /* at most the new cache */

@@ -2,8 +2,7 @@
 #ifndef KAERU_EXAMPLES_GPT_COMMANDS_H
 #define KAERU_EXAMPLES_GPT_COMMANDS_H
 
-#include "common/common.h"
-#include "kaeru/lm.h"
+#include "common/writing.h"
 
 /* ---- the commands: each reads its options from argv[1] on and returns the exit status ---------------------------- */
 
@@ -43,8 +42,7 @@ TrainedModel trained_model_of_checkpoint(const char *checkpoint);   /* NULL: BES
 TrainedModel trained_model_of_files(const char *weights, const char *config, const char *vocab, const char *merges);
 void trained_model_close(TrainedModel *m);
 
-/* Prints the prompt and then the model's tokens, each as soon as it is sampled, until the end of a document or until there
- * are `tokens`. prompt NULL: starts a new text. */
-void write_text(const TrainedModel *m, const char *prompt, int64_t tokens, const Sampling *how);
+/* To write: a new text begins after <|endoftext|>, a new line, or else token 0. */
+Writer writer_of(const TrainedModel *m);
 
 #endif

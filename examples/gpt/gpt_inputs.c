@@ -91,6 +91,22 @@ TrainedModel trained_model_of_files(const char *weights, const char *config, con
     return checked(m);
 }
 
+Writer writer_of(const TrainedModel *m)
+{
+    const Tokenizer *t = &m->tokenizer;
+    Writer w = { .model = m->model, .tokenizer = t };
+    int32_t end = t->kind == TOKENIZER_BPE ? bpe_end_of_text(t->bpe) : -1;
+    if (end >= 0) {
+        w.begin = w.end[w.n_ends++] = end;
+        return w;
+    }
+    size_t n = 0;
+    int32_t *ids = tokenizer_encode(t, "\n", 1, &n);
+    w.begin = ids && n ? ids[0] : 0;
+    ag_free(ids);
+    return w;
+}
+
 void trained_model_close(TrainedModel *m)
 {
     tokenizer_close(&m->tokenizer);

@@ -3,24 +3,10 @@
 
 #include "gpt_commands.h"
 
-static const char *prompt, *checkpoint, *weights, *config, *vocab, *merges, *data_path;
-static int64_t tokens = 500, batch = 12, window = 0;
-static Sampling how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 };
+static const char *checkpoint, *weights, *config, *vocab, *merges, *data_path;
+static int64_t batch = 12, window = 0;
+static Writing writing = { .tokens = 500, .how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 } };
 
-static Option prompt_option(void) { return option_text("prompt", "TEXT", &prompt, "beginning of the text"); }
-static Option tokens_option(void) { return option_int("tokens", &tokens, 0, INT64_C(1) << 40, "tokens to write"); }
-static Option temperature_option(void)
-{
-    return option_real("temperature", &how.temperature, 0, 1000, "0: always the most probable token; higher: more random");
-}
-static Option top_k_option(void)
-{
-    return option_int("top-k", &how.top_k, 0, INT32_MAX, "sample from the k most probable tokens; 0: all");
-}
-static Option top_p_option(void)
-{
-    return option_real("top-p", &how.top_p, 0, 1, "sample from the top tokens that have this probability together; 0: all");
-}
 static Option checkpoint_option(void)
 {
     return option_text("checkpoint", "FILE", &checkpoint, "of gpt train; without: " BEST_FILE " in the output folder");
@@ -50,23 +36,22 @@ static TrainedModel open_model(void)
 
 int gpt_sample(int argc, char **argv)
 {
-    const Option options[] = { checkpoint_option(), prompt_option(), tokens_option(), temperature_option(),
-                               top_k_option(), top_p_option(), option_precision(), OPTIONS_END };
+    const Option options[] = { checkpoint_option(), WRITING_OPTIONS(&writing), option_precision(), OPTIONS_END };
     example_begin(argc, argv, &(Program){ "gpt sample",
         "Shows what a model of gpt train writes. The same seed gives the same text. When the context is full, the model\n"
         "continues from the last half of it.", options });
     TrainedModel m = open_model();
-    write_text(&m, prompt, tokens, &how);
+    Writer w = writer_of(&m);
+    write_text(&w, &writing);
     trained_model_close(&m);
     return example_end();
 }
 
 int gpt_generate_command(int argc, char **argv)
 {
-    const Option options[] = { weights_option(), config_option(), vocab_option(), merges_option(), prompt_option(),
-                               tokens_option(), temperature_option(), top_k_option(), top_p_option(), option_precision(),
-                               OPTIONS_END };
-    tokens = 100;
+    const Option options[] = { weights_option(), config_option(), vocab_option(), merges_option(),
+                               WRITING_OPTIONS(&writing), option_precision(), OPTIONS_END };
+    writing.tokens = 100;
     example_begin(argc, argv, &(Program){ "gpt generate",
         "Shows what GPT-2 writes, or any model in the same format. Needs --weights, --config, --vocab and --merges, the\n"
         "four files of GPT-2 in Hugging Face's layout. The same seed gives the same text.", options });
@@ -74,7 +59,8 @@ int gpt_generate_command(int argc, char **argv)
         example_usage_error("expected --weights, --config and --vocab (and --merges) together");
     }
     TrainedModel m = open_model();
-    write_text(&m, prompt, tokens, &how);
+    Writer w = writer_of(&m);
+    write_text(&w, &writing);
     trained_model_close(&m);
     return example_end();
 }

@@ -137,7 +137,7 @@ static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *traini
     if (!training->model) {
         example_fail("%s", ag_error());
     }
-    training->model->options.recompute = recompute;
+    ((GPT *)training->model)->options.recompute = recompute;
     describe_tokenizer(t, run->settings);
 }
 
@@ -186,7 +186,8 @@ static void finish(LmTraining *training, const Tokenizer *t)
     if (sample_tokens > 0) {
         printf("\nText written by the model:\n");
         TrainedModel m = { training->model, *t, training->settings };
-        write_text(&m, NULL, sample_tokens, &(Sampling){ .temperature = 0.8, .top_p = 0.95 });
+        Writer w = writer_of(&m);
+        write_text(&w, &(Writing){ .tokens = sample_tokens, .how = { .temperature = 0.8, .top_p = 0.95 } });
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpe_parts.h"
+#include "unicode.h"
 
 enum { CACHE_SLOTS = 1 << 15 };
 
@@ -226,6 +227,17 @@ static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, BpeMod
     return NULL;
 }
 
+static void encode_text(Bpe *b, const char *text, size_t n, BpeMode mode, bool late, Ids *ids);
+
+/* The same for text between the early tokens, after the normalizer. */
+static void encode_late(Bpe *b, const char *text, size_t n, BpeMode mode, Ids *ids)
+{
+    size_t size = n;
+    char *normal = b->nfc ? unicode_nfc(text, n, &size) : NULL;
+    encode_text(b, normal ? normal : text, size, mode, true, ids);
+    ag_free(normal);
+}
+
 /* Finds the added tokens and encodes the text between them: the early tokens, then between them the late ones. */
 static void encode_text(Bpe *b, const char *text, size_t n, BpeMode mode, bool late, Ids *ids)
 {
@@ -234,7 +246,7 @@ static void encode_text(Bpe *b, const char *text, size_t n, BpeMode mode, bool l
         const BpeAdded *added = i < n ? added_at(b, text + i, n - i, mode, late) : NULL;
         if (i < n && !added) continue;
         if (late) encode_words(b, text + start, i - start, ids);
-        else encode_text(b, text + start, i - start, mode, true, ids);
+        else encode_late(b, text + start, i - start, mode, ids);
         if (!added) return;
         reserve(ids, 1);
         ids->id[ids->n++] = added->id;

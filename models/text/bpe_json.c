@@ -4,6 +4,7 @@
 
 #include "bpe_parts.h"
 #include "file.h"
+#include "unicode.h"
 #include "utf8.h"
 #include "vocab_file.h"
 
@@ -86,9 +87,9 @@ static bool check_model(const Reader *r, const Json *model)
     if (!is_type(model, "BPE")) return wrong(r, "model", "a byte-level BPE", json_get(model, "type"));
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         if (!is_unset(model, unset[i])) return wrong(r, unset[i], "nothing", json_get(model, unset[i]));
-    if (!is_unset(r->root, "normalizer"))
-        return wrong(r, "normalizer", "nothing", json_get(json_get(r->root, "normalizer"), "type"));
-    return true;
+    const Json *normalizer = json_get(r->root, "normalizer");
+    return is_unset(r->root, "normalizer") || is_type(normalizer, "NFC") ||
+           wrong(r, "normalizer", "nothing or NFC", json_get(normalizer, "type"));
 }
 
 /* Finds the token before a text, which the template of a post-processor has. */
@@ -122,6 +123,11 @@ static bool read_added(Reader *r, const Json *item, Word *text)
         return wrong(r, what, "the text that this id has in the vocabulary", content);
     if (!is_unset(item, "lstrip") || !is_unset(item, "rstrip") || !is_unset(item, "single_word"))
         return ag_set_error("%s: %s: expected no lstrip, rstrip and single_word", r->path, what);
+    size_t size = content->count;
+    char *normal = is_unset(r->root, "normalizer") ? NULL : unicode_nfc(content->as.text, size, &size);
+    bool same = !normal || (size == content->count && memcmp(normal, content->as.text, size) == 0);
+    ag_free(normal);
+    if (!same && is_true(item, "normalized")) return wrong(r, what, "a text that NFC leaves as it is", content);
     text[id] = (Word){ content->as.text, content->count, 0 };
     r->raw[id] = true;
     r->added[r->n_added++] = (BpeAdded){ .id = (int32_t)id, .special = is_true(item, "special"),
@@ -195,6 +201,7 @@ static Bpe *read_all(Reader *r)
     b->rule = rule;
     b->begin = begin;
     b->n_vocab = r->n_vocab;
+    b->nfc = !is_unset(r->root, "normalizer");
     b->whole_words = is_true(model, "ignore_merges");
     bpe_set_added(b, r->added, r->n_added);
     return b;

@@ -42,6 +42,7 @@ struct Bpe {
     int32_t end_of_text;                    /* the id of <|endoftext|>, or -1 */
     int32_t begin;                          /* the id of the token before a text, or -1 */
     BpeRule rule;
+    bool nfc;                               /* text is brought into the normal form C before it is split into words */
     bool whole_words;                       /* a word that is a token is not made from merges */
     int32_t n_vocab;                        /* from this id on, tokens are only added ones */
     BpeAdded *added;                        /* longest first */

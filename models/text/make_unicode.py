@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Writes unicode_table.h, the classes of all characters that GPT-2's splitting rule asks for, or lower_table.h, their
-small letters and what Python's rule for the final sigma asks for.
+small letters and what Python's rule for the final sigma asks for, or nfc_table.h, what the normal form C asks for.
 
     python3 models/text/make_unicode.py > models/text/unicode_table.h
     python3 models/text/make_unicode.py lower > models/text/lower_table.h
+    python3 models/text/make_unicode.py nfc > models/text/nfc_table.h
 
 The classes must be those of the Unicode version below, the one in use by the `tokenizers` library (0.22, 0.23); where
 Python's own unicodedata is older, `pip install unicodedata2==16.0.0`. Small letters are those of Python itself, which
-BLEU's reference implementation asks.
+BLEU's reference implementation asks. The normal form is that of `tokenizers`, which is asked what it knows: its tables for
+this are those of an older Unicode.
 """
 import itertools
 import sys
@@ -92,7 +94,42 @@ def write_classes():
         write_runs(name, classes, wanted)
 
 
+def write_nfc():
+    import tokenizers
+    unicode, nfc = load(), tokenizers.normalizers.NFC().normalize_str
+    classes = [0] * 0x110000
+    pairs = []
+    for code in range(0x110000):
+        text, found = chr(code), unicode.combining(chr(code))
+        if 0xD800 <= code < 0xE000:
+            continue
+        # A mark is known if it changes places with another one.
+        low, high = "x" + text + "\u0334", "x\u0315" + text
+        if found and (nfc(low) != low if found > 1 else nfc(high) != high):
+            classes[code] = found
+        parts = [int(part, 16) for part in unicode.decomposition(text).split() if not unicode.decomposition(text).startswith("<")]
+        if parts and nfc("".join(map(chr, parts))) == text:
+            pairs.append((code, *parts, 1))
+        elif parts and nfc(text) != text:
+            pairs.append((code, *(parts + [0])[:2], 0))
+    print(f"/* nfc_table.h: written by make_unicode.py from the tables of Unicode {UNICODE}, without what tokenizers"
+          f" {tokenizers.__version__} does not know; do not edit. */")
+    write_array("struct { uint32_t code, first, second; bool composes; } nfc_pairs",
+                ["{ 0x%X, 0x%X, 0x%X, %d }" % pair for pair in pairs])
+    order = sorted((i for i in range(len(pairs)) if pairs[i][3]), key=lambda i: pairs[i][1:3])
+    write_array("uint16_t nfc_order", map(str, order))
+    runs = []
+    for code in range(0x110000):
+        if classes[code] and runs and runs[-1][1] == code - 1 and runs[-1][2] == classes[code]:
+            runs[-1] = (runs[-1][0], code, classes[code])
+        elif classes[code]:
+            runs.append((code, code, classes[code]))
+    write_array("struct { uint32_t first, last; uint8_t mark; } nfc_marks", ["{ 0x%X, 0x%X, %d }" % run for run in runs])
+
+
 if sys.argv[1:] == ["lower"]:
     write_lower()
+elif sys.argv[1:] == ["nfc"]:
+    write_nfc()
 else:
     write_classes()

@@ -7,7 +7,8 @@
 
 #include "checks.h"
 #include "kaeru/autograd.h"
-#include "kaeru/lm.h"
+#include "language.h"
+#include "lm_pairs.h"
 #include "shared_data.h"
 #include "token_file.h"
 #include "utf8.h"
@@ -18,6 +19,8 @@ struct LmData {
     const char *text;                           /* of characters; NULL: the data is `tokens` */
     Tokens tokens;
     int64_t begin[2], end[2], count[2];         /* positions and number of ids, by part */
+    Examples examples;                          /* n is 0: the data is one text */
+    int64_t held_out;                           /* the first example of that part */
 };
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
@@ -65,6 +68,10 @@ static int64_t last_position(const LmData *d, LmPart part, int64_t n)
 static void split(LmData *d)
 {
     int64_t size = d->end[LM_HELD_OUT], cut = size / 10 * 9 + size % 10 * 9 / 10;
+    if (d->examples.n) {
+        d->held_out = d->examples.n / 10 * 9 + d->examples.n % 10 * 9 / 10;
+        cut = d->examples.example[d->held_out].start;
+    }
     d->end[LM_TRAIN] = d->begin[LM_HELD_OUT] = d->text ? character_at(d, cut) : cut;
     for (int part = 0; part < 2; part++) {
         d->count[part] = d->end[part] - d->begin[part];
@@ -127,6 +134,23 @@ LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t)
     return opened(d, token_file_read(map, path, t, &tokens) && take_tokens(d, tokens));
 }
 
+LmData *lm_data_open_pairs_at(Site at, const char *path, const Tokenizer *t, int32_t begin, int32_t end)
+{
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "path", path);
+    ag_check_pointer_at(at, __func__, "t", t);
+    if (begin >= tokenizer_size(t) || end >= tokenizer_size(t))
+        ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end, (int)tokenizer_size(t));
+    LmData *d = data_new(path, t);
+    FileMap *map = file_map(path);
+    if (!map) return opened(d, false);
+    bool good = text_check(path, map->bytes, map->size) &&
+                examples_read(d, path, map->bytes, map->size, t, begin, end, &d->examples);
+    ag_free(map);
+    Tokens tokens = { (const char *)d->examples.ids, good ? d->examples.example[d->examples.n].start : 0, sizeof(int32_t) };
+    return opened(d, good && take_tokens(d, tokens));
+}
+
 LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t)
 {
     AG_LAYER(at);
@@ -154,20 +178,21 @@ int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part)
     return d->count[part];
 }
 
-bool lm_data_fits_at(Site at, const LmData *d, const GPT *m, int64_t length)
+bool lm_data_fits_at(Site at, const LmData *d, const void *m, int64_t length)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "d", d);
-    nn_check_at(at, __func__, m, sizeof *m);
+    Language l = language_of(at, __func__, m);
     if (length < 0)
         ag_usage_error(at, __func__, "windows of %" PRId64 " ids, expected 1 or more, or 0 for the context", length);
-    int64_t context = m->options.context, window = (length > 0 ? length : context) + 1;
+    int64_t context = l.context, window = (length > 0 ? length : context) + 1;
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
                             context);
-    if (tokenizer_size(&d->tokenizer) > m->options.vocab)
+    if (tokenizer_size(&d->tokenizer) > l.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
-                            (int)tokenizer_size(&d->tokenizer), m->options.vocab);
+                            (int)tokenizer_size(&d->tokenizer), l.vocab);
+    if (d->examples.n && d->count[LM_HELD_OUT] >= 2) return true;
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
                             " (one more than a window) and 2", d->name, d->count[LM_TRAIN], d->count[LM_HELD_OUT], window);
@@ -176,21 +201,43 @@ bool lm_data_fits_at(Site at, const LmData *d, const GPT *m, int64_t length)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
+enum { NO_TARGET = -100 };
+
+/* Writes example i, cut off or padded; returns its number of targets. */
+static int64_t write_example(const LmData *d, int64_t i, int64_t length, int32_t *x, int32_t *y)
+{
+    const Example *e = &d->examples.example[i];
+    const int32_t *id = d->examples.ids + e->start;
+    int64_t n = e[1].start - e->start, answer = e->answer - e->start, targets = 0;
+    for (int64_t k = 0; k < length; k++) {
+        bool counts = k + 1 < n && k + 1 >= answer;
+        x[k] = k < n ? id[k] : 0;
+        y[k] = counts ? id[k + 1] : NO_TARGET;
+        targets += counts;
+    }
+    return targets;
+}
+
 void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "d", d);
     ag_check_pointer_at(at, __func__, "ids", ids);
     ag_check_pointer_at(at, __func__, "targets", targets);
-    if (batch < 1 || length < 1 || length >= d->count[LM_TRAIN])
+    if (batch < 1 || length < 1 || (length >= d->count[LM_TRAIN] && !d->examples.n))
         ag_usage_error(AG_HERE, "lm_data_draw", "%" PRId64 " windows of %" PRId64 " ids of %s, which has %" PRId64, batch,
                        length, d->name, d->count[LM_TRAIN]);
     *ids = tensor_ints(SHAPE(batch, length), NULL);
     *targets = tensor_ints(SHAPE(batch, length), NULL);
     Scope s = ag_begin(AG_NO_GRAD);
     int32_t *window = ag_scratch((size_t)length + 1, sizeof *window);
-    int64_t last = last_position(d, LM_TRAIN, length + 1);
+    int64_t last = d->examples.n ? 0 : last_position(d, LM_TRAIN, length + 1);
     for (int64_t b = 0; b < batch; b++) {
+        if (d->examples.n) {
+            write_example(d, ag_random_below(d->held_out), length, tensor_mutable_int_data(*ids) + b * length,
+                          tensor_mutable_int_data(*targets) + b * length);
+            continue;
+        }
         int64_t position = ag_random_below(last + 1);
         if (d->text) position = character_at(d, position);
         read_ids(d, LM_TRAIN, &position, length + 1, window);
@@ -200,9 +247,9 @@ void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Te
     ag_end(s);
 }
 
-/* Held-out ids from `position` on, cut into windows; the last id of a window is the first one of the next. */
+/* Held-out ids from `position` on, cut into windows; the last id of a window is the first one of the next. The position in
+ * examples is the number of the next one. */
 typedef struct { int64_t position; int32_t last; } Cursor;
-enum { NO_TARGET = -100 };
 
 /* The next batch of windows, padded with ids without a target; returns the number of targets, 0 at the end. */
 static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *targets)
@@ -210,7 +257,11 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     int64_t batch = tensor_dim(ids, 0), length = tensor_dim(ids, 1), total = 0;
     for (int64_t b = 0; b < batch; b++) {
         int32_t *x = tensor_mutable_int_data(ids) + b * length, *y = tensor_mutable_int_data(targets) + b * length;
-        int64_t n = read_ids(d, LM_HELD_OUT, &c->position, length, y);
+        if (d->examples.n && c->position < d->examples.n) {
+            total += write_example(d, c->position++, length, x, y);
+            continue;
+        }
+        int64_t n = d->examples.n ? 0 : read_ids(d, LM_HELD_OUT, &c->position, length, y);
         total += n;
         for (int64_t i = 0; i < length; i++) x[i] = i >= n ? 0 : i == 0 ? c->last : y[i - 1];
         for (int64_t i = n; i < length; i++) y[i] = NO_TARGET;
@@ -219,16 +270,12 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     return total;
 }
 
-static double loss_of(GPT *m, Tensor *ids, Tensor *targets)
-{
-    return tensor_item(gpt_loss_with(m, ids, targets, AG_SUM));
-}
-
-double evaluate_together(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
+double evaluate_together(Site at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted,
                          Parallel *p)
 {
     const char *what = "lm_evaluate";
-    NN_LAYER(at, m);
+    AG_LAYER(at);
+    Language l = language_of(at, what, m);
     ag_check_object_at(at, what, "d", d);
     if (batch < 1 || length < 0)
         ag_usage_error(at, what, "batches of %" PRId64 " windows of %" PRId64 " ids, expected 1 or more, and 0 or more",
@@ -237,20 +284,21 @@ double evaluate_together(Site at, GPT *m, const LmData *d, int64_t batch, int64_
         ag_usage_error(at, what, "%s has %" PRId64 " held-out ids, expected 2 or more (see lm_data_fits)", d->name,
                        d->count[LM_HELD_OUT]);
     nn_eval(m);
-    Cursor c = { .position = d->begin[LM_HELD_OUT] };
-    read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);
+    Cursor c = { .position = d->examples.n ? d->held_out : d->begin[LM_HELD_OUT] };
+    if (!d->examples.n) read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);
     double sum = 0, *loss = NULL;
     int64_t total = 0, n = 1, batches = 0, room = 0;
-    for (; n > 0 && (tokens <= 0 || total < tokens); batches++) {
+    for (; (n > 0 || c.position < d->examples.n) && (tokens <= 0 || total < tokens); batches++) {
         Scope s = ag_begin(AG_NO_GRAD);
-        Shape shape = SHAPE(batch, length > 0 ? length : m->options.context);
+        Shape shape = SHAPE(batch, length > 0 ? length : l.context);
         Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
         n = next_windows(d, &c, ids, targets);
         if (batches == room) {
             room = room ? 2 * room : 64;
             loss = ag_resize(loss, (size_t)batches, (size_t)room, sizeof *loss);
         }
-        loss[batches] = n > 0 && (!p || nn_parallel_is_mine(p, batches)) ? loss_of(m, ids, targets) : 0;
+        bool is_mine = n > 0 && (!p || nn_parallel_is_mine(p, batches));
+        loss[batches] = is_mine ? tensor_item(language_loss(&l, ids, targets, AG_SUM)) : 0;
         total += n;
         ag_end(s);
     }
@@ -261,7 +309,7 @@ double evaluate_together(Site at, GPT *m, const LmData *d, int64_t batch, int64_
     return total > 0 ? sum / (double)total : 0;
 }
 
-double lm_evaluate_at(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
+double lm_evaluate_at(Site at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted)
 {
     AG_LAYER(at);
     return evaluate_together(at, m, d, batch, length, tokens, counted, NULL);

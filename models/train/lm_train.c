@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kaeru/autograd.h"
-#include "kaeru/lm.h"
+#include "language.h"
 #include "shared_data.h"
 
 static Optimizer *optimizer_new(const LmTraining *t)
@@ -25,43 +25,52 @@ static Optimizer *optimizer_new(const LmTraining *t)
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-static void check_training(Site at, const char *what, const LmTraining *t)
+static Language model_of(Site at, const char *what, const LmTraining *t)
 {
     ag_check_pointer_at(at, what, "t", t);
-    nn_check_at(at, what, t->model, sizeof *t->model);
+    return language_of(at, what, t->model);
 }
 
 int64_t lm_window_at(Site at, const LmTraining *t)
 {
-    check_training(at, __func__, t);
-    return t->options.window > 0 ? t->options.window : t->model->options.context;
+    Language l = model_of(at, __func__, t);
+    return t->options.window > 0 ? t->options.window : l.context;
 }
 
 /* Adds the gradients of one batch, divided by the number of batches in this step; returns its loss divided likewise. */
 static double learn_batch(const LmTraining *t)
 {
+    Language l = model_of(AG_HERE, "lm_train", t);
     Scope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
     lm_data_draw(t->data, t->options.batch, lm_window(t), &ids, &targets);
-    Tensor *loss = ag_scale(gpt_loss(t->model, ids, targets), 1 / (double)t->options.accumulate);
+    Tensor *loss = ag_scale(language_loss(&l, ids, targets, AG_MEAN), 1 / (double)t->options.accumulate);
     ag_backward(loss);
     double value = tensor_item(loss);
     ag_end(s);
     return value;
 }
 
+/* Those that are not padding. */
+static double count_targets(const Tensor *targets)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < tensor_numel(targets); i++) n += tensor_int_data(targets)[i] >= 0;
+    return (double)n;
+}
+
 /* Learns a shard: its windows of a batch. */
 static void learn_shard(const LmTraining *t, Parallel *p)
 {
+    Language l = model_of(AG_HERE, "lm_train", t);
     const LmOptions *o = &t->options;
     int64_t shard = nn_parallel_index(p) % o->shards;
     int64_t windows = o->batch * (shard + 1) / o->shards - o->batch * shard / o->shards;
-    nn_parallel_count(p, (double)(windows * lm_window(t)));
-    if (windows == 0) return;
     Scope s = ag_begin(AG_RECORD);
     Tensor *ids, *targets;
-    lm_data_draw(t->data, windows, lm_window(t), &ids, &targets);
-    ag_backward(gpt_loss_with(t->model, ids, targets, AG_SUM));
+    if (windows > 0) lm_data_draw(t->data, windows, lm_window(t), &ids, &targets);
+    nn_parallel_count(p, windows > 0 ? count_targets(targets) : 0);
+    if (windows > 0) ag_backward(language_loss(&l, ids, targets, AG_SUM));
     ag_end(s);
 }
 
@@ -180,7 +189,7 @@ static Parallel *parallel_new(const LmTraining *t, Optimizer *optimizer)
 bool lm_train_at(Site at, LmTraining *t, bool resume)
 {
     AG_LAYER(at);
-    check_training(at, __func__, t);
+    Language l = model_of(at, __func__, t);
     ag_check_object_at(at, __func__, "the data of t", t->data);
     ag_check_object_at(at, __func__, "the settings of t", t->settings);
     if (!lm_check(&t->options) || !lm_data_fits(t->data, t->model, t->options.window)) return false;
@@ -194,7 +203,7 @@ bool lm_train_at(Site at, LmTraining *t, bool resume)
     t->step = 0;
     t->stopped = false;
     t->best_loss = INFINITY;
-    gpt_to_settings(&t->model->options, t->settings);
+    language_settings(&l, t->settings);
     lm_to_settings(&t->options, t->settings);
     bool good = !p || data_agrees(t->data, p);
     if (good && resume) {

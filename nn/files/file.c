@@ -76,6 +76,12 @@ static File *open_kind(const char *path, bool regular)
     return NULL;
 }
 
+bool file_exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
 char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 {
     File *f = open_kind(path, false);

@@ -16,6 +16,9 @@
  * `limit` bytes. */
 char *file_read(void *owner, const char *path, size_t limit, size_t *size);
 
+/* Whether there is a file or a folder of that name. */
+bool file_exists(const char *path);
+
 /* A file mapped into memory. If the file is truncated while it is mapped, reading it stops this program with SIGBUS: use
  * a map for files that are too large to read. ag_free unmaps it. */
 typedef struct FileMap { const char *bytes; size_t size; } FileMap;

@@ -32,8 +32,8 @@ bool bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *me
  * or if the text has too many different words. */
 Bpe *bpe_train_at(Site at, const char *text, size_t n, int32_t size);
 /* Reads Hugging Face's tokenizer.json, if it is a byte-level BPE that splits text as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM
- * do, with its added tokens. NULL with ag_error() if the file is another kind of tokenizer, or changes the text before (a
- * normalizer). */
+ * do, with its added tokens. If its normalizer is NFC, text is brought into this form first, which decoding then returns. NULL
+ * with ag_error() if the file is another kind of tokenizer, or has another normalizer. */
 Bpe *bpe_open_json_at(Site at, const char *path);
 void bpe_free_at(Site at, Bpe *bpe);                                /* NULL is fine */
 

@@ -1,5 +1,5 @@
 /* lm.h: training and use of language models: text to ids and back, training data, training that can be interrupted and
- * resumed, and generation of text.
+ * resumed, and generation of text. A model is a GPT or a Llama; any other module is a usage error.
  *
  *     Tokenizer t;
  *     GPT *m = gpt_open("model.safetensors", "config.json");
@@ -7,7 +7,7 @@
  *     size_t n;
  *     int32_t *prompt = tokenizer_encode(&t, "Hello", 5, &n);
  *     nn_eval(m);
- *     gpt_generate(m, prompt, (int64_t)n, 50, &(Sampling){ .temperature = 0.8 }, print, &t);
+ *     lm_generate(m, prompt, (int64_t)n, 50, &(Sampling){ .temperature = 0.8 }, print, &t);
  *
  * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
@@ -18,6 +18,7 @@
 
 #include "kaeru/bpe.h"
 #include "kaeru/gpt.h"
+#include "kaeru/llama.h"
 #include "kaeru/parallel.h"
 #include "kaeru/text.h"
 
@@ -52,18 +53,22 @@ typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t);
 /* The same for a text in memory, which must stay valid; `name` is for messages. */
 LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t);
+/* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which the
+ * loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token. `begin` and
+ * `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded. */
+LmData *lm_data_open_pairs_at(Site at, const char *path, const Tokenizer *t, int32_t begin, int32_t end);
 void lm_data_close_at(Site at, LmData *d);                          /* NULL is fine */
 int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part);
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary
  * is large enough for the ids. Else false with ag_error(). */
-bool lm_data_fits_at(Site at, const LmData *d, const GPT *m, int64_t length);
+bool lm_data_fits_at(Site at, const LmData *d, const void *m, int64_t length);
 /* Draws `batch` windows of `length` ids from the training part with this thread's random generator. The targets are the ids one
  * position later. Both are (batch,length). */
 void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
 /* The loss per token over the held-out part, in windows of `length` ids (0: the model's context) and batches of `batch`
  * windows. If tokens > 0, it stops after about that many tokens. If `counted` is not NULL, *counted receives the number of
  * tokens. The model is in evaluation mode afterwards. */
-double lm_evaluate_at(Site at, GPT *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
+double lm_evaluate_at(Site at, void *m, const LmData *d, int64_t batch, int64_t length, int64_t tokens, int64_t *counted);
 
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
  * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
@@ -94,7 +99,7 @@ bool lm_from_settings_at(Site at, LmOptions *o, const Settings *s);
 
 typedef struct LmTraining LmTraining;
 struct LmTraining {
-    GPT *model;
+    void *model;
     const LmData *data;
     LmOptions options;
     /* Never NULL. Saved in each checkpoint. lm_train adds the model's sizes, the options and the least held-out loss to what
@@ -142,7 +147,7 @@ bool sample_probabilities_at(Site at, const real *logits, int64_t n, const Sampl
  * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if sample_next
  * fails. */
 typedef bool NextToken(void *arg, int32_t id);
-bool gpt_generate_at(Site at, GPT *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
+bool lm_generate_at(Site at, void *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
                      void *arg);
 
 #pragma GCC visibility pop

@@ -116,7 +116,7 @@ typedef struct { NamedTensor *item; int n; } Parameters;
 Parameters *nn_parameters_at(Site at, void *module);
 /* The tensor of that name ("fc1.weight"), or NULL. */
 Tensor *nn_find_at(Site at, void *module, const char *name);
-/* ag_pack_weight and ag_unpack_weight for all matrices. gpt_generate does so while it runs, if products are in bfloat16. */
+/* ag_pack_weight and ag_unpack_weight for all matrices. lm_generate does so while it runs, if products are in bfloat16. */
 void nn_pack_weights_at(Site at, void *module);
 void nn_unpack_weights_at(Site at, void *module);
 int64_t nn_count_at(Site at, void *module);                                     /* trainable numbers, tied ones once */

@@ -9,8 +9,20 @@
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
+/* In training, sets each number to 0 with probability p and divides the others by 1-p. In evaluation, returns x. */
+typedef struct { Module module; double p; } Dropout;
+Dropout *nn_dropout_new_at(Site at, double p);
+Tensor *nn_dropout_at(Site at, Dropout *d, Tensor *x);
+
 /* y = x W^T + b: x (..,in) -> (..,out). weight (out,in); bias (out) or NULL. Both start uniform in +-1/sqrt(in). */
-typedef struct { Module module; Tensor *weight, *bias; } Linear;
+typedef struct Linear Linear;
+struct Linear {
+    Module module;
+    Tensor *weight, *bias;
+    Linear *lora_A, *lora_B;                /* an adapter (lora.h): in -> rank -> out; NULL: none */
+    Dropout *lora_dropout;
+    double lora_scale;                      /* alpha / rank */
+};
 Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias);
 #define nn_linear_new(in, out)         nn_linear_new_with(in, out, true)
 #define nn_linear_new_no_bias(in, out) nn_linear_new_with(in, out, false)
@@ -44,11 +56,6 @@ typedef struct { Module module; Tensor *weight, *bias; int stride, padding; } Co
 Conv2d *nn_conv2d_new_with_at(Site at, int64_t in, int64_t out, int size, int stride, int padding, bool bias);
 #define nn_conv2d_new(in, out, size) nn_conv2d_new_with(in, out, size, 1, ((size) - 1) / 2, true)
 Tensor *nn_conv2d_at(Site at, Conv2d *l, Tensor *x);
-
-/* In training, sets each number to 0 with probability p and divides the others by 1-p. In evaluation, returns x. */
-typedef struct { Module module; double p; } Dropout;
-Dropout *nn_dropout_new_at(Site at, double p);
-Tensor *nn_dropout_at(Site at, Dropout *d, Tensor *x);
 
 /* ag_activate(kind, nn_linear(l, x)), with the same result. ReLU and the GELUs need less time and memory this way. */
 Tensor *nn_linear_activate_at(Site at, Linear *l, Tensor *x, AgActivation kind);

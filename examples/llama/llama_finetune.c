@@ -1,0 +1,166 @@
+/* llama_finetune.c: the command finetune. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kaeru/lora.h"
+#include "llama_commands.h"
+
+#define LAST_FILE "llama_last.safetensors"
+
+static const char *folder, *data_path, *targets = "q_proj,k_proj,v_proj,o_proj";
+static int64_t rank = 8;
+static double alpha = 16, dropout = 0;
+static bool recompute;
+static LmOptions how;
+
+static void show(LmTraining *t, void *unused)
+{
+    (void)unused;
+    printf("step %" PRId64 " of %" PRId64 ": loss %.4f, held out %.4f\n", t->step, t->options.steps, t->train_loss, t->valid_loss);
+}
+
+/* Adds adapters to the layers that --targets names; with --rank 0, all weights are trained. */
+static void prepare(Llama *m)
+{
+    enum { MOST = 16 };
+    const char *list[MOST + 1] = { NULL };
+    char *names = ag_strdup(targets), *next = names;
+    int n = 0;
+    for (; n < MOST && next; n++) {
+        list[n] = next;
+        next = strchr(next, ',');
+        if (next) {
+            *next++ = '\0';
+        }
+    }
+    if (rank > 0 && !nn_lora_add(m, (LoraOptions){ .rank = rank, .alpha = alpha, .dropout = dropout, .targets = list })) {
+        example_usage_error("--targets: %s", ag_error());
+    }
+    ag_free(names);
+    m->options.recompute = recompute;
+    printf("%" PRId64 " of %.0f parameters are trained\n", nn_count(m), llama_size(&m->options));
+}
+
+static LmData *open_data(const Llama *m, const Tokenizer *t)
+{
+    size_t n = strlen(data_path), size = strlen(".jsonl");
+    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : bpe_end_of_text(t->bpe);
+    if (end >= tokenizer_size(t)) {
+        end = -1;
+    }
+    LmData *data = n > size && strcmp(data_path + n - size, ".jsonl") == 0 ?
+        lm_data_open_pairs(data_path, t, bpe_begin(t->bpe), end) : lm_data_open(data_path, t);
+    if (!data || !lm_data_fits(data, m, how.window)) {
+        example_fail("%s", ag_error());
+    }
+    return data;
+}
+
+/* A folder in the output folder. */
+static char *made_folder(const char *name)
+{
+    char *path = example_path(name);
+    mkdir(path, 0777);                                                  /* if this fails, writing the files tells why */
+    return path;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    if (!in || !out) {
+        example_fail("%s: cannot be copied to %s", from, to);
+    }
+    char bytes[1 << 12];
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0; ) {
+        fwrite(bytes, 1, n, out);
+    }
+    fclose(in);
+    example_close(out, to);
+}
+
+/* Writes the adapter, then the model with the adapter in its weights. */
+static void save(Llama *m)
+{
+    char *adapter = rank > 0 ? made_folder("adapter") : NULL, *merged = made_folder("model");
+    if (adapter && !nn_lora_save(m, adapter)) {
+        example_fail("%s", ag_error());
+    }
+    nn_lora_merge(m);
+    if (!llama_write(m, merged)) {
+        example_fail("%s", ag_error());
+    }
+    char *from = path_in(folder, "tokenizer.json"), *to = path_in(merged, "tokenizer.json");
+    copy_file(from, to);
+    if (adapter) {
+        printf("adapter: %s\n", adapter);
+    }
+    printf("model:   %s\n", merged);
+    ag_free(to);
+    ag_free(from);
+    ag_free(merged);
+    ag_free(adapter);
+}
+
+int llama_finetune(int argc, char **argv)
+{
+    how = lm_defaults();
+    how.steps = 200;
+    how.batch = 4;
+    how.window = 128;
+    how.warmup = 10;
+    how.lr = 2e-4;
+    how.lr_min = 2e-5;
+    how.beta2 = 0.999;
+    how.weight_decay = 0;
+    how.evaluate_every = 50;
+    const Option options[] = {
+        option_text("model", "FOLDER", &folder, "with config.json, model.safetensors, tokenizer.json"),
+        option_text("data", "FILE", &data_path, "a text, or lines of {\"prompt\": \"..\", \"completion\": \"..\"} in a .jsonl"),
+        option_fixed(option_int("rank", &rank, 0, 1 << 16, "of the adapters; 0: trains all weights")),
+        option_fixed(option_real("alpha", &alpha, 0, 1e6, "adapters count alpha / rank times")),
+        option_fixed(option_real("dropout", &dropout, 0, 0.99, "share of an adapter's inputs dropped in training")),
+        option_fixed(option_text("targets", "NAMES", &targets, "layers with adapters, such as q_proj,v_proj")),
+        option_int("steps", &how.steps, 1, INT64_C(1) << 40, "training steps"),
+        option_int("batch", &how.batch, 1, 1 << 20, "examples or windows in a batch"),
+        option_int("accumulate", &how.accumulate, 1, 1 << 20, "batches in a step"),
+        option_int("window", &how.window, 0, 1 << 24, "tokens of an example or a window at most; 0: the model's context"),
+        option_real("lr", &how.lr, 0, 1000, "highest learning rate of AdamW"),
+        option_real("lr-min", &how.lr_min, 0, 1000, "learning rate at the end"),
+        option_int("warmup", &how.warmup, 0, INT64_C(1) << 40, "steps until the learning rate is highest"),
+        option_real("decay", &how.weight_decay, 0, 1000, "weight decay of AdamW"),
+        option_real("clip", &how.clip, 0, 1e15, "largest norm of all gradients together; 0: no limit"),
+        option_int("every", &how.evaluate_every, 1, INT64_C(1) << 40, "steps from one evaluation and checkpoint to the next"),
+        option_flag("recompute", &recompute, "compute each layer again during backward: less memory, more time"),
+        option_precision(), option_deadline(), option_resume(), option_overwrite(), OPTIONS_END
+    };
+    const Program program = { "llama finetune",
+        "Shows how a trained model learns from a text or from pairs of a question and an answer, of which it learns the\n"
+        "answers. The last tenth of the data measures the loss. With LoRA, each chosen layer gets two small matrices, and\n"
+        "only these are trained. Each evaluation saves the run as " LAST_FILE ". A run that was stopped, even by a\n"
+        "kill, resumes with --resume and ends with the same bytes. At the end, it writes the adapter for the library peft\n"
+        "into the folder adapter, and the model with the adapter in its weights into the folder model.", options };
+    TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
+    if (!folder || !data_path) {
+        example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
+    }
+    Tokenizer tokenizer;
+    Llama *m = model_of_folder(folder, &tokenizer);
+    LmData *data = open_data(m, &tokenizer);
+    prepare(m);
+    LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last,
+                            .stop = example_stop(), .evaluated = show };
+    if (!lm_train(&training, run.resumed)) {
+        example_fail("%s", ag_error());
+    }
+    if (training.stopped) {
+        example_warn("stopped by a signal after step %" PRId64 ": --resume continues", training.step);
+    } else {
+        save(m);
+    }
+    lm_data_close(data);
+    tokenizer_close(&tokenizer);
+    nn_free(m);
+    training_run_end(&run);
+    return training.stopped ? EXIT_STOPPED : example_end();
+}

@@ -1,0 +1,67 @@
+/* llama_generate.c: opens a model, and the command generate. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "llama_commands.h"
+
+char *path_in(const char *folder, const char *name)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = ag_alloc(size, 1);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+Llama *model_of_folder(const char *folder, Tokenizer *t)
+{
+    char *path = path_in(folder, "tokenizer.json");
+    *t = (Tokenizer){ .kind = TOKENIZER_BPE, .bpe = bpe_open_json(path) };
+    Llama *m = t->bpe ? llama_open(folder) : NULL;
+    if (!m) {
+        example_fail("%s", ag_error());
+    }
+    if (tokenizer_size(t) > m->options.vocab) {
+        example_fail("the vocabulary has %d tokens, the model's only %" PRId64, (int)tokenizer_size(t), m->options.vocab);
+    }
+    ag_free(path);
+    return m;
+}
+
+static Writer writer_of(Llama *m, const Tokenizer *t)
+{
+    int32_t begin = bpe_begin(t->bpe), end = bpe_end_of_text(t->bpe);
+    Writer w = { .model = m, .tokenizer = t, .begins_prompts = begin >= 0 };
+    for (int i = 0; i < LLAMA_ENDS && m->options.end[i] >= 0; i++) {
+        w.end[w.n_ends++] = (int32_t)m->options.end[i];
+    }
+    if (end >= 0) {
+        w.end[w.n_ends++] = end;
+    }
+    w.begin = begin >= 0 ? begin : m->options.begin >= 0 ? (int32_t)m->options.begin : end >= 0 ? end : 0;
+    if (w.begin >= m->options.vocab) {
+        example_fail("the token before a text is %d, the model's vocabulary has %" PRId64, (int)w.begin, m->options.vocab);
+    }
+    return w;
+}
+
+int llama_generate(int argc, char **argv)
+{
+    static const char *folder;
+    static Writing writing = { .tokens = 100, .how = { .temperature = 0.8, .top_k = 0, .top_p = 0.95 } };
+    const Option options[] = { option_text("model", "FOLDER", &folder, "with config.json, model.safetensors, tokenizer.json"),
+                               WRITING_OPTIONS(&writing), option_precision(), OPTIONS_END };
+    example_begin(argc, argv, &(Program){ "llama generate",
+        "Shows what Llama 3, SmolLM2, Qwen2 or Qwen3 writes. Needs --model, the folder of the model's files in Hugging\n"
+        "Face's layout. The same seed gives the same text.", options });
+    if (!folder) {
+        example_usage_error("expected --model, the folder of a model");
+    }
+    Tokenizer t;
+    Llama *m = model_of_folder(folder, &t);
+    nn_eval(m);
+    Writer w = writer_of(m, &t);
+    write_text(&w, &writing);
+    tokenizer_close(&t);
+    nn_free(m);
+    return example_end();
+}

@@ -1,0 +1,123 @@
+/* config.c: reads and writes config.json. */
+#include "config.h"
+
+#include <string.h>
+
+#include "file.h"
+#include "utf8.h"
+
+enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+bool config_open(Config *c, const char *path)
+{
+    *c = (Config){ .owner = ag_alloc(1, 1), .path = path };
+    c->root = json_read(c->owner, path, MAX_CONFIG);
+    return c->root && (c->root->type == JSON_OBJECT ||
+                       ag_set_error("%s: expected an object, found %s", path, json_type_name(c->root)));
+}
+
+bool config_error(const Config *c, const char *key, const char *expected, const Json *found)
+{
+    return ag_set_error("%s: \"%s\": expected %s, found %s", c->path, key, expected,
+                        found && found->type == JSON_NUMBER ? "another number" : json_type_name(found));
+}
+
+/* The value of a key; NULL if it is missing or null. */
+static const Json *find(const Config *c, const char *key)
+{
+    const Json *value = json_get(c->root, key);
+    return value && value->type != JSON_NULL ? value : NULL;
+}
+
+bool config_int(const Config *c, const char *key, int64_t *n)
+{
+    const Json *value = json_get(c->root, key);
+    return json_int(value, n) || config_error(c, key, "a whole number", value);
+}
+
+bool config_int_or(const Config *c, const char *key, int64_t *n)
+{
+    return !find(c, key) || config_int(c, key, n);
+}
+
+bool config_real(const Config *c, const char *key, double *x)
+{
+    const Json *value = find(c, key);
+    return !value || json_real(value, x) || config_error(c, key, "a number", value);
+}
+
+bool config_bool(const Config *c, const char *key, bool *x)
+{
+    const Json *value = find(c, key);
+    if (value && value->type != JSON_BOOL)
+        return ag_set_error("%s: \"%s\": expected true or false, found %s", c->path, key, json_type_name(value));
+    if (value) *x = value->as.truth;
+    return true;
+}
+
+bool config_flag(const Config *c, const char *key, bool expected)
+{
+    const Json *value = json_get(c->root, key);
+    return !value || (value->type == JSON_BOOL && value->as.truth == expected) ||
+           ag_set_error("%s: \"%s\": expected %s", c->path, key, expected ? "true" : "false");
+}
+
+bool config_text(const Config *c, const char *key, const char *expected, const char *other)
+{
+    const Json *value = json_get(c->root, key);
+    char found[UTF8_QUOTE];
+    if (!value || json_is(value, expected) || (other && json_is(value, other))) return true;
+    if (value->type != JSON_STRING) return ag_set_error("%s: \"%s\": expected \"%s\"", c->path, key, expected);
+    return ag_set_error("%s: \"%s\": expected \"%s\", found %s", c->path, key, expected,
+                        utf8_quote(value->as.text, value->count, found));
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+void json_put_text(JsonWriter *w, const char *key, const char *text)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_text(w, text, strlen(text));
+}
+
+void json_put_int(JsonWriter *w, const char *key, int64_t value)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_int(w, value);
+}
+
+void json_put_real(JsonWriter *w, const char *key, double value)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_real(w, value);
+}
+
+void json_put_bool(JsonWriter *w, const char *key, bool value)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_bool(w, value);
+}
+
+JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type)
+{
+    JsonWriter *w = json_writer(owner, 2);
+    json_open(w, '{');
+    json_write_name(w, "architectures", strlen("architectures"));
+    json_open(w, '[');
+    json_write_text(w, architecture, strlen(architecture));
+    json_close(w, ']');
+    json_put_text(w, "model_type", model_type);
+    return w;
+}
+
+bool config_replace(const char *path, const char *text, size_t size, bool (*then)(void *arg), void *arg)
+{
+    FileWriter *config = text ? file_replace(path) : NULL;
+    if (!config) return false;
+    file_write(config, text, size);
+    if (file_finish(config) && then(arg)) return file_commit(config);
+    ag_free(config);
+    return false;
+}

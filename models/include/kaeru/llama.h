@@ -1,0 +1,109 @@
+/* llama.h: the decoder of today: Llama 3 (Grattafiori et al. 2024), SmolLM2, Qwen2 and Qwen3, which differ in their options.
+ * RMSNorm, rotary positions, SwiGLU, fewer heads of keys and values than of queries. Modules and parameters have the names of
+ * Hugging Face's models ("model.layers.0.self_attn.q_proj.weight"). Read models/llama.c.
+ *
+ * Shapes: B batch, T time, S time including the positions in the cache, D width, H heads, H' heads of keys and values, K width of
+ * a head, F hidden width, V vocabulary. Ids are AG_INT. */
+#ifndef KAERU_LLAMA_H
+#define KAERU_LLAMA_H
+
+#include "kaeru/attention.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+enum { LLAMA_ENDS = 4 };
+typedef struct {
+    int64_t layers, heads, kv_heads;        /* heads is a multiple of kv_heads */
+    int64_t head_width;                     /* even; heads times head_width may differ from width */
+    int64_t width, hidden, vocab;
+    int64_t context;                        /* the largest number of positions */
+    double eps;                             /* of the norms */
+    double rope_base;                       /* of the rotary positions: 10000, 500000, 1e6 */
+    /* Llama 3's scaling of the frequencies, if rope_factor is not 1. Those with a wavelength of more than rope_context / rope_low
+     * positions are divided by the factor, those of less than rope_context / rope_high stay, those between are in between. */
+    double rope_factor, rope_low, rope_high, rope_context;
+    double dropout;                         /* of the attention weights, in training */
+    bool qkv_bias, out_bias;                /* biases in attention; Qwen2: the first */
+    bool head_norms;                        /* queries and keys are normalized in each head: Qwen3 */
+    bool tied;                              /* one table for input and output */
+    int64_t begin, end[LLAMA_ENDS];         /* the tokens before and after a text, -1: none. For programs; no model reads them */
+    bool recompute;                         /* backward computes each layer again (ag_recompute): less memory. Not saved */
+} LlamaOptions;
+/* The sizes of SmolLM2-135M: 30 layers, 9 heads and 3 of keys and values, width 576, hidden 1536, vocabulary 49152, context
+ * 8192, tied, eps 1e-5, base 100000. */
+LlamaOptions llama_defaults(void);
+/* Whether a model can have these sizes; else false with ag_error(). */
+bool llama_check_at(Site at, const LlamaOptions *o);
+/* The number of parameters of such a model, as a double: sizes from a file may exceed every integer type. */
+double llama_size_at(Site at, const LlamaOptions *o);
+/* Converts the options to and from the settings "llama.layers", ..., for checkpoints. Reading checks them as llama_check. */
+void llama_to_settings_at(Site at, const LlamaOptions *o, Settings *s);
+bool llama_from_settings_at(Site at, LlamaOptions *o, const Settings *s);
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Module module;
+    Linear *q_proj, *k_proj, *v_proj, *o_proj;  /* D -> HK, D -> H'K, D -> H'K, HK -> D */
+    RMSNorm *q_norm, *k_norm;                   /* of each head; NULL without head_norms */
+    int heads, kv_heads;
+    double dropout;
+} LlamaAttention;
+
+typedef struct { Module module; Linear *gate_proj, *up_proj, *down_proj; } LlamaMlp;        /* D -> F, D -> F, F -> D */
+
+typedef struct {
+    Module module;
+    LlamaAttention *self_attn;
+    LlamaMlp *mlp;
+    RMSNorm *input_layernorm, *post_attention_layernorm;
+} LlamaLayer;
+
+typedef struct {
+    Module module;
+    Embedding *embed_tokens;                    /* (V,D) */
+    ModuleList *layers;                         /* of LlamaLayer */
+    RMSNorm *norm;
+} LlamaBody;
+
+typedef struct {
+    Module module;
+    LlamaBody *model;
+    Linear *lm_head;                            /* D -> V; if tied, with the weight of embed_tokens */
+    Tensor *frequencies;                        /* (K/2) of the rotary positions, a buffer that is not saved */
+    LlamaOptions options;
+} Llama;
+
+/* Matrices are initialized from normal(0, 0.02), biases with 0, norms with 1. Options that llama_check rejects are a usage error.
+ * Free with nn_free. */
+Llama *llama_new_at(Site at, LlamaOptions options);
+/* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
+Tensor *llama_at(Site at, Llama *m, Tensor *ids);
+/* The mean or sum of -log p(target), as gpt_loss_with: ids and targets (B,T) -> scalar. A target of -100 is ignored. */
+Tensor *llama_loss_with_at(Site at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce);
+#define llama_loss(m, ids, targets) llama_loss_with(m, ids, targets, AG_MEAN)
+
+/* ---- generation: as gpt_cache_new and gpt_next ------------------------------------------------------------------- */
+
+/* The cache holds H' heads: H/H' times less than that of a GPT. */
+Cache *llama_cache_new_at(Site at, const Llama *m);
+Tensor *llama_next_at(Site at, Llama *m, Tensor *ids, Cache *cache);
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* A model with the sizes and weights of a checkpoint (see module.h). NULL with ag_error() if this fails. */
+Llama *llama_load_at(Site at, const char *path);
+/* A model from a folder in Hugging Face's layout: config.json of a Llama, Qwen2 or Qwen3, and model.safetensors, or the files of
+ * model.safetensors.index.json, in F32, F16 or BF16. NULL with ag_error() if this fails, also if the config asks for what
+ * this model does not have, such as windows or other scalings of the frequencies. */
+Llama *llama_open_at(Site at, const char *folder);
+/* Writes config.json and model.safetensors into a folder, which must exist, for llama_open and Hugging Face's library. */
+bool llama_write_at(Site at, Llama *m, const char *folder);
+
+#include "kaeru/models_at.h"
+
+#pragma GCC visibility pop
+
+#endif

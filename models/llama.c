@@ -1,0 +1,232 @@
+/* llama.c: the decoder of Llama 3, SmolLM2, Qwen2 and Qwen3. The token embeddings pass through the layers and a norm. Each layer
+ * adds to its input what attention, and then a feed-forward network, make of the normalized input. Positions are in attention
+ * alone, which turns queries and keys by angles that grow with the position. */
+#include "kaeru/autograd.h"
+#include "kaeru/llama.h"
+#include "llama_parts.h"
+
+#define PI 3.14159265358979323846
+
+/* ---- attention: each position attends to itself and to those before it ------------------------------------------- */
+
+/* Qwen3: RMSNorm of each head by itself. */
+static Tensor *normalize_heads(RMSNorm *norm, Tensor *x, int heads)             /* (B,T,HK) -> (B,T,HK) */
+{
+    Shape shape = tensor_shape(x);
+    Tensor *parts = ag_reshape(x, SHAPE(shape.dim[0], shape.dim[1], heads, shape.dim[2] / heads));
+    return ag_reshape(nn_rms_norm(norm, parts), shape);
+}
+
+/* softmax(q k^T / sqrt(K)) v in each head, where H/H' heads of queries share one head of keys and values. `table` has the angles
+ * of the positions. With a cache, the keys and values of earlier calls come before those of x. */
+static Tensor *attention(LlamaAttention *a, Tensor *x, Tensor *table, Cache *cache, int layer)      /* (B,T,D) -> (B,T,D) */
+{
+    Tensor *q = nn_linear(a->q_proj, x), *k = nn_linear(a->k_proj, x), *v = nn_linear(a->v_proj, x);
+    if (a->q_norm) {
+        q = normalize_heads(a->q_norm, q, a->heads);
+        k = normalize_heads(a->k_norm, k, a->kv_heads);
+    }
+    q = ag_rope(q, table, a->heads, false);                                     /* (B,T,HK) */
+    k = ag_rope(k, table, a->kv_heads, false);                                  /* (B,T,H'K) */
+    if (cache) {
+        nn_cache_append(cache, layer, k, v);
+        nn_cache_read(cache, layer, &k, &v);                                    /* (B,S,H'K) */
+    }
+    AgAttention how = { .heads = a->heads, .kv_heads = a->kv_heads, .causal = true,
+                        .dropout = a->module.training ? a->dropout : 0 };
+    return nn_linear(a->o_proj, ag_attention_with(q, k, v, NULL, how));
+}
+
+/* ---- feed-forward: each position by itself (SwiGLU, Shazeer 2020) ------------------------------------------------ */
+
+static Tensor *mlp(LlamaMlp *m, Tensor *x)                                      /* (B,T,D) -> (B,T,D) */
+{
+    Tensor *gate = nn_linear_activate(m->gate_proj, x, AG_SILU);                /* (B,T,F) */
+    return nn_linear(m->down_proj, ag_mul(gate, nn_linear(m->up_proj, x)));
+}
+
+static Tensor *block(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cache, int layer)              /* (B,T,D) -> (B,T,D) */
+{
+    x = ag_add(x, attention(l->self_attn, nn_rms_norm(l->input_layernorm, x), table, cache, layer));
+    return ag_add(x, mlp(l->mlp, nn_rms_norm(l->post_attention_layernorm, x)));
+}
+
+static Tensor *block_for_recompute(Tensor **in, void *layer)
+{
+    return block(layer, in[0], in[1], NULL, 0);
+}
+
+/* The same for generation, without gradients. The scope frees the intermediate results of a layer. */
+static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cache, int layer)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    return ag_end_return(s, block(l, x, table, cache, layer));
+}
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+/* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
+static Tensor *body(Llama *m, Tensor *ids, Cache *cache)                        /* (B,T) -> (B,T,D) */
+{
+    char text[AG_SHAPE_TEXT];
+    int64_t past = cache ? cache->layer[0].length : 0;
+    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
+        ag_usage_error(AG_HERE, "llama", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
+    int64_t n = tensor_dim(ids, 1);
+    if (n > m->options.context - past)
+        ag_usage_error(AG_HERE, "llama", "%lld ids after %lld in the cache exceed the context of %lld", (long long)n,
+                       (long long)past, (long long)m->options.context);
+
+    Tensor *table = ag_rope_table(m->frequencies, past, n);                     /* (T,K) */
+    Tensor *x = nn_embedding(m->model->embed_tokens, ids);                      /* (B,T,D) */
+    for (int i = 0; i < m->model->layers->n; i++) {
+        LlamaLayer *l = nn_item(LlamaLayer, m->model->layers, i);
+        if (cache) x = block_no_grad(l, x, table, cache, i);
+        else if (m->options.recompute) x = ag_recompute(block_for_recompute, l, ((Tensor *[]){ x, table }), 2);
+        else x = block(l, x, table, NULL, i);
+    }
+    return nn_rms_norm(m->model->norm, x);
+}
+
+Tensor *llama_at(Site at, Llama *m, Tensor *ids)
+{
+    NN_LAYER(at, m);
+    return nn_linear(m->lm_head, body(m, ids, NULL));                           /* (B,T,V) */
+}
+
+Tensor *llama_loss_with_at(Site at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce)
+{
+    NN_LAYER(at, m);
+    if (m->lm_head->lora_A)
+        return ag_cross_entropy(nn_linear(m->lm_head, body(m, ids, NULL)), targets, reduce, -100, 0);
+    return ag_linear_cross_entropy(body(m, ids, NULL), m->lm_head->weight, NULL, targets, reduce, -100, 0);
+}
+
+Tensor *llama_next_at(Site at, Llama *m, Tensor *ids, Cache *cache)
+{
+    NN_LAYER(at, m);
+    ag_check_object_at(at, __func__, "the cache", cache);
+    if (cache->n != m->model->layers->n)
+        ag_usage_error(at, __func__, "a cache for %d layers, expected one for the model's %d", cache->n, m->model->layers->n);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = body(m, ids, cache);
+    int64_t n = tensor_dim(x, 1);
+    Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);                     /* (B,D) */
+    return ag_end_return(s, nn_linear(m->lm_head, last));                       /* (B,V) */
+}
+
+Cache *llama_cache_new_at(Site at, const Llama *m)
+{
+    nn_check_at(at, __func__, m, sizeof *m);
+    return nn_cache_new_at(at, (int)m->options.layers, m->options.context);
+}
+
+/* ---- construction ------------------------------------------------------------------------------------------------ */
+
+/* Layers of zeros: llama_new gives the matrices their first values, llama_open those of a file. */
+static Linear *linear_new(int64_t in, int64_t out, bool bias)
+{
+    Linear *l = nn_new(Linear);
+    nn_param(l, weight, SHAPE(out, in));
+    if (bias) nn_param(l, bias, SHAPE(out));
+    return l;
+}
+
+static Embedding *table_new(int64_t rows, int64_t width)
+{
+    Embedding *e = nn_new(Embedding);
+    nn_param(e, weight, SHAPE(rows, width));
+    return e;
+}
+
+static LlamaAttention *attention_new(const LlamaOptions *o)
+{
+    LlamaAttention *a = nn_new(LlamaAttention);
+    int64_t queries = o->heads * o->head_width, keys = o->kv_heads * o->head_width;
+    a->heads = (int)o->heads;
+    a->kv_heads = (int)o->kv_heads;
+    a->dropout = o->dropout;
+    nn_child(a, q_proj, linear_new(o->width, queries, o->qkv_bias));
+    nn_child(a, k_proj, linear_new(o->width, keys, o->qkv_bias));
+    nn_child(a, v_proj, linear_new(o->width, keys, o->qkv_bias));
+    nn_child(a, o_proj, linear_new(queries, o->width, o->out_bias));
+    if (o->head_norms) {
+        nn_child(a, q_norm, nn_rms_norm_new_with(o->head_width, o->eps));
+        nn_child(a, k_norm, nn_rms_norm_new_with(o->head_width, o->eps));
+    }
+    return a;
+}
+
+static LlamaMlp *mlp_new(const LlamaOptions *o)
+{
+    LlamaMlp *m = nn_new(LlamaMlp);
+    nn_child(m, gate_proj, linear_new(o->width, o->hidden, false));
+    nn_child(m, up_proj, linear_new(o->width, o->hidden, false));
+    nn_child(m, down_proj, linear_new(o->hidden, o->width, false));
+    return m;
+}
+
+static LlamaLayer *layer_new(const LlamaOptions *o)
+{
+    LlamaLayer *l = nn_new(LlamaLayer);
+    nn_child(l, self_attn, attention_new(o));
+    nn_child(l, mlp, mlp_new(o));
+    nn_child(l, input_layernorm, nn_rms_norm_new_with(o->width, o->eps));
+    nn_child(l, post_attention_layernorm, nn_rms_norm_new_with(o->width, o->eps));
+    return l;
+}
+
+static LlamaBody *body_new(const LlamaOptions *o)
+{
+    LlamaBody *b = nn_new(LlamaBody);
+    nn_child(b, embed_tokens, table_new(o->vocab, o->width));
+    nn_child(b, layers, nn_list_new());
+    for (int64_t i = 0; i < o->layers; i++) nn_list_add(b->layers, layer_new(o));
+    nn_child(b, norm, nn_rms_norm_new_with(o->width, o->eps));
+    return b;
+}
+
+/* Llama 3's frequency for long texts, from that of the model's first training, whose context was rope_context. */
+static double scaled_frequency(const LlamaOptions *o, double frequency)
+{
+    double turns = o->rope_context * frequency / (2 * PI);                      /* in the first context */
+    double kept = (turns - o->rope_low) / (o->rope_high - o->rope_low);
+    if (turns > o->rope_high) kept = 1;
+    if (turns < o->rope_low) kept = 0;
+    return (1 - kept) * frequency / o->rope_factor + kept * frequency;
+}
+
+static void set_frequencies(Llama *m)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *f = ag_rope_frequencies(m->options.head_width, m->options.rope_base);
+    real *values = tensor_mutable_data(f);
+    for (int64_t i = 0; m->options.rope_factor != 1 && i < tensor_numel(f); i++)
+        values[i] = (real)scaled_frequency(&m->options, (double)values[i]);
+    tensor_copy(m->frequencies, f);
+    ag_end(s);
+}
+
+Llama *llama_of_zeros(LlamaOptions options)
+{
+    Llama *m = nn_new(Llama);
+    m->options = options;
+    nn_child(m, model, body_new(&options));
+    nn_child(m, lm_head, options.tied ? nn_new(Linear) : linear_new(options.width, options.vocab, false));
+    if (options.tied) nn_tie(m->lm_head, weight, m->model->embed_tokens->weight);
+    nn_buffer_with(m, frequencies, SHAPE(options.head_width / 2), AG_REAL, false);
+    set_frequencies(m);
+    return m;
+}
+
+Llama *llama_new_at(Site at, LlamaOptions options)
+{
+    AG_LAYER(at);
+    if (!llama_check(&options)) ag_usage_error(at, "llama_new", "%s", ag_error());
+    Llama *m = llama_of_zeros(options);
+    Parameters *p = nn_parameters(m);
+    for (int i = 0; i < p->n; i++)
+        if (nn_is_matrix(&p->item[i], NULL)) nn_init_normal(p->item[i].tensor, 0, 0.02);
+    ag_free(p);
+    return m;
+}

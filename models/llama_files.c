@@ -1,0 +1,228 @@
+/* llama_files.c: loads a Llama from a checkpoint, and reads and writes folders in the layout of Hugging Face's library. The
+ * parameters have the same names there. The sizes in config.json are checked against the weights before the model is
+ * constructed. */
+#include <string.h>
+
+#include "config.h"
+#include "fields.h"
+#include "file.h"
+#include "kaeru/autograd.h"
+#include "llama_parts.h"
+#include "safetensors.h"
+
+static bool add_path(const char *path)
+{
+    return ag_set_error("%s: %s", path, ag_error());
+}
+
+/* Reads the weights, or frees the model and returns NULL. */
+static Llama *filled(Llama *m, const char *path, LoadOptions how)
+{
+    if (nn_load_with(path, m, how)) return m;
+    nn_free(m);
+    return NULL;
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+Llama *llama_load_at(Site at, const char *path)
+{
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "path", path);
+    LlamaOptions o;
+    Settings *s = nn_settings_new();
+    bool good = nn_checkpoint_settings(path, s) && (llama_from_settings(&o, s) || add_path(path)) &&
+                checkpoint_may_hold(path, llama_size(&o));
+    ag_free(s);
+    return good ? filled(llama_of_zeros(o), path, (LoadOptions){ .map = false }) : NULL;
+}
+
+/* ---- reading config.json ----------------------------------------------------------------------------------------- */
+
+/* Older files have rope_theta, and rope_scaling with the rest; files of transformers 5 have both in rope_parameters. */
+static bool read_rope(const Config *c, LlamaOptions *o)
+{
+    const Json *found = json_get(c->root, "rope_parameters"), *scaling = json_get(c->root, "rope_scaling");
+    const char *key = found ? "rope_parameters" : "rope_scaling";
+    if (!found) found = scaling;
+    Config rope = { c->owner, c->path, found };
+    double part = 1;
+    if (!config_real(c, "rope_theta", &o->rope_base) || !config_real(&rope, "rope_theta", &o->rope_base) ||
+        !config_real(c, "partial_rotary_factor", &part) || !config_real(&rope, "partial_rotary_factor", &part)) return false;
+    if (part != 1) return ag_set_error("%s: \"partial_rotary_factor\": expected 1, found %g", c->path, part);
+    if (!found || found->type == JSON_NULL) return true;
+    if (found->type != JSON_OBJECT) return config_error(c, key, "an object", found);
+    const Json *type = json_get(found, "rope_type");
+    if (!json_is(type ? type : json_get(found, "type"), "llama3"))
+        return config_text(&rope, type ? "rope_type" : "type", "default", "llama3");
+    return config_real(&rope, "factor", &o->rope_factor) && config_real(&rope, "low_freq_factor", &o->rope_low) &&
+           config_real(&rope, "high_freq_factor", &o->rope_high) &&
+           config_real(&rope, "original_max_position_embeddings", &o->rope_context);
+}
+
+/* Qwen's configs can have windows in some layers. */
+static bool check_layers(const Config *c)
+{
+    const Json *types = json_get(c->root, "layer_types");
+    if (!types || types->type == JSON_NULL) return true;
+    if (types->type != JSON_ARRAY) return config_error(c, "layer_types", "an array", types);
+    for (uint32_t i = 0; i < types->count; i++)
+        if (!json_is(&types->as.item[i], "full_attention"))
+            return ag_set_error("%s: \"layer_types\": expected \"full_attention\" in each layer", c->path);
+    return true;
+}
+
+/* One id, an array of them, or null. */
+static bool read_ends(const Config *c, int64_t *end)
+{
+    const Json *value = json_get(c->root, "eos_token_id");
+    if (!value || value->type != JSON_ARRAY) return config_int_or(c, "eos_token_id", end);
+    if (value->count > LLAMA_ENDS) return config_error(c, "eos_token_id", "at most 4 ids", value);
+    for (uint32_t i = 0; i < value->count; i++)
+        if (!json_int(&value->as.item[i], &end[i])) return config_error(c, "eos_token_id", "whole numbers", value);
+    return true;
+}
+
+/* Biases and norms of attention: Llama and Qwen3 have attention_bias for all four matrices, Qwen2 always has three biases. */
+static bool read_family(const Config *c, LlamaOptions *o)
+{
+    const Json *type = json_get(c->root, "model_type");
+    bool qwen2 = json_is(type, "qwen2");
+    o->head_norms = json_is(type, "qwen3");
+    if (!qwen2 && !o->head_norms && !json_is(type, "llama"))
+        return type ? config_text(c, "model_type", "llama\", \"qwen2\" or \"qwen3", NULL)
+                    : config_error(c, "model_type", "\"llama\", \"qwen2\" or \"qwen3\"", type);
+    if (!qwen2 && !config_bool(c, "attention_bias", &o->out_bias)) return false;
+    o->qkv_bias = qwen2 || o->out_bias;
+    return config_flag(c, "mlp_bias", false) && config_flag(c, "use_sliding_window", false) && check_layers(c);
+}
+
+bool llama_read_config(const Config *c, LlamaOptions *o)
+{
+    *o = llama_defaults();
+    o->eps = 1e-6;
+    o->rope_base = 10000;
+    o->context = 2048;
+    o->tied = false;
+    if (!read_family(c, o) || !config_int(c, "num_hidden_layers", &o->layers) ||
+        !config_int(c, "num_attention_heads", &o->heads) || !config_int(c, "hidden_size", &o->width)) return false;
+    o->kv_heads = o->heads;
+    o->head_width = o->head_norms ? 128 : o->heads > 0 ? o->width / o->heads : 0;
+    return config_int_or(c, "num_key_value_heads", &o->kv_heads) && config_int_or(c, "head_dim", &o->head_width) &&
+           config_int(c, "intermediate_size", &o->hidden) && config_int(c, "vocab_size", &o->vocab) &&
+           config_int_or(c, "max_position_embeddings", &o->context) && config_real(c, "rms_norm_eps", &o->eps) &&
+           config_real(c, "attention_dropout", &o->dropout) && config_bool(c, "tie_word_embeddings", &o->tied) &&
+           config_text(c, "hidden_act", "silu", NULL) && read_rope(c, o) &&
+           config_int_or(c, "bos_token_id", &o->begin) && read_ends(c, o->end) && (llama_check(o) || add_path(c->path));
+}
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
+
+#define WEIGHTS "model.safetensors"
+
+static char *path_in(void *owner, const char *folder, const char *name)
+{
+    return st_join(owner, st_join(owner, folder, "/"), name);
+}
+
+static Llama *open_folder(void *owner, const char *folder)
+{
+    LlamaOptions o;
+    char *config = path_in(owner, folder, "config.json"), *weights = path_in(owner, folder, WEIGHTS);
+    Config c;
+    bool good = config_open(&c, config) && llama_read_config(&c, &o);
+    ag_free(c.owner);
+    if (!good) return NULL;
+    if (!file_exists(weights)) weights = st_join(owner, weights, ".index.json");
+    SafeTensors *st = st_open_any(weights, false);
+    good = st && weights_may_hold(st, llama_size(&o));
+    st_close(st);
+    return good ? filled(llama_of_zeros(o), weights, (LoadOptions){ .map = true }) : NULL;
+}
+
+Llama *llama_open_at(Site at, const char *folder)
+{
+    AG_LAYER(at);
+    ag_check_pointer_at(at, __func__, "folder", folder);
+    void *owner = ag_alloc(1, 1);
+    Llama *m = open_folder(owner, folder);
+    ag_free(owner);
+    return m;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* The names of transformers 4 and 5: 5 reads rope_theta and rope_scaling as well. */
+static void put_rope(JsonWriter *w, const LlamaOptions *o)
+{
+    json_put_real(w, "rope_theta", o->rope_base);
+    if (o->rope_factor == 1) return;
+    json_write_name(w, "rope_scaling", strlen("rope_scaling"));
+    json_open(w, '{');
+    json_put_text(w, "rope_type", "llama3");
+    json_put_real(w, "factor", o->rope_factor);
+    json_put_real(w, "low_freq_factor", o->rope_low);
+    json_put_real(w, "high_freq_factor", o->rope_high);
+    json_put_int(w, "original_max_position_embeddings", (int64_t)o->rope_context);
+    json_close(w, '}');
+}
+
+static void put_ends(JsonWriter *w, const LlamaOptions *o)
+{
+    if (o->begin >= 0) json_put_int(w, "bos_token_id", o->begin);
+    if (o->end[0] < 0) return;
+    json_write_name(w, "eos_token_id", strlen("eos_token_id"));
+    json_open(w, '[');
+    for (int i = 0; i < LLAMA_ENDS && o->end[i] >= 0; i++) json_write_int(w, o->end[i]);
+    json_close(w, ']');
+}
+
+static const char *config_of(void *owner, const LlamaOptions *o, size_t *size)
+{
+    bool qwen2 = o->qkv_bias && !o->out_bias;
+    JsonWriter *w = o->head_norms ? config_writer(owner, "Qwen3ForCausalLM", "qwen3") :
+                    qwen2 ? config_writer(owner, "Qwen2ForCausalLM", "qwen2") :
+                            config_writer(owner, "LlamaForCausalLM", "llama");
+    json_put_int(w, "num_hidden_layers", o->layers);
+    json_put_int(w, "num_attention_heads", o->heads);
+    json_put_int(w, "num_key_value_heads", o->kv_heads);
+    json_put_int(w, "head_dim", o->head_width);
+    json_put_int(w, "hidden_size", o->width);
+    json_put_int(w, "intermediate_size", o->hidden);
+    json_put_int(w, "vocab_size", o->vocab);
+    json_put_int(w, "max_position_embeddings", o->context);
+    json_put_text(w, "hidden_act", "silu");
+    json_put_real(w, "rms_norm_eps", o->eps);
+    json_put_real(w, "attention_dropout", o->dropout);
+    if (!qwen2) json_put_bool(w, "attention_bias", o->out_bias);
+    json_put_bool(w, "tie_word_embeddings", o->tied);
+    put_rope(w, o);
+    put_ends(w, o);
+    json_close(w, '}');
+    return json_written(w, size);
+}
+
+typedef struct { Llama *model; const char *path; } Writing;
+
+static bool write_weights(void *arg)
+{
+    const Writing *w = arg;
+    return nn_save(w->path, w->model);
+}
+
+bool llama_write_at(Site at, Llama *m, const char *folder)
+{
+    NN_LAYER(at, m);
+    ag_check_pointer_at(at, __func__, "folder", folder);
+    if (m->options.out_bias && !m->options.qkv_bias)
+        return ag_set_error("a model with a bias in o_proj alone has no form in Hugging Face's library");
+    if (m->options.head_norms && m->options.qkv_bias != m->options.out_bias)
+        return ag_set_error("a Qwen3 has biases in all four matrices of attention or in none");
+    void *owner = ag_alloc(1, 1);
+    size_t size;
+    const char *text = config_of(owner, &m->options, &size);
+    Writing w = { m, path_in(owner, folder, WEIGHTS) };
+    bool done = config_replace(path_in(owner, folder, "config.json"), text, size, write_weights, &w);
+    ag_free(owner);
+    return done;
+}

@@ -1,0 +1,38 @@
+/* lora.h: fine-tuning with few parameters (Hu et al. 2021, "LoRA"): a Linear computes W x + (alpha / rank) B A x, where W is
+ * frozen, and A (rank,in) and B (out,rank) are trained. Frozen weights need no gradients and no state of an optimizer.
+ *
+ *     static const char *const targets[] = { "q_proj", "v_proj", NULL };
+ *     nn_lora_add(model, (LoraOptions){ .rank = 8, .alpha = 16, .targets = targets });
+ *     Optimizer *o = nn_adamw_new(model, 1e-4);           ... train ...
+ *     nn_lora_save(model, "adapter");                     for the library peft, and nn_lora_load
+ *     nn_lora_merge(model);                               the model is as before, with the adapters in its weights
+ *
+ * An adapter is part of its Linear, whose children lora_A and lora_B have its parameters. It acts in nn_linear; code that reads
+ * Linear.weight itself does not see it. As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). */
+#ifndef KAERU_LORA_H
+#define KAERU_LORA_H
+
+#include "kaeru/nn.h"
+
+#pragma GCC visibility push(default)
+
+/* targets: the names of the Linears to adapt, which end with NULL: "q_proj" is each Linear of that name, however deep. */
+typedef struct { int64_t rank; double alpha, dropout; const char *const *targets; } LoraOptions;
+/* Freezes the parameters of the module, and adds adapters to the Linears that are named. A starts uniform in +-1/sqrt(in), B at
+ * 0, so that the module computes the same as before. False with ag_error(), and nothing has changed, if a target is the name of
+ * no Linear. A Linear that has an adapter, a rank below 1, or a dropout beyond 0..1 is a usage error. */
+bool nn_lora_add_at(Site at, void *module, LoraOptions options);
+/* Adds the adapters to the weights and removes them. The weights stay frozen. Optimizers of the module are not valid
+ * afterwards. */
+void nn_lora_merge_at(Site at, void *module);
+
+/* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. */
+bool nn_lora_save_at(Site at, void *module, const char *folder);
+/* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if
+ * the files cannot be read or do not fit; the module then has no adapters. */
+bool nn_lora_load_at(Site at, void *module, const char *folder);
+
+#include "kaeru/nn_at.h"
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,108 @@
+/* lora.c: adapters of Linears (Hu et al. 2021). */
+#include "kaeru/autograd.h"
+#include "kaeru/lora.h"
+#include "lora_parts.h"
+#include "slots.h"
+
+#include <math.h>
+#include <string.h>
+
+Linear *lora_linear_of(const NamedTensor *p)
+{
+    Linear *l = (Linear *)p->owner;
+    return strcmp(p->owner->type, "Linear") == 0 && p->owner->size == sizeof *l && l->weight == p->tensor ? l : NULL;
+}
+
+/* Whether p is the weight of a Linear of that name: "layers.0.q_proj.weight" of a "q_proj". */
+static bool is_target(const NamedTensor *p, const char *target)
+{
+    size_t n = strlen(p->name), end = strlen(".weight"), size = strlen(target);
+    if (!lora_linear_of(p) || n < end + size) return false;
+    const char *name = p->name + n - end - size;
+    return memcmp(name, target, size) == 0 && (name == p->name || name[-1] == '.');
+}
+
+void lora_freeze(const Parameters *p)
+{
+    for (int i = 0; i < p->n; i++)
+        if (tensor_dtype(p->item[i].tensor) == AG_REAL) tensor_set_requires_grad(p->item[i].tensor, false);
+}
+
+void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
+{
+    nn_child(l, lora_A, nn_linear_new_no_bias(tensor_dim(l->weight, 1), rank));
+    nn_child(l, lora_B, nn_linear_new_no_bias(rank, tensor_dim(l->weight, 0)));
+    nn_child(l, lora_dropout, nn_dropout_new(dropout));
+    nn_init_constant(l->lora_B->weight, 0);
+    l->lora_scale = alpha / (double)rank;
+    if (!l->module.training) nn_eval(l);
+}
+
+static void lora_remove(Linear *l)
+{
+    enum { CHILDREN = 3 };                              /* the last slots */
+    l->module.n_slots -= CHILDREN;
+    for (int i = 0; i < CHILDREN; i++) {
+        Module *child = l->module.slots[l->module.n_slots + i].child;
+        child->parent = NULL;
+        nn_free(child);
+    }
+    l->lora_A = l->lora_B = NULL;
+    l->lora_dropout = NULL;
+}
+
+bool nn_lora_add_at(Site at, void *module, LoraOptions o)
+{
+    AG_LAYER(at);
+    nn_check_at(at, __func__, module, 0);
+    ag_check_pointer_at(at, __func__, "targets", o.targets);
+    if (o.rank < 1) ag_usage_error(at, __func__, "rank %lld, expected 1 or more", (long long)o.rank);
+    if (!isfinite(o.alpha)) ag_usage_error(at, __func__, "alpha is %g, expected a finite number", o.alpha);
+    Parameters *p = nn_parameters(module);
+    bool *chosen = ag_alloc_in(p, (size_t)p->n, sizeof *chosen), good = true;
+    for (const char *const *target = o.targets; *target; target++) {
+        bool found = false;
+        for (int i = 0; i < p->n; i++) {
+            if (!is_target(&p->item[i], *target)) continue;
+            if (lora_linear_of(&p->item[i])->lora_A) ag_usage_error(at, __func__, "%s has an adapter", p->item[i].name);
+            chosen[i] = found = true;
+        }
+        if (!found) good = ag_set_error("no Linear of this %s has the name \"%s\"", ((Module *)module)->type, *target);
+    }
+    if (good) lora_freeze(p);
+    for (int i = 0; good && i < p->n; i++)
+        if (chosen[i]) lora_add(lora_linear_of(&p->item[i]), o.rank, o.alpha, o.dropout);
+    ag_free(p);
+    return good;
+}
+
+static void merge(Linear *l)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *more = ag_matmul(l->lora_B->weight, l->lora_A->weight);
+    tensor_copy(l->weight, ag_add(l->weight, ag_scale(more, l->lora_scale)));
+    ag_end(s);
+}
+
+void lora_remove_all(void *module, bool merged)
+{
+    Parameters *p = nn_parameters(module);
+    Linear **adapted = ag_alloc_in(p, (size_t)p->n, sizeof *adapted);
+    int n = 0;
+    for (int i = 0; i < p->n; i++) {
+        Linear *l = lora_linear_of(&p->item[i]);
+        if (l && l->lora_A) adapted[n++] = l;
+    }
+    for (int i = 0; i < n; i++) {
+        if (merged) merge(adapted[i]);
+        lora_remove(adapted[i]);
+    }
+    ag_free(p);
+}
+
+void nn_lora_merge_at(Site at, void *module)
+{
+    AG_LAYER(at);
+    nn_check_at(at, __func__, module, 0);
+    lora_remove_all(module, true);
+}

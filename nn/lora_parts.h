@@ -1,0 +1,14 @@
+/* lora_parts.h: what lora.c has for the files of adapters. */
+#ifndef KAERU_LORA_PARTS_H
+#define KAERU_LORA_PARTS_H
+
+#include "kaeru/lora.h"
+
+/* The Linear of which this is the weight; NULL: it is another parameter. */
+Linear *lora_linear_of(const NamedTensor *p);
+void lora_freeze(const Parameters *p);
+void lora_add(Linear *l, int64_t rank, double alpha, double dropout);
+/* Removes all adapters; merged: adds them to the weights before. */
+void lora_remove_all(void *module, bool merged);
+
+#endif

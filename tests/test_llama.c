@@ -1,0 +1,378 @@
+/* test_llama.c: Llama, Qwen2 and Qwen3 compared with the library `transformers` (fixtures/make_llama.py), the cache, and files. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "expected.h"
+#include "faults.h"
+#include "folder.h"
+#include "json.h"
+#include "kaeru/autograd.h"
+#include "kaeru/lm.h"
+#include "suites.h"
+#include "usage_error.h"
+
+#define FOLDER TEST_FIXTURES "/llama/"
+
+static const char *const names[] = { "llama3", "smollm2", "llama_bias", "qwen2", "qwen3", "qwen3_5", "llama3_5" };
+enum { MODELS = sizeof names / sizeof *names };
+
+static Llama *opened(const char *folder)
+{
+    Llama *m = llama_open(folder);
+    ck_assert_msg(m != NULL, "%s", ag_error());
+    nn_eval(m);
+    return m;
+}
+
+static Llama *model_of(int i)
+{
+    char folder[500];
+    snprintf(folder, sizeof folder, FOLDER "%s", names[i]);
+    return opened(folder);
+}
+
+static SafeTensors *expected_of(int i)
+{
+    char path[500];
+    snprintf(path, sizeof path, FOLDER "%s/expected.safetensors", names[i]);
+    return open_safetensors(path);
+}
+
+/* ---- the same as transformers ------------------------------------------------------------------------------------ */
+
+START_TEST(logits_agree)
+{
+    Llama *m = model_of(_i);
+    SafeTensors *st = expected_of(_i);
+    Scope s = ag_begin(AG_NO_GRAD);
+    check_close(names[_i], llama(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+/* With recompute, too. */
+START_TEST(loss_and_gradients_agree)
+{
+    Llama *m = model_of(_i / 2);
+    SafeTensors *st = expected_of(_i / 2);
+    m->options.recompute = _i % 2;
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *loss = llama_loss(m, ids_of(st, "ids"), ids_of(st, "targets"));
+    ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
+    ag_backward(loss);
+    Parameters *p = nn_parameters(m);
+    int compared = 0;
+    for (int i = 0; i < p->n; i++) {
+        char name[100];
+        if (!p->item[i].trained) continue;
+        snprintf(name, sizeof name, "grad/%s", p->item[i].name);
+        Tensor *expected = reals_of(st, name);
+        ck_assert_msg(tensor_grad_data(p->item[i].tensor) != NULL, "no %s", name);
+        check_close(name, tensor_grad(p->item[i].tensor), expected, 1e-4 * largest(expected));
+        compared++;
+    }
+    ck_assert_int_eq(compared + 5, (int)st->n_tensors);                 /* ids, targets, logits, loss, greedy */
+    ag_free(p);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
+
+/* The logits have the same bits, however many ids are read at a time. */
+START_TEST(a_cache_changes_no_bit)
+{
+    static const int steps[] = { 1, 2, 3, 5, 40 };
+    Llama *m = model_of(_i);
+    SafeTensors *st = expected_of(_i);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = ids_of(st, "ids"), *all = llama(m, ids);
+    int64_t n = tensor_dim(ids, 1);
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        Cache *cache = llama_cache_new(m);
+        for (int64_t at = 0, step = steps[k]; at < n; at += step) {
+            if (step > n - at) step = n - at;
+            Tensor *next = llama_next(m, ag_slice(ids, 1, at, at + step), cache);
+            check_close("logits with a cache", next, ag_squeeze(ag_slice(all, 1, at + step - 1, at + step), 1), 0);
+        }
+        ck_assert_int_eq(tensor_dim(cache->layer[0].key, 2), m->options.kv_heads * m->options.head_width);
+        ag_free(cache);
+    }
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+typedef struct { const int32_t *id; int64_t n; } Rest;
+
+static bool compare_next(void *arg, int32_t id)
+{
+    Rest *t = arg;
+    ck_assert_int_eq(id, *t->id++);
+    return --t->n > 0;
+}
+
+START_TEST(greedy_text_agrees)
+{
+    Llama *m = model_of(_i);
+    SafeTensors *st = expected_of(_i);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *expected = ids_of(st, "greedy");
+    const int32_t *id = tensor_int_data(expected);
+    Rest rest = { id + 3, tensor_numel(expected) - 3 };
+    expect_done(lm_generate(m, id, 3, rest.n, &(Sampling){ 0 }, compare_next, &rest));
+    ck_assert_int_eq(rest.n, 0);
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- a new model ------------------------------------------------------------------------------------------------- */
+
+static LlamaOptions small(void)
+{
+    LlamaOptions o = llama_defaults();
+    o.layers = 2;
+    o.heads = 4;
+    o.kv_heads = 2;
+    o.head_width = 6;
+    o.width = 10;
+    o.hidden = 14;
+    o.vocab = 13;
+    o.context = 12;
+    return o;
+}
+
+START_TEST(sizes_give_the_number_of_parameters)
+{
+    LlamaOptions o = llama_defaults();
+    ck_assert_double_eq(llama_size(&o), 134515008);             /* of SmolLM2-135M */
+    for (int i = 0; i < 16; i++) {
+        o = small();
+        o.tied = i & 1;
+        o.qkv_bias = i & 2;
+        o.out_bias = i & 4;
+        o.head_norms = i & 8;
+        Llama *m = llama_new(o);
+        ck_assert_double_eq(llama_size(&o), (double)nn_count(m));
+        nn_free(m);
+    }
+}
+END_TEST
+
+START_TEST(wrong_sizes_are_refused)
+{
+    static const struct { size_t offset; int64_t value; const char *message; } cases[] = {
+        { offsetof(LlamaOptions, layers), 0, "llama.layers is 0, expected 1 to 100000" },
+        { offsetof(LlamaOptions, kv_heads), 3, "4 heads are not divisible by 3 heads of keys and values" },
+        { offsetof(LlamaOptions, head_width), 5, "heads of width 5, expected an even number" },
+        { offsetof(LlamaOptions, end[3]), -2, "llama.end[3] is -2" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        LlamaOptions o = small();
+        memcpy((char *)&o + cases[i].offset, &cases[i].value, sizeof(int64_t));
+        expect_refused(llama_check(&o), cases[i].message);
+        EXPECT_USAGE_ERROR(cases[i].message, llama_new(o));
+    }
+    LlamaOptions o = small();
+    o.rope_high = o.rope_low;
+    expect_refused(llama_check(&o), "llama.rope_low is 1, expected less than llama.rope_high, 1");
+}
+END_TEST
+
+START_TEST(wrong_calls_are_usage_errors)
+{
+    Llama *m = llama_new(small()), *none = NULL;
+    Scope s = ag_begin(AG_NO_GRAD);
+    Cache *cache = llama_cache_new(m), *other = nn_cache_new(3, 12);
+    Tensor *ids = tensor_ints(SHAPE(1, 13), NULL), *one = tensor_ints(SHAPE(1, 1), NULL);
+    Linear *linear = nn_linear_new(2, 2);
+    EXPECT_USAGE_ERROR("13 ids after 0 in the cache exceed the context of 12", llama(m, ids));
+    EXPECT_USAGE_ERROR("ids (13,), expected (B,T)", llama(m, ag_reshape(ids, SHAPE(13))));
+    EXPECT_USAGE_ERROR("a cache for 3 layers, expected one for the model's 2", llama_next(m, one, other));
+    EXPECT_USAGE_ERROR("the module is NULL", llama(none, one));
+    EXPECT_USAGE_ERROR("folder is NULL", llama_open(NULL));
+    EXPECT_USAGE_ERROR("folder is NULL", llama_write(m, NULL));
+    EXPECT_USAGE_ERROR("this Linear is not a language model: expected a GPT or a Llama",
+                       lm_generate(linear, tensor_int_data(one), 1, 1, &(Sampling){ 0 }, compare_next, NULL));
+    nn_free(linear);
+    ag_free(other);
+    ag_free(cache);
+    ag_end(s);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static void check_same_options(const LlamaOptions *a, const LlamaOptions *b)
+{
+    Settings *left = nn_settings_new(), *right = nn_settings_new();
+    llama_to_settings(a, left);
+    llama_to_settings(b, right);
+    static const char *const keys[] = { "layers", "heads", "kv_heads", "head_width", "width", "hidden", "vocab", "context", "eps",
+        "rope_base", "rope_factor", "rope_low", "rope_high", "rope_context", "dropout", "qkv_bias", "out_bias", "head_norms",
+        "tied", "begin", "end[0]", "end[3]" };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char key[40];
+        snprintf(key, sizeof key, "llama.%s", keys[i]);
+        ck_assert_str_eq(nn_settings_get(left, key), nn_settings_get(right, key));
+    }
+    ag_free(right);
+    ag_free(left);
+}
+
+START_TEST(what_is_written_opens_again)
+{
+    Llama *m = model_of(_i);
+    expect_done(llama_write(m, in_folder("")));
+    ck_assert_int_eq(folder_count(), 2);
+    Llama *again = opened(in_folder(""));
+    check_same_options(&m->options, &again->options);
+    check_same_parameters(m, again);
+    nn_free(again);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(checkpoints_load)
+{
+    Llama *m = model_of(_i);
+    Settings *s = nn_settings_new();
+    llama_to_settings(&m->options, s);
+    expect_done(nn_checkpoint_save(in_folder("m.safetensors"), m, NULL, s));
+    Llama *again = llama_load(in_folder("m.safetensors"));
+    ck_assert_msg(again != NULL, "%s", ag_error());
+    check_same_options(&m->options, &again->options);
+    check_same_parameters(m, again);
+    nn_free(again);
+    ag_free(s);
+    nn_free(m);
+}
+END_TEST
+
+START_TEST(files_that_do_not_fit_are_refused)
+{
+    Llama *m = llama_new(small());
+    expect_refused(llama_open(in_folder("none")) != NULL, "none/config.json: cannot be opened");
+    m->options.hidden++;
+    expect_done(llama_write(m, in_folder("")));
+    expect_refused(llama_open(in_folder("")) != NULL, "model.safetensors: has 2460 numbers, expected the 2520 of the config's");
+    m->options.hidden -= 2;
+    expect_done(llama_write(m, in_folder("")));
+    expect_refused(llama_open(in_folder("")) != NULL, "wrong shape: \"model.layers.0.mlp.gate_proj.weight\" is (14, 10), "
+                   "expected (13, 10)");
+    m->options = small();
+    m->options.qkv_bias = m->options.head_norms = true;
+    expect_refused(llama_write(m, in_folder("")), "a Qwen3 has biases in all four matrices of attention or in none");
+    m->options = small();
+    m->options.out_bias = true;
+    expect_refused(llama_write(m, in_folder("")), "has no form in Hugging Face's library");
+    nn_free(m);
+}
+END_TEST
+
+/* ---- pairs of a question and an answer --------------------------------------------------------------------------- */
+
+static LmData *pairs_of(const Tokenizer *t, const char *lines)
+{
+    folder_write("pairs.jsonl", lines, strlen(lines));
+    return lm_data_open_pairs(in_folder("pairs.jsonl"), t, 4, 5);
+}
+
+static Tokenizer open_tokenizer(void)
+{
+    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_open_json(TEST_FIXTURES "/tokenizers/qwen2.json") };
+    ck_assert_msg(t.bpe != NULL, "%s", ag_error());
+    return t;
+}
+
+/* Lines of two tokens before the answer, of which the loss counts the answer and the end. */
+START_TEST(the_loss_counts_answers_only)
+{
+    static const int32_t x[] = { 4, 'a', 'b', 'c', 5, 0 }, y[] = { -100, 'b', 'c', 5, -100, -100 };
+    Tokenizer t = open_tokenizer();
+    LmData *d = pairs_of(&t, "{\"prompt\": \"!\", \"completion\": \"\\u0001\\u0002\"}\n \n{\"text\": \"\\u0001\"}");
+    ck_assert_msg(d != NULL, "%s", ag_error());
+    ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), 5);
+    ck_assert_int_eq(lm_data_tokens(d, LM_HELD_OUT), 3);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids, *targets;
+    size_t n;
+    int32_t *part = tokenizer_encode(&t, "!\1\2", 3, &n);
+    ck_assert_uint_eq(n, 3);
+    for (int64_t length = 3; length <= 6; length++) {
+        lm_data_draw(d, 2, length, &ids, &targets);
+        for (int64_t i = 0; i < 2 * length; i++) {
+            int64_t k = i % length;
+            ck_assert_int_eq(tensor_int_data(ids)[i], x[k] >= 'a' ? part[x[k] - 'a'] : x[k]);
+            ck_assert_int_eq(tensor_int_data(targets)[i], y[k] >= 'a' ? (k == 1 ? part[1] : part[2]) : y[k]);
+        }
+    }
+    LlamaOptions o = small();
+    o.vocab = tokenizer_size(&t);
+    Llama *m = llama_new(o);
+    nn_eval(m);
+    int64_t counted;
+    expect_done(lm_data_fits(d, m, 0));
+    double loss = lm_evaluate(m, d, 3, 0, 0, &counted);
+    Tensor *held_out = tensor_ints(SHAPE(1, 2), (int32_t[]){ 4, part[1] }), *next = tensor_ints(SHAPE(1, 2), (int32_t[]){ part[1], 5 });
+    ck_assert_int_eq(counted, 2);
+    ck_assert_double_eq_tol(loss, tensor_item(llama_loss(m, held_out, next)), 1e-6);
+    nn_free(m);
+    ag_free(part);
+    ag_end(s);
+    lm_data_close(d);
+    tokenizer_close(&t);
+}
+END_TEST
+
+START_TEST(wrong_pairs_are_refused)
+{
+    static const char *const cases[][2] = {
+        { "", "pairs.jsonl: has 0 examples, expected 2 or more" },
+        { "{\"text\": \"a\"}\n", "pairs.jsonl: has 1 examples" },
+        { "{\"text\": \"a\"}\n{\"text\": 1}\n", "pairs.jsonl, line 2: expected an object with the texts \"prompt\" and" },
+        { "{\"prompt\": \"a\"}\n", "pairs.jsonl, line 1: expected an object" },
+        { "{\"prompt\": \"a\", \"completion\": \"b\", \"text\": \"c\"}\n", "pairs.jsonl, line 1: expected an object" },
+        { "\n[]\n", "pairs.jsonl, line 2: expected an object" },
+        { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 11" },
+    };
+    Tokenizer t = open_tokenizer();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(&t, cases[i][0]) != NULL, cases[i][1]);
+    expect_refused(lm_data_open_pairs(in_folder("none"), &t, -1, -1) != NULL, "none: cannot be opened");
+    EXPECT_USAGE_ERROR("tokens 100000 and -1 of a vocabulary of", lm_data_open_pairs(in_folder("none"), &t, 100000, -1));
+    tokenizer_close(&t);
+}
+END_TEST
+
+Suite *llama_suite(void)
+{
+    Suite *suite = suite_create("llama");
+    TCase *t = tcase_create("llama");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, folder_make, folder_remove);
+    tcase_add_loop_test(t, logits_agree, 0, MODELS);
+    tcase_add_loop_test(t, loss_and_gradients_agree, 0, 2 * MODELS);
+    tcase_add_loop_test(t, a_cache_changes_no_bit, 0, MODELS);
+    tcase_add_loop_test(t, greedy_text_agrees, 0, MODELS);
+    tcase_add_test(t, sizes_give_the_number_of_parameters);
+    tcase_add_test(t, wrong_sizes_are_refused);
+    tcase_add_test(t, wrong_calls_are_usage_errors);
+    tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
+    tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
+    tcase_add_test(t, files_that_do_not_fit_are_refused);
+    tcase_add_test(t, the_loss_counts_answers_only);
+    tcase_add_test(t, wrong_pairs_are_refused);
+    suite_add_tcase(suite, t);
+    return suite;
+}

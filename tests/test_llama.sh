@@ -1,0 +1,66 @@
+#!/bin/sh
+# test_llama.sh PROGRAM FIXTURES: the commands of llama: messages, and text as the library `transformers` writes it.
+
+program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+fixtures=$(cd "$2" && pwd)
+# shellcheck disable=SC2086 # a list of words
+# shellcheck source=tests/expect.sh
+. "$(dirname "$0")/expect.sh"
+
+expect 0 'usage: llama COMMAND' '' --help
+expect 2 '' "llama: unknown command 'draw' (llama --help" draw
+for command in generate; do
+    expect 0 "  $command " '' --help
+    expect 0 "usage: llama $command [options]" '' $command --help
+    expect 2 '' "llama $command: unknown option --stepz" $command --stepz 5
+    expect 2 '' 'expected --model, the folder of a model' $command
+done
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+mkdir model
+cp "$fixtures/llama/writer/config.json" "$fixtures/llama/writer/model.safetensors" model
+expect 1 '' 'model/tokenizer.json: cannot be opened' generate --model model
+cp "$fixtures/tokenizers/llama3.json" model/tokenizer.json
+expect 0 '' '' generate --model model --prompt 'Cafés, 42 naïve' --temperature 0 --tokens 12
+same stdout "$fixtures/llama/writer/text.txt"
+expect 0 '' '' generate --model model --seed 4
+mv stdout first
+expect 0 '' '' generate --model model --seed 4 --threads 1
+same stdout first
+expect 0 '' '' generate --model model --tokens 0
+that "an empty text" [ "$(wc -c <stdout)" -eq 1 ]
+# ---- learning --------------------------------------------------------------------------------------------------------
+
+i=0
+while [ $i -lt 20 ]; do
+    echo "{\"prompt\": \"$i?\", \"completion\": \" n$((i % 3))\"}"
+    echo "The frog $i goes back to the pond." >>story.txt
+    i=$((i + 1))
+done >pairs.jsonl
+expect 2 '' 'expected --model, the folder of a model, and --data' finetune --model model
+expect 2 '' '--targets: no Linear of this Llama has the name "proj"' finetune --model model --data pairs.jsonl --targets proj --window 16 --out x
+expect 0 'loss 0.' '' finetune --model model --data pairs.jsonl --rank 0 --steps 60 --lr 0.02 --window 16 --out full
+lacks full/adapter
+expect 0 '3? n' '' generate --model full/model --prompt '3?' --temperature 0
+# A run that is killed and resumed ends with the same bytes.
+for data in pairs.jsonl story.txt; do
+    run="--model model --data $data --targets q_proj,down_proj --dropout 0.1 --steps 600 --every 20 --lr 0.01 --window 16"
+    expect 0 'adapter: whole/adapter' '' finetune $run --out whole --overwrite
+    "$program" finetune $run --out broken --overwrite >stdout 2>stderr &
+    until grep -q '^step 40 ' stdout; do :; done
+    kill -KILL $! 2>/dev/null
+    wait $! 2>/dev/null
+    that "$data is killed before its end" [ ! -e broken/model/model.safetensors ]
+    expect 0 'step 600 of 600' '' finetune --out broken --resume
+    that "$data resumes after its beginning" [ "$(sed -n '2s/^step \([0-9]*\).*/\1/p' stdout)" -gt 40 ]
+    for file in llama_last.safetensors adapter/adapter_model.safetensors model/model.safetensors; do
+        same whole/$file broken/$file
+    done
+    rm -r broken
+done
+
+sed 's/"vocab_size": 853/"vocab_size": 852/' model/config.json >config.json
+mv config.json model/config.json
+expect 1 '' 'wrong shape' generate --model model
+summary llama
