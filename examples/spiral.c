@@ -40,11 +40,12 @@ int main(void)
         Scope scope = ag_begin(AG_RECORD);
         draw_points(x, arm);
         Tensor *loss = nn_cross_entropy(net(model, x), arm);
-        if (step % 100 == 0)
-            printf("step %3d: loss %.4f\n", step, tensor_item(loss));
         ag_backward(loss);
         nn_optimizer_step(adam);
+        double value = tensor_item(loss);
         ag_end(scope);
+        if (step % 100 == 0)
+            printf("step %3d: loss %.4f\n", step, value);
     }
     mkdir("out", 0777);                                                 /* fails if it exists already */
     if (!nn_save(path, model) || !nn_load(path, copy)) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_install.sh SOURCE BUILD CC...: kaeru as its users have it: installed and found by pkg-config, and as a subproject
-# of meson, there as a shared library.
+# test_install.sh SOURCE BUILD CC...: kaeru as its users have it: installed and found by pkg-config, with several processes if
+# there is MPI, and as a subproject of meson, there as a shared library.
 
 source=$1 build=$2
 shift 2
@@ -82,6 +82,46 @@ int main(void)
 END
     try "compile in double" compile kaeru-double "$folder/width.c" "$folder/width"
     try "run in double" "$folder/width"
+fi
+
+# ---- several processes -----------------------------------------------------------------------------------------------
+
+# Applies the README's diff to spiral.c: a line with a blank or - is the next such line of the file, and @@ skips lines.
+parallel_spiral() {
+    awk '/^```/ { inside = 0 } inside; /^```diff/ { inside = 1 }' "$source/README.md" >"$folder/diff"
+    awk -v file="$source/examples/spiral.c" '
+        /^[+]/ { print substr($0, 2); added++; next }
+        /^@@/ { next }
+        { do { if ((getline line <file) <= 0) { print "no line: " $0 >"/dev/stderr"; exit 1 }
+               if (line == substr($0, 2)) break
+               print line } while (1)
+          if (/^ /) print line }
+        END { while ((getline line <file) > 0) print line
+              if (added != 5) { print added + 0 " lines, not 5" >"/dev/stderr"; exit 1 } }' "$folder/diff"
+}
+
+# spiral_on PROCESSES: its model and what it prints, in a folder of that name. Open MPI must be told to start as root, and more
+# processes than processors.
+spiral_on() (
+    mkdir -p "$folder/$1" && cd "$folder/$1" || return 1
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+        mpirun -n "$1" ../parallel >printed
+)
+
+if [ -e "$PKG_CONFIG_PATH/kaeru-mpi.pc" ] && command -v mpirun >/dev/null; then
+    apply() { parallel_spiral >"$folder/parallel.c"; }
+    try "the README's diff" apply
+    # MPI's own folders are not below $root.
+    compile_parallel() {
+        # shellcheck disable=SC2046,SC2086 # lists of words
+        $cc "$folder/parallel.c" -o "$folder/parallel" $(PKG_CONFIG_SYSROOT_DIR='' pkg-config \
+            --define-variable=prefix="${PKG_CONFIG_PATH%/*/*}" --cflags --libs kaeru-mpi)
+    }
+    try "compile with kaeru-mpi" compile_parallel
+    for n in 1 3; do try "$n processes" spiral_on $n; done
+    for file in printed out/spiral.safetensors; do try "$file of 1 and 3" cmp "$folder/1/$file" "$folder/3/$file"; done
+else
+    echo "no MPI: several processes not tested"
 fi
 
 # ---- a subproject ----------------------------------------------------------------------------------------------------
