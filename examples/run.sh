@@ -1,18 +1,20 @@
 #!/bin/sh
-# Builds and runs an example: sh examples/run.sh [NAME [ARGUMENT...]]
+# Builds and runs an example: sh examples/run.sh [--processes N] [NAME [ARGUMENT...]]
 # Installs missing tools, builds in build/, runs build/examples/NAME in the current folder.
 
 usage() {
     cat <<'END'
-usage: sh examples/run.sh [NAME [ARGUMENT...]]
+usage: sh examples/run.sh [--processes N] [NAME [ARGUMENT...]]
 
 Builds kaeru in build/ and runs the example NAME (default: skip_connection) in the current folder. On Debian and Ubuntu
 it installs the missing tools (a C compiler, meson, ninja, pkg-config; gnuplot for pictures); on other systems it prints
 how to install them.
 
-  --list        lists the examples
-  NAME --help   describes an example and its options
-  gallery       runs the lessons and makes one page of all pictures, out/gallery/index.html
+  --list          lists the examples
+  --processes N   starts the example in N processes, which train together, by MPI's mpirun: gpt train, translate train and
+                  copy_task can. Installs Open MPI if there is no MPI. Ctrl-C ends all; SIGTERM and SIGUSR1 reach all.
+  NAME --help     describes an example and its options
+  gallery         runs the lessons and makes one page of all pictures, out/gallery/index.html
 END
 }
 
@@ -28,6 +30,14 @@ list() {
     done
 }
 
+processes=''
+if [ "${1-}" = --processes ]; then
+    processes=${2-}
+    case $processes in
+    '' | 0* | *[!0-9]* | ?????*) say "examples/run.sh: --processes '$processes': expected 1 to 9999"; exit 2 ;;
+    esac
+    shift 2
+fi
 case ${1-} in
 --help | -h) usage; exit 0 ;;
 --list) list; exit 0 ;;
@@ -50,8 +60,39 @@ if [ $known = no ]; then
     exit 2
 fi
 
+# Configures again if the last time there was no MPI, or it was not wanted.
+configure_with_mpi() {
+    configure "$root/build"
+    grep -qE '"name": "(mpi|mpich)"' "$root/build/meson-info/intro-dependencies.json" || configure "$root/build" -Dmpi=enabled
+}
+
+# Starts the processes and passes signals on: mpirun forwards SIGUSR1 to them, and ends them at once after SIGTERM. A process
+# that a signal ended has told nothing.
+run_processes() {
+    [ "$(id -u)" -ne 0 ] || ! is_open_mpi "$(launcher_of "$1")" ||
+        say "As root: OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 are set for Open MPI."
+    (launch "$processes" "$@") &
+    child=$!
+    trap 'kill -USR1 $child' TERM USR1
+    trap : INT                                              # the terminal sends it to mpirun, too
+    while :; do
+        wait $child
+        status=$?
+        kill -0 $child 2>/dev/null || break                 # wait also returns when a signal has come
+    done
+    [ $status -le 128 ] || say "A process was ended by signal $((status - 128)), and mpirun ended the others."
+    exit $status
+}
+
 need cc meson ninja pkg-config gnuplot?
 [ -d "$root/build" ] || say "Building kaeru ..."
-configure "$root/build"
+if [ -n "$processes" ]; then
+    need mpi
+    configure_with_mpi
+else
+    configure "$root/build"
+fi
 quietly meson compile -C "$root/build" "examples/$name"
-exec "$root/build/examples/$name" "$@"
+program=$root/build/examples/$name
+[ -z "$processes" ] || run_processes "$program" "$@"
+exec "$program" "$@"

@@ -31,6 +31,8 @@ have() {
         rm -rf "$_dir"
         return $_result ;;
     venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+    mpi) command -v mpicc >/dev/null 2>&1 && command -v mpirun >/dev/null 2>&1 ;;
+    mpich) pkg-config --exists mpich 2>/dev/null && command -v mpirun.mpich >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
     esac
 }
@@ -48,6 +50,12 @@ packages() {
     *:fuzzer) echo compiler-rt ;;
     debian:venv) echo python3-venv ;;
     *:venv) echo python3 ;;
+    debian:mpi) echo libopenmpi-dev openmpi-bin ;;
+    debian:mpich) echo libmpich-dev mpich ;;
+    alpine:mpi) echo openmpi openmpi-dev ;;
+    arch:mpi) echo openmpi ;;
+    mac:mpi) echo open-mpi ;;
+    *:mpi) echo openmpi-devel ;;
     debian:debootstrap) echo debootstrap debian-archive-keyring ;;
     fedora:cc) echo gcc ;;
     fedora:ninja) echo ninja-build ;;
@@ -192,6 +200,30 @@ configure() {
     elif [ $# -gt 0 ]; then
         quietly meson setup --reconfigure "$_folder" "$root" "$@"
     fi
+}
+
+# launcher_of PROGRAM: prints the mpirun of the MPI that the program was linked with.
+launcher_of() {
+    case $(ldd "$1" 2>/dev/null) in
+    *libmpich*) command -v mpirun.mpich ;;
+    *) command -v mpirun.openmpi ;;
+    esac || command -v mpirun
+}
+
+is_open_mpi() { OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$1" --version 2>&1 | grep -q open-mpi; }
+
+# launch N PROGRAM [ARGUMENT...]: becomes the mpirun that starts the program in N processes. They share the processors, and
+# mpirun's own messages are left out as far as possible.
+launch() {
+    _n=$1
+    shift
+    _mpirun=$(launcher_of "$1") || die "There is no mpirun."
+    if is_open_mpi "$_mpirun"; then
+        [ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+        exec "$_mpirun" --oversubscribe --bind-to none -q -n "$_n" "$@"
+    fi
+    export MPIR_CVAR_SUPPRESS_ABORT_MESSAGE=1
+    exec "$_mpirun" -n "$_n" "$@"
 }
 
 # quoted WORD...: prints the words with the quotes that a shell needs.

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +30,10 @@ static Mpi *all;
 
 _Noreturn void mpi_abort(int status)
 {
-    if (all) MPI_Abort(all->comm, status);
+    int begun = 0, ended = 0;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    if (begun && !ended) MPI_Abort(all ? all->comm : MPI_COMM_WORLD, status);
     _Exit(status);
 }
 
@@ -140,53 +144,89 @@ static int mpi_peer(Processes *p, const int *pending)
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
+/* The first process may still draw and write, so this waits as long as nn_parallel_check. */
+static void wait_for_all(Mpi *m)
+{
+    MPI_Request request;
+    int done = 0;
+    double most = 10 * m->processes.deadline, begun = MPI_Wtime();
+    m->idle = 0;
+    check(MPI_Ibarrier(m->comm, &request), "MPI_Ibarrier", -1);
+    for (;;) {
+        check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test", -1);
+        if (done) return;
+        if (MPI_Wtime() - begun > most) fail("the training has ended, but a process has been silent since");
+        give_way(m);
+    }
+}
+
 static void mpi_end(Processes *p)
 {
     Mpi *m = (Mpi *)p;
+    wait_for_all(m);
     check(MPI_Comm_free(&m->comm), "MPI_Comm_free", -1);
     all = NULL;
     check(MPI_Finalize(), "MPI_Finalize", -1);
     ag_free(m);
 }
 
-/* Open MPI, MPICH and others; Slurm's srun. */
-static bool was_launched(void)
+/* The number of processes that Open MPI, MPICH and the like, or Slurm's srun have started; 0: none of them did. */
+static int launched(void)
 {
-    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_STEP_NUM_TASKS" };
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = getenv(names[i]);
-        if (value && (i < 4 || atoi(value) > 1)) return true;
+        if (value && (i < 2 || atoi(value) > 1)) return atoi(value);
     }
-    return false;
+    return getenv("PMIX_RANK") || getenv("PMI_RANK") ? 1 : 0;
 }
 
-/* The launcher may have bound this process to some processors; ag_threads counts these. Otherwise they are divided. */
+/* The processors that this process may use: Linux's set of them. Elsewhere all, and no byte is set. */
+typedef struct { unsigned char bytes[128]; } Processors;
+
+static Processors own_processors(void)
+{
+    Processors own = { { 0 } };
+#if defined(__linux__)
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        memcpy(own.bytes, &set, sizeof set < sizeof own ? sizeof set : sizeof own);
+#endif
+    return own;
+}
+
+/* Processes on one machine that may use the same processors divide them, unless the user has set the number of threads. */
 static void divide_processors(MPI_Comm comm)
 {
     MPI_Comm machine;
-    int n = 1, threads = ag_threads();
+    int n = 1, sharers = 0;
+    Processors own = own_processors();
     check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine), "MPI_Comm_split_type", -1);
     check(MPI_Comm_size(machine, &n), "MPI_Comm_size", -1);
+    Processors *each = ag_alloc((size_t)n, sizeof *each);
+    check(MPI_Allgather(&own, sizeof own, MPI_BYTE, each, sizeof own, MPI_BYTE, machine), "MPI_Allgather", -1);
+    for (int i = 0; i < n; i++) sharers += memcmp(&each[i], &own, sizeof own) == 0;
+    ag_free(each);
     check(MPI_Comm_free(&machine), "MPI_Comm_free", -1);
-    if (threads == sysconf(_SC_NPROCESSORS_ONLN) && n > 1) ag_set_threads(threads / n > 1 ? threads / n : 1);
+    if (sharers > 1 && !getenv("KAERU_THREADS")) ag_set_threads(ag_threads() / sharers > 1 ? ag_threads() / sharers : 1);
 }
 
 Processes *mpi_begin(void)
 {
-    if (!was_launched()) return NULL;
+    int expected = launched();
+    if (expected == 0) return NULL;
     check(MPI_Init(NULL, NULL), "MPI_Init", -1);
+    check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", -1);     /* and of its copies */
     int size = 1, rank = 0, found, *largest;
     check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size", -1);
-    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
-    if (tasks && atoi(tasks) > size) fail("srun has started processes that do not find each other: expected another --mpi (srun "
-                                          "--mpi=list)");
+    if (expected > size) fail("the launcher has started processes that do not find each other: expected mpirun of the MPI that "
+                              "this program was built with, or another --mpi of srun (srun --mpi=list)");
     if (size == 1) {
         check(MPI_Finalize(), "MPI_Finalize", -1);
         return NULL;
     }
     Mpi *m = ag_alloc(1, sizeof *m);
     check(MPI_Comm_dup(MPI_COMM_WORLD, &m->comm), "MPI_Comm_dup", -1);
-    check(MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", -1);
     check(MPI_Comm_rank(m->comm, &rank), "MPI_Comm_rank", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;

@@ -1,5 +1,6 @@
 /* exchange.c: messages between processes that all of them wait for, and what happens if one is silent. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,9 @@ _Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
-    int tenths = p->rank < 20 ? p->rank : 20;           /* most errors are those of all: one process tells it and ends them */
+    /* Most errors are those of all: one process tells it and ends the others, by SIGTERM, which the program may handle. */
+    int tenths = p->rank == 0 ? 0 : p->rank < 20 ? 10 + p->rank : 30;
+    signal(SIGTERM, SIG_DFL);
     nanosleep(&(struct timespec){ tenths / 10, tenths % 10 * 100000000L }, NULL);
     p->processes->fail(p->processes, line);
     abort();                                            /* it does not return */
@@ -31,10 +34,13 @@ _Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
 /* Until *pending is 0, for at most so many seconds without any message. */
 static void wait_seconds(const Parallel *p, const int *pending, double most)
 {
-    double begun = seconds();
+    double begun = seconds(), last = begun;
     while (*pending > 0) {
-        if (p->processes->progress(p->processes, true)) begun = seconds();
-        else if (seconds() - begun > most)
+        bool progress = p->processes->progress(p->processes, true);
+        double now = seconds();
+        if (progress || now - last > most / 2) begun = now;             /* in so long a pause it was this process that stopped */
+        last = now;
+        if (now - begun > most)
             parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64, p->processes->peer(p->processes, pending),
                  most, nn_optimizer_steps(p->optimizer));
     }

@@ -7,9 +7,9 @@
 #pragma GCC visibility push(default)
 
 /* Starts MPI and returns its processes; NULL if this process was not started by mpirun, srun or the like, or is the only one.
- * From here on, standard output of all processes but the first goes to /dev/null. Unless the launcher has bound the processes
- * to processors, those on one machine divide its processors among their threads (ag_set_threads). Call it once, from the
- * thread that trains, before that thread opens files. nn_parallel_end ends MPI. */
+ * From here on, standard output of all processes but the first goes to /dev/null. Processes on one machine
+ * that may use the same processors divide them among their threads (ag_set_threads), unless KAERU_THREADS is set. Call it once,
+ * from the thread that trains, before that thread opens files. nn_parallel_end ends MPI. */
 Processes *mpi_begin(void);
 /* Ends all processes with this status; without MPI, this process. */
 _Noreturn void mpi_abort(int status);
