@@ -129,6 +129,25 @@ that 'without PyTorch' grep -qxF 'compare.py: false has no PyTorch: left out' st
 that 'message without a peer' grep -qxF 'compare.py: no peer to compare with' stderr
 same bench.csv before.csv
 
+# processes.py, with a false mpirun.
+mkdir bin
+# shellcheck disable=SC2016
+peer pair 'v=8; [ -z "$KAERU_TWO" ] || v=4; printf "%s\n" "$workload $v ms/step" "$workload.peak 30 MiB" \
+    "$workload.model 20 MiB" "$workload.threads $threads threads"'
+printf '#!/bin/sh\nshift 2\nKAERU_TWO=1 exec "$@"\n' >bin/mpirun
+chmod +x bin/mpirun
+processes() {
+    PATH=$PWD/bin:$PATH expect "$@"
+}
+two=$root/tests/bench/processes.py
+processes 0 'gpt2         one process, two threads                   8 ms/step    2.00   2.00   2.00' '' "$two" \
+    --bench ./pair --python ./torch --rounds 2 gpt2
+that "PyTorch's ratio" grep -qF 'PyTorch 0.0 eager, two processes           3 ms/step    0.75   0.75   0.75' stdout
+processes 0 '        4        30                                 20        10' '' "$two" --bench ./pair --memory
+processes 0 'processes,processors,seconds' '' "$two" --bench ./pair --check
+that 'eight rows' [ "$(wc -l <stdout)" -eq 9 ]
+processes 2 '' 'processes.py: argument --bench: /nonexistent: not built' "$two" --bench /nonexistent
+
 # A busy machine: one message, with the programs that use the processors and their shares.
 if [ -r /proc/stat ]; then
     (while :; do :; done) &

@@ -12,11 +12,13 @@ the ratios of two runs in the same round. On a machine with other programs, see 
 import argparse
 import os
 import shlex
+import shutil
 import statistics
 import sys
 
-from compare import HERE, ROOT, Parser, built_program, environment, number, output_of, parse, program
+from compare import HERE, ROOT, Parser, environment, number, output_of, parse, program, refuse
 
+WORKLOADS = ["shakespeare", "gpt2"]
 PROCESSES = ROOT / "build/tests/bench/processes"
 # Open MPI must be told to start as root, and more processes than processors.
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
@@ -69,15 +71,24 @@ def print_check(options):
         print(f"{processes},{min(processes, processors)},{figures[''] / 1e3:.4g}", flush=True)
 
 
+def built(text):
+    how = f"not built: meson compile -C build processes (in {ROOT}) makes it where MPI is installed"
+    return text if shutil.which(text) else refuse(text, how)
+
+
+def workload_name(text):
+    return text if text in WORKLOADS else refuse(text, f"expected one of {', '.join(WORKLOADS)}")
+
+
 def main():
-    parser = Parser(description=__doc__.split("\n\n")[0], epilog="Workloads: shakespeare, gpt2")
-    parser.add_argument("--bench", type=built_program, default=str(PROCESSES), help="kaeru's program")
+    parser = Parser(description=__doc__.split("\n\n")[0], epilog="Workloads: " + ", ".join(WORKLOADS))
+    parser.add_argument("--bench", type=built, default=str(PROCESSES), help="kaeru's program")
     parser.add_argument("--python", type=program, default=sys.executable, help="a Python that has PyTorch")
     parser.add_argument("--rounds", type=number(1, 10000, int), default=5, help="runs of each; default 5")
     parser.add_argument("--steps", type=number(1, 10000, int), default=5, help="measured steps of a run; default 5")
     parser.add_argument("--memory", action="store_true", help="measure memory instead")
     parser.add_argument("--check", action="store_true", help="measure 1 to 8 processes instead; prints CSV for cost")
-    parser.add_argument("workload", nargs="*", choices=["shakespeare", "gpt2", []], help="default: both")
+    parser.add_argument("workload", nargs="*", type=workload_name, help="default: both")
     options = parser.parse_args()
     if options.memory:
         print_memory(options)
@@ -85,7 +96,7 @@ def main():
         print_check(options)
     else:
         print(f"{'workload':12} {'':34} {'time':>9} {'':7} {'x two':>7} {'least':>6} {'most':>6}")
-        for workload in options.workload or ["shakespeare", "gpt2"]:
+        for workload in options.workload or WORKLOADS:
             compare(workload, options)
 
 
