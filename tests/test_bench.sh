@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_bench.sh ROOT BENCH PYTHON: the command lines of bench and compare.py; compare.py with peers that fail, on a busy
-# machine and with Ctrl-C; then the pictures of both programs' files. Measures nothing.
+# machine and with Ctrl-C; the model of the cost, and the command line of processes; then the pictures. Measures nothing.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 program=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
@@ -15,6 +15,35 @@ expect 2 '' '--scaling measures GPTs of its own: expected no workload, not gemm'
 expect 2 '' '--threads -1: expected a number from 0 to 256' --threads -1
 expect 2 '' '--seconds : expected a number from 0 to 3600' --seconds
 expect 0 'gemm_128 ' '' --threads 1 --seconds 0 gemm_128
+
+# The model of the cost, against its formula for GPT-2 124M on two processes with 10 Gbit/s.
+bench=$program
+program=$(dirname "$bench")/cost
+expect 0 'usage: cost' '' --help
+expect 2 '' 'cost: --gflops x: expected a number from 0' --gflops x
+expect 1 '' 'cost: none: expected processes,processors,seconds' --check none
+"$program" --gflops 1000 --overhead 10 >cost.csv
+that "header of cost.csv" [ "$(head -n 1 cost.csv)" = model,gigabits,tokens,processes,computing,exchange,efficiency ]
+that "88 rows, 1 for one process, less for more" awk -F, 'NR > 1 && ($4 == 1 ? $7 != 1 : $7 > last) { bad = 1 } { last = $7 }
+    END { exit bad || NR != 89 }' cost.csv
+that "efficiency of two processes" awk -F, '/^GPT-2 124M,10,1024,2,/ { n = 124439808
+    t = 1024 * 6 * (n + 12 * 1024 * 768) / 1e12; e = n / 2 * (1e-5 / 65536 + 4 / 1.25e9); last = 50257 * 768 / n * e
+    good = ($7 - t / (t + last + e)) ^ 2 < 1e-7 } END { exit !good }' cost.csv
+printf 'processes,processors,seconds\n1,1,8\n2,2,5\n3,2,5\n' >check.csv
+expect 0 '3,5,4.' '' --memory 5 --check check.csv
+that "two processes take half of the time and the messages" awk -F, '$1 == 2 { n = 124439808
+    e = n / 2 * (1e-5 / 65536 + 4 / 2.5e9); good = ($3 - 4 - e - 50257 * 768 / n * e) ^ 2 < 1e-5 } END { exit !good }' stdout
+
+# The command line of processes, which takes no step here.
+program=$(dirname "$bench")/processes
+if [ -x "$program" ]; then
+    expect 0 'usage: [mpirun -n P] processes' '' --help
+    expect 2 '' 'processes: expected a workload'
+    expect 2 '' 'processes: there is no workload bogus' bogus
+    expect 2 '' 'processes: a batch of 12 in 5 shards: expected a multiple' --shards 5 shakespeare
+    expect 0 'shakespeare.shards 2 shards' '' --threads 1 --steps 1 --batch 2 --shards 2 shakespeare
+    that 'weights, gradients and 2 times the weights' grep -qx 'shakespeare.model 12 MiB' stdout
+fi
 
 # peer NAME COMMANDS: makes a program with the options of bench. It sets $workload and $threads and runs the commands.
 peer() {
@@ -100,6 +129,25 @@ that 'without PyTorch' grep -qxF 'compare.py: false has no PyTorch: left out' st
 that 'message without a peer' grep -qxF 'compare.py: no peer to compare with' stderr
 same bench.csv before.csv
 
+# processes.py, with a false mpirun.
+mkdir bin
+# shellcheck disable=SC2016
+peer pair 'v=8; [ -z "$KAERU_TWO" ] || v=4; printf "%s\n" "$workload $v ms/step" "$workload.peak 30 MiB" \
+    "$workload.model 20 MiB" "$workload.threads $threads threads"'
+printf '#!/bin/sh\nshift 2\nKAERU_TWO=1 exec "$@"\n' >bin/mpirun
+chmod +x bin/mpirun
+processes() {
+    PATH=$PWD/bin:$PATH expect "$@"
+}
+two=$root/tests/bench/processes.py
+processes 0 'gpt2         one process, two threads                   8 ms/step    2.00   2.00   2.00' '' "$two" \
+    --bench ./pair --python ./torch --rounds 2 gpt2
+that "PyTorch's ratio" grep -qF 'PyTorch 0.0 eager, two processes           3 ms/step    0.75   0.75   0.75' stdout
+processes 0 '        4        30                                 20        10' '' "$two" --bench ./pair --memory
+processes 0 'processes,processors,seconds' '' "$two" --bench ./pair --check
+that 'eight rows' [ "$(wc -l <stdout)" -eq 9 ]
+processes 2 '' 'processes.py: argument --bench: /nonexistent: not built' "$two" --bench /nonexistent
+
 # A busy machine: one message, with the programs that use the processors and their shares.
 if [ -r /proc/stat ]; then
     (while :; do :; done) &
@@ -175,6 +223,12 @@ if command -v gnuplot >/dev/null; then
         printf '%s,1,1e6,0.1\n%s,2,2e6,0.6\n' $dimension $dimension
     done >>scaling.csv
     draws 0 '' scaling
+
+    mv cost.csv kept.csv
+    nothing='cost.gp: no results in cost.csv: expected lines below model,gigabits,tokens,'
+    draws 1 "$nothing" cost
+    mv kept.csv cost.csv
+    draws 0 '' cost
 else
     echo "no gnuplot: pictures not tested"
 fi

@@ -210,6 +210,17 @@ shows 'each way of sampling has probabilities that add up to 1, for the expected
            exit bad || left[4] != 8 || left[5] != 3 || left[6] != 4 || left[7] != 1 }'
 draws knobs_mask knobs_rate knobs_smoothing knobs_sampling
 
+lesson shards --items 200
+prints '(100000000 + 1) - 100000000 = 0'
+csv shards_sums.csv processes,plain,tree
+shows 'any number of processes has the same sums in the tree, and others from left to right' \
+    '$3 != 0 || ($2 > 0) != ($1 > 1 && $1 < 8) { bad = 1 } END { exit bad || NR != 8 }'
+csv shards.csv processes,lo,middle,hi,height,left,right,process
+shows 'three processes: 0 has shards 0-1, 1 has 2-4, 2 has 5-7, and none has 4-5' \
+    '$1 == 3 && $5 == 0 && $8 != ($2 > 1) + ($2 > 4) { bad = 1 } $1 == 3 && $2 == 4 && $4 == 6 && $8 == -1 { none = 1 }
+     $1 == 3 { nodes++ } END { exit bad || !none || nodes != 15 || NR != 120 }'
+draws shards
+
 # ---- fonts -----------------------------------------------------------------------------------------------------------
 
 # Without a Japanese font, Cairo draws wrong Japanese letters. Then the terminal png draws these pictures.

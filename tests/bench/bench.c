@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,8 @@
 #define GEMM(name, kind, m, n, k) \
     { name, "product " kind ": " #m " x " #n " x " #k, gemm_begin, gemm_step, gemm_end, \
       BENCH_RATE, 2e-9 * m * n * k, "GFLOPS", { m, n, k }, kind }
+
+const char program[] = "bench";
 
 static const Workload workloads[] = {
     GEMM("gemm", "AB", 1024, 1024, 1024),
@@ -34,7 +35,7 @@ static const Workload workloads[] = {
     { "translate", "Transformer, N 6, d_model 512, vocabularies 8000 and 6000, batch 32 of 24 and 24: Adam",
       translate_begin, transformer_step, transformer_end, BENCH_TIME, 1e3, "ms/step", { 0 }, NULL },
     { "shakespeare", "GPT, 4 layers, 4 heads, width 128, vocabulary 65, batch 12 of 64: AdamW", shakespeare_begin,
-      gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step", { 0 }, NULL },
+      gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step", { 12, 64 }, NULL },
     { "gpt2", "GPT-2 124M, batch 4 of 64: AdamW", gpt2_begin, gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step", { 4, 64 },
       NULL },
     { "gpt2_long", "GPT-2 124M, batch 1 of 1024: AdamW", gpt2_begin, gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step",
@@ -49,17 +50,6 @@ enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 static double figure(const Workload *w, double seconds)
 {
     return w->figure == BENCH_TIME ? seconds * w->amount : w->amount / seconds;
-}
-
-static double peak_mib(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-#ifdef __APPLE__
-    return (double)usage.ru_maxrss / 1048576;           /* bytes there, KiB elsewhere */
-#else
-    return (double)usage.ru_maxrss / 1024;
-#endif
 }
 
 static void run(const Workload *w, double seconds)
@@ -117,18 +107,6 @@ static const Workload *find(const char *name)
     for (int i = 0; i < WORKLOADS; i++)
         if (strcmp(workloads[i].name, name) == 0) return &workloads[i];
     return NULL;
-}
-
-/* The number after an option; ends the program if it is not a number in the range. */
-static double number(const char *option, const char *text, double most)
-{
-    char *end = NULL;
-    double value = text ? strtod(text, &end) : -1;
-    if (!text || end == text || *end || !(value >= 0 && value <= most)) {
-        fprintf(stderr, "bench: %s %s: expected a number from 0 to %g\n", option, text ? text : "", most);
-        exit(2);
-    }
-    return value;
 }
 
 int main(int argc, char **argv)

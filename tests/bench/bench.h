@@ -1,9 +1,12 @@
-/* bench.h: the type of a workload. bench.c has the list, timing.c measures, the other files have the workloads. */
+/* bench.h: the type of a workload. bench.c and processes.c have the lists, timing.c measures,
+ * the other files have the workloads. */
 #ifndef KAERU_BENCH_H
 #define KAERU_BENCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "kaeru/parallel.h"
 
 typedef enum {
     BENCH_TIME,                 /* the figure is the seconds of a step times `amount` */
@@ -25,7 +28,13 @@ struct Workload {
 
 /* The median (returned) and the least time of a step in seconds, measured for `seconds` in all. */
 double measure(const Workload *w, void *state, double seconds, double *least);
+/* The same for n steps after two others: the same number in all processes. */
+double measure_steps(const Workload *w, void *state, int n, double *least);
 extern bool processor_time;     /* measure processor time, not elapsed time */
+double peak_mib(void);          /* resident memory of this process */
+extern const char program[];    /* for messages; the file with main has it */
+/* The number after an option; ends the program if it is not a number from 0 to `most`. */
+double number(const char *option, const char *text, double most);
 /* Prints "dimension,factor,operations,seconds" for a GPT's training step with one size doubled repeatedly. */
 void print_scaling(double seconds);
 
@@ -50,11 +59,14 @@ void *translate_begin(const Workload *w, int64_t *parameters);
 void  transformer_step(void *state);
 void  transformer_end(void *state);
 
-void *shakespeare_begin(const Workload *w, int64_t *parameters);
+void *shakespeare_begin(const Workload *w, int64_t *parameters);        /* size: batch, length */
 void *gpt2_begin(const Workload *w, int64_t *parameters);       /* size: batch, length */
 void *scaled_gpt_begin(const Workload *w, int64_t *parameters);         /* size: batch, length, width, layers */
 void  gpt_step(void *state);
 void  gpt_end(void *state);
+/* Steps by several processes: each shard has the batch of gpt2_begin or shakespeare_begin. */
+Parallel *gpt_share(void *state, int64_t shards, Processes *processes);
+void  gpt_shared_step(void *state);
 
 void *decode_begin(const Workload *w, int64_t *parameters);     /* size: prompt, tokens to write */
 void  decode_step(void *state);

@@ -260,7 +260,7 @@ def compare_all(options, rows):
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
-        self.exit(2, f"compare.py: {message}\n")
+        self.exit(2, f"{self.prog}: {message}\n")
 
 
 def refuse(text, why):

@@ -4,7 +4,7 @@
 
 /* ---- a training step --------------------------------------------------------------------------------------------- */
 
-typedef struct { Scope scope; Tensor *ids, *targets; GPT *model; Optimizer *adam; } Training;
+typedef struct { Scope scope; Tensor *ids, *targets; GPT *model; Optimizer *adam; Parallel *all; } Training;
 
 static Training *training_new(GPTOptions options, int64_t batch, int64_t length, int64_t *parameters)
 {
@@ -28,13 +28,12 @@ static GPTOptions gpt2_options(void)
 
 void *shakespeare_begin(const Workload *w, int64_t *parameters)
 {
-    (void)w;
     GPTOptions o = gpt2_options();
     o.layers = o.heads = 4;
     o.width = 128;
     o.vocab = 65;
     o.context = 64;
-    return training_new(o, 12, 64, parameters);
+    return training_new(o, w->size[0], w->size[1], parameters);
 }
 
 void *gpt2_begin(const Workload *w, int64_t *parameters)
@@ -61,6 +60,23 @@ void gpt_step(void *state)
     nn_optimizer_set_lr(l->adam, 1e-4);
     nn_optimizer_step(l->adam);
     ag_end(step);
+}
+
+Parallel *gpt_share(void *state, int64_t shards, Processes *processes)
+{
+    Training *l = state;
+    return l->all = nn_parallel_new(l->adam, shards, processes);
+}
+
+void gpt_shared_step(void *state)
+{
+    Training *l = state;
+    while (nn_parallel_shard(l->all)) {
+        Scope shard = ag_begin(AG_RECORD);
+        ag_backward(gpt_loss(l->model, l->ids, l->targets));
+        ag_end(shard);
+    }
+    nn_parallel_step(l->all);
 }
 
 void gpt_end(void *state)

@@ -227,15 +227,17 @@ class GPT(nn.Module):
         return F.linear(self.ln_f(x), self.wte.weight)
 
 
-def gpt_training(batch, length, **sizes):
+def gpt_training(batch, length, share=lambda model: model, **sizes):
+    """share: makes the model one of several processes."""
     model = GPT(**sizes)
     optimizer = adam(model, torch.optim.AdamW)
     vocab = model.wte.num_embeddings
     ids, targets = torch.randint(vocab, (batch, length)), torch.randint(vocab, (batch, length))
+    shared = share(model)
 
     @maybe_compile
     def loss():
-        return F.cross_entropy(model(ids).flatten(0, 1), targets.flatten())
+        return F.cross_entropy(shared(ids).flatten(0, 1), targets.flatten())
 
     def step():
         optimizer.zero_grad()
@@ -275,6 +277,7 @@ def product(m, n, k, kind="AB"):
     return (lambda: gemm(m, n, k, kind)), rate(2e-9 * m * n * k), "GFLOPS"
 
 
+SHAKESPEARE = {"layers": 4, "heads": 4, "width": 128, "vocab": 65, "context": 64}
 WORKLOADS = {
     "gemm": product(1024, 1024, 1024),
     "gemm_128": product(128, 128, 128),
@@ -288,8 +291,7 @@ WORKLOADS = {
     "skip_small": (lambda: skip(100), per(1e6), "us/step"),
     "copy": (lambda: transformer(2, 11, 11, 80, 10, 9, 0, 0), per(1e3), "ms/step"),
     "translate": (lambda: transformer(6, 8000, 6000, 32, 24, 24, 2, 0.1), per(1e3), "ms/step"),
-    "shakespeare": (lambda: gpt_training(12, 64, layers=4, heads=4, width=128, vocab=65, context=64), per(1e3),
-                    "ms/step"),
+    "shakespeare": (lambda: gpt_training(12, 64, **SHAKESPEARE), per(1e3), "ms/step"),
     "gpt2": (lambda: gpt_training(4, 64), per(1e3), "ms/step"),
     "gpt2_long": (lambda: gpt_training(1, 1024), per(1e3), "ms/step"),
     "decode": (lambda: decode(16, 48), rate(48), "tokens/s"),

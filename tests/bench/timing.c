@@ -1,8 +1,11 @@
-/* timing.c: measures the time of a step. */
+/* timing.c: measures the time of a step and the memory; reads numbers of the command line. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "bench.h"
+#include "kaeru/autograd.h"
 
 bool processor_time;
 
@@ -27,6 +30,14 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The median (returned) and the least of n samples, which it sorts. */
+static double median(double *sample, int n, double *least)
+{
+    qsort(sample, (size_t)n, sizeof *sample, ascending);
+    *least = sample[0];
+    return sample[n / 2];
+}
+
 enum { MOST_SAMPLES = 10000, LEAST_SAMPLES = 5 };
 #define SAMPLE_SECONDS 2e-3     /* a sample of short steps has several */
 
@@ -44,7 +55,37 @@ double measure(const Workload *w, void *state, double seconds, double *least)
         spent += time;
         sample[n++] = time / (double)group;
     }
-    qsort(sample, (size_t)n, sizeof *sample, ascending);
-    *least = sample[0];
-    return sample[n / 2];
+    return median(sample, n, least);
+}
+
+double measure_steps(const Workload *w, void *state, int n, double *least)
+{
+    double *sample = ag_alloc((size_t)n, sizeof *sample);
+    time_steps(w, state, 2);
+    for (int i = 0; i < n; i++) sample[i] = time_steps(w, state, 1);
+    double middle = median(sample, n, least);
+    ag_free(sample);
+    return middle;
+}
+
+double peak_mib(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+#ifdef __APPLE__
+    return (double)usage.ru_maxrss / 1048576;           /* bytes there, KiB elsewhere */
+#else
+    return (double)usage.ru_maxrss / 1024;
+#endif
+}
+
+double number(const char *option, const char *text, double most)
+{
+    char *end = NULL;
+    double value = text ? strtod(text, &end) : -1;
+    if (!text || end == text || *end || !(value >= 0 && value <= most)) {
+        fprintf(stderr, "%s: %s %s: expected a number from 0 to %g\n", program, option, text ? text : "", most);
+        exit(2);
+    }
+    return value;
 }
