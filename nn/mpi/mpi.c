@@ -55,13 +55,14 @@ static void check(int code, const char *what, int peer)
 {
     if (code == MPI_SUCCESS) return;
     char reason[MPI_MAX_ERROR_STRING] = "", line[MPI_MAX_ERROR_STRING + 128];
-    int length = 0;
-    MPI_Error_string(code, reason, &length);
+    int length = 0, begun = 0;
+    MPI_Initialized(&begun);
+    if (begun) MPI_Error_string(code, reason, &length);
     for (int i = 0; i < length; i++)
         if (reason[i] == '\n') reason[i] = ' ';
     int n = snprintf(line, sizeof line, "process %d: %s", all ? all->processes.rank : 0, what);
     if (peer >= 0) n += snprintf(line + n, sizeof line - (size_t)n, " with process %d", peer);
-    snprintf(line + n, sizeof line - (size_t)n, ": %s", reason);
+    snprintf(line + n, sizeof line - (size_t)n, " failed%s%s", *reason ? ": " : "", reason);
     fail(line);
 }
 
