@@ -75,8 +75,8 @@ run_processes() {
         status=$?
         kill -0 $child 2>/dev/null || break                 # wait also returns when a signal has come
     done
-    [ $status -le 128 ] || say "A process was ended by signal $((status - 128)), and mpirun ended the others."
-    exit $status
+    [ "$status" -le 128 ] || say "A process was ended by signal $((status - 128)), and mpirun ended the others."
+    exit "$status"
 }
 
 need cc meson ninja pkg-config gnuplot?

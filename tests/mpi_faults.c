@@ -1,5 +1,5 @@
-/* mpi_faults.c: loaded before the MPI library (LD_PRELOAD), makes one call fail: KAERU_MPI_FAULT="NAME N" is call number N, from
- * 0, of function NAME. All other calls go to MPI by the names that it keeps for such libraries. */
+/* mpi_faults.c: loaded before the MPI library (LD_PRELOAD), makes one call fail: KAERU_MPI_FAULT="NAME N" is call number N,
+ * from 0, of function NAME. All other calls go to MPI by the names that it keeps for such libraries. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
