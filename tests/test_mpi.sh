@@ -6,7 +6,8 @@
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 examples=$(CDPATH='' cd -- "$2" && pwd -P) || exit 1
-faults=${3-}
+faults=''
+[ $# -lt 3 ] || faults=$(CDPATH='' cd -- "$(dirname -- "$3")" && pwd -P)/$(basename -- "$3")
 program=$examples/gpt
 # shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
