@@ -60,18 +60,13 @@ if [ $known = no ]; then
     exit 2
 fi
 
-# Configures again if the last time there was no MPI, or it was not wanted.
-configure_with_mpi() {
-    configure "$root/build"
-    grep -qE '"name": "(mpi|mpich)"' "$root/build/meson-info/intro-dependencies.json" || configure "$root/build" -Dmpi=enabled
-}
-
 # Starts the processes and passes signals on: mpirun forwards SIGUSR1 to them, and ends them at once after SIGTERM. A process
 # that a signal ended has told nothing.
 run_processes() {
-    [ "$(id -u)" -ne 0 ] || ! is_open_mpi "$(launcher_of "$1")" ||
+    launcher=$(launcher_of "$1") || die "There is no mpirun."
+    [ "$(id -u)" -ne 0 ] || ! is_open_mpi "$launcher" ||
         say "As root: OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 are set for Open MPI."
-    (launch "$processes" "$@") &
+    (launch "$launcher" "$processes" "$@") &
     child=$!
     trap 'kill -USR1 $child' TERM USR1
     trap : INT                                              # the terminal sends it to mpirun, too
@@ -80,15 +75,15 @@ run_processes() {
         status=$?
         kill -0 $child 2>/dev/null || break                 # wait also returns when a signal has come
     done
-    [ $status -le 128 ] || say "A process was ended by signal $((status - 128)), and mpirun ended the others."
-    exit $status
+    [ "$status" -le 128 ] || say "A process was ended by signal $((status - 128)), and mpirun ended the others."
+    exit "$status"
 }
 
 need cc meson ninja pkg-config gnuplot?
 [ -d "$root/build" ] || say "Building kaeru ..."
 if [ -n "$processes" ]; then
     need mpi
-    configure_with_mpi
+    configure_with_mpi "$root/build"
 else
     configure "$root/build"
 fi

@@ -38,7 +38,7 @@ for argument in "$@"; do
 done
 : "${runs:=release}"
 
-tools="cc meson ninja pkg-config check gnuplot?"
+tools="cc meson ninja pkg-config check gnuplot? mpi?"
 for run in $runs; do
     case $run in
     valgrind | clang) tools="$tools $run" ;;

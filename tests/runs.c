@@ -46,15 +46,18 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
     nn_settings_set(s, "width", "%lld", (long long)size->width);
     EncoderDecoder *m = transformer_of(s);
     Optimizer *adam = nn_adam_new(m, 0);
+    ParallelOptions shared = { .shards = size->shards, .clip = 0.5 };
+    Parallel *p = size->shards ? nn_parallel_new_with(adam, shared, size->processes) : NULL;
     bool good = !resume || nn_checkpoint_load(path, m, adam, s);
     EpochOptions how = { .criterion = { PAD, 0.1 }, .optimizer = adam, .factor = 1, .model_size = size->width,
-                         .warmup = 20 };
+                         .warmup = 20, .parallel = p };
     TrainState state = { .step = nn_optimizer_steps(adam), .accum_step = nn_optimizer_steps(adam) };
     while (good && state.step < size->steps) {
         run_epoch(m, next_rows, &(Rows){ 1, size->batch }, &how, &state);
         if (stepped) stepped();
         if (state.step % size->every == 0 || state.step == size->steps) good = nn_checkpoint_save(path, m, adam, s);
     }
+    ag_free(p);
     ag_free(adam);
     nn_free(m);
     ag_free(s);
@@ -109,6 +112,8 @@ static bool train_gpt_with(const Tokenizer *t, const RunSize *size, const char *
     run.options.evaluate_every = size->every;
     run.options.evaluate_tokens = 20;
     run.options.warmup = 5;
+    run.options.shards = size->shards ? size->shards : 1;
+    run.processes = size->processes;
     bool good = lm_train(&run, resume);
     ag_free(run.settings);
     nn_free(m);
@@ -128,7 +133,8 @@ static bool train_gpt(const RunSize *size, const char *path, bool resume, void (
     char vocab[PATH_SIZE];
     ag_seed(SEED);
     Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, sizeof text - 1) };
-    bool good = t.chars && (resume || tokenizer_save(&t, beside(vocab, path, ".vocab"), NULL)) &&
+    bool writes = !resume && (!size->processes || size->processes->rank == 0);
+    bool good = t.chars && (!writes || tokenizer_save(&t, beside(vocab, path, ".vocab"), NULL)) &&
                 train_gpt_with(&t, size, path, resume, call_stepped, &stepped);
     tokenizer_close(&t);
     return good;

@@ -6,7 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct { int64_t layers, width, batch, steps, every; } RunSize;     /* a checkpoint each `every` steps */
+#include "kaeru/parallel.h"
+
+typedef struct {
+    int64_t layers, width, batch, steps, every;                 /* a checkpoint each `every` steps */
+    int64_t shards;                                             /* of a step; 0: without kaeru/parallel.h */
+    Processes *processes;                                       /* that train together; NULL: this one alone */
+} RunSize;
 
 typedef struct {
     const char *name;

@@ -144,7 +144,7 @@ older() {
 
 # ask_to_install COMMAND...: prints the command that installs the missing tools, and exits if one of them is not optional.
 ask_to_install() {
-    [ -n "$_must" ] || { say "Pictures need gnuplot. To install: $*"; return 0; }
+    [ -n "$_must" ] || { say "Without$_missing, some things are left out. To install: $*"; return 0; }
     say "Missing:$_missing. To install:"
     say ""
     say "    $*"
@@ -212,18 +212,23 @@ launcher_of() {
 
 is_open_mpi() { OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$1" --version 2>&1 | grep -q open-mpi; }
 
-# launch N PROGRAM [ARGUMENT...]: becomes the mpirun that starts the program in N processes. They share the processors, and
-# mpirun's own messages are left out as far as possible.
+# launch MPIRUN N COMMAND...: becomes mpirun, which runs the command in N processes. They share the processors. mpirun's own
+# messages are left out as far as possible.
 launch() {
-    _n=$1
-    shift
-    _mpirun=$(launcher_of "$1") || die "There is no mpirun."
+    _mpirun=$1 _n=$2
+    shift 2
     if is_open_mpi "$_mpirun"; then
         [ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
         exec "$_mpirun" --oversubscribe --bind-to none -q -n "$_n" "$@"
     fi
     export MPIR_CVAR_SUPPRESS_ABORT_MESSAGE=1
     exec "$_mpirun" -n "$_n" "$@"
+}
+
+# configure_with_mpi FOLDER [OPTION]: reconfigures the build folder if it was made without MPI.
+configure_with_mpi() {
+    configure "$@"
+    grep -qE '"name": "(mpi|mpich)"' "$1/meson-info/intro-dependencies.json" || configure "$@" -Dmpi=enabled
 }
 
 # quoted WORD...: prints the words with the quotes that a shell needs.

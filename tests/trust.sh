@@ -14,6 +14,8 @@ usage: sh tests/trust.sh NAME [COUNT]
                        saving, and 50 of each of the programs gpt and translate, whose CSV files are compared as well
   hashes               SHA-256 of trained weights, on 1, 2, 3, 4 and 8 threads, with every instruction set, compiled by cc
                        and by clang
+  mpi [300]            training by several processes, with Open MPI and with MPICH: SHA-256 of trained weights from 1, 2, 3,
+                       4, 5 and 8 processes; and 300 kills of one of them, each resumed by another number of processes
   fuzz [50000000]      random inputs for the readers of files and command lines, under address and undefined behavior
                        sanitizers; needs clang, and compares with Jansson where that is installed
   planted [150]        plants nine chosen mistakes in a copy of the sources: the checks of bad files, failures and kills must
@@ -214,6 +216,84 @@ hashes() {
     result="the same weights from $compilers, on 1, 2, 3, 4 and 8 threads, with $(list_isas | xargs)"
 }
 
+# together LAUNCHER N COMMAND...: runs it in N processes; one needs no launcher.
+together() {
+    _launcher=$1 _n=$2
+    shift 2
+    if [ "$_n" -eq 1 ]; then "$@"; else (launch "$_launcher" "$_n" "$@"); fi
+}
+
+# kill_one FOLDER COUNT: kills a process of gpt train COUNT times and resumes by another number of processes. No other process
+# may be left after the deadline of 5 seconds and 5 more.
+kill_one() {
+    program=$root/$1/examples/gpt wanted=$2 killed=0 turn=0
+    options='--layers 2 --heads 2 --width 16 --context 16 --steps 600 --every 20 --held-out 200 --sample 0 --batch 6 --shards 6
+        --dropout 0.1 --deadline 5'
+    launcher=$(launcher_of "$program")
+    rm -rf "$work/straight" "$work/killed"
+    # shellcheck disable=SC2086 # a list of words
+    length=$(seconds_of "$program" train $options --out "$work/straight") || return
+    export FOLDER="$work"
+    # shellcheck disable=SC2016 # for the shell in each process
+    each='echo $$ >"$FOLDER/id.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"; exec "$@"'
+    while :; do
+        turn=$((turn + 1))
+        n=$((turn % 4 + 2))
+        rm -f "$work"/id.*
+        resume=''
+        [ ! -e "$work/killed/gpt_last.safetensors" ] || resume=--resume
+        # shellcheck disable=SC2086 # nothing, or a list of words
+        (launch "$launcher" $n sh -c "$each" sh "$program" train $options --out "$work/killed" --overwrite $resume) \
+            >/dev/null 2>"$work/error" </dev/null &
+        child=$!
+        if [ "$killed" -lt "$wanted" ]; then
+            sleep "$(awk -v n=$turn -v most="$length" 'BEGIN { srand(n); printf "%.3f", 0.3 + rand() * (1 + most) }')"
+            victim=$(cat "$work/id.$((turn % n))" 2>/dev/null) && kill -9 "$victim" 2>/dev/null
+        fi
+        wait $child
+        status=$?
+        if [ $status -eq 0 ]; then
+            same_as_straight gpt 4 || return
+            rm -rf "$work/killed"
+            [ "$killed" -lt "$wanted" ] || break
+            continue
+        fi
+        killed=$((killed + 1))
+        since=$(date +%s)
+        for id in $(cat "$work"/id.* 2>/dev/null); do
+            while kill -0 "$id" 2>/dev/null; do
+                [ $(($(date +%s) - since)) -le 10 ] || { echo "process $id is left after a kill"; return 1; }
+                sleep 0.05
+            done
+        done
+    done
+    all=$((all + killed))
+}
+
+mpi() {
+    need mpi mpich
+    configure_with_mpi "$root/build"
+    configure_with_mpi "$root/build-mpich" -Dmpich=true
+    all=0
+    for folder in build build-mpich; do
+        build "$folder" final_weights examples/gpt
+        launcher=$(launcher_of "$root/$folder/tests/final_weights")
+        for model in $models; do
+            for n in 1 2 3 4 5 8; do
+                for threads in 1 2; do
+                    together "$launcher" $n "$root/$folder/tests/final_weights" "${model%-*}" "${model#*-}" $threads \
+                        "$work/weights" 300 8 || return
+                    printf '%-19s %-11s %d processes  %d threads  %s\n' "$model" "$folder" $n $threads \
+                        "$(sha256 "$work/weights")" | tee -a "$work/hashes"
+                done
+            done
+        done
+    done
+    count_hashes || return
+    for folder in build build-mpich; do kill_one "$folder" $(((${1:-300} + 1) / 2)) || return; done
+    result="the same weights from 1 to 8 processes over Open MPI and MPICH; $all kills, nothing lost, nothing left running"
+}
+
 # Each reader's share of a thousand inputs; the fast readers get more. 50 million inputs take an hour of one processor.
 fuzz_shares='options:400 safetensors:240 number:200 json:110 json_peer:30 tensors:10 text:8 bpe:2'
 
@@ -409,15 +489,15 @@ need_package() {
 name=${1-}
 [ $# -eq 0 ] || shift
 case $name in
-graphs | guard | failures | kills | hashes | fuzz | planted | portable) names=$name ;;
-all) names='graphs guard failures kills hashes planted portable fuzz' ;;
+graphs | guard | failures | kills | hashes | mpi | fuzz | planted | portable) names=$name ;;
+all) names='graphs guard failures kills hashes mpi planted portable fuzz' ;;
 --help | -h) usage; exit 0 ;;
 '') usage >&2; exit 2 ;;
 *) say "tests/trust.sh: there is no $name"; usage >&2; exit 2 ;;
 esac
 case $name:${1-} in
 *:) ;;
-graphs:* | kills:* | fuzz:* | planted:*)
+graphs:* | kills:* | mpi:* | fuzz:* | planted:*)
     case $1 in
     0* | *[!0-9]* | ??????????*) say "tests/trust.sh: '$1' is not a count, expected 1 to 999999999"; exit 2 ;;
     esac ;;

@@ -27,6 +27,7 @@ typedef struct {
 } Mpi;
 
 static Mpi *all;
+static int own_rank = -1;               /* not known yet */
 
 _Noreturn void mpi_abort(int status)
 {
@@ -55,13 +56,15 @@ static void check(int code, const char *what, int peer)
 {
     if (code == MPI_SUCCESS) return;
     char reason[MPI_MAX_ERROR_STRING] = "", line[MPI_MAX_ERROR_STRING + 128];
-    int length = 0;
-    MPI_Error_string(code, reason, &length);
+    int length = 0, begun = 0;
+    MPI_Initialized(&begun);
+    if (begun) MPI_Error_string(code, reason, &length);
     for (int i = 0; i < length; i++)
         if (reason[i] == '\n') reason[i] = ' ';
-    int n = snprintf(line, sizeof line, "process %d: %s", all ? all->processes.rank : 0, what);
+    int n = own_rank >= 0 ? snprintf(line, sizeof line, "process %d: ", own_rank) : 0;
+    n += snprintf(line + n, sizeof line - (size_t)n, "%s", what);
     if (peer >= 0) n += snprintf(line + n, sizeof line - (size_t)n, " with process %d", peer);
-    snprintf(line + n, sizeof line - (size_t)n, ": %s", reason);
+    snprintf(line + n, sizeof line - (size_t)n, " failed%s%s", *reason ? ": " : "", reason);
     fail(line);
 }
 
@@ -88,7 +91,8 @@ static void mpi_send(Processes *p, int to, int tag, const void *bytes, size_t n,
     Mpi *m = (Mpi *)p;
     do {
         int part = n < MOST_BYTES ? (int)n : MOST_BYTES;
-        check(MPI_Isend(bytes, part, MPI_BYTE, to, tag % m->largest_tag, m->comm, new_message(m, to, pending)), "MPI_Isend", to);
+        check(MPI_Isend(bytes, part, MPI_BYTE, to, tag % m->largest_tag, m->comm, new_message(m, to, pending)), "MPI_Isend",
+              to);
         bytes = (const char *)bytes + part;
         n -= (size_t)part;
     } while (n > 0);
@@ -216,8 +220,8 @@ Processes *mpi_begin(void)
     int expected = launched();
     if (expected == 0) return NULL;
     check(MPI_Init(NULL, NULL), "MPI_Init", -1);
-    check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", -1);     /* and of its copies */
-    int size = 1, rank = 0, found, *largest;
+    check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", -1);
+    int size = 1, found, *largest;
     check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size", -1);
     if (expected > size) fail("the launcher has started processes that do not find each other: expected mpirun of the MPI that "
                               "this program was built with, or another --mpi of srun (srun --mpi=list)");
@@ -227,13 +231,13 @@ Processes *mpi_begin(void)
     }
     Mpi *m = ag_alloc(1, sizeof *m);
     check(MPI_Comm_dup(MPI_COMM_WORLD, &m->comm), "MPI_Comm_dup", -1);
-    check(MPI_Comm_rank(m->comm, &rank), "MPI_Comm_rank", -1);
+    check(MPI_Comm_rank(m->comm, &own_rank), "MPI_Comm_rank", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;
-    m->processes = (Processes){ rank, size, 60, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
+    m->processes = (Processes){ own_rank, size, 60, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
     divide_processors(m->comm);
-    if (rank > 0) {
+    if (own_rank > 0) {
         fflush(stdout);
         int null = open("/dev/null", O_WRONLY);
         if (null < 0 || dup2(null, STDOUT_FILENO) < 0) fail("cannot open /dev/null");

@@ -38,11 +38,11 @@ static void wait_seconds(const Parallel *p, const int *pending, double most)
     while (*pending > 0) {
         bool progress = p->processes->progress(p->processes, true);
         double now = seconds();
-        if (progress || now - last > most / 2) begun = now;             /* in so long a pause it was this process that stopped */
+        if (progress || now - last > most / 2) begun = now;     /* after so long a pause: this process was stopped itself */
         last = now;
         if (now - begun > most)
-            parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64, p->processes->peer(p->processes, pending),
-                 most, nn_optimizer_steps(p->optimizer));
+            parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64,
+                          p->processes->peer(p->processes, pending), most, nn_optimizer_steps(p->optimizer));
     }
 }
 
