@@ -348,7 +348,7 @@ START_TEST(wrong_pairs_are_refused)
         { "{\"prompt\": \"a\"}\n", "pairs.jsonl, line 1: expected an object" },
         { "{\"prompt\": \"a\", \"completion\": \"b\", \"text\": \"c\"}\n", "pairs.jsonl, line 1: expected an object" },
         { "\n[]\n", "pairs.jsonl, line 2: expected an object" },
-        { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 11" },
+        { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 12" },
     };
     Tokenizer t = open_tokenizer();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(&t, cases[i][0]) != NULL, cases[i][1]);

@@ -48,6 +48,7 @@ expect 0 '3? n' '' generate --model full/model --prompt '3?' --temperature 0
 for data in pairs.jsonl story.txt; do
     run="--model model --data $data --targets q_proj,down_proj --dropout 0.1 --steps 600 --every 20 --lr 0.01 --window 16"
     expect 0 'adapter: whole/adapter' '' finetune $run --out whole --overwrite
+    : >stdout                                   # without the rows of the run before
     "$program" finetune $run --out broken --overwrite >stdout 2>stderr &
     until grep -q '^step 40 ' stdout; do :; done
     kill -KILL $! 2>/dev/null
