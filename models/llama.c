@@ -1,6 +1,6 @@
-/* llama.c: the decoder of Llama 3, SmolLM2, Qwen2 and Qwen3. The token embeddings pass through the layers and a norm. Each layer
- * adds to its input what attention, and then a feed-forward network, make of the normalized input. Positions are in attention
- * alone, which turns queries and keys by angles that grow with the position. */
+/* llama.c: the decoder of Llama 3, SmolLM2, Qwen2 and Qwen3. The token embeddings pass through the layers and a norm. Each
+ * layer adds to its input what attention, and then a feed-forward network, make of the normalized input. Positions are in
+ * attention alone, which turns queries and keys by angles that grow with the position. */
 #include "kaeru/autograd.h"
 #include "kaeru/llama.h"
 #include "llama_parts.h"
@@ -17,8 +17,8 @@ static Tensor *normalize_heads(RMSNorm *norm, Tensor *x, int heads)             
     return ag_reshape(nn_rms_norm(norm, parts), shape);
 }
 
-/* softmax(q k^T / sqrt(K)) v in each head, where H/H' heads of queries share one head of keys and values. `table` has the angles
- * of the positions. With a cache, the keys and values of earlier calls come before those of x. */
+/* softmax(q k^T / sqrt(K)) v in each head, where H/H' heads of queries share one head of keys and values. `table` has the
+ * angles of the positions. With a cache, the keys and values of earlier calls come before those of x. */
 static Tensor *attention(LlamaAttention *a, Tensor *x, Tensor *table, Cache *cache, int layer)      /* (B,T,D) -> (B,T,D) */
 {
     Tensor *q = nn_linear(a->q_proj, x), *k = nn_linear(a->k_proj, x), *v = nn_linear(a->v_proj, x);

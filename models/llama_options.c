@@ -46,7 +46,8 @@ bool llama_check_at(Site at, const LlamaOptions *o)
     ag_check_pointer_at(at, __func__, "o", o);
     if (!fields_check(fields, N_FIELDS, o)) return false;
     if (o->heads % o->kv_heads != 0)
-        return ag_set_error("%" PRId64 " heads are not divisible by %" PRId64 " heads of keys and values", o->heads, o->kv_heads);
+        return ag_set_error("%" PRId64 " heads are not divisible by %" PRId64 " heads of keys and values", o->heads,
+                            o->kv_heads);
     if (o->head_width % 2 != 0) return ag_set_error("heads of width %" PRId64 ", expected an even number", o->head_width);
     return o->rope_low < o->rope_high ||
            ag_set_error("llama.rope_low is %g, expected less than llama.rope_high, %g", o->rope_low, o->rope_high);

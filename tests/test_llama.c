@@ -1,4 +1,5 @@
-/* test_llama.c: Llama, Qwen2 and Qwen3 compared with the library `transformers` (fixtures/make_llama.py), the cache, and files. */
+/* test_llama.c: Llama, Qwen2 and Qwen3 compared with the library `transformers` (fixtures/make_llama.py), the cache, and
+ * files. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,7 +220,8 @@ static void check_same_options(const LlamaOptions *a, const LlamaOptions *b)
     Settings *left = nn_settings_new(), *right = nn_settings_new();
     llama_to_settings(a, left);
     llama_to_settings(b, right);
-    static const char *const keys[] = { "layers", "heads", "kv_heads", "head_width", "width", "hidden", "vocab", "context", "eps",
+    static const char *const keys[] = { "layers", "heads", "kv_heads", "head_width", "width", "hidden", "vocab", "context",
+        "eps",
         "rope_base", "rope_factor", "rope_low", "rope_high", "rope_context", "dropout", "qkv_bias", "out_bias", "head_norms",
         "tied", "begin", "end[0]", "end[3]" };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -325,7 +327,8 @@ START_TEST(the_loss_counts_answers_only)
     int64_t counted;
     expect_done(lm_data_fits(d, m, 0));
     double loss = lm_evaluate(m, d, 3, 0, 0, &counted);
-    Tensor *held_out = tensor_ints(SHAPE(1, 2), (int32_t[]){ 4, part[1] }), *next = tensor_ints(SHAPE(1, 2), (int32_t[]){ part[1], 5 });
+    Tensor *held_out = tensor_ints(SHAPE(1, 2), (int32_t[]){ 4, part[1] });
+    Tensor *next = tensor_ints(SHAPE(1, 2), (int32_t[]){ part[1], 5 });
     ck_assert_int_eq(counted, 2);
     ck_assert_double_eq_tol(loss, tensor_item(llama_loss(m, held_out, next)), 1e-6);
     nn_free(m);
@@ -345,7 +348,7 @@ START_TEST(wrong_pairs_are_refused)
         { "{\"prompt\": \"a\"}\n", "pairs.jsonl, line 1: expected an object" },
         { "{\"prompt\": \"a\", \"completion\": \"b\", \"text\": \"c\"}\n", "pairs.jsonl, line 1: expected an object" },
         { "\n[]\n", "pairs.jsonl, line 2: expected an object" },
-        { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 11" },
+        { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 12" },
     };
     Tokenizer t = open_tokenizer();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(&t, cases[i][0]) != NULL, cases[i][1]);

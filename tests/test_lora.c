@@ -170,8 +170,8 @@ START_TEST(wrong_use_is_refused)
 {
     static const char *const none[] = { "q_proj", "proj", NULL };
     Llama *m = base();
-    expect_refused(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = none }), "no Linear of this Llama has the name "
-                   "\"proj\"");
+    expect_refused(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = none }),
+                   "no Linear of this Llama has the name \"proj\"");
     ck_assert(tensor_requires_grad(m->model->norm->gamma));
     EXPECT_USAGE_ERROR("rank 0, expected 1 or more", nn_lora_add(m, (LoraOptions){ .targets = targets }));
     EXPECT_USAGE_ERROR("targets is NULL", nn_lora_add(m, (LoraOptions){ .rank = 1 }));
@@ -192,8 +192,10 @@ START_TEST(files_that_do_not_fit_are_refused)
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"use_dora\": true}", "\"use_dora\" is not supported" },
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"alpha_pattern\": {\"q\": 1}}", "\"alpha_pattern\" is not supported" },
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"bias\": \"all\"}", "\"bias\" is not supported" },
-        { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"lora_dropout\": 1}", "\"lora_dropout\": expected a number of 0 to below 1" },
-        { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7}", "adapter_model.safetensors: has no adapter for a Linear of this module" },
+        { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"lora_dropout\": 1}",
+          "\"lora_dropout\": expected a number of 0 to below 1" },
+        { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7}",
+          "adapter_model.safetensors: has no adapter for a Linear of this module" },
     };
     Llama *m = base();
     Scope s = ag_begin(AG_NO_GRAD);

@@ -15,8 +15,8 @@ typedef struct { const char *prompt; int64_t tokens; Sampling how; } Writing;
     option_real("top-p", &(w)->how.top_p, 0, 1, "sample from the top tokens that have this probability together; 0: all")
 
 enum { WRITER_ENDS = 8 };
-/* A model with its vocabulary. `begin`: the token before a new text, and before a prompt if begins_prompts. A text ends with one
- * of the n_ends tokens. */
+/* A model with its vocabulary. `begin`: the token before a new text, and before a prompt if begins_prompts. A text ends with
+ * one of the n_ends tokens. */
 typedef struct {
     void *model;
     const Tokenizer *tokenizer;

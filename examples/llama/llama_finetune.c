@@ -17,7 +17,8 @@ static LmOptions how;
 static void show(LmTraining *t, void *unused)
 {
     (void)unused;
-    printf("step %" PRId64 " of %" PRId64 ": loss %.4f, held out %.4f\n", t->step, t->options.steps, t->train_loss, t->valid_loss);
+    printf("step %" PRId64 " of %" PRId64 ": loss %.4f, held out %.4f\n", t->step, t->options.steps, t->train_loss,
+           t->valid_loss);
 }
 
 /* Adds adapters to the layers that --targets names; with --rank 0, all weights are trained. */

@@ -107,13 +107,14 @@ def write_nfc():
         low, high = "x" + text + "\u0334", "x\u0315" + text
         if found and (nfc(low) != low if found > 1 else nfc(high) != high):
             classes[code] = found
-        parts = [int(part, 16) for part in unicode.decomposition(text).split() if not unicode.decomposition(text).startswith("<")]
+        found = unicode.decomposition(text)
+        parts = [] if found.startswith("<") else [int(part, 16) for part in found.split()]
         if parts and nfc("".join(map(chr, parts))) == text:
             pairs.append((code, *parts, 1))
         elif parts and nfc(text) != text:
             pairs.append((code, *(parts + [0])[:2], 0))
-    print(f"/* nfc_table.h: written by make_unicode.py from the tables of Unicode {UNICODE}, without what tokenizers"
-          f" {tokenizers.__version__} does not know; do not edit. */")
+    print(f"/* nfc_table.h: written by make_unicode.py from the tables of Unicode {UNICODE}, without what `tokenizers`\n"
+          f" * {tokenizers.__version__} does not know; do not edit. */")
     write_array("struct { uint32_t code, first, second; bool composes; } nfc_pairs",
                 ["{ 0x%X, 0x%X, 0x%X, %d }" % pair for pair in pairs])
     order = sorted((i for i in range(len(pairs)) if pairs[i][3]), key=lambda i: pairs[i][1:3])

@@ -1,4 +1,5 @@
-/* nfc_table.h: written by make_unicode.py from the tables of Unicode 16.0.0, without what tokenizers 0.23.3 does not know; do not edit. */
+/* nfc_table.h: written by make_unicode.py from the tables of Unicode 16.0.0, without what `tokenizers`
+ * 0.23.3 does not know; do not edit. */
 static const struct { uint32_t code, first, second; bool composes; } nfc_pairs[] = {
     { 0xC0, 0x41, 0x300, 1 }, { 0xC1, 0x41, 0x301, 1 }, { 0xC2, 0x41, 0x302, 1 }, { 0xC3, 0x41, 0x303, 1 },
     { 0xC4, 0x41, 0x308, 1 }, { 0xC5, 0x41, 0x30A, 1 }, { 0xC7, 0x43, 0x327, 1 }, { 0xC8, 0x45, 0x300, 1 },

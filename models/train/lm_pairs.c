@@ -34,7 +34,8 @@ static bool is_text(const Json *value)
 }
 
 /* Reads a line's example; the last part of it is what the loss counts. */
-static bool read_example(void *work, const char *name, const char *line, size_t size, int32_t begin, int32_t end, Ids *to, Example *e)
+static bool read_example(void *work, const char *name, const char *line, size_t size, int32_t begin, int32_t end, Ids *to,
+                         Example *e)
 {
     const Json *root = json_parse(work, name, line, size);
     if (!root) return false;

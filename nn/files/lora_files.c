@@ -139,7 +139,8 @@ static bool add_all(const SafeTensors *st, const Parameters *p, double alpha, do
         const StTensor *a = l ? st_find(st, st_join(work, stem, "lora_A.weight")) : NULL;
         Shape shape;
         /* another shape is an error of nn_load_with */
-        bool fits = a && st_shape(st, a, &shape) && shape.ndim == 2 && shape.dim[0] > 0 && shape.dim[1] == tensor_dim(l->weight, 1);
+        bool fits = a && st_shape(st, a, &shape) && shape.ndim == 2 && shape.dim[0] > 0 &&
+                    shape.dim[1] == tensor_dim(l->weight, 1);
         if (fits) lora_add(l, shape.dim[0], alpha, dropout);
         added += fits;
         ag_free(work);

@@ -2,8 +2,8 @@
  * RMSNorm, rotary positions, SwiGLU, fewer heads of keys and values than of queries. Modules and parameters have the names of
  * Hugging Face's models ("model.layers.0.self_attn.q_proj.weight"). Read models/llama.c.
  *
- * Shapes: B batch, T time, S time including the positions in the cache, D width, H heads, H' heads of keys and values, K width of
- * a head, F hidden width, V vocabulary. Ids are AG_INT. */
+ * Shapes: B batch, T time, S time including the positions in the cache, D width, H heads, H' heads of keys and values, K width
+ * of a head, F hidden width, V vocabulary. Ids are AG_INT. */
 #ifndef KAERU_LLAMA_H
 #define KAERU_LLAMA_H
 
@@ -21,14 +21,15 @@ typedef struct {
     int64_t context;                        /* the largest number of positions */
     double eps;                             /* of the norms */
     double rope_base;                       /* of the rotary positions: 10000, 500000, 1e6 */
-    /* Llama 3's scaling of the frequencies, if rope_factor is not 1. Those with a wavelength of more than rope_context / rope_low
-     * positions are divided by the factor, those of less than rope_context / rope_high stay, those between are in between. */
+    /* Llama 3's scaling of the frequencies, if rope_factor is not 1. Those with a wavelength of more than rope_context /
+     * rope_low positions are divided by the factor, those of less than rope_context / rope_high stay, those between are in
+     * between. */
     double rope_factor, rope_low, rope_high, rope_context;
     double dropout;                         /* of the attention weights, in training */
     bool qkv_bias, out_bias;                /* biases in attention; Qwen2: the first */
     bool head_norms;                        /* queries and keys are normalized in each head: Qwen3 */
     bool tied;                              /* one table for input and output */
-    int64_t begin, end[LLAMA_ENDS];         /* the tokens before and after a text, -1: none. For programs; no model reads them */
+    int64_t begin, end[LLAMA_ENDS];         /* the tokens before and after a text, for programs; -1: none */
     bool recompute;                         /* backward computes each layer again (ag_recompute): less memory. Not saved */
 } LlamaOptions;
 /* The sizes of SmolLM2-135M: 30 layers, 9 heads and 3 of keys and values, width 576, hidden 1536, vocabulary 49152, context
@@ -76,8 +77,8 @@ typedef struct {
     LlamaOptions options;
 } Llama;
 
-/* Matrices are initialized from normal(0, 0.02), biases with 0, norms with 1. Options that llama_check rejects are a usage error.
- * Free with nn_free. */
+/* Matrices are initialized from normal(0, 0.02), biases with 0, norms with 1. Options that llama_check rejects are a usage
+ * error. Free with nn_free. */
 Llama *llama_new_at(Site at, LlamaOptions options);
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
 Tensor *llama_at(Site at, Llama *m, Tensor *ids);
@@ -95,8 +96,8 @@ Tensor *llama_next_at(Site at, Llama *m, Tensor *ids, Cache *cache);
 
 /* A model with the sizes and weights of a checkpoint (see module.h). NULL with ag_error() if this fails. */
 Llama *llama_load_at(Site at, const char *path);
-/* A model from a folder in Hugging Face's layout: config.json of a Llama, Qwen2 or Qwen3, and model.safetensors, or the files of
- * model.safetensors.index.json, in F32, F16 or BF16. NULL with ag_error() if this fails, also if the config asks for what
+/* A model from a folder in Hugging Face's layout: config.json of a Llama, Qwen2 or Qwen3, and model.safetensors, or the files
+ * of model.safetensors.index.json, in F32, F16 or BF16. NULL with ag_error() if this fails, also if the config asks for what
  * this model does not have, such as windows or other scalings of the frequencies. */
 Llama *llama_open_at(Site at, const char *folder);
 /* Writes config.json and model.safetensors into a folder, which must exist, for llama_open and Hugging Face's library. */

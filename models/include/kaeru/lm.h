@@ -53,9 +53,10 @@ typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t);
 /* The same for a text in memory, which must stay valid; `name` is for messages. */
 LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t);
-/* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which the
- * loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token. `begin` and
- * `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded. */
+/* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which
+ * the loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token.
+ * `begin` and `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded.
+ * */
 LmData *lm_data_open_pairs_at(Site at, const char *path, const Tokenizer *t, int32_t begin, int32_t end);
 void lm_data_close_at(Site at, LmData *d);                          /* NULL is fine */
 int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part);
