@@ -38,7 +38,7 @@ for argument in "$@"; do
 done
 : "${runs:=release}"
 
-tools="cc meson ninja pkg-config check gnuplot? mpi?"
+tools="cc meson ninja pkg-config check gnuplot?"
 for run in $runs; do
     case $run in
     valgrind | clang) tools="$tools $run" ;;
