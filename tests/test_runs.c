@@ -41,7 +41,7 @@ static bool succeeded;
 static void whole_run(void)
 {
     succeeded = false;
-    succeeded = tried->train(&(RunSize){ 1, 4, 2, 2, 1 }, tried_path, false, NULL) && tried->generate(tried_path);
+    succeeded = tried->train(&(RunSize){ 1, 4, 2, 2, 1, 0, NULL }, tried_path, false, NULL) && tried->generate(tried_path);
 }
 
 typedef struct { const char *name; void (*at)(int64_t n, bool all_after); bool (*hit)(void); int64_t least; } Fault;
@@ -107,7 +107,7 @@ START_TEST(kills_at_any_moment_change_nothing)
 {
     const Run *r = &runs[_i];
     long kills = from_environment("KAERU_KILLS", 20), died = 0, finished = 0;
-    RunSize size = { 2, 8, 2, 60, 6 };
+    RunSize size = { 2, 8, 2, 60, 6, 0, NULL };
     train(r, size, "straight", false);
     bool begun = false;                                         /* whether the run has a checkpoint */
     srand(1);
@@ -137,7 +137,7 @@ END_TEST
 
 /* ---- the same bytes ---------------------------------------------------------------------------------------------- */
 
-static const RunSize middle_size = { 2, 32, 24, 6, 2 };
+static const RunSize middle_size = { 2, 32, 24, 6, 2, 0, NULL };
 
 static void leave_after_five(void)
 {
