@@ -85,7 +85,8 @@ static void show_order(void)
 {
     real a = 100000000, b = 1, c = -a, ab = a + b, ac = a + c;
     printf("The order of a sum matters, because each addition rounds:\n\n"
-           "    (100000000 + 1) - 100000000 = %g\n    (100000000 - 100000000) + 1 = %g\n\n", (double)(ab + c), (double)(ac + b));
+           "    (100000000 + 1) - 100000000 = %g\n    (100000000 - 100000000) + 1 = %g\n\n",
+           (double)(ab + c), (double)(ac + b));
 }
 
 static void show_sums(void)

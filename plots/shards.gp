@@ -1,4 +1,4 @@
-# shards.gp: the tree in which the gradients of shards are added, and who adds what; sums that depend on the number of processes.
+# shards.gp: the tree in which the gradients of shards are added, and who adds what; sums that change.
 # Reads shards.csv (processes,lo,middle,hi,height,left,right,process) and shards_sums.csv (processes,plain,tree), which
 # examples/shards writes.
 load ARG0[:strlen(ARG0) - strlen("shards.gp")]."style.gp"
@@ -8,7 +8,8 @@ stats data using "hi" name "SHARDS" nooutput
 stats data using "height" name "HEIGHT" nooutput
 stats "shards_sums.csv" using "plain" name "SUMS" nooutput
 shards = int(SHARDS_max)
-color(process) = process < 0 ? 0xFFFFFF : int(word("0x0072B2 0xE69F00 0x009E73 0xCC79A7 0x56B4E9 0xD55E00", 1 + int(process) % 6))
+colors = "0x0072B2 0xE69F00 0x009E73 0xCC79A7 0x56B4E9 0xD55E00"
+color(process) = process < 0 ? 0xFFFFFF : int(word(colors, 1 + int(process) % 6))
 x(lo, hi) = (lo + hi - 1) / 2.0
 of(n) = column("processes") == n
 size = shards <= 8 ? 4.4 : shards <= 16 ? 2.6 : 35.0 / shards
@@ -39,7 +40,7 @@ do for [format in FORMATS] {
                 with points pt 7 ps size lc rgb variable, \
                 data using (of(n) && column("process") < 0 ? x(column("lo"), column("hi")) : NaN):"height" \
                 with points pt 6 ps size lw 3 lc rgb gray, \
-                data using (of(n) && column("height") == 0 && shards <= 12 ? x(column("lo"), column("hi")) : NaN):"height":"lo" \
+                data using (of(n) && column("height") == 0 && shards <= 12 ? column("lo") : NaN):"height":"lo" \
                 with labels textcolor rgb "white"
         }
     }

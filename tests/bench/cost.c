@@ -1,7 +1,7 @@
 /* cost.c: a model of the cost of data-parallel training: its efficiency from 1 to 1024 processes. Prints CSV for plots/cost.gp.
  *
- * A step of one process computes for T seconds, of which the backward pass takes two thirds. With P processes, each sends N/P of
- * its N gradients to each of the P - 1 others while backward goes on, and N/P new weights to each after the optimizer's step. A
+ * A step of one process computes for T seconds, of which the backward pass takes two thirds. With P processes, each sends N/P
+ * of its N gradients to each of the P - 1 others while backward goes on, and N/P new weights to each after the optimizer's step. A
  * network adapter sends and receives at the same time. So each of the two exchanges takes
  *
  *     E = messages x overhead + 4 N (P - 1) / P / bandwidth
@@ -112,10 +112,10 @@ int main(int argc, char **argv)
         } else {
             bool help = strcmp(argv[i], "--help") == 0;
             fputs("usage: cost [--gflops G] [--overhead US] [--memory GB] [--check FILE]\n\n"
-                  "Prints the efficiency of data-parallel training by 1 to 1024 processes, by the model in cost.c, for GPT-2 124M\n"
-                  "and 1.5B, a network of 10 and 100 Gbit/s, and 1024 and 8192 tokens of a process in a step\n\n"
-                  "  --gflops G     operations of a process (a machine) a second, in 10^9; default 2000. bench measured 220 for two\n"
-                  "                 Xeon cores (gpt2)\n"
+                  "Prints the efficiency of data-parallel training by 1 to 1024 processes, by the model in cost.c, for GPT-2\n"
+                  "124M and 1.5B, a network of 10 and 100 Gbit/s, and 1024 and 8192 tokens of a process in a step\n\n"
+                  "  --gflops G     operations of a process (a machine) a second, in 10^9; default 2000. bench measured\n"
+                  "                 220 for two Xeon cores (gpt2)\n"
                   "  --overhead US  of a message, in microseconds; default 10\n"
                   "  --check FILE   compares with the times of processes.py --check instead\n"
                   "  --memory GB    10^9 bytes a second for the messages on that machine; default 5\n",

@@ -94,7 +94,8 @@ int main(int argc, char **argv)
             value[k] = number(argv[i], argv[i + 1], 100000);
             i++;
         } else if (!(chosen = find(argv[i]))) {
-            fprintf(stderr, "processes: there is no %s %s (--help lists them)\n", argv[i][0] == '-' ? "option" : "workload", argv[i]);
+            fprintf(stderr, "processes: there is no %s %s (--help lists them)\n",
+                    argv[i][0] == '-' ? "option" : "workload", argv[i]);
             mpi_abort(2);
         }
     }
@@ -107,7 +108,8 @@ int main(int argc, char **argv)
     int64_t shards = value[SHARDS] > 0 ? (int64_t)value[SHARDS] : processes ? processes->size : 0;
     if (value[BATCH] > 0) w.size[0] = (int64_t)value[BATCH];
     if (shards && w.size[0] % shards) {
-        fprintf(stderr, "processes: a batch of %lld in %lld shards: expected a multiple\n", (long long)w.size[0], (long long)shards);
+        fprintf(stderr, "processes: a batch of %lld in %lld shards: expected a multiple\n", (long long)w.size[0],
+                (long long)shards);
         mpi_abort(2);
     }
     if (shards) w.size[0] /= shards;
