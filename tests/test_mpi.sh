@@ -22,7 +22,7 @@ export LC_ALL
 mkdir pids elsewhere
 # What the MPI libraries keep until the end, for the leak sanitizer.
 printf 'leak:%s\n' libmpi libmpich libopen-rte libopen-pal libpmix libhwloc libevent libucs libucp mca_ >leaks
-export LSAN_OPTIONS="suppressions=$folder/leaks:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}"
+export LSAN_OPTIONS="suppressions='$folder/leaks':print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}"
 cat >each.sh <<'END'
 rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 echo $$ >"$FOLDER/pids/$rank"
