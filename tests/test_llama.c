@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "expected.h"
 #include "faults.h"
@@ -12,6 +14,7 @@
 #include "json.h"
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
+#include "lm_pairs.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -339,6 +342,25 @@ START_TEST(the_loss_counts_answers_only)
 }
 END_TEST
 
+/* The byte after the text cannot be read. */
+START_TEST(pairs_may_end_in_blanks)
+{
+    static const char lines[] = "{\"text\": \"\\u0001\"}\n{\"text\": \"\\u0001\"}\n  ";
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), n = strlen(lines);
+    char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *text = two + page - n;
+    ck_assert(two != MAP_FAILED && mprotect(two + page, page, PROT_NONE) == 0);
+    memcpy(text, lines, n);
+    Tokenizer t = open_tokenizer();
+    void *owner = ag_alloc(1, 1);
+    Examples examples = { NULL, NULL, 0 };
+    expect_done(examples_read(owner, "pairs", text, n, &t, 4, 5, &examples));
+    ck_assert_int_eq(examples.n, 2);
+    ag_free(owner);
+    tokenizer_close(&t);
+    munmap(two, 2 * page);
+}
+END_TEST
+
 START_TEST(wrong_pairs_are_refused)
 {
     static const char *const cases[][2] = {
@@ -375,6 +397,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, the_loss_counts_answers_only);
+    tcase_add_test(t, pairs_may_end_in_blanks);
     tcase_add_test(t, wrong_pairs_are_refused);
     suite_add_tcase(suite, t);
     return suite;

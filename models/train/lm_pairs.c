@@ -51,6 +51,13 @@ static bool read_example(void *work, const char *name, const char *line, size_t 
     return true;
 }
 
+static bool is_blank(const char *line, size_t size)
+{
+    size_t i = 0;
+    while (i < size && strchr(" \t\r", line[i]) && line[i] != '\0') i++;
+    return i == size;
+}
+
 bool examples_read(void *owner, const char *path, const char *text, size_t size, const Tokenizer *t, int32_t begin, int32_t end,
                    Examples *out)
 {
@@ -61,7 +68,7 @@ bool examples_read(void *owner, const char *path, const char *text, size_t size,
         size_t length = (size_t)((found ? found : stop) - line);
         next = line + length + (found != NULL);
         number++;
-        if (strspn(line, " \t\r") >= length) continue;
+        if (is_blank(line, length)) continue;
         if (out->n + 1 >= room) {
             out->example = ag_resize_in(owner, out->example, (size_t)room, 2 * (size_t)room + 64, sizeof *out->example);
             room = 2 * room + 64;
