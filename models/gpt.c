@@ -1,5 +1,6 @@
 /* gpt.c: the GPT-2 model (Radford et al. 2019). Token and position embeddings are added. The sum passes through the blocks
  * and a layer norm. The logit of each token is the dot product of the result and that token's embedding. */
+#include "decoder.h"
 #include "kaeru/autograd.h"
 #include "kaeru/gpt.h"
 
@@ -59,15 +60,7 @@ static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 /* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
 static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
 {
-    char text[AG_SHAPE_TEXT];
-    int64_t past = cache ? cache->layer[0].length : 0;
-    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
-        ag_usage_error(AG_HERE, "gpt", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
-    int64_t n = tensor_dim(ids, 1);
-    if (n > m->options.context - past)
-        ag_usage_error(AG_HERE, "gpt", "%lld ids after %lld in the cache exceed the context of %lld", (long long)n,
-                       (long long)past, (long long)m->options.context);
-
+    int64_t past = decoder_past("gpt", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */
     Tensor *x = nn_dropout(m->drop, ag_add(token, position));
@@ -94,13 +87,9 @@ Tensor *gpt_loss_with_at(Site at, GPT *m, Tensor *ids, Tensor *targets, AgReduce
 Tensor *gpt_next_at(Site at, GPT *m, Tensor *ids, Cache *cache)
 {
     NN_LAYER(at, m);
-    ag_check_object_at(at, __func__, "the cache", cache);
-    if (cache->n != m->h->n)
-        ag_usage_error(at, __func__, "a cache for %d layers, expected one for the model's %d", cache->n, m->h->n);
+    decoder_check_cache(at, __func__, cache, m->h->n);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = body(m, ids, cache);
-    int64_t n = tensor_dim(x, 1);
-    Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);                 /* (B,D) */
+    Tensor *last = decoder_last(body(m, ids, cache));                       /* (B,D) */
     return ag_end_return(s, ag_linear(last, m->wte->weight, NULL));         /* (B,V) */
 }
 

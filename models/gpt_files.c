@@ -126,10 +126,10 @@ static bool read_parameter(Source *s, const NamedTensor *p)
     const StTensor *from = find(s, s->prefix, p->name);
     if (!from) return tensor_error(s, p->name, "is missing");
     if (!check_shape(s, from, stored_shape(p))) return false;
-    if (!is_transposed(p)) return st_read_reals(s->st, from, tensor_mutable_data(p->tensor));
+    if (!is_transposed(p)) return st_read(from, AG_REAL, tensor_mutable_data(p->tensor));
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *stored = tensor_zeros(stored_shape(p));
-    bool good = st_read_reals(s->st, from, tensor_mutable_data(stored));
+    bool good = st_read(from, AG_REAL, tensor_mutable_data(stored));
     if (good) tensor_copy(p->tensor, ag_transpose(stored, 0, 1));
     ag_end(scope);
     return good;
@@ -144,7 +144,7 @@ static bool check_head(Source *s, const GPT *m)
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *values = tensor_zeros(tensor_shape(m->wte->weight));
     size_t size = (size_t)tensor_numel(values) * sizeof(real);
-    bool good = st_read_reals(s->st, head, tensor_mutable_data(values));
+    bool good = st_read(head, AG_REAL, tensor_mutable_data(values));
     if (good && memcmp(tensor_data(values), tensor_data(m->wte->weight), size) != 0)
         good = tensor_error(s, HEAD, "differs from \"wte.weight\": expected one table for input and output");
     ag_end(scope);

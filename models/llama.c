@@ -1,6 +1,7 @@
 /* llama.c: the decoder of Llama 3, SmolLM2, Qwen2 and Qwen3. The token embeddings pass through the layers and a norm. Each
  * layer adds to its input what attention, and then a feed-forward network, make of the normalized input. Positions are in
  * attention alone, which turns queries and keys by angles that grow with the position. */
+#include "decoder.h"
 #include "kaeru/autograd.h"
 #include "kaeru/llama.h"
 #include "llama_parts.h"
@@ -68,15 +69,7 @@ static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cac
 /* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
 static Tensor *body(Llama *m, Tensor *ids, Cache *cache)                        /* (B,T) -> (B,T,D) */
 {
-    char text[AG_SHAPE_TEXT];
-    int64_t past = cache ? cache->layer[0].length : 0;
-    if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
-        ag_usage_error(AG_HERE, "llama", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
-    int64_t n = tensor_dim(ids, 1);
-    if (n > m->options.context - past)
-        ag_usage_error(AG_HERE, "llama", "%lld ids after %lld in the cache exceed the context of %lld", (long long)n,
-                       (long long)past, (long long)m->options.context);
-
+    int64_t past = decoder_past("llama", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     Tensor *table = ag_rope_table(m->frequencies, past, n);                     /* (T,K) */
     Tensor *x = nn_embedding(m->model->embed_tokens, ids);                      /* (B,T,D) */
     for (int i = 0; i < m->model->layers->n; i++) {
@@ -105,13 +98,9 @@ Tensor *llama_loss_with_at(Site at, Llama *m, Tensor *ids, Tensor *targets, AgRe
 Tensor *llama_next_at(Site at, Llama *m, Tensor *ids, Cache *cache)
 {
     NN_LAYER(at, m);
-    ag_check_object_at(at, __func__, "the cache", cache);
-    if (cache->n != m->model->layers->n)
-        ag_usage_error(at, __func__, "a cache for %d layers, expected one for the model's %d", cache->n, m->model->layers->n);
+    decoder_check_cache(at, __func__, cache, m->model->layers->n);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *x = body(m, ids, cache);
-    int64_t n = tensor_dim(x, 1);
-    Tensor *last = ag_squeeze(ag_slice(x, 1, n - 1, n), 1);                     /* (B,D) */
+    Tensor *last = decoder_last(body(m, ids, cache));                       /* (B,D) */
     return ag_end_return(s, nn_linear(m->lm_head, last));                       /* (B,V) */
 }
 

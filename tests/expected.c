@@ -19,7 +19,7 @@ Tensor *reals_of(const SafeTensors *st, const char *name)
     Shape shape;
     ck_assert_msg(from && st_shape(st, from, &shape), "%s is not in the file", name);
     Tensor *t = tensor_zeros(shape);
-    ck_assert_msg(st_read_reals(st, from, tensor_mutable_data(t)), "%s", ag_error());
+    ck_assert_msg(st_read(from, AG_REAL, tensor_mutable_data(t)), "%s", ag_error());
     return t;
 }
 

@@ -319,7 +319,7 @@ static void change_text(const char *from, const char *to, const char *key, const
     for (size_t i = 0; i < st->n_tensors; i++) {
         Shape shape;
         real *values = ag_alloc_in(st, (size_t)st->tensor[i].numel, sizeof(real));
-        expect_done(st_shape(st, &st->tensor[i], &shape) && st_read_reals(st, &st->tensor[i], values));
+        expect_done(st_shape(st, &st->tensor[i], &shape) && st_read(&st->tensor[i], AG_REAL, values));
         entry[i] = (StEntry){ .name = st->tensor[i].name, .shape = shape, .values = values, .dtype = AG_REAL };
     }
     for (size_t i = 0; i < st->n_metadata; i++) {

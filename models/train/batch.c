@@ -1,6 +1,15 @@
 /* batch.c: a batch of sentence pairs with its masks, label smoothing, and the learning rate. */
 #include "kaeru/autograd.h"
 #include "kaeru/training.h"
+#include "token_count.h"
+
+int64_t batch_count_tokens(const Tensor *ids, int32_t pad)
+{
+    const int32_t *id = tensor_int_data(ids);
+    int64_t n = 0;
+    for (int64_t i = 0; i < tensor_numel(ids); i++) n += id[i] != pad;
+    return n;
+}
 
 Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
 {
@@ -17,8 +26,7 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
     batch.tgt = ag_slice_at(at, tgt, 1, 0, length - 1);
     batch.tgt_y = ag_slice_at(at, tgt, 1, 1, length);
     batch.tgt_mask = nn_causal_padding_mask_at(at, batch.tgt, pad);
-    const int32_t *id = tensor_int_data(batch.tgt_y);
-    for (int64_t i = 0; i < tensor_numel(batch.tgt_y); i++) batch.ntokens += id[i] != pad;
+    batch.ntokens = batch_count_tokens(batch.tgt_y, pad);
     return batch;
 }
 

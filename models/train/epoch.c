@@ -1,6 +1,8 @@
 /* epoch.c: one pass over the data, for training (with gradient accumulation) or evaluation; and the mean of checkpoints. */
 #include "kaeru/autograd.h"
 #include "kaeru/training.h"
+#include "losses.h"
+#include "token_count.h"
 
 /* Sums over the batches of the epoch, and over those since the last step. */
 typedef struct {
@@ -28,13 +30,19 @@ static double loss_compute(const Epoch *e, const Batch *batch)
     return tensor_item(loss);
 }
 
-/* The accumulated gradients are sums over tokens; the step uses their mean. */
-static void take_step(Epoch *e)
+/* The learning rate of the next step. */
+static void set_rate(Epoch *e)
 {
     const EpochOptions *o = e->options;
     e->lr = rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
     nn_optimizer_set_lr(o->optimizer, e->lr);
-    nn_optimizer_step_scaled(o->optimizer, e->pending_tokens > 0 ? 1 / (double)e->pending_tokens : 1);
+}
+
+/* The accumulated gradients are sums over tokens; the step uses their mean. */
+static void take_step(Epoch *e)
+{
+    set_rate(e);
+    nn_optimizer_step_scaled(e->options->optimizer, e->pending_tokens > 0 ? 1 / (double)e->pending_tokens : 1);
     e->state->accum_step++;
     e->pending = 0;
     e->pending_tokens = 0;
@@ -83,14 +91,6 @@ static Batch batch_rows(const Batch *whole, int64_t from, int64_t to)
     return part;
 }
 
-static int64_t count_tokens(const Epoch *e, Tensor *tgt_y)
-{
-    const int32_t *id = tensor_int_data(tgt_y);
-    int64_t n = 0;
-    for (int64_t i = 0; i < tensor_numel(tgt_y); i++) n += id[i] != e->options->criterion.padding_idx;
-    return n;
-}
-
 /* Learns the current shard: some rows of one of n batches. */
 static void learn_shard(const Epoch *e, Parallel *p, const Batch *batches, int n)
 {
@@ -103,7 +103,7 @@ static void learn_shard(const Epoch *e, Parallel *p, const Batch *batches, int n
     if (from == to) return;
     Scope scope = ag_begin(AG_RECORD);
     Batch part = batch_rows(batch, from, to);
-    nn_parallel_count(p, (double)count_tokens(e, part.tgt_y));
+    nn_parallel_count(p, (double)batch_count_tokens(part.tgt_y, e->options->criterion.padding_idx));
     loss_compute(e, &part);
     ag_end(scope);
 }
@@ -117,8 +117,7 @@ static bool step_together(Epoch *e, NextBatch *next, void *source)
     Batch *batches = ag_alloc((size_t)most, sizeof *batches);
     while (n < most && next(source, &batches[n])) n++;
     if (n > 0) {
-        e->lr = rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
-        nn_optimizer_set_lr(o->optimizer, e->lr);
+        set_rate(e);
         while (nn_parallel_shard(o->parallel)) learn_shard(e, o->parallel, batches, n);
         double loss = nn_parallel_step(o->parallel);
         e->state->accum_step++;
@@ -132,27 +131,19 @@ static bool step_together(Epoch *e, NextBatch *next, void *source)
 /* The loss of each batch is computed by one process. */
 static void evaluate_together(Epoch *e, NextBatch *next, void *source)
 {
-    Parallel *p = e->options->parallel;
-    double *loss = NULL;
-    int64_t n = 0, room = 0;
+    Losses losses = { .parallel = e->options->parallel };
     for (bool more = true; more; ) {
         Scope scope = ag_begin(AG_NO_GRAD);
         Batch batch;
         more = next(source, &batch);
-        if (more && n == room) {
-            room = room ? 2 * room : 64;
-            loss = ag_resize(loss, (size_t)n, (size_t)room, sizeof *loss);
-        }
         if (more) {
-            loss[n] = nn_parallel_is_mine(p, n) ? loss_compute(e, &batch) : 0;
-            batch_done(e, &batch, loss[n++]);
+            double loss = losses_next_is_mine(&losses) ? loss_compute(e, &batch) : 0;
+            losses_add(&losses, loss);
+            batch_done(e, &batch, loss);
         }
         ag_end(scope);
     }
-    nn_parallel_collect(p, loss, n);
-    e->loss = 0;
-    for (int64_t i = 0; i < n; i++) e->loss += loss[i];
-    ag_free(loss);
+    e->loss = losses_sum(&losses);
 }
 
 /* ---- an epoch ---------------------------------------------------------------------------------------------------- */

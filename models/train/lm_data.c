@@ -9,6 +9,7 @@
 #include "kaeru/autograd.h"
 #include "language.h"
 #include "lm_pairs.h"
+#include "losses.h"
 #include "shared_data.h"
 #include "token_file.h"
 #include "utf8.h"
@@ -286,25 +287,19 @@ double evaluate_together(Site at, void *m, const LmData *d, int64_t batch, int64
     nn_eval(m);
     Cursor c = { .position = d->examples.n ? d->held_out : d->begin[LM_HELD_OUT] };
     if (!d->examples.n) read_ids(d, LM_HELD_OUT, &c.position, 1, &c.last);
-    double sum = 0, *loss = NULL;
-    int64_t total = 0, n = 1, batches = 0, room = 0;
-    for (; (n > 0 || c.position < d->examples.n) && (tokens <= 0 || total < tokens); batches++) {
+    Losses losses = { .parallel = p };
+    int64_t total = 0, n = 1;
+    while ((n > 0 || c.position < d->examples.n) && (tokens <= 0 || total < tokens)) {
         Scope s = ag_begin(AG_NO_GRAD);
         Shape shape = SHAPE(batch, length > 0 ? length : l.context);
         Tensor *ids = tensor_ints(shape, NULL), *targets = tensor_ints(shape, NULL);
         n = next_windows(d, &c, ids, targets);
-        if (batches == room) {
-            room = room ? 2 * room : 64;
-            loss = ag_resize(loss, (size_t)batches, (size_t)room, sizeof *loss);
-        }
-        bool is_mine = n > 0 && (!p || nn_parallel_is_mine(p, batches));
-        loss[batches] = is_mine ? tensor_item(language_loss(&l, ids, targets, AG_SUM)) : 0;
+        bool computes = n > 0 && losses_next_is_mine(&losses);
+        losses_add(&losses, computes ? tensor_item(language_loss(&l, ids, targets, AG_SUM)) : 0);
         total += n;
         ag_end(s);
     }
-    if (p) nn_parallel_collect(p, loss, batches);
-    for (int64_t i = 0; i < batches; i++) sum += loss[i];
-    ag_free(loss);
+    double sum = losses_sum(&losses);
     if (counted) *counted = total;
     return total > 0 ? sum / (double)total : 0;
 }

@@ -312,12 +312,6 @@ bool st_read(const StTensor *t, DType dtype, void *out)
     return st_read_items(t, dtype, 0, t->numel, out);
 }
 
-bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out)
-{
-    (void)st;
-    return st_read(t, AG_REAL, out);
-}
-
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 size_t st_entry_bytes(const StEntry *entry)

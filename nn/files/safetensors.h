@@ -56,7 +56,6 @@ bool st_read(const StTensor *t, DType dtype, void *out);
 bool st_read_items(const StTensor *t, DType dtype, uint64_t first, uint64_t n, void *out);
 /* False with ag_error() if its type is not converted to that type. */
 bool st_can_read(const StTensor *t, DType dtype);
-bool st_read_reals(const SafeTensors *st, const StTensor *t, real *out);
 
 /* ---- for the readers ---------------------------------------------------------------------------------------------- */
 

@@ -176,7 +176,8 @@ static double norm(const Parallel *p)
         const Piece *piece = &p->piece[i];
         if (piece->owner != p->rank) continue;
         const real *x = tensor_data(p->part[piece->part].sum[0]) + piece->first;
-        for (int64_t k = 0; k < piece->count; k += CHUNK) p->squares[chunk++] = ag_sum_squares(x + k, least(CHUNK, piece->count - k));
+        for (int64_t k = 0; k < piece->count; k += CHUNK)
+            p->squares[chunk++] = ag_sum_squares(x + k, least(CHUNK, piece->count - k));
     }
     exchange_parts(p, p->squares, sizeof *p->squares, first_chunk);
     double sum = 0;
@@ -216,13 +217,11 @@ static void update(Parallel *p, double scale)
         for (int k = part->first_piece; k < part->end_piece; k++) {
             const Piece *piece = &p->piece[k];
             size_t size = (size_t)piece->count * sizeof(real);
-            for (int rank = 0; rank < p->size; rank++) {
-                if (rank == p->rank) continue;
-                if (piece->owner == p->rank)
+            if (piece->owner != p->rank)
+                p->processes->receive(p->processes, piece->owner, TAG_PIECE + k, w + piece->first, size, &p->sending);
+            for (int rank = 0; piece->owner == p->rank && rank < p->size; rank++)
+                if (rank != p->rank)
                     p->processes->send(p->processes, rank, TAG_PIECE + k, w + piece->first, size, &p->sending);
-                else if (piece->owner == rank)
-                    p->processes->receive(p->processes, rank, TAG_PIECE + k, w + piece->first, size, &p->sending);
-            }
         }
     }
     wait_for(p, &p->sending);

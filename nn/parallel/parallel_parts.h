@@ -59,6 +59,7 @@ struct Parallel {
     int sending;                /* messages on the way */
     real *whole;                /* of parallel_state */
     int64_t whole_size;
+    int *first_root;            /* roots of the processes before this rank; [size]: of all */
     int others;                 /* roots of all other processes */
     real *room;                 /* for the values of others: */
     int64_t room_size, room_used;       /* items, of which the first are in use */

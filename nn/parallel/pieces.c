@@ -48,7 +48,10 @@ static int cut_pieces(Parallel *p, int64_t largest)
 void divide(Parallel *p)
 {
     enum { MESSAGE = 1 << 16, AT_ONCE = 4 };
-    for (int rank = 0; rank < p->size; rank++) p->others += rank == p->rank ? 0 : n_roots(p, rank);
+    p->first_root = ag_alloc_in(p, (size_t)p->size + 1, sizeof *p->first_root);
+    for (int rank = 0; rank < p->size; rank++)
+        p->first_root[rank + 1] = p->first_root[rank] + sums_before(p, rank, first_shard(p, rank + 1));
+    p->others = p->first_root[p->size] - n_roots(p, p->rank);
     int64_t largest = p->others ? least(MESSAGE, ROOM / AT_ONCE / p->others) / CHUNK * CHUNK : MESSAGE;
     if (largest < CHUNK) largest = CHUNK;
     int n = cut_pieces(p, largest);
@@ -80,18 +83,13 @@ void divide(Parallel *p)
 
 /* ---- the sums of this process ------------------------------------------------------------------------------------ */
 
-static real *numbers(Tensor *t)
-{
-    return tensor_mutable_data(t);
-}
-
 void add_gradient(const Parallel *p, Part *part, Tensor *gradient)
 {
     int at = p->sums;
     for (int i = merges_after(0, p->options.shards, p->shard, p->first, p->end); i > 0; i--) {
         Tensor *left = part->sum[--at];
         part->sum[at] = NULL;
-        ag_add_to(numbers(left), tensor_data(gradient), tensor_numel(left));
+        ag_add_to(tensor_mutable_data(left), tensor_data(gradient), tensor_numel(left));
         ag_free(gradient);
         gradient = left;
     }
@@ -107,9 +105,8 @@ typedef struct { real *values; bool is_own; } Node;
 static Node root_of(const Parallel *p, const Piece *piece, int rank, int64_t lo)
 {
     int number = sums_before(p, rank, lo);
-    if (rank == p->rank) return (Node){ numbers(p->part[piece->part].sum[number]) + piece->first, true };
-    for (int before = 0; before < rank; before++)
-        if (before != p->rank) number += n_roots(p, before);
+    if (rank == p->rank) return (Node){ tensor_mutable_data(p->part[piece->part].sum[number]) + piece->first, true };
+    number += p->first_root[rank] - (rank > p->rank ? n_roots(p, p->rank) : 0);
     return (Node){ p->room + piece->room + number * piece->count, false };
 }
 

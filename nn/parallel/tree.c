@@ -13,9 +13,7 @@ int64_t first_shard(const Parallel *p, int rank)
 
 int rank_of_shard(const Parallel *p, int64_t shard)
 {
-    int rank = 0;
-    while (first_shard(p, rank + 1) <= shard) rank++;
-    return rank;
+    return (int)(((shard + 1) * p->size - 1) / p->options.shards);      /* the last rank whose first shard is not behind it */
 }
 
 int64_t middle(int64_t lo, int64_t hi)
@@ -43,5 +41,5 @@ int sums_before(const Parallel *p, int rank, int64_t shard)
 
 int n_roots(const Parallel *p, int rank)
 {
-    return sums_before(p, rank, first_shard(p, rank + 1));
+    return p->first_root[rank + 1] - p->first_root[rank];
 }
