@@ -179,10 +179,22 @@ static void wait_for_all(Mpi *m)
     }
 }
 
+/* MPICH over TCP: a message may need an answer from a process that is already in MPI_Finalize, which gives none. So all answer
+ * for a tenth of a second more. */
+static void answer(const Mpi *m)
+{
+    int found;
+    for (double begun = MPI_Wtime(); MPI_Wtime() - begun < 0.1;) {
+        check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &found, MPI_STATUS_IGNORE), "MPI_Iprobe", -1);
+        sched_yield();
+    }
+}
+
 static void mpi_end(Processes *p)
 {
     Mpi *m = (Mpi *)p;
     wait_for_all(m);
+    answer(m);
     check(MPI_Comm_free(&m->comm), "MPI_Comm_free", -1);
     all = NULL;
     check(MPI_Finalize(), "MPI_Finalize", -1);
