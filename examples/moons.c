@@ -42,7 +42,7 @@ static void train(Sequential *net)
         x = ag_add(ag_mul(ag_sqrt(kept), x), ag_mul(ag_sqrt(ag_sub(tensor_ones(SCALAR), kept)), noise));
         Tensor *loss = nn_mse_loss(noise_in(net, x, t), noise);
         ag_backward(loss);
-        nn_optimizer_set_lr(adam, nn_schedule_cosine(step, 1e-2, 0, 100, steps));
+        nn_optimizer_set_lr(adam, nn_schedule_cosine(step, 1e-2, 0, steps / 50, steps));
         nn_optimizer_step(adam);
         if (step % 1000 == 0 || step == steps) printf("step %4lld: loss %.3f\n", (long long)step, tensor_item(loss));
         ag_end(scope);

@@ -69,9 +69,10 @@ learned() {
         END { exit !(n == 1 && (sign == "<" ? value < limit : value > limit)) }' "$folder/printed"
 }
 
-# What each would print without having learned: 124 and 0.35; 0 and 0; 50; 1; SGD's loss, 0.6.
+# Untrained, they print 101 and 0.44; 0 and 0; 51; 1.1; with SGD 0.6; 10; 0.7.
 program "$source/tests/programs/vae.c" -std=c11 -Wpedantic
 learned 'loss for new images ' '<' 26
+learned 'loss for new images ' '>' 24                           # a bound that is not one is lower
 learned 'difference of made images from spots ' '<' 0.02
 program "$source/tests/programs/gan.c" -std=c11 -Wpedantic
 learned 'made points near a spot ' '>' 60
@@ -82,7 +83,7 @@ program "$source/tests/programs/experts.c" -std=c11 -Wpedantic
 learned 'loss for new rows ' '<' 0.02
 learned 'share of the expert that is used least ' '>' 2
 program "$source/tests/programs/muon.c" -std=c11 -Wpedantic
-learned 'loss with Muon ' '<' 0.15
+learned 'loss with Muon ' '<' 0.12
 try "muon: resumed" grep -qx 'resumed from a checkpoint: the same loss' "$folder/printed"
 # Two programs are examples, which share code of their own.
 set -- -I"$source/examples" -DKAERU_PLOTS='""' "$source"/examples/common/*.c
@@ -90,7 +91,7 @@ program "$source/examples/digits.c" "$@"
 learned 'the network reads ' '>' 98
 program "$source/examples/moons.c" "$@"
 learned ' 0 levels left: distance from the moons ' '<' 0.06
-on_both_moons() { awk -F, '$1 == 0 { left += $2 < -0.2; right += $2 > 1.2 } END { exit left < 200 || right < 200 }' "$1"; }
+on_both_moons() { awk -F, '$1 == 0 { left += $2 < -0.2; right += $2 > 1.2 } END { exit left < 100 || right < 100 }' "$1"; }
 try "moons: both" on_both_moons "$folder/out/moons.csv"
 
 # libkaeru_double is installed with the option double or with tests enabled.

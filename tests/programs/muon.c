@@ -46,7 +46,7 @@ static Sequential *network(int width)
 /* Takes steps first..last-1 of a run; returns the last loss. The rate falls to 0 at step 400. */
 static double train(Sequential *pupil, Sequential *teacher, Optimizer *o, double lr, int first, int last)
 {
-    double value = 0;
+    double value = NAN;
     for (int step = first; step < last; step++) {
         Scope scope = ag_begin(AG_RECORD);
         Tensor *x = tensor_normal(SHAPE(256, 16), 0, 1), *target = ag_detach(nn_sequential(teacher, x));
