@@ -295,7 +295,7 @@ mpi() {
 }
 
 # Each reader's share of a thousand inputs; the fast readers get more. 50 million inputs take an hour of one processor.
-fuzz_shares='options:400 safetensors:240 number:200 json:110 json_peer:30 tensors:10 text:8 bpe:2'
+fuzz_shares='options:380 safetensors:240 number:200 json:110 json_peer:30 config:12 tensors:10 text:8 pairs:6 adapter:2 bpe:2'
 
 fuzz() {
     need_fuzzer
