@@ -5,10 +5,11 @@
 #include "lm_pairs.h"
 #include "utf8.h"
 
-/* The ids are the UTF-8 bytes of this text. */
+/* The ids are those of this text. */
 static void check_text(const Tokenizer *t, const int32_t *ids, int64_t n, const Json *text)
 {
     size_t size;
+    CHECK(text && text->type == JSON_STRING);
     char *back = tokenizer_decode(t, ids, (size_t)n, &size);
     CHECK(back && size == text->count && memcmp(back, text->as.text, size) == 0);
     ag_free(back);

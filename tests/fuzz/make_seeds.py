@@ -48,14 +48,10 @@ def main():
         tokenizers.append({**family, "added_tokens": added, "model": {**family["model"], "merges": ["a b", ["c", "d"]]}})
     configs = [path.read_bytes() for path in sorted(BAD.glob("*config.json"))]
     configs += [path.read_bytes() for path in sorted((TESTS / "fixtures" / "llama").glob("*/config.json"))]
-    parts = [(f"base_model.model.{name}.lora_{part}.weight", shape)
-             for name, rows, columns in (("q", 3, 2), ("v", 2, 3)) for part, shape in (("A", [1, columns]), ("B", [rows, 1]))]
-    sizes = [4 * shape[0] * shape[1] for _, shape in parts]
-    header = {name: {"dtype": "F32", "shape": shape, "data_offsets": [sum(sizes[:i]), sum(sizes[:i + 1])]}
-              for i, (name, shape) in enumerate(parts)}
-    adapter = json.dumps(header).encode() + b"\n" + bytes(sum(sizes))
-    adapter_config = b'{"peft_type": "LORA", "r": 1, "lora_alpha": 2, "lora_dropout": 0.1, "bias": "none", "use_dora": false}'
-    adapter_configs = [adapter_config] + [path.read_bytes() for path in sorted(BAD.glob("*.adapter/adapter_config.json"))]
+    config = (BAD / "good.adapter" / "adapter_config.json").read_bytes()
+    adapter = header_of((BAD / "good.adapter" / "adapter_model.safetensors").read_bytes())[1:]
+    adapter_configs = [path.read_bytes() for path in sorted(BAD.glob("*.adapter/adapter_config.json"))]
+    adapters = [header_of(path.read_bytes())[1:] for path in sorted(BAD.glob("*.adapter/*.safetensors"))]
     lines = [path.read_bytes() for path in sorted(BAD.glob("*.jsonl"))]
     numbers = ["0", "-0", "1.5", "-2e-3", "0.1", "9007199254740993", "1.7976931348623157e308",
                "2.4703282292062328e-324", "18446744073709551616", "1e400", "1E+05",
@@ -67,8 +63,7 @@ def main():
                 for shape in ((1 << 32, 1 << 32), (1 << 61, 2))]
     whole.append(rb'{"\"\\\/\b\f\n\r\t": ["\u00e9\ud83d\udc38", true, false, null, -0, 1e-3, [], {}]}')
     seeds = {
-        "adapter": [config + b"\0" + adapter for config in adapter_configs]
-                   + [adapter_config + b"\0" + header_of(file)[1:] for file in files if len(file) > 8],
+        "adapter": [other + b"\0" + adapter for other in adapter_configs] + [config + b"\0" + other for other in adapters],
         "config": configs,
         "pairs": [flag + text for text in lines for flag in (b"\0", b"\1")],
         "json": whole,
