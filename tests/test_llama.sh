@@ -1,9 +1,9 @@
 #!/bin/sh
 # test_llama.sh PROGRAM FIXTURES: the commands of llama: messages, and text as the library `transformers` writes it.
 
+# shellcheck disable=SC2086 # lists of words
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 fixtures=$(cd "$2" && pwd)
-# shellcheck disable=SC2086 # a list of words
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 

@@ -43,7 +43,7 @@ static Sequential *network(int width)
     return s;
 }
 
-/* Takes steps first..last-1 of a run; returns the last loss. The rate falls to 0 at step 400. */
+/* Takes the steps first..last-1 of a run, whose rate falls to 0 in 400 steps; returns the last loss. */
 static double train(Sequential *pupil, Sequential *teacher, Optimizer *o, double lr, int first, int last)
 {
     double value = NAN;
@@ -52,7 +52,7 @@ static double train(Sequential *pupil, Sequential *teacher, Optimizer *o, double
         Tensor *x = tensor_normal(SHAPE(256, 16), 0, 1), *target = ag_detach(nn_sequential(teacher, x));
         Tensor *loss = nn_mse_loss(nn_sequential(pupil, x), target);
         ag_backward(loss);
-        nn_optimizer_set_lr(o, nn_schedule_cosine(step, lr, 0, 0, 400));
+        nn_optimizer_set_lr(o, nn_schedule_cosine(step + 1, lr, 0, 0, 400));
         nn_optimizer_step(o);
         value = tensor_item(loss);
         ag_end(scope);
@@ -80,7 +80,7 @@ int main(void)
     Sequential *teacher = network(32), *pupil = network(64);
     Optimizer *sgd = nn_sgd_new(pupil, 0);
     for (int i = 0; i < 5; i += 2) nn_init_normal(nn_item(Linear, teacher, i)->weight, 0, 0.4);
-    printf("loss with SGD %.2g\n", train(pupil, teacher, sgd, 0.3, 0, 400));
+    printf("loss with SGD %.2g\n", train(pupil, teacher, sgd, 1, 0, 400));
     double whole = run(teacher, false), resumed = run(teacher, true);
     printf("loss with Muon %.2g\n", whole);
     printf("resumed from a checkpoint: %s\n", whole == resumed ? "the same loss" : "another loss");
