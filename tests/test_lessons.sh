@@ -221,6 +221,17 @@ shows 'three processes: 0 has shards 0-1, 1 has 2-4, 2 has 5-7, and none has 4-5
      $1 == 3 { nodes++ } END { exit bad || !none || nodes != 15 || NR != 120 }'
 draws shards
 
+lesson digits --steps 60
+csv digits.csv step,convolutional,linear
+shows 'the convolutional network learns, the linear layer does not' \
+    'NR > 50 { network += $2 / 10; layer += $3 / 10 } END { exit NR != 60 || network > 1.8 || layer < 2.1 }'
+
+lesson moons --steps 300
+csv moons.csv left,x,y
+shows 'the points contract' '$1 == 40 { before += abs($3 - 0.25) } $1 == 0 { after += abs($3 - 0.25) }
+    END { exit NR != 5000 || after > 0.7 * before }'
+draws moons
+
 # ---- fonts -----------------------------------------------------------------------------------------------------------
 
 # Without a Japanese font, Cairo draws wrong Japanese letters. Then the terminal png draws these pictures.

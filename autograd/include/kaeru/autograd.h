@@ -1,7 +1,15 @@
 /* autograd.h: tensors, the graph and the operations on them: everything of this floor.
  *
  * The differentiable operations are in ops.h, which the build writes from the list autograd/ops/ops.def. As in tensor.h,
- * NAME_at(Site at, ...) is called as NAME(...). */
+ * NAME_at(Site at, ...) is called as NAME(...).
+ *
+ * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice, concat,
+ * expand, and transpose, split, squeeze and unsqueeze also move ints and bools; compare and cast take any type, `and` and `not`
+ * take bools. Another type is a usage error: convert it by ag_cast.
+ *
+ * Memory: a result is a new tensor, with these exceptions. reshape, squeeze, unsqueeze and ag_detach share the memory of their
+ * input, so that a write to one of them (tensor_mutable_data) changes both. ag_cast to the type that x has, ag_activate with
+ * AG_IDENTITY, and the layer Dropout in evaluation or with p = 0 return x itself. */
 #ifndef KAERU_AUTOGRAD_H
 #define KAERU_AUTOGRAD_H
 

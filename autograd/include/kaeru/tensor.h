@@ -122,7 +122,7 @@ typedef struct { int n; int dim[AG_MAX_DIMS]; } Dims;
 typedef enum {
     AG_REAL,        /* real: float32 (float64 in libkaeru_double) */
     AG_INT,         /* int32_t: token ids, indices, targets */
-    AG_BOOL         /* uint8_t 0 or 1: masks; in attention, true: this position may be attended to */
+    AG_BOOL         /* uint8_t 0 or 1: masks. In attention true is visible; in ag_masked_fill true is what is replaced */
 } DType;
 
 /* A Tensor is a dense row-major array with a shape. The struct is opaque. Each of these functions creates a tensor that the
@@ -177,7 +177,7 @@ int64_t shape_numel_at(Site at, Shape shape);
 
 typedef enum {
     AG_RECORD,      /* operations are recorded if an input requires a gradient */
-    AG_NO_GRAD      /* nothing is recorded */
+    AG_NO_GRAD      /* nothing is recorded: results are leaves, as data are: they can be written and can require a gradient */
 } AgMode;
 typedef struct { int depth; uint64_t serial; } Scope;
 

@@ -9,7 +9,9 @@
 
 #pragma GCC visibility push(default)
 
-/* ---- masks: AG_BOOL, true = visible ------------------------------------------------------------------------------ */
+/* ---- masks: AG_BOOL, true = visible ------------------------------------------------------------------------------
+ * as in ag_masked_softmax and all operations and layers of attention. ag_masked_fill replaces where its mask is true, so it
+ * needs the opposite: ag_masked_fill(scores, ag_not(mask), -INFINITY). */
 
 /* (1,n,n): for position i, positions 0..i are visible. */
 Tensor *nn_causal_mask_at(Site at, int64_t n);

@@ -205,7 +205,9 @@ typedef struct {
 Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
                                double weight_decay);
 
-/* ---- schedules: the learning rate as a pure function of the step -------------------------------------------------- */
+/* ---- schedules: the learning rate as a pure function of the step --------------------------------------------------
+ * Steps count from 1, as in lm_train and OptimizerUpdate: set the rate of step n before the n-th nn_optimizer_step. Step 0 of a
+ * warmup has the rate 0. The notebook of the Annotated Transformer counts from 0, and run_epoch with it (training.h). */
 
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. The
  * warmup is part of the total. */
@@ -217,7 +219,10 @@ double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, 
  * Checkpoints are safetensors files with the weights by name, so that other libraries can open them. The state of an optimizer
  * has names that begin with "optimizer."; step, random state and settings are in the metadata. Saving writes a temporary file
  * in the same folder and renames it, so after a kill at any moment the path has the old file or the new one. A function that
- * fails returns false with ag_error() and changes neither the file nor the model. */
+ * fails returns false with ag_error() and changes neither the file nor the model.
+ *
+ * Reals are written as F32 (in libkaeru_double: F64), ints as I32, bools as BOOL: nothing is lost. Loading takes any type of
+ * numbers by the rules of tensor_file_read: F16 and BF16 exactly, F64 rounded, and what does not fit is refused. */
 
 /* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
 typedef struct Settings Settings;
