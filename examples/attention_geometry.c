@@ -129,14 +129,16 @@ int main(int argc, char **argv)
     csv_close(csv);
 
     csv = csv_open("attention_layers.csv", "token,layer,x,y");
-    double before = area(x);
+    double before = area(x), share = 100;
     write_polygon(csv, 0, x);
-    for (int64_t i = 1; i <= layers; i++) {
+    for (int64_t i = 1; i <= layers && share >= 1e-4; i++) {
         v = ag_linear(x, w.value, NULL);
         x = attend(w, x, 1, NULL);
         write_polygon(csv, (double)i, x);
         worst = fmax(worst, beyond_hull(x, v));
-        printf("layer %2lld: the polygon keeps %8.4f %% of its area\n", (long long)i, 100 * area(x) / before);
+        share = 100 * area(x) / before;
+        printf("layer %2lld: the polygon keeps %8.4f %% of its area%s\n", (long long)i, share,
+               share < 1e-4 ? ": it is a point, also in all later layers" : "");
     }
     csv_close(csv);
     worst = fmax(worst, try_random_sentences());

@@ -28,7 +28,7 @@ do for [format in FORMATS] {
     set xlabel "epoch"
     set yrange [0:*]
     set xtics 5
-    set format y "%.1e"
+    set format y "%g"
     plot data using 1:5 with linespoints lt 3
     set format y
     set xtics autofreq

@@ -140,7 +140,7 @@ shows 'the projection lies on a, at a right angle' \
 draws vectors
 
 lesson temperature --queries 64 --widest 256
-prints '1.1379'
+prints '1.0499'
 csv temperature.csv token,score,temperature,weight
 shows 'weights add up to 1 and are softmax(score / temperature)' \
     '{ x[NR] = exp($2 / $3); e[$3] += x[NR]; t[NR] = $3; w[NR] = $4; sum[$3] += $4 }
