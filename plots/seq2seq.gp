@@ -14,7 +14,7 @@ do for [format in FORMATS] {
     set multiplot
     eval panel("share of correct letters, in new words", 0.08, 0.46, 0.16, 0.74)
     eval heading("One vector cannot hold a long word; attention has no such limit", \
-        "Models that spell words backwards.  Left: correct letters.  Right: time of a training step on 1024 letters")
+        "Models that spell words backwards.  Left: correct letters.  Right: time to learn 1024 letters")
     eval curves
     set xlabel "letters in the word"
     set xrange [0:LENGTH_max + 0.5]

@@ -18,7 +18,7 @@ do for [format in FORMATS] {
     eval open_picture(format, "skip_connection", 1600, 800)
     set multiplot
     eval heading("A skip connection starts near the answer and learns faster", \
-        "f(x) and x + f(x) learn to return their input x, on the same data: mean squared error at each training step")
+        "f(x) and x + f(x) learn to return their input x: mean squared error at each training step")
 
     set title "linear scale"
     set lmargin at screen 0.1
