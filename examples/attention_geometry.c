@@ -1,6 +1,5 @@
 /* attention_geometry.c: self-attention in the plane: it shrinks the polygon of a sentence. */
 #include <math.h>
-#include <string.h>
 
 #include "common/common.h"
 #include "kaeru/autograd.h"
@@ -72,13 +71,12 @@ static void write_polygon(Csv *csv, double number, Tensor *x)
 
 static void print_weights(Tensor *weights)
 {
-    printf("Attention weights of each word (row) for each word (column):\n          これ    は      ペン    です\n");
+    printf("Attention weights of each word (row) for これ, は, ペン and です (columns):\n");
     for (int i = 0; i < N; i++) {
-        printf("  %s%*s", token[i], 4 - 2 * (int)strlen(token[i]) / 3, "");
         for (int j = 0; j < N; j++) {
             printf("  %6.3f", (double)tensor_data(weights)[i * N + j]);
         }
-        printf("\n");
+        printf("  %s\n", token[i]);
     }
 }
 

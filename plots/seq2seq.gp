@@ -14,7 +14,7 @@ do for [format in FORMATS] {
     set multiplot
     eval panel("share of correct letters, in new words", 0.08, 0.46, 0.16, 0.74)
     eval heading("One vector cannot hold a long word; attention has no such limit", \
-        "Models that spell words backwards.  Left: correct letters.  Right: time to learn 1024 letters")
+        "Models that spell words backwards.  Left: correct letters.  Right: time to learn from 1024 letters")
     eval curves
     set xlabel "letters in the word"
     set xrange [0:LENGTH_max + 0.5]
@@ -25,7 +25,7 @@ do for [format in FORMATS] {
          right using 1:3 with linespoints lt 3 pointinterval every title "attention", \
          right using 1:4 with linespoints lt 2 pointinterval every title "Transformer"
 
-    eval panel("time of a training step", 0.57, 0.98, 0.16, 0.74)
+    eval panel("processor time of a training step", 0.57, 0.98, 0.16, 0.74)
     eval curves
     set xlabel "letters in a word (1024 letters in all)"
     set ylabel "milliseconds"

@@ -45,13 +45,13 @@ do for [format in FORMATS] {
 
     set title "norm of the gradient at each block"
     set lmargin at screen 0.46
-    set rmargin at screen 0.76
+    set rmargin at screen 0.735
     unset label
     set xlabel "block (0: the input, ".sprintf("%d", blocks).": the output)"
     set xrange [0:blocks]
     set autoscale y
     unset mytics
-    set key at screen 0.775, 0.6 left Left reverse samplen 2
+    set key at screen 0.75, 0.6 left Left reverse samplen 2
     plot gradient using 2:($1 == 0 ? $3 : NaN) with linespoints lt 1 pointinterval ceil(blocks / 16.0) title plain, \
          gradient using 2:($1 > 0 ? $3 : NaN) with lines lt 1 lw 2 title "f(x) after training", \
          gradient using 2:($1 == 0 ? $4 : NaN) with linespoints lt 2 pointinterval ceil(blocks / 16.0) title skip, \
