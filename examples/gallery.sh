@@ -141,7 +141,7 @@ pre.command { border-left: 4px solid #0072B2; font-size: 1rem; white-space: pre-
 summary { cursor: pointer; color: #555; padding: .3rem 0; }
 @media (max-width: 50rem) {                     /* a phone: letters of a readable size; the picture scrolls to the side */
     .wide img { max-width: none; width: 42rem; }
-    .film.playing img { max-width: none; height: 28rem; }
+    .film.playing img { max-width: none; height: 26rem; }
     .keys { display: none; }
 }
 </style>

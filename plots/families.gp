@@ -14,7 +14,7 @@ set ylabel "cross-entropy in nats"
 set xrange [0:STEP_max]
 set yrange [1e-3:*]
 set logscale y
-set key center right
+set key top right horizontal maxrows 1 samplen 2 width 2
 set tmargin at screen 0.80
 every_tenth = STEP_max > 40 ? int(STEP_max / 10) : 1
 

@@ -82,8 +82,8 @@ static double node_width(const Trace *trace, uint32_t i)
     for (int j = 0; t->op && j < t->n_in; j++) call += t->in[j] ? strlen(trace_symbol(trace, t->in[j]->number, text)) + 2 : 6;
     call += t->op ? strlen(t->op->name) + 3 : 0;
     size_t values = t->numel <= MAX_ITEMS ? 9 * (size_t)t->numel : 40;          /* 9: "-0.46212, " with brackets */
-    size_t gradient = name + 4 + values * (trace->uses[i] > 1 ? 3 : 1);         /* two terms and their sum */
-    size_t longest = call > gradient ? call : gradient;
+    size_t sum = name + 4 + values * (trace->uses[i] > 1 ? 3 : 1), last = t->requires_grad ? sum : values;
+    size_t longest = call > last ? call : last;
     double width = (t->op ? 1 : 1.3) * (0.35 + 0.088 * (double)longest);        /* a leaf is an ellipse */
     return width < 1.7 ? 1.7 : width;
 }
@@ -141,26 +141,18 @@ static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
     fputs("];\n", out);
 }
 
-/* Highlights the inputs of the operation that runs; in the backward pass also writes what its rule adds for each input of one
- * item (a longer text would cross other edges). The label has the same size in all frames. */
+/* Highlights the inputs of the operation that runs; in the backward pass those to which its rule adds. */
 static void frame_edge(FILE *out, const Trace *trace, View view, uint32_t i, int j)
 {
-    const Tensor *x = trace->node[i]->in[j];
-    bool backward = i == view.active && view.backward && trace->part[j];
-    fprintf(out, "  n%u -> n%u [", (unsigned)x->number, (unsigned)i);
-    if (backward) fputs("color=\"" ACTIVE_EDGE "\", fontcolor=\"" ACTIVE_EDGE "\", penwidth=2, dir=back, ", out);
-    else if (i == view.active && !view.backward) fputs("color=\"" ACTIVE_EDGE "\", penwidth=2, ", out);
-    if (x->numel == 1 && x->requires_grad) {
-        fputs("xlabel=<<TABLE BORDER=\"0\" CELLPADDING=\"0\" FIXEDSIZE=\"TRUE\" WIDTH=\"80\" HEIGHT=\"20\"><TR><TD>", out);
-        if (backward) trace_values(out, x, trace->part[j]->data, 1, "");
-        fputs("</TD></TR></TABLE>>", out);
-    }
-    fputs("];\n", out);
+    fprintf(out, "  n%u -> n%u", (unsigned)trace->node[i]->in[j]->number, (unsigned)i);
+    if (i == view.active && (!view.backward || trace->part[j]))
+        fprintf(out, " [color=\"" ACTIVE_EDGE "\", penwidth=2%s]", view.backward ? ", dir=back" : "");
+    fputs(";\n", out);
 }
 
 static void frame_title(FILE *out, const Trace *trace, View view, int step)
 {
-    fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  edge [fontname=\"Helvetica\", fontsize=11];\n  label=\"", out);
+    fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  label=\"", out);
     Symbol text;
     int lines = 1;
     for (uint32_t i = 0; i < trace->n; i++) {
