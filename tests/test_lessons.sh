@@ -139,8 +139,8 @@ shows 'the projection lies on a, at a right angle' \
     '{ exit abs($1 * $6 - $2 * $5) > 1e-6 || abs($1 * ($3 - $5) + $2 * ($4 - $6)) > 1e-6 }'
 draws vectors
 
-lesson temperature --queries 64 --widest 256
-prints '1.1379'
+lesson temperature --queries 256 --widest 256
+prints '1.0499'
 csv temperature.csv token,score,temperature,weight
 shows 'weights add up to 1 and are softmax(score / temperature)' \
     '{ x[NR] = exp($2 / $3); e[$3] += x[NR]; t[NR] = $3; w[NR] = $4; sum[$3] += $4 }
@@ -287,14 +287,24 @@ gallery() {
     that "status $status, expected $1" [ $status -eq "$1" ]
     that "'$2' on stderr" grep -qF -- "$2" stderr
 }
-printf '# a remark\n## A & B\n$ vectors --points 10\nvectors: a < b\n\n' >list
+printf '# a remark\n## A & B\n$ vectors --points 10\nseen: "x" > y\nvectors: a < b\n## C\n! write_backward\ntext: zeros\n' >list
 if command -v gnuplot >/dev/null; then
     gallery 0 'gallery: vectors --points 10'
-    for line in '<h2>A &amp; B</h2>' '<pre class="command">sh examples/run.sh vectors --points 10</pre>' \
-        '<img src="vectors/vectors.png" alt="vectors">' '<figcaption>a &lt; b</figcaption>' '</html>'
+    for line in '<li><a href="#lesson1">A &amp; B</a></li>' '<h2 id="lesson1">A &amp; B</h2>' '<h2 id="lesson2">C</h2>' \
+        '<pre class="command">sh examples/run.sh vectors --points 10</pre>' \
+        '<img src="vectors/vectors.png" alt="&quot;x&quot; &gt; y">' '<figcaption>a &lt; b</figcaption>' \
+        '<details><summary>Printed text</summary><pre>A word is a vector' '<figure><pre>The operation: y[i][j]' \
+        '<figcaption>zeros</figcaption>' '</html>'
     do
         that "'$line' in the page" grep -qF -- "$line" 'a gallery/index.html'
     done
+    that "no text twice" [ "$(grep -c 'The operation: y' 'a gallery/index.html')" -eq 1 ]
+    printf "\$ positions --width 4 --length '3'\npositions: the caption\n\$ positions --width 6\n" >list
+    gallery 0 "gallery: positions --width 4 --length '3'"
+    that "pictures of a first run" [ -s 'a gallery/positions/positions.png' ]
+    that "the caption as alternative text" grep -qF 'alt="the caption"' 'a gallery/index.html'
+    printf '! vectors --points 0\n' >list
+    gallery 1 'these failed: vectors'
     printf '$ vectors\nnone: Nothing.\n' >list
     gallery 1 'these failed: none'
     printf '$ vectors --points 0\n' >list
@@ -310,7 +320,20 @@ for option in --out --list --nonsense; do
     that "one line on stderr with $option" [ "$(wc -l <stderr)" -eq 1 ]
 done
 
-# Every picture of an example must be in the list.
+if command -v dot >/dev/null; then
+    printf '## 1. Backprop by hand\n$ backprop\nseen: Boxes.\nbackprop_formula_*: Frames.\n' >list
+    gallery 0 'gallery: backprop'
+    that "10 frames" [ "$(grep -c 'alt="Frame [0-9]*\. Boxes\."' 'a gallery/index.html')" -eq 10 ]
+    that "the first paragraph of the lesson" grep -qF '<p>How can a program know' 'a gallery/index.html'
+fi
+
+# Every lesson and every picture of an example must be in the list, each picture with what is seen.
+sed -n '/^## .*whole models/q; /^## /p' "$examples/README.md" | while read -r lesson; do
+    grep -qxF -- "$lesson" "$examples/gallery.txt" || echo "$lesson"
+done >missing
+that "all lessons in examples/gallery.txt" [ ! -s missing ]
+awk '/^[a-z0-9_]*\*?: / && !/^(seen|text): / && before !~ /^seen: / { print } { before = $0 }' "$examples/gallery.txt" >missing
+that "what is seen in each picture" [ ! -s missing ]
 sed -n 's/^\([a-z0-9_]*\): .*/\1/p' "$examples/gallery.txt" >listed
 grep -hro 'picture_draw("[a-z0-9_]*")' "$examples" --include='*.c' | sed 's/.*"\(.*\)".*/\1/' >drawn
 while read -r picture; do

@@ -77,8 +77,8 @@ const char *ag_op_backward_text_at(Site at, int i);                             
 
 /* Prints the backward pass from a loss of one element, step by step. Each step shows the rule of one operation, the values and
  * the gradient that the rule reads, the gradient of each input, and the sum if a value is used more than once. Tensors have
- * their names (tensor_name) or t0, t1, ...; large ones are shown by shape, range and norm. The numbers are those of
- * ag_backward. The graph and its gradients do not change. Call it before ag_backward. */
+ * their names (tensor_name), or the name of the operation and a number; large ones are shown by shape, range and norm. The
+ * numbers are those of ag_backward. The graph and its gradients do not change. Call it before ag_backward. */
 void ag_explain_at(Site at, FILE *out, Tensor *loss);
 
 /* Writes the graph of y for Graphviz: operations with shapes, leaves by name, scalars with values. */
