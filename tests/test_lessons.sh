@@ -83,6 +83,33 @@ PATH=$folder/bad "$programs/backprop" >stdout 2>stderr
 that "status with a bad dot" [ $? -eq 1 ]
 that "message with a bad dot" grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr
 
+lesson learning_step --lr 1
+prints 'step 1: w = -0.2000, loss = 10.2400, dw = -6.4000; then w - 0.1 * dw = 0.4400'
+csv learning_step.csv rate,step,w,loss
+shows 'a step multiplies the error by 1 - 2 lr' \
+    '$2 > 0 && abs(($3 - 3) - (1 - 2 * $1) * error) > 1e-4 { bad = 1 } abs($4 - ($3 - 3) ^ 2) > 1e-3 * $4 { bad = 1 }
+     { error = $3 - 3 } END { exit bad || NR != 52 }'
+csv learning_step_valley.csv optimizer,step,a,b,loss
+shows 'momentum comes farthest; the first step of Adam is the same in both directions' \
+    '$1 == "Adam" && $2 == 1 && (abs($3 + 3.7) > 1e-3 || abs($4 - 0.7) > 1e-3) { bad = 1 } { last[$1] = $5 }
+     END { exit bad || last["momentum"] > 0.02 || last["gradient descent"] < 2 * last["momentum"] || NR != 123 }'
+draws learning_step
+
+lesson boundary
+that "cross-entropy by hand" [ "$(sed -n 's/.*mean: \([0-9.]*\); nn_cross_entropy: \([0-9.]*\);.*/\1 \2/p' stdout |
+    awk '$1 == $2' | wc -l)" -eq 1 ]
+csv boundary_points.csv x,y,arm
+csv boundary_loss.csv step,sgd,momentum,adam
+shows 'Adam learns first, gradient descent last' 'END { exit !($4 < $3 / 2 && $3 < $2 / 2 && NR == 501) }'
+csv boundary.csv step,x,y,p
+shows 'at first the network knows nothing; in the end each arm is on its own side of the boundary' \
+    'function cell(x) { return int((x / 1.15 + 1) * 30 + 0.5) } $1 == 0 || $1 == 500 { p[$1, (NR - 1) % 3721] = $4 }
+     END { for (r = 0.2; r < 0.96; r += 0.05) for (arm = 0; arm < 2; arm++) { a = 6 * r + 3.14159265 * arm
+               k = cell(r * sin(a)) * 61 + cell(r * cos(a)); if ((p[500, k] > 0.5) != arm) bad = 1
+               wrong += (p[0, k] > 0.5) != arm }
+           exit bad || wrong < 8 || NR != 6 * 61 * 61 }'
+draws boundary boundary_loss
+
 lesson families --steps 150
 csv families.csv step,fills,goes_on,rewrites
 shows 'all three learn; the decoder cannot predict the words after it' \
