@@ -134,6 +134,20 @@ shows 'words of a group are in one direction, those of other groups are not' \
                if (same && c < 0.95 || !same && c > 0.3) bad = 1 } exit bad || n != 11 || NR != 22 }'
 draws word_vectors
 
+lesson feed_forward
+prints 'Feed-forward: (1, 10, 512) -> (1, 10, 512)'
+prints 'layer norm, (x - mean) / deviation             mean 0.0000, deviation 1.0000'
+prints '3,152,384 parameters'
+that "a square too many is told" sh -c '! grep "divided by the variance" stdout | grep -q "deviation 1.0000"'
+csv feed_forward.csv part,changed,position,change
+shows 'feed-forward and layer norm work by position, attention and batch norm do not' \
+    '{ alone = $1 ~ /feed|layer/ } ($4 > 0) != (!alone || $2 == $3) { bad = 1 } END { exit bad || NR != 400 }'
+csv feed_forward_parameters.csv model,feed_forward,attention,other
+shows 'two thirds of an encoder layer, half of a decoder layer, less of a model' \
+    '{ share[NR] = $2 / ($2 + $3 + $4) } $1 ~ /GPT-2, 12/ && abs($2 + $3 + $4 - 124.439808) > 1e-5 { bad = 1 }
+     END { exit bad || abs(share[1] - 2 / 3) > 0.01 || abs(share[2] - 0.5) > 0.01 || share[4] > 0.41 || NR != 6 }'
+draws feed_forward
+
 lesson families --steps 150
 csv families.csv step,fills,goes_on,rewrites
 shows 'all three learn; the decoder cannot predict the words after it' \
