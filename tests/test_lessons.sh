@@ -148,6 +148,19 @@ shows 'two thirds of an encoder layer, half of a decoder layer, less of a model'
      END { exit bad || abs(share[1] - 2 / 3) > 0.01 || abs(share[2] - 0.5) > 0.01 || share[4] > 0.41 || NR != 6 }'
 draws feed_forward
 
+lesson heads --steps 200
+prints 'scores Q_i K_i'"'"' / sqrt(64)                   (1, 8, 5, 5)'
+prints 'Z_i: weighted means of the values            (1, 8, 5, 64)'
+prints 'nn_multi_head_attention differs by at most 0'
+prints 'parameters: 1050624'
+csv heads.csv step,heads_1,heads_2,heads_4,heads_8
+shows 'one head is not enough' 'END { exit !($2 > 0.4 && $3 < 0.1 && $4 < 0.1 && $5 < 0.1 && NR == 200) }'
+csv heads_weights.csv heads,head,query,key,weight
+shows 'of two heads, one looks at the first letter, the other one at the letter before' \
+    '$1 == 2 && $3 > 1 { first[$2] += ($4 == 0) * $5 / 6; before[$2] += ($4 == $3 - 1) * $5 / 6 }
+     END { exit !((first[0] > 0.7 && before[1] > 0.4) || (first[1] > 0.7 && before[0] > 0.4)) || NR != 192 }'
+draws heads
+
 lesson families --steps 150
 csv families.csv step,fills,goes_on,rewrites
 shows 'all three learn; the decoder cannot predict the words after it' \
