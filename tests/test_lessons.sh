@@ -161,6 +161,30 @@ shows 'of two heads, one looks at the first letter, the other one at the letter 
      END { exit !((first[0] > 0.7 && before[1] > 0.4) || (first[1] > 0.7 && before[0] > 0.4)) || NR != 192 }'
 draws heads
 
+lesson block --layers 4 --vocabulary 1000
+prints 'encoder_layer differs by at most 0'
+prints 'decoder: attention to the source            6 x    1050624 =     6303744'
+that "the sum is that of the library's model" awk '/  sum  / { sum = $2 } /nn_count of make_model:/ { exit sum != $4 }' stdout
+csv block.csv layer,deviation_pre,deviation_post,gradient_pre,gradient_post
+shows 'pre-norm vectors grow, post-norm vectors do not' \
+    'abs($3 - 1) > 0.02 || $2 < last { bad = 1 } { last = $2 } END { exit bad || $2 < 1.5 || NR != 4 }'
+draws block
+
+lesson architectures
+prints 'Transformer-base has D = 512, h = 8, K = 64, N = 6 layers'
+for figure in seq2seq seq2seq_attention attention residual transformer gpt bert; do
+    has architectures.1/architectures_$figure.dot
+    command -v dot >/dev/null || continue
+    has architectures.1/architectures_$figure.png
+    has architectures.1/architectures_$figure.svg
+done
+# Each box links to a file that has its function.
+sed -n 's/.*URL="file:\/\/\([^"]*\)".*tooltip="\([^ ]*\) in .*/\2 \1/p' architectures.1/*.dot | sort -u >links
+that "20 links or more" [ "$(wc -l <links)" -ge 20 ]
+while read -r function file; do
+    that "$function in $file" grep -q "^[A-Za-z].*\b$function(" "$file"
+done <links
+
 lesson families --steps 150
 csv families.csv step,fills,goes_on,rewrites
 shows 'all three learn; the decoder cannot predict the words after it' \
