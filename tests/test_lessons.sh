@@ -185,6 +185,22 @@ while read -r function file; do
     that "$function in $file" grep -q "^[A-Za-z].*\b$function(" "$file"
 done <links
 
+lesson attention_by_hand
+prints 'x =  6   e^x = 403.4288   e^x / sum = 0.945383   ag_softmax: 0.945383'
+prints 'The weights add up to 1.000000.'
+prints 'These weights add up to 1.7'
+prints "x' = 0.353 これ + 0.118 は + 0.471 ペン + 0.059 です = (0.059, 0.318)"
+csv attention_by_hand_softmax.csv score,exponential,weight
+shows 'softmax' 'abs($2 - exp($1)) > 1e-3 { bad = 1 } { sum += $3 } END { exit bad || abs(sum - 1) > 1e-6 || NR != 5 }'
+csv attention_by_hand_bank.csv sentence,x,y,new_x,new_y
+shows 'bank is the same vector before, and goes toward river and toward money' \
+    '$2 != 1 || $3 != 1 { bad = 1 } $1 == 0 { river = $4 > 1.5 && $5 < 0.5 } $1 == 1 { money = $5 > 1.5 && $4 < 0.5 }
+     END { exit bad || !river || !money }'
+csv attention_by_hand_next.csv word,score,probability
+shows 'the next word is bank' '$1 ~ /bank/ && $3 > 0.95 { right = 1 } { sum += $3 } END { exit !right || abs(sum - 1) > 1e-5 }'
+that "inner products give the model's probabilities" awk '/the model:/ { n++; if ($4 != $7) bad = 1 } END { exit bad || n != 7 }' stdout
+draws attention_by_hand
+
 lesson families --steps 150
 csv families.csv step,fills,goes_on,rewrites
 shows 'all three learn; the decoder cannot predict the words after it' \
