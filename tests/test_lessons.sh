@@ -201,6 +201,29 @@ shows 'the next word is bank' '$1 ~ /bank/ && $3 > 0.95 { right = 1 } { sum += $
 that "inner products give the model's probabilities" awk '/the model:/ { n++; if ($4 != $7) bad = 1 } END { exit bad || n != 7 }' stdout
 draws attention_by_hand
 
+lesson exploding --layers 20
+csv exploding.csv layer,gain_0.7,gain_1,gain_1.4
+shows 'the gradient vanishes, stays or explodes by the factor of a layer' \
+    'NR == 1 { a = $2; b = $3; c = $4 }
+     END { exit !(abs(log(a / $2) / 20 - log(0.7)) < 0.1 && abs(log(b / $3)) < 2 && abs(log(c / $4) / 20 - log(1.4)) < 0.1) || NR != 21 }'
+that "clipping limits the norm to 1" [ "$(awk '/^ +[01]\.[0-9]/ { print $5 }' stdout | tail -n 1)" = 1 ]
+draws exploding
+
+lesson score_width --widest 256
+csv score_width.csv k,dot,dot_least,dot_most,scaled,scaled_least,scaled_most,additive,additive_least,additive_most
+shows 'at a large width the plain dot product is worse than the other scores' \
+    '$3 > $2 || $2 > $4 { bad = 1 } END { exit bad || $1 != 256 || $2 > 90 || $5 < 99 || $8 < 99 || NR != 4 }'
+draws score_width
+
+lesson ablations --steps 120
+csv ablations.csv setup,part,mean,least,most
+shows 'one layer and no skip connections are bad; each mean is within its range' \
+    '{ gsub(/"/, "") } $4 > $3 + 1e-6 || $3 > $5 + 1e-6 { bad = 1 } { m[$1] = $3 }
+     END { exit bad || NR != 17 || m["layers: 1"] > m["layers: 2"] - 10 || m["skip: without"] > m["skip: with"] - 10 ||
+           m["norm: post"] > m["norm: pre"] || m["dropout: 0"] > 90 }'
+prints '2, 4, 6, 8 layers, BLEU 23.7, 25.3, 25.8, 25.5'
+draws ablations
+
 lesson families --steps 150
 csv families.csv step,fills,goes_on,rewrites
 shows 'all three learn; the decoder cannot predict the words after it' \
