@@ -25,7 +25,13 @@ static void show_softmax(void)
         total += (double)w[i];
     }
     csv_close(csv);
-    printf("  The weights add up to %.6f.\n", total);
+    printf("  The weights add up to %.6f. If a mask hides the 6, its score becomes minus infinity, and e^-inf = 0:\n  ", total);
+    static const real hidden[SCORES] = { 1, 3, -2, -INFINITY, -1 };
+    const real *left = tensor_data(ag_softmax(tensor_from(SHAPE(SCORES), hidden), -1));
+    for (int i = 0; i < SCORES; i++) {
+        printf("%s%.6f", i ? ", " : "", (double)left[i]);
+    }
+    printf("\n");
 }
 
 /* 0.6 これ + 0.2 は + 0.8 ペン + 0.1 です, and the same with weights that add up to 1. */

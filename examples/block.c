@@ -6,7 +6,7 @@
 #include "kaeru/transformer.h"
 
 enum { WORDS = 5, BATCH = 4, MOST_LAYERS = 64 };
-static int64_t layers = 12, width = 128, vocabulary = 37000;
+static int64_t layers = 12, width = 128, vocabulary = 37000, blocks = 6;
 
 static Tensor *show(const char *step, Tensor *t)
 {
@@ -52,6 +52,7 @@ static double row(const char *name, int64_t copies, int64_t numbers)
 static void count(void)
 {
     TransformerOptions o = transformer_defaults();
+    o.N = (int)blocks;
     EncoderLayer *e = encoder_layer_new(&o);
     int64_t norm = 2 * o.d_model, attention = nn_count(e->self_attn), forward = nn_count(e->feed_forward);
     printf("\nTransformer-base: N = %d, D = %lld, h = %d, feed-forward %lld, vocabulary %lld for both languages\n", o.N,
@@ -127,6 +128,7 @@ int main(int argc, char **argv)
 {
     const Option options[] = {
         option_int("layers", &layers, 1, MOST_LAYERS, "layers of the stack"),
+        option_int("blocks", &blocks, 1, 100, "N, the layers of the encoder and of the decoder that are counted"),
         option_int("vocabulary", &vocabulary, 1, 10000000, "words of the table's model"),
         OPTIONS_END
     };

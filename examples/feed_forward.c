@@ -81,15 +81,22 @@ static void print_moments(const char *name, Tensor *x)
     printf("  %-46s mean %6.4f, deviation %6.4f\n", name, fabs(mean) < 1e-6 ? 0 : mean, sqrt(variance));
 }
 
-static void show_relu(void)
+static void print_row(const char *name, Tensor *t)
 {
-    const real x[] = { -2, -0.5, 0, 0.5, 2 };
-    const real *y = tensor_data(ag_relu(tensor_from(SHAPE(5), x)));
-    printf("\nReLU(x) = max(0, x), each number by itself:");
-    for (int i = 0; i < 5; i++) {
-        printf("  %g -> %g", (double)x[i], (double)y[i]);
+    printf("  %-22s", name);
+    for (int i = 0; i < tensor_numel(t); i++) {
+        printf(" %7.4f", (double)tensor_data(t)[i]);
     }
     printf("\n");
+}
+
+static void show_activations(void)
+{
+    Tensor *x = tensor_from(SHAPE(5), (const real[]){ -2, -0.5, 0, 0.5, 2 });
+    printf("\n");
+    print_row("x", x);
+    print_row("ReLU(x) = max(0, x)", ag_relu(x));
+    print_row("GELU(x), used by GPT", ag_gelu(x));
 }
 
 static void show_norms(void)
@@ -100,6 +107,7 @@ static void show_norms(void)
     print_moments("layer norm, (x - mean) / deviation", layer_norm(x));
     print_moments("divided by the variance, (x - mean) / variance", ag_div(center, ag_var_dims(x, DIMS(-1), false, true)));
     print_moments("batch norm", batch_norm(x));
+    print_moments("instance norm: over the words of one sentence", normalize(x, DIMS(1)));
 }
 
 int main(int argc, char **argv)
@@ -114,7 +122,7 @@ int main(int argc, char **argv)
     ffn = nn_positionwise_feed_forward_new(WIDTH, HIDDEN, 0, AG_RELU);
     attention = nn_multi_head_attention_new(8, WIDTH, 0);
     show_influence();
-    show_relu();
+    show_activations();
     show_norms();
     show_parameters();
     picture_draw("feed_forward");

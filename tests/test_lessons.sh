@@ -137,6 +137,8 @@ draws word_vectors
 lesson feed_forward
 prints 'Feed-forward: (1, 10, 512) -> (1, 10, 512)'
 prints 'layer norm, (x - mean) / deviation             mean 0.0000, deviation 1.0000'
+prints 'ReLU(x) = max(0, x)     0.0000  0.0000  0.0000  0.5000  2.0000'
+prints 'instance norm: over the words of one sentence  mean'
 prints '3,152,384 parameters'
 that "a square too many is told" sh -c '! grep "divided by the variance" stdout | grep -q "deviation 1.0000"'
 csv feed_forward.csv part,changed,position,change
@@ -188,6 +190,7 @@ done <links
 lesson attention_by_hand
 prints 'x =  6   e^x = 403.4288   e^x / sum = 0.945383   ag_softmax: 0.945383'
 prints 'The weights add up to 1.000000.'
+prints '0.116629, 0.861780, 0.005807, 0.000000, 0.015784'
 prints 'These weights add up to 1.7'
 prints "x' = 0.353 これ + 0.118 は + 0.471 ペン + 0.059 です = (0.059, 0.318)"
 csv attention_by_hand_softmax.csv score,exponential,weight
