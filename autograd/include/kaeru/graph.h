@@ -119,7 +119,8 @@ void   ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq
  * where momentum is set to the gradient instead of updated. */
 void   ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale);
 
-/* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are arrays of n numbers. */
+/* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are arrays of
+ * n numbers. */
 void   ag_adam_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
                               const AdamOptions *o, int64_t step, double grad_scale);
 void   ag_sgd_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum,

@@ -65,14 +65,14 @@ void nn_check_at(Site at, const char *what, const void *module, size_t size);
  */
 #define NN_LAYER(at, module) AG_LAYER(at); nn_check_at(at, __func__, module, sizeof *(module))
 
-/* parent->field = child, registered under the field's name. The parent owns the child now. A module can be the child of one
+/* `parent->field = child`, registered under the field's name. The parent owns the child now. A module can be the child of one
  * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot, and are unique in their module. */
 #define nn_child(parent, field, child) nn_child_named(parent, field, #field, child)
 #define nn_child_named(parent, field, name, child) \
     nn_add_child(&(parent)->module, name, (void **)&(parent)->field, 1 ? (child) : (parent)->field)
 void nn_add_child_at(Site at, Module *parent, const char *name, void **field, void *child);
 
-/* parent->field = a new parameter of that shape: zeros, requires a gradient. */
+/* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
 #define nn_param(parent, field, shape)  nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, true)
 /* The same without a gradient: saved with the weights, not trained (position tables). */
 #define nn_buffer(parent, field, shape) nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, false)
@@ -89,7 +89,7 @@ Tensor *nn_add_param_at(Site at, Module *parent, Tensor **field, Shape shape, co
     nn_add_buffer(&(parent)->module, #field, &(parent)->field, shape, dtype, saved)
 Tensor *nn_add_buffer_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, DType dtype, bool saved);
 
-/* Ties weights: parent->field becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
+/* Ties weights: `parent->field` becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
  * counted, freed and saved once, under its first name. If the field already has a tensor, it must have the same shape; it is
  * freed, and fields that were tied to it are tied to `tensor`. */
 #define nn_tie(parent, field, tensor)   nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
