@@ -62,7 +62,8 @@ class Html:
                        for kind, value in blocks(lines))
 
     def synopsis(self, declarations):
-        anchors = "".join(f'<span id="{name}"></span>' for d in declarations for name in d.functions + d.types + d.constants)
+        names = dict.fromkeys(name for d in declarations for name in d.functions + d.types + d.constants)
+        anchors = "".join(f'<span id="{name}"></span>' for name in names)
         return f'{anchors}<pre class="synopsis">' + self.code("\n".join(d.text for d in declarations)) + "</pre>"
 
     @staticmethod

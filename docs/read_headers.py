@@ -56,7 +56,7 @@ class Page:
     def __init__(self, name, folder, title, comment):
         self.name, self.folder, self.title, self.comment = name, folder, title, comment
         self.stem = name[:-2]
-        self.sections = [Section("", [])]
+        self.sections, self.includes = [Section("", [])], set()
 
     entries = property(lambda self: [entry for section in self.sections for entry in section.entries])
 
@@ -298,6 +298,7 @@ def read(name, folder, text):
             line_has_code = False
         at = end
     reader.end()
+    page.includes = set(re.findall(r'#include "kaeru/(\w+\.h)"', text))
     page.sections = [s for s in page.sections if s.entries or s.comment]
     return page
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the reference: HTML with a search that works from disk, and man pages.
 
-    reference.py VERSION HTML_FOLDER MAN_FOLDER OPS_H HEADER...
+    reference.py VERSION HTML_FOLDER MAN_FOLDER HEADER...
+    reference.py --install HTML_FOLDER HTML_TARGET MAN_TARGET       for `meson install`
 
 An entry is a paragraph of a header (read_headers.py). Beside its text stand
     - its formulas, typeset (formula.py);
@@ -39,6 +40,15 @@ def source(*path):
         return file.read()
 
 
+def in_order(pages):
+    """Each header after those that it includes."""
+    names, done = {page.name for page in pages}, []
+    while len(done) < len(pages):
+        done.append(next(page for page in pages if page not in done
+                         and not (page.includes & names) - {page.name for page in done}))
+    return done
+
+
 # ---- what stands beside an entry -------------------------------------------------------------------------------------
 
 class Reference:
@@ -46,8 +56,8 @@ class Reference:
     entry."""
 
     def __init__(self, paths):
-        self.pages = [read_headers.read(os.path.basename(path), re.search(r"(\w+)(/kernels|/mpi)?/include/kaeru/", path)[1],
-                                        source(path)) for path in paths]
+        self.pages = in_order([read_headers.read(os.path.basename(path), re.search(r"(\w+)(/kernels|/mpi)?/include/kaeru/",
+                                                                                   path)[1], source(path)) for path in paths])
         self.entry = {}
         for page in self.pages:
             for entry in page.entries:
@@ -127,13 +137,13 @@ def write(folder, name, text):
         out.write(text)
 
 
-def main():
-    if len(sys.argv) < 6:
-        sys.exit(__doc__)
-    version, to_html, to_man, *headers = sys.argv[1:]
+def make(version, to_html, to_man, headers):
     reference = Reference(headers)
     for folder in (to_html, to_man):
         os.makedirs(folder, exist_ok=True)
+        for name in os.listdir(folder):             # of entries that exist no longer
+            if name.endswith((".html", ".3")):
+                os.remove(os.path.join(folder, name))
     writer = pages.Html(reference, version)
     for page in reference.pages:
         if page.entries:
@@ -148,8 +158,27 @@ def main():
     write(to_html, "pytorch.html", writer.torch_page())
     write(to_html, "index.js", writer.search_index())
     for name in ("style.css", "search.js"):
-        shutil.copy(os.path.join(DOCS, name), to_html)
+        shutil.copyfile(os.path.join(DOCS, name), os.path.join(to_html, name))
     os.utime(to_html)                               # for ninja, to which this folder is the output
+
+
+def install(made, *folders):
+    """Copies what was made to the folders of `meson install`, relative to the prefix: HTML, man pages."""
+    prefix = os.environ["MESON_INSTALL_DESTDIR_PREFIX"]
+    for ending, made_in, folder in zip((".3", ""), (os.path.join(made, "man3"), made), reversed(folders)):
+        os.makedirs(os.path.join(prefix, folder), exist_ok=True)
+        for name in os.listdir(made_in):
+            if name.endswith(ending) and os.path.isfile(os.path.join(made_in, name)):
+                shutil.copyfile(os.path.join(made_in, name), os.path.join(prefix, folder, name))
+
+
+def main():
+    if len(sys.argv) == 5 and sys.argv[1] == "--install":
+        install(*sys.argv[2:])
+    elif len(sys.argv) > 4:
+        make(*sys.argv[1:4], sys.argv[4:])
+    else:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":
