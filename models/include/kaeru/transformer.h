@@ -68,6 +68,7 @@ DecoderLayer *decoder_layer_new_at(Site at, const TransformerOptions *o);
 Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer);
 
+/* A stack of N decoder layers, with a norm as in Encoder. The cache, which may be NULL, is that of transformer_cache_new. */
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Decoder;
 Decoder *decoder_new_at(Site at, const TransformerOptions *o);
 Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache);
@@ -89,10 +90,13 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
 Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
 Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask);                     /* -> memory (B,S,D) */
 Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
+
 /* The same for tgt (B,t), whose positions come after those in the cache (see transformer_cache_new). */
 Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
+
 /* A cache for up to `capacity` target positions of this model's decoder. Free with ag_free. */
 Cache *transformer_cache_new_at(Site at, EncoderDecoder *m, int64_t capacity);
+
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
 void transformer_keep_weights_at(Site at, EncoderDecoder *m, bool keep);
 
@@ -101,6 +105,7 @@ Tensor *subsequent_mask_at(Site at, int64_t n);
 
 /* Writes the options as settings "transformer.N", "transformer.d_model", ..., for checkpoints. */
 void transformer_to_settings_at(Site at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
+
 /* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
  * ag_error() if this fails. */
 EncoderDecoder *transformer_load_at(Site at, const char *path);

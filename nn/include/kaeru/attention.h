@@ -15,10 +15,12 @@
 
 /* (1,n,n): for position i, positions 0..i are visible. */
 Tensor *nn_causal_mask_at(Site at, int64_t n);
+
 /* ids (B,S) -> (B,1,S): all positions that are not padding are visible. */
 Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding);
 /* Both: ids (B,T) -> (B,T,T). */
 Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding);
+
 /* Prints the mask, one matrix after another: "#" for visible, "." for hidden. */
 void nn_mask_print_at(Site at, FILE *out, Tensor *mask);
 
@@ -53,12 +55,14 @@ typedef struct {
 typedef struct { int n; int64_t capacity; KeysValues *layer; } Cache;
 /* A cache for n attention layers and up to `capacity` positions. Free it with ag_free. */
 Cache *nn_cache_new_at(Site at, int n, int64_t capacity);
+
 /* The first function appends new positions (B,t,D) to a layer, the second one reads all positions of a layer.
  * nn_multi_head_attention_cached calls both. */
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value);
 /* Whether a layer is fixed and filled. */
 bool nn_cache_is_filled_at(Site at, const Cache *c, int layer);
+
 /* Replaces the batch by its rows rows[0..n): for beam search. */
 void nn_cache_select_at(Site at, Cache *c, const int32_t *rows, int64_t n);
 /* Removes all but the last `keep` positions of the layers that are not fixed. */

@@ -77,6 +77,7 @@ Tensor *nn_recompute_at(Site at, void *layer, Tensor *x);
 
 /* mean (x - target)^2 over all numbers -> scalar */
 #define nn_mse_loss(x, target) ag_mse_loss(x, target)
+
 /* mean over targets of -log softmax(logits)[target]: logits (..,V), target (..) ids; targets of -100 are ignored; if
  * all are, the loss is 0 (PyTorch: NaN). For a linear layer with many outputs, ag_linear_cross_entropy needs less memory. */
 #define nn_cross_entropy(logits, target) ag_cross_entropy(logits, target, AG_MEAN, -100, 0.0)

@@ -43,6 +43,7 @@ typedef struct { Tensor *h, *c; } RecurrentState;
 
 /* One step, as PyTorch's GRUCell and LSTMCell: x (B,in) -> the new h (B,H). Updates *state. */
 Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *state);
+
 /* All steps: x (B,T,in), T >= 1 -> h after each step (B,T,H). Starts from *state and updates it. If `state` is NULL, starts
  * from zeros.
  *

@@ -11,6 +11,7 @@
  * that may use the same processors divide them among their threads (ag_set_threads), unless KAERU_THREADS is set. Call it once,
  * from the thread that trains, before that thread opens files. nn_parallel_end ends MPI. */
 Processes *mpi_begin(void);
+
 /* Ends all processes with this status; without MPI, this process. */
 _Noreturn void mpi_abort(int status);
 
