@@ -8,7 +8,7 @@ const path = require('path');
 // Starts the browser and opens a page of that size. The caller must call close().
 async function open(program, url, { width = 1280, height = 900, phone = false } = {}) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'page-'));
-    const child = spawn(program, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
+    const child = spawn(program, ['--headless', '--hide-scrollbars', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
         '--remote-debugging-pipe', `--user-data-dir=${folder}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
     const waiting = new Map(), complaints = [], loaded = [];
     let last = 0, rest = '';

@@ -20,7 +20,7 @@ void EXPORT(race_begin)(int blocks, int width, int seed)
             nn_free(racer[k]);
     }
     hidden = width;
-    rows = RACE_ROWS;
+    lr = 0.003;
     ag_seed((uint64_t)seed);
     if (!race_x)
         race_x = tensor_new_owned(SHAPE(RACE_ROWS, WIDTH), AG_REAL);

@@ -14,7 +14,7 @@ function tokens(text) {
         if (!match) throw new FormulaError(say('formula_character', { character: clean.slice(at).trim()[0] }));
         if (match[1]) found.push({ kind: 'number', value: Number(match[1]), text: match[1] });
         else if (match[2]) found.push({ kind: 'name', text: match[2] });
-        else found.push({ kind: 'mark', text: match[3] === '**' ? '^' : match[3] });
+        else found.push({ kind: 'mark', text: match[3] === '**' ? '^' : match[3], tight: !/^\s/.test(match[0]) });
     }
     return found;
 }
@@ -74,7 +74,8 @@ function parseExpression(list) {
             take(')');
             return { op: token.text, in: [inner] };
         }
-        if (token.kind === 'name' && peek() === '(' && token.text.length > 1) {
+        // "foo(x)" is an unknown function; "u (x + 1)", "a(x + 1)" and "dy(x + 1)" are products.
+        if (token.kind === 'name' && peek() === '(' && list[at].tight && !/^(d?.)$/.test(token.text)) {
             throw new FormulaError(say('formula_function', { name: token.text, list: FUNCTIONS.join(', ') }));
         }
         if (token.kind === 'name') return { name: token.text };

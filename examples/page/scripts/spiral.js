@@ -15,11 +15,11 @@ function startSpiral(engine, bits) {
 
     const last = bits.native.spiral.steps;
 
-    function train(n) {
+    function train() {
         const from = performance.now();
-        const loss = engine.call('spiral_train', n);
+        const loss = engine.call('spiral_train', 1);
         seconds += (performance.now() - from) / 1000;
-        step += n;
+        step++;
         losses.push([step, loss]);
         if (step !== last || Number(width.value) !== 64) return;
         engine.call('spiral_hash');
@@ -28,7 +28,7 @@ function startSpiral(engine, bits) {
     }
 
     const runner = makeRunner(() => {
-        if (step < last) train(1);
+        if (step < last) train();
         return step < last;
     }, draw);
 
@@ -73,7 +73,7 @@ function startSpiral(engine, bits) {
         else runner.start();
         draw();
     });
-    find('.once', root).addEventListener('click', () => { runner.stop(); train(1); draw(); });
+    find('.once', root).addEventListener('click', () => { runner.stop(); train(); draw(); });
     const again = () => { runner.stop(); begin(); draw(); };
     find('.again', root).addEventListener('click', again);
     width.addEventListener('change', again);
@@ -81,7 +81,7 @@ function startSpiral(engine, bits) {
         runner.stop();
         width.value = '64';
         begin();
-        train(last);
+        while (step < last) train();
         draw();
     });
     begin();

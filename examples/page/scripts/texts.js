@@ -80,7 +80,6 @@ const texts = {
     rule_needs: ['A line “{name} = …” is missing.', '「{name} = …」の行がありません。'],
     rule_right: ['✓ Right: it agrees with what was measured, at each of the six numbers of each input.', '✓ 正解：どの入力の 6 個の数でも、実測と一致しました。'],
     rule_wrong: ['✗ Not yet. The report of ag_gradcheck says where, and often why:', '✗ まだ違います。どこが違うか、多くの場合その理由も、ag_gradcheck の報告に出ています（英語）。'],
-    rule_report: ['Report of ag_gradcheck', 'ag_gradcheck の報告'],
     rule_ask: ['<b>What does the rule of tanh need?</b> Its exercise uses x and is wrong. With y it is right, and the library can forget x.',
         '<b>tanh の規則には何が必要でしょう。</b> この問題の初めの規則は x を使っていて、誤りです。y を使えば正しく、ライブラリは x を忘れてもかまいません。'],
 
@@ -97,10 +96,10 @@ const texts = {
         '<b>隠れ層の数はいくつまで減らせるでしょう。</b> そのひとつひとつが、平面の上のなだらかな境目になります。2、4、8 を試してください。'],
 
     // ---- 4
-    race_short: ['Skip or no skip', '飛び越し接続'],
+    race_short: ['Skip or no skip', 'スキップ接続'],
     race_title: ['4. f(x) against x + f(x)', '4. f(x) と x + f(x) の競走'],
     race_intro: ['Two networks learn the same easy task: return the input. Each is a stack of blocks f. One computes f(x) in each block, the other x + f(x), a <em>skip connection</em>. The second figure shows what arrives when the gradient goes back through the blocks before training.',
-        '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。どちらもブロック f を重ねたものです。一方は各ブロックで f(x) を、もう一方は x + f(x) を計算します。後者が<em>飛び越し接続（スキップ接続）</em>です。二つ目の図は、学習の前に、勾配がブロックをさかのぼるとどうなるかを示します。'],
+        '二つのネットワークが、同じやさしい課題を学びます。入力をそのまま返すことです。どちらもブロック f を重ねたものです。一方は各ブロックで f(x) を、もう一方は x + f(x) を計算します。後者が<em>スキップ接続</em>です。二つ目の図は、学習の前に、勾配がブロックをさかのぼるとどうなるかを示します。'],
     race_depth: ['Blocks (depth)', 'ブロックの数（深さ）'],
     race_width: ['Hidden numbers in f', 'f の隠れ層の数'],
     race_go: ['Race: 200 steps', '競走：200 ステップ'],
@@ -116,7 +115,7 @@ const texts = {
     race_result: ['Depth {depth}: f(x) {plain}, x + f(x) {skip}.', '深さ {depth}：f(x) {plain}、x + f(x) {skip}。'],
     race_none: ['No race is finished yet.', 'まだ競走は終わっていません。'],
     race_ask: ['<b>At which depth does f(x) stop learning, while x + f(x) still learns?</b> Then look at the gradient: each block multiplies it by <span class="nb">f′(x)</span>, which is small, or by <span class="nb">1 + f′(x)</span>, which is not.',
-        '<b>f(x) が学ばなくなり、x + f(x) はまだ学ぶのは、どの深さからでしょう。</b> 次に勾配を見てください。各ブロックは勾配に f′(x) を掛けます。これは小さい数です。飛び越しがあれば、掛けるのは 1 + f′(x) で、小さくありません。'],
+        '<b>f(x) が学ばなくなり、x + f(x) はまだ学ぶのは、どの深さからでしょう。</b> 次に勾配を見てください。各ブロックは勾配に f′(x) を掛けます。これは小さい数です。スキップ接続があれば、掛けるのは 1 + f′(x) で、小さくありません。'],
 
     // ---- 5
     geometry_short: ['Attention as geometry', '注意の幾何'],
@@ -195,7 +194,6 @@ const texts = {
     bits_intro: ['A float rounds at every operation, so most programs give other digits on another machine. kaeru fixes the order of every sum and has its own exp and tanh. So the weights that were trained in this page are, bit for bit, those of the native program. The hash is that of the weights’ file.',
         'float は演算のたびに丸められるので、たいていのプログラムは機械が変わると最後の桁が変わります。kaeru はすべての和の順序を決め、exp や tanh も自前で計算します。だからこのページで学習した重みは、ネイティブのプログラムのものと 1 ビットも違いません。ハッシュは重みのファイルの SHA-256 です。'],
     bits_run: ['Train all three and compare', '三つとも学習して比べる'],
-    bits_commands: ['The commands that print the same hashes', '同じハッシュを出力するコマンド'],
     bits_spiral: ['Spiral, 501 steps', '渦巻き、501 ステップ'],
     bits_sort: ['Transformer, sort', 'Transformer、並べ替え'],
     bits_reverse: ['Transformer, reverse', 'Transformer、逆順'],

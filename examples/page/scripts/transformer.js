@@ -15,11 +15,11 @@ function startTransformer(engine, bits) {
         [step, losses, seconds, hash, trace] = [0, [], 0, null, null];
     }
 
-    function train(n) {
+    function train() {
         const from = performance.now();
-        const loss = engine.call('sorter_train', n);
+        const loss = engine.call('sorter_train', 1);
         seconds += (performance.now() - from) / 1000;
-        step += n;
+        step++;
         losses.push([step, loss]);
         trace = null;
         if (step !== last) return;
@@ -29,7 +29,7 @@ function startTransformer(engine, bits) {
     }
 
     const runner = makeRunner(() => {
-        if (step < last) train(1);
+        if (step < last) train();
         return step < last;
     }, draw);
 
@@ -85,7 +85,7 @@ function startTransformer(engine, bits) {
         else runner.start();
         draw();
     });
-    find('.once', root).addEventListener('click', () => { runner.stop(); train(1); draw(); });
+    find('.once', root).addEventListener('click', () => { runner.stop(); train(); draw(); });
     const again = () => { runner.stop(); begin(); draw(); };
     find('.again', root).addEventListener('click', again);
     task.addEventListener('change', again);
@@ -94,7 +94,7 @@ function startTransformer(engine, bits) {
         runner.stop();
         task.value = i;
         begin();
-        train(last);
+        while (step < last) train();
         draw();
     }));
 
@@ -131,7 +131,8 @@ function startTransformer(engine, bits) {
                 });
                 return chip;
             });
-            return element('div', { class: 'line' }, element('span', { class: 'name' }, say(side === 'e' ? 'flow_encoder' : 'flow_decoder')), ...chips);
+            return element('div', { class: 'line' }, element('span', { class: 'name' }, say(side === 'e' ? 'flow_encoder' : 'flow_decoder')),
+                element('div', { class: 'parts' }, ...chips));
         });
         find('#flow').replaceChildren(...lines);
     }
@@ -147,7 +148,8 @@ function startTransformer(engine, bits) {
 
     // The library's rule with x, W, b, ... in place of t17.
     function roleNames(node) {
-        const roles = { linear: ['x', 'W', 'b'], layer_norm: ['x', 'γ', 'β'], matmul: ['a', 'b'], add: ['a', 'b'] }[node.op] ?? ['x', 'z'];
+        const roles = { linear: ['x', 'W', 'b'], layer_norm: ['x', 'γ', 'β'], matmul: ['a', 'b'], add: ['a', 'b'],
+            nll_loss: ['x', 'target'], embedding: ['table', 'ids'] }[node.op] ?? ['x', 'z'];
         const role = new Map(node.in.filter((j) => j >= 0).map((j, k) => [trace.nodes[j].symbol, roles[k] ?? 'z']));
         role.set(node.symbol, 'y');
         return pretty(node.backward.replace(/\bd?(t\d+|loss)\b/g, (word, symbol) =>
