@@ -59,7 +59,7 @@ function chart(target, o) {
     for (const line of o.lines ?? []) {
         parts.push(svg('line', { x1: left, x2: o.width - right, y1: atY(line.y), y2: atY(line.y), stroke: GRAY,
             'stroke-dasharray': '2 4' }),
-            svg('text', { x: o.width - right, y: atY(line.y) - 5, class: 'tick', 'text-anchor': 'end' }, line.label));
+            svg('text', { x: left + 6, y: atY(line.y) - 6, class: 'tick' }, line.label));
     }
     for (const curve of o.curves) {
         const points = curve.points.filter(([, y]) => y !== null && Number.isFinite(y));
@@ -108,7 +108,7 @@ const rising = (t) => rgb(mix(WHITE, BLUE_RGB, Math.min(1, t)));
 // Negative blue, 0 white, positive vermilion: for values and gradients.
 const signed = (t) => rgb(t < 0 ? mix(WHITE, BLUE_RGB, Math.min(1, -t)) : mix(WHITE, VERMILION_RGB, Math.min(1, t)));
 
-// A matrix as cells of `size` pixels. options: { color, size, rows, columns: labels, title }.
+// A matrix as cells of `size` pixels. options: { color, size, rowLabels, columnLabels }.
 function heatMap(target, values, columns, o) {
     const rows = values.length / columns, size = o.size;
     const left = o.rowLabels ? 20 : 1, top = o.columnLabels ? 18 : 1;

@@ -68,7 +68,7 @@ function startGeometry(engine) {
         find('#geometry-area').innerHTML = say(n === 1 ? 'geometry_area' : 'geometry_area_layers',
             { n, kept: Number.isFinite(kept) ? show(kept, 3) : '–' });
         const weights = result.layers[1].weights;
-        find('#geometry-weights').innerHTML = `<thead><tr><th scope="col"></th>${names.map((w) => `<th scope="col">${w}</th>`).join('')}</tr></thead>`
+        find('#geometry-weights').innerHTML = `<thead><tr><td></td>${names.map((w) => `<th scope="col">${w}</th>`).join('')}</tr></thead>`
             + `<tbody>${names.map((w, i) => `<tr><th scope="row">${w}</th>${names.map((_, j) => {
                 const p = weights[WORDS * i + j];
                 return `<td style="background:${rising(0.45 * p)}">${p.toFixed(3)}</td>`;

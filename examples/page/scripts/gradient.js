@@ -75,7 +75,7 @@ function startGradient(engine) {
             return `<tr><th scope="row"><i>d${name}</i></th><td class="gradient">${show(leaf.gradient ?? 0, 5)}</td>`
                 + `<td>${show(slope, 5)}</td></tr>`;
         });
-        find('#gradient-check').innerHTML = `<thead><tr><th scope="col"></th><th scope="col">${say('check_backward')}</th>`
+        find('#gradient-check').innerHTML = `<thead><tr><td></td><th scope="col">${say('check_backward')}</th>`
             + `<th scope="col">${say('check_moved')}</th></tr></thead><tbody>${rows.join('')}</tbody>`;
         find('#gradient-verdict').className = trace.agree ? 'good' : 'bad';
         find('#gradient-verdict').textContent = say(trace.agree ? 'check_agree' : 'check_differ');
@@ -157,7 +157,7 @@ function describe(trace, state) {
         call: `${node.symbol} = ${inSymbols(trace, node.forward)}` })}</p>`];
     if (state.backward === 1) out.push(`<p>${say('words_seed', { y: node.symbol })}</p>`);
     const rules = rulesOf(node);
-    const seen = new Set();
+    const sums = new Map();                                 // by node, so that a sum is shown once
     for (const give of step.gives) {
         const target = nodes[give.node], rule = rules[give.input] ?? rules[0];
         const right = rule.slice(rule.indexOf('=') + 1).trim();
@@ -165,12 +165,12 @@ function describe(trace, state) {
             + ` = <b class="gradient">${show(give.part[0], 5)}</b></p>`);
         const now = step.gives.filter((g) => g.node === give.node);
         const terms = [...(give.before ? [give.before[0]] : []), ...now.map((g) => g.part[0])];
-        if (terms.length > 1 && !seen.has(give.node)) {
-            seen.add(give.node);
+        if (terms.length > 1) {
             const sum = terms.map((t) => inParentheses(t, 5)).join(' + ');
-            out.push(`<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total: show(give.sum[0], 5) })}</p>`);
+            sums.set(give.node, `<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total: show(give.sum[0], 5) })}</p>`);
         }
     }
+    out.push(...sums.values());
     if (state.backward === steps.length) out.push(`<p>${say('words_end')}</p>`);
     return out.join('');
 }

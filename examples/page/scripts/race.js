@@ -27,7 +27,7 @@ function startRace(engine) {
     function draw() {
         find('output[for=race-depth]').textContent = depth.value;
         const nothing = { y: 1, label: say('race_nothing') };
-        chart(find('#race-loss'), { width: 440, height: 300, x: [0, STEPS], y: [1e-4, 10], log: true, xLabel: say('axis_step'),
+        chart(find('#race-loss'), { width: 440, height: 300, x: [0, STEPS], y: [1e-5, 10], log: true, xLabel: say('axis_step'),
             yLabel: say('axis_loss'), lines: [nothing], curves: [
                 { points: plain, color: PLAIN, dash: DASH, label: 'f(x)' },
                 { points: skip, color: SKIP, label: 'x + f(x)' }] });
@@ -41,7 +41,7 @@ function startRace(engine) {
                 { points: curve(norms.plain), color: PLAIN, dash: DASH, dots: true, label: 'f(x)' },
                 { points: curve(norms.skip), color: SKIP, dots: true, label: 'x + f(x)' }] });
         const results = [...found].sort((a, b) => a[0] - b[0]);
-        chart(find('#race-found'), { width: Math.min(900, Math.max(340, find('.figure', root).clientWidth - 30)), height: 260, x: [0, 24], y: [1e-4, 10], log: true, xLabel: say('race_depth'),
+        chart(find('#race-found'), { width: Math.min(900, Math.max(340, find('.figure', root).clientWidth - 30)), height: 260, x: [0, 24], y: [1e-5, 10], log: true, xLabel: say('race_depth'),
             yLabel: say('race_final'), lines: [nothing], xTicks: [1, 2, 4, 6, 8, 12, 16, 20, 24], curves: [
                 { points: results.map(([d, r]) => [d, r[0]]), color: PLAIN, dash: DASH, dots: true, label: 'f(x)' },
                 { points: results.map(([d, r]) => [d, r[1]]), color: SKIP, dots: true, label: 'x + f(x)' }] });
