@@ -36,7 +36,10 @@ same first.html made/page.html
 
 expect 0 'loaded from out/spiral.safetensors' ''
 hash=$(sha256sum out/spiral.safetensors | cut -d ' ' -f 1)
-in_node engine_test.js made/page.html "$hash"
+kernels=$root/autograd/kernels
+if clang --target=wasm32-wasi -O2 -msimd128 -ffp-contract=off -fwrapv -mexec-model=reactor -DKERNEL_ISA=portable \
+    -I "$kernels" -I "$kernels/simd" -I "$kernels/include" -o fma.wasm "$root/tests/page/fma.c"; then ok; else wrong "fma.c"; fi
+in_node engine_test.js made/page.html "$hash" fma.wasm
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -n "$browser" ]; then
     in_node browser_test.js "$browser" made/page.html ${PAGE_PICTURES:+"$PAGE_PICTURES"}

@@ -1,11 +1,11 @@
-// engine_test.js PAGE_HTML SPIRAL_HASH: the engine of the page in node: the same hashes as the native program; formulas, rules.
+// engine_test.js PAGE_HTML SPIRAL_HASH FMA_WASM: the engine of the page in node: the same hashes as the native program; formulas, rules.
 'use strict';
 const fs = require('fs');
 const path = require('path');
 const vm = require('vm');
 const { that, same, near, finish } = require('./checks.js');
 
-const [, , page, spiralHash] = process.argv;
+const [, , page, spiralHash, fma] = process.argv;
 const html = fs.readFileSync(page, 'utf8');
 const inScript = (id) => html.match(new RegExp(`<script [^>]*id="${id}">([^<]*)</script>`))[1].trim();
 
@@ -18,6 +18,9 @@ for (const name of ['texts.js', 'language.js', 'engine.js', 'formula.js']) {
 const inPage = (expression) => vm.runInContext(expression, context);
 
 async function run() {
+    const { instance } = await WebAssembly.instantiate(fs.readFileSync(fma));
+    same('wrong multiply-adds', instance.exports.wrong(), 0);
+
     const native = JSON.parse(inScript('native'));
     same("the native page's spiral is that of spiral.c", native.spiral.hash, spiralHash);
     const engine = await inPage('loadEngine')(inScript('engine'));
