@@ -15,6 +15,7 @@ how to install them.
                   copy_task can. Installs Open MPI if there is no MPI. Ctrl-C ends all; SIGTERM and SIGUSR1 reach all.
   NAME --help     describes an example and its options
   gallery         runs the lessons and makes one page of all pictures, out/gallery/index.html
+  page            also makes the page in which the library itself runs, out/page.html. Installs clang, lld and wasi-libc.
 END
 }
 
@@ -89,5 +90,11 @@ else
 fi
 quietly meson compile -C "$root/build" "examples/$name"
 program=$root/build/examples/$name
+case $name:${1-} in
+page:--help | page:-h) ;;
+page:*)
+    need_wasm
+    python3 "$root/examples/page/make.py" "$root/build" out/page.html || exit 1 ;;
+esac
 [ -z "$processes" ] || run_processes "$program" "$@"
 exec "$program" "$@"

@@ -47,8 +47,11 @@ for run in $runs; do
     oldest) tools="$tools venv" ;;
     esac
 done
+# The page is tested where these are installed; in CI always.
+[ "${CI-}" != true ] || tools="$tools node chromium"
 # shellcheck disable=SC2086 # a list of words
 need $tools
+[ "${CI-}" != true ] || need_wasm
 case " $runs " in *' fuzz '*) need_fuzzer ;; esac
 
 strict='-Dwerror=false'

@@ -30,6 +30,13 @@ have() {
         _result=$?
         rm -rf "$_dir"
         return $_result ;;
+    wasm)
+        _dir=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
+        printf '#include <stdio.h>\nint main(void) { return puts("") == EOF; }\n' >"$_dir/try.c"
+        clang --target=wasm32-wasi -o "$_dir/try" "$_dir/try.c" >/dev/null 2>&1
+        _result=$?
+        rm -rf "$_dir"
+        return $_result ;;
     venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     mpi) command -v mpicc >/dev/null 2>&1 && command -v mpirun >/dev/null 2>&1 ;;
     mpich) pkg-config --exists mpich 2>/dev/null && command -v mpirun.mpich >/dev/null 2>&1 ;;
@@ -48,6 +55,11 @@ packages() {
     # Only recommended by the package clang; clang is installed before.
     debian:fuzzer) echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev" ;;
     *:fuzzer) echo compiler-rt ;;
+    # A C library and a linker for WebAssembly; the package of clang's own functions has clang's version in its name.
+    debian:wasm) echo lld wasi-libc "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev-wasm32" ;;
+    arch:wasm) echo lld wasi-libc wasi-compiler-rt ;;
+    *:wasm) echo lld wasi-libc ;;
+    debian:node) echo nodejs ;;
     debian:venv) echo python3-venv ;;
     *:venv) echo python3 ;;
     debian:mpi) echo libopenmpi-dev openmpi-bin ;;
@@ -133,6 +145,8 @@ need() {
 
 # need_fuzzer: clang with the libraries of its sanitizers and of its fuzzer.
 need_fuzzer() { need clang && need fuzzer; }
+# need_wasm: clang with what it needs to make WebAssembly.
+need_wasm() { need clang && need wasm; }
 
 # older A B: is version A older than B? Compares the first two numbers.
 older() {

@@ -1,9 +1,11 @@
-/* simd_portable.h: simd.h's vectors of 4 floats, in the compilers' own vector notation: SSE2 on x86, NEON on AArch64, and
- * scalar code where there is neither. Intrinsics stand where the notation has no word: square roots, fused multiply-add. */
+/* simd_portable.h: simd.h's vectors of 4 floats, in the compilers' own vector notation: SSE2 on x86, NEON on AArch64, SIMD128 in
+ * WebAssembly, and scalar code where there is none of them. Intrinsics stand where the notation has no word: square roots, fused multiply-add. */
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 enum { W = 4 };
@@ -25,6 +27,8 @@ INLINE unsigned vmask_bits(vm a)                                            /* b
 {
 #if defined(__SSE2__)
     return (unsigned)_mm_movemask_ps((__m128)a);
+#elif defined(__wasm_simd128__)
+    return wasm_i32x4_bitmask((v128_t)a);
 #else
     return (unsigned)((a[0] & 1) | (a[1] & 2) | (a[2] & 4) | (a[3] & 8));
 #endif
@@ -98,6 +102,17 @@ INLINE void vinterleave(const vi w[4], vi out[4])
 INLINE vd vlow(vf a)                   { return _mm_cvtps_pd(a); }           /* lanes 0..W/2-1 */
 INLINE vd vhigh(vf a)                  { return _mm_cvtps_pd(_mm_movehl_ps(a, a)); }
 INLINE vf vjoin(vd low, vd high)       { return _mm_movelh_ps(_mm_cvtpd_ps(low), _mm_cvtpd_ps(high)); }
+/* The lower halves of the doubles' bits. */
+INLINE vi vlower_bits(vd low, vd high) { return (vi)_mm_shuffle_ps((__m128)low, (__m128)high, _MM_SHUFFLE(2, 0, 2, 0)); }
+#elif defined(__wasm_simd128__)
+INLINE vd vlow(vf a)                   { return (vd)wasm_f64x2_promote_low_f32x4((v128_t)a); }
+INLINE vd vhigh(vf a)                  { return vlow(__builtin_shufflevector(a, a, 2, 3, 2, 3)); }
+INLINE vf vjoin(vd low, vd high)
+{
+    vf first = (vf)wasm_f32x4_demote_f64x2_zero((v128_t)low), last = (vf)wasm_f32x4_demote_f64x2_zero((v128_t)high);
+    return __builtin_shufflevector(first, last, 0, 1, 4, 5);
+}
+INLINE vi vlower_bits(vd low, vd high) { return __builtin_shufflevector((vi)low, (vi)high, 0, 2, 4, 6); }
 #else
 INLINE vd vlow(vf a)                   { return (vd){ a[0], a[1] }; }
 INLINE vd vhigh(vf a)                  { return (vd){ a[2], a[3] }; }
@@ -133,11 +148,10 @@ __attribute__((noinline, unused)) static vf fma_to_odd(vf a, vf b, vf c)
  * floats (its last 29 bits are 10...0), or where the float is subnormal: seldom enough to test for. */
 INLINE vf vfma(vf a, vf b, vf c)
 {
-#if defined(__SSE2__)
+#if defined(__SSE2__) || defined(__wasm_simd128__)
     vd low = vlow(a) * vlow(b) + vlow(c), high = vhigh(a) * vhigh(b) + vhigh(c);
     vf y = vjoin(low, high);
-    vi last = (vi)_mm_shuffle_ps((__m128)low, (__m128)high, _MM_SHUFFLE(2, 0, 2, 0));
-    vm doubt = ((last & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800000));
+    vm doubt = ((vlower_bits(low, high) & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800000));
     if (__builtin_expect(vmask_bits(doubt) == 0, 1))
         return y;
 #endif

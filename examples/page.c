@@ -1,0 +1,54 @@
+/* page.c: trains the models of the web page natively and prints the SHA-256 of their weights, which the page prints, too. */
+#include "common/common.h"
+#include "kaeru/autograd.h"
+#include "page/sha256.h"
+#include "page/training.h"
+
+/* Prints the SHA-256 of a file that was just written. */
+static void print_hash(const char *name, int64_t steps, double loss, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    static char bytes[1 << 20];
+    size_t n = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (!file || fclose(file) != 0 || n == 0 || n == sizeof bytes) example_fail("cannot read %s", path);
+    char text[65];
+    sha256(bytes, n, text);
+    printf("%-8s %lld steps, loss %.6f, %s %s\n", name, (long long)steps, loss, text, path);
+}
+
+static void train_spiral(void)
+{
+    SpiralRun *run = spiral_new(SPIRAL_WIDTH);
+    double loss = 0;
+    for (int i = 0; i < SPIRAL_STEPS; i++) loss = spiral_step(run);
+    char *path = example_path("page_spiral.safetensors");
+    if (!spiral_save(run, path)) example_fail("%s", ag_error());
+    print_hash("spiral", SPIRAL_STEPS, loss, path);
+    ag_free(path);
+    spiral_free(run);
+}
+
+static void train_sorter(Task task, const char *name, const char *file)
+{
+    SorterRun *run = sorter_new(task);
+    double loss = 0;
+    for (int i = 0; i < SORTER_STEPS; i++) loss = sorter_step(run);
+    char *path = example_path(file);
+    if (!sorter_save(run, path)) example_fail("%s", ag_error());
+    print_hash(name, SORTER_STEPS, loss, path);
+    ag_free(path);
+    sorter_free(run);
+}
+
+int main(int argc, char **argv)
+{
+    const Option options[] = { OPTIONS_END };
+    example_begin(argc, argv, &(Program){ "page",
+        "Trains the models of the web page: the network of spiral.c, and a Transformer of 6,171 parameters that sorts or\n"
+        "reverses six digits. Prints the SHA-256 of their weights. The page trains them in the browser, and prints the same.\n\n"
+        "sh examples/run.sh page also writes the page itself, page.html: one file, which opens by a double click.", options });
+    train_spiral();
+    train_sorter(TASK_SORT, "sort", "page_sort.safetensors");
+    train_sorter(TASK_REVERSE, "reverse", "page_reverse.safetensors");
+    return example_end();
+}

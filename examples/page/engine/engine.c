@@ -1,0 +1,61 @@
+/* engine.c: the border between the page's scripts and C. */
+#include "engine.h"
+
+#include <math.h>
+
+enum { TEXT_BYTES = 1 << 16, MOST_NUMBERS = 1 << 16 };
+static char text[TEXT_BYTES];
+static float numbers[MOST_NUMBERS];
+
+/* Throws an exception in the script. */
+_Noreturn void IMPORT(page_fail)(const char *message);
+
+static void fail(const char *message)
+{
+    fflush(stdout);
+    page_fail(message);
+}
+
+void EXPORT(engine_begin)(void)
+{
+    static char buffer[1 << 16];
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    ag_on_usage_error(fail);
+}
+
+/* Where the script writes a text of up to 65535 bytes and a NUL. */
+char *EXPORT(engine_text)(void)   { return text; }
+/* Hands what was printed to the script. */
+void EXPORT(engine_flush)(void)   { fflush(stdout); }
+
+const char *the_text(void)        { return text; }
+
+float *the_numbers(int64_t n)
+{
+    if (n > MOST_NUMBERS)
+        ag_usage_error(AG_HERE, "engine", "%lld numbers are too many", (long long)n);
+    return numbers;
+}
+float *EXPORT(engine_numbers)(void) { return numbers; }
+
+void json_number(double x)
+{
+    if (isfinite(x))
+        printf("%.6g", x);
+    else
+        printf("null");
+}
+
+void json_reals(const char *key, const real *x, int64_t n)
+{
+    printf("\"%s\":", key);
+    if (!x) {
+        printf("null");
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        putchar(i ? ',' : '[');
+        json_number((double)x[i]);
+    }
+    printf(n > 0 ? "]" : "[]");
+}

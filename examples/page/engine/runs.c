@@ -1,0 +1,132 @@
+/* runs.c: the training runs of the page, for its scripts. */
+#include <string.h>
+
+#include "engine.h"
+#include "memory_files.h"
+#include "sha256.h"
+#include "training.h"
+
+static void print_hash(bool saved, const char *path)
+{
+    size_t n = 0;
+    const void *bytes = saved ? memory_file(path, &n) : NULL;
+    if (!bytes)
+        ag_usage_error(AG_HERE, "hash", "%s", ag_error());
+    char hash[65];
+    sha256(bytes, n, hash);
+    printf("\"%s\"", hash);
+}
+
+/* ---- the spiral -------------------------------------------------------------------------------------------------- */
+
+static SpiralRun *spiral;
+
+void EXPORT(spiral_begin)(int width)
+{
+    spiral_free(spiral);
+    spiral = spiral_new(width);
+}
+
+/* Takes n steps; the loss of the last one. */
+double EXPORT(spiral_train)(int n)
+{
+    double loss = 0;
+    for (int i = 0; i < n; i++)
+        loss = spiral_step(spiral);
+    return loss;
+}
+
+/* The example's 400 points, as (x, y) pairs, in engine_numbers. */
+void EXPORT(spiral_data)(void)
+{
+    spiral_points(spiral, the_numbers(2 * SPIRAL_POINTS));
+}
+
+/* The probability of the second arm on a grid of n x n points of the square from -1.2 to 1.2, from its upper left corner, row
+ * by row, in engine_numbers. */
+void EXPORT(spiral_grid)(int n)
+{
+    float *p = the_numbers(3 * (int64_t)n * n), *xy = p + n * n;
+    for (int i = 0; i < n * n; i++) {
+        xy[2 * i] = (float)(-1.2 + 2.4 * (i % n + 0.5) / n);
+        xy[2 * i + 1] = (float)(1.2 - 2.4 * (i / n + 0.5) / n);
+    }
+    spiral_probabilities(spiral, xy, n * n, p);
+}
+
+void EXPORT(spiral_hash)(void) { print_hash(spiral_save(spiral, "spiral.safetensors"), "spiral.safetensors"); }
+
+/* ---- the Transformer --------------------------------------------------------------------------------------------- */
+
+static SorterRun *sorter;
+
+void EXPORT(sorter_begin)(int task)
+{
+    sorter_free(sorter);
+    sorter = sorter_new((Task)task);
+}
+
+double EXPORT(sorter_train)(int n)
+{
+    double loss = 0;
+    for (int i = 0; i < n; i++)
+        loss = sorter_step(sorter);
+    return loss;
+}
+
+void EXPORT(sorter_hash)(void) { print_hash(sorter_save(sorter, "sorter.safetensors"), "sorter.safetensors"); }
+
+/* A batch of one row, of the digits in the text, and its answer. */
+static void read_row(Tensor **source, Tensor **target)
+{
+    int32_t row[ROW] = { 0 }, answer[ROW];
+    for (int i = 0; i < ROW && the_text()[i]; i++)
+        row[i] = the_text()[i] - '0';
+    sorter_answer(sorter, row, answer);
+    *source = tensor_ints(SHAPE(1, ROW), row);
+    *target = tensor_ints(SHAPE(1, ROW), answer);
+}
+
+static void json_ids(const char *key, Tensor *ids)
+{
+    printf("\"%s\":[", key);
+    for (int i = 0; i < ROW; i++)
+        printf("%s%d", i ? "," : "", (int)tensor_int_data(ids)[i]);
+    printf("],");
+}
+
+/* Prints the answer, what the model says at each place, and its three maps of attention, for the row of digits in the text. */
+void EXPORT(sorter_look)(void)
+{
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Tensor *source, *target, *log_p;
+    read_row(&source, &target);
+    sorter_loss(sorter, source, target, true, &log_p);
+    EncoderLayer *e = nn_item(EncoderLayer, sorter->model->encoder->layers, 0);
+    DecoderLayer *d = nn_item(DecoderLayer, sorter->model->decoder->layers, 0);
+    putchar('{');
+    json_ids("answer", target);
+    json_ids("output", ag_argmax(log_p, -1, false));
+    json_reals("log_p", tensor_data(log_p), tensor_numel(log_p));
+    putchar(',');
+    json_reals("encoder", tensor_data(e->self_attn->weights), ROW * ROW);
+    putchar(',');
+    json_reals("decoder", tensor_data(d->self_attn->weights), ROW * ROW);
+    putchar(',');
+    json_reals("source", tensor_data(d->src_attn->weights), ROW * ROW);
+    putchar('}');
+    ag_end(scope);
+}
+
+/* Prints the graph and the backward pass for that row. The weights do not change. */
+void EXPORT(sorter_trace)(void)
+{
+    Scope scope = ag_begin(AG_RECORD);
+    Tensor *source, *target;
+    read_row(&source, &target);
+    putchar('{');
+    json_ids("answer", target);
+    json_trace(tensor_name(sorter_loss(sorter, source, target, true, NULL), "loss"));
+    putchar('}');
+    ag_end(scope);
+}

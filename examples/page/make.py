@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Writes the page, one HTML file: make.py BUILD OUT_HTML
+
+BUILD is a build folder of meson, which has the headers that the build writes and the native program examples/page. The engine
+is compiled to WebAssembly in BUILD/page by clang, with wasi-libc and lld. What the native program prints, the hashes of the
+trained weights, becomes a part of the page, which compares them with its own.
+"""
+import base64
+import glob
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+LARGEST = 600 * 1000
+
+# ---- the engine --------------------------------------------------------------------------------------------------------
+
+# The library's own sources, except those of threads and files, in whose place are those of the folder wasm.
+SOURCES = ["autograd/*.c", "autograd/ops/*.c", "autograd/debug/*.c", "autograd/kernels/*.c", "nn/*.c", "nn/files/*.c",
+           "nn/parallel/*.c", "models/*.c", "examples/page/wasm/*.c", "examples/page/engine/*.c", "examples/page/sha256.c",
+           "examples/page/training.c"]
+REPLACED = ["autograd/kernels/pool.c", "nn/files/file.c"]
+
+INCLUDES = ["examples/page/wasm", "examples/page/engine", "examples/page", "examples", "autograd/kernels/include",
+            "autograd/include", "nn/include", "models/include", "autograd/kernels", "autograd/kernels/simd", "autograd",
+            "autograd/debug", "nn", "nn/files", "models", "models/text"]
+BUILT_INCLUDES = ["autograd/include", "nn/include", "models/include", "autograd/kernels", "autograd"]
+
+# As meson.build has them: the same bits everywhere.
+FLAGS = ["--target=wasm32-wasi", "-O2", "-std=c11", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
+         "-fwrapv", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-DKERNEL_ISA=portable",
+         # 4 floats at a time; one thread; only what the page calls; the files that include signal.h
+         "-msimd128", "-ftls-model=local-exec", "-ffunction-sections", "-D_WASI_EMULATED_SIGNAL",
+         "-Wall", "-Wextra", "-Wshadow", "-Wno-unused-parameter"]
+LINK_FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-lwasi-emulated-signal", "-Wl,--gc-sections", "-Wl,--strip-all",
+              "-Wl,-z,stack-size=1048576"]
+
+
+def quoted(path):
+    return path.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+
+
+def write_ninja(build, folder):
+    """Writes the rules that make the engine, engine.wasm, in the folder."""
+    includes = [os.path.join(ROOT, d) for d in INCLUDES] + [os.path.join(build, d) for d in BUILT_INCLUDES]
+    flags = FLAGS + [f'-I"{d}"' for d in includes]
+    lines = ["rule cc", f"  command = clang {' '.join(flags)} -MD -MF $out.d -c $in -o $out", "  depfile = $out.d",
+             "  deps = gcc", "rule link", f"  command = clang $in {' '.join(LINK_FLAGS)} -o $out"]
+    objects = []
+    for pattern in SOURCES:
+        for source in sorted(glob.glob(os.path.join(ROOT, pattern))):
+            name = os.path.relpath(source, ROOT)
+            if name in REPLACED:
+                continue
+            objects.append(name.replace("/", "_")[:-2] + ".o")
+            lines.append(f"build {objects[-1]}: cc {quoted(source)}")
+    lines.append(f"build engine.wasm: link {' '.join(objects)}")
+    with open(os.path.join(folder, "build.ninja"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def make_engine(build):
+    folder = os.path.join(build, "page")
+    os.makedirs(folder, exist_ok=True)
+    write_ninja(build, folder)
+    ninja = shutil.which("ninja") or shutil.which("ninja-build") or sys.exit("make.py: there is no ninja")
+    made = subprocess.run([ninja, "-C", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    text = made.stdout.decode(errors="replace")
+    if made.returncode != 0:
+        sys.exit(text)
+    for line in text.splitlines():
+        if "warning:" in line:
+            print(line, file=sys.stderr)
+    with open(os.path.join(folder, "engine.wasm"), "rb") as file:
+        return file.read()
+
+
+# ---- the page ----------------------------------------------------------------------------------------------------------
+
+def native_hashes(build):
+    """{"spiral": {"steps": 501, "hash": "..."}, ...}: what the native program prints."""
+    program = os.path.join(build, "examples", "page")
+    with tempfile.TemporaryDirectory() as out:
+        printed = subprocess.run([program, "--out", out], stdout=subprocess.PIPE, check=True).stdout.decode()
+    found = re.findall(r"^(\w+) +(\d+) steps, loss (\S+), ([0-9a-f]{64}) ", printed, re.M)
+    if len(found) != 3:
+        sys.exit(f"make.py: {program} printed no hashes:\n{printed}")
+    return {name: {"steps": int(steps), "loss": loss, "hash": digest} for name, steps, loss, digest in found}
+
+
+def read(name):
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    build, out = os.path.abspath(sys.argv[1]), sys.argv[2]
+    engine = make_engine(build)
+    parts = {
+        "style": read("style.css"),
+        "native": json.dumps(native_hashes(build)),
+        "engine": base64.b64encode(gzip.compress(engine, 9, mtime=0)).decode(),
+        # A line "// @include NAME" of main.js is replaced by that file.
+        "scripts": re.sub(r"^// @include (\S+)$", lambda m: read("scripts/" + m[1]), read("scripts/main.js"), flags=re.M),
+    }
+    page = re.sub(r"\{\{(\w+)\}\}", lambda m: parts[m[1]], read("page.html")).encode()
+    if len(page) > LARGEST:
+        sys.exit(f"make.py: the page has {len(page)} bytes, more than {LARGEST}")
+    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    with open(out + ".part", "wb") as file:
+        file.write(page)
+    os.replace(out + ".part", out)
+    print(f"page:    {out} ({len(page) // 1000} KB)")
+
+
+main()

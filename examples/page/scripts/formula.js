@@ -1,0 +1,162 @@
+// Formulas as text: "u = w x + b; y = u tanh(u)". One parser serves the graph of section 1 and the rules of section 6.
+
+const FUNCTIONS = ['tanh', 'exp', 'log', 'sqrt', 'sigmoid', 'relu', 'sin', 'cos'];
+
+class FormulaError extends Error {}
+
+function tokens(text) {
+    const found = [];
+    const pattern = /\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)|([A-Za-z_]\w*)|(\*\*|[-+*\/^()=]))/y;
+    const clean = text.replace(/[−–]/g, '-').replace(/[×·]/g, '*').replace(/²/g, '^2').replace(/³/g, '^3').trimEnd();
+    while (pattern.lastIndex < clean.length) {
+        const at = pattern.lastIndex;
+        const match = pattern.exec(clean);
+        if (!match) throw new FormulaError(say('formula_character', { character: clean.slice(at).trim()[0] }));
+        if (match[1]) found.push({ kind: 'number', value: Number(match[1]), text: match[1] });
+        else if (match[2]) found.push({ kind: 'name', text: match[2] });
+        else found.push({ kind: 'mark', text: match[3] === '**' ? '^' : match[3], tight: !/^\s/.test(match[0]) });
+    }
+    return found;
+}
+
+// Parses one expression into a tree: { op, in: [..] }, { name } or { number }. Two factors side by side are a product.
+function parseExpression(list) {
+    let at = 0;
+    const peek = () => list[at]?.text;
+    const take = (text) => {
+        if (peek() !== text) {
+            throw new FormulaError(say('formula_expected', { wanted: text, found: peek() ?? say('formula_end') }));
+        }
+        at++;
+    };
+    const sum = () => {
+        let left = product();
+        while (peek() === '+' || peek() === '-') {
+            const op = list[at++].text === '+' ? 'add' : 'sub';
+            left = { op, in: [left, product()] };
+        }
+        return left;
+    };
+    const starts = () => list[at] && (list[at].kind !== 'mark' || list[at].text === '(');
+    const product = () => {
+        let left = signedFactor();
+        for (;;) {
+            if (peek() === '*' || peek() === '/') {
+                const op = list[at++].text === '*' ? 'mul' : 'div';
+                left = { op, in: [left, signedFactor()] };
+            } else if (starts()) {
+                left = { op: 'mul', in: [left, power()] };
+            } else {
+                return left;
+            }
+        }
+    };
+    const signedFactor = () => {
+        if (peek() === '+') at++;
+        if (peek() !== '-') return power();
+        at++;
+        const inner = signedFactor();
+        return inner.number !== undefined ? { number: -inner.number } : { op: 'neg', in: [inner] };
+    };
+    const power = () => {
+        const base = primary();
+        if (peek() !== '^') return base;
+        at++;
+        return { op: 'pow', in: [base, signedFactor()] };
+    };
+    const primary = () => {
+        const token = list[at++];
+        if (!token) throw new FormulaError(say('formula_short'));
+        if (token.kind === 'number') return { number: token.value };
+        if (token.kind === 'name' && FUNCTIONS.includes(token.text)) {
+            take('(');
+            const inner = sum();
+            take(')');
+            return { op: token.text, in: [inner] };
+        }
+        // "foo(x)" is an unknown function; "u (x + 1)", "a(x + 1)" and "dy(x + 1)" are products.
+        if (token.kind === 'name' && peek() === '(' && list[at].tight && !/^(d?.)$/.test(token.text)) {
+            throw new FormulaError(say('formula_function', { name: token.text, list: FUNCTIONS.join(', ') }));
+        }
+        if (token.kind === 'name') return { name: token.text };
+        if (token.text !== '(') throw new FormulaError(say('formula_unexpected', { found: token.text }));
+        const inner = sum();
+        take(')');
+        return inner;
+    };
+    const tree = sum();
+    if (at < list.length) throw new FormulaError(say('formula_unexpected', { found: peek() }));
+    return tree;
+}
+
+// Statements "name = expression" or "expression", divided by ; or line ends.
+function parseStatements(text) {
+    const statements = text.split(/[;\n]/).filter((s) => s.trim() && !s.trim().startsWith('#')).map((statement) => {
+        const list = tokens(statement);
+        const named = list[0]?.kind === 'name' && list[1]?.text === '=';
+        if (named && FUNCTIONS.includes(list[0].text)) throw new FormulaError(say('formula_taken', { name: list[0].text }));
+        return { name: named ? list[0].text : null, tree: parseExpression(named ? list.slice(2) : list) };
+    });
+    if (statements.length === 0) throw new FormulaError(say('formula_short'));
+    return statements;
+}
+
+// The lines that the engine's formula_trace reads, and the names of the leaves. `values` has their numbers by name.
+function compileFormula(text, values) {
+    const MOST_LINES = 40;
+    const statements = parseStatements(text);
+    const lines = [], made = new Map(), leaves = [];
+    const taken = new Set(statements.map((s) => s.name));
+    const spare = [...'pqrstvabcdefghijklmno'];
+    const freshName = () => spare.splice(0, spare.findIndex((n) => !taken.has(n) && !leaves.includes(n)) + 1).pop() ?? '-';
+    const collect = (tree) => {                              // the leaves first, so that no spare name is one of them
+        if (tree.name && !taken.has(tree.name)) taken.add(tree.name);
+        (tree.in ?? []).forEach(collect);
+    };
+    statements.forEach((s) => collect(s.tree));
+    const emit = (line) => {
+        if (lines.push(line) > MOST_LINES) throw new FormulaError(say('formula_long', { n: MOST_LINES }));
+        return lines.length - 1;
+    };
+    const build = (tree, name) => {
+        if (tree.number !== undefined) return emit(`constant ${String(tree.number).replace(/[^\w.-]/g, '')} ${tree.number}`);
+        if (tree.name) {
+            if (!made.has(tree.name)) {
+                if (statements.some((s) => s.name === tree.name)) {
+                    throw new FormulaError(say('formula_order', { name: tree.name }));
+                }
+                leaves.push(tree.name);
+                made.set(tree.name, emit(`leaf ${tree.name} ${values.get(tree.name) ?? 1}`));
+            }
+            return made.get(tree.name);
+        }
+        const [i, j = 0] = tree.in.map((inner) => build(inner));
+        return emit(`${tree.op} ${i} ${j} ${name ?? freshName()}`);
+    };
+    statements.forEach((s, k) => {
+        const last = k === statements.length - 1;
+        if (!s.tree.op) throw new FormulaError(say('formula_no_operation'));
+        if (s.name && made.has(s.name)) throw new FormulaError(say('formula_twice', { name: s.name }));
+        const i = build(s.tree, s.name ?? (last && !taken.has('y') ? 'y' : undefined));
+        if (s.name) made.set(s.name, i);
+    });
+    if (leaves.length === 0) throw new FormulaError(say('formula_no_leaf'));
+    return { text: lines.join('\n') + '\n', leaves };
+}
+
+// A function (values by name) => number from a tree, for the rules that readers write.
+function evaluator(tree, names) {
+    if (tree.number !== undefined) return () => tree.number;
+    if (tree.name) {
+        if (!names.includes(tree.name)) throw new FormulaError(say('formula_unknown', { name: tree.name, list: names.join(', ') }));
+        return (v) => v[tree.name];
+    }
+    const [a, b] = tree.in.map((inner) => evaluator(inner, names));
+    const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+    return {
+        add: (v) => a(v) + b(v), sub: (v) => a(v) - b(v), mul: (v) => a(v) * b(v), div: (v) => a(v) / b(v),
+        pow: (v) => a(v) ** b(v), neg: (v) => -a(v), tanh: (v) => Math.tanh(a(v)), exp: (v) => Math.exp(a(v)),
+        log: (v) => Math.log(a(v)), sqrt: (v) => Math.sqrt(a(v)), sigmoid: (v) => sigmoid(a(v)),
+        relu: (v) => Math.max(0, a(v)), sin: (v) => Math.sin(a(v)), cos: (v) => Math.cos(a(v)),
+    }[tree.op];
+}

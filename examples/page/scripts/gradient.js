@@ -1,0 +1,275 @@
+// Section 1: the graph of a formula, forward and backward, one operation at a time.
+
+const FORMULAS = [
+    ['u = w x + b; y = u tanh(u)', { w: 0.5, x: 3, b: -1 }],
+    ['y = x x x', { x: 2 }],
+    ['b = a + a; c = b + b', { a: 1 }],
+    ['z = w1 x1 + w2 x2 + b; p = sigmoid(z); loss = (p - t)^2', { w1: 1, x1: 0.5, w2: -2, x2: 0.8, b: 0.1, t: 1 }],
+    ['r = sqrt(x^2 + z^2); y = exp(-r)', { x: 0.6, z: -0.8 }],
+    ['y = relu(x) + relu(-x)', { x: -1.5 }],
+];
+
+function startGradient(engine) {
+    const input = find('#formula'), choice = find('#formula-examples'), complaint = find('#formula-error');
+    const values = new Map(Object.entries(FORMULAS[0][1]));
+    let trace = null, leaves = [];
+    FORMULAS.forEach(([text], i) => choice.append(element('option', { value: i }, text)));
+    input.value = FORMULAS[0][0];
+
+    const stepper = makeStepper(find('#gradient-stepper'), draw);
+
+    // Asks the engine again; shows the reason instead if the formula is wrong.
+    function compute() {
+        try {
+            const compiled = compileFormula(input.value, values);
+            engine.write(compiled.text);
+            trace = readTrace(engine.json('formula_trace'));
+            if (compiled.leaves.join() !== leaves.join()) {
+                leaves = compiled.leaves;
+                makeLeaves();
+            }
+            complaint.textContent = '';
+            input.removeAttribute('aria-invalid');
+        } catch (error) {
+            if (!(error instanceof FormulaError || error instanceof EngineError)) throw error;
+            complaint.textContent = error.message;
+            input.setAttribute('aria-invalid', 'true');
+            return;
+        }
+        const last = trace.ops.length + trace.steps.length;
+        stepper.length(last);
+        stepper.go(Math.min(stepper.at(), last));
+        drawCheck();
+    }
+
+    function makeLeaves() {
+        find('#leaves').replaceChildren(...leaves.map((name) => {
+            const value = values.get(name) ?? 1;
+            values.set(name, value);
+            const number = element('input', { type: 'number', step: '0.1', value, id: `leaf-${name}` });
+            const slider = element('input', { type: 'range', min: -4, max: 4, step: 0.1, value, 'aria-label': name });
+            const set = (from, to) => {
+                const wanted = Number(from.value);
+                if (from.value === '' || !Number.isFinite(wanted)) return;
+                to.value = wanted;
+                values.set(name, wanted);
+                compute();
+            };
+            number.addEventListener('input', () => set(number, slider));
+            slider.addEventListener('input', () => set(slider, number));
+            return element('div', { class: 'leaf' }, element('label', { for: `leaf-${name}` }, name), number, slider);
+        }));
+    }
+
+    function draw() {
+        if (!trace) return;
+        const state = stateAt(trace, stepper.at());
+        drawGraph(find('#graph'), trace, state);
+        find('#gradient-words').innerHTML = describe(trace, state);
+        stepper.text(find('#gradient-words .where').textContent);
+    }
+
+    function drawCheck() {
+        const rows = trace.slopes.map(({ name, slope }) => {
+            const leaf = trace.nodes.find((n) => n.leaf && n.name === name);
+            return `<tr><th scope="row"><i>d${name}</i></th><td class="gradient">${show(leaf.gradient ?? 0, 5)}</td>`
+                + `<td>${show(slope, 5)}</td></tr>`;
+        });
+        find('#gradient-check').innerHTML = `<thead><tr><td></td><th scope="col">${say('check_backward')}</th>`
+            + `<th scope="col">${say('check_moved')}</th></tr></thead><tbody>${rows.join('')}</tbody>`;
+        find('#gradient-verdict').className = trace.agree ? 'good' : 'bad';
+        find('#gradient-verdict').textContent = say(trace.agree ? 'check_agree' : 'check_differ');
+    }
+
+    input.addEventListener('input', compute);
+    choice.addEventListener('change', () => {
+        const [text, numbers] = FORMULAS[choice.value];
+        Object.entries(numbers).forEach(([name, value]) => values.set(name, value));
+        input.value = text;
+        leaves = [];
+        stepper.go(0);
+        compute();
+    });
+    new ResizeObserver(draw).observe(find('#gradient .figure'));
+    onLanguage(() => { compute(); draw(); });
+}
+
+// ---- what is known after a step -----------------------------------------------------------------------------------------
+
+// Adds to the trace: the numbers of the operations in order, the symbols to show, and each node's final gradient.
+function readTrace(trace) {
+    trace.ops = trace.nodes.map((n, i) => i).filter((i) => !trace.nodes[i].leaf);
+    for (const node of trace.nodes) {
+        node.shown = node.leaf && !node.trained && node.value?.length === 1 ? show(node.value[0]) : node.symbol;
+        node.gradient = null;
+    }
+    for (const step of trace.steps) for (const give of step.gives) trace.nodes[give.node].gradient = give.sum[0];
+    return trace;
+}
+
+// Steps 1 to ops.length are the forward pass, the rest the backward pass. Step 0 has only the leaves.
+function stateAt(trace, at) {
+    const forward = Math.min(at, trace.ops.length), backward = at - forward;
+    const gradients = new Map(), parts = new Map();
+    if (backward > 0) gradients.set(trace.steps[0].node, trace.steps[0].dy[0]);
+    for (const step of trace.steps.slice(0, backward)) {
+        for (const give of step.gives) {
+            gradients.set(give.node, give.sum[0]);
+            parts.set(`${give.node} ${step.node} ${give.input}`, give.part[0]);
+        }
+    }
+    return { at, forward, backward, gradients, parts, known: new Set(trace.ops.slice(0, forward)) };
+}
+
+const inParentheses = (x, digits) => x < 0 ? `(${show(x, digits)})` : show(x, digits);
+const pretty = (formula) => formula.replace(/\^2(?!\d)/g, '²').replace(/\^3(?!\d)/g, '³').replace(/-/g, '−');
+
+// A formula of a node with its symbols, or with numbers in their places.
+function inSymbols(trace, formula) {
+    return pretty(formula.replace(/\bt(\d+)\b/g, (word, i) => trace.nodes[i]?.shown ?? word).replace(/, elementwise$/, ''));
+}
+
+function inNumbers(trace, formula, gradient) {
+    const known = new Map(trace.nodes.map((n) => [n.symbol, n.value?.[0]]));
+    const words = formula.replace(/, elementwise$/, '').replace(/[A-Za-z_]\w*/g, (word) => {
+        if (known.has(word)) return inParentheses(known.get(word));
+        return word[0] === 'd' && known.has(word.slice(1)) ? inParentheses(gradient) : word;
+    });
+    // Two factors side by side: a dot makes them readable.
+    return pretty(words.replace(/([\d)⁰¹²³⁴-⁹])\s+(?=[\d(])/g, '$1 · ').replace(/-(?=[\d(])/g, '-'));
+}
+
+// The rule of each input of a step, in the order of the inputs: "du = dv (1 - v^2)".
+const rulesOf = (node) => node.backward.split(/,\s+(?=d\w+ = )|;\s+/);
+
+function describe(trace, state) {
+    const { nodes, ops, steps } = trace;
+    if (state.at === 0) return `<p class="where">${say('words_start')}</p><p>${say('words_start_more')}</p>`;
+    if (state.backward === 0) {
+        const node = nodes[ops[state.forward - 1]];
+        return `<p class="where">${say('words_forward', { k: state.forward, n: ops.length })}</p>`
+            + `<p><i>${node.symbol}</i> = ${inSymbols(trace, node.forward)} = ${inNumbers(trace, node.forward)}`
+            + ` = <b class="value">${show(node.value[0], 5)}</b></p>`
+            + (state.forward === ops.length ? `<p>${say('words_turn', { y: node.symbol })}</p>` : '');
+    }
+    const step = steps[state.backward - 1], node = nodes[step.node];
+    const out = [`<p class="where">${say('words_backward', { k: state.backward, n: steps.length,
+        call: `${node.symbol} = ${inSymbols(trace, node.forward)}` })}</p>`];
+    if (state.backward === 1) out.push(`<p>${say('words_seed', { y: node.symbol })}</p>`);
+    const rules = rulesOf(node);
+    const sums = new Map();                                 // by node, so that a sum is shown once
+    for (const give of step.gives) {
+        const target = nodes[give.node], rule = rules[give.input] ?? rules[0];
+        const right = rule.slice(rule.indexOf('=') + 1).trim();
+        out.push(`<p><i>${inSymbols(trace, rule)}</i> = ${inNumbers(trace, right, step.dy[0])}`
+            + ` = <b class="gradient">${show(give.part[0], 5)}</b></p>`);
+        const now = step.gives.filter((g) => g.node === give.node);
+        const terms = [...(give.before ? [give.before[0]] : []), ...now.map((g) => g.part[0])];
+        if (terms.length > 1) {
+            const sum = terms.map((t) => inParentheses(t, 5)).join(' + ');
+            sums.set(give.node, `<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total: show(give.sum[0], 5) })}</p>`);
+        }
+    }
+    out.push(...sums.values());
+    if (state.backward === steps.length) out.push(`<p>${say('words_end')}</p>`);
+    return out.join('');
+}
+
+// ---- drawing the graph -----------------------------------------------------------------------------------------------
+
+const BOX = { width: 122, height: 70, along: 190, across: 92 };
+
+// Places nodes in layers: an operation after its inputs, a leaf just before its first user. An edge that spans several layers
+// gets a bend in each of them, so that it passes beside the boxes.
+function layOut(trace) {
+    const depth = trace.nodes.map(() => 0);
+    trace.nodes.forEach((n, i) => { if (!n.leaf) depth[i] = 1 + Math.max(...n.in.map((j) => depth[j])); });
+    trace.nodes.forEach((n, i) => {
+        if (n.leaf) depth[i] = Math.min(...trace.nodes.map((m, k) => !m.leaf && m.in.includes(i) ? depth[k] : Infinity)) - 1;
+    });
+    const layers = Array.from({ length: Math.max(...depth) + 1 }, () => []);
+    const places = trace.nodes.map((n, i) => ({ layer: depth[i], users: [], at: 0 }));
+    places.forEach((p) => layers[p.layer].push(p));
+    const edges = [];
+    trace.nodes.forEach((n, i) => (n.in ?? []).forEach((j, k) => {
+        const bends = [];
+        let user = places[i];
+        for (let layer = depth[i] - 1; layer > depth[j]; layer--) {
+            const bend = { layer, users: [user], at: 0, bend: true };
+            layers[layer].push(bend);
+            bends.unshift(bend);
+            user = bend;
+        }
+        places[j].users.push(user);
+        edges.push({ from: j, to: i, input: k, bends });
+    }));
+    for (let d = layers.length - 1; d >= 0; d--) {
+        const wanted = (p) => p.users.length ? p.users.reduce((s, u) => s + u.at, 0) / p.users.length : 0;
+        layers[d].sort((a, b) => wanted(a) - wanted(b));
+        layers[d].forEach((p, i) => { p.at = i - (layers[d].length - 1) / 2; });
+    }
+    return { places, edges, layers };
+}
+
+function drawGraph(target, trace, state) {
+    const { places, edges, layers } = layOut(trace);
+    const wide = target.parentElement.clientWidth > 600;
+    const across = Math.max(...layers.map((l) => l.length));
+    const stepAlong = wide ? BOX.along : BOX.height + 44, stepAcross = wide ? BOX.across : BOX.width + 12;
+    const length = (layers.length - 1) * stepAlong + (wide ? BOX.width : BOX.height) + 12;
+    const breadth = (across - 1) * stepAcross + (wide ? BOX.height : BOX.width) + 12;
+    const point = (p) => {
+        const along = p.layer * stepAlong + (wide ? BOX.width : BOX.height) / 2 + 6, aside = breadth / 2 + p.at * stepAcross;
+        return wide ? [along, aside] : [aside, along];
+    };
+    const half = wide ? [BOX.width / 2, 0] : [0, BOX.height / 2];
+    const current = state.backward > 0 ? trace.steps[state.backward - 1].node : trace.ops[state.forward - 1];
+
+    const marks = ['#bbbbbb', BLUE, VERMILION].map((color, i) => svg('marker', { id: `arrow${i}`, viewBox: '0 0 8 8', refX: 7,
+        refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' }, svg('path', { d: 'M0,0 L8,4 L0,8 z', fill: color })));
+    const parts = [svg('defs', {}, ...marks)], labels = [], seen = {};
+    for (const edge of edges) {
+        const given = state.parts.get(`${edge.from} ${edge.to} ${edge.input}`);
+        const active = edge.to === current;
+        const kind = given !== undefined ? 2 : active && state.backward === 0 ? 1 : 0;
+        // Two edges between the same boxes are drawn apart.
+        const twin = trace.nodes[edge.to].in.filter((j) => j === edge.from).length > 1 ? (edge.input ? 14 : -14) : 0;
+        const [x0, y0] = point(places[edge.from]), [x1, y1] = point(places[edge.to]);
+        const shift = wide ? [0, twin] : [twin * 1.6, 0];
+        const path = [[x0 + half[0], y0 + half[1]], ...edge.bends.map(point), [x1 - half[0], y1 - half[1]]]
+            .map(([x, y]) => [x + shift[0], y + shift[1]]);
+        const d = path.map(([x, y], i) => {
+            if (i === 0) return `M${x},${y}`;
+            const [px, py] = path[i - 1];
+            return wide ? `C${(px + x) / 2},${py} ${(px + x) / 2},${y} ${x},${y}` : `C${px},${(py + y) / 2} ${x},${(py + y) / 2} ${x},${y}`;
+        }).join(' ');
+        parts.push(svg('path', { d, fill: 'none', stroke: ['#bbbbbb', BLUE, VERMILION][kind], 'stroke-width': active ? 2.6 : 1.5,
+            [kind === 2 ? 'marker-start' : 'marker-end']: `url(#arrow${kind})` }));
+        if (given !== undefined && trace.nodes[edge.from].uses > 1) {
+            const middle = path[Math.floor((path.length - 1) / 2)], next = path[Math.floor((path.length - 1) / 2) + 1];
+            labels.push(svg('text', { x: (middle[0] + next[0]) / 2, y: (middle[1] + next[1]) / 2 + 5, class: 'part',
+                'text-anchor': 'middle' }, show(given, 4)));
+        }
+    }
+    trace.nodes.forEach((node, i) => {
+        const [x, y] = point(places[i]);
+        const known = node.leaf || state.known.has(i), gradient = state.gradients.get(i);
+        const line = (text, kind, dy) => svg('text', { x, y: y + dy, class: kind, 'text-anchor': 'middle' }, text);
+        const title = node.leaf ? node.shown : `${node.symbol} = ${inSymbols(trace, node.forward)}`;
+        const isCurrent = i === current && state.at > 0;
+        parts.push(svg('g', { opacity: known ? 1 : 0.45 },
+            svg('rect', { x: x - BOX.width / 2, y: y - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 9,
+                fill: node.leaf ? '#f5f6f7' : '#ffffff', 'stroke-width': isCurrent ? 3 : 1.2,
+                stroke: isCurrent ? (state.backward > 0 ? VERMILION : BLUE) : '#999999' }),
+            line(title, 'title', node.leaf && !node.trained ? 5 : -14),
+            ...(known && (!node.leaf || node.trained) ? [line(show(node.value[0], 5), 'value', 7)] : []),
+            ...(gradient !== undefined && node.trained ? [line(`d${node.symbol} = ${show(gradient, 5)}`, 'gradient', 26)] : [])));
+    });
+    const [width, height] = wide ? [length, breadth] : [breadth, length];
+    target.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    target.style.maxWidth = `${width}px`;
+    target.setAttribute('aria-label', trace.nodes.map((n, i) => (n.leaf ? n.shown : `${n.symbol} = ${inSymbols(trace, n.forward)}`)
+        + (n.leaf || state.known.has(i) ? `: ${show(n.value[0])}` : '')
+        + (state.gradients.has(i) ? `, d${n.symbol} ${show(state.gradients.get(i))}` : '')).join('; '));
+    target.replaceChildren(...parts, ...labels);
+}

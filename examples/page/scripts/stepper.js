@@ -1,0 +1,77 @@
+// A stepper: a slider with two buttons. The arrow keys also step when nothing that needs them has the focus.
+
+const steppers = [];
+
+// `root` contains a range input and two buttons, .back and .forward. Calls changed(step) at each change.
+function makeStepper(root, changed) {
+    const slider = find('input[type=range]', root);
+    const go = (step) => {
+        const wanted = Math.min(Math.max(step, Number(slider.min)), Number(slider.max));
+        slider.value = wanted;
+        find('.back', root).disabled = wanted === Number(slider.min);
+        find('.forward', root).disabled = wanted === Number(slider.max);
+        changed(wanted);
+    };
+    const stepper = {
+        root,
+        at: () => Number(slider.value),
+        go,
+        by: (n) => go(Number(slider.value) + n),
+        length(last) { slider.max = last; },
+        text(s) { slider.setAttribute('aria-valuetext', s); },
+    };
+    slider.addEventListener('input', () => go(Number(slider.value)));
+    // A button that the last step disables would lose the focus: the slider takes it.
+    for (const [name, n] of [['.back', -1], ['.forward', 1]]) {
+        find(name, root).addEventListener('click', (event) => {
+            stepper.by(n);
+            if (event.currentTarget.disabled) slider.focus();
+        });
+    }
+    steppers.push(stepper);
+    return stepper;
+}
+
+// The stepper whose section is nearest to the middle of the window takes the arrow keys.
+function stepperInView() {
+    let best = null, distance = Infinity;
+    for (const one of steppers) {
+        const box = one.root.closest('.figure').getBoundingClientRect();
+        const middle = innerHeight / 2, away = Math.max(0, box.top - middle, middle - box.bottom);
+        if (away < distance) [best, distance] = [one, away];
+    }
+    return distance < innerHeight / 2 ? best : null;
+}
+
+document.addEventListener('keydown', (event) => {
+    const n = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const taken = event.target.closest?.('input, select, textarea, [role=slider], pre');
+    if (!n || taken || event.altKey || event.ctrlKey || event.metaKey) return;
+    const stepper = stepperInView();
+    if (!stepper) return;
+    stepper.by(n);
+    event.preventDefault();
+});
+
+// ---- work in slices, so that the page stays alive ------------------------------------------------------------------------
+
+// Calls step() again and again for `milliseconds` in each frame, then draw(), until step() returns false.
+function makeRunner(step, draw, milliseconds = 10) {
+    let running = false;
+    const frame = () => {
+        if (!running) return;
+        const end = performance.now() + milliseconds;
+        do running = step(); while (running && performance.now() < end);
+        draw();
+        if (running) requestAnimationFrame(frame);
+    };
+    return {
+        get running() { return running; },
+        start() {
+            if (running) return;
+            running = true;
+            requestAnimationFrame(frame);
+        },
+        stop() { running = false; },
+    };
+}

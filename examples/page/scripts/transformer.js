@@ -1,0 +1,227 @@
+// Section 6: a Transformer that sorts or reverses six digits: its attention while it learns, and its backward pass.
+
+const ROW = 6, DIGITS = 10;
+
+function startTransformer(engine, bits) {
+    const root = find('#transformer'), task = find('select.task', root), row = find('#row');
+    const names = ['sort', 'reverse'];
+    let step, losses, seconds, hash, trace = null;
+    const last = bits.native.sort.steps;
+
+    // ---- training --------------------------------------------------------------------------------------------------------
+
+    function begin() {
+        engine.call('sorter_begin', Number(task.value));
+        [step, losses, seconds, hash, trace] = [0, [], 0, null, null];
+    }
+
+    function train() {
+        const from = performance.now();
+        const loss = engine.call('sorter_train', 1);
+        seconds += (performance.now() - from) / 1000;
+        step++;
+        losses.push([step, loss]);
+        trace = null;
+        if (step !== last) return;
+        engine.call('sorter_hash');
+        hash = JSON.parse(engine.printed());
+        bits.found(names[task.value], hash);
+    }
+
+    const runner = makeRunner(() => {
+        if (step < last) train();
+        return step < last;
+    }, draw);
+
+    const digits = () => (row.value.replace(/\D/g, '') + '000000').slice(0, ROW);
+
+    function draw() {
+        engine.write(digits());
+        const look = engine.json('sorter_look');
+        drawAnswer(look);
+        drawMaps(look);
+        chart(find('#transformer-loss'), { width: 420, height: 220, x: [0, last], y: [0, 3], xLabel: say('axis_step'),
+            yLabel: say('axis_loss'), curves: [{ points: losses, color: BLUE }] });
+        const loss = losses.length ? losses[losses.length - 1][1] : null;
+        const state = loss === null ? say('transformer_untrained')
+            : say('spiral_state', { step, loss: show(loss, 3), seconds: seconds.toFixed(2) });
+        find('#transformer-state').textContent = state;
+        find('#transformer-loss').setAttribute('aria-label', state);
+        find('#transformer-hash').innerHTML = hash ? bits.sentence(names[task.value], hash) : '';
+        find('.run', root).textContent = say(runner.running ? 'pause' : step >= last ? 'done' : 'train');
+        find('.run', root).disabled = find('.once', root).disabled = step >= last;
+        if (!runner.running) drawBackward();
+    }
+
+    function drawAnswer(look) {
+        const line = (key, cells) => `<div class="digits"><span class="name">${say(key)}</span>${cells}</div>`;
+        const right = look.output.filter((d, i) => d === look.answer[i]).length;
+        const given = [...digits()].map((d) => `<span class="digit">${d}</span>`).join('');
+        const said = look.output.map((d, i) => `<span class="digit ${d === look.answer[i] ? 'right' : 'wrong'}">${d < DIGITS ? d : '▸'}</span>`);
+        find('#answer').innerHTML = line('row_in', given) + line('row_out', said.join(''))
+            + `<p class="state">${say('row_right', { right })}</p>`;
+    }
+
+    function drawMaps(look) {
+        const source = [...digits()], read = ['▸', ...look.answer.slice(0, ROW - 1)].map(String);
+        const maps = [['encoder', source, source], ['decoder', read, read], ['source', look.answer.map(String), source]];
+        const old = find('#maps').querySelectorAll('figure');
+        if (old.length === 0) {
+            find('#maps').replaceChildren(...maps.map(() => element('figure', {}, element('figcaption'), svg('svg', { role: 'img' }))));
+        }
+        find('#maps').querySelectorAll('figure').forEach((figure, i) => {
+            const [key, rows, columns] = maps[i];
+            find('figcaption', figure).innerHTML = say(`map_${key}`);
+            heatMap(find('svg', figure), look[key], ROW, { color: rising, size: 30, rowLabels: rows, columnLabels: columns });
+            find('svg', figure).setAttribute('aria-label', rows.map((r, k) => {
+                const weights = look[key].slice(k * ROW, (k + 1) * ROW), most = weights.indexOf(Math.max(...weights));
+                return say('map_text', { row: r, column: columns[most], place: most + 1, weight: show(weights[most], 2) });
+            }).join(' '));
+        });
+    }
+
+    find('.run', root).addEventListener('click', () => {
+        if (runner.running) runner.stop();
+        else runner.start();
+        draw();
+    });
+    find('.once', root).addEventListener('click', () => { runner.stop(); train(); draw(); });
+    const again = () => { runner.stop(); begin(); draw(); };
+    find('.again', root).addEventListener('click', again);
+    task.addEventListener('change', again);
+    row.addEventListener('input', () => { trace = null; draw(); });
+    names.forEach((name, i) => bits.onRun(name, () => {
+        runner.stop();
+        task.value = i;
+        begin();
+        while (step < last) train();
+        draw();
+    }));
+
+    // ---- the backward pass ------------------------------------------------------------------------------------------------
+
+    const stepper = makeStepper(find('#transformer-stepper'), () => { runner.stop(); drawBackward(); });
+
+    function drawBackward() {
+        if (!trace) {
+            engine.write(digits());
+            trace = readTrace(engine.json('sorter_trace'));
+            trace.parts = partsOf(trace);
+            stepper.length(trace.steps.length);
+            find('.back', stepper.root).disabled = stepper.at() === 1;
+        }
+        const at = stepper.at(), current = trace.steps[at - 1];
+        drawFlow(at, current);
+        find('#transformer-words').innerHTML = words(at, current);
+        stepper.text(find('#transformer-words .where').textContent);
+        find('#tiles').replaceChildren(...tiles(current));
+    }
+
+    function drawFlow(at, current) {
+        const now = trace.parts.of.get(current.node);
+        const done = new Set(trace.steps.slice(0, at).map((s) => trace.parts.of.get(s.node)));
+        const lines = ['e', 'd'].map((side) => {
+            const chips = trace.parts.order.filter((p) => p[0] === side).map((part) => {
+                const chip = element('button', { type: 'button', class: part === now ? 'now' : done.has(part) ? 'done' : '',
+                    'data-part': part }, say(`part_${part.replace(/^._|\d$/g, '')}`));
+                if (part === now) chip.setAttribute('aria-current', 'step');
+                chip.addEventListener('click', () => {
+                    stepper.go(1 + trace.steps.findIndex((s) => trace.parts.of.get(s.node) === part));
+                    find(`[data-part=${part}]`, find('#flow')).focus();
+                });
+                return chip;
+            });
+            return element('div', { class: 'line' }, element('span', { class: 'name' }, say(side === 'e' ? 'flow_encoder' : 'flow_decoder')),
+                element('div', { class: 'parts' }, ...chips));
+        });
+        find('#flow').replaceChildren(...lines);
+    }
+
+    function words(at, current) {
+        const node = trace.nodes[current.node], part = trace.parts.of.get(current.node);
+        const where = say('back_where', { k: at, n: trace.steps.length,
+            side: say(part[0] === 'e' ? 'flow_encoder' : 'flow_decoder'), part: say(`part_${part.replace(/^._|\d$/g, '')}`) });
+        const rule = roleNames(node);
+        return `<p class="where">${where}</p><p><code>${node.op}</code>: ${say(`op_${node.op}`)}</p>`
+            + `<p class="gradient">${rule}</p>`;
+    }
+
+    // The library's rule with x, W, b, ... in place of t17.
+    function roleNames(node) {
+        const roles = { linear: ['x', 'W', 'b'], layer_norm: ['x', 'γ', 'β'], matmul: ['a', 'b'], add: ['a', 'b'],
+            nll_loss: ['x', 'target'], embedding: ['table', 'ids'] }[node.op] ?? ['x', 'z'];
+        const role = new Map(node.in.filter((j) => j >= 0).map((j, k) => [trace.nodes[j].symbol, roles[k] ?? 'z']));
+        role.set(node.symbol, 'y');
+        return pretty(node.backward.replace(/\bd?(t\d+|loss)\b/g, (word, symbol) =>
+            role.has(symbol) ? (word[0] === 'd' ? 'd' : '') + role.get(symbol) : word)).replace(/\^T/g, 'ᵀ');
+    }
+
+    // The matrices of a step: the gradient that arrives, what some rules read, and what each input gets.
+    function tiles(current) {
+        const node = trace.nodes[current.node], made = [];
+        made.push(tile(node, current.dy, 'tile_arrives'));
+        if (['masked_softmax', 'matmul', 'relu', 'log_softmax'].includes(node.op)) {
+            for (const i of node.reads) {
+                if (trace.nodes[i].value) made.push(tile(trace.nodes[i], trace.nodes[i].value, i === current.node ? 'tile_result' : 'tile_reads'));
+            }
+        }
+        for (const give of current.gives) {
+            const target = trace.nodes[give.node];
+            const name = { name: target.leaf ? target.name : '' };
+            if (give.before) {
+                made.push(tile(target, give.before, 'tile_before'), tile(target, give.part, 'tile_adds'), tile(target, give.sum, 'tile_sum'));
+            } else {
+                made.push(tile(target, give.part, target.leaf ? 'tile_weight' : 'tile_gives', name));
+            }
+        }
+        return made;
+    }
+
+    function tile(node, values, key, more = {}) {
+        const columns = node.shape.length ? node.shape[node.shape.length - 1] : 1, rows = values.length / columns;
+        const most = Math.max(...values.map(Math.abs)) || 1;
+        const size = Math.max(6, Math.min(20, Math.floor(300 / columns)));
+        const picture = svg('svg', { role: 'img' });
+        heatMap(picture, values, columns, { color: (v) => signed(v / most), size });
+        const caption = say(key, { ...more, shape: `${rows} × ${columns}`, most: show(most, 2) });
+        picture.setAttribute('aria-label', caption.replace(/<[^>]*>/g, ''));
+        const figure = element('figure', {}, element('figcaption'), picture);
+        find('figcaption', figure).innerHTML = caption;
+        return figure;
+    }
+
+    begin();
+    onLanguage(draw);
+}
+
+// Which part of the model each operation belongs to, by the names of the weights: { of: node -> part, order: the parts }.
+// A part is "e_norm1": side, kind, number. Operations without weights belong to the part before them; sums of two results are
+// skip connections.
+function partsOf(trace) {
+    const kinds = [[/_embed/, 'embed'], [/norm/, 'norm'], [/self_attn/, 'self'], [/src_attn/, 'source'], [/feed_forward/, 'forward'],
+        [/generator/, 'generator']];
+    const of = new Map(), order = [], count = {};
+    let part = null, weights = null;
+    const next = (side, kind) => {
+        const key = `${side}_${kind}`;
+        count[key] = (count[key] ?? 0) + 1;
+        part = key + count[key];
+        order.push(part);
+    };
+    for (const i of trace.ops) {
+        const node = trace.nodes[i], inputs = node.in.filter((j) => j >= 0).map((j) => trace.nodes[j]);
+        const weight = inputs.find((n) => n.leaf && n.trained)?.name;
+        if (weight) {
+            const group = weight.replace(/\.(linears\.\d|w_\d|a_2|b_2|proj|lut)?\.?\w*$/, '');
+            if (group !== weights) next(/^(src|encoder)/.test(weight) ? 'e' : 'd', kinds.find(([pattern]) => pattern.test(weight))[1]);
+            weights = group;
+        } else if (node.op === 'add' && inputs.every((n) => !n.leaf)) {
+            next(part[0], 'plus');
+            weights = null;
+        } else if (node.op === 'nll_loss') {
+            next('d', 'loss');
+        }
+        of.set(i, part);
+    }
+    return { of, order };
+}

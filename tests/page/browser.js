@@ -1,0 +1,104 @@
+// browser.js: a headless Chromium, driven through the pipe of its DevTools protocol; needs nothing but node.
+'use strict';
+const { spawn } = require('child_process');
+const fs = require('fs');
+const os = require('os');
+const path = require('path');
+
+// Starts the browser and opens a page of that size. The caller must call close().
+async function open(program, url, { width = 1280, height = 900, phone = false } = {}) {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'page-'));
+    const child = spawn(program, ['--headless', '--hide-scrollbars', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
+        '--remote-debugging-pipe', `--user-data-dir=${folder}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+    const waiting = new Map(), complaints = [], loaded = [];
+    let last = 0, rest = '';
+
+    const gone = new Promise((resolve) => child.on('exit', resolve));
+    gone.then(() => waiting.forEach(({ reject }) => reject(new Error('the browser has ended'))));
+    child.on('error', (error) => waiting.forEach(({ reject }) => reject(error)));
+
+    // Messages are JSON with a NUL behind each.
+    child.stdio[4].setEncoding('utf8');
+    child.stdio[4].on('data', (text) => {
+        const parts = (rest + text).split('\0');
+        rest = parts.pop();
+        parts.forEach((part) => receive(JSON.parse(part)));
+    });
+    child.stdio[3].on('error', () => {});
+
+    function receive(message) {
+        if (message.id) {
+            const { resolve, reject, method } = waiting.get(message.id);
+            waiting.delete(message.id);
+            if (message.error) reject(new Error(`${method}: ${message.error.message}`));
+            else resolve(message.result);
+        } else if (message.method === 'Runtime.exceptionThrown') {
+            const details = message.params.exceptionDetails;
+            complaints.push(details.exception?.description ?? details.text);
+        } else if (message.method === 'Runtime.consoleAPICalled' && ['error', 'warning', 'assert'].includes(message.params.type)) {
+            complaints.push(message.params.args.map((a) => a.value ?? a.description).join(' '));
+        } else if (message.method === 'Log.entryAdded' && message.params.entry.level === 'error') {
+            complaints.push(message.params.entry.text);
+        } else if (message.method === 'Page.loadEventFired') {
+            loaded.forEach((resolve) => resolve());
+        }
+    }
+
+    const send = (method, params = {}, sessionId = undefined) => new Promise((resolve, reject) => {
+        waiting.set(++last, { resolve, reject, method });
+        child.stdio[3].write(JSON.stringify({ id: last, method, params, sessionId }) + '\0');
+    });
+
+    const { targetId } = await send('Target.createTarget', { url: 'about:blank' });
+    const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
+    const tell = (method, params) => send(method, params, sessionId);
+    for (const domain of ['Page', 'Runtime', 'Log']) await tell(`${domain}.enable`);
+    await tell('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: phone });
+    const whenLoaded = new Promise((resolve) => loaded.push(resolve));
+    await tell('Page.navigate', { url });
+    await whenLoaded;
+
+    const browser = {
+        complaints,                                         // errors and warnings of the console, and exceptions
+        tell,
+        // The value of an expression in the page; promises are awaited.
+        async value(expression) {
+            const { result, exceptionDetails } = await tell('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
+            if (exceptionDetails) throw new Error(`${expression}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
+            return result.value;
+        },
+        // Waits until the expression is true.
+        async until(expression, seconds = 60) {
+            for (const end = Date.now() + 1000 * seconds; Date.now() < end;) {
+                if (await browser.value(expression)) return;
+                await new Promise((resolve) => setTimeout(resolve, 50));
+            }
+            throw new Error(`still false after ${seconds} s: ${expression}`);
+        },
+        // Presses a key as a keyboard does. `shift` is for Tab backwards.
+        async key(name, { shift = false, ctrl = false } = {}) {
+            const codes = { Tab: 9, Enter: 13, ' ': 32, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Home: 36, End: 35, a: 65 };
+            const text = name === 'Enter' ? '\r' : name.length === 1 && !ctrl ? name : undefined;
+            const event = { key: name, code: name === ' ' ? 'Space' : name, windowsVirtualKeyCode: codes[name] ?? 0,
+                modifiers: (shift ? 8 : 0) + (ctrl ? 2 : 0), commands: ctrl && name === 'a' ? ['selectAll'] : [] };
+            await tell('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', text, ...event });
+            await tell('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
+        },
+        type: (text) => tell('Input.insertText', { text }),
+        // Writes a picture of the element, or of the whole page.
+        async picture(file, selector = 'html') {
+            const clip = await browser.value(`(() => { const b = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
+                return { x: b.x + scrollX, y: b.y + scrollY, width: b.width, height: b.height, scale: 1 }; })()`);
+            const { data } = await tell('Page.captureScreenshot', { clip, captureBeyondViewport: true });
+            fs.writeFileSync(file, Buffer.from(data, 'base64'));
+        },
+        async close() {
+            await send('Browser.close').catch(() => {});
+            await gone;
+            fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+        },
+    };
+    return browser;
+}
+
+module.exports = { open };

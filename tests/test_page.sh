@@ -1,0 +1,50 @@
+#!/bin/sh
+# test_page.sh ROOT BUILD: the page, made by make.py: one file without a network; its engine in node, with the hashes of the
+# native programs; and the page in a headless Chromium. Skipped (status 77) without the tools for WebAssembly and node. With
+# PAGE_PICTURES=FOLDER in the environment, the browser's pictures of each section go there.
+
+root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
+build=$(CDPATH='' cd -- "$2" && pwd -P) || exit 1
+program=$build/examples/spiral
+# shellcheck source=tests/setup.sh
+. "$root/tests/setup.sh"
+if ! { have clang && have wasm && have node; }; then
+    echo "no clang, lld, wasi-libc or node: skipped"
+    exit 77
+fi
+# shellcheck source=tests/expect.sh
+. "$root/tests/expect.sh"
+
+# in_node FILE ARGUMENT...: runs that test, and adds its counts to those of this one.
+in_node() {
+    test=$1
+    shift
+    node "$root/tests/page/$test" "$@" >counts 2>&1
+    sed '$d' counts
+    set -- $(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' counts)
+    if [ $# -eq 2 ]; then passed=$((passed + $1)) failed=$((failed + $2)); else tail -n 5 counts; wrong "no counts"; fi
+}
+
+if python3 "$root/examples/page/make.py" "$build" made/page.html >stdout 2>stderr; then ok; else wrong "make.py"; cat stderr; fi
+that "no warnings" [ ! -s stderr ]
+that "at most 600 KB" [ "$(wc -c <made/page.html)" -le 600000 ]
+# The only address is the name of SVG's elements.
+that "no network" [ "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]+' made/page.html | sort -u)" = http://www.w3.org ]
+cp made/page.html first.html
+python3 "$root/examples/page/make.py" "$build" made/page.html >stdout 2>stderr
+same first.html made/page.html
+
+expect 0 'loaded from out/spiral.safetensors' ''
+hash=$(sha256sum out/spiral.safetensors | cut -d ' ' -f 1)
+kernels=$root/autograd/kernels
+if clang --target=wasm32-wasi -O2 -msimd128 -ffp-contract=off -fwrapv -mexec-model=reactor -DKERNEL_ISA=portable \
+    -I "$kernels" -I "$kernels/simd" -I "$kernels/include" -o fma.wasm "$root/tests/page/fma.c"; then ok; else wrong "fma.c"; fi
+in_node engine_test.js made/page.html "$hash" fma.wasm
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -n "$browser" ]; then
+    in_node browser_test.js "$browser" made/page.html ${PAGE_PICTURES:+"$PAGE_PICTURES"}
+else
+    echo "no chromium: the page is not tested in a browser"
+fi
+
+summary page
