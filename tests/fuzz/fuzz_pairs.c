@@ -34,17 +34,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!t.bpe) t.bpe = bpe_train("the frog, the pond", 18, 260);
     if (size < 2) return -1;
     const char *text = (const char *)data + 1;
+    size_t n = size - 1;
     bool ends = data[0] % 2;
-    if (utf8_valid(text, --size) != size) return -1;
+    if (utf8_valid(text, n) != n) return -1;
     void *owner = ag_alloc(1, 1);
     Examples e = { 0 };
-    if (examples_read(owner, "fuzz", text, size, &t, ends ? 65 : -1, ends ? 66 : -1, &e)) {
+    if (examples_read(owner, "fuzz", text, n, &t, ends ? 65 : -1, ends ? 66 : -1, &e)) {
         int64_t i = 0;
-        for (const char *line = text, *stop = text + size; line < stop; ) {
+        for (const char *line = text, *stop = text + n; line < stop; ) {
             const char *found = memchr(line, '\n', (size_t)(stop - line));
-            size_t n = (size_t)((found ? found : stop) - line);
-            if (memchr(line, '{', n)) check_example(&t, &e, i++, line, n, ends);
-            line += n + (found != NULL);
+            size_t length = (size_t)((found ? found : stop) - line);
+            if (memchr(line, '{', length)) check_example(&t, &e, i++, line, length, ends);
+            line += length + (found != NULL);
         }
         CHECK(i == e.n && e.n >= 2);
     } else {
