@@ -140,7 +140,7 @@ pre { overflow-x: auto; padding: .6rem .8rem; background: #f4f4f4; font-size: .8
 pre.command { border-left: 4px solid #0072B2; font-size: 1rem; white-space: pre-wrap; }
 summary { cursor: pointer; color: #555; padding: .3rem 0; }
 @media (max-width: 50rem) {                     /* a phone: letters of a readable size; the picture scrolls to the side */
-    .wide img { max-width: none; width: 42rem; }
+    .wide img { max-width: none; width: var(--legible, 42rem); }
     .film.playing img { max-width: none; height: 26rem; }
     .keys { display: none; }
 }
@@ -170,6 +170,12 @@ done <"$list"
 flush
 cat >>"$page" <<'END'
 <script>
+// On a phone, pictures with many parts are wider than others.
+window.addEventListener('load', function () {
+    document.querySelectorAll('.wide img').forEach(function (picture) {
+        picture.style.setProperty('--legible', 0.42 * picture.naturalWidth + 'px');
+    });
+});
 // Frames become a player: one frame at a time, with buttons and arrow keys. Without JavaScript they are a strip.
 document.querySelectorAll('.film').forEach(function (film) {
     var frames = film.querySelectorAll('a'), at = 0, bar = document.createElement('p');

@@ -20,6 +20,7 @@ plane = "set size ratio -1; set xtics 1; set ytics 1; set grid; set border 0; un
 
 do for [format in FORMATS] {
     eval open_picture(format, "vectors", 1800, 840)
+    dot = format eq "png" ? 0.8 : 0.5                   # points are larger in SVG
     set multiplot
     set style arrow 1 head filled size screen 0.012, 22 lw 4 lc rgb "#0072B2"
     set style arrow 2 head filled size screen 0.012, 22 lw 4 lc rgb "#D55E00"
@@ -42,10 +43,10 @@ do for [format in FORMATS] {
     set label "after" at -1.2, 2.25 center textcolor rgb gray
     set xrange [-1.9:2.3]
     set yrange [-1.6:2.6]
-    plot cloud using (upper($2) ? $1 : NaN):2 with points pt 7 ps 0.8 lc rgb "#0072B2", \
-         cloud using (upper($2) ? NaN : $1):2 with points pt 5 ps 0.8 lc rgb "#D55E00", \
-         cloud using (upper($2) ? $3 : NaN):4 with points pt 7 ps 0.8 lc rgb "#0072B2", \
-         cloud using (upper($2) ? NaN : $3):4 with points pt 5 ps 0.8 lc rgb "#D55E00"
+    plot cloud using (upper($2) ? $1 : NaN):2 with points pt 7 ps dot lc rgb "#0072B2", \
+         cloud using (upper($2) ? NaN : $1):2 with points pt 5 ps dot lc rgb "#D55E00", \
+         cloud using (upper($2) ? $3 : NaN):4 with points pt 7 ps dot lc rgb "#0072B2", \
+         cloud using (upper($2) ? NaN : $3):4 with points pt 5 ps dot lc rgb "#D55E00"
 
     eval panel("a ⋅ b = |a| w, where w = |b| cos θ", 0.68, 0.98, 0.04, 0.76)
     set xtics axis
@@ -60,9 +61,10 @@ do for [format in FORMATS] {
     set label "w" at 0.72, 0.08
     set xrange [-0.4:2.4]
     set yrange [-0.6:2.2]
-    plot vectors using (0):(0):1:2 with vectors arrowstyle 1, \
-         vectors using (0):(0):3:4 with vectors arrowstyle 2, \
+    # In SVG, two arrows of one width after each other lose the second one's style.
+    plot vectors using (0):(0):3:4 with vectors arrowstyle 2, \
          vectors using 3:4:($5 - $3):($6 - $4) with vectors arrowstyle 3, \
+         vectors using (0):(0):1:2 with vectors arrowstyle 1, \
          vectors using (0):(0):5:6 with vectors arrowstyle 4
     unset object
     unset multiplot

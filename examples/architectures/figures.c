@@ -16,7 +16,7 @@ const Figure figures[] = {
       "  {rank=same; w1; w2; w3; w4; w5; v1; v2; v3; v4; v5; v6}\n  {rank=same; s1; s2; s3; s4; s5; h1; h2; h3; h4; h5; h6}\n"
       "  {rank=same; y1; y2; y3; y4; y5; y6}\n",
       { { 't', "w1", "This", NULL, NULL }, { 't', "w2", "is", NULL, NULL }, { 't', "w3", "a", NULL, NULL },
-        { 't', "w4", "pen", NULL, NULL }, { 't', "w5", ".", NULL, NULL }, { 't', "v1", "<BOS>", NULL, NULL },
+        { 't', "w4", "pen", NULL, NULL }, { 't', "w5", ".", NULL, NULL }, { 't', "v1", "<s>", NULL, NULL },
         { 't', "v2", "これ", NULL, NULL }, { 't', "v3", "は", NULL, NULL }, { 't', "v4", "ペン", NULL, NULL },
         { 't', "v5", "です", NULL, NULL }, { 't', "v6", "。", NULL, NULL },
         { 'r', "s1", "GRU", "read_source", S2S }, { 'r', "s2", "GRU", NULL, NULL }, { 'r', "s3", "GRU", NULL, NULL },
@@ -24,7 +24,7 @@ const Figure figures[] = {
         { 'r', "h2", "GRU", NULL, NULL }, { 'r', "h3", "GRU", NULL, NULL }, { 'r', "h4", "GRU", NULL, NULL },
         { 'r', "h5", "GRU", NULL, NULL }, { 'r', "h6", "GRU", NULL, NULL }, { 't', "y1", "これ", NULL, NULL },
         { 't', "y2", "は", NULL, NULL }, { 't', "y3", "ペン", NULL, NULL }, { 't', "y4", "です", NULL, NULL },
-        { 't', "y5", "。", NULL, NULL }, { 't', "y6", "<EOS>", NULL, NULL } },
+        { 't', "y5", "。", NULL, NULL }, { 't', "y6", "</s>", NULL, NULL } },
       { { "w1", "s1", "(B,D)", NULL }, { "w2", "s2", NULL, NULL }, { "w3", "s3", NULL, NULL }, { "w4", "s4", NULL, NULL },
         { "w5", "s5", NULL, NULL }, { "v1", "h1", "(B,D)", NULL }, { "v2", "h2", NULL, NULL }, { "v3", "h3", NULL, NULL },
         { "v4", "h4", NULL, NULL }, { "v5", "h5", NULL, NULL }, { "v6", "h6", NULL, NULL }, { "s1", "s2", "s1 (B,D)", NULL },
