@@ -380,11 +380,13 @@ def narrow(code):
             line = f"{found[1]}{found[2]}  {found[3]}"
         indent = " " * (len(line) - len(line.lstrip()) + 8)
         while len(line) > CODE_WIDTH:
-            gaps = [gap.start() + 1 for gap in re.finditer(r'(?:,|&&|\)|=) (?=(?:[^"]*"[^"]*")*[^"]*$)', line)
+            gaps = [gap.start() + 1 for gap in re.finditer(r'(?:,|&&|\)) (?=(?:[^"]*"[^"]*")*[^"]*$)', line)
                     if len(indent) < gap.start() < CODE_WIDTH]
             if not gaps:
                 break
-            out.append(line[:gaps[-1]].rstrip())
-            line = indent + line[gaps[-1]:].strip()
+            gaps = [gap for gap in gaps if gap > CODE_WIDTH // 3] or gaps
+            gap = min(gaps, key=lambda at: (sum(map(line[:at].count, "({")) - sum(map(line[:at].count, ")}")), -at))
+            out.append(line[:gap].rstrip())
+            line = indent + line[gap:].strip()
         out.append(line)
     return "\n".join(out)
