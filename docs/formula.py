@@ -61,10 +61,14 @@ class Parser:
         return token
 
     def whole(self):
-        parts = self.list()
+        """One element for each part of a list, between which a line may break."""
+        parts = [self.relation()]
+        while self.next(","):
+            self.take()
+            parts.append(self.relation())
         if self.next():
             raise NotAFormula
-        return row(parts)
+        return "<math>" + "</math>, <math>".join(parts) + "</math>"
 
     def list(self):
         """Relations with commas between them."""
@@ -219,8 +223,9 @@ def in_formula(tokens, i, names, every):
         listed = (not before or before.text in "(,") and after and after.text in ",)"
         return token.text in names or bool(beside or every and listed)
     if token.text in FUNCTIONS:
-        return (after is not None and (after.text == "(" and not after.spaced or token.text not in ("mean", "sum", "max", "min", "log")
-                                       and after.kind != "mark") or bool(beside) and every)
+        before_argument = after and (after.text == "(" and not after.spaced or after.kind != "mark" and token.text
+                                     not in ("mean", "sum", "max", "min", "log"))
+        return bool(before_argument or beside and every)
     if token.text == "sqrt":
         return after is not None and after.text == "("
     called = after and after.text == "(" and not after.spaced
@@ -260,7 +265,7 @@ def formula(tokens, names, every):
         if any(t.text == "[" for t in part) and not every and "y" not in names:
             continue
         try:
-            return f"<math>{Parser(part, names).whole()}</math>", n
+            return Parser(part, names).whole(), n
         except NotAFormula:
             continue
     return None, 1
