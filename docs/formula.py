@@ -11,10 +11,10 @@ import html
 import re
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "pi": "π", "phi": "φ", "Phi": "Φ"}
-FUNCTIONS = {"ln", "log", "exp", "tanh", "sin", "cos", "erf", "sign", "softmax", "KL", "max", "min", "mean"}
+FUNCTIONS = {"ln", "log", "exp", "tanh", "sin", "cos", "erf", "sign", "softmax", "KL", "max", "min", "mean", "sum"}
 PROSE = set("""a of where with and the else in is are to up from as or for if by at over on goes half each out times not than
     then that it its this only also both without what which down until so e i""".split())
-TOKEN = re.compile(r"(?P<space>\s+)|(?P<number>\d+(?:\.\d+)?(?:e-?\d+)?)(?![\w.]*[A-Za-z_])"
+TOKEN = re.compile(r"(?P<space>\s+)|(?P<number>\d+(?:\.\d+)?(?:e-?\d+)?)"
                    r"|(?P<word>[A-Za-z_]\w*(?:'+(?![A-Za-z']))?)"
                    r"|(?P<mark>\.\.+|->|<=|>=|\+-|\|\||.)", re.S)
 SIGNS = {"-": "−", "<=": "≤", ">=": "≥", "+-": "±", "*": "·", "||": "∥", "=": "=", "<": "&lt;", ">": "&gt;", "+": "+"}
@@ -61,10 +61,14 @@ class Parser:
         return token
 
     def whole(self):
-        parts = self.list()
+        """One element for each part of a list, between which a line may break."""
+        parts = [self.relation()]
+        while self.next(","):
+            self.take()
+            parts.append(self.relation())
         if self.next():
             raise NotAFormula
-        return row(parts)
+        return "<math>" + "</math>, <math>".join(parts) + "</math>"
 
     def list(self):
         """Relations with commas between them."""
@@ -118,7 +122,7 @@ class Parser:
             self.take()
             sign = mark("−", ' form="prefix"') if self.next("-") and self.take() else ""
             exponent = self.atom(bare=True)
-            if self.next("/") and not self.next().spaced:
+            if sign and self.next("/") and not self.next().spaced:            # x^-1/2, but d^2/2
                 self.take()
                 exponent = row([exponent, mark("/"), self.atom()])
             return f"<msup>{base}<mrow>{sign}{exponent}</mrow></msup>"
@@ -213,15 +217,21 @@ def in_formula(tokens, i, names, every):
               or after and after.kind == "mark" and after.text in BINARY)
     if before and before.text == "'" or token.text in PROSE and after and after.text == "+-":
         return False                                # the s of "Adam's", the in of "in +-1"
-    if token.text in ("a", "A", "e", "i", "I"):
+    if after and after.text == "of" and len(token.text) > 1 and token.text not in names:
+        return False                                # "sum of x"
+    if token.text in ("a", "A", "e", "I"):
         listed = (not before or before.text in "(,") and after and after.text in ",)"
         return token.text in names or bool(beside or every and listed)
     if token.text in FUNCTIONS:
-        return (after is not None and (after.text == "(" and not after.spaced or token.text not in ("mean", "max", "min", "log")
-                                       and after.kind != "mark") or bool(beside) and every)
+        before_argument = after and (after.text == "(" and not after.spaced or after.kind != "mark" and token.text
+                                     not in ("mean", "sum", "max", "min", "log"))
+        return bool(before_argument or beside and every)
     if token.text == "sqrt":
         return after is not None and after.text == "("
-    return is_variable(token, names) or every and bool(beside) and token.text not in PROSE and token.text.isalpha()
+    called = after and after.text == "(" and not after.spaced
+    listed = before and before.text in "(," and after and after.text in ",)"
+    return is_variable(token, names) or (every and bool(beside or called or listed) and token.text not in PROSE
+                                         and token.text.isalnum())
 
 
 def runs(tokens, names, every):
@@ -234,7 +244,9 @@ def runs(tokens, names, every):
         if i > start:                               # (B,T,D/heads) is a shape
             shape = (start > 0 and tokens[start - 1].text == "," and not tokens[start].spaced
                      or i + 1 < len(tokens) and tokens[i].text == "," and not tokens[i + 1].spaced)
-            yield not shape, tokens[start:i]
+            part = not every and (tokens[i - 1].text in BINARY or tokens[start].text in BINARY and tokens[start].text != "+-"
+                                  and tokens[start].text != "-")        # of a formula with unknown words
+            yield not shape and not part, tokens[start:i]
         else:
             i += 1
             yield False, tokens[start:i]
@@ -250,10 +262,10 @@ def formula(tokens, names, every):
             continue
         if not every and (not operators or operators == [part[0]]) and not any(t.text in ("sqrt", "+-") for t in part):
             continue
-        if any(t.text == "[" for t in part) and not every:
+        if any(t.text == "[" for t in part) and not every and "y" not in names:
             continue
         try:
-            return f"<math>{Parser(part, names).whole()}</math>", n
+            return Parser(part, names).whole(), n
         except NotAFormula:
             continue
     return None, 1
@@ -269,4 +281,5 @@ def typeset(text, names, every=False, prose=html.escape):
                 out += [prose(text[end:part[0].start]), math]
                 end = part[n - 1].end
             part = part[n:]
-    return "".join(out) + prose(text[end:])
+    # No line begins with the full stop behind a formula.
+    return re.sub(r"</math>(?=[.,:;)])", "</math>&#8288;", "".join(out) + prose(text[end:]))

@@ -1,7 +1,7 @@
 """An entry of the reference as a man page."""
 import re
 
-from read_headers import blocks, narrow, notes_of, operation_texts, summary
+from read_headers import blocks, is_table, narrow, notes_of, operation_texts, summary, with_remarks
 
 
 def escape(text):
@@ -26,7 +26,12 @@ def source(lines):
 def text(lines):
     out = ""
     for kind, value in blocks(lines):
-        out += source(narrow("\n".join(value)).splitlines()) if kind == "lines" else f".PP\n{fill(value)}\n"
+        if kind == "text":
+            out += f".PP\n{fill(value)}\n"
+        elif is_table(value):
+            out += source([re.sub(r"(?<=\S) {3,}", "   ", line) for line in value])
+        else:
+            out += source(narrow(with_remarks(value)).splitlines())
     return out
 
 

@@ -4,7 +4,7 @@ import json
 import re
 
 import formula
-from read_headers import blocks, narrow, notes_of, operation_texts, summary
+from read_headers import blocks, is_table, narrow, notes_of, operation_texts, summary, with_remarks
 
 class Html:
     def __init__(self, reference, version):
@@ -44,21 +44,18 @@ class Html:
                                                 or text[found.end():found.end() + 1] == "(") else found[0], text)
         return re.sub(r"/\*.*?\*/", r"<i>\g<0></i>", text, flags=re.S)
 
-    def block(self, lines):
+    def block(self, lines, names=()):
         """Indented lines: a table if they have columns, else source."""
-        rows = [re.split(r" {3,}", line.strip()) for line in lines if line.strip()]
-        source_like = any(re.search(r"[;{}]|/\*|=.*\w\(\w+,", line) for line in lines)
-        if source_like or sum(len(cells) > 1 for cells in rows) * 2 < len(rows):
-            return f'<pre class="code">{self.code(narrow(chr(10).join(lines)))}</pre>'
+        if not is_table(lines):
+            return f'<pre class="code">{self.code(narrow(with_remarks(lines)))}</pre>'
         out = []
-        for line, cells in zip([line for line in lines if line.strip()], rows):
-            if line.startswith("    "):
-                cells = ["", *cells]
-            out.append("<tr>" + "".join(f"<td>{self.prose(cell, (), '=' in cell)}</td>" for cell in cells) + "</tr>")
+        for line in filter(None, lines):
+            cells = [self.prose(cell, names, re.search("[=+]", cell)) for cell in re.split(r"^ +| {3,}", line)]
+            out.append("<tr><td>" + "</td><td>".join(cells) + "</td></tr>")
         return '<div class="wide"><table class="columns">' + "".join(out) + "</table></div>"
 
     def text(self, lines, names=()):
-        return "".join(f"<p>{self.prose(value, names)}</p>" if kind == "text" else self.block(value)
+        return "".join(f"<p>{self.prose(value, names)}</p>" if kind == "text" else self.block(value, names)
                        for kind, value in blocks(lines))
 
     def synopsis(self, declarations):

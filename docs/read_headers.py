@@ -85,8 +85,8 @@ def without_alternatives(text):
 
 def comment_lines(text):
     """Without the sentence about NAME_at, which the reference does not show."""
-    lines = re.sub(r"As in tensor\.h, NAME_at\(Site at, \.\.\.\) is(\s\*|\s)+called(\s\*|\s)+as(\s\*|\s)+NAME\(\.\.\.\)\.", "",
-                   text[2:-2]).split("\n")
+    words = map(re.escape, "As in tensor.h, NAME_at(Site at, ...) is called as NAME(...).".split())
+    lines = re.sub(r"(?:\s|\s\*)+".join(words), "", text[2:-2]).split("\n")
     return [lines[0].strip()] + [re.sub(r"^\s*\* ?", "", line).rstrip() for line in lines[1:]]
 
 
@@ -368,6 +368,17 @@ def notes_of(entry):
     return [part for text in (*entry.section.comment, operation_texts(entry.pieces[0])[1]) for part in text.split("; ") if part]
 
 
+def is_table(lines):
+    """Whether indented lines are columns, such as formulas with what they mean, and no source."""
+    columns = sum(re.search(r"\S {3,}\S", line) is not None for line in lines)
+    return columns * 2 >= sum(map(bool, lines)) and not any(re.search(r"[;{}]|/\*", line) for line in lines)
+
+
+def with_remarks(lines):
+    """C source in a comment: what stands behind a line, at some distance, is a remark."""
+    return "\n".join(re.sub(r"^(.*?\S) {3,}(?!/[*/])(\S.*)$", r"\1   /* \2 */", line) for line in lines)
+
+
 def narrow(code):
     """Where a remark behind a line makes it too wide, it goes above. A line that is too wide itself continues on the next."""
     out = []
@@ -380,11 +391,13 @@ def narrow(code):
             line = f"{found[1]}{found[2]}  {found[3]}"
         indent = " " * (len(line) - len(line.lstrip()) + 8)
         while len(line) > CODE_WIDTH:
-            gaps = [gap.start() + 1 for gap in re.finditer(r'(?:,|&&|\)|=) (?=(?:[^"]*"[^"]*")*[^"]*$)', line)
+            gaps = [gap.start() + 1 for gap in re.finditer(r'(?:,|&&|\)) (?=(?:[^"]*"[^"]*")*[^"]*$)', line)
                     if len(indent) < gap.start() < CODE_WIDTH]
             if not gaps:
                 break
-            out.append(line[:gaps[-1]].rstrip())
-            line = indent + line[gaps[-1]:].strip()
+            gaps = [gap for gap in gaps if gap > CODE_WIDTH // 3] or gaps
+            gap = min(gaps, key=lambda at: (sum(map(line[:at].count, "({")) - sum(map(line[:at].count, ")}")), -at))
+            out.append(line[:gap].rstrip())
+            line = indent + line[gap:].strip()
         out.append(line)
     return "\n".join(out)

@@ -32,7 +32,7 @@ EVERYWHERE = re.compile(r"\bis NULL$|was freed|\bscope has ended|^\w+ is AG_\w+(
 # A row may have only a part of a message. Shown is what can be understood.
 SENTENCE = re.compile(r"\b(is|are|was|do|does|not|no|expected|differs?|has|have|must|cannot|there|needs?|beyond|than)\b")
 PART = re.compile(r"^and | (for|of|in|is|at|to|but)$")
-TAIL = re.compile(r"(do|does|is|are|has|expected) ")
+TAIL = re.compile(r"(do|does|is|are|was|has|expected) ")
 
 
 def source(*path):
@@ -86,9 +86,13 @@ class Reference:
         """Rows MISTAKE("part of the message", call) and REFUSED(...): each belongs to the outermost function of its last
         statement."""
         text = source(ROOT, "tests", "test_mistakes.c")
-        for row in re.finditer(r'^    (MISTAKE|REFUSED)\(((?:\s*"(?:[^"\\]|\\.)*")+),(.*?)\);$', text, re.M | re.S):
+        for row in re.finditer(r'^    (MISTAKE|REFUSED)\(((?:\s*"(?:[^"\\]|\\.)*")+),', text, re.M):
             message = json.loads('"' + "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', row[2])) + '"')
-            last = [part for part in row[3].split(";") if part.strip()][-1]
+            end, depth = row.end(), 1
+            while depth > 0:
+                depth += {"(": 1, ")": -1}.get(text[end], 0)
+                end += 1
+            last = [part for part in text[row.end():end - 1].split(";") if part.strip()][-1]
             called = next((name for name in re.findall(r"\b(\w+)\(", last) if name in self.functions), None)
             message = re.sub(r"^\w+: ", "", message)
             if not called or EVERYWHERE.search(message):

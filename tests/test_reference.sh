@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_reference.sh SOURCE BUILD EXAMPLES CC...: the reference in BUILD/reference: its examples print what stands beside them, it
-# has each name that the headers declare, its links lead somewhere, its man pages are read without warnings, and its search finds
-# names in a browser, where there is one.
+# test_reference.sh SOURCE BUILD EXAMPLES CC...: the reference in BUILD/reference: its examples print what stands beside them,
+# it has each name that the headers declare, its links lead somewhere, its man pages are read without warnings, and its search
+# finds names in a browser, where there is one.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 build=$(CDPATH='' cd -- "$2" && pwd -P) || exit 1

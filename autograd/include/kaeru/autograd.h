@@ -25,6 +25,7 @@
 Tensor *ag_sum_at(Site at, Tensor *x);
 Tensor *ag_mean_at(Site at, Tensor *x);
 Tensor *ag_max_at(Site at, Tensor *x);
+
 /* x (any type) with two dimensions exchanged: (2,3,4) with dim0 0 and dim1 2 -> (4,3,2). A copy. */
 Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1);
 
@@ -53,7 +54,7 @@ Tensor *ag_conv1d_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, int strid
 /* x with `before` and `after` zeros along dim. */
 Tensor *ag_pad_at(Site at, Tensor *x, int dim, int64_t before, int64_t after);
 
-/* ln of the sum of e^x along dim; -infinity where every x is. */
+/* ln(sum(e^x)) along dim, which is removed, or kept with size 1 if `keep`; -infinity where every x is. */
 Tensor *ag_logsumexp_at(Site at, Tensor *x, int dim, bool keep);
 
 /* Mean of d^2/2 where |d| <= delta, else of delta (|d| - delta/2), d = x - target (Huber 1964). Equal shapes. */

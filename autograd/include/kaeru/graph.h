@@ -110,17 +110,26 @@ void ag_guard(bool on);
 
 /* ---- updates of leaves in place, not recorded: for optimizers and initializers ----------------------------------- */
 
-/* One step of Adam, number `step` (from 1), on w with its gradient times grad_scale. exp_avg and exp_avg_sq are the moving
- * averages of the gradient and of its square (w's shape). Does nothing if w has no gradient. */
+/* One step of Adam, number `step` (from 1), on w, with its gradient times grad_scale as g:
+ *
+ *     m = beta1 m + (1 - beta1) g      v = beta2 v + (1 - beta2) g^2
+ *     n = m / (1 - beta1^step)         r = v / (1 - beta2^step)            w = w - lr n / (sqrt(r) + eps)
+ *
+ * m and v are exp_avg and exp_avg_sq (w's shape), zeros at first. Weight decay is that of AdamOptions. Does nothing if w has no
+ * gradient. */
 void   ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
                          double grad_scale);
 
-/* One step of SGD. momentum (w's shape) is the moving sum of gradients; NULL: none. `first`: true at the first step,
- * where momentum is set to the gradient instead of updated. */
+/* One step of SGD on w, with its gradient times grad_scale, plus weight_decay w, as g:
+ *
+ *     m = momentum m + g               w = w - lr m                        with nesterov: w = w - lr (g + momentum m)
+ *
+ * `momentum` (w's shape) is m; NULL: w = w - lr g. `first`: true at the first step, where m is set to g. Does nothing if w has
+ * no gradient. */
 void   ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale);
 
-/* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are arrays of
- * n numbers. */
+/* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are
+ * arrays of n numbers. */
 void   ag_adam_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
                               const AdamOptions *o, int64_t step, double grad_scale);
 void   ag_sgd_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum,

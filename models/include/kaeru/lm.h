@@ -33,7 +33,7 @@ typedef struct {
     union { CharVocab *chars; Bpe *bpe; };
 } Tokenizer;
 
-/* If merges_path is NULL, the vocabulary consists of characters. */
+/* Opens a vocabulary of byte pairs, or, if merges_path is NULL, one of characters; and writes its files. */
 bool tokenizer_open_at(Site at, Tokenizer *t, const char *vocab_path, const char *merges_path);
 bool tokenizer_save_at(Site at, const Tokenizer *t, const char *vocab_path, const char *merges_path);
 void tokenizer_close_at(Site at, Tokenizer *t);                     /* may be closed already, or zeroed */

@@ -70,9 +70,9 @@ void nn_cache_keep_last_at(Site at, Cache *c, int64_t keep);
 
 /* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */
 
-/* Projects queries, keys and values (linears 0, 1 and 2), splits them into heads, computes attention in each head, joins the
- * heads and projects the result (linear 3). If keep_weights is set, each call sets `weights` (B,H,T,S), which is valid until
- * the scope of the call ends. Each head computes its own scores, from queries and keys of width K. */
+/* Projects queries, keys and values (linears 0, 1 and 2), splits them into heads, computes softmax(q k^T / sqrt(K)) v in
+ * each head, joins the heads and projects the result (linear 3). If keep_weights is set, each call sets `weights` (B,H,T,S),
+ * which is valid until the scope of the call ends. Each head computes its own scores, from queries and keys of width K. */
 typedef struct {
     Module module;
     ModuleList *linears;
@@ -96,7 +96,8 @@ Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor
 /* ---- positions (3.5) --------------------------------------------------------------------------------------------- */
 
 /* dropout(x + pe[position]). pe (1,max_len,D) is a learned parameter, or a buffer of sinusoids:
- * pe(pos, 2i) = sin(pos / 10000^(2i/D)) and pe(pos, 2i+1) = cos(pos / 10000^(2i/D)). */
+ *
+ *     pe(t, 2i) = sin(t / 10000^(2i/D))        pe(t, 2i + 1) = cos(t / 10000^(2i/D)) */
 typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
 PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, double dropout, int64_t max_len,
                                                        bool learned);

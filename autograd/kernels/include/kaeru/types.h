@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+/* The type of a number of a tensor. */
 #ifdef KAERU_DOUBLE
 typedef double real;
 #else
@@ -16,6 +17,7 @@ typedef float real;
 /* An elementwise function after a linear layer. */
 typedef enum { AG_IDENTITY, AG_RELU, AG_GELU, AG_GELU_ERF, AG_TANH, AG_SIGMOID, AG_SILU } AgActivation;
 
+/* A comparison: equal, not equal, less, less or equal, greater, greater or equal. */
 typedef enum { AG_EQ, AG_NE, AG_LT, AG_LE, AG_GT, AG_GE } AgCompare;
 
 /* In what numbers matrix products compute: float32 (in libkaeru_double: double), or operands rounded to bfloat16. */
