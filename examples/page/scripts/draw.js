@@ -51,7 +51,8 @@ function chart(target, o) {
                 o.log ? `10${raised(String(Math.round(Math.log10(tick))).replace('-', '−'))}` : show(tick)));
     }
     for (const tick of o.xTicks ?? steps(o.x)) {
-        parts.push(svg('text', { x: atX(tick), y: o.height - bottom + 17, class: 'tick', 'text-anchor': 'middle' }, show(tick)));
+        parts.push(svg('text', { x: atX(tick), y: o.height - bottom + 17, class: 'tick', 'text-anchor': 'middle' },
+            show(tick)));
     }
     parts.push(svg('path', { d: `M${left},${top} V${o.height - bottom} H${o.width - right}`, fill: 'none', stroke: GRAY }),
         svg('text', { x: (left + o.width - right) / 2, y: o.height - 3, class: 'tick', 'text-anchor': 'middle' }, o.xLabel),

@@ -148,7 +148,8 @@ function compileFormula(text, values) {
 function evaluator(tree, names) {
     if (tree.number !== undefined) return () => tree.number;
     if (tree.name) {
-        if (!names.includes(tree.name)) throw new FormulaError(say('formula_unknown', { name: tree.name, list: names.join(', ') }));
+        if (!names.includes(tree.name)) throw new FormulaError(say('formula_unknown', { name: tree.name,
+            list: names.join(', ') }));
         return (v) => v[tree.name];
     }
     const [a, b] = tree.in.map((inner) => evaluator(inner, names));

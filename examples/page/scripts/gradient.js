@@ -167,7 +167,8 @@ function describe(trace, state) {
         const terms = [...(give.before ? [give.before[0]] : []), ...now.map((g) => g.part[0])];
         if (terms.length > 1) {
             const sum = terms.map((t) => inParentheses(t, 5)).join(' + ');
-            sums.set(give.node, `<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total: show(give.sum[0], 5) })}</p>`);
+            const total = show(give.sum[0], 5);
+            sums.set(give.node, `<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total })}</p>`);
         }
     }
     out.push(...sums.values());
@@ -226,7 +227,8 @@ function drawGraph(target, trace, state) {
     const current = state.backward > 0 ? trace.steps[state.backward - 1].node : trace.ops[state.forward - 1];
 
     const marks = ['#bbbbbb', BLUE, VERMILION].map((color, i) => svg('marker', { id: `arrow${i}`, viewBox: '0 0 8 8', refX: 7,
-        refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' }, svg('path', { d: 'M0,0 L8,4 L0,8 z', fill: color })));
+        refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' },
+            svg('path', { d: 'M0,0 L8,4 L0,8 z', fill: color })));
     const parts = [svg('defs', {}, ...marks)], labels = [], seen = {};
     for (const edge of edges) {
         const given = state.parts.get(`${edge.from} ${edge.to} ${edge.input}`);
@@ -241,9 +243,11 @@ function drawGraph(target, trace, state) {
         const d = path.map(([x, y], i) => {
             if (i === 0) return `M${x},${y}`;
             const [px, py] = path[i - 1];
-            return wide ? `C${(px + x) / 2},${py} ${(px + x) / 2},${y} ${x},${y}` : `C${px},${(py + y) / 2} ${x},${(py + y) / 2} ${x},${y}`;
+            return wide ? `C${(px + x) / 2},${py} ${(px + x) / 2},${y} ${x},${y}`
+                : `C${px},${(py + y) / 2} ${x},${(py + y) / 2} ${x},${y}`;
         }).join(' ');
-        parts.push(svg('path', { d, fill: 'none', stroke: ['#bbbbbb', BLUE, VERMILION][kind], 'stroke-width': active ? 2.6 : 1.5,
+        parts.push(svg('path', { d, fill: 'none', stroke: ['#bbbbbb', BLUE, VERMILION][kind],
+            'stroke-width': active ? 2.6 : 1.5,
             [kind === 2 ? 'marker-start' : 'marker-end']: `url(#arrow${kind})` }));
         if (given !== undefined && trace.nodes[edge.from].uses > 1) {
             const middle = path[Math.floor((path.length - 1) / 2)], next = path[Math.floor((path.length - 1) / 2) + 1];
@@ -263,12 +267,14 @@ function drawGraph(target, trace, state) {
                 stroke: isCurrent ? (state.backward > 0 ? VERMILION : BLUE) : '#999999' }),
             line(title, 'title', node.leaf && !node.trained ? 5 : -14),
             ...(known && (!node.leaf || node.trained) ? [line(show(node.value[0], 5), 'value', 7)] : []),
-            ...(gradient !== undefined && node.trained ? [line(`d${node.symbol} = ${show(gradient, 5)}`, 'gradient', 26)] : [])));
+            ...(gradient !== undefined && node.trained
+                ? [line(`d${node.symbol} = ${show(gradient, 5)}`, 'gradient', 26)] : [])));
     });
     const [width, height] = wide ? [length, breadth] : [breadth, length];
     target.setAttribute('viewBox', `0 0 ${width} ${height}`);
     target.style.maxWidth = `${width}px`;
-    target.setAttribute('aria-label', trace.nodes.map((n, i) => (n.leaf ? n.shown : `${n.symbol} = ${inSymbols(trace, n.forward)}`)
+    target.setAttribute('aria-label', trace.nodes.map((n, i) =>
+        (n.leaf ? n.shown : `${n.symbol} = ${inSymbols(trace, n.forward)}`)
         + (n.leaf || state.known.has(i) ? `: ${show(n.value[0])}` : '')
         + (state.gradients.has(i) ? `, d${n.symbol} ${show(state.gradients.get(i))}` : '')).join('; '));
     target.replaceChildren(...parts, ...labels);
