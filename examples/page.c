@@ -1,4 +1,4 @@
-/* page.c: trains the models of the web page natively and prints the SHA-256 of their weights, which the page prints, too. */
+/* page.c: the models of the page in which the library itself runs, trained natively: both have the same SHA-256. */
 #include "common/common.h"
 #include "kaeru/autograd.h"
 #include "page/sha256.h"

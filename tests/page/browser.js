@@ -17,6 +17,11 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
     const waiting = new Map(), complaints = [], loaded = [];
     let last = 0, rest = '';
 
+    // After an exception nobody calls close().
+    process.once('exit', () => {
+        child.kill('SIGKILL');
+        fs.rmSync(folder, { recursive: true, force: true });
+    });
     const gone = new Promise((resolve) => child.on('exit', resolve));
     gone.then(() => waiting.forEach(({ reject }) => reject(new Error('the browser has ended'))));
     child.on('error', (error) => waiting.forEach(({ reject }) => reject(error)));

@@ -72,13 +72,14 @@ function startGradient(engine) {
     function drawCheck() {
         const rows = trace.slopes.map(({ name, slope }) => {
             const leaf = trace.nodes.find((n) => n.leaf && n.name === name);
-            return `<tr><th scope="row"><i>d${name}</i></th><td class="gradient">${show(leaf.gradient ?? 0, 5)}</td>`
+            return `<tr><th scope="row"><i>d${name}</i></th><td class="gradient">${show(leaf.gradient, 5)}</td>`
                 + `<td>${show(slope, 5)}</td></tr>`;
         });
         find('#gradient-check').innerHTML = `<thead><tr><td></td><th scope="col">${say('check_backward')}</th>`
             + `<th scope="col">${say('check_moved')}</th></tr></thead><tbody>${rows.join('')}</tbody>`;
+        const finite = trace.nodes.every((n) => [n.value[0], n.gradient].every((v) => v !== null && Number.isFinite(v)));
         find('#gradient-verdict').className = trace.agree ? 'good' : 'bad';
-        find('#gradient-verdict').textContent = say(trace.agree ? 'check_agree' : 'check_differ');
+        find('#gradient-verdict').textContent = say(!finite ? 'check_nothing' : trace.agree ? 'check_agree' : 'check_differ');
     }
 
     input.addEventListener('input', compute);
@@ -101,7 +102,7 @@ function readTrace(trace) {
     trace.ops = trace.nodes.map((n, i) => i).filter((i) => !trace.nodes[i].leaf);
     for (const node of trace.nodes) {
         node.shown = node.leaf && !node.trained && node.value?.length === 1 ? show(node.value[0]) : node.symbol;
-        node.gradient = null;
+        node.gradient = 0;                                  // a leaf without a path to the result keeps it
     }
     for (const step of trace.steps) for (const give of step.gives) trace.nodes[give.node].gradient = give.sum[0];
     return trace;

@@ -50,7 +50,7 @@ function startRace(engine) {
             : say('race_state', { depth: depth.value, step,
                 plain: show(plain[step - 1][1], 3), skip: show(skip[step - 1][1], 3) });
         // Screen readers hear the end of a race, not each frame.
-        if (!runner.running || step === 0) find('#race-state').textContent = state;
+        find('#race-state').textContent = runner.running ? say('race_running', { depth: depth.value }) : state;
         find('#race-loss').setAttribute('aria-label', state);
         const first = (all) => show(all[0], 2), end = (all) => show(all[n], 2);
         find('#race-norm').setAttribute('aria-label', say('race_norm_text', { n,

@@ -72,7 +72,8 @@ const texts = {
     formula_short: ['Something is missing at the end of the formula.', '式の終わりに何かが足りません。'],
     formula_function: ['There is no function {name}. There are: {list}.', '関数 {name} はありません。使える関数：{list}。'],
     formula_unexpected: ['“{found}” does not fit here.', '「{found}」はここには置けません。'],
-    formula_taken: ['{name} is a function; choose another name.', '{name} は関数の名前です。別の名前にしてください。'],
+    formula_taken: ['{name} is taken; choose another name.', '{name} は使用済みの名前です。別の名前にしてください。'],
+    formula_name: ['{name} has more than {n} letters.', '{name} は {n} 文字より長い名前です。'],
     formula_order: ['{name} is used before it is defined.', '{name} が定義より前に使われています。'],
     formula_twice: [
         '{name} is defined twice, or after it was used.',
@@ -93,6 +94,7 @@ const texts = {
     check_backward: ['backward', '逆伝播'],
     check_moved: ['measured: moved by ±0.01', '実測：±0.01 動かす'],
     check_agree: ['✓ ag_gradcheck: the gradients agree.', '✓ ag_gradcheck：勾配は一致しています。'],
+    check_nothing: ['Here the formula has no finite value or gradient.', 'ここでは式の値または勾配が有限ではありません。'],
     check_differ: [
         '✗ ag_gradcheck: the gradients differ, as they do near a kink or a very steep place.',
         '✗ ag_gradcheck：勾配が一致しません。折れ目や非常に急な場所の近くで起こります。',
@@ -199,6 +201,7 @@ const texts = {
     race_width: ['Hidden numbers in f', 'f の隠れ層の数'],
     race_go: ['Race: 200 steps', '競走：200 ステップ'],
     race_all: ['Race at many depths', 'いろいろな深さで競走'],
+    race_running: ['Depth {depth}: they are learning.', '深さ {depth}：学習中。'],
     race_ready: ['Depth {depth}: ready.', '深さ {depth}：準備完了。'],
     race_state: [
         'Depth {depth}, step {step}: f(x) has the loss {plain}, x + f(x) has {skip}.',
