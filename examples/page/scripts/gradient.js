@@ -137,7 +137,7 @@ function inNumbers(trace, formula, gradient) {
         return word[0] === 'd' && known.has(word.slice(1)) ? inParentheses(gradient) : word;
     });
     // Two factors side by side: a dot makes them readable.
-    return pretty(words.replace(/([\d)⁰¹²³⁴-⁹])\s+(?=[\d(])/g, '$1 · ').replace(/-(?=[\d(])/g, '-'));
+    return pretty(words.replace(/([\d)⁰¹²³⁴-⁹])\s+(?=[\d(])/g, '$1 · '));
 }
 
 // The rule of each input of a step, in the order of the inputs: "du = dv (1 - v^2)".
@@ -197,7 +197,7 @@ function layOut(trace) {
         const bends = [];
         let user = places[i];
         for (let layer = depth[i] - 1; layer > depth[j]; layer--) {
-            const bend = { layer, users: [user], at: 0, bend: true };
+            const bend = { layer, users: [user], at: 0 };
             layers[layer].push(bend);
             bends.unshift(bend);
             user = bend;
