@@ -1,4 +1,4 @@
-/* page.c: trains the models of the web page natively and prints the SHA-256 of their weights, which the page prints, too. */
+/* page.c: the models of the page in which the library itself runs, trained natively: both have the same SHA-256. */
 #include "common/common.h"
 #include "kaeru/autograd.h"
 #include "page/sha256.h"
@@ -45,8 +45,10 @@ int main(int argc, char **argv)
     const Option options[] = { OPTIONS_END };
     example_begin(argc, argv, &(Program){ "page",
         "Trains the models of the web page: the network of spiral.c, and a Transformer of 6,171 parameters that sorts or\n"
-        "reverses six digits. Prints the SHA-256 of their weights. The page trains them in the browser, and prints the same.\n\n"
-        "sh examples/run.sh page also writes the page itself, page.html: one file, which opens by a double click.", options });
+        "reverses six digits. Prints the SHA-256 of the files of their weights. The page trains the same models in the\n"
+        "browser, and shows the same hashes.\n\n"
+        "sh examples/run.sh page also writes the page itself, out/page.html: one file, which opens by a double click.",
+        options });
     train_spiral();
     train_sorter(TASK_SORT, "sort", "page_sort.safetensors");
     train_sorter(TASK_REVERSE, "reverse", "page_reverse.safetensors");

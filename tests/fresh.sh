@@ -113,6 +113,7 @@ add_student() {
 enter bookworm
 try root "$first"
 [ $short = yes ] || try root "$second"
+[ $short = yes ] || try root 'sh examples/run.sh page && test -s out/page.html'
 leave
 
 enter bookworm

@@ -21,8 +21,13 @@ in_node() {
     shift
     node "$root/tests/page/$test" "$@" >counts 2>&1
     sed '$d' counts
-    set -- $(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' counts)
-    if [ $# -eq 2 ]; then passed=$((passed + $1)) failed=$((failed + $2)); else tail -n 5 counts; wrong "no counts"; fi
+    counts=$(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' counts)
+    if [ -n "$counts" ]; then
+        passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
+    else
+        tail -n 5 counts
+        wrong "$test did not end"
+    fi
 }
 
 if python3 "$root/examples/page/make.py" "$build" made/page.html >stdout 2>stderr; then ok; else wrong "make.py"; cat stderr; fi

@@ -5,14 +5,23 @@ const fs = require('fs');
 const os = require('os');
 const path = require('path');
 
+const described = (details) => details.exception?.description ?? details.text;
+
 // Starts the browser and opens a page of that size. The caller must call close().
 async function open(program, url, { width = 1280, height = 900, phone = false } = {}) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'page-'));
-    const child = spawn(program, ['--headless', '--hide-scrollbars', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
-        '--remote-debugging-pipe', `--user-data-dir=${folder}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, ['--headless', '--hide-scrollbars', '--no-sandbox', '--disable-gpu',
+        '--disable-dev-shm-usage', '--no-first-run',
+        '--remote-debugging-pipe', `--user-data-dir=${folder}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore',
+            'pipe', 'pipe'] });
     const waiting = new Map(), complaints = [], loaded = [];
     let last = 0, rest = '';
 
+    // After an exception nobody calls close().
+    process.once('exit', () => {
+        child.kill('SIGKILL');
+        fs.rmSync(folder, { recursive: true, force: true });
+    });
     const gone = new Promise((resolve) => child.on('exit', resolve));
     gone.then(() => waiting.forEach(({ reject }) => reject(new Error('the browser has ended'))));
     child.on('error', (error) => waiting.forEach(({ reject }) => reject(error)));
@@ -33,9 +42,9 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
             if (message.error) reject(new Error(`${method}: ${message.error.message}`));
             else resolve(message.result);
         } else if (message.method === 'Runtime.exceptionThrown') {
-            const details = message.params.exceptionDetails;
-            complaints.push(details.exception?.description ?? details.text);
-        } else if (message.method === 'Runtime.consoleAPICalled' && ['error', 'warning', 'assert'].includes(message.params.type)) {
+            complaints.push(described(message.params.exceptionDetails));
+        } else if (message.method === 'Runtime.consoleAPICalled' && ['error', 'warning',
+            'assert'].includes(message.params.type)) {
             complaints.push(message.params.args.map((a) => a.value ?? a.description).join(' '));
         } else if (message.method === 'Log.entryAdded' && message.params.entry.level === 'error') {
             complaints.push(message.params.entry.text);
@@ -63,8 +72,9 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
         tell,
         // The value of an expression in the page; promises are awaited.
         async value(expression) {
-            const { result, exceptionDetails } = await tell('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
-            if (exceptionDetails) throw new Error(`${expression}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
+            const { result, exceptionDetails } = await tell('Runtime.evaluate', { expression, returnByValue: true,
+                awaitPromise: true });
+            if (exceptionDetails) throw new Error(`${expression}: ${described(exceptionDetails)}`);
             return result.value;
         },
         // Waits until the expression is true.
@@ -77,7 +87,8 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
         },
         // Presses a key as a keyboard does. `shift` is for Tab backwards.
         async key(name, { shift = false, ctrl = false } = {}) {
-            const codes = { Tab: 9, Enter: 13, ' ': 32, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Home: 36, End: 35, a: 65 };
+            const codes = { Tab: 9, Enter: 13, ' ': 32, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Home: 36,
+                End: 35, a: 65 };
             const text = name === 'Enter' ? '\r' : name.length === 1 && !ctrl ? name : undefined;
             const event = { key: name, code: name === ' ' ? 'Space' : name, windowsVirtualKeyCode: codes[name] ?? 0,
                 modifiers: (shift ? 8 : 0) + (ctrl ? 2 : 0), commands: ctrl && name === 'a' ? ['selectAll'] : [] };
@@ -87,7 +98,8 @@ async function open(program, url, { width = 1280, height = 900, phone = false } 
         type: (text) => tell('Input.insertText', { text }),
         // Writes a picture of the element, or of the whole page.
         async picture(file, selector = 'html') {
-            const clip = await browser.value(`(() => { const b = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
+            const clip = await browser.value(`(() => {
+                const b = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
                 return { x: b.x + scrollX, y: b.y + scrollY, width: b.width, height: b.height, scale: 1 }; })()`);
             const { data } = await tell('Page.captureScreenshot', { clip, captureBeyondViewport: true });
             fs.writeFileSync(file, Buffer.from(data, 'base64'));

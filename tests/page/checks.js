@@ -8,7 +8,8 @@ function that(what, good, more = '') {
     if (!good) console.log(`FAILED: ${what}${more === '' ? '' : `: ${more}`}`);
 }
 const same = (what, found, expected) => that(what, found === expected, `${found}, expected ${expected}`);
-const near = (what, found, expected, by = 1e-4) => that(what, Math.abs(found - expected) <= by, `${found}, expected ${expected}`);
+const near = (what, found, expected, by = 1e-4) => that(what, Math.abs(found - expected) <= by,
+    `${found}, expected ${expected}`);
 
 function finish(error) {
     if (error) that('no exception', false, error.stack);

@@ -1,4 +1,5 @@
-// engine_test.js PAGE_HTML SPIRAL_HASH FMA_WASM: the engine of the page in node: the same hashes as the native program; formulas, rules.
+// engine_test.js PAGE_HTML SPIRAL_HASH FMA_WASM: the engine of the page in node: the same hashes as the native program;
+// formulas, rules.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -10,7 +11,8 @@ const html = fs.readFileSync(page, 'utf8');
 const inScript = (id) => html.match(new RegExp(`<script [^>]*id="${id}">([^<]*)</script>`))[1].trim();
 
 // The page's own files, without the page. Classes and constants of a script are not properties of its context.
-const context = vm.createContext({ ...globalThis, performance, WebAssembly, TextDecoder, TextEncoder, Blob, Response, DecompressionStream, atob });
+const context = vm.createContext({ ...globalThis, performance, WebAssembly, TextDecoder, TextEncoder, Blob, Response,
+    DecompressionStream, atob });
 for (const name of ['texts.js', 'language.js', 'engine.js', 'formula.js']) {
     const file = path.join(__dirname, '../../examples/page/scripts', name);
     vm.runInContext(fs.readFileSync(file, 'utf8'), context, { filename: file });
@@ -44,14 +46,16 @@ async function run() {
     const look = engine.json('sorter_look');
     same('what it writes', look.output.join(''), '828172');
     for (const row of [0, 1, 2, 3, 4, 5]) {
-        for (const map of ['encoder', 'decoder', 'source']) near(`${map}: row ${row}`, look[map].slice(6 * row, 6 * row + 6).reduce((a, b) => a + b), 1);
+        for (const map of ['encoder', 'decoder', 'source']) near(`${map}: row ${row}`, look[map].slice(6 * row, 6 * row + 6)
+            .reduce((a, b) => a + b), 1);
         that(`row ${row} reads from the other end`, look.source[6 * row + 5 - row] > 0.8, look.source[6 * row + 5 - row]);
     }
     const trace = engine.json('sorter_trace');
     that('steps of its backward pass', trace.steps.length > 60, trace.steps.length);
     const weights = trace.nodes.filter((n) => n.leaf && n.trained).reduce((sum, n) => sum + n.value.length, 0);
     same('weights in the trace', weights, 6171);
-    same('operations without a sentence', [...new Set(trace.nodes.map((n) => n.op).filter((op) => op && !inPage('texts')[`op_${op}`]))]
+    same('operations without a sentence', [...new Set(trace.nodes.map((n) => n.op).filter((op) => op
+        && !inPage('texts')[`op_${op}`]))]
         .filter((op) => trace.steps.some((s) => trace.nodes[s.node].op === op)).join(), '');
 
     // The formula of lesson 1, with the numbers that the example prints.
@@ -73,7 +77,8 @@ async function run() {
     near('subtraction to the left', gradients('y = a - b - c', { a: 5, b: 2, c: 1 }).value, 2);
     near('a sum of uses', gradients('b = a + a; c = b + b', { a: 1 }).a, 4);
     near('functions', gradients('y = exp(log(x)) + sqrt(x^2) + sin(0 x) + cos(0 x)', { x: 2 }).x, 2);
-    for (const bad of ['', 'u +', 'y = foo(x)', 'y = (x', 'y = 2', 'x', 'y = x $ 2', 'y = u; u = x + 1', 'tanh = x + 1', '1 + 2']) {
+    for (const bad of ['', 'u +', 'y = foo(x)', 'y = (x', 'y = 2', 'x', 'y = x $ 2', 'y = u; u = x + 1', 'tanh = x + 1',
+        '1 + 2', 'y = t1 + 1', 'y = longername12 + 1']) {
         let message = '';
         try {
             inPage('compileFormula')(bad, new Map());
@@ -84,7 +89,8 @@ async function run() {
     }
 
     // Every exercise: its first rule is wrong, its solution is right. A usage error leaves the engine usable.
-    const rules = fs.readFileSync(path.join(__dirname, '../../examples/page/scripts/rule.js'), 'utf8').match(/^const EXERCISES = [^]*?^];/m)[0];
+    const rules = fs.readFileSync(path.join(__dirname, '../../examples/page/scripts/rule.js'), 'utf8')
+        .match(/^const EXERCISES = [^]*?^];/m)[0];
     vm.runInContext(rules.replace('const', 'var'), context);
     const graded = (e, lines) => {
         const [y] = inPage('parseStatements')(e.forward);

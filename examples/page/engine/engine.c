@@ -40,10 +40,10 @@ float *EXPORT(engine_numbers)(void) { return numbers; }
 
 void json_number(double x)
 {
-    if (isfinite(x))
-        printf("%.6g", x);
-    else
+    if (isnan(x))
         printf("null");
+    else
+        printf(isinf(x) ? "%s1e999" : "%s%.6g", x < 0 ? "-" : "", fabs(x));
 }
 
 void json_reals(const char *key, const real *x, int64_t n)

@@ -16,7 +16,7 @@
 
 /* The text that the script has written, with a NUL behind it. */
 const char *the_text(void);
-/* A number in JSON; NaN and infinity are null. */
+/* A number in JSON; NaN is null, infinity a number so large that scripts read it as infinity. */
 void json_number(double x);
 /* "KEY": [..] of n numbers, or "KEY": null if x is NULL. */
 void json_reals(const char *key, const real *x, int64_t n);

@@ -1,4 +1,5 @@
-/* trace_json.c: a graph and its backward pass, step by step, as JSON for the page to draw. ag_explain prints the same as text. */
+/* trace_json.c: a graph and its backward pass, step by step, as JSON for the page to draw.
+ * ag_explain prints the same as text. */
 #include "engine.h"
 #include "trace.h"
 

@@ -1,7 +1,7 @@
 // Small helpers: elements, SVG, numbers, charts and heat maps. The colors are those of plots/style.gp.
 
 // Okabe and Ito. Blue: values, the forward pass. Vermilion: gradients, the backward pass.
-const BLUE = '#0072B2', VERMILION = '#D55E00', GREEN = '#009E73', GRAY = '#555555', LIGHT = '#dddddd';
+const BLUE = '#0072B2', VERMILION = '#D55E00', GRAY = '#555555', LIGHT = '#dddddd';
 
 const find = (selector, inside = document) => inside.querySelector(selector);
 
@@ -35,7 +35,8 @@ const raised = (digits) => [...digits].map((d) => RAISED[d] ?? '⁰¹²³⁴⁵�
 // ---- charts: curves over steps ----------------------------------------------------------------------------------------
 
 // options: { width, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves: [{ points: [[x, y], ...], color, dash,
-// label, dots }], lines: [{ y, label }] }. The result is an <svg> for people who see it; the caller writes the text for others.
+// label, dots }], lines: [{ y, label }], xTicks }. The result is an <svg> for people who see it; the caller writes the text for
+// others.
 function chart(target, o) {
     const left = 52, right = 14, top = 26, bottom = 36;
     const scale = (v, [from, to], a, b) => a + (b - a) * (v - from) / (to - from || 1);
@@ -51,7 +52,8 @@ function chart(target, o) {
                 o.log ? `10${raised(String(Math.round(Math.log10(tick))).replace('-', '−'))}` : show(tick)));
     }
     for (const tick of o.xTicks ?? steps(o.x)) {
-        parts.push(svg('text', { x: atX(tick), y: o.height - bottom + 17, class: 'tick', 'text-anchor': 'middle' }, show(tick)));
+        parts.push(svg('text', { x: atX(tick), y: o.height - bottom + 17, class: 'tick', 'text-anchor': 'middle' },
+            show(tick)));
     }
     parts.push(svg('path', { d: `M${left},${top} V${o.height - bottom} H${o.width - right}`, fill: 'none', stroke: GRAY }),
         svg('text', { x: (left + o.width - right) / 2, y: o.height - 3, class: 'tick', 'text-anchor': 'middle' }, o.xLabel),

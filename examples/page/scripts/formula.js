@@ -2,7 +2,16 @@
 
 const FUNCTIONS = ['tanh', 'exp', 'log', 'sqrt', 'sigmoid', 'relu', 'sin', 'cos'];
 
+const LONGEST_NAME = 11;                                    // a longer one has a number in the engine's formulas
+
 class FormulaError extends Error {}
+
+// The engine calls numbers without a name t0, t1, ...
+function nameFor(name) {
+    if (name.length > LONGEST_NAME) throw new FormulaError(say('formula_name', { name, n: LONGEST_NAME }));
+    if (/^t\d+$/.test(name)) throw new FormulaError(say('formula_taken', { name }));
+    return name;
+}
 
 function tokens(text) {
     const found = [];
@@ -13,7 +22,7 @@ function tokens(text) {
         const match = pattern.exec(clean);
         if (!match) throw new FormulaError(say('formula_character', { character: clean.slice(at).trim()[0] }));
         if (match[1]) found.push({ kind: 'number', value: Number(match[1]), text: match[1] });
-        else if (match[2]) found.push({ kind: 'name', text: match[2] });
+        else if (match[2]) found.push({ kind: 'name', text: nameFor(match[2]) });
         else found.push({ kind: 'mark', text: match[3] === '**' ? '^' : match[3], tight: !/^\s/.test(match[0]) });
     }
     return found;
@@ -148,7 +157,8 @@ function compileFormula(text, values) {
 function evaluator(tree, names) {
     if (tree.number !== undefined) return () => tree.number;
     if (tree.name) {
-        if (!names.includes(tree.name)) throw new FormulaError(say('formula_unknown', { name: tree.name, list: names.join(', ') }));
+        if (!names.includes(tree.name)) throw new FormulaError(say('formula_unknown', { name: tree.name,
+            list: names.join(', ') }));
         return (v) => v[tree.name];
     }
     const [a, b] = tree.in.map((inner) => evaluator(inner, names));

@@ -22,7 +22,8 @@ function startGeometry(engine) {
         grip.addEventListener('pointermove', (event) => {
             if (!grip.hasPointerCapture(event.pointerId)) return;
             const box = plane.getBoundingClientRect();
-            move(i, ((event.clientX - box.left) / box.width * 2 - 1) * REACH, (1 - (event.clientY - box.top) / box.height * 2) * REACH);
+            move(i, ((event.clientX - box.left) / box.width * 2 - 1) * REACH,
+                (1 - (event.clientY - box.top) / box.height * 2) * REACH);
         });
         grip.addEventListener('keydown', (event) => {
             const d = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
@@ -50,11 +51,12 @@ function startGeometry(engine) {
         find('output[for=layers]').textContent = n;
         engine.numbers(2 * WORDS).set(words);
         const result = engine.json('geometry_attend', t, n);
-        const corners = (p) => Array.from({ length: WORDS }, (_, i) => `${toX(p[2 * i]).toFixed(1)},${toY(p[2 * i + 1]).toFixed(1)}`).join(' ');
+        const corner = (p, i) => `${toX(p[2 * i]).toFixed(1)},${toY(p[2 * i + 1]).toFixed(1)}`;
+        const corners = (p) => names.map((_, i) => corner(p, i)).join(' ');
         polygons.replaceChildren(...result.layers.flatMap(({ points }, k) => [
             svg('polygon', { points: corners(points), fill: k ? BLUE : 'none', 'fill-opacity': k ? 0.14 : 0,
                 stroke: k ? BLUE : GRAY, 'stroke-width': k ? 2 : 1.5, 'stroke-dasharray': k ? 'none' : '5 4' }),
-            ...(k === 1 ? Array.from({ length: WORDS }, (_, i) => svg('line', { x1: toX(words[2 * i]), y1: toY(words[2 * i + 1]),
+            ...(k === 1 ? names.map((_, i) => svg('line', { x1: toX(words[2 * i]), y1: toY(words[2 * i + 1]),
                 x2: toX(points[2 * i]), y2: toY(points[2 * i + 1]), stroke: GRAY, 'stroke-dasharray': '1 4' })) : [])]));
         grips.forEach((grip, i) => {
             const [x, y] = [words[2 * i], words[2 * i + 1]];
@@ -68,11 +70,12 @@ function startGeometry(engine) {
         find('#geometry-area').innerHTML = say(n === 1 ? 'geometry_area' : 'geometry_area_layers',
             { n, kept: Number.isFinite(kept) ? show(kept, 3) : '–' });
         const weights = result.layers[1].weights;
-        find('#geometry-weights').innerHTML = `<thead><tr><td></td>${names.map((w) => `<th scope="col">${w}</th>`).join('')}</tr></thead>`
-            + `<tbody>${names.map((w, i) => `<tr><th scope="row">${w}</th>${names.map((_, j) => {
-                const p = weights[WORDS * i + j];
-                return `<td style="background:${rising(0.45 * p)}">${p.toFixed(3)}</td>`;
-            }).join('')}</tr>`).join('')}</tbody>`;
+        const cell = (p) => `<td style="background:${rising(0.45 * p)}">${p.toFixed(3)}</td>`;
+        const row = (word, i) => `<tr><th scope="row">${word}</th>`
+            + `${weights.slice(WORDS * i, WORDS * (i + 1)).map(cell).join('')}</tr>`;
+        const head = names.map((word) => `<th scope="col">${word}</th>`).join('');
+        find('#geometry-weights').innerHTML = `<thead><tr><td></td>${head}</tr></thead>`
+            + `<tbody>${names.map(row).join('')}</tbody>`;
     }
 
     function begin() {

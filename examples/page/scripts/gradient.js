@@ -72,13 +72,14 @@ function startGradient(engine) {
     function drawCheck() {
         const rows = trace.slopes.map(({ name, slope }) => {
             const leaf = trace.nodes.find((n) => n.leaf && n.name === name);
-            return `<tr><th scope="row"><i>d${name}</i></th><td class="gradient">${show(leaf.gradient ?? 0, 5)}</td>`
+            return `<tr><th scope="row"><i>d${name}</i></th><td class="gradient">${show(leaf.gradient, 5)}</td>`
                 + `<td>${show(slope, 5)}</td></tr>`;
         });
         find('#gradient-check').innerHTML = `<thead><tr><td></td><th scope="col">${say('check_backward')}</th>`
             + `<th scope="col">${say('check_moved')}</th></tr></thead><tbody>${rows.join('')}</tbody>`;
+        const finite = trace.nodes.every((n) => [n.value[0], n.gradient].every((v) => v !== null && Number.isFinite(v)));
         find('#gradient-verdict').className = trace.agree ? 'good' : 'bad';
-        find('#gradient-verdict').textContent = say(trace.agree ? 'check_agree' : 'check_differ');
+        find('#gradient-verdict').textContent = say(!finite ? 'check_nothing' : trace.agree ? 'check_agree' : 'check_differ');
     }
 
     input.addEventListener('input', compute);
@@ -101,7 +102,7 @@ function readTrace(trace) {
     trace.ops = trace.nodes.map((n, i) => i).filter((i) => !trace.nodes[i].leaf);
     for (const node of trace.nodes) {
         node.shown = node.leaf && !node.trained && node.value?.length === 1 ? show(node.value[0]) : node.symbol;
-        node.gradient = null;
+        node.gradient = 0;                                  // a leaf without a path to the result keeps it
     }
     for (const step of trace.steps) for (const give of step.gives) trace.nodes[give.node].gradient = give.sum[0];
     return trace;
@@ -136,7 +137,7 @@ function inNumbers(trace, formula, gradient) {
         return word[0] === 'd' && known.has(word.slice(1)) ? inParentheses(gradient) : word;
     });
     // Two factors side by side: a dot makes them readable.
-    return pretty(words.replace(/([\d)⁰¹²³⁴-⁹])\s+(?=[\d(])/g, '$1 · ').replace(/-(?=[\d(])/g, '-'));
+    return pretty(words.replace(/([\d)⁰¹²³⁴-⁹])\s+(?=[\d(])/g, '$1 · '));
 }
 
 // The rule of each input of a step, in the order of the inputs: "du = dv (1 - v^2)".
@@ -167,7 +168,8 @@ function describe(trace, state) {
         const terms = [...(give.before ? [give.before[0]] : []), ...now.map((g) => g.part[0])];
         if (terms.length > 1) {
             const sum = terms.map((t) => inParentheses(t, 5)).join(' + ');
-            sums.set(give.node, `<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total: show(give.sum[0], 5) })}</p>`);
+            const total = show(give.sum[0], 5);
+            sums.set(give.node, `<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total })}</p>`);
         }
     }
     out.push(...sums.values());
@@ -195,7 +197,7 @@ function layOut(trace) {
         const bends = [];
         let user = places[i];
         for (let layer = depth[i] - 1; layer > depth[j]; layer--) {
-            const bend = { layer, users: [user], at: 0, bend: true };
+            const bend = { layer, users: [user], at: 0 };
             layers[layer].push(bend);
             bends.unshift(bend);
             user = bend;
@@ -226,7 +228,8 @@ function drawGraph(target, trace, state) {
     const current = state.backward > 0 ? trace.steps[state.backward - 1].node : trace.ops[state.forward - 1];
 
     const marks = ['#bbbbbb', BLUE, VERMILION].map((color, i) => svg('marker', { id: `arrow${i}`, viewBox: '0 0 8 8', refX: 7,
-        refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' }, svg('path', { d: 'M0,0 L8,4 L0,8 z', fill: color })));
+        refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' },
+            svg('path', { d: 'M0,0 L8,4 L0,8 z', fill: color })));
     const parts = [svg('defs', {}, ...marks)], labels = [], seen = {};
     for (const edge of edges) {
         const given = state.parts.get(`${edge.from} ${edge.to} ${edge.input}`);
@@ -241,9 +244,11 @@ function drawGraph(target, trace, state) {
         const d = path.map(([x, y], i) => {
             if (i === 0) return `M${x},${y}`;
             const [px, py] = path[i - 1];
-            return wide ? `C${(px + x) / 2},${py} ${(px + x) / 2},${y} ${x},${y}` : `C${px},${(py + y) / 2} ${x},${(py + y) / 2} ${x},${y}`;
+            return wide ? `C${(px + x) / 2},${py} ${(px + x) / 2},${y} ${x},${y}`
+                : `C${px},${(py + y) / 2} ${x},${(py + y) / 2} ${x},${y}`;
         }).join(' ');
-        parts.push(svg('path', { d, fill: 'none', stroke: ['#bbbbbb', BLUE, VERMILION][kind], 'stroke-width': active ? 2.6 : 1.5,
+        parts.push(svg('path', { d, fill: 'none', stroke: ['#bbbbbb', BLUE, VERMILION][kind],
+            'stroke-width': active ? 2.6 : 1.5,
             [kind === 2 ? 'marker-start' : 'marker-end']: `url(#arrow${kind})` }));
         if (given !== undefined && trace.nodes[edge.from].uses > 1) {
             const middle = path[Math.floor((path.length - 1) / 2)], next = path[Math.floor((path.length - 1) / 2) + 1];
@@ -263,12 +268,14 @@ function drawGraph(target, trace, state) {
                 stroke: isCurrent ? (state.backward > 0 ? VERMILION : BLUE) : '#999999' }),
             line(title, 'title', node.leaf && !node.trained ? 5 : -14),
             ...(known && (!node.leaf || node.trained) ? [line(show(node.value[0], 5), 'value', 7)] : []),
-            ...(gradient !== undefined && node.trained ? [line(`d${node.symbol} = ${show(gradient, 5)}`, 'gradient', 26)] : [])));
+            ...(gradient !== undefined && node.trained
+                ? [line(`d${node.symbol} = ${show(gradient, 5)}`, 'gradient', 26)] : [])));
     });
     const [width, height] = wide ? [length, breadth] : [breadth, length];
     target.setAttribute('viewBox', `0 0 ${width} ${height}`);
     target.style.maxWidth = `${width}px`;
-    target.setAttribute('aria-label', trace.nodes.map((n, i) => (n.leaf ? n.shown : `${n.symbol} = ${inSymbols(trace, n.forward)}`)
+    target.setAttribute('aria-label', trace.nodes.map((n, i) =>
+        (n.leaf ? n.shown : `${n.symbol} = ${inSymbols(trace, n.forward)}`)
         + (n.leaf || state.known.has(i) ? `: ${show(n.value[0])}` : '')
         + (state.gradients.has(i) ? `, d${n.symbol} ${show(state.gradients.get(i))}` : '')).join('; '));
     target.replaceChildren(...parts, ...labels);

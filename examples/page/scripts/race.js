@@ -41,17 +41,20 @@ function startRace(engine) {
                 { points: curve(norms.plain), color: PLAIN, dash: DASH, dots: true, label: 'f(x)' },
                 { points: curve(norms.skip), color: SKIP, dots: true, label: 'x + f(x)' }] });
         const results = [...found].sort((a, b) => a[0] - b[0]);
-        chart(find('#race-found'), { width: Math.min(900, Math.max(340, find('.figure', root).clientWidth - 30)), height: 260, x: [0, 24], y: [1e-5, 10], log: true, xLabel: say('race_depth'),
+        chart(find('#race-found'), { width: Math.min(900, Math.max(340, find('.figure', root).clientWidth - 30)),
+            height: 260, x: [0, 24], y: [1e-5, 10], log: true, xLabel: say('race_depth'),
             yLabel: say('race_final'), lines: [nothing], xTicks: [1, 2, 4, 6, 8, 12, 16, 20, 24], curves: [
                 { points: results.map(([d, r]) => [d, r[0]]), color: PLAIN, dash: DASH, dots: true, label: 'f(x)' },
                 { points: results.map(([d, r]) => [d, r[1]]), color: SKIP, dots: true, label: 'x + f(x)' }] });
         const state = step === 0 ? say('race_ready', { depth: depth.value })
-            : say('race_state', { depth: depth.value, step, plain: show(plain[step - 1][1], 3), skip: show(skip[step - 1][1], 3) });
+            : say('race_state', { depth: depth.value, step,
+                plain: show(plain[step - 1][1], 3), skip: show(skip[step - 1][1], 3) });
         // Screen readers hear the end of a race, not each frame.
-        if (!runner.running || step === 0) find('#race-state').textContent = state;
+        find('#race-state').textContent = runner.running ? say('race_running', { depth: depth.value }) : state;
         find('#race-loss').setAttribute('aria-label', state);
         const first = (all) => show(all[0], 2), end = (all) => show(all[n], 2);
-        find('#race-norm').setAttribute('aria-label', say('race_norm_text', { n, plain: first(norms.plain), plain_end: end(norms.plain),
+        find('#race-norm').setAttribute('aria-label', say('race_norm_text', { n,
+            plain: first(norms.plain), plain_end: end(norms.plain),
             skip: first(norms.skip), skip_end: end(norms.skip) }));
         find('#race-found').setAttribute('aria-label', results.map(([d, r]) =>
             say('race_result', { depth: d, plain: show(r[0], 2), skip: show(r[1], 2) })).join(' ') || say('race_none'));

@@ -6,8 +6,10 @@ const EXERCISES = [
     { forward: 'y = x^2 z', start: 'dx = 0\ndz = 0', solution: 'dx = dy 2 x z\ndz = dy x^2', low: -2 },
     { forward: 'y = x / z', start: 'dx = dy / z\ndz = dy / x', solution: 'dx = dy / z\ndz = -dy x / z^2', low: 0.5 },
     { forward: 'y = tanh(x)', start: 'dx = dy (1 - x^2)', solution: 'dx = dy (1 - y^2)', low: -2 },
-    { forward: 'y = x sigmoid(x)', start: 'dx = dy sigmoid(x)', solution: 'dx = dy (sigmoid(x) + y (1 - sigmoid(x)))', low: -2 },
-    { forward: 'y = sqrt(x) + log(z)', start: 'dx = dy / sqrt(x)\ndz = dy', solution: 'dx = dy / (2 sqrt(x))\ndz = dy / z', low: 0.5 },
+    { forward: 'y = x sigmoid(x)', start: 'dx = dy sigmoid(x)', solution: 'dx = dy (sigmoid(x) + y (1 - sigmoid(x)))',
+        low: -2 },
+    { forward: 'y = sqrt(x) + log(z)', start: 'dx = dy / sqrt(x)\ndz = dy', solution: 'dx = dy / (2 sqrt(x))\ndz = dy / z',
+        low: 0.5 },
 ];
 
 function startRule(engine) {

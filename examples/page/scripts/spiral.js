@@ -42,8 +42,7 @@ function startSpiral(engine, bits) {
         find('#spiral-hash').innerHTML = hash ? bits.sentence('spiral', hash) : '';
         find('#spiral-loss').setAttribute('aria-label', find('#spiral-state').textContent);
         find('.run', root).textContent = say(runner.running ? 'pause' : step >= last ? 'done' : 'train');
-        find('.run', root).disabled = step >= last;
-        find('.once', root).disabled = step >= last;
+        setDone(root, step >= last);
         map.setAttribute('aria-label', say('spiral_map', { step }));
     }
 

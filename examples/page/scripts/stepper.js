@@ -53,6 +53,17 @@ document.addEventListener('keydown', (event) => {
     event.preventDefault();
 });
 
+// After the last step of training nothing is left to run. A button that is disabled would lose the focus: the button "Start
+// again" takes it.
+function setDone(root, done) {
+    const focused = document.activeElement;
+    for (const name of ['.run', '.once']) {
+        const button = find(name, root);
+        button.disabled = done;
+        if (done && button === focused) find('.again', root).focus();
+    }
+}
+
 // ---- work in slices, so that the page stays alive ------------------------------------------------------------------------
 
 // Calls step() again and again for `milliseconds` in each frame, then draw(), until step() returns false.

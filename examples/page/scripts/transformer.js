@@ -49,7 +49,7 @@ function startTransformer(engine, bits) {
         find('#transformer-loss').setAttribute('aria-label', state);
         find('#transformer-hash').innerHTML = hash ? bits.sentence(names[task.value], hash) : '';
         find('.run', root).textContent = say(runner.running ? 'pause' : step >= last ? 'done' : 'train');
-        find('.run', root).disabled = find('.once', root).disabled = step >= last;
+        setDone(root, step >= last);
         if (!runner.running) drawBackward();
     }
 
@@ -57,7 +57,8 @@ function startTransformer(engine, bits) {
         const line = (key, cells) => `<div class="digits"><span class="name">${say(key)}</span>${cells}</div>`;
         const right = look.output.filter((d, i) => d === look.answer[i]).length;
         const given = [...digits()].map((d) => `<span class="digit">${d}</span>`).join('');
-        const said = look.output.map((d, i) => `<span class="digit ${d === look.answer[i] ? 'right' : 'wrong'}">${d < DIGITS ? d : '▸'}</span>`);
+        const kind = (d, i) => d === look.answer[i] ? 'right' : 'wrong';
+        const said = look.output.map((d, i) => `<span class="digit ${kind(d, i)}">${d < DIGITS ? d : '▸'}</span>`);
         find('#answer').innerHTML = line('row_in', given) + line('row_out', said.join(''))
             + `<p class="state">${say('row_right', { right })}</p>`;
     }
@@ -67,7 +68,8 @@ function startTransformer(engine, bits) {
         const maps = [['encoder', source, source], ['decoder', read, read], ['source', look.answer.map(String), source]];
         const old = find('#maps').querySelectorAll('figure');
         if (old.length === 0) {
-            find('#maps').replaceChildren(...maps.map(() => element('figure', {}, element('figcaption'), svg('svg', { role: 'img' }))));
+            find('#maps').replaceChildren(...maps.map(() =>
+                element('figure', {}, element('figcaption'), svg('svg', { role: 'img' }))));
         }
         find('#maps').querySelectorAll('figure').forEach((figure, i) => {
             const [key, rows, columns] = maps[i];
@@ -120,21 +122,23 @@ function startTransformer(engine, bits) {
     function drawFlow(at, current) {
         const now = trace.parts.of.get(current.node);
         const done = new Set(trace.steps.slice(0, at).map((s) => trace.parts.of.get(s.node)));
+        const focused = document.activeElement.dataset.part;
         const lines = ['e', 'd'].map((side) => {
             const chips = trace.parts.order.filter((p) => p[0] === side).map((part) => {
                 const chip = element('button', { type: 'button', class: part === now ? 'now' : done.has(part) ? 'done' : '',
                     'data-part': part }, say(`part_${part.replace(/^._|\d$/g, '')}`));
                 if (part === now) chip.setAttribute('aria-current', 'step');
-                chip.addEventListener('click', () => {
-                    stepper.go(1 + trace.steps.findIndex((s) => trace.parts.of.get(s.node) === part));
-                    find(`[data-part=${part}]`, find('#flow')).focus();
-                });
+                const first = trace.steps.findIndex((s) => trace.parts.of.get(s.node) === part);
+                chip.addEventListener('click', () => stepper.go(1 + first));
                 return chip;
             });
-            return element('div', { class: 'line' }, element('span', { class: 'name' }, say(side === 'e' ? 'flow_encoder' : 'flow_decoder')),
+            const name = say(side === 'e' ? 'flow_encoder' : 'flow_decoder');
+            return element('div', { class: 'line', role: 'group', 'aria-label': name },
+                element('span', { class: 'name' }, name),
                 element('div', { class: 'parts' }, ...chips));
         });
         find('#flow').replaceChildren(...lines);
+        if (focused) find(`[data-part=${focused}]`, find('#flow')).focus();
     }
 
     function words(at, current) {
@@ -162,14 +166,16 @@ function startTransformer(engine, bits) {
         made.push(tile(node, current.dy, 'tile_arrives'));
         if (['masked_softmax', 'matmul', 'relu', 'log_softmax'].includes(node.op)) {
             for (const i of node.reads) {
-                if (trace.nodes[i].value) made.push(tile(trace.nodes[i], trace.nodes[i].value, i === current.node ? 'tile_result' : 'tile_reads'));
+                const read = trace.nodes[i];
+                if (read.value) made.push(tile(read, read.value, i === current.node ? 'tile_result' : 'tile_reads'));
             }
         }
         for (const give of current.gives) {
             const target = trace.nodes[give.node];
             const name = { name: target.leaf ? target.name : '' };
             if (give.before) {
-                made.push(tile(target, give.before, 'tile_before'), tile(target, give.part, 'tile_adds'), tile(target, give.sum, 'tile_sum'));
+                made.push(tile(target, give.before, 'tile_before'), tile(target, give.part, 'tile_adds'),
+                    tile(target, give.sum, 'tile_sum'));
             } else {
                 made.push(tile(target, give.part, target.leaf ? 'tile_weight' : 'tile_gives', name));
             }
@@ -198,7 +204,8 @@ function startTransformer(engine, bits) {
 // A part is "e_norm1": side, kind, number. Operations without weights belong to the part before them; sums of two results are
 // skip connections.
 function partsOf(trace) {
-    const kinds = [[/_embed/, 'embed'], [/norm/, 'norm'], [/self_attn/, 'self'], [/src_attn/, 'source'], [/feed_forward/, 'forward'],
+    const kinds = [[/_embed/, 'embed'], [/norm/, 'norm'], [/self_attn/, 'self'], [/src_attn/, 'source'],
+        [/feed_forward/, 'forward'],
         [/generator/, 'generator']];
     const of = new Map(), order = [], count = {};
     let part = null, weights = null;
@@ -213,7 +220,8 @@ function partsOf(trace) {
         const weight = inputs.find((n) => n.leaf && n.trained)?.name;
         if (weight) {
             const group = weight.replace(/\.(linears\.\d|w_\d|a_2|b_2|proj|lut)?\.?\w*$/, '');
-            if (group !== weights) next(/^(src|encoder)/.test(weight) ? 'e' : 'd', kinds.find(([pattern]) => pattern.test(weight))[1]);
+            if (group !== weights) next(/^(src|encoder)/.test(weight) ? 'e' : 'd',
+                kinds.find(([pattern]) => pattern.test(weight))[1]);
             weights = group;
         } else if (node.op === 'add' && inputs.every((n) => !n.leaf)) {
             next(part[0], 'plus');
