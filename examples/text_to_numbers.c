@@ -96,7 +96,7 @@ static double moved(Tensor *id[2], int i, const real *y, const real *z)
             double difference = (double)(y[i * WIDTH + d] - z[j * WIDTH + d]);
             sum += difference * difference;
         }
-        least = tensor_int_data(id[0])[i] == tensor_int_data(id[1])[j] ? fmin(least, sqrt(sum)) : least;
+        least = fmin(least, tensor_int_data(id[0])[i] == tensor_int_data(id[1])[j] ? sqrt(sum) : INFINITY);
     }
     return least;
 }

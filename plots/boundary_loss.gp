@@ -9,12 +9,12 @@ do for [format in FORMATS] {
     eval heading("The same network, the same data, three optimizers", \
         "Cross-entropy of each batch; a coin has ln 2 = 0.69")
     set tmargin at screen 0.8
-    set rmargin at screen 0.96
+    set rmargin at screen 0.69
     set xlabel "training step"
     set ylabel "cross-entropy"
     set logscale y
     set format y "10^{%L}"
-    set key bottom left Left reverse
+    set key outside right center Left reverse samplen 2
     plot data using 1:2 with lines lt 1 lw 2.5 dt solid title "gradient descent", \
          data using 1:3 with lines lt 3 lw 2.5 dt solid title "momentum", \
          data using 1:4 with lines lt 2 lw 2.5 title "Adam", \
