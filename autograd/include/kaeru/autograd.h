@@ -8,7 +8,7 @@
 #include "kaeru/graph.h"
 #include "kaeru/ops.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* Compositions of the operations above. README.md, "What composes", has lines for stack, any, all, the L1 loss, ... */
 Tensor *ag_sum_at(Site at, Tensor *x);                                                  /* of all items -> scalar */
@@ -57,5 +57,5 @@ Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes);                   
 Tensor *ag_and_at(Site at, Tensor *a, Tensor *b);                               /* masks, broadcast */
 Tensor *ag_not_at(Site at, Tensor *a);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif
