@@ -41,7 +41,7 @@ TOP = """\
 
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 """
 
 TOKEN = re.compile(r'/\*(?P<comment>.*?)\*/|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<word>\w+)|(?P<mark>[(),+*])|(?P<space>\s+)',
@@ -180,7 +180,7 @@ def prototype(op):
 
 def ops(path, text):
     pages = [heading(entry) if isinstance(entry, str) else prototype(entry) for entry in entries(path, text)]
-    return "\n".join([TOP, *pages, "#pragma GCC visibility pop\n#endif\n"])
+    return "\n".join([TOP, *pages, "AG_PUBLIC_END\n#endif\n"])
 
 
 def parameters_page(path, text):

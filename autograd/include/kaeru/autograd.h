@@ -16,7 +16,7 @@
 #include "kaeru/graph.h"
 #include "kaeru/ops.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- compositions of the operations in ops.h ------------------------------------------------------------------------
  * README.md, "What composes", has lines for stack, any, all, the L1 loss, ... */
@@ -94,5 +94,5 @@ Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes);
 Tensor *ag_and_at(Site at, Tensor *a, Tensor *b);
 Tensor *ag_not_at(Site at, Tensor *a);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -12,7 +12,7 @@
 
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
@@ -204,5 +204,5 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
  * makes, only its result can be read later. ag_explain and ag_graph_dot show one operation on the inputs and the parameters. */
 Tensor *ag_recompute_at(Site at, AgFunction *f, void *arg, Tensor *const *in, int n);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -17,7 +17,7 @@
 
 #include "kaeru/types.h"
 
-#pragma GCC visibility push(default)    /* the library exports what its public headers declare */
+AG_PUBLIC_BEGIN
 
 /* A dense row-major array with a shape, see "tensors" below. The struct is opaque. */
 typedef struct Tensor Tensor;
@@ -32,12 +32,13 @@ typedef struct Tensor Tensor;
 
 /* A place in the caller's source. */
 typedef struct { const char *file; int line; } Site;
-#define AG_HERE ((Site){ __FILE__, __LINE__ })
+#define AG_HERE (AG_VALUE(Site){ __FILE__, __LINE__ })
 
 typedef void AgErrorHandler(const char *message);
 /* Installs a handler for usage errors of this thread and returns the former one. NULL restores the default: print the
- * message to stderr and abort. A handler may leave by longjmp: ag_end of a scope that was open at the setjmp then frees all
- * tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru calls abort(). */
+ * message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the setjmp or
+ * try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru calls
+ * abort(). */
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)
@@ -46,7 +47,7 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 #define AG_PRINTF(text, first)
 #endif
 /* Reports a usage error "what: message (at FILE:LINE)" to the handler. Does not return. */
-_Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
+AG_NORETURN void ag_usage_error(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
 
 /* For functions that take a pointer: a usage error "what: NAME is NULL" if it is. */
 void ag_check_pointer_at(Site at, const char *what, const char *name, const void *p);
@@ -120,13 +121,27 @@ void ag_memory_trim(void);
 #define AG_MAX_DIMS 8
 /* A shape of 0 (a scalar) to 8 dimensions, each of size 0 or more. */
 typedef struct { int ndim; int64_t dim[AG_MAX_DIMS]; } Shape;
+#ifdef __cplusplus
+#define SHAPE(...) (ag_list_of<Shape, int64_t>(__VA_ARGS__))
+#else
 #define SHAPE(...) \
     ((Shape){ (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), { __VA_ARGS__ } })
-#define SCALAR ((Shape){ 0, { 0 } })
+#endif
+#define SCALAR (AG_VALUE(Shape){ 0, { 0 } })
 
 /* A list of dimensions; negative ones count from the last: DIMS(-1), DIMS(0, 2). */
 typedef struct { int n; int dim[AG_MAX_DIMS]; } Dims;
+#ifdef __cplusplus
+#define DIMS(...) (ag_list_of<Dims, int>(__VA_ARGS__))
+extern "C++" {
+template <class List, class Item, class... Number> List ag_list_of(Number... item)
+{
+    return List{ static_cast<int>(sizeof...(item)), { static_cast<Item>(item)... } };
+}
+}
+#else
 #define DIMS(...) ((Dims){ (int)(sizeof((int[]){ __VA_ARGS__ }) / sizeof(int)), { __VA_ARGS__ } })
+#endif
 
 typedef enum {
     AG_REAL,        /* real: float32 (float64 in libkaeru_double) */
@@ -278,5 +293,5 @@ double ag_math_exp(double x), ag_math_log(double x), ag_math_sin(double x), ag_m
 
 #include "kaeru/autograd_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

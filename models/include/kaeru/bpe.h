@@ -16,7 +16,7 @@
 
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* A vocabulary of byte pairs. */
 typedef struct Bpe Bpe;
@@ -64,5 +64,5 @@ char *bpe_decode_at(Site at, const Bpe *bpe, const int32_t *ids, size_t count, s
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -9,7 +9,7 @@
 
 #include "kaeru/attention.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -96,6 +96,6 @@ bool gpt_write_at(Site at, GPT *m, const char *weights_path, const char *config_
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

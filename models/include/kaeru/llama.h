@@ -9,7 +9,7 @@
 
 #include "kaeru/attention.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -111,6 +111,6 @@ bool llama_write_at(Site at, Llama *m, const char *folder);
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

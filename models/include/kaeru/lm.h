@@ -22,7 +22,7 @@
 #include "kaeru/parallel.h"
 #include "kaeru/text.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- text and ids ------------------------------------------------------------------------------------------------ */
 
@@ -165,6 +165,6 @@ typedef bool NextToken(void *arg, int32_t id);
 bool lm_generate_at(Site at, void *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
                      void *arg);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

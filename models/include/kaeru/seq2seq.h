@@ -11,7 +11,7 @@
 #include "kaeru/recurrent.h"
 #include "kaeru/training.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 typedef struct {
     RecurrentKind cell;             /* of encoder and decoder */
@@ -51,6 +51,6 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

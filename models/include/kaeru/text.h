@@ -14,7 +14,7 @@
 
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- UTF-8 ------------------------------------------------------------------------------------------------------- */
 
@@ -99,5 +99,5 @@ char *word_vocab_decode_at(Site at, const WordVocab *v, const int32_t *ids, size
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -13,7 +13,7 @@
 #include "kaeru/parallel.h"
 #include "kaeru/transformer.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- Batch ------------------------------------------------------------------------------------------------------- */
 
@@ -97,6 +97,6 @@ typedef struct {
  * NULL, *score receives its score. */
 Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

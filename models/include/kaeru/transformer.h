@@ -8,7 +8,7 @@
 
 #include "kaeru/attention.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* The options of make_model. transformer_defaults() has the notebook's values: N 6, d_model 512, d_ff 2048, h 8, dropout
  * 0.1, pre-norm with the notebook's layer norm, ReLU, max_len 5000, no shared embeddings. */
@@ -119,6 +119,6 @@ Tensor *encoder_only_at(Site at, EncoderOnly *m, Tensor *ids, Tensor *mask);
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

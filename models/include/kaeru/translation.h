@@ -20,7 +20,7 @@
 #include "kaeru/text.h"
 #include "kaeru/training.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- sentences, one per line ------------------------------------------------------------------------------------- */
 
@@ -127,6 +127,6 @@ typedef struct {
 void bleu_add_at(Site at, Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n);
 double bleu_score_at(Site at, const Bleu *b);                       /* 0 to 100 */
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

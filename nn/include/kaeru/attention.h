@@ -7,7 +7,7 @@
 
 #include "kaeru/nn.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- masks: AG_BOOL, true = visible ------------------------------------------------------------------------------
  * as in ag_masked_softmax and all operations and layers of attention. ag_masked_fill replaces where its mask is true, so it
@@ -127,6 +127,6 @@ SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double
 Tensor *nn_sublayer_in_at(Site at, SublayerConnection *s, Tensor *x);
 Tensor *nn_sublayer_out_at(Site at, SublayerConnection *s, Tensor *x, Tensor *h);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

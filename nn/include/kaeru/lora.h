@@ -14,7 +14,7 @@
 
 #include "kaeru/nn.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* targets: the names of the Linears to adapt, which end with NULL: "q_proj" is each Linear of that name, however deep. */
 typedef struct { int64_t rank; double alpha, dropout; const char *const *targets; } LoraOptions;
@@ -36,5 +36,5 @@ bool nn_lora_load_at(Site at, void *module, const char *folder);
 
 #include "kaeru/nn_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -22,9 +22,13 @@
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
+#ifdef __cplusplus
+#include <type_traits>
+#endif
+
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
 
@@ -47,8 +51,20 @@ struct Module {
 
 /* A new zeroed struct of that type, which must start with `Module module`. The caller owns it and frees it with nn_free, or
  * makes it a child of another module. */
+#ifdef __cplusplus
+#define nn_new(Type) ((Type *)nn_new_sized(AgModule<Type, offsetof(Type, module)>::size, #Type))
+extern "C++" {
+template <class Type, size_t offset> struct AgModule {
+    static_assert(offset == 0, "the first member of a module is `Module module`");
+    static_assert(std::is_trivially_copyable<Type>::value && std::is_trivially_default_constructible<Type>::value,
+                  "a module is a plain struct: it is zeroed, copied and freed without constructors");
+    static const size_t size = sizeof(Type);
+};
+}
+#else
 #define nn_new(Type) \
     ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
+#endif
 Module *nn_new_sized_at(Site at, size_t size, const char *type);
 
 /* A usage error, in the name of function `what`, unless this is a module that was not freed. size: of the struct, which tells
@@ -163,7 +179,7 @@ Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options);
 Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options);
 #define nn_adam_new(module, lr)      nn_adam_new_with(module, nn_adam_options(lr))
 #define nn_adamw_new(module, lr)     nn_adam_new_with(module, nn_adamw_options(lr))
-#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, ((SgdOptions){ lr, 0.0, 0.0, false }))
+#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, (AG_VALUE(SgdOptions){ (lr), 0.0, 0.0, false }))
 
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
@@ -285,5 +301,5 @@ bool nn_checkpoint_settings_at(Site at, const char *path, Settings *settings);
 
 #include "kaeru/nn_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -5,7 +5,7 @@
 
 #include "kaeru/module.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
@@ -84,5 +84,5 @@ Tensor *nn_recompute_at(Site at, void *layer, Tensor *x);
  * all are, the loss is 0 (PyTorch: NaN). For a linear layer with many outputs, ag_linear_cross_entropy needs less memory. */
 #define nn_cross_entropy(logits, target) ag_cross_entropy(logits, target, AG_MEAN, -100, 0.0)
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -26,7 +26,7 @@
 
 #include "kaeru/module.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- the processes ----------------------------------------------------------------------------------------------- */
 
@@ -64,7 +64,7 @@ typedef struct {
  * differs. The optimizer belongs to the caller and takes its steps here from now on. */
 Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions options, Processes *processes);
 #define nn_parallel_new(optimizer, shards_, processes) \
-    nn_parallel_new_with(optimizer, ((ParallelOptions){ .shards = (shards_) }), processes)
+    nn_parallel_new_with(optimizer, (AG_VALUE(ParallelOptions){ (shards_), 0.0 }), processes)
 
 /* Begins the next shard of this process; false after its last one, and the next call begins the next step. In each shard,
  * ag_backward is called once, on the mean loss of the shard, or after nn_parallel_count on the sum. */
@@ -109,5 +109,5 @@ bool nn_parallel_end_at(Site at, Parallel *p);
 
 #include "kaeru/nn_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -8,9 +8,13 @@
 #ifndef KAERU_TENSOR_FILES_H
 #define KAERU_TENSOR_FILES_H
 
+#ifdef __cplusplus
+#include <initializer_list>
+#endif
+
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -48,10 +52,20 @@ typedef struct { const char *name; const Tensor *tensor; } NamedValue;
  * has one tensor and no name. Reals are written as F32 (F64 in libkaeru_double), ints as I32, bools as BOOL. Names are any text
  * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. */
 bool tensor_save_list_at(Site at, const char *path, const NamedValue *list, int n);
+#ifdef __cplusplus
+#define tensor_save(path, ...) ag_save_these(AG_HERE, path, { __VA_ARGS__ })
+extern "C++" {
+inline bool ag_save_these(Site at, const char *path, std::initializer_list<NamedValue> list)
+{
+    return tensor_save_list_at(at, path, list.begin(), static_cast<int>(list.size()));
+}
+}
+#else
 #define tensor_save(path, ...) \
     tensor_save_list(path, ((NamedValue[]){ __VA_ARGS__ }), (int)(sizeof((NamedValue[]){ __VA_ARGS__ }) / sizeof(NamedValue)))
+#endif
 
 #include "kaeru/nn_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -4,7 +4,7 @@
 
 #include "kaeru/kaeru.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* Starts MPI and returns its processes; NULL if this process was not started by mpirun, srun or the like, or is the only one.
  * From here on, standard output of all processes but the first goes to /dev/null. Processes on one machine
@@ -13,7 +13,7 @@
 Processes *mpi_begin(void);
 
 /* Ends all processes with this status; without MPI, this process. */
-_Noreturn void mpi_abort(int status);
+AG_NORETURN void mpi_abort(int status);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif
