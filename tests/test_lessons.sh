@@ -188,6 +188,11 @@ that "20 links or more" [ "$(wc -l <links)" -ge 20 ]
 while read -r function file; do
     that "$function in $file" grep -q "^[A-Za-z].*\b$function(" "$file"
 done <links
+program=$programs/architectures
+with=PATH=$folder
+expect 0 'picture: out/architectures_gpt.dot needs Graphviz' ''
+with=LC_ALL=C
+program=$programs/backprop
 
 lesson attention_by_hand
 prints 'x =  6   e^x = 403.4288   e^x / sum = 0.945383   ag_softmax: 0.945383'
