@@ -376,16 +376,6 @@ shows 'three processes: 0 has shards 0-1, 1 has 2-4, 2 has 5-7, and none has 4-5
      $1 == 3 { nodes++ } END { exit bad || !none || nodes != 15 || NR != 120 }'
 draws shards
 
-# Each program that the lessons name exists.
-name=README.md
-sed -n -e 's/^sh examples\/run.sh \(--processes [0-9]* \)*\([a-z_0-9]*\).*/\2/p' \
-    -e '/^## Which program/,$s/.*| `\([a-z_0-9]*\)`.*/\1/p' "$KAERU_PLOTS/../examples/README.md" | sort -u >named
-that "25 programs or more" [ "$(wc -l <named)" -ge 25 ]
-while read -r program; do
-    case $program in '' | NAME | gallery) ;; *) has "$programs/$program" ;; esac
-done <named
-program=$programs/backprop
-
 # ---- fonts -----------------------------------------------------------------------------------------------------------
 
 # Without a Japanese font, Cairo draws wrong Japanese letters. Then the terminal png draws these pictures.
@@ -429,6 +419,18 @@ kill -9 $child
 wait $child 2>/dev/null
 "$programs/vectors" --out live >stdout 2>stderr
 that "status after the first program was killed" [ $? -eq 0 ]
+
+# ---- the README of the lessons ------------------------------------------------------------------------------------
+
+# Each program that the lessons name exists.
+name=README.md
+sed -n -e 's/^sh examples\/run.sh \(--processes [0-9]* \)*\([a-z_0-9]*\).*/\2/p' \
+    -e '/^## Which program/,$s/.*| `\([a-z_0-9]*\)`.*/\1/p' "$KAERU_PLOTS/../examples/README.md" | sort -u >named
+that "25 programs or more" [ "$(wc -l <named)" -ge 25 ]
+while read -r program; do
+    case $program in '' | NAME | gallery) ;; *) has "$programs/$program" ;; esac
+done <named
+program=$programs/backprop
 
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 
