@@ -420,17 +420,16 @@ wait $child 2>/dev/null
 "$programs/vectors" --out live >stdout 2>stderr
 that "status after the first program was killed" [ $? -eq 0 ]
 
-# ---- the README of the lessons ------------------------------------------------------------------------------------
+# ---- the README of the lessons ---------------------------------------------------------------------------------------
 
 # Each program that the lessons name exists.
 name=README.md
 sed -n -e 's/^sh examples\/run.sh \(--processes [0-9]* \)*\([a-z_0-9]*\).*/\2/p' \
     -e '/^## Which program/,$s/.*| `\([a-z_0-9]*\)`.*/\1/p' "$KAERU_PLOTS/../examples/README.md" | sort -u >named
 that "25 programs or more" [ "$(wc -l <named)" -ge 25 ]
-while read -r program; do
-    case $program in '' | NAME | gallery) ;; *) has "$programs/$program" ;; esac
+while read -r named; do
+    case $named in '' | NAME | gallery) ;; *) has "$KAERU_PLOTS/../examples/$named.c" ;; esac
 done <named
-program=$programs/backprop
 
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 
