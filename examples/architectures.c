@@ -27,12 +27,12 @@ static void write_box(FILE *f, const Box *b)
         fprintf(f, "  %s [label=\"%s\", shape=plaintext, style=\"\"];\n", b->id, b->label);
         return;
     }
-    fprintf(f, "  %s [fillcolor=\"%s\", label=<%s", b->id, color(b->kind), b->label);
+    fprintf(f, "  %s [fillcolor=\"%s\", URL=\"file://%s/%s\", target=\"_blank\", ", b->id, color(b->kind), source, b->file);
     if (b->function) {
-        fprintf(f, "<br/><font point-size=\"10\" color=\"#555555\">%s</font>>, URL=\"file://%s/%s\", target=\"_blank\", "
-                   "tooltip=\"%s in %s\"];\n", b->function, source, b->file, b->function, b->file);
+        fprintf(f, "tooltip=\"%s in %s\", label=<%s<br/><font point-size=\"10\" color=\"#555555\">%s</font>>];\n", b->function,
+                b->file, b->label, b->function);
     } else {
-        fprintf(f, ">];\n");
+        fprintf(f, "tooltip=\"%s\", label=\"%s\"];\n", b->file, b->label);
     }
 }
 

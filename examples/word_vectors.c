@@ -22,7 +22,7 @@ static void write_sentence(int32_t s[LENGTH])
     s[2] = has ? HAS : EATS;
 }
 
-/* From a word the model predicts another word of its sentence: the cross-entropy of one such pair of each of BATCH sentences. */
+/* From a word the model predicts another word of its sentence: the cross-entropy of a pair from each of BATCH sentences. */
 static Tensor *loss_of_neighbors(WordVectors *m)
 {
     Tensor *from = tensor_ints(SHAPE(BATCH), NULL), *to = tensor_ints(SHAPE(BATCH), NULL);

@@ -18,7 +18,7 @@ do for [format in FORMATS] {
         eval panel(part(n), 0.05 + 0.22 * i, 0.225 + 0.22 * i, 0.53 - 0.39 * j, 0.76 - 0.39 * j)
         if (n == 1) {
             eval heading("Above: each position by itself.  Below: together", \
-                "Left: a dark cell: the result (row) changes if the input (column) is replaced.  Right: where the parameters are")
+                "Left: dark: the result (row) changes if the input (column) is replaced.  Right: where the parameters are")
         }
         eval heat_map("0 'white', 1 '#0072B2'", LENGTH, LENGTH)
         unset colorbox

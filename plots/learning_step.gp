@@ -22,7 +22,7 @@ do for [format in FORMATS] {
             0.05 + 0.24 * i, 0.25 + 0.24 * i, 0.54 - 0.40 * j, 0.78 - 0.40 * j)
         if (n == 1) {
             eval heading("A learning step goes down, against the gradient", \
-                "Left: loss = (w − 3)^2, seven steps of w −= lr dw.  Right: the same idea with two weights, by three optimizers")
+                "Left: loss = (w − 3)^2, seven steps of w −= lr dw.  Right: two weights, three optimizers")
         }
         eval curves
         set key off
@@ -51,7 +51,8 @@ do for [format in FORMATS] {
     set parametric
     set trange [0:2 * pi]
     set samples 200
-    plot for [c in "0.25 1 2.5 5 8 14 22"] sqrt(2 * c) * cos(t), ellipse(c, t) with lines lw 1 dt solid lc rgb "#CCCCCC" notitle, \
+    plot for [c in "0.25 1 2.5 5 8 14 22"] sqrt(2 * c) * cos(t), ellipse(c, t) \
+            with lines lw 1 dt solid lc rgb "#CCCCCC" notitle, \
          valley using 3:(strcol(1) eq "gradient descent" ? $4 : NaN) with linespoints lt 1 dt solid lw 2 ps 0.9 \
             title "gradient descent", \
          valley using 3:(strcol(1) eq "momentum" ? $4 : NaN) with linespoints lt 3 dt solid lw 2 ps 1 title "momentum", \

@@ -116,7 +116,8 @@ prints 'From a table (100, 512) the ids 1, 2, 3 take a tensor (3, 512).'
 prints 'takes the same rows: the difference is 0.'
 csv text_to_numbers.csv matrix,row,column,value
 shows 'the six vectors are rows 2, 1, 3, 12, 9, 5 of the table' \
-    'BEGIN { split("2 1 3 12 9 5", id, " ") } { gsub(/"/, "") } $1 == "table" { t[$2, $3] = $4 } $1 == "one-hot" { ones += $4 * ($3 == id[$2 + 1]) }
+    'BEGIN { split("2 1 3 12 9 5", id, " ") } { gsub(/"/, "") } $1 == "table" { t[$2, $3] = $4 }
+     $1 == "one-hot" { ones += $4 * ($3 == id[$2 + 1]) }
      $1 == "rows" { n++; if ($4 != t[id[$2 + 1], $3]) bad = 1 } END { exit bad || n != 48 || ones != 6 || NR != 78 + 104 + 48 }'
 csv text_to_numbers_positions.csv length,position,i,share,wave
 shows 'i / N depends on the length' '$2 == 3 && abs($4 - 3 / $1) > 1e-9 { bad = 1 } END { exit bad || NR != 25 }'
@@ -168,6 +169,7 @@ lesson block --layers 4 --vocabulary 1000
 that "the assembled block is that of the library" \
     awk '/differs by at most/ { n++; if ($NF > 1e-5) bad = 1 } END { exit bad || n != 2 }' stdout
 prints 'decoder: attention to the source            6 x    1050624 =     6303744'
+prints 'in 12 hours: 3.3e+18 operations'
 that "the sum is that of the library's model" awk '/  sum  / { sum = $2 } /nn_count of make_model:/ { exit sum != $4 }' stdout
 csv block.csv layer,deviation_pre,deviation_post,gradient_pre,gradient_post
 shows 'pre-norm vectors grow, post-norm vectors do not' \
@@ -188,6 +190,11 @@ that "20 links or more" [ "$(wc -l <links)" -ge 20 ]
 while read -r function file; do
     that "$function in $file" grep -q "^[A-Za-z].*\b$function(" "$file"
 done <links
+program=$programs/architectures
+with=PATH=$folder
+expect 0 'picture: out/architectures_gpt.dot needs Graphviz' ''
+with=LC_ALL=C
+program=$programs/backprop
 
 lesson attention_by_hand
 prints 'x =  6   e^x = 403.4288   e^x / sum = 0.945383   ag_softmax: 0.945383'
@@ -203,14 +210,16 @@ shows 'bank is the same vector before, and goes toward river and toward money' \
      END { exit bad || !river || !money }'
 csv attention_by_hand_next.csv word,score,probability
 shows 'the next word is bank' '$1 ~ /bank/ && $3 > 0.95 { right = 1 } { sum += $3 } END { exit !right || abs(sum - 1) > 1e-5 }'
-that "inner products give the model's probabilities" awk '/the model:/ { n++; if ($4 != $7) bad = 1 } END { exit bad || n != 7 }' stdout
+that "inner products give the model's probabilities" \
+    awk '/the model:/ { n++; if ($4 != $7) bad = 1 } END { exit bad || n != 7 }' stdout
 draws attention_by_hand
 
 lesson exploding --layers 20
 csv exploding.csv layer,gain_0.7,gain_1,gain_1.4
 shows 'the gradient vanishes, stays or explodes by the factor of a layer' \
     'NR == 1 { a = $2; b = $3; c = $4 }
-     END { exit !(abs(log(a / $2) / 20 - log(0.7)) < 0.1 && abs(log(b / $3)) < 2 && abs(log(c / $4) / 20 - log(1.4)) < 0.1) || NR != 21 }'
+     END { exit !(abs(log(a / $2) / 20 - log(0.7)) < 0.1 && abs(log(b / $3)) < 2 &&
+                  abs(log(c / $4) / 20 - log(1.4)) < 0.1) || NR != 21 }'
 that "clipping limits the norm to 1" [ "$(awk '/^ +[01]\.[0-9]/ { print $5 }' stdout | tail -n 1)" = 1 ]
 draws exploding
 
@@ -421,6 +430,17 @@ kill -9 $child
 wait $child 2>/dev/null
 "$programs/vectors" --out live >stdout 2>stderr
 that "status after the first program was killed" [ $? -eq 0 ]
+
+# ---- the README of the lessons ---------------------------------------------------------------------------------------
+
+# Each program that the lessons name exists.
+name=README.md
+sed -n -e 's/^sh examples\/run.sh \(--processes [0-9]* \)*\([a-z_0-9]*\).*/\2/p' \
+    -e '/^## Which program/,$s/.*| `\([a-z_0-9]*\)`.*/\1/p' "$KAERU_PLOTS/../examples/README.md" | sort -u >names
+that "25 programs or more" [ "$(wc -l <names)" -ge 25 ]
+while read -r named; do
+    case $named in '' | NAME | gallery) ;; *) has "$KAERU_PLOTS/../examples/$named.c" ;; esac
+done <names
 
 # ---- the gallery -----------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 #define KAERU_EXAMPLES_FIGURES_H
 
 enum { MOST_BOXES = 32, MOST_ARROWS = 48 };
-/* kind: the color: 'a'ttention, 'f'eed-forward, 'n'orm and addition, 'e'mbedding, 'r'ecurrent, 'o'utput, 't'ext without a frame.
- * `function` is in `file`; NULL: none. */
+/* kind: the color: 'a'ttention, 'f'eed-forward, 'n'orm and addition, 'e'mbedding, 'r'ecurrent, 'o'utput, 't'ext without a
+ * frame. `function` is in `file`; NULL: not named in the box. A text has no `file`. */
 typedef struct { char kind; const char *id, *label, *function, *file; } Box;
 /* label: the shape; style: attributes of Graphviz, or NULL */
 typedef struct { const char *from, *to, *label, *style; } Arrow;
