@@ -174,7 +174,7 @@ for cxx in g++ clang++; do
     for standard in 11 14 17 20 2b; do
         compile_cpp() {
             # shellcheck disable=SC2046 # a list of words
-            $cxx -std=c++$standard -Wall -Wextra -Wshadow -Wpedantic -Werror $(pkg-config --cflags kaeru) "$@"
+            "$cxx" "-std=c++$standard" -Wall -Wextra -Wshadow -Wpedantic -Werror $(pkg-config --cflags kaeru) "$@"
         }
         case $standard in 11 | 2b)
             for header in "$include"/*.h; do

@@ -36,9 +36,9 @@ typedef struct { const char *file; int line; } Site;
 
 typedef void AgErrorHandler(const char *message);
 /* Installs a handler for usage errors of this thread and returns the former one. NULL restores the default: print the
- * message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the setjmp or
- * try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru calls
- * abort(). */
+ * message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the setjmp
+ * or try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru
+ * calls abort(). */
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)

@@ -1,0 +1,120 @@
+#!/bin/sh
+# Installs kaeru on a bare Debian 12 in each way that others get it: sh tests/adopt.sh [FOLDER]
+
+usage() {
+    cat <<'END'
+usage: sh tests/adopt.sh [FOLDER]
+
+Makes a bare Debian 12 in FOLDER, or in a temporary folder that is removed at the end, and there, from the current commit:
+
+  - writes the archive of a release (meson dist),
+  - builds the Debian packages from the archive, with their tests; lintian must find nothing,
+  - installs them and runs the packages' own test,
+  - compiles a program of the examples package, and a C++ program by CMake,
+  - builds a meson project with the archive and the wrap file,
+  - builds, installs and uses the library by pkg-config, CMake, g++, clang++ and as a subproject (tests/test_install.sh),
+  - compares the binary interface with that of the last tag, if there is one (abidiff).
+
+Needs root and a network; installs debootstrap if it is missing.
+
+  --help    this text
+
+The last line is the number of steps that passed and failed. The exit status is 0 if none failed, 1 if one failed, 2 if the
+command line is wrong, and 77 if no system can be made here; with CI=true in the environment, 1 instead of 77.
+END
+}
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
+# shellcheck source=tests/setup.sh
+. "$root/tests/setup.sh"
+
+case ${1-} in
+--help | -h) usage; exit 0 ;;
+-*) say "tests/adopt.sh: there is no option $1"; usage >&2; exit 2 ;;
+esac
+[ $# -le 1 ] || { say "tests/adopt.sh: unexpected argument '$2'"; usage >&2; exit 2; }
+
+not_tried() {
+    say "tests/adopt.sh: nothing was tried: $*"
+    [ "${CI-}" != true ] || exit 1
+    exit 77
+}
+[ "$(id -u)" -eq 0 ] || not_tried "only root can make a bare system"
+git -C "$root" rev-parse HEAD >/dev/null 2>&1 || not_tried "this is not a clone of the repository"
+have debootstrap || [ "$(system_kind)" = debian ] || not_tried "there is no debootstrap"
+need debootstrap
+
+folder=${1-}
+made=''
+if [ -z "$folder" ]; then
+    folder=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
+    made=$folder
+fi
+mkdir -p "$folder"
+machine=$folder/adopt
+# shellcheck disable=SC2154 # set when the script ends
+trap 'status=$?; umount "$machine/proc" "$machine/dev" 2>/dev/null; [ -z "$made" ] || rm -rf --one-file-system "$made"
+    exit $status' EXIT
+trap 'exit 1' HUP INT TERM
+
+if [ ! -d "$machine" ]; then
+    say "Making a bare Debian system, bookworm ..."
+    rm -rf --one-file-system "$folder/part"
+    quietly debootstrap --variant=minbase bookworm "$folder/part"
+    mv "$folder/part" "$machine" || exit 1
+fi
+cp /etc/resolv.conf "$machine/etc/"
+{ mount --bind /dev "$machine/dev" && mount -t proc proc "$machine/proc"; } || not_tried "mount does not work here"
+rm -rf "$machine/home/the project" "$machine/home/packages" "$machine/home/user"
+quietly git clone "$root" "$machine/home/the project"
+
+passed=0
+failed=0
+# try "WHAT" COMMAND: runs it as root in /home there, counts, and shows the output of what fails.
+try() {
+    begin=$(date +%s)
+    if chroot "$machine" su - root -c "cd /home && $2" >"$folder/log" 2>&1 </dev/null; then
+        passed=$((passed + 1))
+        echo "passed, $(($(date +%s) - begin)) s: $1"
+    else
+        failed=$((failed + 1))
+        tail -n 50 "$folder/log"
+        echo "FAILED: $1: $2"
+    fi
+}
+
+version=$(sed -n "s/^ *version: '\([0-9.]*\)',\$/\1/p" "$root/meson.build")
+# shellcheck disable=SC2016 # for the shell in $machine
+libs='$(pkg-config --cflags --libs kaeru)'
+try "tools" "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends abigail-tools \
+    build-essential check clang cmake debhelper fakeroot git lintian meson pkg-config python3"
+try "meson dist" "cd 'the project' && meson setup build-dist -Dexamples=false && meson dist -C build-dist --no-tests &&
+    mkdir ../packages && cp build-dist/meson-dist/kaeru-$version.tar.xz ../packages/kaeru_$version.orig.tar.xz"
+try "dpkg-buildpackage" "cd packages && tar -xf kaeru_$version.orig.tar.xz && cd kaeru-$version &&
+    DEB_BUILD_OPTIONS=parallel=2 dpkg-buildpackage -us -uc"
+try "lintian" "lintian --fail-on error,warning packages/*.changes"
+try "install the packages" "dpkg -i packages/*.deb"
+try "the packages' test" "mkdir -p user/tmp && cd packages/kaeru-$version &&
+    AUTOPKGTEST_TMP=/home/user/tmp debian/tests/pkg-config"
+try "an example" "cp -r /usr/share/doc/kaeru-examples/examples user/ && cd user/examples && gunzip -rq . ; cc -I. \
+    -DKAERU_PLOTS='\"plots\"' skip_connection.c common/*.c $libs -lm -o skip_connection && ./skip_connection --steps 3"
+try "CMake with the packages" "mkdir user/cmake && cd user/cmake && cp '/home/the project/tests/adopt/'* . &&
+    cp '/home/the project/examples/spiral.c' . && cmake -B build && cmake --build build && build/spiral_cpp"
+try "remove the packages" "dpkg -r kaeru-examples libkaeru-dev libkaeru0"
+try "wrap file" "mkdir -p user/wrap/subprojects/packagefiles && cd user/wrap &&
+    cp /home/packages/kaeru_$version.orig.tar.xz subprojects/packagefiles/kaeru-$version.tar.xz &&
+    cp '/home/the project/packaging/kaeru.wrap' subprojects/ && cp '/home/the project/examples/spiral.c' . &&
+    printf \"project('user', 'c')\\nexecutable('spiral', 'spiral.c', dependencies: dependency('kaeru'))\\n\" >meson.build &&
+    meson setup build -Dc_args=-O1 && meson compile -C build spiral && build/spiral"
+try "pkg-config, CMake, C++, subproject" "cd 'the project' && meson setup build-user -Dexamples=false -Dmpi=disabled &&
+    meson compile -C build-user && NEED_TOOLS=yes sh tests/test_install.sh \"\$PWD\" \"\$PWD/build-user\" cc"
+tag=$(git -C "$root" describe --tags --abbrev=0 --match 'v*' 2>/dev/null)
+if [ -n "$tag" ]; then
+    try "abidiff with $tag" "git -C 'the project' worktree add ../tag $tag && cd tag &&
+        meson setup build -Ddefault_library=shared -Dexamples=false -Dmpi=disabled && meson compile -C build &&
+        { abidiff --no-added-syms build/libkaeru.so '../the project/build-user/libkaeru.so' ||
+        [ \"\$(readlink build/libkaeru.so)\" != \"\$(readlink '../the project/build-user/libkaeru.so')\" ]; }"
+fi
+
+echo "adopt: $passed passed, $failed failed"
+[ $failed -eq 0 ]
