@@ -31,7 +31,7 @@ NEED_EXAMPLES = ("ops.h", "autograd.h")             # and every layer of nn/
 EVERYWHERE = re.compile(r"\bis NULL$|was freed|\bscope has ended|^\w+ is AG_\w+(, expected AG_\w+)?$|^no memory")
 # A row may have only a part of a message. Shown is what can be understood.
 SENTENCE = re.compile(r"\b(is|are|was|do|does|not|no|expected|differs?|has|have|must|cannot|there|needs?|beyond|than)\b")
-PART = re.compile(r"^and | (for|of|in|is|at|to|but)$")
+PART = re.compile(r"^and | (for|of|in|is|at|to|but|than)$")
 TAIL = re.compile(r"(do|does|is|are|was|has|expected) ")
 
 

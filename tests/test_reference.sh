@@ -183,7 +183,7 @@ fi
 
 # finds WORDS NAME: a browser that opens a page from disk with this search shows this name first.
 finds() {
-    "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$folder/browser" --dump-dom \
+    "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/browser" --dump-dom \
         "file://$pages/nn.html?find=$1" 2>/dev/null | grep -o '<ol id="found".*</ol>' >found
     that "a search for '$1' does not show $2 first: $(head -c 300 found)" \
         grep -q "^<ol id=\"found\"><li class=\"chosen\"><a href=\"[^\"]*\"><b>$2</b>" found
