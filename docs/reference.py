@@ -40,6 +40,14 @@ def source(*path):
         return file.read()
 
 
+def shown_error(message):
+    """"" for one that holds everywhere, or that says nothing without the rest of the message."""
+    tail = TAIL.match(message)
+    if EVERYWHERE.search(message) or PART.search(message) or not SENTENCE.search(message):
+        return ""
+    return "" if len(message.split()) < (4 if tail else 3) else "... " * bool(tail) + message
+
+
 def in_order(pages):
     """Each header after those that it includes."""
     names, done = {page.name for page in pages}, []
@@ -94,13 +102,9 @@ class Reference:
                 end += 1
             last = [part for part in text[row.end():end - 1].split(";") if part.strip()][-1]
             called = next((name for name in re.findall(r"\b(\w+)\(", last) if name in self.functions), None)
-            message = re.sub(r"^\w+: ", "", message)
-            if not called or EVERYWHERE.search(message):
-                continue
-            item = (row[1] == "REFUSED", ("... " if TAIL.match(message) else "") + message)
-            errors = self.entry[called].errors
-            if len(message.split()) > 2 and SENTENCE.search(message) and not PART.search(message) and item not in errors:
-                errors.append(item)
+            message = shown_error(re.sub(r"^\w+: ", "", message))
+            if called and message and (row[1] == "REFUSED", message) not in self.entry[called].errors:
+                self.entry[called].errors.append((row[1] == "REFUSED", message))
 
     def add_torch(self):
         """Rows `PyTorch's name | kaeru's names | what differs` under headings "# ..."."""
