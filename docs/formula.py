@@ -26,9 +26,6 @@ class Token:
     def __init__(self, kind, text, spaced):
         self.kind, self.text, self.spaced = kind, text, spaced      # spaced: white space before it
 
-    def __repr__(self):
-        return self.text
-
 
 class NotAFormula(Exception):
     pass
@@ -48,6 +45,7 @@ class Parser:
     def __init__(self, tokens, names):
         self.tokens, self.names, self.at = tokens, names, 0
         self.inside = {}                            # of each group in parentheses: what is between them
+        self.in_bars = False                        # between |...|, where a | ends the group
 
     def next(self, *texts):
         token = self.tokens[self.at] if self.at < len(self.tokens) else None
@@ -92,23 +90,22 @@ class Parser:
         return row(parts)
 
     def product(self):
-        factors, plain = [self.power()], None
+        factors = [self.power()]
         while True:
             token = self.next()
             if token and token.text == "/":
                 self.take()
-                tight = not token.spaced and len(factors) > 0
-                below = self.power(bare=not tight)
-                if tight:
-                    factors[-1] = row([factors[-1], mark("/"), below])
-                else:
+                below = self.power(bare=token.spaced)
+                if token.spaced:
                     above = row(factors)            # needs no parentheses above the line
                     factors = [f"<mfrac>{self.inside.get(above, above)}{below}</mfrac>"]
+                else:
+                    factors[-1] = row([factors[-1], mark("/"), below])
             elif token and token.text == "*":
                 self.take()
                 factors += [mark("·"), self.power()]
             elif token and (token.kind in ("word", "number") or token.text in "(|"):
-                if token.text == "|" and getattr(self, "bar", False):
+                if token.text == "|" and self.in_bars:
                     break
                 factors.append('<mspace width="0.17em"></mspace>')
                 factors.append(self.power())
@@ -129,11 +126,11 @@ class Parser:
         return base
 
     def group(self, closing, bare=False):
-        bar, self.bar = getattr(self, "bar", False), closing == "|"
+        outer, self.in_bars = self.in_bars, closing == "|"
         opening = self.take().text
         inside = self.list() if not self.next(closing) else []
         self.take(closing)
-        self.bar = bar
+        self.in_bars = outer
         if bare:
             return row(inside)
         still = "" if "<mfrac" in "".join(inside) else ' stretchy="false"'

@@ -31,13 +31,21 @@ NEED_EXAMPLES = ("ops.h", "autograd.h")             # and every layer of nn/
 EVERYWHERE = re.compile(r"\bis NULL$|was freed|\bscope has ended|^\w+ is AG_\w+(, expected AG_\w+)?$|^no memory")
 # A row may have only a part of a message. Shown is what can be understood.
 SENTENCE = re.compile(r"\b(is|are|was|do|does|not|no|expected|differs?|has|have|must|cannot|there|needs?|beyond|than)\b")
-PART = re.compile(r"^and | (for|of|in|is|at|to|but)$")
+PART = re.compile(r"^and | (for|of|in|is|at|to|but|than)$")
 TAIL = re.compile(r"(do|does|is|are|was|has|expected) ")
 
 
 def source(*path):
     with open(os.path.join(*path), encoding="utf-8") as file:
         return file.read()
+
+
+def shown_error(message):
+    """"" for one that holds everywhere, or that says nothing without the rest of the message."""
+    tail = TAIL.match(message)
+    if EVERYWHERE.search(message) or PART.search(message) or not SENTENCE.search(message):
+        return ""
+    return "" if len(message.split()) < (4 if tail else 3) else "... " * bool(tail) + message
 
 
 def in_order(pages):
@@ -94,13 +102,9 @@ class Reference:
                 end += 1
             last = [part for part in text[row.end():end - 1].split(";") if part.strip()][-1]
             called = next((name for name in re.findall(r"\b(\w+)\(", last) if name in self.functions), None)
-            message = re.sub(r"^\w+: ", "", message)
-            if not called or EVERYWHERE.search(message):
-                continue
-            item = (row[1] == "REFUSED", ("... " if TAIL.match(message) else "") + message)
-            errors = self.entry[called].errors
-            if len(message.split()) > 2 and SENTENCE.search(message) and not PART.search(message) and item not in errors:
-                errors.append(item)
+            message = shown_error(re.sub(r"^\w+: ", "", message))
+            if called and message and (row[1] == "REFUSED", message) not in self.entry[called].errors:
+                self.entry[called].errors.append((row[1] == "REFUSED", message))
 
     def add_torch(self):
         """Rows `PyTorch's name | kaeru's names | what differs` under headings "# ..."."""

@@ -4,13 +4,14 @@
 const field = document.getElementById("search"), list = document.getElementById("found");
 let chosen = 0;
 
-/* How well a row fits: 0 not at all. A name counts more than a text; "ag_", "torch.nn." and the like need not be typed. */
+/* How well a row fits: 0 not at all. A name counts more than a text, a function more than a constant; "ag_", "torch.nn." and the
+ * like need not be typed. */
 function score(row, words) {
     const name = row[0].toLowerCase(), short = name.replace(/^(ag|nn|tensor)_|^torch\.(nn\.functional\.|nn\.)?/, "");
     const text = (name + " " + row[2]).toLowerCase(), first = words.join("_");
     if (!words.every(word => text.includes(word))) return 0;
     if (name === first || name === words.join(" ")) return 100;
-    if (short === first) return 90 - name.length / 100;
+    if (short === first) return (row[0] === row[0].toUpperCase() ? 80 : 90) - name.length / 100;
     if (short.startsWith(first) || name.startsWith(first)) return 70 - name.length / 100;
     if (words.every(word => name.includes(word))) return 50 - name.length / 100;
     return 20 - text.length / 1000;

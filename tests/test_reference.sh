@@ -28,6 +28,48 @@ for printed in "$root"/docs/examples/*.txt; do
     done
 done
 
+# ---- formulas --------------------------------------------------------------------------------------------------------
+
+# Each formula as MathML without what only moves it: {above / below}, x^(exponent), x_(index), [root].
+cat >formulas <<'END'
+-dy a / b^2: <−{dya / b^(2)}>
+x/2 (1 + x): <x/2(1+x)>
+2 / sqrt(pi) e^(-x^2): <{2 / [π]}e^(−x^(2))>
+d^2/2: <d^(2)/2>
+step^-1/2, step warmup^-3/2: <step^(−1/2)>, <stepwarmup^(−3/2)>
+y[o,j] = x[o, ids[o,j]]: <y_(o,j)=x_(o,ids_(o,j))>
+mean of (x - mean)^2: mean of <(x−mean)^(2)>
+x / sum of y: <x> / sum of <y>
+(x - y) / a: <{x−y / a}>
+|d| (|d| - delta/2): <|d|(|d|−δ/2)>
+END
+cat >formulas.py <<'END'
+import sys
+import xml.etree.ElementTree as tree
+sys.path.insert(0, sys.argv[1] + "/docs")
+from formula import typeset
+
+def plain(e):
+    """The text of an element of MathML."""
+    form = {"mfrac": "{%s / %s}", "msup": "%s^(%s)", "msub": "%s_(%s)", "msqrt": "[%s]", "math": "<%s>"}.get(e.tag)
+    parts = [plain(child) + (child.tail or "") for child in e]
+    text = (e.text or "") + "".join(parts)
+    return form % tuple(parts) if form and len(parts) == form.count("%s") else form % text if form else text
+
+names = {"x", "y", "a", "b", "step", "warmup", "ids", "delta"}
+for line in open("formulas", encoding="utf-8"):
+    source, expected = line.rstrip("\n").split(": ")
+    text = typeset(source, names, True).replace("&#x2061;", "").replace("&#8288;", "")
+    found = plain(tree.fromstring(f"<p>{text}</p>"))
+    if found != expected:
+        print(f"{source}: {found}, expected {expected}")
+for text in "x (B,T,D/heads)", "a usage error", "2 and 3", "x and y", "w = w - lr g":
+    if "<math>" in typeset(text, {"x", "y", "heads"}):
+        print(f"a formula in: {text}")
+END
+python3 -B formulas.py "$root" >stdout 2>&1
+that "formulas: $(cat stdout)" [ ! -s stdout ]
+
 # ---- the names -------------------------------------------------------------------------------------------------------
 
 # What the compiler sees of kaeru's headers: each macro, and each name before a parenthesis that is outside of braces and
@@ -141,7 +183,7 @@ fi
 
 # finds WORDS NAME: a browser that opens a page from disk with this search shows this name first.
 finds() {
-    "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$folder/browser" --dump-dom \
+    "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/browser" --dump-dom \
         "file://$pages/nn.html?find=$1" 2>/dev/null | grep -o '<ol id="found".*</ol>' >found
     that "a search for '$1' does not show $2 first: $(head -c 300 found)" \
         grep -q "^<ol id=\"found\"><li class=\"chosen\"><a href=\"[^\"]*\"><b>$2</b>" found
@@ -151,6 +193,7 @@ if [ -n "$browser" ]; then
     finds attention ag_attention
     finds torch.nn.LayerNorm torch.nn.LayerNorm
     finds 'mutable+data' tensor_mutable_data
+    finds gelu ag_gelu
 else
     echo "no browser: the search is not tested"
 fi

@@ -15,6 +15,18 @@ static const char text[] = "the cat sat on the mat, the cat ate the rat";
 
 static void models(void)
 {
+    EXAMPLE(make_model) {
+        TransformerOptions o = transformer_defaults();
+        o.N = 1, o.d_model = 16, o.d_ff = 32, o.h = 2;
+        EncoderDecoder *m = make_model(20, 30, o);                      /* 20 words of the source, 30 of the target */
+        Tensor *src = tensor_ints(SHAPE(1, 4), (int32_t[]){ 5, 6, 7, 0 });
+        Tensor *tgt = tensor_ints(SHAPE(1, 3), (int32_t[]){ 1, 8, 9 });
+        Tensor *src_mask = nn_padding_mask(src, 0), *tgt_mask = nn_causal_padding_mask(tgt, 0);
+        Tensor *log_p = generator(m->generator, encoder_decoder(m, src, tgt, src_mask, tgt_mask));
+        char shape[AG_SHAPE_TEXT];
+        puts(shape_text(tensor_shape(log_p), shape));
+        nn_free(m);
+    }
     EXAMPLE(gpt) {
         GPTOptions o = gpt_defaults();
         o.layers = 2, o.heads = 2, o.width = 16, o.vocab = 50, o.context = 8;

@@ -149,7 +149,7 @@ typedef enum {
     AG_BOOL         /* uint8_t 0 or 1: masks. In attention true is visible; in ag_masked_fill true is what is replaced */
 } DType;
 
-/* A tensor of one value. The innermost open scope of this thread owns it, as every tensor that a function creates. */
+/* Tensors filled with one value. The innermost open scope of this thread owns them, as every tensor that a function creates. */
 Tensor *tensor_zeros_at(Site at, Shape shape);
 Tensor *tensor_ones_at(Site at, Shape shape);
 Tensor *tensor_full_at(Site at, Shape shape, double value);
