@@ -91,8 +91,8 @@ def comment_lines(text):
 
 
 def end_of_code(text, at):
-    """The end of the declaration that starts at `at`: behind its ; or, for `extern "C" {` and its }, behind the brace."""
-    outer = re.compile(r'extern "C" \{|\}').match(text, at)
+    """The end of the declaration that starts at `at`: behind its ; or the word AG_PUBLIC_BEGIN or AG_PUBLIC_END."""
+    outer = re.compile(r"AG_PUBLIC_(BEGIN|END)").match(text, at)
     if outer:
         return outer.end()
     depth = 0
@@ -167,8 +167,8 @@ def members(text):
 
 
 def declaration(text):
-    """None for what is no interface: `extern "C"`, and the macros that pass the caller's place."""
-    if text in ("}", 'extern "C" {'):
+    """None for what is no interface: where it begins and ends, and the macros that pass the caller's place."""
+    if text in ("AG_PUBLIC_BEGIN", "AG_PUBLIC_END"):
         return None
     if text.startswith("#"):
         return macro(text)
