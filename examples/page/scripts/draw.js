@@ -1,7 +1,8 @@
 // Small helpers: elements, SVG, numbers, charts and heat maps. The colors are those of plots/style.gp.
 
-// Okabe and Ito. Blue: values, the forward pass. Vermilion: gradients, the backward pass.
-const BLUE = '#0072B2', VERMILION = '#D55E00', GRAY = '#555555', LIGHT = '#dddddd';
+// Okabe and Ito. Blue: values, the forward pass. Vermilion: gradients, the backward pass; darker for text,
+// which needs more contrast.
+const BLUE = '#0072B2', VERMILION = '#D55E00', VERMILION_TEXT = '#A84300', GRAY = '#555555', LIGHT = '#dddddd';
 
 const find = (selector, inside = document) => inside.querySelector(selector);
 
@@ -75,7 +76,8 @@ function chart(target, o) {
         if (curve.label) {
             const [x, y] = points[points.length - 1];
             const inside = atX(x) > o.width - right - 60;
-            parts.push(svg('text', { x: atX(x) + (inside ? -4 : 6), y: atY(y) - 7, fill: curve.color, class: 'curve',
+            parts.push(svg('text', { x: atX(x) + (inside ? -4 : 6), y: atY(y) - 7,
+                fill: curve.color === VERMILION ? VERMILION_TEXT : curve.color, class: 'curve',
                 'text-anchor': inside ? 'end' : 'start' }, curve.label));
         }
     }

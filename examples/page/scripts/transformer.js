@@ -71,10 +71,11 @@ function startTransformer(engine, bits) {
             find('#maps').replaceChildren(...maps.map(() =>
                 element('figure', {}, element('figcaption'), svg('svg', { role: 'img' }))));
         }
+        const size = find('#maps').clientWidth < 500 ? 21 : 30;     // two maps beside each other on a phone
         find('#maps').querySelectorAll('figure').forEach((figure, i) => {
             const [key, rows, columns] = maps[i];
             find('figcaption', figure).innerHTML = say(`map_${key}`);
-            heatMap(find('svg', figure), look[key], ROW, { color: rising, size: 30, rowLabels: rows, columnLabels: columns });
+            heatMap(find('svg', figure), look[key], ROW, { color: rising, size, rowLabels: rows, columnLabels: columns });
             find('svg', figure).setAttribute('aria-label', rows.map((r, k) => {
                 const weights = look[key].slice(k * ROW, (k + 1) * ROW), most = weights.indexOf(Math.max(...weights));
                 return say('map_text', { row: r, column: columns[most], place: most + 1, weight: show(weights[most], 2) });
