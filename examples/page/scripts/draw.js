@@ -36,8 +36,8 @@ const raised = (digits) => [...digits].map((d) => RAISED[d] ?? '⁰¹²³⁴⁵�
 // ---- charts: curves over steps ----------------------------------------------------------------------------------------
 
 // options: { width, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves: [{ points: [[x, y], ...], color, dash,
-// label, dots }], lines: [{ y, label }], xTicks }. The result is an <svg> for people who see it; the caller writes the text for
-// others.
+// label, labelFirst, dots }], lines: [{ y, label }], xTicks }. The result is for people who see it; the caller writes the text
+// for others.
 function chart(target, o) {
     const left = 52, right = 14, top = 26, bottom = 36;
     const scale = (v, [from, to], a, b) => a + (b - a) * (v - from) / (to - from || 1);
@@ -74,9 +74,9 @@ function chart(target, o) {
             for (const [x, y] of points) parts.push(svg('circle', { cx: atX(x), cy: atY(y), r: 3.5, fill: curve.color }));
         }
         if (curve.label) {
-            const [x, y] = points[points.length - 1];
+            const [x, y] = points[curve.labelFirst ? 0 : points.length - 1];
             const inside = atX(x) > o.width - right - 60;
-            parts.push(svg('text', { x: atX(x) + (inside ? -4 : 6), y: atY(y) - 7,
+            parts.push(svg('text', { x: atX(x) + (inside ? -4 : 6), y: atY(y) + (curve.labelFirst ? 18 : -7),
                 fill: curve.color === VERMILION ? VERMILION_TEXT : curve.color, class: 'curve',
                 'text-anchor': inside ? 'end' : 'start' }, curve.label));
         }
