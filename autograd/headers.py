@@ -31,13 +31,17 @@ TOP = """\
 /* ops.h: the differentiable operations of kaeru. Written by the build from autograd/ops/ops.def; change that list instead.
  *
  * y is what the operation returns, dy its gradient; dx is the gradient that an input x gets. Where inputs were
- * broadcast, gradients are summed down to each input's own shape. The result belongs to the innermost open scope. */
+ * broadcast, gradients are summed down to each input's own shape.
+ *
+ * Tensors are AG_REAL, masks AG_BOOL, ids AG_INT. An operation changes none of its inputs. Its result belongs to the innermost
+ * open scope, and has memory of its own, except that of reshape. The operation is recorded if the scope is AG_RECORD and an
+ * input requires a gradient. A tensor of another type, and shapes that do not fit, are usage errors. */
 #ifndef KAERU_OPS_H
 #define KAERU_OPS_H
 
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 """
 
 TOKEN = re.compile(r'/\*(?P<comment>.*?)\*/|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<word>\w+)|(?P<mark>[(),+*])|(?P<space>\s+)',
@@ -176,7 +180,7 @@ def prototype(op):
 
 def ops(path, text):
     pages = [heading(entry) if isinstance(entry, str) else prototype(entry) for entry in entries(path, text)]
-    return "\n".join([TOP, *pages, "#pragma GCC visibility pop\n#endif\n"])
+    return "\n".join([TOP, *pages, "AG_PUBLIC_END\n#endif\n"])
 
 
 def parameters_page(path, text):

@@ -1,6 +1,5 @@
 /* attention_geometry.c: self-attention in the plane: it shrinks the polygon of a sentence. */
 #include <math.h>
-#include <string.h>
 
 #include "common/common.h"
 #include "kaeru/autograd.h"
@@ -72,13 +71,12 @@ static void write_polygon(Csv *csv, double number, Tensor *x)
 
 static void print_weights(Tensor *weights)
 {
-    printf("Attention weights of each word (row) for each word (column):\n          これ    は      ペン    です\n");
+    printf("Attention weights of each word (row) for これ, は, ペン and です (columns):\n");
     for (int i = 0; i < N; i++) {
-        printf("  %s%*s", token[i], 4 - 2 * (int)strlen(token[i]) / 3, "");
         for (int j = 0; j < N; j++) {
             printf("  %6.3f", (double)tensor_data(weights)[i * N + j]);
         }
-        printf("\n");
+        printf("  %s\n", token[i]);
     }
 }
 
@@ -129,14 +127,16 @@ int main(int argc, char **argv)
     csv_close(csv);
 
     csv = csv_open("attention_layers.csv", "token,layer,x,y");
-    double before = area(x);
+    double before = area(x), share = 100;
     write_polygon(csv, 0, x);
-    for (int64_t i = 1; i <= layers; i++) {
+    for (int64_t i = 1; i <= layers && share >= 1e-4; i++) {
         v = ag_linear(x, w.value, NULL);
         x = attend(w, x, 1, NULL);
         write_polygon(csv, (double)i, x);
         worst = fmax(worst, beyond_hull(x, v));
-        printf("layer %2lld: the polygon keeps %8.4f %% of its area\n", (long long)i, 100 * area(x) / before);
+        share = 100 * area(x) / before;
+        printf("layer %2lld: the polygon keeps %8.4f %% of its area%s\n", (long long)i, share,
+               share < 1e-4 ? ": it is a point, also in all later layers" : "");
     }
     csv_close(csv);
     worst = fmax(worst, try_random_sentences());

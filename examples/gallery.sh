@@ -28,7 +28,7 @@ if [ -z "${KAERU_PROGRAMS-}" ]; then
     [ -d "$root/build" ] || say "Building kaeru ..."
     configure "$root/build"
     # shellcheck disable=SC2046 # a list of words
-    quietly meson compile -C "$root/build" $(sed -n 's|^\$ \([a-z0-9_]*\).*|examples/\1|p' "$list" | sort -u)
+    quietly meson compile -C "$root/build" $(sed -n 's|^[$!] \([a-z0-9_]*\).*|examples/\1|p' "$list" | sort -u)
     KAERU_PROGRAMS=$root/build/examples
 fi
 mkdir -p "$out" || die "gallery: cannot make the folder $out"
@@ -38,12 +38,21 @@ begun=$(date +%s)
 
 escape() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
 
-# run COMMAND: runs it with its output in the folder of the program, and writes the command and the printed text.
+# flush: the printed text of the last command, folded, unless the list has shown it
+flush() {
+    [ -z "$printed" ] || { printf '<details><summary>Printed text</summary><pre>'; escape <"$printed"
+                           printf '</pre></details>\n'; } >>"$page"
+    printed=''
+}
+
+# run LARGEST COMMAND: runs it with its output in the folder of the program, and writes the command. Its exit status must be at
+# most LARGEST. A program that runs twice keeps the pictures of the first run.
 run() {
-    command=$1
+    flush
+    largest=$1
+    command=$2
     say "gallery: $command"
-    # shellcheck disable=SC2086 # a command is a list of words
-    set -- $command
+    eval "set -- $command"                              # words as in a shell: --sentence 'A b .'
     name=$1
     shift
     case ${1-} in
@@ -53,17 +62,16 @@ run() {
         set -- "$_part" --out "$out/$name" "$@" ;;
     esac
     mkdir -p "$out/$name"
-    rm -f "$out/$name"/*.png "$out/$name"/*.svg
-    LC_ALL=C.UTF-8 "$KAERU_PROGRAMS/$name" "$@" >"$out/$name/output.txt" 2>&1 </dev/null || failed="$failed $name"
-    {
-        printf '<pre class="command">sh examples/run.sh %s</pre>\n' "$(printf '%s' "$command" | escape)"
-        printf '<details><summary>Printed text</summary><pre>'
-        escape <"$out/$name/output.txt"
-        printf '</pre></details>\n'
-    } >>"$page"
+    case $ran in *" $name "*) ;; *) rm -f "$out/$name"/*.png "$out/$name"/*.svg ;; esac
+    ran="$ran $name "
+    printed=$out/$name/output.txt
+    # In the locale C, charts are of letters, which browsers align; Braille has another width in many fonts.
+    LC_ALL=C "$KAERU_PROGRAMS/$name" "$@" >"$printed" 2>&1 </dev/null
+    [ $? -le "$largest" ] || failed="$failed $name"
+    printf '<pre class="command">sh examples/run.sh %s</pre>\n' "$(printf '%s' "$command" | escape)" >>"$page"
 }
 
-# image PICTURE: the PNG, or the SVG if gnuplot has no PNG, with a link to the SVG
+# image PICTURE SEEN: the PNG, or the SVG if gnuplot has no PNG, with a link to the SVG
 image() {
     _shown=$name/$1.png
     [ -s "$out/$_shown" ] || _shown=$name/$1.svg
@@ -71,23 +79,40 @@ image() {
         say "gallery: no picture $1"
         failed="$failed $1"
     fi
-    printf '<a href="%s/%s.svg"><img src="%s" alt="%s"></a>\n' "$name" "$1" "$_shown" "$1" >>"$page"
+    printf '<a href="%s/%s.svg"><img src="%s" alt="%s"></a>\n' "$name" "$1" "$_shown" "$2" >>"$page"
 }
 
-# show PICTURE CAPTION
+# show PICTURE CAPTION: the picture, the frames PICTURE_* or the printed text, with the caption and what $seen says
 show() {
+    _seen=$(printf '%s' "${seen:-$2}" | escape | sed 's/"/\&quot;/g')
+    seen=''
     case $1 in
+    text)   { printf '<figure><pre>'; escape <"$printed"; printf '</pre>\n'; } >>"$page"
+            printed='' ;;
     *_\*)   printf '<figure><div class="film">\n' >>"$page"
-            image "${1%\*}00"
+            _number=0
             for _frame in "$out/$name/${1%\*}"[0-9][0-9].svg; do
-                _frame=$(basename "$_frame" .svg)
-                case $_frame in *_00 | *\]) ;; *) image "$_frame" ;; esac
+                _number=$((_number + 1))
+                image "$(basename "$_frame" .svg)" "Frame $_number. $_seen"
             done
             printf '</div>\n' >>"$page" ;;
-    *)      printf '<figure>\n' >>"$page"
-            image "$1" ;;
+    *)      printf '<figure><div class="wide">\n' >>"$page"
+            image "$1" "$_seen"
+            printf '</div>\n' >>"$page" ;;
     esac
     printf '<figcaption>%s</figcaption></figure>\n' "$(printf '%s' "$2" | escape)" >>"$page"
+}
+
+# begin TITLE: a lesson, with the first paragraph of its text
+begin() {
+    flush
+    lesson=$((lesson + 1))
+    _first=$(awk -v title="## $1" '$0 == title { here = 1; next } here && NF { print; some = 1; next } some { exit }' \
+        "$root/examples/README.md" | sed 's/`//g' | escape)
+    {
+        printf '<h2 id="lesson%d">%s</h2>\n' $lesson "$(printf '%s' "$1" | escape)"
+        [ -z "$_first" ] || printf '<p>%s</p>\n' "$_first"
+    } >>"$page"
 }
 
 cat >"$page" <<'END'
@@ -101,32 +126,95 @@ cat >"$page" <<'END'
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 1.1rem/1.5 sans-serif; color: #222; }
 h1, h2 { line-height: 1.2; }
 h2 { margin-top: 4rem; border-bottom: 2px solid #0072B2; }
+nav ul { list-style: none; padding: 0; columns: 20rem; }
+nav a { display: block; padding: .3rem 0; }
 figure { margin: 1.5rem 0 2.5rem; }
-img { max-width: 100%; height: auto; border: 1px solid #ddd; }
+img { max-width: 100%; height: auto; border: 1px solid #ddd; box-sizing: border-box; }
+.wide { overflow-x: auto; }
 .film { display: flex; gap: .5rem; overflow-x: auto; }
-.film img { max-width: none; height: 28rem; }
+.film img { max-width: none; height: 34rem; }
+.film.playing img { max-width: 100%; max-height: 34rem; height: auto; }
+.player button { font: inherit; padding: .4rem 1rem; margin-right: .5rem; }
 figcaption { margin-top: .5rem; }
 pre { overflow-x: auto; padding: .6rem .8rem; background: #f4f4f4; font-size: .85rem; line-height: 1.25; }
-pre.command { border-left: 4px solid #0072B2; font-size: 1rem; }
-summary { cursor: pointer; color: #555; }
+pre.command { border-left: 4px solid #0072B2; font-size: 1rem; white-space: pre-wrap; }
+summary { cursor: pointer; color: #555; padding: .3rem 0; }
+@media (max-width: 50rem) {                     /* a phone: letters of a readable size; the picture scrolls to the side */
+    .wide img { max-width: none; width: var(--legible, 42rem); }
+    .film.playing img { max-width: none; height: 26rem; }
+    .keys { display: none; }
+}
 </style>
 </head>
 <body>
 <h1>kaeru: the lessons in pictures</h1>
-<p>Each command makes the pictures below it. examples/README.md explains the lessons, with code to read and exercises.
-A click on a picture opens it as SVG.</p>
+<p>Each command makes the pictures and the text below it. examples/README.md explains the lessons, with code to read and
+exercises. A click on a picture opens it as SVG, which stays sharp when enlarged.</p>
+<nav aria-label="Contents"><ul>
 END
 
+sed -n 's/^## //p' "$list" | escape |
+    awk '{ printf "<li><a href=\"#lesson%d\">%s</a></li>\n", NR, $0 } END { print "</ul></nav>" }' >>"$page"
+ran='' printed='' seen='' lesson=0
 while IFS= read -r line || [ -n "$line" ]; do
     case $line in
-    '## '*) printf '<h2>%s</h2>\n' "$(printf '%s' "${line#'## '}" | escape)" >>"$page" ;;
+    '## '*) begin "${line#'## '}" ;;
     '#'* | '') ;;
-    '$ '*) run "${line#'$ '}" ;;
+    '$ '*) run 0 "${line#'$ '}" ;;
+    '! '*) run 1 "${line#'! '}" ;;
+    'seen: '*) seen=${line#'seen: '} ;;
     *': '*) show "${line%%: *}" "${line#*: }" ;;
     *) die "gallery: $list: cannot read the line: $line" ;;
     esac
 done <"$list"
-printf '</body>\n</html>\n' >>"$page"
+flush
+cat >>"$page" <<'END'
+<script>
+// On a phone, pictures with many parts are wider than others.
+window.addEventListener('load', function () {
+    document.querySelectorAll('.wide img').forEach(function (picture) {
+        picture.style.setProperty('--legible', 0.42 * picture.naturalWidth + 'px');
+    });
+});
+// Frames become a player: one frame at a time, with buttons and arrow keys. Without JavaScript they are a strip.
+document.querySelectorAll('.film').forEach(function (film) {
+    var frames = film.querySelectorAll('a'), at = 0, bar = document.createElement('p');
+    function button(text, label, step) {
+        var b = document.createElement('button');
+        b.textContent = text;
+        b.setAttribute('aria-label', label);
+        b.onclick = function () { show(at + step); };
+        bar.appendChild(b);
+        return b;
+    }
+    var back = button('\u25c0', 'previous frame', -1), next = button('\u25b6', 'next frame', 1);
+    var count = bar.appendChild(document.createElement('span'));
+    count.setAttribute('aria-live', 'polite');
+    function show(i) {
+        at = Math.max(0, Math.min(frames.length - 1, i));
+        frames.forEach(function (frame, k) { frame.hidden = k !== at; });
+        back.disabled = at === 0;
+        next.disabled = at === frames.length - 1;
+        count.textContent = 'frame ' + (at + 1) + ' of ' + frames.length;
+    }
+    bar.className = 'player';
+    film.className = 'film playing';
+    bar.insertAdjacentHTML('beforeend', '<span class="keys"> (or the arrow keys, after a click here)</span>');
+    film.parentNode.insertBefore(bar, film);
+    film.parentNode.tabIndex = 0;
+    film.parentNode.addEventListener('keydown', function (event) {
+        var step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+        if (step) {
+            event.preventDefault();
+            show(at + step);
+        }
+    });
+    show(0);
+});
+</script>
+</body>
+</html>
+END
 
 say "gallery: $page ($(($(date +%s) - begun)) s)"
 [ -z "$failed" ] || die "gallery: these failed:$failed"

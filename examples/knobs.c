@@ -12,7 +12,7 @@ static int64_t draws = 10000;
 
 enum { POSITIONS = 20, TOKENS = 8, PAD = 2 };
 /* "This is a pen.", padded, as the decoder's input in a batch with a longer sentence. */
-static const char *const token[TOKENS] = { "<BOS>", "これ", "は", "ペン", "です", "。", "<pad>", "<pad>" };
+static const char *const token[TOKENS] = { "<s>", "これ", "は", "ペン", "です", "。", "<pad>", "<pad>" };
 static const int32_t ids[TOKENS] = { 0, 4, 5, 6, 7, 8, PAD, PAD };
 
 static void show_masks(void)

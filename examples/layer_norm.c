@@ -29,12 +29,12 @@ static Deep *deep_new(bool normalized)
 static Tensor *deep(Deep *d, Tensor *x, Tensor **before)
 {
     for (int i = 0; i < depth; i++) {
-        x = nn_linear(nn_item(Linear, d->linears, i), x);
-        x = d->normalized ? nn_layer_norm(nn_item(LayerNorm, d->norms, i), x) : x;
+        Tensor *f = nn_linear(nn_item(Linear, d->linears, i), x);
+        f = d->normalized ? nn_layer_norm(nn_item(LayerNorm, d->norms, i), f) : f;
         if (before) {
-            before[i] = x;
+            before[i] = f;
         }
-        x = ag_relu(x);
+        x = ag_relu(f);
     }
     return nn_linear(d->out, x);
 }
@@ -53,7 +53,6 @@ static double train_step(Deep *d, Optimizer *adam, Tensor *x, Tensor *same)
     Tensor *loss = nn_cross_entropy(deep(d, x, NULL), same);
     double value = tensor_item(loss);
     ag_backward(loss);
-    nn_optimizer_set_lr(adam, lr);
     nn_optimizer_step(adam);
     ag_end(scope);
     return value;
@@ -62,8 +61,7 @@ static double train_step(Deep *d, Optimizer *adam, Tensor *x, Tensor *same)
 /* Prints the mean and standard deviation of all numbers in x, and sets the share of them in each bin of -REACH..REACH. */
 static void print_distribution(Tensor *x, double share[BINS])
 {
-    int64_t n = tensor_numel(x);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0, n = tensor_numel(x); i < n; i++) {
         double bin = floor(((double)tensor_data(x)[i] / REACH + 1) * BINS / 2);
         if (bin >= 0 && bin < BINS) {
             share[(int)bin] += 1 / (double)n;
@@ -99,7 +97,7 @@ static void run(int64_t number, Csv *losses, Csv *layers)
     Tensor *x = tensor_zeros(SHAPE(ROWS, 2)), *same = tensor_ints(SHAPE(ROWS), NULL);
     Deep *d[2] = { deep_new(false), deep_new(true) };
     Optimizer *adam[2] = { nn_adam_new(d[0], lr), nn_adam_new(d[1], lr) };
-    int64_t learned[2] = { steps, steps };
+    char learned[2][24] = { "-", "-" };                                 /* the first step with a loss below 0.1 */
     for (int64_t step = 0; step < steps; step++) {
         draw_rows(x, same);
         if (number == 1 && step == 0) {
@@ -108,14 +106,16 @@ static void run(int64_t number, Csv *losses, Csv *layers)
         double loss[2] = { train_step(d[0], adam[0], x, same), train_step(d[1], adam[1], x, same) };
         csv_row(losses, (double)number, (double)step, loss[0], loss[1]);
         for (int k = 0; k < 2; k++) {
-            learned[k] = loss[k] < 0.1 && step < learned[k] ? step : learned[k];
+            if (loss[k] < 0.1 && learned[k][0] == '-') {
+                snprintf(learned[k], sizeof learned[k], "%lld", (long long)step);
+            }
         }
     }
     if (number == 1) {
         write_layers(layers, steps, d, x);
-        printf("\nSteps until the loss is below 0.1:\n  run    plain normalized\n");
+        printf("\nSteps until the loss is below 0.1 (-: not reached):\n  run    plain normalized\n");
     }
-    printf("%5lld %8lld %10lld\n", (long long)number, (long long)learned[0], (long long)learned[1]);
+    printf("%5lld %8s %10s\n", (long long)number, learned[0], learned[1]);
     for (int k = 0; k < 2; k++) {
         ag_free(adam[k]);
         nn_free(d[k]);
@@ -129,8 +129,7 @@ int main(int argc, char **argv)
         option_int("depth", &depth, 1, MAX_DEPTH, "layers"),
         option_int("steps", &steps, 1, 1000000, "training steps"),
         option_int("runs", &runs, 1, 1000, "networks of each kind, each with new weights"),
-        option_real("lr", &lr, 0, 1000, "learning rate of Adam"),
-        OPTIONS_END
+        option_real("lr", &lr, 0, 1000, "learning rate of Adam"), OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "layer_norm",
         "Shows what layer normalization does. Two deep networks learn whether the two numbers of a row have the same\n"

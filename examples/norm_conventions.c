@@ -52,7 +52,8 @@ int main(int argc, char **argv)
     example_begin(argc, argv, &(Program){ "norm_conventions",
         "Shows four definitions of layer normalization, which gives each row mean 0 and deviation 1. They differ in two\n"
         "details: whether the variance is divided by n or n - 1, and where a small number is added to avoid a division\n"
-        "by zero. The small number has no visible effect on ordinary rows, but a large one on nearly constant rows.\n\n"
+        "by zero. The small number has no visible effect on ordinary rows, but a large one on nearly constant rows.\n"
+        "n - 1 instead of n changes the result for short rows only.\n\n"
         "Writes norm_conventions.csv (deviation,pytorch,annotated,std_eps,std: the deviation of a row before, and\n"
         "after each of the four norms), and draws it.", options });
     Scope scope = ag_begin(AG_NO_GRAD);
@@ -60,6 +61,8 @@ int main(int argc, char **argv)
     print_normalized("The row 1, 2, 3, 6:", x);
     print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6));
     print_normalized("A row of equal numbers, 3, 3, 3, 3:", tensor_full(SHAPE(WIDTH), 3));
+    printf("Here std divides 0 by 0. kaeru returns 0; without such a rule the result is NaN, not a number.\n"
+           "annotated gives an ordinary row the deviation sqrt((n - 1) / n): 0.866 for n = 4, 0.999 for n = 512.\n");
     write_deviations(x);
     picture_draw("norm_conventions");
     ag_end(scope);

@@ -6,6 +6,7 @@
 #include "kaeru/attention.h"
 
 static int64_t width = 128, length = 100;
+static bool learned;
 
 /* The angle per position of pair k: dimensions 2k (sine) and 2k+1 (cosine). */
 static double frequency(int64_t k)
@@ -65,7 +66,7 @@ static void compare(Tensor *products)
     for (int64_t d = 0; d < length; d++) {
         csv_row(csv, (double)d, theory(d), (double)tensor_data(products)[d]);
     }
-    printf("\ndistance   sum of cosines   PE_0 . PE_distance\n");
+    printf("\ndistance   sum of cosines   PE_0 . PE_distance%s\n", learned ? ": learned, not sinusoids" : "");
     for (int64_t d = 0; d < length; d = d < 4 ? d + 1 : 2 * d) {
         printf("%8lld %16.6f %20.6f\n", (long long)d, csv_get(csv, d, 1), csv_get(csv, d, 2));
     }
@@ -78,6 +79,7 @@ int main(int argc, char **argv)
     const Option options[] = {
         option_int("width", &width, 2, 1024, "D, the width of a position's vector; even"),
         option_int("length", &length, 2, 1000, "positions"),
+        option_flag("learned", &learned, "the vectors of a model that learns its positions, before training"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "positions",
@@ -90,16 +92,19 @@ int main(int argc, char **argv)
         example_usage_error("--width %lld: expected an even number", (long long)width);
     }
     Scope scope = ag_begin(AG_NO_GRAD);
-    PositionalEncoding *positions = nn_positional_encoding_new(width, 0, length);
+    PositionalEncoding *positions = nn_positional_encoding_new_with(width, 0, length, learned);
     Tensor *pe = ag_reshape(positions->pe, SHAPE(length, width));
     Tensor *products = ag_matmul(pe, ag_transpose(pe, 0, 1));
 
-    printf("%lld positions as vectors of %lld numbers between -1 and 1.\n\n", (long long)length, (long long)width);
-    print_waves();
+    printf("%lld positions as vectors of %lld numbers%s\n", (long long)length, (long long)width,
+           learned ? ": random ones, from which a model begins to learn." : " between -1 and 1.\n");
+    if (!learned) {
+        print_waves();
+    }
     compare(products);
     double worst = write_products(products);
-    printf("Over all %lld pairs, theory and measurement differ by at most %.2g.\n", (long long)(length * length),
-           worst);
+    printf("Over all %lld pairs, the sum of cosines and the inner product differ by at most %.2g.\n",
+           (long long)(length * length), worst);
     write_table(pe);
     picture_draw("positions");
     picture_draw("positions_products");

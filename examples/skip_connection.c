@@ -1,8 +1,4 @@
-/* skip_connection.c: why the blocks of a Transformer add their input to their output.
- *
- * A feed-forward network f and the same with a skip connection, x + f(x), learn to return their input. The second one has to
- * learn only f = 0, so it starts near the solution. Then many such blocks in a row: in the backward pass, each block
- * multiplies the gradient by f'(x), which is small, or by 1 + f'(x), which is not. */
+/* skip_connection.c: why the blocks of a Transformer add their input to their output. */
 #include <math.h>
 
 #include "common/common.h"
@@ -61,7 +57,6 @@ static double train_step(Stack *s, Optimizer *adam, Tensor *x)
     Tensor *loss = nn_mse_loss(stack(s, x, NULL), x);
     double value = tensor_item(loss);
     ag_backward(loss);
-    nn_optimizer_set_lr(adam, lr);
     nn_optimizer_step(adam);
     ag_end(step);
     return value;
@@ -83,14 +78,18 @@ static void gradient_norms(Stack *s, Tensor *x, double norm[MAX_DEPTH + 1])
 static void write_norms(Csv *csv, int64_t step, Stack *s[2], Tensor *x)
 {
     double f[MAX_DEPTH + 1], skip[MAX_DEPTH + 1];
-    int n = s[0]->blocks->n;
+    int n = s[0]->blocks->n, lost = 0;                                  /* blocks that no gradient reaches */
     gradient_norms(s[0], x, f);
     gradient_norms(s[1], x, skip);
     for (int i = 0; i <= n; i++) {
         csv_row(csv, step, i, f[i], skip[i]);
+        lost += f[i] == 0;
     }
     printf("step %lld: each block multiplies the gradient's norm by %.3g, with skip connections by %.3g\n",
-           (long long)step, pow(f[0] / f[n], 1.0 / n), pow(skip[0] / skip[n], 1.0 / n));
+           (long long)step, pow(f[lost] / f[n], 1.0 / (n - lost)), pow(skip[0] / skip[n], 1.0 / n));
+    if (lost > 0) {
+        printf("Without skip connections, the gradient is 0 at the blocks 0 to %d.\n", lost - 1);
+    }
 }
 
 /* The experiment: n blocks, without [0] and with [1] skip connections. */
@@ -100,8 +99,7 @@ static void compare(int64_t n, Tensor *x, Csv *losses, Csv *norms)
     Optimizer *adam[2] = { nn_adam_new(s[0], lr), nn_adam_new(s[1], lr) };
     if (norms) {
         write_norms(norms, 0, s, x);
-        chart_print(norms, &(Chart){ "norm of the gradient", "block", true,
-                                     { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
+        chart_print(norms, &(Chart){ "norm of the gradient", "block", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
     }
     Progress progress = progress_begin("step", steps);
     for (int64_t i = 0; i < steps; i++) {
@@ -110,11 +108,7 @@ static void compare(int64_t n, Tensor *x, Csv *losses, Csv *norms)
         progress_show(&progress, i + 1, "losses %.4f and %.4f", loss[0], loss[1]);
     }
     progress_end(&progress);
-    char title[64] = "mean squared error";
-    if (n > 1) {
-        snprintf(title, sizeof title, "mean squared error of %lld blocks", (long long)n);
-    }
-    chart_print(losses, &(Chart){ title, "step", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
+    chart_print(losses, &(Chart){ "mean squared error", "step", true, { { "ffn", "f(x)" }, { "skip", "x + f(x)" } } });
     if (norms) {
         write_norms(norms, steps, s, x);
         csv_close(norms);
@@ -132,9 +126,8 @@ int main(int argc, char **argv)
         option_int("steps", &steps, 1, 1000000, "training steps"),
         option_int("rows", &rows, 1, 10000000, "rows of data, all of them in each step"),
         option_int("hidden", &hidden, 1, 100000, "width of the hidden layer of f"),
-        option_real("lr", &lr, 0, 1000, "learning rate of Adam"),
-        option_int("depth", &depth, 0, MAX_DEPTH, "blocks of the deep network; 0: no deep network"),
-        option_precision(), OPTIONS_END
+        option_real("lr", &lr, 0, 1000, "learning rate of Adam"), option_precision(),
+        option_int("depth", &depth, 0, MAX_DEPTH, "blocks of the deep network; 0: no deep network"), OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "skip_connection",
         "Shows the effect of a skip connection. f, two linear layers with a ReLU between them, and x + f(x) learn to\n"
@@ -144,14 +137,12 @@ int main(int argc, char **argv)
         "blocks) and skip_gradient.csv (step,block,ffn,skip: the norms of the gradients), and draws them.", options });
     Scope data = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_normal(SHAPE(rows, WIDTH), 0, 1);
-
     printf("f(x) and x + f(x) learn to return x: %lld rows of %d numbers.\n", (long long)rows, WIDTH);
     compare(1, x, csv_open("skip_connection.csv", "step,ffn,skip"), NULL);
     picture_draw("skip_connection");
     if (depth > 0) {
         printf("\nThe same with %lld blocks in a row.\n", (long long)depth);
-        compare(depth, x, csv_open("skip_deep.csv", "step,ffn,skip"),
-                csv_open("skip_gradient.csv", "step,block,ffn,skip"));
+        compare(depth, x, csv_open("skip_deep.csv", "step,ffn,skip"), csv_open("skip_gradient.csv", "step,block,ffn,skip"));
         picture_draw("skip_gradient");
     }
     ag_end(data);

@@ -8,7 +8,7 @@
 /* Scores of the words of "This is a pen." for the query これ ("this"), made up. */
 enum { WORDS = 4 };
 static const char *const token[WORDS] = { "これ", "は", "ペン", "です" };
-static const real word_scores[WORDS] = { 1.5, 0.5, 2.0, 0.0 };
+static const real word_scores[WORDS] = { 1.5, 0.5, 2.0, -1.0 };
 static const double temperatures[] = { 0.1, 0.25, 0.5, 1, 2, 4, 10 };
 static int64_t queries = 512, keys = 32, widest = 1024;
 
@@ -22,7 +22,7 @@ static double mean_entropy(Tensor *scores)
 static void show_temperatures(void)
 {
     Csv *csv = csv_open("temperature.csv", "token,score,temperature,weight");
-    printf("softmax(scores / temperature): the scores are 1.5, 0.5, 2 and 0\n\ntemperature  weights%28s entropy\n", "");
+    printf("softmax(scores / temperature): the scores are 1.5, 0.5, 2 and -1\n\ntemperature  weights%28s entropy\n", "");
     for (size_t t = 0; t < sizeof temperatures / sizeof *temperatures; t++) {
         Tensor *scores = ag_scale(tensor_from(SHAPE(WORDS), word_scores), 1 / temperatures[t]);
         Tensor *weights = ag_softmax(scores, -1);
@@ -54,19 +54,19 @@ static Effect effect(Tensor *scores, Tensor *gradient)
     return e;
 }
 
-/* Queries and keys of K standard normal numbers each: their inner products have variance K. */
+/* Queries and keys of K standard normal numbers each: their inner products have variance K. Each query has keys of its own. */
 static void show_widths(void)
 {
     Csv *csv = csv_open("temperature_width.csv",
                         "width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled");
-    printf("\n%lld queries and %lld keys: scores q.k and q.k / sqrt(K)\n\n"
+    printf("\n%lld queries with %lld keys each: scores q.k and q.k / sqrt(K)\n\n"
            "         variance of scores   entropy of weights   gradient at the scores\n"
            "    K       q.k     scaled       q.k     scaled       q.k     scaled\n",
            (long long)queries, (long long)keys);
     for (int64_t width = 1; width <= widest; width *= 2) {
         Scope scope = ag_begin(AG_NO_GRAD);
-        Tensor *q = tensor_normal(SHAPE(queries, width), 0, 1), *k = tensor_normal(SHAPE(keys, width), 0, 1);
-        Tensor *gradient = tensor_normal(SHAPE(queries, keys), 0, 1), *scores = ag_matmul(q, ag_transpose(k, 0, 1));
+        Tensor *q = tensor_normal(SHAPE(queries, width, 1), 0, 1), *k = tensor_normal(SHAPE(queries, keys, width), 0, 1);
+        Tensor *gradient = tensor_normal(SHAPE(queries, keys), 0, 1), *scores = ag_squeeze(ag_matmul(k, q), 2);
         Effect raw = effect(scores, gradient), scaled = effect(ag_scale(scores, 1 / sqrt((double)width)), gradient);
         csv_row(csv, (double)width, raw.variance, scaled.variance, raw.entropy, scaled.entropy, raw.gradient,
                 scaled.gradient);
@@ -81,15 +81,15 @@ int main(int argc, char **argv)
 {
     const Option options[] = {
         option_int("queries", &queries, 1, 100000, "queries"),
-        option_int("keys", &keys, 2, 10000, "keys"),
+        option_int("keys", &keys, 2, 10000, "keys of each query"),
         option_int("widest", &widest, 1, 4096, "the largest K"),
         OPTIONS_END
     };
     example_begin(argc, argv, &(Program){ "temperature",
         "Shows the effect of the temperature on softmax. With a low temperature, nearly all weight goes to the largest\n"
         "score; with a high one, all weights are nearly equal. Inner products of K numbers grow like sqrt(K), which acts\n"
-        "like a low temperature: one key gets all the weight, and the gradient through softmax vanishes. Attention\n"
-        "divides the scores by sqrt(K), so that none of this depends on K.\n\n"
+        "like a low temperature: a few keys share the weight, which makes the gradient larger at first; then one key gets\n"
+        "all the weight, and the gradient vanishes. Attention divides the scores by sqrt(K), so none of this depends on K.\n\n"
         "Writes temperature.csv (token,score,temperature,weight) and temperature_width.csv\n"
         "(width,variance,variance_scaled,entropy,entropy_scaled,gradient,gradient_scaled), and draws them.", options });
     Scope scope = ag_begin(AG_NO_GRAD);

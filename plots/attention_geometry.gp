@@ -27,7 +27,7 @@ do for [format in FORMATS] {
             side == 1 ? 0.07 : 0.57, side == 1 ? 0.49 : 0.99, 0.165, 0.79)
         if (side == 1) {
             eval heading("Self-attention shrinks the sentence", \
-                "Each word moves to a weighted mean of all words: no corner leaves the polygon of the values")
+                "Each word becomes a weighted mean of the values, so no word leaves their polygon")
         }
         eval curves
         data = side == 1 ? temperatures : layers

@@ -17,7 +17,9 @@ is_first(n) = is_kind(stringcolumn(1)) && $2 == 0 && $3 == 0 && n == 0
 stats data using (is_first($5) ? (rows = rows.stringcolumn(7)."\t", 0) : NaN) name "UNUSED" nooutput
 stats data using (is_first($4) ? (columns = columns.stringcolumn(8)."\t", 0) : NaN) name "UNUSED" nooutput
 token(list, i) = i == 0 ? list[1:strstrt(list, "\t") - 1] : token(list[strstrt(list, "\t") + 1:], i - 1)
-cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head ? value : NaN
+# A decoder does not see words that are not yet written: these cells stay empty.
+is_masked(row, column) = kind eq "decoder" && column > row
+cell(layer, head, value) = is_kind(stringcolumn(1)) && $2 == layer && $3 == head && !is_masked($4, $5) ? value : NaN
 
 # Room for the longest words beside and below each map, in shares of the picture.
 width = 500 * heads + 190

@@ -31,7 +31,7 @@ do for [format in FORMATS] {
     set rmargin at screen 0.96
     unset label
     unset ylabel
-    set format y "%.1e"
+    set format y "%g"
     set yrange [0:*]
     plot data using 1:4 with linespoints lt 3
     set format y

@@ -14,14 +14,14 @@ set ylabel "cross-entropy in nats"
 set xrange [0:STEP_max]
 set yrange [1e-3:*]
 set logscale y
-set key center right
+set key top right horizontal maxrows 1 samplen 2 width 2
 set tmargin at screen 0.80
 every_tenth = STEP_max > 40 ? int(STEP_max / 10) : 1
 
 do for [format in FORMATS] {
     eval open_picture(format, "families", 1600, 900)
-    eval heading("What an encoder, a decoder and both learn from one text", \
-        "Loss per word. Thin lines: what cannot be known without seeing more, ln 75 / 6 and ln 300 / 7")
+    eval heading("An encoder, a decoder and both learn from the same text", \
+        "Loss per word. Thin lines: the lowest loss without seeing more words, ln 75 / 6 and ln 300 / 7")
     plot data using 1:2 with linespoints lt 1 pointinterval every_tenth title "encoder: fills in", \
          data using 1:3 with linespoints lt 2 pointinterval every_tenth title "decoder: goes on", \
          data using 1:4 with linespoints lt 3 pointinterval every_tenth title "both: rewrite", \

@@ -12,8 +12,8 @@ do for [format in FORMATS] {
     eval open_picture(format, "knobs_mask", 1600, 900)
     set multiplot
     eval panel("the causal mask of 20 positions", 0.08, 0.45, 0.16, 0.76)
-    eval heading("A decoder sees what is written, and nothing that comes later", \
-        "Yellow: the query (row) may look at the key (column)")
+    eval heading("A position sees itself and the positions before it, and no padding", \
+        "Yellow: the query (row) sees the key (column)")
     eval heat_map(rising, CAUSAL_max + 1, CAUSAL_max + 1)
     unset colorbox
     set cbrange [0:1]

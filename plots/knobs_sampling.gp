@@ -15,7 +15,7 @@ do for [format in FORMATS] {
         eval panel(NAME[way], left, left + 0.14, 0.16, 0.74)
         if (way == 1) {
             eval heading("Six ways to choose the next word", \
-                "Probabilities of the word after “This is a”, as each way leaves them")
+                "Probabilities of the word after “This is a” in each way of sampling")
         }
         eval curves
         set xrange [0:1.3]

@@ -9,8 +9,8 @@ do for [format in FORMATS] {
     eval open_picture(format, "knobs_smoothing", 1600, 850)
     set multiplot
     eval panel("targets, smoothing 0.4 (0 is padding)", 0.08, 0.42, 0.14, 0.75)
-    eval heading("Smoothed targets leave some probability to the others", \
-        "Left: what the model is to say for the tokens 2, 1, 0, 3, 3.  Right: being too sure costs something")
+    eval heading("Smoothed targets give some probability to the other words", \
+        "Left: targets for the tokens 2, 1, 0, 3, 3.  Right: with smoothing, too much certainty costs")
     eval heat_map(rising, 5, 5)
     unset colorbox
     set cbrange [0:0.6]
@@ -23,7 +23,7 @@ do for [format in FORMATS] {
 
     eval panel("loss", 0.56, 0.97, 0.14, 0.75)
     eval curves
-    set xlabel "probability given to the right token"
+    set xlabel "probability of the correct token"
     set ylabel "KL divergence in nats"
     set xrange [0.25:1]
     set yrange [0:1.4]

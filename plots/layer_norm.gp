@@ -7,11 +7,14 @@ stats data using 1 name "RUN" nooutput
 stats data using 2 name "STEP" nooutput
 steps = STEP_max + 1
 first(run) = steps * (run - 1)
+stats data using 3 name "PLAIN" nooutput
+stats data using 4 name "NORM" nooutput
+learns_sooner = NORM_mean < 0.9 * PLAIN_mean            # not if neither learns, as in very deep networks
 
 do for [format in FORMATS] {
     eval open_picture(format, "layer_norm", 1200, 800)
-    eval heading("Normalized, a deep network learns sooner", \
-        sprintf("Loss of %d networks of each kind, each from its own first weights", RUN_max))
+    eval heading(learns_sooner ? "A normalized deep network learns sooner" : "Deep networks, plain and normalized", \
+        sprintf("Loss of %d networks of each kind, each with its own initial weights", RUN_max))
     set tmargin at screen 0.8
     set xlabel "training step"
     set ylabel "cross-entropy in nats"

@@ -32,15 +32,17 @@ do for [format in FORMATS] {
         left = column == 4 ? 0.09 : 0.57
         eval panel(column == 4 ? "plain" : "normalized", left, left + 0.41, 0.12, 0.77)
         if (column == 4) {
-            eval heading("Without norms, every layer gets numbers of another spread", \
-                sprintf("What each layer hands to its ReLU: blue before training, line after %d steps", STEP_max))
+            eval heading("Without normalization, the spread differs from layer to layer", \
+                sprintf("Inputs of each ReLU: blue before training, line after %d steps. " \
+                    ."Each curve is scaled to the same height", STEP_max))
             set ylabel "layer"
         }
         eval curves
-        set xlabel "value"
+        set xlabel sprintf("value (those beyond ±%d are not shown)", ceil(VALUE_max))
         set xrange [-VALUE_max:VALUE_max]
         set yrange [layers + 0.3:-0.2]
-        set ytics 1, 1, layers
+        every = ceil(layers / 20.0)                     # more labels would overlap
+        set ytics every, every, layers
         plot for [layer = 1:layers] data using 3:(mountain(column(column), column, layer, 0)):(layer) \
                 every ::first(layer, 0)::last(layer, 0) with filledcurves fillcolor rgb "#0072B2", \
              for [layer = 1:layers] data using 3:(mountain(column(column), column, layer, 1)) \

@@ -8,8 +8,8 @@ do for [format in FORMATS] {
     eval open_picture(format, "norm_conventions", 1600, 800)
     set multiplot
     eval panel("", 0.1, 0.62, 0.17, 0.8)
-    eval heading("Four layer norms: alike on ordinary rows, not on quiet ones", \
-        "The deviation of a row of four numbers before and after normalization; all aim at 1 (s: σ with n − 1)")
+    eval heading("Four layer norms differ on nearly constant rows", \
+        "Deviation of a row of 4 numbers before and after. s is σ with n − 1 instead of n: √(3/4) = 0.866")
     eval curves
     set xlabel "deviation σ of the row before"
     set ylabel "deviation after"

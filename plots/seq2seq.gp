@@ -12,9 +12,9 @@ every = ceil(LENGTH_records / 10.0)
 do for [format in FORMATS] {
     eval open_picture(format, "seq2seq", 1600, 800)
     set multiplot
-    eval panel("share of letters right, in new words", 0.08, 0.46, 0.16, 0.74)
-    eval heading("One vector for a whole word forgets, attention looks back", \
-        "Words said backwards, longer and longer ones. Left: what is right. Right: what learning costs")
+    eval panel("share of correct letters, in new words", 0.08, 0.46, 0.16, 0.74)
+    eval heading("One vector cannot hold a long word; attention has no such limit", \
+        "Models that spell words backwards.  Left: correct letters.  Right: time to learn from 1024 letters")
     eval curves
     set xlabel "letters in the word"
     set xrange [0:LENGTH_max + 0.5]
@@ -25,18 +25,18 @@ do for [format in FORMATS] {
          right using 1:3 with linespoints lt 3 pointinterval every title "attention", \
          right using 1:4 with linespoints lt 2 pointinterval every title "Transformer"
 
-    eval panel("a training step on 1024 letters", 0.57, 0.98, 0.16, 0.74)
+    eval panel("processor time of a training step", 0.57, 0.98, 0.16, 0.74)
     eval curves
-    set xlabel "letters in the word (fewer words, then)"
+    set xlabel "letters in a word (1024 letters in all)"
     set ylabel "milliseconds"
     set logscale x 2
     set xrange [7:1.15 * TIMED_max]
-    set yrange [0:*]
+    set logscale y
     set key top left Left reverse
     plot time using 1:2 with linespoints lt 1 title "fixed vector", \
          time using 1:3 with linespoints lt 3 title "attention", \
          time using 1:4 with linespoints lt 2 title "Transformer"
-    unset logscale x
+    unset logscale
     unset multiplot
 }
 unset output

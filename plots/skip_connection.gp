@@ -1,4 +1,4 @@
-# skip_connection.gp: the loss of FFN(x) and of x + FFN(x) while both learn to return x.
+# skip_connection.gp: the loss of f(x) and of x + f(x) while both learn to return x.
 # Reads skip_connection.csv (step,ffn,skip), which examples/skip_connection writes.
 load ARG0[:strlen(ARG0) - strlen("skip_connection.gp")]."style.gp"
 
@@ -18,7 +18,7 @@ do for [format in FORMATS] {
     eval open_picture(format, "skip_connection", 1600, 800)
     set multiplot
     eval heading("A skip connection starts near the answer and learns faster", \
-        "Both models learn to return their input, on the same data: mean squared error at every training step")
+        "f(x) and x + f(x) learn to return their input x: mean squared error at each training step")
 
     set title "linear scale"
     set lmargin at screen 0.1
@@ -27,8 +27,8 @@ do for [format in FORMATS] {
     set bmargin at screen 0.16
     set ylabel "mean squared error"
     set yrange [0:1.05 * high]
-    plot data using 1:2 with linespoints lt 1 pointinterval every title "FFN(x)", \
-         data using 1:3 with linespoints lt 2 pointinterval every title "x + FFN(x)"
+    plot data using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
+         data using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
 
     set title "logarithmic scale"
     set lmargin at screen 0.58

@@ -13,23 +13,26 @@ every = ceil(FFN_records / 10.0)
 stats gradient using 2 name "BLOCK" nooutput
 blocks = BLOCK_max
 
-# The mean factor by which one block multiplies the gradient, before the first step.
-at(column, block) = sprintf("gradient using (column(1) == 0 && column(2) == %d ? column(%d) : NaN)", block, column)
-factor(bottom, top) = (bottom / top) ** (1.0 / blocks)
-eval "stats ".at(3, 0)." name 'F0' nooutput"
-eval "stats ".at(3, blocks)." name 'F1' nooutput"
-eval "stats ".at(4, 0)." name 'S0' nooutput"
-eval "stats ".at(4, blocks)." name 'S1' nooutput"
+# The mean factor by which a block multiplies the gradient before the first step, over the blocks with a gradient: what is
+# below 1e-38 counts as 0. In the file, block 0 comes first.
+reached(c) = column(1) == 0 && column(c) > 0 ? (bottom = bottom > 0 ? bottom : column(c), top = column(c), column(2)) : NaN
+factor(lowest) = lowest < blocks ? (bottom / top) ** (1.0 / (blocks - lowest)) : 0
+bottom = 0
+stats gradient using (reached(3)) name "PLAIN" nooutput
+plain = sprintf("f(x): × %.2g a block", factor(PLAIN_min))
+bottom = 0
+stats gradient using (reached(4)) name "WITH_SKIP" nooutput
+skip = sprintf("x + f(x): × %.3g a block", factor(WITH_SKIP_min))
 
 do for [format in FORMATS] {
-    eval open_picture(format, "skip_gradient", 1600, 800)
+    eval open_picture(format, "skip_gradient", 1800, 800)
     set multiplot
-    eval heading(sprintf("%d blocks: f'' loses the gradient, 1 + f'' carries it", blocks), \
-        "Left: learning to return the input.  Right: the gradient on its way back, before training (thin: after)")
+    eval heading(sprintf("%d blocks: without skip connections the gradient vanishes", blocks), \
+        "Left: the blocks learn to return their input.  Right: the gradient at each block, from the output to the input")
 
     set title "mean squared error"
     set lmargin at screen 0.09
-    set rmargin at screen 0.44
+    set rmargin at screen 0.37
     set tmargin at screen 0.74
     set bmargin at screen 0.16
     set xlabel "training step"
@@ -37,25 +40,22 @@ do for [format in FORMATS] {
     set format y "10^{%L}"
     set xrange [0:FFN_records]
     set yrange [0.7 * low:1.4 * high]
-    set key bottom left Left reverse
-    plot loss using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
-         loss using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
+    plot loss using 1:2 with linespoints lt 1 pointinterval every, \
+         loss using 1:3 with linespoints lt 2 pointinterval every
 
     set title "norm of the gradient at each block"
-    set lmargin at screen 0.57
-    set rmargin at screen 0.98
+    set lmargin at screen 0.46
+    set rmargin at screen 0.735
     unset label
     set xlabel "block (0: the input, ".sprintf("%d", blocks).": the output)"
     set xrange [0:blocks]
     set autoscale y
     unset mytics
-    set key bottom right Right noreverse
-    plot gradient using 2:($1 > 0 ? $3 : NaN) with lines lt 1 lw 1.5, \
-         gradient using 2:($1 > 0 ? $4 : NaN) with lines lt 2 lw 1.5, \
-         gradient using 2:($1 == 0 ? $3 : NaN) with linespoints lt 1 \
-            title sprintf("f(x): × %.2g a block", factor(F0_max, F1_max)), \
-         gradient using 2:($1 == 0 ? $4 : NaN) with linespoints lt 2 \
-            title sprintf("x + f(x): × %.3g a block", factor(S0_max, S1_max))
+    set key at screen 0.75, 0.6 left Left reverse samplen 2
+    plot gradient using 2:($1 == 0 ? $3 : NaN) with linespoints lt 1 pointinterval ceil(blocks / 16.0) title plain, \
+         gradient using 2:($1 > 0 ? $3 : NaN) with lines lt 1 lw 2 title "f(x) after training", \
+         gradient using 2:($1 == 0 ? $4 : NaN) with linespoints lt 2 pointinterval ceil(blocks / 16.0) title skip, \
+         gradient using 2:($1 > 0 ? $4 : NaN) with lines lt 2 lw 2 title "x + f(x) after training"
     set mytics
     unset logscale y
     set format y

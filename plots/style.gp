@@ -24,9 +24,12 @@ fine = has("pngcairo") && !no_font
 FORMATS = (fine || has("png") ? "png " : "")."svg"
 png_terminal = fine ? "pngcairo enhanced font 'Sans,22' rounded" : "png enhanced font 'Sans,18' rounded"
 svg_terminal = "svg enhanced font 'sans-serif,22' rounded"
+# SVG, the last format, draws points larger.
+smaller_points = "; do for [type = 1:7] { set linetype type ps 0.9 }"
 open_picture(format, name, width, height) = \
     "set terminal ".(format eq "png" ? png_terminal : svg_terminal) \
-    .sprintf(" size %d,%d background rgb 'white'; set output '%s.%s'", width, height, name, format)
+    .sprintf(" size %d,%d background rgb 'white'; set output '%s.%s'", width, height, name, format) \
+    .(format eq "svg" ? smaller_points : "")
 font_note = no_font ? "set label 3 'Boxes stand for letters that no font has: sudo apt install fonts-vlgothic' " \
     ."at screen 0.5, 0.02 center textcolor rgb gray font ',14'" : ""
 # A title and, in smaller letters, a subtitle, at the upper left of the picture.

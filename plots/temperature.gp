@@ -18,8 +18,8 @@ do for [format in FORMATS] {
     eval open_picture(format, "temperature", 1800, 800)
     set multiplot
     eval panel("e^x keeps the order, and is positive", 0.06, 0.33, 0.17, 0.74)
-    eval heading("Cold, softmax chooses; hot, it shares", \
-        "Left: what softmax does to each score, before it divides by the sum.  Right: the weights by temperature τ")
+    eval heading("A low temperature chooses one word, a high one weights all alike", \
+        "Left: softmax first computes e^x of each score.  Right: the weights, e^x divided by the sum, by temperature τ")
     eval curves
     set xlabel "score"
     set ylabel "e^x"

@@ -13,7 +13,7 @@ do for [format in FORMATS] {
             "gradient at the scores (norm)", 0.33 * n - 0.275, 0.33 * n - 0.015, 0.16, 0.74)
         if (n == 1) {
             eval heading("Why attention divides by √K", \
-                "Queries and keys of K random numbers: their inner products grow, softmax hardens, gradients vanish")
+                "Without it, scores grow with K. Few keys share the weight, then one has it all: the gradient vanishes")
         }
         eval curves
         set xlabel "width K"

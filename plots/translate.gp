@@ -11,7 +11,7 @@ do for [format in FORMATS] {
     set multiplot
     eval panel("loss per token", 0.08, 0.36, 0.16, 0.74)
     eval heading("A Transformer learns to translate", \
-        "Training: divergence from smoothed labels, with dropout. Held out: plain, sentences that it has not seen")
+        "Training: with dropout and smoothed targets.  Held out: other sentences, without dropout")
     set xlabel "epoch"
     set xrange [0:EPOCH_max + 1]
     set ylabel "nats"
@@ -19,7 +19,7 @@ do for [format in FORMATS] {
     plot data using 1:2 with linespoints lt 1 title "training", \
          data using 1:3 with linespoints lt 2 title "held out"
 
-    eval panel("BLEU, greedily", 0.43, 0.66, 0.16, 0.74)
+    eval panel("BLEU", 0.43, 0.66, 0.16, 0.74)
     set xlabel "epoch"
     set yrange [0:100]
     plot data using 1:4 with linespoints lt 2
@@ -28,7 +28,7 @@ do for [format in FORMATS] {
     set xlabel "epoch"
     set yrange [0:*]
     set xtics 5
-    set format y "%.1e"
+    set format y "%g"
     plot data using 1:5 with linespoints lt 3
     set format y
     set xtics autofreq

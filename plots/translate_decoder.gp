@@ -4,7 +4,7 @@ folder = ARG0[:strlen(ARG0) - strlen("translate_decoder.gp")]
 load folder."style.gp"
 kind = "decoder"
 name = "translate_decoder"
-title = "What is written looks back at what was written before"
-subtitle = "Decoder self-attention: rows are words as they are written, columns those already there; " . \
-    "the future is masked"
+title = "Each output word reads the output words before it"
+subtitle = "Decoder self-attention: the row is the word that is written next, the columns are the words before it. " \
+    ."Empty: masked"
 load folder."attention_maps.gp"

@@ -4,6 +4,6 @@ folder = ARG0[:strlen(ARG0) - strlen("translate_encoder.gp")]
 load folder."style.gp"
 kind = "encoder"
 name = "translate_encoder"
-title = "How the source looks at itself"
-subtitle = "Encoder self-attention: each row shows which words (columns) a word of the source takes up"
+title = "Each word of the source reads the other words"
+subtitle = "Encoder self-attention: each row has the weights with which a word reads all words of the source (columns)"
 load folder."attention_maps.gp"

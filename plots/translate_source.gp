@@ -4,6 +4,6 @@ folder = ARG0[:strlen(ARG0) - strlen("translate_source.gp")]
 load folder."style.gp"
 kind = "source"
 name = "translate_source"
-title = "While it writes a word, where does it look in the source?"
-subtitle = "Source attention: each row is a word of the translation as it is written, each column a word of the source"
+title = "Each output word reads the words of the source that it translates"
+subtitle = "Source attention: each row is a word of the translation, each column a word of the source"
 load folder."attention_maps.gp"

@@ -120,7 +120,7 @@ enter bookworm
 quietly add_student
 try student "$second"
 # shellcheck disable=SC2016 # for the shell in $machine
-try student 'sudo meson install -C build >log && cd && cc "$OLDPWD"/examples/spiral.c $(pkg-config --cflags --libs kaeru) &&
+try student 'sudo meson install -C build >log && sudo ldconfig && cd && cc "$OLDPWD"/examples/spiral.c $(pkg-config --cflags --libs kaeru) &&
     ./a.out'
 [ $short = yes ] || try student "$first"
 leave

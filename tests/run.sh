@@ -13,6 +13,7 @@ each in float and in double where both make sense. Each option is a way to build
   --tsan        with the thread sanitizer, in build-tsan/
   --valgrind    under valgrind, in build-valgrind/
   --clang       compiled by clang, in build-clang/
+  --mpi         training by several processes, over Open MPI in build/ and over MPICH in build-mpich/
   --fuzz        a minute of random input for the readers of files and command lines, compiled by clang, in build-fuzz/
   --oldest      only configures, by the oldest meson that meson.build accepts, in build-oldest/; pip installs that meson
   --all         all of these
@@ -30,8 +31,8 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 runs=''
 for argument in "$@"; do
     case $argument in
-    --release | --asan | --tsan | --valgrind | --clang | --fuzz | --oldest) runs="$runs ${argument#--}" ;;
-    --all) runs="release asan tsan valgrind clang fuzz oldest" ;;
+    --release | --asan | --tsan | --valgrind | --clang | --mpi | --fuzz | --oldest) runs="$runs ${argument#--}" ;;
+    --all) runs="release asan tsan valgrind clang mpi fuzz oldest" ;;
     --help | -h) usage; exit 0 ;;
     *) say "tests/run.sh: there is no option $argument"; usage >&2; exit 2 ;;
     esac
@@ -42,6 +43,7 @@ tools="cc meson ninja pkg-config check gnuplot?"
 for run in $runs; do
     case $run in
     valgrind | clang) tools="$tools $run" ;;
+    mpi) tools="$tools mpi mpich" ;;
     oldest) tools="$tools venv" ;;
     esac
 done
@@ -75,7 +77,8 @@ sum_up() {
     echo "$run: $1 passed, $2 failed, $(($(date +%s) - begin)) s"
 }
 
-# run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds in FOLDER, runs the tests and adds to the totals.
+# run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds $targets (all) in FOLDER, runs the tests and adds to the totals.
+targets=''
 run_tests() {
     folder=$root/$1
     how=$2
@@ -85,7 +88,8 @@ run_tests() {
     # shellcheck disable=SC2086 # a list of words
     (configure "$folder" -Dtests=enabled $strict "$@") || { sum_up 0 1; return; }
     echo "$run: building"
-    (quietly meson compile -C "$folder") || { sum_up 0 1; return; }
+    # shellcheck disable=SC2086 # a list of words
+    (quietly meson compile -C "$folder" $targets) || { sum_up 0 1; return; }
     rm -f "$folder"/meson-logs/testlog*
     echo "$run: testing"
     # shellcheck disable=SC2086 # a list of words
@@ -126,6 +130,11 @@ for run in $runs; do
         export CC=clang
         run_tests build-clang ""
         unset CC ;;
+    mpi)
+        targets='examples/gpt examples/translate mpi_faults'
+        run_tests build mpi -Dmpi=enabled -Dmpich=false
+        run_tests build-mpich mpi -Dmpi=enabled -Dmpich=true
+        targets='' ;;
     fuzz)
         export CC=clang
         run_tests build-fuzz "--suite fuzz" $fuzz_options

@@ -146,6 +146,17 @@ START_TEST(the_largest_item_is_the_first_and_NaN_is_the_largest)
 }
 END_TEST
 
+START_TEST(zeros_on_one_side)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_from(SHAPE(2, 1), (real[]){ 1, 2 });
+    check_close("before", ag_pad(x, 1, 2, 0), tensor_from(SHAPE(2, 3), (real[]){ 0, 0, 1, 0, 0, 2 }), 0);
+    check_close("after", ag_pad(x, -1, 0, 1), tensor_from(SHAPE(2, 2), (real[]){ 1, 0, 2, 0 }), 0);
+    check_close("none", ag_pad(x, 0, 0, 0), x, 0);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(a_layer_convolves)
 {
     Sequential *net = nn_sequential_new();
@@ -178,6 +189,7 @@ Suite *conv_suite(void)
     tcase_add_loop_test(tests, convolution_equals_plain_loops_on_any_number_of_threads, 0, N_SIZES);
     tcase_add_test(tests, operands_are_rounded_to_bfloat16);
     tcase_add_test(tests, the_largest_item_is_the_first_and_NaN_is_the_largest);
+    tcase_add_test(tests, zeros_on_one_side);
     tcase_add_test(tests, a_layer_convolves);
     suite_add_tcase(suite, tests);
     return suite;

@@ -250,7 +250,7 @@ START_TEST(it_is_explained_and_drawn)
     check_part(drawn(y), "[label=\"y\\ncube\\n()\\n8\", shape=box]");
     check_part(printed(y), "tensor(8., op=cube)");
     Tensor *in[] = { ag_expand(w, SHAPE(4)), ag_expand(w, SHAPE(2)), ag_expand(y, SHAPE(4)) };
-    check_part(explained(ag_sum(mixed_of(in, in))), "[t5] += factor d");
+    check_part(explained(ag_sum(mixed_of(in, in))), "[ids1] += factor d");
     y = call(&overwriting, w);                                      /* without formulas */
     check_part(explained(y), "= overwriting(w) = 8\n");
     char *text = explained(y);

@@ -10,7 +10,7 @@
 #include "suites.h"
 #include "usage_error.h"
 
-enum { MAX_INPUTS = 4, MAX_ITEMS = 12 };
+enum { MAX_INPUTS = 4, MAX_ITEMS = 9, MAX_LINE = 170 };      /* 170: 8 dimensions have many brackets */
 
 static Tensor *scalar(const char *name, double value)
 {
@@ -81,11 +81,11 @@ static const char *last_after(const char *text, const char *prefix, const char *
     return found;
 }
 
-/* The value after the last "=" of this line. */
+/* The value after the last "=" of this line and of those that continue it. */
 static const char *after_last_sign(const char *line)
 {
     const char *last = line;
-    for (const char *c = line; *c && *c != '\n'; c++)
+    for (const char *c = line; *c && (*c != '\n' || strncmp(c, "\n               ", 16) == 0); c++)
         if (*c == '=') last = c + 1;
     return last;
 }
@@ -130,6 +130,8 @@ static int check_text(const Op *op, int number, bool alias)
     }
     char *text = explained(loss);
     ck_assert_ptr_nonnull(strstr(text, op->name));
+    for (const char *end, *line = text; (end = strchr(line, '\n')) != NULL; line = end + 1)
+        ck_assert_msg(end - line <= MAX_LINE, "%s: a long line: %.300s", op->name, line);
     ag_backward_keep(loss);
     for (uint32_t i = 0; i < n; i++) check_node(text, op, node[i]);
     free(text);
@@ -175,7 +177,7 @@ START_TEST(a_value_used_twice)
              "       with    dh = 2, h = 0.96403\n"
              "       adds    db = 0.96403 + 0.1413 = 1.1053\n"
              "   3.  b = add(a, a)    at tests/test_explain.c:%d\n"
-             "       rule    da = db, da = db\n"
+             "       rule    da = db + db\n"
              "       with    db = 1.1053 (complete: the sum over its 2 uses)\n"
              "       gives   da = 1.1053 + 1.1053 = 2.2107\n"
              "\n"
@@ -187,6 +189,11 @@ START_TEST(a_value_used_twice)
     ag_end(s);
 }
 END_TEST
+
+static void check_parts(const char *text, const char *const *part, size_t n)
+{
+    for (size_t i = 0; i < n; i++) ck_assert_msg(strstr(text, part[i]) != NULL, "\"%s\" is missing in\n%s", part[i], text);
+}
 
 START_TEST(names_shapes_and_numbers)
 {
@@ -202,17 +209,59 @@ START_TEST(names_shapes_and_numbers)
     char *text = explained(y);
     const char *parts[] = {
         "  E      = [[1, 1], [1, 1], [1, 1], [1, 1]]    requires a gradient\n",
-        "  t1     = [3, 0]    a constant\n",
-        " = embedding(E, t1) = [[1, 1], [1, 1]]    rows of E\n",
+        "  ids1   = [3, 0]    a constant\n",
+        " = embedding(E, ids1) = [[1, 1], [1, 1]]    rows of E\n",
         "= <(4, 5) from 1 to 1, norm 4.4721>    requires a gradient, \"layer.0.weight\"\n",
         "= [[[0, 1], [2, 3], [4, 5]]]",
         " limited to -1.5..30\n",
-        "    t7^3\n", "dt7 = dt8 3 t7^(3 - 1)\n",
+        "  weight1 = <(4, 5)", "    add1^3\n", "dadd1 = dpow_scalar1 3 add1^(3 - 1)\n", "  loss   = mul(pow_scalar1, ",
         "dE[id] = sum of d",
     };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        ck_assert_msg(strstr(text, parts[i]) != NULL, "\"%s\" is missing in\n%s", parts[i], text);
+    check_parts(text, parts, sizeof parts / sizeof *parts);
     ck_assert_ptr_null(strstr(text, "= mul(x, x)"));                /* two tensors of one name get other symbols */
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(formulas_name_only_the_inputs_of_the_call)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_ones(SHAPE(2, 2)), true), "w");
+    Tensor *x = tensor_name(tensor_ones(SHAPE(3, 2)), "x"), *u = tensor_name(ag_linear(x, w, NULL), "u");
+    Tensor *p = tensor_name(ag_masked_softmax(u, NULL, 1), "p");
+    Tensor *n = tensor_name(ag_layer_norm(p, NULL, NULL, AG_NORM_PYTORCH), "n");
+    Tensor *y = tensor_name(ag_sum(n), "y");
+    char *text = explained(y);
+    const char *parts[] = {
+        "    x w^T\n", "dx = du w\n               dw = du^T x\n       with", "softmax of 1 u along the last dimension\n",
+        "\n               (p - mean) / deviation over the last dimension\n",
+        "with g = dn, n = (p - mean) / deviation\n       with",
+    };
+    check_parts(text, parts, sizeof parts / sizeof *parts);
+    free(text);
+    Tensor *mask = tensor_name(tensor_bools(SHAPE(2), NULL), "mask");
+    Tensor *b = tensor_name(tensor_ones(SHAPE(2)), "b"), *all = ag_linear(x, w, b);
+    text = explained(ag_sum(ag_masked_softmax(all, mask, 1)));
+    const char *with[] = { "    x w^T + b\n", "db = sum of dlinear1 over rows\n", "among the entries where mask is true\n" };
+    check_parts(text, with, sizeof with / sizeof *with);
+    free(text);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(gradients_of_one_tensor_are_a_sum)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = scalar("x", 3), *add1 = scalar("add1", 1);
+    Tensor *sum = ag_add(x, add1), *square = ag_mul(x, x);
+    char *text = explained(ag_mul(sum, ag_sub(square, ag_div(x, x))));
+    const char *parts[] = {
+        "rule    dx = dmul1 x + dmul1 x\n", "rule    dx = ddiv1 / x - ddiv1 x / x^2\n",
+        "  t2     = add(x, add1) = 4 ",                             /* the program calls another tensor add1 */
+        "  loss   = mul(t2, sub1) = 32 ",
+    };
+    check_parts(text, parts, sizeof parts / sizeof *parts);
     free(text);
     ag_end(s);
 }
@@ -325,17 +374,17 @@ START_TEST(values_appear_and_then_gradients)
     Tensor *a = scalar("a", 1), *b = tensor_name(ag_add(a, a), "b"), *h = tensor_name(ag_scale(b, 3), "h");
     Tensor *c = tensor_name(ag_mul(h, b), "c");
     ck_assert_int_eq(ag_graph_frames(c), 8);
-    FRAME(c, 0, "label=\"forward 0 of 3\"", "n0 [label=\"a\\n1\\n\"", "n1 [label=\"b = add(a, a)\\n\\n\"",
+    FRAME(c, 0, "label=\"forward 0 of 3\\n \\n \"", "n0 [label=\"a\\n1\\n\"", "n1 [label=\"b = add(a, a)\\n\\n\"",
           "style=dashed");
-    FRAME(c, 1, "label=\"forward 1 of 3: b = a + a\"", "n1 [label=\"b = add(a, a)\\n2\\n\"",
+    FRAME(c, 1, "label=\"forward 1 of 3\\nb = a + a\\n \"", "n1 [label=\"b = add(a, a)\\n2\\n\"",
           "n2 [label=\"h = scale(b)\\n\\n\"",
           "n0 -> n1 [color=");
-    FRAME(c, 3, "forward 3 of 3: c = h b, elementwise\"", "n3 [label=\"c = mul(h, b)\\n12\\n\"");
-    FRAME(c, 4, "backward 0 of 3\"", "n3 [label=\"c = mul(h, b)\\n12\\ndc = 1\"", "n2 [label=\"h = scale(b)\\n6\\n\"");
-    FRAME(c, 5, "backward 1 of 3: dh = dc b, db = dc h\"", "\\ndh = 2\"", "\\ndb = 6 so far\"",
-          "n1 -> n3 [color=\"#d55e00\", fontcolor=\"#d55e00\", penwidth=2, dir=back, xlabel=\"  6\"]");
-    FRAME(c, 6, "backward 2 of 3: db = 3 dh\"", "\\ndb = 12\"", "n0 [label=\"a\\n1\\n\"", "n1 -> n2 [color=");
-    FRAME(c, 7, "backward 3 of 3: da = db, da = db\"", "n0 [label=\"a\\n1\\nda = 24\"");
+    FRAME(c, 3, "forward 3 of 3\\nc = h b, elementwise\\n \"", "n3 [label=\"c = mul(h, b)\\n12\\n\"");
+    FRAME(c, 4, "backward 0 of 3\\n \\n \"", "n3 [label=\"c = mul(h, b)\\n12\\ndc = 1\"", "n2 [label=\"h = scale(b)\\n6\\n\"");
+    FRAME(c, 5, "backward 1 of 3\\ndh = dc b\\ndb = dc h\"", "\\ndh = 2\"", "\\ndb = 6 so far\"",
+          "n1 -> n3 [color=\"#d55e00\", penwidth=2, dir=back]");
+    FRAME(c, 6, "backward 2 of 3\\ndb = 3 dh\\n \"", "\\ndb = 6 + 6 = 12\"", "n0 [label=\"a\\n1\\n\"", "n1 -> n2 [color=");
+    FRAME(c, 7, "backward 3 of 3\\nda = db + db\\n \"", "n0 [label=\"a\\n1\\nda = 12 + 12 = 24\"");
     ag_end(s);
 }
 END_TEST
@@ -365,6 +414,8 @@ Suite *explain_suite(void)
     TCase *text = tcase_create("the text");
     tcase_add_test(text, a_value_used_twice);
     tcase_add_test(text, names_shapes_and_numbers);
+    tcase_add_test(text, formulas_name_only_the_inputs_of_the_call);
+    tcase_add_test(text, gradients_of_one_tensor_are_a_sum);
     tcase_add_test(text, it_changes_nothing);
     tcase_add_test(text, a_loss_that_is_a_leaf_and_released_values);
     tcase_add_test(text, a_fused_operation_shows_no_value_before_its_activation);

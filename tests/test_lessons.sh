@@ -83,6 +83,152 @@ PATH=$folder/bad "$programs/backprop" >stdout 2>stderr
 that "status with a bad dot" [ $? -eq 1 ]
 that "message with a bad dot" grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr
 
+lesson learning_step --lr 1
+prints 'step 1: w = -0.2000, loss = 10.2400, dw = -6.4000; then w - 0.1 * dw = 0.4400'
+csv learning_step.csv rate,step,w,loss
+shows 'a step multiplies the error by 1 - 2 lr' \
+    '$2 > 0 && abs(($3 - 3) - (1 - 2 * $1) * error) > 1e-4 { bad = 1 } abs($4 - ($3 - 3) ^ 2) > 1e-3 * $4 { bad = 1 }
+     { error = $3 - 3 } END { exit bad || NR != 52 }'
+csv learning_step_valley.csv optimizer,step,a,b,loss
+shows 'momentum comes farthest; the first step of Adam is the same in both directions' \
+    '{ gsub(/"/, "") } $1 == "Adam" && $2 == 1 && (abs($3 + 3.7) > 1e-3 || abs($4 - 0.7) > 1e-3) { bad = 1 } { last[$1] = $5 }
+     END { exit bad || last["momentum"] > 0.02 || last["gradient descent"] < 2 * last["momentum"] || NR != 123 }'
+draws learning_step
+
+lesson boundary
+that "cross-entropy by hand" [ "$(sed -n 's/.*mean: \([0-9.]*\); nn_cross_entropy: \([0-9.]*\);.*/\1 \2/p' stdout |
+    awk '$1 == $2' | wc -l)" -eq 1 ]
+csv boundary_points.csv x,y,arm
+csv boundary_loss.csv step,sgd,momentum,adam
+shows 'Adam learns first, gradient descent last' 'END { exit !($4 < $3 / 2 && $3 < $2 / 2 && NR == 501) }'
+csv boundary.csv step,x,y,p
+shows 'at first the network knows nothing; in the end each arm is on its own side of the boundary' \
+    'function cell(x) { return int((x / 1.15 + 1) * 30 + 0.5) } $1 == 0 || $1 == 500 { p[$1, (NR - 1) % 3721] = $4 }
+     END { for (r = 0.2; r < 0.96; r += 0.05) for (arm = 0; arm < 2; arm++) { a = 6 * r + 3.14159265 * arm
+               k = cell(r * sin(a)) * 61 + cell(r * cos(a)); if ((p[500, k] > 0.5) != arm) bad = 1
+               wrong += (p[0, k] > 0.5) != arm }
+           exit bad || wrong < 8 || NR != 6 * 61 * 61 }'
+draws boundary boundary_loss
+
+lesson text_to_numbers
+prints '大森=6 さん=1 は=2 犬=3 を=4 、=5 井上=0'
+prints 'From a table (100, 512) the ids 1, 2, 3 take a tensor (3, 512).'
+prints 'takes the same rows: the difference is 0.'
+csv text_to_numbers.csv matrix,row,column,value
+shows 'the six vectors are rows 2, 1, 3, 12, 9, 5 of the table' \
+    'BEGIN { split("2 1 3 12 9 5", id, " ") } { gsub(/"/, "") } $1 == "table" { t[$2, $3] = $4 } $1 == "one-hot" { ones += $4 * ($3 == id[$2 + 1]) }
+     $1 == "rows" { n++; if ($4 != t[id[$2 + 1], $3]) bad = 1 } END { exit bad || n != 48 || ones != 6 || NR != 78 + 104 + 48 }'
+csv text_to_numbers_positions.csv length,position,i,share,wave
+shows 'i / N depends on the length' '$2 == 3 && abs($4 - 3 / $1) > 1e-9 { bad = 1 } END { exit bad || NR != 25 }'
+csv text_to_numbers_order.csv token,without,with
+shows 'without positions no vector moves, with them all do' '$2 > 1e-5 || $3 < 0.01 { bad = 1 } END { exit bad || NR != 14 }'
+draws text_to_numbers text_to_numbers_order
+
+lesson word_vectors
+csv word_vectors_loss.csv step,loss
+csv word_vectors.csv word,step,x,y
+shows 'words of a group are in one direction, those of other groups are not' \
+    'function cosine(i, j) { return (x[i] * x[j] + y[i] * y[j]) / sqrt((x[i] ^ 2 + y[i] ^ 2) * (x[j] ^ 2 + y[j] ^ 2)) }
+     $2 == 400 { x[n] = $3; y[n] = $4; n++ }
+     END { for (i = 0; i < 9; i++) for (j = 0; j < 9; j++) { c = cosine(i, j); same = int(i / 3) == int(j / 3)
+               if (same && c < 0.95 || !same && c > 0.3) bad = 1 } exit bad || n != 11 || NR != 22 }'
+draws word_vectors
+
+lesson feed_forward
+prints 'Feed-forward: (1, 10, 512) -> (1, 10, 512)'
+prints 'layer norm, (x - mean) / deviation             mean 0.0000, deviation 1.0000'
+prints 'ReLU(x) = max(0, x)     0.0000  0.0000  0.0000  0.5000  2.0000'
+prints 'instance norm: over the words of one sentence  mean'
+prints '3,152,384 parameters'
+that "a square too many is told" sh -c '! grep "divided by the variance" stdout | grep -q "deviation 1.0000"'
+csv feed_forward.csv part,changed,position,change
+shows 'feed-forward and layer norm work by position, attention and batch norm do not' \
+    '{ alone = $1 ~ /feed|layer/ } ($4 > 0) != (!alone || $2 == $3) { bad = 1 } END { exit bad || NR != 400 }'
+csv feed_forward_parameters.csv model,feed_forward,attention,other
+shows 'two thirds of an encoder layer, half of a decoder layer, less of a model' \
+    '{ share[NR] = $2 / ($2 + $3 + $4) } $1 ~ /GPT-2, 12/ && abs($2 + $3 + $4 - 124.439808) > 1e-5 { bad = 1 }
+     END { exit bad || abs(share[1] - 2 / 3) > 0.01 || abs(share[2] - 0.5) > 0.01 || share[4] > 0.41 || NR != 6 }'
+draws feed_forward
+
+lesson heads --steps 200
+prints 'scores Q_i K_i'"'"' / sqrt(64)                   (1, 8, 5, 5)'
+prints 'Z_i: weighted means of the values            (1, 8, 5, 64)'
+that "the steps are those of the layer, and a split matrix is eight matrices" \
+    awk '/differ.* by at most/ { n++; if ($NF > 1e-5) bad = 1 } END { exit bad || n != 2 }' stdout
+prints 'parameters: 1050624'
+csv heads.csv step,heads_1,heads_2,heads_4,heads_8
+shows 'one head is not enough' 'END { exit !($2 > 0.4 && $3 < 0.1 && $4 < 0.1 && $5 < 0.1 && NR == 200) }'
+csv heads_weights.csv heads,head,query,key,weight
+shows 'of two heads, one looks at the first letter, the other one at the letter before' \
+    '$1 == 2 && $3 > 1 { first[$2] += ($4 == 0) * $5 / 6; before[$2] += ($4 == $3 - 1) * $5 / 6 }
+     END { exit !((first[0] > 0.7 && before[1] > 0.4) || (first[1] > 0.7 && before[0] > 0.4)) || NR != 192 }'
+draws heads
+
+lesson block --layers 4 --vocabulary 1000
+that "the assembled block is that of the library" \
+    awk '/differs by at most/ { n++; if ($NF > 1e-5) bad = 1 } END { exit bad || n != 2 }' stdout
+prints 'decoder: attention to the source            6 x    1050624 =     6303744'
+that "the sum is that of the library's model" awk '/  sum  / { sum = $2 } /nn_count of make_model:/ { exit sum != $4 }' stdout
+csv block.csv layer,deviation_pre,deviation_post,gradient_pre,gradient_post
+shows 'pre-norm vectors grow, post-norm vectors do not' \
+    'abs($3 - 1) > 0.02 || $2 < last { bad = 1 } { last = $2 } END { exit bad || $2 < 1.5 || NR != 4 }'
+draws block
+
+lesson architectures
+prints 'Transformer-base has D = 512, h = 8, K = 64, N = 6 layers'
+for figure in seq2seq seq2seq_attention attention residual transformer gpt bert; do
+    has architectures.1/architectures_$figure.dot
+    command -v dot >/dev/null || continue
+    has architectures.1/architectures_$figure.png
+    has architectures.1/architectures_$figure.svg
+done
+# Each box links to a file that has its function.
+sed -n 's/.*URL="file:\/\/\([^"]*\)".*tooltip="\([^ ]*\) in .*/\2 \1/p' architectures.1/*.dot | sort -u >links
+that "20 links or more" [ "$(wc -l <links)" -ge 20 ]
+while read -r function file; do
+    that "$function in $file" grep -q "^[A-Za-z].*\b$function(" "$file"
+done <links
+
+lesson attention_by_hand
+prints 'x =  6   e^x = 403.4288   e^x / sum = 0.945383   ag_softmax: 0.945383'
+prints 'The weights add up to 1.000000.'
+prints '0.116629, 0.861780, 0.005807, 0.000000, 0.015784'
+prints 'These weights add up to 1.7'
+prints "x' = 0.353 これ + 0.118 は + 0.471 ペン + 0.059 です = (0.059, 0.318)"
+csv attention_by_hand_softmax.csv score,exponential,weight
+shows 'softmax' 'abs($2 - exp($1)) > 1e-3 { bad = 1 } { sum += $3 } END { exit bad || abs(sum - 1) > 1e-6 || NR != 5 }'
+csv attention_by_hand_bank.csv sentence,x,y,new_x,new_y
+shows 'bank is the same vector before, and goes toward river and toward money' \
+    '$2 != 1 || $3 != 1 { bad = 1 } $1 == 0 { river = $4 > 1.5 && $5 < 0.5 } $1 == 1 { money = $5 > 1.5 && $4 < 0.5 }
+     END { exit bad || !river || !money }'
+csv attention_by_hand_next.csv word,score,probability
+shows 'the next word is bank' '$1 ~ /bank/ && $3 > 0.95 { right = 1 } { sum += $3 } END { exit !right || abs(sum - 1) > 1e-5 }'
+that "inner products give the model's probabilities" awk '/the model:/ { n++; if ($4 != $7) bad = 1 } END { exit bad || n != 7 }' stdout
+draws attention_by_hand
+
+lesson exploding --layers 20
+csv exploding.csv layer,gain_0.7,gain_1,gain_1.4
+shows 'the gradient vanishes, stays or explodes by the factor of a layer' \
+    'NR == 1 { a = $2; b = $3; c = $4 }
+     END { exit !(abs(log(a / $2) / 20 - log(0.7)) < 0.1 && abs(log(b / $3)) < 2 && abs(log(c / $4) / 20 - log(1.4)) < 0.1) || NR != 21 }'
+that "clipping limits the norm to 1" [ "$(awk '/^ +[01]\.[0-9]/ { print $5 }' stdout | tail -n 1)" = 1 ]
+draws exploding
+
+lesson score_width --widest 256
+csv score_width.csv k,dot,dot_least,dot_most,scaled,scaled_least,scaled_most,additive,additive_least,additive_most
+shows 'at a large width the plain dot product is worse than the other scores' \
+    '$3 > $2 || $2 > $4 { bad = 1 } END { exit bad || $1 != 256 || $2 > 90 || $5 < 99 || $8 < 99 || NR != 4 }'
+draws score_width
+
+lesson ablations --steps 120
+csv ablations.csv setup,part,mean,least,most
+shows 'one layer and no skip connections are bad; each mean is within its range' \
+    '{ gsub(/"/, "") } $4 > $3 + 1e-6 || $3 > $5 + 1e-6 { bad = 1 } { m[$1] = $3 }
+     END { exit bad || NR != 17 || m["layers: 1"] > m["layers: 2"] - 10 || m["skip: without"] > m["skip: with"] - 10 ||
+           m["norm: post"] > m["norm: pre"] || m["dropout: 0"] > 90 }'
+prints '2, 4, 6, 8 layers, BLEU 23.7, 25.3, 25.8, 25.5'
+draws ablations
+
 lesson families --steps 150
 csv families.csv step,fills,goes_on,rewrites
 shows 'all three learn; the decoder cannot predict the words after it' \
@@ -139,8 +285,8 @@ shows 'the projection lies on a, at a right angle' \
     '{ exit abs($1 * $6 - $2 * $5) > 1e-6 || abs($1 * ($3 - $5) + $2 * ($4 - $6)) > 1e-6 }'
 draws vectors
 
-lesson temperature --queries 64 --widest 256
-prints '1.1379'
+lesson temperature --queries 256 --widest 256
+prints '1.0499'
 csv temperature.csv token,score,temperature,weight
 shows 'weights add up to 1 and are softmax(score / temperature)' \
     '{ x[NR] = exp($2 / $3); e[$3] += x[NR]; t[NR] = $3; w[NR] = $4; sum[$3] += $4 }
@@ -221,6 +367,17 @@ shows 'three processes: 0 has shards 0-1, 1 has 2-4, 2 has 5-7, and none has 4-5
      $1 == 3 { nodes++ } END { exit bad || !none || nodes != 15 || NR != 120 }'
 draws shards
 
+lesson digits --steps 60
+csv digits.csv step,convolutional,linear
+shows 'the convolutional network learns, the linear layer does not' \
+    'NR > 50 { network += $2 / 10; layer += $3 / 10 } END { exit NR != 60 || network > 1.8 || layer < 2.1 }'
+
+lesson moons --steps 300
+csv moons.csv left,x,y
+shows 'the points contract' '$1 == 40 { before += abs($3 - 0.25) } $1 == 0 { after += abs($3 - 0.25) }
+    END { exit NR != 5000 || after > 0.7 * before }'
+draws moons
+
 # ---- fonts -----------------------------------------------------------------------------------------------------------
 
 # Without a Japanese font, Cairo draws wrong Japanese letters. Then the terminal png draws these pictures.
@@ -276,14 +433,24 @@ gallery() {
     that "status $status, expected $1" [ $status -eq "$1" ]
     that "'$2' on stderr" grep -qF -- "$2" stderr
 }
-printf '# a remark\n## A & B\n$ vectors --points 10\nvectors: a < b\n\n' >list
+printf '# a remark\n## A & B\n$ vectors --points 10\nseen: "x" > y\nvectors: a < b\n## C\n! write_backward\ntext: zeros\n' >list
 if command -v gnuplot >/dev/null; then
     gallery 0 'gallery: vectors --points 10'
-    for line in '<h2>A &amp; B</h2>' '<pre class="command">sh examples/run.sh vectors --points 10</pre>' \
-        '<img src="vectors/vectors.png" alt="vectors">' '<figcaption>a &lt; b</figcaption>' '</html>'
+    for line in '<li><a href="#lesson1">A &amp; B</a></li>' '<h2 id="lesson1">A &amp; B</h2>' '<h2 id="lesson2">C</h2>' \
+        '<pre class="command">sh examples/run.sh vectors --points 10</pre>' \
+        '<img src="vectors/vectors.png" alt="&quot;x&quot; &gt; y">' '<figcaption>a &lt; b</figcaption>' \
+        '<details><summary>Printed text</summary><pre>A word is a vector' '<figure><pre>The operation: y[i][j]' \
+        '<figcaption>zeros</figcaption>' '</html>'
     do
         that "'$line' in the page" grep -qF -- "$line" 'a gallery/index.html'
     done
+    that "no text twice" [ "$(grep -c 'The operation: y' 'a gallery/index.html')" -eq 1 ]
+    printf "\$ positions --width 4 --length '3'\npositions: the caption\n\$ positions --width 6\n" >list
+    gallery 0 "gallery: positions --width 4 --length '3'"
+    that "pictures of a first run" [ -s 'a gallery/positions/positions.png' ]
+    that "the caption as alternative text" grep -qF 'alt="the caption"' 'a gallery/index.html'
+    printf '! vectors --points 0\n' >list
+    gallery 1 'these failed: vectors'
     printf '$ vectors\nnone: Nothing.\n' >list
     gallery 1 'these failed: none'
     printf '$ vectors --points 0\n' >list
@@ -299,7 +466,20 @@ for option in --out --list --nonsense; do
     that "one line on stderr with $option" [ "$(wc -l <stderr)" -eq 1 ]
 done
 
-# Every picture of an example must be in the list.
+if command -v dot >/dev/null; then
+    printf '## 1. Backprop by hand\n$ backprop\nseen: Boxes.\nbackprop_formula_*: Frames.\n' >list
+    gallery 0 'gallery: backprop'
+    that "10 frames" [ "$(grep -c 'alt="Frame [0-9]*\. Boxes\."' 'a gallery/index.html')" -eq 10 ]
+    that "the first paragraph of the lesson" grep -qF '<p>How can a program know' 'a gallery/index.html'
+fi
+
+# Every lesson and every picture of an example must be in the list, each picture with what is seen.
+sed -n '/^## .*whole models/q; /^## /p' "$examples/README.md" | while read -r lesson; do
+    grep -qxF -- "$lesson" "$examples/gallery.txt" || echo "$lesson"
+done >missing
+that "all lessons in examples/gallery.txt" [ ! -s missing ]
+awk '/^[a-z0-9_]*\*?: / && !/^(seen|text): / && before !~ /^seen: / { print } { before = $0 }' "$examples/gallery.txt" >missing
+that "what is seen in each picture" [ ! -s missing ]
 sed -n 's/^\([a-z0-9_]*\): .*/\1/p' "$examples/gallery.txt" >listed
 grep -hro 'picture_draw("[a-z0-9_]*")' "$examples" --include='*.c' | sed 's/.*"\(.*\)".*/\1/' >drawn
 while read -r picture; do

@@ -1,15 +1,15 @@
 #!/bin/sh
 # test_llama.sh PROGRAM FIXTURES: the commands of llama: messages, and text as the library `transformers` writes it.
 
+# shellcheck disable=SC2086 # lists of words
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 fixtures=$(cd "$2" && pwd)
-# shellcheck disable=SC2086 # a list of words
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
 
 expect 0 'usage: llama COMMAND' '' --help
 expect 2 '' "llama: unknown command 'draw' (llama --help" draw
-for command in generate; do
+for command in generate finetune; do
     expect 0 "  $command " '' --help
     expect 0 "usage: llama $command [options]" '' $command --help
     expect 2 '' "llama $command: unknown option --stepz" $command --stepz 5
@@ -30,6 +30,7 @@ expect 0 '' '' generate --model model --seed 4 --threads 1
 same stdout first
 expect 0 '' '' generate --model model --tokens 0
 that "an empty text" [ "$(wc -c <stdout)" -eq 1 ]
+
 # ---- learning --------------------------------------------------------------------------------------------------------
 
 i=0
@@ -55,12 +56,30 @@ for data in pairs.jsonl story.txt; do
     wait $! 2>/dev/null
     that "$data is killed before its end" [ ! -e broken/model/model.safetensors ]
     expect 0 'step 600 of 600' '' finetune --out broken --resume
-    that "$data resumes after its beginning" [ "$(sed -n '2s/^step \([0-9]*\).*/\1/p' stdout)" -gt 20 ]
+    that "$data resumes after its beginning" [ "$(sed -n 's/^resumes at step \([0-9]*\) .*/\1/p' stdout)" -ge 20 ]
     for file in llama_last.safetensors adapter/adapter_model.safetensors model/model.safetensors; do
         same whole/$file broken/$file
     done
+    for out in whole broken; do cut -d, -f1-4 $out/llama.csv >$out.csv; done
+    same whole.csv broken.csv
+    that "$data: header" [ "$(head -n 1 whole.csv)" = step,train_loss,valid_loss,learning_rate ]
+    that "$data: rows" [ "$(wc -l <whole.csv)" -eq 31 ]
     rm -r broken
 done
+
+# --best writes what the run had at the evaluation with the least held-out loss. The learning rate is the same at each step, so
+# that a run of that many steps ends there.
+run="--model model --data story.txt --lr 0.02 --lr-min 0.02 --warmup 0 --window 16 --every 10"
+expect 0 'model:   best/model' '' finetune $run --steps 150 --best --out best
+expect 0 '' '' finetune $run --steps 150 --out last
+least=$(tail -n +2 best/llama.csv | sort -t, -k3,3g | sed -n '1s/,.*//p')
+that "the last loss is not the least" [ "$least" -lt 150 ]
+expect 0 '' '' finetune $run --steps "$least" --out stopped
+same stopped/model/model.safetensors best/model/model.safetensors
+differ last/model/model.safetensors best/model/model.safetensors
+has best/llama_best.safetensors
+lacks last/llama_best.safetensors
+expect 2 '' '--best' finetune --resume --best --out last
 
 sed 's/"vocab_size": 853/"vocab_size": 852/' model/config.json >config.json
 mv config.json model/config.json

@@ -576,6 +576,26 @@ static void note_evaluation(LmTraining *t, void *arg)
     ck_assert(t->best_loss <= t->valid_loss);
 }
 
+START_TEST(a_run_stops_between_evaluations)
+{
+    Tokenizer t = characters("abc");
+    LmData *d = lm_data_of_text("abc", "abcabcabcabcabcabcabcabcabcabcabcabc", 36, &t);
+    volatile sig_atomic_t stop = 1;
+    LmTraining run = { .data = d, .options = few_steps(7), .settings = nn_settings_new(), .last = in_folder("last"),
+                       .stop = &stop };
+    run.model = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 8, .vocab = 3, .context = 8, .eps = 1e-5 });
+    for (int64_t step = 1; step <= 7; step++) {
+        expect_done(lm_train(&run, step > 1));
+        ck_assert_int_eq(run.step, step);
+        ck_assert_int_eq(run.stopped, step < 7);
+    }
+    ag_free(run.settings);
+    nn_free(run.model);
+    lm_data_close(d);
+    tokenizer_close(&t);
+}
+END_TEST
+
 START_TEST(a_model_learns_a_repeated_text)
 {
     const char *abc = "abcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdef";
@@ -593,7 +613,9 @@ START_TEST(a_model_learns_a_repeated_text)
     ck_assert_int_eq(seen.steps, 60);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert_msg(seen.valid_loss < 0.1 && seen.train_loss < 0.1, "losses %g, %g", seen.train_loss, seen.valid_loss);
+    run.stopped = true;                                                  /* as after an earlier call */
     expect_done(lm_train(&run, true));                                   /* all steps are done */
+    ck_assert(!run.stopped);
     ck_assert_int_eq(seen.started, 2);
     ck_assert_int_eq(seen.evaluations, 12);
     ck_assert(seen.lr[3] == 0.03 && seen.lr[60] == 0.003 && seen.lr[1] == 0.01 && seen.lr[30] < 0.02);
@@ -836,6 +858,7 @@ Suite *lm_suite(void)
     tcase_add_test(training, accumulated_batches_are_one_large_batch);
     tcase_add_test(training, only_matrices_decay);
     tcase_add_test(training, the_betas_are_those_of_the_options);
+    tcase_add_test(training, a_run_stops_between_evaluations);
     tcase_add_test(training, a_model_learns_a_repeated_text);
     tcase_add_test(training, what_cannot_be_trained_is_refused);
     tcase_add_test(training, a_loss_that_is_not_a_number_leaves_no_gradients);

@@ -1987,6 +1987,8 @@ START_TEST(later_operations)
     MISTAKE("eps is -1", ag_rms_norm(x, NULL, -1));
     MISTAKE("eps is nan", ag_rms_norm(x, NULL, nan));
     MISTAKE("gamma (2, 3) does not fit x (2, 3)", ag_rms_norm(x, x, 1e-5));
+    MISTAKE("gamma (2,) does not fit x (2, 3)", ag_rms_norm(x, tensor_ones(SHAPE(2)), 1e-5));
+    MISTAKE("gamma (3, 1) does not fit x (2, 3)", ag_rms_norm(x, tensor_ones(SHAPE(3, 1)), 1e-5));
     MISTAKE("gamma is AG_INT", ag_rms_norm(x, i, 1e-5));
     MISTAKE("swiglu: x (2, 3), expected (..,2F)", ag_swiglu(x));
     MISTAKE("swiglu: x is a scalar", ag_swiglu(tensor_ones(SCALAR)));

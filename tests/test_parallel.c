@@ -7,6 +7,8 @@
 #include "folder.h"
 #include "kaeru/kaeru.h"
 #include "processes.h"
+#include "runs.h"
+#include "shared_data.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -196,6 +198,27 @@ static void train_counted(Processes *processes, void *arg)
     nn_free(n);
 }
 
+typedef struct { const Run *run; char path[512]; } WholeRun;
+
+static void run_whole(Processes *processes, void *arg)
+{
+    WholeRun *w = arg;
+    ag_set_threads(1);
+    ck_assert_msg(w->run->train(&(RunSize){ 1, 4, 4, 3, 2, 4, processes }, w->path, false, NULL), "%s", ag_error());
+}
+
+START_TEST(whole_runs_are_the_same)
+{
+    const char *const names[] = { "alone", "two", "three" };
+    for (int n = 1; n <= 3; n++) {
+        WholeRun w = { .run = &runs[_i] };
+        snprintf(w.path, sizeof w.path, "%s", in_folder(names[n - 1]));
+        run_processes(n, run_whole, &w);
+        if (n > 1) folder_same(names[0], names[n - 1]);
+    }
+}
+END_TEST
+
 START_TEST(a_step_is_that_of_the_whole_batch)
 {
     ag_seed(5);
@@ -336,6 +359,36 @@ START_TEST(processes_that_differ_end)
 }
 END_TEST
 
+enum { LETTERS = 300000 };
+
+/* Process 1 has another letter at *arg, or none if that is LETTERS. */
+static void compare_data(Processes *processes, void *arg)
+{
+    int other = *(int *)arg;
+    char *text = ag_alloc(LETTERS, 1);
+    for (int i = 0; i < LETTERS; i++) text[i] = (char)('a' + i % 26);
+    Tokenizer letters = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, LETTERS) };
+    if (processes->rank == 1 && other < LETTERS) text[other] = text[other] == 'a' ? 'b' : 'a';
+    LmData *data = lm_data_of_text("the text", text, LETTERS, &letters);
+    Net *n;
+    Optimizer *o;
+    Parallel *p = parallel_of(processes, &n, &o);
+    if (other == LETTERS) ck_assert(data_agrees(data, p));
+    else expect_refused(data_agrees(data, p), "process 1 and process 0 differ in the data");
+    end_parallel(p, n, o);
+    lm_data_close(data);
+    tokenizer_close(&letters);
+    ag_free(text);
+}
+
+START_TEST(data_that_differ_are_told)
+{
+    const int places[] = { LETTERS, 0, (LETTERS - 4096) / 63 * 63 + 4095 };
+    int place = places[_i];
+    run_processes(2, compare_data, &place);
+}
+END_TEST
+
 static void fall_silent(Processes *processes, void *arg)
 {
     (void)arg;
@@ -444,11 +497,13 @@ Suite *parallel_suite(void)
     tcase_add_checked_fixture(c, folder_make, folder_remove);
     tcase_add_loop_test(c, any_number_of_processes_gives_the_same_bits, 0, 3 * (int)(sizeof shard_counts / sizeof *shard_counts));
     tcase_add_loop_test(c, a_checkpoint_resumes_on_another_number, 0, 6);
+    tcase_add_loop_test(c, whole_runs_are_the_same, 0, N_RUNS);
     tcase_add_loop_test(c, a_step_is_that_of_the_whole_batch, 0, 4);
     tcase_add_test(c, one_shard_is_the_step_of_the_optimizer);
     tcase_add_test(c, a_loss_that_is_not_finite_changes_nothing);
     tcase_add_loop_test(c, processes_tell_each_other, 0, 4);
     tcase_add_loop_exit_test(c, processes_that_differ_end, 1, 0, 5);
+    tcase_add_loop_test(c, data_that_differ_are_told, 0, 3);
     tcase_add_exit_test(c, a_silent_process_ends_the_others, 1);
     tcase_add_exit_test(c, more_processes_than_shards_end, 1);
     tcase_add_test(c, wrong_calls_are_told);

@@ -626,12 +626,12 @@ START_TEST(it_is_explained_and_drawn)
     Tensor *y = explained_graph(w);
     char *text = explained(y), *drawing = drawn(y), *again = explained(y);
     ck_assert_str_eq(text, again);
-    check_part(text, "  t2     = recompute(t1, w) = 54    a function of the program\n");
-    check_part(text, "  t4     = recompute(t3, w) = 2916    a function of the program\n");
-    check_part(text, "recompute(t3, w)    at tests/test_recompute.c:");
+    check_part(text, "  recompute1 = recompute(scale1, w) = 54    a function of the program\n");
+    check_part(text, "  recompute2 = recompute(mul1, w) = 2916    a function of the program\n");
+    check_part(text, "recompute(mul1, w)    at tests/test_recompute.c:");
     check_part(text, "       rule    the function runs again, then its rules\n");
-    check_part(text, "       with    dt4 = 1, t3 = 324, w = 3\n");
-    check_part(text, "       gives   dt3 = 9\n       gives   dw = 1944\n");
+    check_part(text, "       with    drecompute2 = 1, mul1 = 324, w = 3\n");
+    check_part(text, "       gives   dmul1 = 9\n       gives   dw = 1944\n");
     check_part(text, "       adds    dw = ");
     check_part(text, "\nGradients of the leaves:\n  dw     = 5886\n");
     check_part(drawing, "recompute\\n()");

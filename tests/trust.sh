@@ -11,7 +11,8 @@ usage: sh tests/trust.sh NAME [COUNT]
   guard                every test with sentinels around each buffer and poison in released buffers (KAERU_GUARD=1)
   failures             each request for memory and each call to a file fails, in whole runs of a Transformer and a GPT
   kills [500]          kills at random moments: 500 of the training of a Transformer, 500 of the training of a GPT, 500 of
-                       saving, and 50 of each of the programs gpt and translate, whose CSV files are compared as well
+                       saving, and 50 each of gpt train, translate train and llama finetune (LoRA), whose CSV files are
+                       compared as well
   hashes               SHA-256 of trained weights, on 1, 2, 3, 4 and 8 threads, with every instruction set, compiled by cc
                        and by clang
   mpi [300]            training by several processes, with Open MPI and with MPICH: SHA-256 of trained weights from 1, 2, 3,
@@ -95,12 +96,15 @@ failures() {
     result="$calls times one request or call failed, alone or with all that followed; nothing lost or leaked"
 }
 
-# same_as_straight PROGRAM COLUMNS: the killed run has the same files as the straight run, and the same CSV rows; only the
-# first COLUMNS of a row are compared, since the others are times.
+# same_as_straight PROGRAM COLUMNS: the killed run has the same models and adapters as the straight run, and the same CSV rows;
+# only the first COLUMNS of a row are compared, since the others are times.
 same_as_straight() {
-    for file in "$work/straight/"*.safetensors; do cmp "$file" "$work/killed/${file##*/}" || return; done
-    for run in straight killed; do cut -d, -f"1-$2" "$work/$run/$1.csv" >"$work/$run.csv" || return; done
-    cmp "$work/straight.csv" "$work/killed.csv"
+    for run in straight killed; do
+        cut -d, -f"1-$2" "$work/$run/$1.csv" >"$work/$run.csv" || return
+        (cd "$work/$run" && find . -name '*.safetensors' -o -name '*config.json' | sort) >"$work/$run.files"
+    done
+    cmp "$work/straight.csv" "$work/killed.csv" && cmp "$work/straight.files" "$work/killed.files" || return
+    while read -r file; do cmp "$work/straight/$file" "$work/killed/$file" || return; done <"$work/straight.files"
 }
 
 # seconds_of COMMAND...: runs it without its output and prints how many seconds it took.
@@ -112,19 +116,19 @@ print(time.monotonic() - begin)
 sys.exit(status)' "$@"
 }
 
-# kill_program PROGRAM COLUMNS OPTION...: kills the program KAERU_KILLS / 10 times, each time at a random moment, and resumes
-# it. The moment is within half the time that a run without kills takes: a resumed run is shorter. A run that ends before
-# its kill is compared, and a new run starts.
+# kill_program PROGRAM COMMAND COLUMNS OPTION...: kills the program KAERU_KILLS / 10 times, each time at a random moment, and
+# resumes it. The moment is within half the time that a run without kills takes: a resumed run is shorter. A run that ends
+# before its kill is compared, and a new run starts.
 kill_program() {
-    program=$1 columns=$2 wanted=$(((KAERU_KILLS + 9) / 10)) killed=0 ended=0
-    shift 2
+    program=$1 command=$2 columns=$3 wanted=$(((KAERU_KILLS + 9) / 10)) killed=0 ended=0
+    shift 3
     rm -rf "$work/straight" "$work/killed"
-    length=$(seconds_of "$root/build/examples/$program" train "$@" --out "$work/straight") || return
+    length=$(seconds_of "$root/build/examples/$program" "$command" "$@" --out "$work/straight") || return
     while :; do
         resume=''
         [ ! -e "$work/killed/${program}_last.safetensors" ] || resume=--resume
         # shellcheck disable=SC2086 # nothing, or one word
-        "$root/build/examples/$program" train "$@" --out "$work/killed" --overwrite $resume >/dev/null 2>"$work/error" &
+        "$root/build/examples/$program" "$command" "$@" --out "$work/killed" --overwrite $resume >/dev/null 2>"$work/error" &
         if [ "$killed" -lt "$wanted" ]; then
             sleep "$(awk -v n="$((killed + ended))" -v most="$length" 'BEGIN { srand(n); printf "%.3f", rand() * most / 2 }')"
             kill -9 $! 2>/dev/null
@@ -141,21 +145,32 @@ kill_program() {
         [ "$killed" -lt "$wanted" ] || break
         rm -rf "$work/killed"
     done
-    echo "program $program: $killed killed, $ended run to the end, each with the weights and rows of the run without kills"
+    echo "$program $command: $killed killed, $ended run to the end, each with the weights and rows of the run without kills"
     all=$((all + killed))
 }
 
+# A small Llama, and pairs to learn, in $work.
+make_llama() {
+    mkdir -p "$work/llama"
+    cp "$root/tests/fixtures/llama/writer/config.json" "$root/tests/fixtures/llama/writer/model.safetensors" "$work/llama" &&
+        cp "$root/tests/fixtures/tokenizers/llama3.json" "$work/llama/tokenizer.json" &&
+        awk 'BEGIN { for (i = 0; i < 40; i++) printf "{\"prompt\": \"%d?\", \"completion\": \" n%d\"}\n", i, i % 3 }' \
+            >"$work/pairs.jsonl"
+}
+
 kills() {
-    build build run_tests_float gpt translate
+    build build run_tests_float gpt translate llama
     export KAERU_KILLS="${1:-500}"
     all=0
     for suite in runs checkpoint; do
         show env CK_RUN_CASE=kills "$root/build/tests/run_tests_float" "$suite" || return
         all=$((all + $(sum_before killed,)))
     done
-    kill_program gpt 4 --layers 2 --heads 2 --width 16 --context 16 --steps 150 --every 10 --held-out 200 --sample 0 &&
-        kill_program translate 5 --layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2 --sentences 200 \
-            --held-out 20 --epochs 8 --average 2 || return
+    kill_program gpt train 4 --layers 2 --heads 2 --width 16 --context 16 --steps 150 --every 10 --held-out 200 --sample 0 &&
+        kill_program translate train 5 --layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2 --sentences 200 \
+            --held-out 20 --epochs 8 --average 2 &&
+        make_llama && kill_program llama finetune 4 --model "$work/llama" --data "$work/pairs.jsonl" --best \
+            --targets q_proj,down_proj --dropout 0.1 --lr 0.01 --window 16 --steps 500 --every 10 || return
     result="$all kills; nothing lost, nothing changed"
 }
 
@@ -223,8 +238,8 @@ together() {
     if [ "$_n" -eq 1 ]; then "$@"; else (launch "$_launcher" "$_n" "$@"); fi
 }
 
-# kill_one FOLDER COUNT: kills a process of gpt train COUNT times and resumes by another number of processes. No other process
-# may be left after the deadline of 5 seconds and 5 more.
+# kill_one FOLDER COUNT: kills a process of gpt train COUNT times and resumes by another number of processes. All others must end
+# within ten seconds; their deadline is 5.
 kill_one() {
     program=$root/$1/examples/gpt wanted=$2 killed=0 turn=0
     options='--layers 2 --heads 2 --width 16 --context 16 --steps 600 --every 20 --held-out 200 --sample 0 --batch 6 --shards 6
@@ -246,10 +261,12 @@ kill_one() {
         (launch "$launcher" $n sh -c "$each" sh "$program" train $options --out "$work/killed" --overwrite $resume) \
             >/dev/null 2>"$work/error" </dev/null &
         child=$!
+        hit=no
         if [ "$killed" -lt "$wanted" ]; then
             sleep "$(awk -v n=$turn -v most="$length" 'BEGIN { srand(n); printf "%.3f", 0.3 + rand() * (1 + most) }')"
-            victim=$(cat "$work/id.$((turn % n))" 2>/dev/null) && kill -9 "$victim" 2>/dev/null
+            ! victim=$(cat "$work/id.$((turn % n))" 2>/dev/null) || ! kill -9 "$victim" 2>/dev/null || hit=yes
         fi
+        since=$(date +%s)
         wait $child
         status=$?
         if [ $status -eq 0 ]; then
@@ -258,14 +275,12 @@ kill_one() {
             [ "$killed" -lt "$wanted" ] || break
             continue
         fi
+        [ $hit = yes ] || { cat "$work/error"; echo "$n processes ended with status $status, and none was killed"; return 1; }
         killed=$((killed + 1))
-        since=$(date +%s)
         for id in $(cat "$work"/id.* 2>/dev/null); do
-            while kill -0 "$id" 2>/dev/null; do
-                [ $(($(date +%s) - since)) -le 10 ] || { echo "process $id is left after a kill"; return 1; }
-                sleep 0.05
-            done
+            while kill -0 "$id" 2>/dev/null && [ $(($(date +%s) - since)) -le 10 ]; do sleep 0.05; done
         done
+        [ $(($(date +%s) - since)) -le 10 ] || { echo "processes were left ten seconds after one of $n was killed"; return 1; }
     done
     all=$((all + killed))
 }
@@ -295,7 +310,7 @@ mpi() {
 }
 
 # Each reader's share of a thousand inputs; the fast readers get more. 50 million inputs take an hour of one processor.
-fuzz_shares='options:400 safetensors:240 number:200 json:110 json_peer:30 tensors:10 text:8 bpe:2'
+fuzz_shares='options:380 safetensors:240 number:200 json:110 json_peer:30 config:12 tensors:10 text:8 pairs:6 adapter:2 bpe:2'
 
 fuzz() {
     need_fuzzer

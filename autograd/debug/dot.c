@@ -4,6 +4,8 @@
  * one step of a forward and backward pass. */
 #include "trace.h"
 
+#include <string.h>
+
 /* Writes a label. Names come from the program: a quote or backslash must not end the label. */
 static void write_escaped(FILE *out, const char *s)
 {
@@ -71,6 +73,39 @@ enum { MAX_ITEMS = 6 };         /* larger tensors are drawn as shape, range and 
  * the node of the operation that runs (n: none). */
 typedef struct { uint32_t computed, active; bool backward; } View;
 
+/* The width of a node in inches, enough for its text in every frame, so that all frames have the same layout. */
+static double node_width(const Trace *trace, uint32_t i)
+{
+    const Tensor *t = trace->node[i];
+    Symbol text;
+    size_t name = strlen(trace_symbol(trace, i, text)), call = name;
+    for (int j = 0; t->op && j < t->n_in; j++) call += t->in[j] ? strlen(trace_symbol(trace, t->in[j]->number, text)) + 2 : 6;
+    call += t->op ? strlen(t->op->name) + 3 : 0;
+    size_t values = t->numel <= MAX_ITEMS ? 9 * (size_t)t->numel : 40;          /* 9: "-0.46212, " with brackets */
+    size_t sum = name + 4 + values * (trace->uses[i] > 1 ? 3 : 1), last = t->requires_grad ? sum : values;
+    size_t longest = call > last ? call : last;
+    double width = (t->op ? 1 : 1.3) * (0.35 + 0.088 * (double)longest);        /* a leaf is an ellipse */
+    return width < 1.7 ? 1.7 : width;
+}
+
+/* The gradient of node i; while a rule adds to it, the sum: "0.46212 + 0.39322 = 0.85534". */
+static void frame_gradient(FILE *out, const Trace *trace, View view, uint32_t i)
+{
+    const Tensor *t = trace->node[i], *y = view.active < trace->n ? trace->node[view.active] : NULL;
+    int terms = 0;
+    for (int j = 0; y && j < y->n_in; j++) {
+        if (y->in[j] != t || !trace->part[j]) continue;
+        if (terms == 0 && trace->before[j]) {
+            trace_values(out, t, trace->before[j]->data, MAX_ITEMS, "");
+            terms++;
+        }
+        if (terms++ > 0) fputs(" + ", out);
+        trace_values(out, t, trace->part[j]->data, MAX_ITEMS, "");
+    }
+    if (terms > 1) fputs(" = ", out);
+    if (terms != 1) trace_values(out, t, grad_of(trace->copy[i]), MAX_ITEMS, "");
+}
+
 /* Whether a rule that runs later adds to the gradient of node i. */
 static bool is_incomplete(const Trace *trace, uint32_t i)
 {
@@ -91,47 +126,49 @@ static void frame_node(FILE *out, const Trace *trace, View view, uint32_t i)
         fputs(" = ", out);
         trace_call(out, trace, i);
     }
-    fputs("\\n", out);                          /* all frames have the same lines, so that the layout changes little */
+    fputs("\\n", out);
     if (computed) trace_values(out, t, t->data, MAX_ITEMS, "(released)");
     fputs("\\n", out);
     if (view.backward && trace->copy[i]->grad) {
         fprintf(out, "d%s = ", symbol);
-        trace_values(out, t, grad_of(trace->copy[i]), MAX_ITEMS, "");
+        frame_gradient(out, trace, view, i);
         if (is_incomplete(trace, i)) fputs(" so far", out);
     }
-    fprintf(out, "\", width=1.7, shape=%s", t->op ? "box" : "ellipse");
+    fprintf(out, "\", width=%.2f, height=%s", node_width(trace, i), t->op ? "0.65, shape=box" : "0.9, shape=ellipse");
     const char *fill = i == view.active ? ACTIVE : t->op ? NULL : t->requires_grad ? REQUIRES_GRAD : CONSTANT;
     if (fill) fprintf(out, ", style=filled, fillcolor=\"%s\"", fill);
     if (!computed) fputs(", style=dashed, color=\"" PENDING "\", fontcolor=\"" PENDING "\"", out);
     fputs("];\n", out);
 }
 
-/* Highlights the inputs of the operation that runs; in the backward pass also writes what its rule adds for each input. */
+/* Highlights the inputs of the operation that runs; in the backward pass those to which its rule adds. */
 static void frame_edge(FILE *out, const Trace *trace, View view, uint32_t i, int j)
 {
-    const Tensor *x = trace->node[i]->in[j];
-    fprintf(out, "  n%u -> n%u", (unsigned)x->number, (unsigned)i);
-    if (i == view.active && !view.backward) fputs(" [color=\"" ACTIVE_EDGE "\", penwidth=2]", out);
-    if (i == view.active && view.backward && trace->part[j]) {
-        fputs(" [color=\"" ACTIVE_EDGE "\", fontcolor=\"" ACTIVE_EDGE "\", penwidth=2, dir=back, xlabel=\"  ", out);
-        if (x->numel == 1) trace_values(out, x, trace->part[j]->data, 1, "");   /* a longer text would cross other edges */
-        fputs("\"]", out);
-    }
+    fprintf(out, "  n%u -> n%u", (unsigned)trace->node[i]->in[j]->number, (unsigned)i);
+    if (i == view.active && (!view.backward || trace->part[j]))
+        fprintf(out, " [color=\"" ACTIVE_EDGE "\", penwidth=2%s]", view.backward ? ", dir=back" : "");
     fputs(";\n", out);
 }
 
 static void frame_title(FILE *out, const Trace *trace, View view, int step)
 {
-    fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  edge [fontname=\"Helvetica\", fontsize=11];\n  label=\"", out);
+    fputs("  labelloc=t;\n  fontname=\"Helvetica\";\n  label=\"", out);
     Symbol text;
+    int lines = 1;
+    for (uint32_t i = 0; i < trace->n; i++) {
+        int clauses = trace->node[i]->op ? trace_clauses(trace, i, trace->node[i]->op->backward_text) : 0;
+        lines = clauses > lines ? clauses : lines;
+    }
     fprintf(out, "%s %d of %u", view.backward ? "backward" : "forward", step, (unsigned)trace->ops);
     if (view.active < trace->n) {
         const Op *op = trace->node[view.active]->op;
         const char *formula = view.backward ? op->backward_text : op->forward_text;
-        fputs(formula ? ": " : "", out);
+        fputs("\\n", out);
         if (formula && !view.backward) fprintf(out, "%s = ", trace_symbol(trace, view.active, text));
-        trace_formula(out, trace, view.active, formula, view.backward ? '\0' : ':');
+        trace_formula(out, trace, view.active, formula, view.backward ? "" : ":;", "\\n");
+        lines -= view.backward ? trace_clauses(trace, view.active, formula) : 1;
     }
+    while (lines-- > 0) fputs("\\n ", out);                         /* all titles have the same height */
     fputs("\";\n", out);
 }
 

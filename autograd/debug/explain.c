@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-enum { MAX_ITEMS = 12 };        /* larger tensors are printed as shape, range and norm */
+enum {
+    MAX_ITEMS = 9,              /* larger tensors are printed as shape, range and norm */
+    LONG_FORMULA = 50           /* printed in lines of its own */
+};
+#define NEXT_LINE "\n               "
 
 static void print_values(FILE *out, const Tensor *t, const void *values)
 {
@@ -24,8 +28,9 @@ static void print_forward(FILE *out, const Trace *trace)
         }
         print_values(out, t, t->data);
         if (t->op && t->op->forward_text) {
-            fputs("    ", out);
-            trace_formula(out, trace, i, t->op->forward_text, ':');
+            size_t values = t->numel <= MAX_ITEMS ? 6 * (size_t)t->numel : 30;
+            fputs(strcspn(t->op->forward_text, ":;") + values > LONG_FORMULA ? NEXT_LINE : "    ", out);
+            trace_formula(out, trace, i, t->op->forward_text, ":;", NULL);
         } else if (!t->op) {
             fputs(t->requires_grad ? "    requires a gradient" : "    a constant", out);
         }
@@ -40,6 +45,9 @@ static void print_read(FILE *out, const Trace *trace, const Tensor *y)
     Symbol text;
     fprintf(out, "       with    d%s = ", trace_symbol(trace, y->number, text));
     print_values(out, y, grad_of(trace->copy[y->number]));
+    bool scalars = y->numel == 1;                       /* in one line */
+    for (int j = 0; j < y->n_in; j++) scalars = scalars && (!y->in[j] || y->in[j]->numel == 1);
+    const char *between = scalars ? ", " : NEXT_LINE;
     int uses = trace->uses[y->number];
     if (uses > 1) fprintf(out, " (complete: the sum over its %d uses)", uses);
     for (int j = 0; j < y->n_in; j++) {
@@ -47,11 +55,11 @@ static void print_read(FILE *out, const Trace *trace, const Tensor *y)
         bool print = x && reads_input(y->op, j);        /* once, if x is several inputs */
         for (int k = 0; k < j && print; k++) print = y->in[k] != x || !reads_input(y->op, k);
         if (!print) continue;
-        fprintf(out, ", %s = ", trace_symbol(trace, x->number, text));
+        fprintf(out, "%s%s = ", between, trace_symbol(trace, x->number, text));
         print_values(out, x, x->data);
     }
     if (y->op->needs & NEEDS_Y) {
-        fprintf(out, ", %s = ", trace_symbol(trace, y->number, text));
+        fprintf(out, "%s%s = ", between, trace_symbol(trace, y->number, text));
         print_values(out, y, y->data);
     }
     fputc('\n', out);
@@ -62,6 +70,7 @@ static void print_gradient(FILE *out, const Trace *trace, const Tensor *y, int j
 {
     const Tensor *x = y->in[j], *before = trace->before[j];
     Symbol text;
+    const char *plus = x->numel == 1 ? " + " : NEXT_LINE "+ ", *equals = x->numel == 1 ? " = " : NEXT_LINE "= ";
     int terms = 0;
     fprintf(out, "       %s d%s = ", before ? "adds   " : "gives  ", trace_symbol(trace, x->number, text));
     if (before) {
@@ -70,11 +79,11 @@ static void print_gradient(FILE *out, const Trace *trace, const Tensor *y, int j
     }
     for (int k = j; k < y->n_in; k++) {
         if (y->in[k] != x || !trace->part[k]) continue;
-        if (terms++ > 0) fputs(" + ", out);
+        if (terms++ > 0) fputs(plus, out);
         print_values(out, x, trace->part[k]->data);
     }
     if (terms > 1) {
-        fputs(" = ", out);
+        fputs(equals, out);
         print_values(out, x, grad_of(trace->copy[x->number]));
     }
     fputc('\n', out);
@@ -89,7 +98,8 @@ static void print_step(FILE *out, const Trace *trace, int number)
     fprintf(out, "    at %s:%d\n", y->site.file, y->site.line);
     if (y->op->backward_text) {
         fputs("       rule    ", out);
-        trace_formula(out, trace, y->number, y->op->backward_text, '\0');
+        bool is_long = strlen(y->op->backward_text) > LONG_FORMULA;
+        trace_formula(out, trace, y->number, y->op->backward_text, "", is_long ? NEXT_LINE : NULL);
         fputc('\n', out);
     }
     print_read(out, trace, y);

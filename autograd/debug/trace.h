@@ -32,12 +32,17 @@ void  trace_end(Trace *trace);
 
 /* ---- text (trace_text.c) ----------------------------------------------------------------------------------------- */
 
-/* A short name for node i in formulas: the tensor's name if it is one word and unique among the nodes, else t<i>. */
-typedef char Symbol[24];
+/* A short name for node i in formulas: the tensor's name if it is one short word and unique among the nodes. Else it tells what
+ * the node is, with a number: linear2, the second result of `linear` without such a name; weight1 for "encoder.weight"; ids1,
+ * mask1, const1 or param1 for leaves. The result without a name is `loss`. */
+typedef char Symbol[32];
 const char *trace_symbol(const Trace *trace, uint32_t i, Symbol text);
-/* Writes a formula of the operation that made node i, with the symbols and numbers of this call; nothing if it is NULL. Stops
- * at the character `end`, e.g. ':' (shapes follow), unless that is 0. */
-void trace_formula(FILE *out, const Trace *trace, uint32_t i, const char *formula, char end);
+/* Writes a formula of the operation that made node i, with the symbols and numbers of this call and without inputs that this
+ * call does not have; nothing if it is NULL. If a tensor is several inputs, its gradients are written as a sum. Stops at any
+ * character of `ends`, e.g. ":" (shapes follow). `between` replaces ", " and "; " between two gradients unless it is NULL. */
+void trace_formula(FILE *out, const Trace *trace, uint32_t i, const char *formula, const char *ends, const char *between);
+/* The number of lines that trace_formula writes if `between` is the end of a line. */
+int trace_clauses(const Trace *trace, uint32_t i, const char *formula);
 /* Writes "tanh(z)". */
 void trace_call(FILE *out, const Trace *trace, uint32_t i);
 /* Writes all values if there are at most max_items ("[[1, 2], [3, 4]]"), else their shape, range and norm; `none` if `values`

@@ -13,22 +13,47 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Long names, and those of modules ("encoder.0.weight"), would bury a formula. */
+enum { LONGEST_NAME = 11 };     /* longer names would bury a formula */
+
+/* Whether the name is one short word: not that of a module's parameter ("encoder.0.weight"). */
 static bool is_word(const char *name)
 {
     size_t n = 0;
     while (in_word(name[n])) n++;
-    return n > 0 && n < sizeof(Symbol) / 2 && name[n] == '\0' && !isdigit((unsigned char)name[0]);
+    return n > 0 && n <= LONGEST_NAME && name[n] == '\0' && !isdigit((unsigned char)name[0]);
+}
+
+static bool is_named(const Trace *s, uint32_t i)
+{
+    const char *name = s->node[i]->name;
+    if (!name || !is_word(name)) return false;
+    for (uint32_t k = 0; k < s->n; k++)
+        if (k != i && s->node[k]->name && strcmp(s->node[k]->name, name) == 0) return false;
+    return true;
+}
+
+/* What a node without a name is: its operation, the end of its name, or its use. */
+static const char *kind_of(const Tensor *t)
+{
+    if (t->op) return t->op->name;
+    const char *dot = t->name ? strrchr(t->name, '.') : NULL;
+    if (dot && is_word(dot + 1)) return dot + 1;
+    return t->dtype == AG_INT ? "ids" : t->dtype == AG_BOOL ? "mask" : t->requires_grad ? "param" : "const";
 }
 
 const char *trace_symbol(const Trace *s, uint32_t i, Symbol text)
 {
-    const char *name = s->node[i]->name;
-    bool own = name && is_word(name);
-    for (uint32_t k = 0; own && k < s->n; k++)
-        if (k != i && s->node[k]->name && strcmp(s->node[k]->name, name) == 0) own = false;
-    if (own) snprintf(text, sizeof(Symbol), "%s", name);
-    else snprintf(text, sizeof(Symbol), "t%u", (unsigned)i);
+    if (is_named(s, i)) {
+        snprintf(text, sizeof(Symbol), "%s", s->node[i]->name);
+        return text;
+    }
+    const char *kind = kind_of(s->node[i]);
+    unsigned number = 1;
+    for (uint32_t k = 0; k < i; k++) number += !is_named(s, k) && strcmp(kind_of(s->node[k]), kind) == 0;
+    if (i + 1 == s->n && s->node[i]->op) snprintf(text, sizeof(Symbol), "loss");
+    else snprintf(text, sizeof(Symbol), "%.20s%u", kind, number);
+    for (uint32_t k = 0; k < s->n; k++)                             /* a name that the program gave to another node */
+        if (s->node[k]->name && strcmp(s->node[k]->name, text) == 0) snprintf(text, sizeof(Symbol), "t%u", (unsigned)i);
     return text;
 }
 
@@ -87,23 +112,95 @@ static bool write_number_named(FILE *out, const Tensor *y, const char *word, siz
     return k >= 0;
 }
 
-void trace_formula(FILE *out, const Trace *s, uint32_t i, const char *formula, char end)
+static bool is_absent(const Tensor *y, int j)
+{
+    return j >= y->n_in || !y->in[j];
+}
+
+/* Whether input j is also an earlier input. */
+static bool is_repeated(const Tensor *y, int j)
+{
+    for (int k = 0; k < j; k++)
+        if (y->in[k] == y->in[j]) return true;
+    return false;
+}
+
+static size_t word_length(const char *text)
+{
+    size_t n = 0;
+    while (in_word(text[n])) n++;
+    return n;
+}
+
+/* The input whose gradient begins here, in the middle of a formula: ", db = " or "; db = "; -1: none. *length: of this. */
+static int clause_at(const Tensor *y, const char *formula, size_t *length)
+{
+    if ((formula[0] != ',' && formula[0] != ';') || formula[1] != ' ' || formula[2] != 'd') return -1;
+    size_t n = word_length(formula + 3);
+    *length = n + strlen(", d = ");
+    return strncmp(formula + 3 + n, " = ", 3) == 0 ? input_named(y, formula + 3, n) : -1;
+}
+
+/* The length of what stands here only for an input that this call does not have: " + bias", "gamma ", " gamma", or the rest of
+ * a formula, "among the entries where mask ..."; and of notes on the type of an input. 0: none. */
+static size_t unused_length(const Tensor *y, const char *formula, bool first)
+{
+    static const char *const before[] = { " among the entries where ", " + ", " " };
+    if (strncmp(formula, " (AG_BOOL", 9) == 0) return strcspn(formula, ")") + 1;
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        size_t n = strlen(before[i]), word = strncmp(formula, before[i], n) == 0 ? word_length(formula + n) : 0;
+        int j = word ? input_named(y, formula + n, word) : -1;
+        if (j >= 0 && is_absent(y, j)) return i == 0 ? strlen(formula) : n + word;
+    }
+    size_t word = first ? word_length(formula) : 0;
+    int j = word ? input_named(y, formula, word) : -1;
+    return j >= 0 && is_absent(y, j) ? word + (formula[word] == ' ') : 0;
+}
+
+/* Writes one word of y's formula, of n characters, in the terms of this call. */
+static void write_word(FILE *out, const Trace *s, const Tensor *y, const char *word, size_t n)
+{
+    Symbol text;
+    const Tensor *t = node_named(y, word, n), *d = *word == 'd' ? node_named(y, word + 1, n - 1) : NULL;
+    if (t) fputs(trace_symbol(s, t->number, text), out);
+    else if (d) fprintf(out, "d%s", trace_symbol(s, d->number, text));
+    else if (!write_number_named(out, y, word, n)) fprintf(out, "%.*s", (int)n, word);
+}
+
+void trace_formula(FILE *out, const Trace *s, uint32_t i, const char *formula, const char *ends, const char *between)
 {
     const Tensor *y = s->node[i];
-    Symbol text;
-    while (formula && *formula && *formula != end) {
-        size_t n = 0;
-        while (in_word(formula[n])) n++;
-        if (n == 0) {
-            fputc(*formula++, out);
-            continue;
+    size_t n, unused;
+    for (const char *p = formula; p && *p && !strchr(ends, *p); p += n) {
+        int j = clause_at(y, p, &n);
+        if (j >= 0 && is_absent(y, j)) {
+            for (n = 1; p[n] && clause_at(y, p + n, &unused) < 0; n++) { }
+        } else if (j >= 0 && is_repeated(y, j)) {
+            bool minus = p[n] == '-';
+            fputs(*p == ';' && between ? between : " ", out);
+            fputs(minus ? "- " : "+ ", out);
+            n += minus;
+        } else if (j >= 0 && between) {
+            fputs(between, out);
+            n = 2;
+        } else if ((n = unused_length(y, p, p == formula)) == 0) {
+            n = word_length(p);
+            if (n > 0) write_word(out, s, y, p, n);
+            else fputc(p[n++], out);
         }
-        const Tensor *t = node_named(y, formula, n), *d = *formula == 'd' ? node_named(y, formula + 1, n - 1) : NULL;
-        if (t) fputs(trace_symbol(s, t->number, text), out);
-        else if (d) fprintf(out, "d%s", trace_symbol(s, d->number, text));
-        else if (!write_number_named(out, y, formula, n)) fprintf(out, "%.*s", (int)n, formula);
-        formula += n;
     }
+}
+
+int trace_clauses(const Trace *s, uint32_t i, const char *formula)
+{
+    const Tensor *y = s->node[i];
+    int clauses = formula && *formula ? 1 : 0;
+    size_t unused;
+    for (const char *p = formula; p && *p; p++) {
+        int j = clause_at(y, p, &unused);
+        clauses += j >= 0 && !is_absent(y, j) && (*p == ';' || !is_repeated(y, j));
+    }
+    return clauses;
 }
 
 void trace_call(FILE *out, const Trace *s, uint32_t i)

@@ -183,5 +183,8 @@ void picture_draw(const char *name);
 /* The graph of a loss as a series of frames of its backward pass (ag_graph_frame): writes NAME_00.dot, NAME_01.dot, ...
  * into the output folder and runs Graphviz to draw each as PNG and SVG, or prints how to install it. */
 void picture_frames(const char *name, Tensor *loss);
+/* Draws the file NAME.dot, which the program has written into the output folder, as NAME.png and NAME.svg with Graphviz, or
+ * prints how to install it. */
+void picture_graph(const char *name);
 
 #endif

@@ -158,9 +158,13 @@ static void print_options(const Option *o)
 
 static _Noreturn void print_help(const Program *program, const Option *common)
 {
-    printf("usage: %s [options]\n\n%s\n\noptions:\n", program->name, program->teaches);
-    print_options(program->options);
-    printf("\noptions of every example:\n");
+    printf("usage: %s [options]\n\n%s\n\n", program->name, program->teaches);
+    if (program->options->kind != OPTION_END) {
+        printf("options:\n");
+        print_options(program->options);
+        printf("\n");
+    }
+    printf("options of every example:\n");
     print_options(common);
     printf("  %-16s %s\n", "--help", "print this text");
     printf("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");

@@ -172,14 +172,31 @@ void picture_draw(const char *name)
 
 typedef struct { char name[64], dot[72], png[72], svg[72]; } FrameNames;
 
-static FrameNames frame_names(const char *name, int i)
+static FrameNames file_names(const char *name)
 {
     FrameNames n;
-    snprintf(n.name, sizeof n.name, "%.40s_%02d", name, i);
+    snprintf(n.name, sizeof n.name, "%.60s", name);
     snprintf(n.dot, sizeof n.dot, "%s.dot", n.name);
     snprintf(n.png, sizeof n.png, "%s.png", n.name);
     snprintf(n.svg, sizeof n.svg, "%s.svg", n.name);
     return n;
+}
+
+static FrameNames frame_names(const char *name, int i)
+{
+    char frame[64];
+    snprintf(frame, sizeof frame, "%.40s_%02d", name, i);
+    return file_names(frame);
+}
+
+/* Draws NAME.dot of the output folder as PNG and SVG. */
+static Drawing draw_graph(const FrameNames *f)
+{
+    const char *const argv[] = { "dot", "-Gdpi=110", "-Tpng", "-o", f->png, "-Tsvg", "-o", f->svg, f->dot, NULL };
+    char *source = example_path(f->dot);
+    Drawing result = draw(argv, source, f->name);
+    ag_free(source);
+    return result;
 }
 
 static void write_frame(const char *name, int i, Tensor *loss)
@@ -203,10 +220,7 @@ void picture_frames(const char *name, Tensor *loss)
     }
     for (int i = 0; i < n && result == DRAWN; i++) {
         FrameNames f = frame_names(name, i);
-        const char *const argv[] = { "dot", "-Gdpi=110", "-Tpng", "-o", f.png, "-Tsvg", "-o", f.svg, f.dot, NULL };
-        char *source = example_path(f.dot);
-        result = draw(argv, source, f.name);
-        ag_free(source);
+        result = draw_graph(&f);
     }
     char *first = example_path(frame_names(name, 0).dot);
     int base = (int)strlen(first) - (int)strlen("00.dot");
@@ -220,4 +234,20 @@ void picture_frames(const char *name, Tensor *loss)
         printf("pictures: %.*s00.png to %02d.png, and .svg\n", base, first, n - 1);
     }
     ag_free(first);
+}
+
+void picture_graph(const char *name)
+{
+    FrameNames f = file_names(name);
+    char *source = example_path(f.dot);
+    int base = (int)(strlen(source) - strlen(".dot"));
+    Drawing result = draw_graph(&f);
+    if (result == NOT_INSTALLED) {
+        printf("picture: %s needs Graphviz: sudo apt install graphviz (Debian, Ubuntu). Then: dot -Tsvg -O ", source);
+        print_quoted(source);
+        printf("\n");
+    } else if (result == DRAWN) {
+        printf("picture: %.*s.png, %.*s.svg\n", base, source, base, source);
+    }
+    ag_free(source);
 }

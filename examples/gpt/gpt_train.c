@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/lm_run.h"
 #include "gpt_commands.h"
 
 static const char *data_path, *vocab, *merges, *weights, *config;
@@ -9,63 +10,6 @@ static GPTOptions size = { .layers = 4, .heads = 4, .width = 128, .context = 64,
 static LmOptions how;
 static int64_t sample_tokens = 500;
 static bool recompute;
-
-/* ---- output of the run ------------------------------------------------------------------------------------------- */
-
-static const char data_name[] = "gpt.csv", data_header[] = "step,train_loss,valid_loss,learning_rate,tokens_per_second";
-typedef struct { bool resumed; Csv *csv; Progress progress; int64_t first, since; double since_time, speed; } Watch;
-
-/* The speed is that of the steps, without the time of evaluations and checkpoints. */
-static void start_clock(Watch *w, int64_t step)
-{
-    w->since = step;
-    w->since_time = example_seconds();
-}
-
-static void started(LmTraining *t, void *arg)
-{
-    Watch *w = arg;
-    if (w->resumed && t->step < t->options.steps) {
-        printf("resumes at step %" PRId64 " of %" PRId64 ", from %s\n", t->step, t->options.steps, t->last);
-    } else if (w->resumed) {
-        printf("all %" PRId64 " steps are done, from %s\n", t->options.steps, t->last);
-    }
-    w->first = t->step;
-    w->csv = w->resumed ? csv_resume(data_name, data_header, (double)t->step) : csv_open(data_name, data_header);
-    w->progress = progress_begin("step", t->options.steps - t->step);
-    start_clock(w, t->step);
-}
-
-static void stepped(LmTraining *t, void *arg)
-{
-    Watch *w = arg;
-    const LmOptions *o = &t->options;
-    double tokens = (double)((t->step - w->since) * o->batch * o->accumulate * lm_window(t));
-    double spent = example_seconds() - w->since_time;
-    w->speed = spent > 0 && tokens > 0 ? tokens / spent : 0;
-    progress_show(&w->progress, t->step - w->first, "loss %.3f, %.0f tokens/s", t->loss, w->speed);
-}
-
-/* Writes the row before the checkpoint is saved: resuming can drop a row that is too late, but cannot make a missing one. */
-static void evaluated(LmTraining *t, void *arg)
-{
-    Watch *w = arg;
-    csv_row(w->csv, t->step, t->train_loss, t->valid_loss, t->lr, w->speed);
-    progress_end(&w->progress);
-    printf("step %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, %.0f tokens/s\n", t->step, t->options.steps,
-           t->train_loss, t->valid_loss, w->speed);
-    start_clock(w, t->step);
-}
-
-static void show_losses(Watch *w)
-{
-    if (csv_rows(w->csv) > 1) {
-        chart_print(w->csv, &(Chart){ "loss", "step", false,
-                                      { { "train_loss", "training" }, { "valid_loss", "held out" } } });
-    }
-    csv_close(w->csv);
-    picture_draw("gpt");
-}
 
 /* ---- vocabulary and model ---------------------------------------------------------------------------------------- */
 
@@ -155,29 +99,6 @@ static void print_sizes(const GPT *m, const LmData *data, const Tokenizer *t)
     }
 }
 
-static void train(LmTraining *training, bool resumed)
-{
-    Watch watch = { .resumed = resumed };
-    training->started = started;
-    training->stepped = stepped;
-    training->evaluated = evaluated;
-    training->arg = &watch;
-    bool good = lm_train(training, resumed);
-    if (watch.csv) {
-        progress_end(&watch.progress);
-    }
-    if (!good) {
-        example_fail("%s", ag_error());
-    }
-    if (training->stopped) {
-        csv_close(watch.csv);
-        example_warn("stopped by a signal after step %" PRId64 ": --resume continues", training->step);
-        return;
-    }
-    show_losses(&watch);
-    printf("model:   %s (last), %s (best)\n", training->last, training->best);
-}
-
 static void finish(LmTraining *training, const Tokenizer *t)
 {
     int64_t counted;
@@ -252,11 +173,13 @@ int gpt_train(int argc, char **argv)
         save_vocabulary(&tokenizer);                                    /* only after all input was read without error */
     }
     print_sizes(training.model, data, &tokenizer);
-    train(&training, run.resumed);
+    lm_run(&training, "gpt.csv", run.resumed);
     if (!processes_end()) {
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
     }
     if (!training.stopped) {
+        picture_draw("gpt");
+        printf("model:   %s (last), %s (best)\n", training.last, training.best);
         finish(&training, &tokenizer);
     }
     lm_data_close(data);

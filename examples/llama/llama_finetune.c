@@ -3,23 +3,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/lm_run.h"
 #include "kaeru/lora.h"
 #include "llama_commands.h"
 
 #define LAST_FILE "llama_last.safetensors"
+#define BEST_FILE "llama_best.safetensors"
 
 static const char *folder, *data_path, *targets = "q_proj,k_proj,v_proj,o_proj";
 static int64_t rank = 8;
 static double alpha = 16, dropout = 0;
-static bool recompute;
+static bool recompute, keep_best;
 static LmOptions how;
-
-static void show(LmTraining *t, void *unused)
-{
-    (void)unused;
-    printf("step %" PRId64 " of %" PRId64 ": loss %.4f, held out %.4f\n", t->step, t->options.steps, t->train_loss,
-           t->valid_loss);
-}
 
 /* Adds adapters to the layers that --targets names; with --rank 0, all weights are trained. */
 static void prepare(Llama *m)
@@ -55,6 +50,8 @@ static LmData *open_data(const Llama *m, const Tokenizer *t)
     if (!data || !lm_data_fits(data, m, how.window)) {
         example_fail("%s", ag_error());
     }
+    printf("%" PRId64 " tokens to learn from, %" PRId64 " held out\n", lm_data_tokens(data, LM_TRAIN),
+           lm_data_tokens(data, LM_HELD_OUT));
     return data;
 }
 
@@ -80,9 +77,12 @@ static void copy_file(const char *from, const char *to)
     example_close(out, to);
 }
 
-/* Writes the adapter, then the model with the adapter in its weights. */
-static void save(Llama *m)
+/* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
+static void save(Llama *m, const char *best)
 {
+    if (best && !nn_load(best, m)) {
+        example_fail("%s", ag_error());
+    }
     char *adapter = rank > 0 ? made_folder("adapter") : NULL, *merged = made_folder("model");
     if (adapter && !nn_lora_save(m, adapter)) {
         example_fail("%s", ag_error());
@@ -132,15 +132,19 @@ int llama_finetune(int argc, char **argv)
         option_real("decay", &how.weight_decay, 0, 1000, "weight decay of AdamW"),
         option_real("clip", &how.clip, 0, 1e15, "largest norm of all gradients together; 0: no limit"),
         option_int("every", &how.evaluate_every, 1, INT64_C(1) << 40, "steps from one evaluation and checkpoint to the next"),
+        option_int("held-out", &how.evaluate_tokens, 0, INT64_C(1) << 40, "most tokens in an evaluation; 0: all"),
+        option_fixed(option_flag("best", &keep_best, "write the model that has the least held-out loss, not the last")),
         option_flag("recompute", &recompute, "compute each layer again during backward: less memory, more time"),
-        option_precision(), option_deadline(), option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_resume(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "llama finetune",
         "Shows how a trained model learns from a text or from pairs of a question and an answer, of which it learns the\n"
         "answers. The last tenth of the data measures the loss. With LoRA, each chosen layer gets two small matrices, and\n"
-        "only these are trained. Each evaluation saves the run as " LAST_FILE ". A run that was stopped, even by a\n"
-        "kill, resumes with --resume and ends with the same bytes. At the end, it writes the adapter for the library peft\n"
-        "into the folder adapter, and the model with the adapter in its weights into the folder model.", options };
+        "only these are trained. Each evaluation saves the run as " LAST_FILE ", and with --best the weights with\n"
+        "the least held-out loss as " BEST_FILE ". A run that was stopped, even by a kill, resumes with --resume\n"
+        "and ends with the same bytes. At the end, it writes the adapter for the library peft into the folder adapter, and\n"
+        "the model with the adapter in its weights into the folder model. The losses are in llama.csv\n"
+        "(step,train_loss,valid_loss,learning_rate,tokens_per_second).", options };
     TrainingRun run = training_run_begin(argc, argv, &program, LAST_FILE, &how.batch);
     if (!folder || !data_path) {
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
@@ -149,16 +153,14 @@ int llama_finetune(int argc, char **argv)
     Llama *m = model_of_folder(folder, &tokenizer);
     LmData *data = open_data(m, &tokenizer);
     prepare(m);
-    LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last,
-                            .stop = example_stop(), .evaluated = show };
-    if (!lm_train(&training, run.resumed)) {
-        example_fail("%s", ag_error());
+    char *best = keep_best ? example_path(BEST_FILE) : NULL;
+    LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
+                            .stop = example_stop() };
+    lm_run(&training, "llama.csv", run.resumed);
+    if (!training.stopped) {
+        save(m, best);
     }
-    if (training.stopped) {
-        example_warn("stopped by a signal after step %" PRId64 ": --resume continues", training.step);
-    } else {
-        save(m);
-    }
+    ag_free(best);
     lm_data_close(data);
     tokenizer_close(&tokenizer);
     nn_free(m);

@@ -12,7 +12,7 @@ char letter(int32_t id);                                                /* 'a' t
 Batch random_words(int64_t n, int64_t shortest, int64_t longest);
 Batch one_word(const char *text);
 
-enum { WIDTH = 64, LONGEST = 256 };                                     /* of all models; letters of a word */
+enum { WIDTH = 64, LONGEST = 1024 };                                     /* of all models; letters of a word */
 typedef enum { FIXED, ATTENTION, TRANSFORMER, LETTER_MODELS } LetterModelKind;
 /* One of `seq2seq` and `transformer` is NULL; `module` is the other one. */
 typedef struct { const char *name; Seq2Seq *seq2seq; EncoderDecoder *transformer; void *module; } LetterModel;

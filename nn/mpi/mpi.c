@@ -4,8 +4,10 @@
 #define _GNU_SOURCE                     /* sched_getaffinity */
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,11 +31,24 @@ typedef struct {
 static Mpi *all;
 static int own_rank = -1;               /* not known yet */
 
+static volatile sig_atomic_t status_of_abort;
+
+static void leave(int signal)
+{
+    (void)signal;
+    _Exit(status_of_abort);
+}
+
+/* MPICH's MPI_Abort waits for a process that is stopped. So this process ends itself after a while; the launcher ends the
+ * others. */
 _Noreturn void mpi_abort(int status)
 {
     int begun = 0, ended = 0;
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
+    status_of_abort = status;
+    signal(SIGALRM, leave);
+    setitimer(ITIMER_REAL, &(struct itimerval){ .it_value.tv_usec = 500000 }, NULL);
     if (begun && !ended) MPI_Abort(all ? all->comm : MPI_COMM_WORLD, status);
     _Exit(status);
 }
@@ -164,10 +179,22 @@ static void wait_for_all(Mpi *m)
     }
 }
 
+/* MPICH over TCP: a message may need an answer from a process that is already in MPI_Finalize, which gives none. So all answer
+ * for a tenth of a second more. */
+static void answer(const Mpi *m)
+{
+    int found;
+    for (double begun = MPI_Wtime(); MPI_Wtime() - begun < 0.1;) {
+        check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &found, MPI_STATUS_IGNORE), "MPI_Iprobe", -1);
+        sched_yield();
+    }
+}
+
 static void mpi_end(Processes *p)
 {
     Mpi *m = (Mpi *)p;
     wait_for_all(m);
+    answer(m);
     check(MPI_Comm_free(&m->comm), "MPI_Comm_free", -1);
     all = NULL;
     check(MPI_Finalize(), "MPI_Finalize", -1);

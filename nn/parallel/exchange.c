@@ -24,9 +24,8 @@ _Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
     /* Most errors are those of all: one process tells it and ends the others, by SIGTERM, which the program may handle. */
-    int tenths = p->rank == 0 ? 0 : p->rank < 20 ? 10 + p->rank : 30;
     signal(SIGTERM, SIG_DFL);
-    nanosleep(&(struct timespec){ tenths / 10, tenths % 10 * 100000000L }, NULL);
+    nanosleep(&(struct timespec){ .tv_sec = least(p->rank, 3) }, NULL);
     p->processes->fail(p->processes, line);
     abort();                                            /* it does not return */
 }

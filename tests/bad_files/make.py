@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the files of this folder, each with one mistake, and messages.txt with the expected messages:
 
-    KIND<tab>FILE[<tab>FILE]<tab>MESSAGE
+    KIND<tab>FILE[<tab>FILE]<tab>MESSAGE           (an adapter is a folder)
 
 The complete message is the (last) file's path, ": " and MESSAGE. In a MESSAGE that starts with PATH, PATH is that path and
 nothing comes before it; FOLDER is the same for this folder; VOCAB is the first file's path. A new kind of file
@@ -371,7 +371,7 @@ bad_tokenizer("unigram", 'model: expected a byte-level BPE, found "Unigram"', ty
 bad_tokenizer("word_piece", 'model: expected a byte-level BPE, found "WordPiece"', type="WordPiece")
 bad_tokenizer("dropout", "dropout: expected nothing, found a number", dropout=0.1)
 bad_tokenizer("fallback", "byte_fallback: expected nothing, found true or false", byte_fallback=True)
-bad_tokenizer("lower_case", 'normalizer: expected nothing, found "Lowercase"', normalizer={"type": "Lowercase"})
+bad_tokenizer("lower_case", 'normalizer: expected nothing or NFC, found "Lowercase"', normalizer={"type": "Lowercase"})
 bad_tokenizer("no_splitter", BYTE_LEVEL + "nothing", None)
 bad_tokenizer("metaspace", BYTE_LEVEL + '"Metaspace"', {"type": "Metaspace"})
 bad_tokenizer("prefix_space", BYTE_LEVEL + '"ByteLevel"', {**BYTES, "add_prefix_space": True})
@@ -416,6 +416,233 @@ for name, single in (("after", [SEQUENCE, {"SpecialToken": {"id": "the"}}]), ("e
 bad_tokenizer("bert", TEMPLATE, post_processor={"type": "BertProcessing"})
 bad_tokenizer("unknown_begin", 'post_processor: expected a token of the vocabulary, found "<s>"', post_processor={
     "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}, SEQUENCE]})
+
+# ---- config.json of Llama, Qwen2, Qwen3 --------------------------------------------------------------------------------
+SCALING = {"factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 16,
+           "rope_type": "llama3"}
+CONFIG = {"eos_token_id": 2, "head_dim": 10, "hidden_act": "silu", "hidden_size": 18, "intermediate_size": 21,
+          "max_position_embeddings": 33, "model_type": "llama", "num_attention_heads": 6, "num_hidden_layers": 2,
+          "num_key_value_heads": 3, "rms_norm_eps": 1e-05, "rope_scaling": SCALING, "rope_theta": 5000.0,
+          "tie_word_embeddings": False, "vocab_size": 37}
+
+
+def bad_config(name, message, without=None, **changes):
+    config = {key: value for key, value in {**CONFIG, **changes}.items() if key != without}
+    bad("config", name + ".config.json", json.dumps(config) + "\n", message)
+
+
+(HERE / "good_config.json").write_text(json.dumps(CONFIG) + "\n", "utf8")
+FAMILIES = '"model_type": expected "llama", "qwen2" or "qwen3", found '
+bad_config("other_model", FAMILIES + '"mistral"', model_type="mistral")
+bad_config("no_model", FAMILIES + "nothing", without="model_type")
+bad("config", "array.config.json", "[1]\n", "expected an object, found an array")
+bad_config("no_layers", '"num_hidden_layers": expected a whole number, found nothing', without="num_hidden_layers")
+bad_config("half_layer", '"num_hidden_layers": expected a whole number, found another number', num_hidden_layers=1.5)
+bad_config("huge_layers", "llama.layers is 9223372036854775808, expected 1 to 100000", num_hidden_layers=2**63 - 1)
+bad_config("no_heads", "llama.heads is 0, expected 1 to 65536", head_dim=None, num_attention_heads=0)
+bad_config("kv_heads", "6 heads are not divisible by 4 heads of keys and values", num_key_value_heads=4)
+bad_config("kv_zero", "llama.kv_heads is 0, expected 1 to 65536", num_key_value_heads=0)
+bad_config("odd_head", "heads of width 7, expected an even number", head_dim=7)
+bad_config("negative_width", "llama.width is -18, expected 1 to 16777216", hidden_size=-18)
+bad_config("text_vocab", '"vocab_size": expected a whole number, found a string', vocab_size="37")
+bad_config("gelu", '"hidden_act": expected "silu", found "gelu"', hidden_act="gelu")
+bad_config("mlp_bias", '"mlp_bias": expected false', mlp_bias=True)
+bad_config("bias_text", '"attention_bias": expected true or false, found a string', attention_bias="yes")
+bad_config("window", '"use_sliding_window": expected false', model_type="qwen2", use_sliding_window=True)
+bad_config("sliding_layer", '"layer_types": expected "full_attention" in each layer',
+           layer_types=["full_attention", "sliding_attention"])
+bad_config("layers_text", '"layer_types": expected an array, found a string', layer_types="full_attention")
+bad_config("yarn", '"rope_type": expected "default", found "yarn"', rope_scaling={**SCALING, "rope_type": "yarn"})
+bad_config("linear_rope", '"type": expected "default", found "linear"', rope_scaling={"type": "linear", "factor": 2})
+bad_config("rope_array", '"rope_scaling": expected an object, found an array', rope_scaling=[8])
+bad_config("rope_text", '"factor": expected a number, found a string', rope_scaling={**SCALING, "factor": "8"})
+bad_config("rope_order", "llama.rope_low is 4, expected less than llama.rope_high, 4",
+           rope_scaling={**SCALING, "low_freq_factor": 4})
+bad_config("rope_base", "llama.rope_base is 0, expected 1 to 1e+15", rope_theta=0)
+bad_config("partial_rope", '"partial_rotary_factor": expected 1, found 0.5', partial_rotary_factor=0.5)
+bad_config("eps", "llama.eps is -1, expected 0 to below 1", rms_norm_eps=-1)
+bad_config("five_ends", '"eos_token_id": expected at most 4 ids, found an array', eos_token_id=[1, 2, 3, 4, 5])
+bad_config("text_end", '"eos_token_id": expected whole numbers, found an array', eos_token_id=["</s>"])
+bad_config("negative_end", "llama.end[0] is -7, expected -1 to 2147483647", eos_token_id=-7)
+bad_config("tied_text", '"tie_word_embeddings": expected true or false, found a number', tie_word_embeddings=0)
+
+# ---- adapters (LoRA): folders for a module with the Linears q (2 -> 3) and v (3 -> 2) ----------------------------------
+LORA = {"peft_type": "LORA", "r": 1, "lora_alpha": 2, "lora_dropout": 0.1, "bias": "none", "target_modules": ["q", "v"]}
+Q, V = "base_model.model.q.lora_", "base_model.model.v.lora_"
+PARTS = {Q + "A.weight": ("F32", [1, 2]), Q + "B.weight": ("F32", [3, 1]),
+         V + "A.weight": ("F32", [1, 3]), V + "B.weight": ("F32", [2, 1])}
+
+
+def weights(parts, value=bytes(8)):
+    """A safetensors file; each number is the first bytes of `value`."""
+    entries, data = {}, b""
+    for name, (dtype, shape) in parts.items():
+        size = {"F32": 4, "F64": 8, "F8_E4M3": 1}[dtype]
+        numel = 1
+        for dim in shape:
+            numel *= dim
+        entries[name] = tensor(dtype, shape, (len(data), len(data) + size * numel))
+        data += value[:size] * numel
+    return header(entries, data)
+
+
+def lora(without=None, **changes):
+    return json.dumps({key: value for key, value in {**LORA, **changes}.items() if key != without})
+
+
+def write_adapter(name, config, model):
+    folder = HERE / name
+    folder.mkdir(exist_ok=True)
+    for file, content in ("adapter_config.json", config.encode()), ("adapter_model.safetensors", model):
+        if content:
+            (folder / file).write_bytes(content)
+
+
+def bad_adapter(name, file, message, config, model):
+    write_adapter(name + ".adapter", config, model)
+    messages.append(f"adapter\t{name}.adapter\tPATH/{file}: {message}")
+
+
+def bad_adapter_config(name, message, config):
+    bad_adapter(name, "adapter_config.json", message, config, weights(PARTS))
+
+
+def bad_adapter_weights(name, message, model):
+    """model: a file, or tensors that replace those of PARTS; None removes one."""
+    if isinstance(model, dict):
+        model = weights({key: value for key, value in {**PARTS, **model}.items() if value})
+    bad_adapter(name, "adapter_model.safetensors", message, lora(), model)
+
+
+write_adapter("good.adapter", lora(), weights(PARTS))
+bad_adapter_config("no_config", "cannot be opened: No such file or directory", "")
+bad_adapter_config("cut_config", "line 1, column 113: expected ',' or '}' after a member, found the end", lora()[:-1])
+bad_adapter_config("twice_config", 'line 1, column 19: expected each name of an object once, found "lora_alpha"',
+                   '{"lora_alpha": 2, "lora_alpha": 3}')
+bad_adapter_config("surrogate_config",
+                   'line 1, column 30: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found \'"\'',
+                   '{"peft_type": "LORA", "\\ud800": 1}')
+bad_adapter_config("array_config", '"peft_type": expected "LORA"', "[]")
+bad_adapter_config("null_config", '"peft_type": expected "LORA"', "null")
+bad_adapter_config("no_type", '"peft_type": expected "LORA"', lora(without="peft_type"))
+bad_adapter_config("ia3", '"peft_type": expected "LORA"', lora(peft_type="IA3"))
+bad_adapter_config("type_list", '"peft_type": expected "LORA"', lora(peft_type=["LORA"]))
+bad_adapter_config("no_alpha", '"lora_alpha": expected a number', lora(without="lora_alpha"))
+bad_adapter_config("alpha_text", '"lora_alpha": expected a number', lora(lora_alpha="16"))
+bad_adapter_config("alpha_null", '"lora_alpha": expected a number', lora(lora_alpha=None))
+bad_adapter_config("alpha_huge", "line 1, column 45: expected a number within the range of a double, found a larger one",
+                   lora().replace('"lora_alpha": 2', '"lora_alpha": 1e999'))
+DROPOUT = '"lora_dropout": expected a number of 0 to below 1'
+bad_adapter_config("dropout_one", DROPOUT, lora(lora_dropout=1))
+bad_adapter_config("dropout_negative", DROPOUT, lora(lora_dropout=-0.1))
+bad_adapter_config("dropout_text", DROPOUT, lora(lora_dropout="0"))
+bad_adapter_config("dora", '"use_dora" is not supported', lora(use_dora=True))
+bad_adapter_config("rslora", '"use_rslora" is not supported', lora(use_rslora=True))
+bad_adapter_config("fan_in", '"fan_in_fan_out" is not supported', lora(fan_in_fan_out=True))
+bad_adapter_config("alpha_pattern", '"alpha_pattern" is not supported', lora(alpha_pattern={"q": 4}))
+bad_adapter_config("bias_all", '"bias" is not supported', lora(bias="all"))
+bad_adapter_config("bias_number", '"bias" is not supported', lora(bias=0))
+bad_adapter_weights("no_weights", "cannot be opened: No such file or directory", b"")
+bad_adapter_weights("text_weights",
+                    "expected a header of at most 100000000 bytes, found 8079564521636842320: is this a safetensors file?",
+                    b"PK\3\4 a pickle, not safetensors")
+bad_adapter_weights("cut_weights",
+                    'tensor "base_model.model.v.lora_B.weight": expected data_offsets that rise within the file\'s '
+                    '39 bytes of values, found 32 and 40', weights(PARTS)[:-1])
+NO_ADAPTER = "has no adapter for a Linear of this module"
+bad_adapter_weights("empty_weights", NO_ADAPTER, weights({}))
+bad_adapter_weights("no_prefix", NO_ADAPTER, weights({"q.lora_A.weight": ("F32", [1, 2]), "q.lora_B.weight": ("F32", [3, 1])}))
+bad_adapter_weights("named", NO_ADAPTER, weights({Q + "A.default.weight": ("F32", [1, 2])}))
+bad_adapter_weights("only_b", NO_ADAPTER, weights({Q + "B.weight": ("F32", [3, 1])}))
+bad_adapter_weights("only_a", '"v.lora_B.weight" is missing', {V + "B.weight": None})
+bad_adapter_weights("no_rank", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
+                    {Q + "A.weight": ("F32", [0, 2]), Q + "B.weight": ("F32", [3, 0])})
+bad_adapter_weights("wide_a", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
+                    {Q + "A.weight": ("F32", [1, 3])})
+bad_adapter_weights("flat_a", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
+                    {Q + "A.weight": ("F32", [2])})
+bad_adapter_weights("deep_a", 'unexpected: "base_model.model.q.lora_A.weight", "base_model.model.q.lora_B.weight"',
+                    {Q + "A.weight": ("F32", [1, 1, 1, 1, 1, 1, 1, 1, 2])})
+bad_adapter_weights("tall_b", 'wrong shape: "base_model.model.v.lora_B.weight" is (3, 1), expected (2, 1)',
+                    {V + "B.weight": ("F32", [3, 1])})
+bad_adapter_weights("two_ranks", 'wrong shape: "base_model.model.v.lora_B.weight" is (2, 4), expected (2, 1)',
+                    {V + "B.weight": ("F32", [2, 4])})
+bad_adapter_weights("bias_b", 'unexpected: "base_model.model.v.lora_B.bias"', {V + "B.bias": ("F32", [2])})
+bad_adapter_weights("embedding", 'unexpected: "base_model.model.e.lora_embedding_A"',
+                    {"base_model.model.e.lora_embedding_A": ("F32", [1, 2])})
+bad_adapter_weights("saved_module", 'unexpected: "base_model.model.lm_head.weight"',
+                    {"base_model.model.lm_head.weight": ("F32", [2])})
+bad_adapter_weights("eight_bits",
+                    'tensor "base_model.model.q.lora_A.weight": expected numbers of a common type, found F8_E4M3',
+                    {Q + "A.weight": ("F8_E4M3", [1, 2])})
+bad_adapter_weights("large_f64",
+                    'tensor "base_model.model.q.lora_A.weight": item 0 is finite, but beyond the range of a float',
+                    weights({name: ("F64", shape) for name, (_, shape) in PARTS.items()}, struct.pack("<d", 1e300)))
+
+# ---- pairs of a question and an answer: .jsonl -------------------------------------------------------------------------
+PAIR = '{"prompt": "3?", "completion": " n"}\n'
+
+
+def bad_pairs(name, message, content):
+    bad("pairs", name + ".jsonl", content, message)
+
+
+def bad_pair(name, line, message):
+    """The second line of three, with its message."""
+    bad_pairs(name, f"PATH, line 2: {message}", PAIR.encode() + (line if isinstance(line, bytes) else line.encode()) + b"\n"
+              + PAIR.encode())
+
+
+NO_TEXTS = 'expected an object with the texts "prompt" and "completion", or with a "text"'
+(HERE / "good.jsonl").write_text(PAIR + "\n" + '{"text": "the pond", "source": 7}\r\n' + PAIR, "utf8")
+bad_pairs("no_lines", "has 0 examples, expected 2 or more", "")
+bad_pairs("blank_lines", "has 0 examples, expected 2 or more", "\n \t\r\n\n")
+bad_pairs("one_line", "has 1 examples, expected 2 or more", PAIR)
+bad_pairs("latin1", "line 2, column 14, byte 50: expected UTF-8, found byte 0xE9",
+          PAIR.encode() + '{"text": "café"}\n'.encode("latin-1"))
+bad_pairs("utf16", "line 1, column 1, byte 0: expected UTF-8, found byte 0xFF", PAIR.encode("utf-16"))
+bad_pairs("gzip", "line 1, column 2, byte 1: expected UTF-8, found byte 0x8B", b"\x1f\x8b\x08\0\0\0\0\0\0\3")
+bad_pairs("byte_order_mark", "PATH, line 1: line 1, column 1: expected a value, found U+FEFF", "\ufeff" + PAIR + PAIR)
+bad_pairs("carriage_returns", "PATH, line 1: line 1, column 38: expected nothing after the value, found '{'",
+          PAIR.replace("\n", "\r") * 3)
+bad_pairs("whole_array", "PATH, line 1: line 1, column 39: expected a value, found the end",
+          "[" + PAIR.strip() + ",\n" + PAIR.strip() + "]\n")
+bad_pairs("indented", "PATH, line 1: line 1, column 2: expected a name in quotes or '}', found the end",
+          json.dumps({"prompt": "3?", "completion": "n"}, indent=2) + "\n")
+bad_pair("plain_text", "What is 3?", "line 1, column 1: expected a value, found 'W'")
+bad_pair("no_answer", '{"prompt": "3?"}', NO_TEXTS)
+bad_pair("no_question", '{"completion": " n"}', NO_TEXTS)
+bad_pair("empty_object", "{}", NO_TEXTS)
+bad_pair("line_array", '["3?", " n"]', NO_TEXTS)
+bad_pair("line_text", '"3? n"', NO_TEXTS)
+bad_pair("line_null", "null", NO_TEXTS)
+bad_pair("line_true", "true", NO_TEXTS)
+bad_pair("line_number", "3", NO_TEXTS)
+bad_pair("answer_object", '{"prompt": "3?", "completion": {"text": " n"}}', NO_TEXTS)
+bad_pair("answer_null", '{"prompt": "3?", "completion": null}', NO_TEXTS)
+bad_pair("answer_number", '{"prompt": "3?", "completion": 3}', NO_TEXTS)
+bad_pair("question_list", '{"prompt": ["3?"], "completion": " n"}', NO_TEXTS)
+bad_pair("text_number", '{"text": 3}', NO_TEXTS)
+bad_pair("text_too", '{"prompt": "3?", "completion": " n", "text": "3? n"}', NO_TEXTS)
+bad_pair("text_and_answer", '{"text": "3?", "completion": " n"}', NO_TEXTS)
+bad_pair("other_names", '{"instruction": "3?", "output": " n"}', NO_TEXTS)
+bad_pair("capital", '{"Prompt": "3?", "Completion": " n"}', NO_TEXTS)
+bad_pair("chat", '{"messages": [{"role": "user", "content": "3?"}]}', NO_TEXTS)
+bad_pair("line_cut", PAIR.strip()[:-1], "line 1, column 36: expected ',' or '}' after a member, found the end")
+bad_pair("two_values", PAIR.strip() * 2, "line 1, column 37: expected nothing after the value, found '{'")
+bad_pair("comma_behind", PAIR.strip() + ",", "line 1, column 37: expected nothing after the value, found ','")
+bad_pair("single_quotes", "{'prompt': '3?', 'completion': ' n'}",
+         "line 1, column 2: expected a name in quotes or '}', found '''")
+bad_pair("name_twice", '{"prompt": "3?", "prompt": "4?", "completion": " n"}',
+         'line 1, column 18: expected each name of an object once, found "prompt"')
+bad_pair("nul_byte", b'{"text": "3\0"}', "line 1, column 12: expected no control character inside a string, found U+0000")
+bad_pair("only_nul", b"\0", "line 1, column 1: expected a value, found U+0000")
+bad_pair("tab_inside", '{"text": "3\t?"}', "line 1, column 12: expected no control character inside a string, found U+0009")
+bad_pair("half_pair", '{"text": "\\ud83d"}',
+         'line 1, column 17: expected a low surrogate, \\uDC00 to \\uDFFF, after a high one, found \'"\'')
+bad_pair("not_a_number", '{"text": "3?", "score": NaN}', "line 1, column 25: expected a value, found 'N'")
+bad_pair("nested", '{"text": "3?", "more": ' + "[" * 200 + "]" * 200 + "}",
+         "line 1, column 151: expected at most 128 levels of nesting, found '['")
 
 (HERE / "messages.txt").write_text("".join(line + "\n" for line in messages), "utf8")
 print(len(messages), "files")

@@ -46,6 +46,13 @@ def main():
     for family in [json.loads(path.read_text("utf8")) for path in sorted(families)]:
         added = [{**token, "id": 321 + i} for i, token in enumerate(family["added_tokens"])]
         tokenizers.append({**family, "added_tokens": added, "model": {**family["model"], "merges": ["a b", ["c", "d"]]}})
+    configs = [path.read_bytes() for path in sorted(BAD.glob("*config.json"))]
+    configs += [path.read_bytes() for path in sorted((TESTS / "fixtures" / "llama").glob("*/config.json"))]
+    config = (BAD / "good.adapter" / "adapter_config.json").read_bytes()
+    adapter = header_of((BAD / "good.adapter" / "adapter_model.safetensors").read_bytes())[1:]
+    adapter_configs = [path.read_bytes() for path in sorted(BAD.glob("*.adapter/adapter_config.json"))]
+    adapters = [header_of(path.read_bytes())[1:] for path in sorted(BAD.glob("*.adapter/*.safetensors"))]
+    lines = [path.read_bytes() for path in sorted(BAD.glob("*.jsonl"))]
     numbers = ["0", "-0", "1.5", "-2e-3", "0.1", "9007199254740993", "1.7976931348623157e308",
                "2.4703282292062328e-324", "18446744073709551616", "1e400", "1E+05",
                "123456789012345678901234567890", "01", "1.", "-", "1e"]
@@ -56,6 +63,9 @@ def main():
                 for shape in ((1 << 32, 1 << 32), (1 << 61, 2))]
     whole.append(rb'{"\"\\\/\b\f\n\r\t": ["\u00e9\ud83d\udc38", true, false, null, -0, 1e-3, [], {}]}')
     seeds = {
+        "adapter": [other + b"\0" + adapter for other in adapter_configs] + [config + b"\0" + other for other in adapters],
+        "config": configs,
+        "pairs": [flag + text for text in lines for flag in (b"\0", b"\1")],
         "json": whole,
         "json_peer": whole + [number.encode() for number in numbers],
         "options": [("fuzz\n" + command).encode() for command in commands],

@@ -1,25 +1,45 @@
 /* autograd.h: tensors, the graph and the operations on them: everything of this floor.
  *
  * The differentiable operations are in ops.h, which the build writes from the list autograd/ops/ops.def. As in tensor.h,
- * NAME_at(Site at, ...) is called as NAME(...). */
+ * NAME_at(Site at, ...) is called as NAME(...).
+ *
+ * Types: an operation takes reals, besides what is called ids (AG_INT) and mask (AG_BOOL). reshape, permute, slice, concat,
+ * expand, and transpose, split, squeeze and unsqueeze also move ints and bools; compare and cast take any type, `and` and `not`
+ * take bools. Another type is a usage error: convert it by ag_cast.
+ *
+ * Memory: a result is a new tensor, with these exceptions. reshape, squeeze, unsqueeze and ag_detach share the memory of their
+ * input, so that a write to one of them (tensor_mutable_data) changes both. ag_cast to the type that x has, ag_activate with
+ * AG_IDENTITY, and the layer Dropout in evaluation or with p = 0 return x itself. */
 #ifndef KAERU_AUTOGRAD_H
 #define KAERU_AUTOGRAD_H
 
 #include "kaeru/graph.h"
 #include "kaeru/ops.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
-/* Compositions of the operations above. README.md, "What composes", has lines for stack, any, all, the L1 loss, ... */
-Tensor *ag_sum_at(Site at, Tensor *x);                                                  /* of all items -> scalar */
+/* ---- compositions of the operations in ops.h ------------------------------------------------------------------------
+ * README.md, "What composes", has lines for stack, any, all, the L1 loss, ... */
+
+/* Over all items of x (AG_REAL, of any shape) -> scalar. ag_max: a usage error if x has none. */
+Tensor *ag_sum_at(Site at, Tensor *x);
 Tensor *ag_mean_at(Site at, Tensor *x);
 Tensor *ag_max_at(Site at, Tensor *x);
-Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1);                        /* swaps two dimensions */
-Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out);              /* equal parts; returns out[0] */
+
+/* x (any type) with two dimensions exchanged: (2,3,4) with dim0 0 and dim1 2 -> (4,3,2). A copy. */
+Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1);
+
+/* Divides x (any type) into `parts` copies of equal size along dim, out[0] to out[parts - 1]. Returns out[0]. */
+Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out);
+
+/* x (any type) without a dimension of size 1, and with a new one before dimension dim: (2,3) and dim 0 -> (1,2,3). The result
+ * shares x's memory. */
 Tensor *ag_squeeze_at(Site at, Tensor *x, int dim);
 Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim);
-/* kind(x); AG_IDENTITY returns x. */
+
+/* kind(x), of x's shape; AG_IDENTITY returns x. */
 Tensor *ag_activate_at(Site at, AgActivation kind, Tensor *x);
+
 /* ag_activate(kind, ag_linear(x, weight, bias)), with the same results and the same graph. ReLU and the GELUs are computed in
  * the same pass as the linear layer. For ReLU its output is then not stored, so ag_explain and drawings do not show it. */
 Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, AgActivation kind);
@@ -27,35 +47,52 @@ Tensor *ag_linear_activate_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, 
 /* ag_attention and ag_self_attention with all options: AgAttention in types.h. */
 Tensor *ag_attention_with_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how);
 Tensor *ag_self_attention_with_at(Site at, Tensor *qkv, Tensor *mask, AgAttention how);
+
 /* ag_conv2d along one dimension: x (B,C,T), weight (O,C,k), bias (O) or NULL -> (B,O,(T + 2 padding - k)/stride + 1) */
 Tensor *ag_conv1d_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, int stride, int padding);
+
 /* x with `before` and `after` zeros along dim. */
 Tensor *ag_pad_at(Site at, Tensor *x, int dim, int64_t before, int64_t after);
-/* ln of the sum of e^x along dim; -infinity where every x is. */
+
+/* ln(sum(e^x)) along dim, which is removed, or kept with size 1 if `keep`; -infinity where every x is. */
 Tensor *ag_logsumexp_at(Site at, Tensor *x, int dim, bool keep);
+
 /* Mean of d^2/2 where |d| <= delta, else of delta (|d| - delta/2), d = x - target (Huber 1964). Equal shapes. */
 Tensor *ag_huber_loss_at(Site at, Tensor *x, Tensor *target, double delta);
+
 /* x sorted along dim, equal items in their order (NaN counts as the largest), and the k first of these. If `ids` is not NULL,
  * *ids receives their numbers in x (AG_INT): ag_gather(x, dim, *ids) is the result. */
 Tensor *ag_sort_at(Site at, Tensor *x, int dim, bool descending, Tensor **ids);
 Tensor *ag_topk_at(Site at, Tensor *x, int64_t k, int dim, Tensor **ids);               /* the largest, in order */
 
-/* These have no gradients. */
+/* ---- without gradients ----------------------------------------------------------------------------------------------- */
+
 /* x in another type. Real to int: rounded toward zero; NaN and what is beyond int32 are usage errors. Int to real: a usage
  * error where a real cannot hold the number (float: some above 2^24). To bool: whether it is not 0. To its own type: x. */
 Tensor *ag_cast_at(Site at, Tensor *x, DType dtype);
+
 /* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, of
  * heads of that width; a model may change them (Llama 3). The second one gives the table (count,width) for the positions
  * start..start + count - 1: a row has the cosines of position times frequency, then the sines, computed in double from angles
  * up to 1e8. One table serves all layers. */
 Tensor *ag_rope_frequencies_at(Site at, int64_t width, double base);
 Tensor *ag_rope_table_at(Site at, Tensor *frequencies, int64_t start, int64_t count);
-Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);                   /* -> AG_INT, the first largest */
-Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b);            /* -> AG_BOOL, broadcast; any one type */
+
+/* The number (AG_INT) of the first largest item of x (AG_REAL) along dim, which is removed, or kept with size 1 if `keep`. NaN
+ * counts as the largest. */
+Tensor *ag_argmax_at(Site at, Tensor *x, int dim, bool keep);
+
+/* Whether a < b, a = b, ... -> AG_BOOL of the shape that both broadcast to. a and b have one type, any. With NaN, only AG_NE is
+ * true. */
+Tensor *ag_compare_at(Site at, AgCompare how, Tensor *a, Tensor *b);
 Tensor *ag_compare_scalar_at(Site at, AgCompare how, Tensor *a, double b);
-Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes);                   /* (..) -> (..,classes) reals */
-Tensor *ag_and_at(Site at, Tensor *a, Tensor *b);                               /* masks, broadcast */
+
+/* ids (..) -> (..,classes) reals: 1 at the id, else 0. An id outside 0..classes-1 is a usage error. */
+Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes);
+
+/* Of masks (AG_BOOL): where both a and b are true, of the shape that both broadcast to, and where a is not. */
+Tensor *ag_and_at(Site at, Tensor *a, Tensor *b);
 Tensor *ag_not_at(Site at, Tensor *a);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

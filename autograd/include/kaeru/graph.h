@@ -12,7 +12,7 @@
 
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
@@ -27,6 +27,7 @@ void ag_backward_at(Site at, Tensor *loss);
 void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy);
 /* As ag_backward, but releases nothing: the graph can be extended, and backward can run through it again. */
 void ag_backward_keep_at(Site at, Tensor *loss);
+
 /* Watches the backward passes of this thread: `begun` is called with the loss before the first rule runs, `complete` with each
  * leaf that has got a gradient, as soon as no other rule will add to it. So a program can use or send a gradient while the
  * pass goes on. Both functions NULL: no more calls. */
@@ -36,14 +37,18 @@ typedef struct {
     void *arg;
 } AgWatch;
 void ag_watch_backward(AgWatch watch);
+
 /* Moves the gradient of a leaf into a tensor that the caller owns (ag_free); NULL if it has none. The leaf has none then. */
 Tensor *ag_take_gradient_at(Site at, Tensor *leaf);
 /* Moves it back: `gradient`, from ag_take_gradient, becomes the gradient of the leaf and is freed. */
 void ag_put_gradient_at(Site at, Tensor *leaf, Tensor *gradient);
+
 /* Keeps t's value and gradient readable after backward. Returns t. */
 Tensor *ag_retain_at(Site at, Tensor *t);
+
 /* A constant with t's value, outside the graph. It shares t's memory. */
 Tensor *ag_detach_at(Site at, Tensor *t);
+
 /* Makes a copy of a weight (out,in) in bfloat16. ag_linear reads it instead of the weight in products with AG_BF16 that are not
  * recorded, with the same results. It is for generation, where reading the weights takes most of the time. The copy is not used
  * after a write that the library counts. A write through a pointer that was taken before is not noticed: call it again. */
@@ -70,6 +75,8 @@ bool ag_gradcheck_at(Site at, AgFunction *f, void *arg, Tensor **in, int n, FILE
 /* Checks a registered operation ("matmul") on its own samples; see autograd/ops/ops.def. Returns the number of cases that
  * passed, or -1 - (the first case that failed); 0 if there is no such operation. */
 int ag_check_op(const char *name, FILE *report);
+
+/* The registered operations: their number, and of number i the name and the two formulas. */
 int ag_op_count(void);
 const char *ag_op_name_at(Site at, int i);                                              /* i in 0..ag_op_count()-1 */
 const char *ag_op_forward_text_at(Site at, int i);                                      /* "tanh x" */
@@ -77,8 +84,8 @@ const char *ag_op_backward_text_at(Site at, int i);                             
 
 /* Prints the backward pass from a loss of one element, step by step. Each step shows the rule of one operation, the values and
  * the gradient that the rule reads, the gradient of each input, and the sum if a value is used more than once. Tensors have
- * their names (tensor_name) or t0, t1, ...; large ones are shown by shape, range and norm. The numbers are those of
- * ag_backward. The graph and its gradients do not change. Call it before ag_backward. */
+ * their names (tensor_name), or the name of the operation and a number; large ones are shown by shape, range and norm. The
+ * numbers are those of ag_backward. The graph and its gradients do not change. Call it before ag_backward. */
 void ag_explain_at(Site at, FILE *out, Tensor *loss);
 
 /* Writes the graph of y for Graphviz: operations with shapes, leaves by name, scalars with values. */
@@ -103,22 +110,39 @@ void ag_guard(bool on);
 
 /* ---- updates of leaves in place, not recorded: for optimizers and initializers ----------------------------------- */
 
-/* One step of Adam, number `step` (from 1), on w with its gradient times grad_scale. exp_avg and exp_avg_sq are the moving
- * averages of the gradient and of its square (w's shape). Does nothing if w has no gradient. */
+/* One step of Adam, number `step` (from 1), on w, with its gradient times grad_scale as g:
+ *
+ *     m = beta1 m + (1 - beta1) g      v = beta2 v + (1 - beta2) g^2
+ *     n = m / (1 - beta1^step)         r = v / (1 - beta2^step)            w = w - lr n / (sqrt(r) + eps)
+ *
+ * m and v are exp_avg and exp_avg_sq (w's shape), zeros at first. Weight decay is that of AdamOptions. Does nothing if w has no
+ * gradient. */
 void   ag_adam_update_at(Site at, Tensor *w, Tensor *exp_avg, Tensor *exp_avg_sq, const AdamOptions *o, int64_t step,
                          double grad_scale);
-/* One step of SGD. momentum (w's shape) is the moving sum of gradients; NULL: none. `first`: true at the first step,
- * where momentum is set to the gradient instead of updated. */
+
+/* One step of SGD on w, with its gradient times grad_scale, plus weight_decay w, as g:
+ *
+ *     m = momentum m + g               w = w - lr m                        with nesterov: w = w - lr (g + momentum m)
+ *
+ * `momentum` (w's shape) is m; NULL: w = w - lr g. `first`: true at the first step, where m is set to g. Does nothing if w has
+ * no gradient. */
 void   ag_sgd_update_at(Site at, Tensor *w, Tensor *momentum, const SgdOptions *o, bool first, double grad_scale);
-/* The same for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are arrays of n numbers. */
+
+/* ag_adam_update and ag_sgd_update for a part of w, n items from `first` on: grad, exp_avg, exp_avg_sq and momentum are
+ * arrays of n numbers. */
 void   ag_adam_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *exp_avg, real *exp_avg_sq,
                               const AdamOptions *o, int64_t step, double grad_scale);
 void   ag_sgd_update_part_at(Site at, Tensor *w, int64_t first, int64_t n, const real *grad, real *momentum,
                              const SgdOptions *o, bool is_first, double grad_scale);
-double ag_sum_squares(const real *x, int64_t n);                /* of an array; the same bits on any number of threads */
-void   ag_add_to(real *y, const real *x, int64_t n);            /* y += x */
-double ag_grad_sum_squares_at(Site at, Tensor *w);              /* of a leaf or a retained tensor; 0 without a gradient */
+
+/* Of arrays of n numbers: the sum of squares, with the same bits on any number of threads, and y += x. */
+double ag_sum_squares(const real *x, int64_t n);
+void   ag_add_to(real *y, const real *x, int64_t n);
+
+/* The sum of squares of w's gradient, 0 without one, and the gradient times a factor: of a leaf or a retained tensor. */
+double ag_grad_sum_squares_at(Site at, Tensor *w);
 void   ag_grad_scale_at(Site at, Tensor *w, double factor);
+
 /* Fills w from a distribution, with this thread's generator. */
 void   ag_fill_uniform_at(Site at, Tensor *w, double low, double high);
 void   ag_fill_normal_at(Site at, Tensor *w, double mean, double deviation);
@@ -180,5 +204,5 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
  * makes, only its result can be read later. ag_explain and ag_graph_dot show one operation on the inputs and the parameters. */
 Tensor *ag_recompute_at(Site at, AgFunction *f, void *arg, Tensor *const *in, int n);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

@@ -17,8 +17,9 @@
 
 #include "kaeru/types.h"
 
-#pragma GCC visibility push(default)    /* the library exports what its public headers declare */
+AG_PUBLIC_BEGIN
 
+/* A dense row-major array with a shape, see "tensors" below. The struct is opaque. */
 typedef struct Tensor Tensor;
 
 /* ---- errors ------------------------------------------------------------------------------------------------------
@@ -31,12 +32,13 @@ typedef struct Tensor Tensor;
 
 /* A place in the caller's source. */
 typedef struct { const char *file; int line; } Site;
-#define AG_HERE ((Site){ __FILE__, __LINE__ })
+#define AG_HERE (AG_VALUE(Site){ __FILE__, __LINE__ })
 
 typedef void AgErrorHandler(const char *message);
 /* Installs a handler for usage errors of this thread and returns the former one. NULL restores the default: print the
- * message to stderr and abort. A handler may leave by longjmp: ag_end of a scope that was open at the setjmp then frees all
- * tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru calls abort(). */
+ * message to stderr and abort. A handler may leave by longjmp, in C++ by throw: ag_end of a scope that was open at the setjmp or
+ * try then frees all tensors, modules and memory of ag_alloc that were created inside it. If the handler returns, kaeru calls
+ * abort(). */
 AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 
 #if defined(__GNUC__)
@@ -45,7 +47,7 @@ AgErrorHandler *ag_on_usage_error(AgErrorHandler *handler);
 #define AG_PRINTF(text, first)
 #endif
 /* Reports a usage error "what: message (at FILE:LINE)" to the handler. Does not return. */
-_Noreturn void ag_usage_error(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
+AG_NORETURN void ag_usage_error(Site at, const char *what, const char *format, ...) AG_PRINTF(3, 4);
 
 /* For functions that take a pointer: a usage error "what: NAME is NULL" if it is. */
 void ag_check_pointer_at(Site at, const char *what, const char *name, const void *p);
@@ -76,25 +78,32 @@ void ag_layer_end(const int *unused);
 void *ag_alloc_at(Site at, size_t n, size_t size);
 /* The same, but owned by `owner` (a block from ag_alloc): freed when the owner is, or earlier with ag_free. */
 void *ag_alloc_in_at(Site at, void *owner, size_t n, size_t size);
+
 /* Changes the capacity of p from old_n to n items: keeps the old items, zeroes new ones, and returns the new address. The owner
  * and what p owns stay the same. p may be NULL: ag_resize_in then gives the new memory an owner. */
 void *ag_resize_at(Site at, void *p, size_t old_n, size_t n, size_t size);
 void *ag_resize_in_at(Site at, void *owner, void *p, size_t old_n, size_t n, size_t size);
+
 /* Copies of a string, and of n bytes with a NUL behind them. */
 char *ag_strdup_at(Site at, const char *s);
 char *ag_strndup_in_at(Site at, void *owner, const char *s, size_t n);
+
 /* Frees p and what it owns. p may be NULL. */
 void  ag_free_at(Site at, void *p);
+
 /* Makes `owner` the owner of p; NULL: none. */
 void  ag_set_owner_at(Site at, void *p, void *owner);
+
 /* Calls destroy(p) before p is freed, for objects that hold more than memory, for example an open file. The memory of such an
  * object is reused late, so that ag_check_object can tell that it was freed. */
 void  ag_on_free_at(Site at, void *p, void (*destroy)(void *p));
+
 /* Zeroed memory for one object that ag_check_object checks. Free it with ag_free. */
 void *ag_object_new_at(Site at, size_t size);
 /* A usage error "what: NAME is NULL", or "NAME was freed", unless p is an object of ag_object_new, or one with ag_on_free, that
  * was not freed. */
 void ag_check_object_at(Site at, const char *what, const char *name, const void *p);
+
 /* Zeroed memory that the innermost scope owns and frees. */
 void *ag_scratch_at(Site at, size_t n, size_t size);
 
@@ -103,6 +112,7 @@ void *ag_scratch_at(Site at, size_t n, size_t size);
 typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory;     /* bytes, bytes, bytes, count */
 AgMemory ag_memory(void);
 void ag_memory_reset_peak(void);
+
 /* Returns cached memory to the system. A tensor whose scope has ended, or that was freed, can then no longer be named. */
 void ag_memory_trim(void);
 
@@ -111,54 +121,77 @@ void ag_memory_trim(void);
 #define AG_MAX_DIMS 8
 /* A shape of 0 (a scalar) to 8 dimensions, each of size 0 or more. */
 typedef struct { int ndim; int64_t dim[AG_MAX_DIMS]; } Shape;
+#ifdef __cplusplus
+#define SHAPE(...) (ag_list_of<Shape, int64_t>(__VA_ARGS__))
+#else
 #define SHAPE(...) \
     ((Shape){ (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), { __VA_ARGS__ } })
-#define SCALAR ((Shape){ 0, { 0 } })
+#endif
+#define SCALAR (AG_VALUE(Shape){ 0, { 0 } })
 
 /* A list of dimensions; negative ones count from the last: DIMS(-1), DIMS(0, 2). */
 typedef struct { int n; int dim[AG_MAX_DIMS]; } Dims;
+#ifdef __cplusplus
+#define DIMS(...) (ag_list_of<Dims, int>(__VA_ARGS__))
+extern "C++" {
+template <class List, class Item, class... Number> List ag_list_of(Number... item)
+{
+    return List{ static_cast<int>(sizeof...(item)), { static_cast<Item>(item)... } };
+}
+}
+#else
 #define DIMS(...) ((Dims){ (int)(sizeof((int[]){ __VA_ARGS__ }) / sizeof(int)), { __VA_ARGS__ } })
+#endif
 
 typedef enum {
     AG_REAL,        /* real: float32 (float64 in libkaeru_double) */
     AG_INT,         /* int32_t: token ids, indices, targets */
-    AG_BOOL         /* uint8_t 0 or 1: masks; in attention, true: this position may be attended to */
+    AG_BOOL         /* uint8_t 0 or 1: masks. In attention true is visible; in ag_masked_fill true is what is replaced */
 } DType;
 
-/* A Tensor is a dense row-major array with a shape. The struct is opaque. Each of these functions creates a tensor that the
- * innermost open scope of this thread owns. */
+/* A tensor of one value. The innermost open scope of this thread owns it, as every tensor that a function creates. */
 Tensor *tensor_zeros_at(Site at, Shape shape);
 Tensor *tensor_ones_at(Site at, Shape shape);
 Tensor *tensor_full_at(Site at, Shape shape, double value);
+
 /* start, start + step, ... below stop: shape (ceil((stop-start)/step)). */
 Tensor *tensor_arange_at(Site at, double start, double stop, double step);
-Tensor *tensor_from_at(Site at, Shape shape, const real *values);                       /* copies */
-Tensor *tensor_ints_at(Site at, Shape shape, const int32_t *values);                    /* copies; NULL: zeros */
-Tensor *tensor_bools_at(Site at, Shape shape, const uint8_t *values);                   /* copies; NULL: false */
+
+/* Tensors of given values, row-major, which are copied. */
+Tensor *tensor_from_at(Site at, Shape shape, const real *values);
+Tensor *tensor_ints_at(Site at, Shape shape, const int32_t *values);                    /* NULL: zeros */
+Tensor *tensor_bools_at(Site at, Shape shape, const uint8_t *values);                   /* NULL: false */
+
+/* Random tensors, from this thread's generator. */
 Tensor *tensor_uniform_at(Site at, Shape shape, double low, double high);               /* in [low, high) */
 Tensor *tensor_normal_at(Site at, Shape shape, double mean, double deviation);
 Tensor *tensor_randint_at(Site at, Shape shape, int32_t low, int32_t high);             /* AG_INT in low..high-1 */
 
+/* Shape and type of a tensor, also of one whose values were released. */
 Shape   tensor_shape_at(Site at, const Tensor *t);
 int     tensor_ndim_at(Site at, const Tensor *t);
 int64_t tensor_numel_at(Site at, const Tensor *t);                                      /* product of the sizes */
 DType   tensor_dtype_at(Site at, const Tensor *t);
 int64_t tensor_dim_at(Site at, const Tensor *t, int dim);                               /* size; dim -1: the last */
+
 /* The values, row-major, to read. A usage error if t has another type, or if backward has released its values (see
  * ag_retain). */
 const real    *tensor_data_at(Site at, const Tensor *t);
 const int32_t *tensor_int_data_at(Site at, const Tensor *t);
 const uint8_t *tensor_bool_data_at(Site at, const Tensor *t);
+
 /* The values of a leaf (data, parameters), to write. Each call counts as a write: if an operation that was recorded before has
  * read the values, its backward is a usage error. Call it again for each write; do not keep the pointer. */
 real    *tensor_mutable_data_at(Site at, Tensor *t);
 int32_t *tensor_mutable_int_data_at(Site at, Tensor *t);
 uint8_t *tensor_mutable_bool_data_at(Site at, Tensor *t);
+
 /* The value of a tensor of one element, of any type. */
 double   tensor_item_at(Site at, const Tensor *t);
 
 /* Copies values from src of the same shape and type into leaf dst. */
 void tensor_copy_at(Site at, Tensor *dst, const Tensor *src);
+
 /* Names t in messages, graphs and printed text; the name is copied. Returns t. */
 Tensor *tensor_name_at(Site at, Tensor *t, const char *name);
 const char *tensor_get_name_at(Site at, const Tensor *t);                               /* "" if none */
@@ -166,9 +199,11 @@ const char *tensor_get_name_at(Site at, const Tensor *t);                       
 /* Prints as PyTorch does: 4 digits, scientific if magnitudes differ much; a long dimension shows its first and last 3 items. */
 void tensor_fprint_at(Site at, FILE *out, const Tensor *t);
 #define tensor_print(t) tensor_fprint(stdout, t)
+
 /* Writes "(3, 4)" into text and returns text. */
 #define AG_SHAPE_TEXT 192
 const char *shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT]);
+
 bool    shape_equal_at(Site at, Shape a, Shape b);
 /* The number of items; -1 if the product of the nonzero sizes overflows, even if another size is 0. */
 int64_t shape_numel_at(Site at, Shape shape);
@@ -177,7 +212,7 @@ int64_t shape_numel_at(Site at, Shape shape);
 
 typedef enum {
     AG_RECORD,      /* operations are recorded if an input requires a gradient */
-    AG_NO_GRAD      /* nothing is recorded */
+    AG_NO_GRAD      /* nothing is recorded: results are leaves, as data are: they can be written and can require a gradient */
 } AgMode;
 typedef struct { int depth; uint64_t serial; } Scope;
 
@@ -185,10 +220,13 @@ typedef struct { int depth; uint64_t serial; } Scope;
  * ag_scratch. It owns nothing else: modules with their parameters, optimizers, caches, settings and memory of ag_alloc live
  * until the program frees them, unless an error unwinds (see ag_on_usage_error). ag_keep keeps a value longer than a scope. */
 Scope ag_begin_at(Site at, AgMode mode);
+
 /* Ends the scope and frees what it owns. Also ends scopes inside it that are still open because an error left by longjmp. */
 void  ag_end_at(Site at, Scope scope);
 /* Ends the scope, but keeps the value of t: returns a tensor of the outer scope with that value and without its graph. */
 Tensor *ag_end_return_at(Site at, Scope scope, Tensor *t);
+
+/* Whether operations of the innermost scope are recorded. */
 bool ag_recording(void);
 
 /* Sets in what numbers matrix products compute until the innermost scope ends, or from now on if no scope is open; returns what
@@ -198,25 +236,29 @@ bool ag_recording(void);
  * the operation did. The bits are the same on every machine and any number of threads. Intel's AMX computes such products
  * several times as fast. */
 AgPrecision ag_precision_at(Site at, AgPrecision precision);
-AgPrecision ag_precision_now(void);
+AgPrecision ag_precision_now(void);                     /* what is set */
 
 /* A copy of t's value that no scope owns; free it with tensor_free. It is a leaf that does not require a gradient. If an error
  * unwinds a scope that was open at this call, the copy is freed. */
 Tensor *ag_keep_at(Site at, const Tensor *t);
-/* A zeroed leaf with the same lifetime. */
+
+/* A zeroed leaf with the lifetime of ag_keep's copies. */
 Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype);
-/* Frees such a tensor; t may be NULL. A usage error if another object, such as a module, owns it. */
+
+/* Frees a tensor of ag_keep or tensor_new_owned; t may be NULL. A usage error if another object, such as a module, owns it. */
 void tensor_free_at(Site at, Tensor *t);
 
 /* ---- gradients of a tensor; autograd.h computes them ---------------------------------------------------------------- */
 
 /* Sets whether a leaf (a tensor that no operation made) requires a gradient. Returns t. */
 Tensor *tensor_set_requires_grad_at(Site at, Tensor *t, bool requires_grad);
-bool tensor_requires_grad_at(Site at, const Tensor *t);
+bool tensor_requires_grad_at(Site at, const Tensor *t);                                 /* of any tensor */
+
 /* The gradient of a leaf or a retained tensor: a tensor of this scope that shares the gradient's memory. NULL if none. */
 Tensor *tensor_grad_at(Site at, Tensor *t);
-/* The same as an array; NULL if none. */
+/* The gradient as an array, to read and write; NULL if none. */
 real *tensor_grad_data_at(Site at, Tensor *t);
+
 /* Removes the gradient, so that the next backward writes a new one instead of adding to it. */
 void tensor_zero_grad_at(Site at, Tensor *t);
 
@@ -227,9 +269,11 @@ typedef struct { uint64_t seed, counter; } AgRandom;
 void     ag_seed(uint64_t seed);                                        /* sets the counter to 0; the first seed is 0 */
 AgRandom ag_random_state(void);
 void     ag_set_random_state(AgRandom state);
+
 uint32_t ag_random_u32(void);                                           /* uses one block of the generator */
 double   ag_random_uniform(void);                                       /* [0, 1); uses one block */
 int64_t  ag_random_below_at(Site at, int64_t n);                        /* 0..n-1 without bias, n >= 1 */
+
 /* Writes a random order of 0..n-1. */
 void     ag_random_permutation_at(Site at, int64_t n, int32_t *out);
 
@@ -249,5 +293,5 @@ double ag_math_exp(double x), ag_math_log(double x), ag_math_sin(double x), ag_m
 
 #include "kaeru/autograd_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

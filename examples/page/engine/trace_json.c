@@ -34,9 +34,9 @@ static void json_node(const Trace *trace, uint32_t i)
         for (int j = 0; j < t->n_in; j++)
             printf("%s%d", j ? "," : "", t->in[j] ? (int)t->in[j]->number : -1);
         printf("],\"forward\":\"");
-        trace_formula(stdout, trace, i, t->op->forward_text, ':');
+        trace_formula(stdout, trace, i, t->op->forward_text, ":", NULL);
         printf("\",\"backward\":\"");
-        trace_formula(stdout, trace, i, t->op->backward_text, '\0');
+        trace_formula(stdout, trace, i, t->op->backward_text, "", NULL);
         printf("\",");
         json_read(t);
     }

@@ -16,8 +16,9 @@
 
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
+/* A vocabulary of byte pairs. */
 typedef struct Bpe Bpe;
 
 /* Reads GPT-2's two files: {"token": id, ...} with each id from 0 to size-1, and one merge per line, the first learned
@@ -26,21 +27,26 @@ typedef struct Bpe Bpe;
 Bpe *bpe_open_at(Site at, const char *vocab_path, const char *merges_path);
 /* Writes the two files. */
 bool bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *merges_path);
+
 /* Learns a vocabulary of at most `size` tokens from a text. First come the 256 bytes, then the merges, last <|endoftext|>.
  * Each merge is that of the most frequent pair at that time (of equally frequent pairs, the one of smaller ids), as long
  * as a pair occurs twice. <|endoftext|> in the text separates documents. NULL with ag_error() if size is less than 257,
  * or if the text has too many different words. */
 Bpe *bpe_train_at(Site at, const char *text, size_t n, int32_t size);
+
 /* Reads Hugging Face's tokenizer.json, if it is a byte-level BPE that splits text as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM
  * do, with its added tokens. If its normalizer is NFC, text is brought into this form first, which decoding then returns. NULL
  * with ag_error() if the file is another kind of tokenizer, or has another normalizer. */
 Bpe *bpe_open_json_at(Site at, const char *path);
-void bpe_free_at(Site at, Bpe *bpe);                                /* NULL is fine */
+
+/* Frees it; NULL is fine. */
+void bpe_free_at(Site at, Bpe *bpe);
 
 int32_t bpe_size_at(Site at, const Bpe *bpe);                       /* ids are 0..size-1 */
 int32_t bpe_end_of_text_at(Site at, const Bpe *bpe);                /* the id of <|endoftext|>; -1 if it has none */
 /* The id of the token that a tokenizer.json puts before each text, which bpe_encode does not do; -1 if it has none. */
 int32_t bpe_begin_at(Site at, const Bpe *bpe);
+
 /* The n bytes of a token, valid until bpe_free; NULL if the id is out of range. */
 const char *bpe_token_at(Site at, const Bpe *bpe, int32_t id, size_t *n);
 
@@ -51,11 +57,12 @@ typedef enum {
 /* The ids of n bytes, and in *count their number; free them with ag_free. A byte that is not UTF-8 is split like a
  * symbol. */
 int32_t *bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count);
+
 /* The bytes of the tokens, followed by a NUL, and in *n their number; free them with ag_free. NULL with ag_error() if an
  * id is out of range. */
 char *bpe_decode_at(Site at, const Bpe *bpe, const int32_t *ids, size_t count, size_t *n);
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

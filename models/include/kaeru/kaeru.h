@@ -2,6 +2,7 @@
 #ifndef KAERU_H
 #define KAERU_H
 
+#include "kaeru/version.h"
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 #include "kaeru/parallel.h"

@@ -22,7 +22,7 @@
 #include "kaeru/parallel.h"
 #include "kaeru/text.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- text and ids ------------------------------------------------------------------------------------------------ */
 
@@ -32,13 +32,16 @@ typedef struct {
     TokenizerKind kind;
     union { CharVocab *chars; Bpe *bpe; };
 } Tokenizer;
-/* If merges_path is NULL, the vocabulary consists of characters. */
+
+/* Opens a vocabulary of byte pairs, or, if merges_path is NULL, one of characters; and writes its files. */
 bool tokenizer_open_at(Site at, Tokenizer *t, const char *vocab_path, const char *merges_path);
 bool tokenizer_save_at(Site at, const Tokenizer *t, const char *vocab_path, const char *merges_path);
 void tokenizer_close_at(Site at, Tokenizer *t);                     /* may be closed already, or zeroed */
 int32_t tokenizer_size_at(Site at, const Tokenizer *t);             /* ids are 0..size-1 */
+
 /* A hash of the tokens, to recognize a vocabulary. */
 uint64_t tokenizer_fingerprint_at(Site at, const Tokenizer *t);
+
 /* As char_vocab_encode, or bpe_encode with BPE_SPECIAL; free the result with ag_free. */
 int32_t *tokenizer_encode_at(Site at, const Tokenizer *t, const char *text, size_t n, size_t *count);
 char *tokenizer_decode_at(Site at, const Tokenizer *t, const int32_t *ids, size_t count, size_t *n);
@@ -48,24 +51,30 @@ char *tokenizer_decode_at(Site at, const Tokenizer *t, const int32_t *ids, size_
 /* A text or a token file. The file is mapped, so it may be larger than the memory; do not truncate it while it is open. */
 typedef struct LmData LmData;
 typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
+
 /* With a vocabulary of characters, each window of a text is encoded when it is drawn. With byte pairs, the whole text is
  * encoded at once, and all ids are in memory; a token file needs less. The tokenizer must stay open; its struct is copied. */
 LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t);
 /* The same for a text in memory, which must stay valid; `name` is for messages. */
 LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t);
+
 /* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which
  * the loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token.
  * `begin` and `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded.
  * */
 LmData *lm_data_open_pairs_at(Site at, const char *path, const Tokenizer *t, int32_t begin, int32_t end);
+
 void lm_data_close_at(Site at, LmData *d);                          /* NULL is fine */
 int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part);
+
 /* Whether both parts are long enough for windows of `length` ids (0: the model's context), and whether the model's vocabulary
  * is large enough for the ids. Else false with ag_error(). */
 bool lm_data_fits_at(Site at, const LmData *d, const void *m, int64_t length);
+
 /* Draws `batch` windows of `length` ids from the training part with this thread's random generator. The targets are the ids one
  * position later. Both are (batch,length). */
 void lm_data_draw_at(Site at, const LmData *d, int64_t batch, int64_t length, Tensor **ids, Tensor **targets);
+
 /* The loss per token over the held-out part, in windows of `length` ids (0: the model's context) and batches of `batch`
  * windows. If tokens > 0, it stops after about that many tokens. If `counted` is not NULL, *counted receives the number of
  * tokens. The model is in evaluation mode afterwards. */
@@ -75,6 +84,7 @@ double lm_evaluate_at(Site at, void *m, const LmData *d, int64_t batch, int64_t 
  * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
  * uint64: the fingerprint of the vocabulary; the ids; uint64: their number. */
 bool lm_tokenize_at(Site at, const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count);
+
 /* Whether a file begins like a token file. False if it cannot be read. */
 bool lm_is_token_file_at(Site at, const char *path);
 
@@ -91,10 +101,11 @@ typedef struct {
     int64_t evaluate_every;     /* steps between evaluations, which save checkpoints; the last step also ends with one */
     int64_t evaluate_tokens;    /* the approximate number of held-out tokens in an evaluation; 0: all */
 } LmOptions;
+
 /* nanoGPT's options for a small machine: 2000 steps of 12 windows, warmup 100, lr 1e-3 to 1e-4, betas 0.9 and 0.99, weight
  * decay 0.1, clip 1, evaluation every 250 steps on all of the held-out part. */
 LmOptions lm_defaults(void);
-bool lm_check_at(Site at, const LmOptions *o);
+bool lm_check_at(Site at, const LmOptions *o);                      /* whether a run can have these options */
 void lm_to_settings_at(Site at, const LmOptions *o, Settings *s);   /* "train.steps", ... */
 bool lm_from_settings_at(Site at, LmOptions *o, const Settings *s);
 
@@ -125,6 +136,7 @@ struct LmTraining {
     bool stopped;               /* by *stop, before all steps were done */
     double valid_loss, best_loss;       /* the held-out loss of the last evaluation, and the least of all */
 };
+
 int64_t lm_window_at(Site at, const LmTraining *t);                 /* the windows' length */
 /* Trains until options.steps steps are done. With `resume`, it first loads the state of the run from the checkpoint `last`. A
  * run that was stopped, even by a kill, and then resumed ends with the same bytes as a run that was not stopped. False if a
@@ -138,8 +150,10 @@ bool lm_train_at(Site at, LmTraining *t, bool resume);
  * smallest number of most probable tokens whose share of the remaining probability is at least top_p (Holtzman et al. 2020).
  * top_k or top_p of 0 keeps all tokens. */
 typedef struct { double temperature; int64_t top_k; double top_p; } Sampling;
+
 /* Draws an id of 0..n-1 with this thread's random generator; -1 with ag_error() if a logit is NaN or infinite. */
 int32_t sample_next_at(Site at, const real *logits, int64_t n, const Sampling *how);
+
 /* The probabilities p[0..n-1] with which sample_next draws each id. False with ag_error() where sample_next returns -1. */
 bool sample_probabilities_at(Site at, const real *logits, int64_t n, const Sampling *how, double *p);
 
@@ -151,6 +165,6 @@ typedef bool NextToken(void *arg, int32_t id);
 bool lm_generate_at(Site at, void *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
                      void *arg);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

@@ -11,7 +11,7 @@
 #include "kaeru/recurrent.h"
 #include "kaeru/training.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 typedef struct {
     RecurrentKind cell;             /* of encoder and decoder */
@@ -39,8 +39,10 @@ Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOp
 /* Teacher forcing: src (B,S), src_mask (B,1,S) or NULL, tgt (B,T), which begins with the start symbol -> (B,T,V)
  * log-probabilities of the word that follows each word of tgt. */
 Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
+
 /* The mean of -log p over the words of the batch that are not `pad` -> scalar */
 Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *batch, int32_t pad);
+
 /* Takes the most probable word at each step, until each row has an end_symbol. Returns (B,max_len) ids that begin with
  * start_symbol; a row that has ended is filled with end_symbol. NULL with ag_error() if NaN or infinity in the weights makes
  * the probabilities NaN. */
@@ -49,6 +51,6 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

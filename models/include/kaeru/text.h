@@ -14,7 +14,7 @@
 
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- UTF-8 ------------------------------------------------------------------------------------------------------- */
 
@@ -33,9 +33,11 @@ bool text_is_same_file_at(Site at, const char *a, const char *b);
 bool text_check_at(Site at, const char *name, const char *text, size_t n);
 /* The same for a part of a longer text. `first` is the number of the part's first line in that text, for the message. */
 bool text_check_part_at(Site at, const char *name, int64_t first, const char *text, size_t n);
+
 /* Writes the position of a byte in such a part: "line 2, column 5, byte 17". Returns out. */
 #define TEXT_PLACE 80
 const char *text_place_at(Site at, int64_t first, const char *text, size_t byte, char out[TEXT_PLACE]);
+
 /* Decodes the first character of n >= 1 bytes. Returns its length, 1 to 4; 0 if the bytes are not UTF-8. */
 int text_next_at(Site at, const char *text, size_t n, uint32_t *code);
 
@@ -49,14 +51,17 @@ void text_stream_end_at(Site at, TextStream *s);                    /* prints th
 
 /* The characters of a text, numbered from 0 in the order of their code points. */
 typedef struct CharVocab CharVocab;
+
 CharVocab *char_vocab_new_at(Site at, const char *text, size_t n);  /* NULL if it is not UTF-8 */
 /* The file is JSON, {"a": 0, ...}. */
 CharVocab *char_vocab_open_at(Site at, const char *path);
 bool char_vocab_save_at(Site at, const CharVocab *v, const char *path);
 void char_vocab_free_at(Site at, CharVocab *v);                     /* NULL is fine */
 int32_t char_vocab_size_at(Site at, const CharVocab *v);
+
 /* Whether the vocabulary has all characters of a text; `name` is for the message if not. */
 bool char_vocab_check_at(Site at, const CharVocab *v, const char *name, const char *text, size_t n);
+
 /* One id for each character; NULL if the vocabulary does not have a character. */
 int32_t *char_vocab_encode_at(Site at, const CharVocab *v, const char *text, size_t n, size_t *count);
 /* The text, followed by a NUL, and in *n its size; NULL if an id is out of range. */
@@ -68,6 +73,7 @@ char *char_vocab_decode_at(Site at, const CharVocab *v, const int32_t *ids, size
  * by falling count, words of equal count in the order of their bytes (The Annotated Transformer, load_vocab). */
 typedef struct WordVocab WordVocab;
 enum { WORD_START, WORD_END, WORD_BLANK, WORD_UNKNOWN };            /* <s> </s> <blank> <unk> */
+
 /* The words that occur at least min_count times; NULL if the text is not UTF-8. */
 WordVocab *word_vocab_new_at(Site at, const char *text, size_t n, int64_t min_count);
 /* The file is JSON, {"<s>": 0, ...}. */
@@ -75,14 +81,17 @@ WordVocab *word_vocab_open_at(Site at, const char *path);
 bool word_vocab_save_at(Site at, const WordVocab *v, const char *path);
 void word_vocab_free_at(Site at, WordVocab *v);                     /* NULL is fine */
 int32_t word_vocab_size_at(Site at, const WordVocab *v);
+
 /* The id of a word; WORD_UNKNOWN if the vocabulary does not have it. */
 int32_t word_vocab_find_at(Site at, const WordVocab *v, const char *word, size_t n);
 /* The word of an id, followed by a NUL, and its size in *n unless n is NULL. Valid until word_vocab_free. NULL if the id is
  * out of range. */
 const char *word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *n);
+
 /* The words of a text that the vocabulary does not have, as text for a message: each once, in quotes, with commas between
  * them. NULL if there are none. */
 char *word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_t n);
+
 /* One id for each word. */
 int32_t *word_vocab_encode_at(Site at, const WordVocab *v, const char *text, size_t n, size_t *count);
 /* The words with a space between them, followed by a NUL, and in *n the size; NULL if an id is out of range. */
@@ -90,5 +99,5 @@ char *word_vocab_decode_at(Site at, const WordVocab *v, const int32_t *ids, size
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

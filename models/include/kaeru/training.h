@@ -13,7 +13,7 @@
 #include "kaeru/parallel.h"
 #include "kaeru/transformer.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- Batch ------------------------------------------------------------------------------------------------------- */
 
@@ -43,12 +43,14 @@ double rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t
 
 /* Constructs the next batch in the current scope; false at the end of the epoch. */
 typedef bool NextBatch(void *source, Batch *batch);
+
 /* The progress of a training run. */
 typedef struct {
     int64_t step;                   /* number of batches */
     int64_t accum_step;             /* number of optimizer steps */
     int64_t samples, tokens;        /* sentence pairs; tokens of tgt_y that are not pad */
 } TrainState;
+
 /* Called after each batch with its loss per token, and the learning rate of the last step (0 before the first). */
 typedef void BatchDone(void *arg, const TrainState *state, double loss, double lr);
 
@@ -95,6 +97,6 @@ typedef struct {
  * NULL, *score receives its score. */
 Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

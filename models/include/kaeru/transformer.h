@@ -8,7 +8,7 @@
 
 #include "kaeru/attention.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* The options of make_model. transformer_defaults() has the notebook's values: N 6, d_model 512, d_ff 2048, h 8, dropout
  * 0.1, pre-norm with the notebook's layer norm, ReLU, max_len 5000, no shared embeddings. */
@@ -68,6 +68,7 @@ DecoderLayer *decoder_layer_new_at(Site at, const TransformerOptions *o);
 Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
                         int layer);
 
+/* A stack of N decoder layers, with a norm as in Encoder. The cache, which may be NULL, is that of transformer_cache_new. */
 typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Decoder;
 Decoder *decoder_new_at(Site at, const TransformerOptions *o);
 Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache);
@@ -89,10 +90,13 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
 Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
 Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask);                     /* -> memory (B,S,D) */
 Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
+
 /* The same for tgt (B,t), whose positions come after those in the cache (see transformer_cache_new). */
 Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
+
 /* A cache for up to `capacity` target positions of this model's decoder. Free with ag_free. */
 Cache *transformer_cache_new_at(Site at, EncoderDecoder *m, int64_t capacity);
+
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
 void transformer_keep_weights_at(Site at, EncoderDecoder *m, bool keep);
 
@@ -101,6 +105,7 @@ Tensor *subsequent_mask_at(Site at, int64_t n);
 
 /* Writes the options as settings "transformer.N", "transformer.d_model", ..., for checkpoints. */
 void transformer_to_settings_at(Site at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
+
 /* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
  * ag_error() if this fails. */
 EncoderDecoder *transformer_load_at(Site at, const char *path);
@@ -114,6 +119,6 @@ Tensor *encoder_only_at(Site at, EncoderOnly *m, Tensor *ids, Tensor *mask);
 
 #include "kaeru/models_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

@@ -20,7 +20,7 @@
 #include "kaeru/text.h"
 #include "kaeru/training.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- sentences, one per line ------------------------------------------------------------------------------------- */
 
@@ -34,6 +34,7 @@ bool lines_of_text_at(Site at, Lines *l, const char *name, const char *text, siz
 /* The same for a part of a longer text. `first` is the number of the part's first line in that text, from 1, for
  * messages. */
 bool lines_of_part_at(Site at, Lines *l, const char *name, int64_t first, const char *text, size_t size);
+
 /* Converts all letters to lower case. */
 void lines_lower_at(Site at, Lines *l);
 void lines_close_at(Site at, Lines *l);                             /* may be closed already, or zeroed */
@@ -47,24 +48,30 @@ typedef struct {
     SentenceVocabKind kind;
     union { WordVocab *words; Bpe *bpe; };
 } SentenceVocab;
+
 /* A vocabulary of the words that occur at least min_count times in n texts. */
 SentenceVocab sentence_vocab_of_words_at(Site at, const Lines *texts, int n, int64_t min_count);
 /* A vocabulary of at most `size` tokens (300 or more), learned as byte pairs from n texts. Its `bpe` is NULL, with
  * ag_error(), if the texts have too many different words. */
 SentenceVocab sentence_vocab_of_bpe_at(Site at, const Lines *texts, int n, int32_t size);
+
 /* Opens a vocabulary by word_vocab_open, if merges_path is NULL, or else by bpe_open. */
 bool sentence_vocab_open_at(Site at, SentenceVocab *v, const char *vocab_path, const char *merges_path);
 bool sentence_vocab_save_at(Site at, const SentenceVocab *v, const char *vocab_path, const char *merges_path);
 void sentence_vocab_close_at(Site at, SentenceVocab *v);            /* may be closed already, or zeroed */
 int32_t sentence_vocab_size_at(Site at, const SentenceVocab *v);
+
 /* The ids WORD_START, those of the sentence, WORD_END; free them with ag_free. */
 int32_t *sentence_encode_at(Site at, const SentenceVocab *v, const char *text, size_t n, size_t *count);
+
 /* The words of a line that become WORD_UNKNOWN, as word_vocab_unknown returns them. NULL if there are none. With byte pairs
  * there are none. */
 char *sentence_unknown_at(Site at, const SentenceVocab *v, Line line);
+
 /* The sentence up to WORD_END, followed by a NUL, in one line: line ends and NULs become spaces. Free it with ag_free. An id
  * out of range is a usage error. */
 char *sentence_decode_at(Site at, const SentenceVocab *v, const int32_t *ids, size_t count, size_t *n);
+
 /* The text of one id, in one line, to show it: "<s>", "Büsche", " the". Free it with ag_free. */
 char *sentence_token_at(Site at, const SentenceVocab *v, int32_t id);
 
@@ -75,15 +82,18 @@ typedef struct SentencePairs SentencePairs;
  * any number), are left out. NULL if the texts do not have the same number of lines, or if no pair is left. */
 SentencePairs *sentence_pairs_new_at(Site at, const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
                                      const SentenceVocab *tgt_vocab, int64_t max_tokens);
+
 void sentence_pairs_free_at(Site at, SentencePairs *p);             /* NULL is fine */
 int64_t sentence_pairs_count_at(Site at, const SentencePairs *p);
 int64_t sentence_pairs_left_out_at(Site at, const SentencePairs *p);
+
 /* Begins an epoch with new random batches, by this thread's random generator. A batch has pairs of similar length, with at
  * most batch_tokens on each side, padding included, but at least one pair. */
 void sentence_pairs_shuffle_at(Site at, SentencePairs *p, int64_t batch_tokens);
 /* Begins an epoch with batches in the order of their length, without random numbers: for evaluation. */
 void sentence_pairs_sort_at(Site at, SentencePairs *p, int64_t batch_tokens);
 int64_t sentence_pairs_batches_at(Site at, const SentencePairs *p);
+
 /* A NextBatch for run_epoch, whose source is a SentencePairs. After the last batch it returns false; the next epoch must begin
  * with sentence_pairs_shuffle or sentence_pairs_sort. The name without (...) is a function, which run_epoch takes. */
 bool sentence_pairs_next_at(Site at, void *pairs, Batch *batch);
@@ -117,6 +127,6 @@ typedef struct {
 void bleu_add_at(Site at, Bleu *b, const char *translation, size_t n, const char *reference, size_t reference_n);
 double bleu_score_at(Site at, const Bleu *b);                       /* 0 to 100 */
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

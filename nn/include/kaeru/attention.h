@@ -7,16 +7,20 @@
 
 #include "kaeru/nn.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
-/* ---- masks: AG_BOOL, true = visible ------------------------------------------------------------------------------ */
+/* ---- masks: AG_BOOL, true = visible ------------------------------------------------------------------------------
+ * as in ag_masked_softmax and all operations and layers of attention. ag_masked_fill replaces where its mask is true, so it
+ * needs the opposite: ag_masked_fill(scores, ag_not(mask), -INFINITY). */
 
 /* (1,n,n): for position i, positions 0..i are visible. */
 Tensor *nn_causal_mask_at(Site at, int64_t n);
+
 /* ids (B,S) -> (B,1,S): all positions that are not padding are visible. */
 Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding);
 /* Both: ids (B,T) -> (B,T,T). */
 Tensor *nn_causal_padding_mask_at(Site at, Tensor *ids, int32_t padding);
+
 /* Prints the mask, one matrix after another: "#" for visible, "." for hidden. */
 void nn_mask_print_at(Site at, FILE *out, Tensor *mask);
 
@@ -51,12 +55,14 @@ typedef struct {
 typedef struct { int n; int64_t capacity; KeysValues *layer; } Cache;
 /* A cache for n attention layers and up to `capacity` positions. Free it with ag_free. */
 Cache *nn_cache_new_at(Site at, int n, int64_t capacity);
+
 /* The first function appends new positions (B,t,D) to a layer, the second one reads all positions of a layer.
  * nn_multi_head_attention_cached calls both. */
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value);
 /* Whether a layer is fixed and filled. */
 bool nn_cache_is_filled_at(Site at, const Cache *c, int layer);
+
 /* Replaces the batch by its rows rows[0..n): for beam search. */
 void nn_cache_select_at(Site at, Cache *c, const int32_t *rows, int64_t n);
 /* Removes all but the last `keep` positions of the layers that are not fixed. */
@@ -64,9 +70,9 @@ void nn_cache_keep_last_at(Site at, Cache *c, int64_t keep);
 
 /* ---- multi-head attention (3.2.2) -------------------------------------------------------------------------------- */
 
-/* Projects queries, keys and values (linears 0, 1 and 2), splits them into heads, computes attention in each head, joins the
- * heads and projects the result (linear 3). If keep_weights is set, each call sets `weights` (B,H,T,S), which is valid until
- * the scope of the call ends. Each head computes its own scores, from queries and keys of width K. */
+/* Projects queries, keys and values (linears 0, 1 and 2), splits them into heads, computes softmax(q k^T / sqrt(K)) v in
+ * each head, joins the heads and projects the result (linear 3). If keep_weights is set, each call sets `weights` (B,H,T,S),
+ * which is valid until the scope of the call ends. Each head computes its own scores, from queries and keys of width K. */
 typedef struct {
     Module module;
     ModuleList *linears;
@@ -90,7 +96,8 @@ Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor
 /* ---- positions (3.5) --------------------------------------------------------------------------------------------- */
 
 /* dropout(x + pe[position]). pe (1,max_len,D) is a learned parameter, or a buffer of sinusoids:
- * pe(pos, 2i) = sin(pos / 10000^(2i/D)) and pe(pos, 2i+1) = cos(pos / 10000^(2i/D)). */
+ *
+ *     pe(t, 2i) = sin(t / 10000^(2i/D))        pe(t, 2i + 1) = cos(t / 10000^(2i/D)) */
 typedef struct { Module module; Dropout *dropout; Tensor *pe; } PositionalEncoding;
 PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, double dropout, int64_t max_len,
                                                        bool learned);
@@ -120,6 +127,6 @@ SublayerConnection *nn_sublayer_connection_new_at(Site at, int64_t width, double
 Tensor *nn_sublayer_in_at(Site at, SublayerConnection *s, Tensor *x);
 Tensor *nn_sublayer_out_at(Site at, SublayerConnection *s, Tensor *x, Tensor *h);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

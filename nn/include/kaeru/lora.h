@@ -14,7 +14,7 @@
 
 #include "kaeru/nn.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* targets: the names of the Linears to adapt, which end with NULL: "q_proj" is each Linear of that name, however deep. */
 typedef struct { int64_t rank; double alpha, dropout; const char *const *targets; } LoraOptions;
@@ -22,17 +22,19 @@ typedef struct { int64_t rank; double alpha, dropout; const char *const *targets
  * 0, so that the module computes the same as before. False with ag_error(), and nothing has changed, if a target is the name of
  * no Linear. A Linear that has an adapter, a rank below 1, or a dropout beyond 0..1 is a usage error. */
 bool nn_lora_add_at(Site at, void *module, LoraOptions options);
+
 /* Adds the adapters to the weights and removes them. The weights stay frozen. Optimizers of the module are not valid
  * afterwards. */
 void nn_lora_merge_at(Site at, void *module);
 
 /* Writes adapter_config.json and adapter_model.safetensors into a folder, which must exist, for the library peft. */
 bool nn_lora_save_at(Site at, void *module, const char *folder);
+
 /* Adds the adapters of a folder that nn_lora_save or peft wrote, and freezes the other parameters. False with ag_error() if
  * the files cannot be read or do not fit; the module then has no adapters. */
 bool nn_lora_load_at(Site at, void *module, const char *folder);
 
 #include "kaeru/nn_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

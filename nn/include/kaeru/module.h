@@ -22,12 +22,17 @@
 #ifndef KAERU_MODULE_H
 #define KAERU_MODULE_H
 
+#ifdef __cplusplus
+#include <type_traits>
+#endif
+
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
 
+/* The first member of every module. */
 typedef struct Module Module;
 struct Module {
     unsigned magic;             /* tells whether it is alive */
@@ -46,8 +51,20 @@ struct Module {
 
 /* A new zeroed struct of that type, which must start with `Module module`. The caller owns it and frees it with nn_free, or
  * makes it a child of another module. */
+#ifdef __cplusplus
+#define nn_new(Type) ((Type *)nn_new_sized(AgModule<Type, offsetof(Type, module)>::size, #Type))
+extern "C++" {
+template <class Type, size_t offset> struct AgModule {
+    static_assert(offset == 0, "the first member of a module is `Module module`");
+    static_assert(std::is_trivially_copyable<Type>::value && std::is_trivially_default_constructible<Type>::value,
+                  "a module is a plain struct: it is zeroed, copied and freed without constructors");
+    static const size_t size = sizeof(Type);
+};
+}
+#else
 #define nn_new(Type) \
     ((Type *)nn_new_sized(sizeof(Type) + 0 * sizeof(char[offsetof(Type, module) == 0 ? 1 : -1]), #Type))
+#endif
 Module *nn_new_sized_at(Site at, size_t size, const char *type);
 
 /* A usage error, in the name of function `what`, unless this is a module that was not freed. size: of the struct, which tells
@@ -64,27 +81,31 @@ void nn_check_at(Site at, const char *what, const void *module, size_t size);
  */
 #define NN_LAYER(at, module) AG_LAYER(at); nn_check_at(at, __func__, module, sizeof *(module))
 
-/* parent->field = child, registered under the field's name. The parent owns the child now. A module can be the child of one
+/* `parent->field = child`, registered under the field's name. The parent owns the child now. A module can be the child of one
  * parent only; share parameters with nn_tie. Names have up to 47 characters and no dot, and are unique in their module. */
 #define nn_child(parent, field, child) nn_child_named(parent, field, #field, child)
 #define nn_child_named(parent, field, name, child) \
     nn_add_child(&(parent)->module, name, (void **)&(parent)->field, 1 ? (child) : (parent)->field)
 void nn_add_child_at(Site at, Module *parent, const char *name, void **field, void *child);
 
-/* parent->field = a new parameter of that shape: zeros, requires a gradient. */
+/* `parent->field` = a new parameter of that shape: zeros, requires a gradient. */
 #define nn_param(parent, field, shape)  nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, true)
 /* The same without a gradient: saved with the weights, not trained (position tables). */
 #define nn_buffer(parent, field, shape) nn_add_tensor(&(parent)->module, #field, &(parent)->field, shape, false)
 Tensor *nn_add_tensor_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, bool trained);
+
 /* nn_param under a name that printf writes, for fields that are arrays:
- * for (int i = 0; i < 4; i++) nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i); */
+ *
+ *     for (int i = 0; i < 4; i++) nn_param_named(net, w[i], SHAPE(8, 8), "w%d", i); */
 #define nn_param_named(parent, field, shape, ...) nn_add_param(&(parent)->module, &(parent)->field, shape, __VA_ARGS__)
 Tensor *nn_add_param_at(Site at, Module *parent, Tensor **field, Shape shape, const char *format, ...) AG_PRINTF(5, 6);
+
 /* A buffer of any type (AG_INT, AG_BOOL). If not `saved`, it is not in the module's files: what the constructor computes. */
 #define nn_buffer_with(parent, field, shape, dtype, saved) \
     nn_add_buffer(&(parent)->module, #field, &(parent)->field, shape, dtype, saved)
 Tensor *nn_add_buffer_at(Site at, Module *parent, const char *name, Tensor **field, Shape shape, DType dtype, bool saved);
-/* Ties weights: parent->field becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
+
+/* Ties weights: `parent->field` becomes the same parameter as `tensor` of the same module tree. This parameter is trained,
  * counted, freed and saved once, under its first name. If the field already has a tensor, it must have the same shape; it is
  * freed, and fields that were tied to it are tied to `tensor`. */
 #define nn_tie(parent, field, tensor)   nn_tie_named(&(parent)->module, #field, &(parent)->field, tensor)
@@ -100,12 +121,16 @@ void *nn_list_item_at(Site at, const ModuleList *list, int i);
 
 /* Frees a module, its children, and their parameters. `module` is a pointer to any module without a parent, or NULL. */
 void nn_free_at(Site at, void *module);
+
 /* A copy with parameters of its own (the same values, modes and ties). Other members of the struct, numbers and pointers, are
  * copied as they are. */
 void *nn_clone_at(Site at, const void *module);
+
 /* Training mode, in which dropout is active, or evaluation mode: for the module and all its descendants. */
 void nn_train_at(Site at, void *module);
 void nn_eval_at(Site at, void *module);
+
+/* Removes the gradients of all parameters. nn_optimizer_step does so, too. */
 void nn_zero_grad_at(Site at, void *module);
 
 /* The parameters and buffers of a module's tree by dotted name, in order of registration; tied ones once, under their first
@@ -114,12 +139,17 @@ void nn_zero_grad_at(Site at, void *module);
 typedef struct { char *name; Tensor *tensor; bool trained; Module *owner; } NamedTensor;
 typedef struct { NamedTensor *item; int n; } Parameters;
 Parameters *nn_parameters_at(Site at, void *module);
+
 /* The tensor of that name ("fc1.weight"), or NULL. */
 Tensor *nn_find_at(Site at, void *module, const char *name);
+
 /* ag_pack_weight and ag_unpack_weight for all matrices. lm_generate does so while it runs, if products are in bfloat16. */
 void nn_pack_weights_at(Site at, void *module);
 void nn_unpack_weights_at(Site at, void *module);
-int64_t nn_count_at(Site at, void *module);                                     /* trainable numbers, tied ones once */
+
+/* The number of trainable numbers, tied ones counted once. */
+int64_t nn_count_at(Site at, void *module);
+
 /* Prints a table: module tree, parameter shapes and counts. */
 void nn_summary_at(Site at, void *module, FILE *out);
 
@@ -149,26 +179,32 @@ Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options);
 Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options);
 #define nn_adam_new(module, lr)      nn_adam_new_with(module, nn_adam_options(lr))
 #define nn_adamw_new(module, lr)     nn_adam_new_with(module, nn_adamw_options(lr))
-#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, ((SgdOptions){ lr, 0.0, 0.0, false }))
+#define nn_sgd_new(module, lr)       nn_sgd_new_with(module, (AG_VALUE(SgdOptions){ (lr), 0.0, 0.0, false }))
+
 /* Moves the parameters for which belongs(p, arg) is true to a new group with another weight decay and learning-rate factor
  * (GPT: decay on matrices only). At first all parameters are in one group. Returns how many moved. */
 int nn_optimizer_group_at(Site at, Optimizer *o, bool (*belongs)(const NamedTensor *p, void *arg), void *arg,
                           double weight_decay, double lr_factor);
 bool nn_is_matrix(const NamedTensor *p, void *unused);              /* two or more dimensions */
 bool nn_is_not_matrix(const NamedTensor *p, void *unused);
+
 /* A usage error, in the name of function `what`, unless the optimizer was made for this module or for a part of it. */
 void nn_optimizer_check_at(Site at, const char *what, const Optimizer *o, const void *module);
+
 /* Updates every parameter that has a gradient, and removes the gradients. It is a usage error if no parameter has one, or if a
  * parameter that has one was registered, tied or unfrozen after the optimizer was made. */
 void nn_optimizer_step_at(Site at, Optimizer *o);
 /* The same with every gradient multiplied by grad_scale: 1/n for the mean if the loss is a sum over n items. */
 void nn_optimizer_step_scaled_at(Site at, Optimizer *o, double grad_scale);
-double nn_optimizer_lr_at(Site at, const Optimizer *o);                         /* the learning rate */
-void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr);      /* for a schedule: set it before each step */
-int64_t nn_optimizer_steps_at(Site at, const Optimizer *o);                     /* steps taken */
+
+/* The learning rate, which a schedule sets before each step, and the number of steps taken. */
+double nn_optimizer_lr_at(Site at, const Optimizer *o);
+void nn_optimizer_set_lr_at(Site at, Optimizer *o, double lr);
+int64_t nn_optimizer_steps_at(Site at, const Optimizer *o);
+
 /* Scales all gradients so that their global 2-norm is at most max_norm. Returns the norm before scaling. */
 double nn_clip_grad_norm_at(Site at, void *module, double max_norm);
-double nn_grad_norm_at(Site at, void *module);
+double nn_grad_norm_at(Site at, void *module);                      /* the norm alone */
 
 /* An optimizer of your own: the update of one parameter. Groups, learning rates, steps, gradients and checkpoints work as with
  * the optimizers above.
@@ -205,11 +241,14 @@ typedef struct {
 Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind, const void *options, size_t size, double lr,
                                double weight_decay);
 
-/* ---- schedules: the learning rate as a pure function of the step -------------------------------------------------- */
+/* ---- schedules: the learning rate as a pure function of the step --------------------------------------------------
+ * Steps count from 1, as in lm_train and OptimizerUpdate: set the rate of step n before the n-th nn_optimizer_step. Step 0 of a
+ * warmup has the rate 0. The notebook of the Annotated Transformer counts from 0, and run_epoch with it (training.h). */
 
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. The
  * warmup is part of the total. */
 double nn_schedule_cosine_at(Site at, int64_t step, double lr, double lr_min, int64_t warmup, int64_t total);
+
 /* lr = factor * width^-0.5 * min(step^-0.5, step * warmup^-1.5), Vaswani et al. 2017, 5.3; step 0 counts as 1. */
 double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, int64_t warmup);
 
@@ -217,7 +256,10 @@ double nn_schedule_noam_at(Site at, int64_t step, int64_t width, double factor, 
  * Checkpoints are safetensors files with the weights by name, so that other libraries can open them. The state of an optimizer
  * has names that begin with "optimizer."; step, random state and settings are in the metadata. Saving writes a temporary file
  * in the same folder and renames it, so after a kill at any moment the path has the old file or the new one. A function that
- * fails returns false with ag_error() and changes neither the file nor the model. */
+ * fails returns false with ag_error() and changes neither the file nor the model.
+ *
+ * Reals are written as F32 (in libkaeru_double: F64), ints as I32, bools as BOOL: nothing is lost. Loading takes any type of
+ * numbers by the rules of tensor_file_read: F16 and BF16 exactly, F64 rounded, and what does not fit is refused. */
 
 /* Settings of a model or a run: texts by name, in order. Free them with ag_free. */
 typedef struct Settings Settings;
@@ -248,14 +290,16 @@ typedef struct {
 /* nn_load with options. The path is any file that tensor_file_open opens, also the index of a model in several files. If the
  * file has a part of the model: nn_load_with(path, model->backbone, ...). */
 bool nn_load_with_at(Site at, const char *path, void *module, LoadOptions options);
+
 /* Everything that a run needs to resume exactly: weights, optimizer (may be NULL), random state, settings (may be NULL).
  * Loading restores this thread's random state and adds the file's settings to `settings`. */
 bool nn_checkpoint_save_at(Site at, const char *path, void *module, Optimizer *o, const Settings *settings);
 bool nn_checkpoint_load_at(Site at, const char *path, void *module, Optimizer *o, Settings *settings);
+
 /* Only the settings: to build a model of the right size before loading it. */
 bool nn_checkpoint_settings_at(Site at, const char *path, Settings *settings);
 
 #include "kaeru/nn_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

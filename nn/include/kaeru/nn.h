@@ -5,11 +5,12 @@
 
 #include "kaeru/module.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-/* In training, sets each number to 0 with probability p and divides the others by 1-p. In evaluation, returns x. */
+/* In training, sets each number of x (..) to 0 with probability p, which is in [0, 1), and divides the others by 1-p. In
+ * evaluation, returns x itself. */
 typedef struct { Module module; double p; } Dropout;
 Dropout *nn_dropout_new_at(Site at, double p);
 Tensor *nn_dropout_at(Site at, Dropout *d, Tensor *x);
@@ -33,8 +34,9 @@ typedef struct { Module module; Tensor *weight; } Embedding;
 Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width);
 Tensor *nn_embedding_at(Site at, Embedding *e, Tensor *ids);
 
-/* Normalizes the last dimension (Ba et al. 2016). gamma (width) starts at 1, beta (width) at 0. AgNorm's four conventions are
- * in types.h. In files the parameters are called weight and bias; with AG_NORM_ANNOTATED, a_2 and b_2. */
+/* y = gamma (x - m) / s + beta: x (..,width) -> (..,width), with the mean m and the deviation s of the last dimension (Ba et
+ * al. 2016). gamma (width) starts at 1, beta (width), which may be NULL, at 0. AgNorm's four conventions of s are in types.h.
+ * In files the parameters are called weight and bias; with AG_NORM_ANNOTATED, a_2 and b_2. */
 typedef struct { Module module; Tensor *gamma, *beta; AgNorm kind; } LayerNorm;
 LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool bias);
 #define nn_layer_norm_new(width)            nn_layer_norm_new_with(width, AG_NORM_PYTORCH, true)
@@ -42,8 +44,8 @@ LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool b
 #define nn_layer_norm_new_no_bias(width)    nn_layer_norm_new_with(width, AG_NORM_PYTORCH, false)
 Tensor *nn_layer_norm_at(Site at, LayerNorm *l, Tensor *x);
 
-/* Divides the last dimension by the root of its mean square (Zhang and Sennrich 2019). gamma (width) starts at 1; in files it
- * is called weight. eps is 1e-6 unless it is given. */
+/* y = gamma x / r: x (..,width) -> (..,width), with r = sqrt(m + eps) and the mean m of x^2 over the last dimension (Zhang and
+ * Sennrich 2019). gamma (width) starts at 1; in files it is called weight. eps is 1e-6 unless it is given. */
 typedef struct { Module module; Tensor *gamma; double eps; } RMSNorm;
 RMSNorm *nn_rms_norm_new_with_at(Site at, int64_t width, double eps);
 #define nn_rms_norm_new(width) nn_rms_norm_new_with(width, 1e-6)
@@ -77,9 +79,10 @@ Tensor *nn_recompute_at(Site at, void *layer, Tensor *x);
 
 /* mean (x - target)^2 over all numbers -> scalar */
 #define nn_mse_loss(x, target) ag_mse_loss(x, target)
+
 /* mean over targets of -log softmax(logits)[target]: logits (..,V), target (..) ids; targets of -100 are ignored; if
  * all are, the loss is 0 (PyTorch: NaN). For a linear layer with many outputs, ag_linear_cross_entropy needs less memory. */
 #define nn_cross_entropy(logits, target) ag_cross_entropy(logits, target, AG_MEAN, -100, 0.0)
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

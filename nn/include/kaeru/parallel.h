@@ -26,7 +26,7 @@
 
 #include "kaeru/module.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- the processes ----------------------------------------------------------------------------------------------- */
 
@@ -64,16 +64,19 @@ typedef struct {
  * differs. The optimizer belongs to the caller and takes its steps here from now on. */
 Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions options, Processes *processes);
 #define nn_parallel_new(optimizer, shards_, processes) \
-    nn_parallel_new_with(optimizer, ((ParallelOptions){ .shards = (shards_) }), processes)
+    nn_parallel_new_with(optimizer, (AG_VALUE(ParallelOptions){ (shards_), 0.0 }), processes)
 
 /* Begins the next shard of this process; false after its last one, and the next call begins the next step. In each shard,
  * ag_backward is called once, on the mean loss of the shard, or after nn_parallel_count on the sum. */
 bool nn_parallel_shard_at(Site at, Parallel *p);
+
 /* The number of the current shard, 0..shards-1: to choose the data. */
 int64_t nn_parallel_index_at(Site at, const Parallel *p);
+
 /* Says that the loss of this shard is a sum over n items (0 for a shard without ag_backward). The step then uses the gradient
  * of the mean over the items of all shards. */
 void nn_parallel_count_at(Site at, Parallel *p, double n);
+
 /* Adds the gradients of all shards, clips their norm, takes a step of the optimizer with their mean, and makes the new weights
  * known to all processes. Returns the mean loss. If it is not finite, the weights stay as they are. */
 double nn_parallel_step_at(Site at, Parallel *p);
@@ -87,14 +90,18 @@ bool nn_parallel_stopped_at(Site at, const Parallel *p);
 
 /* Divides the items of other work, such as the batches of an evaluation: whether this process computes item i. */
 bool nn_parallel_is_mine_at(Site at, const Parallel *p, int64_t i);
+
 /* Sends the values of this process's items to the others, and receives theirs: value[0..n-1] is then complete. */
 void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n);
+
 /* Whether all processes have the same n bytes. If not, ag_error() names the first one that differs, and `what`. */
 bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *bytes, size_t n);
+
 /* Whether `good` is true in all processes. If not, ag_error() is that of the first one where it is false. The others wait up to
  * ten deadlines, because one may be writing a large file. */
 bool nn_parallel_check_at(Site at, Parallel *p, bool good);
-int64_t nn_parallel_shards_at(Site at, const Parallel *p);
+
+int64_t nn_parallel_shards_at(Site at, const Parallel *p);          /* the number of shards */
 bool nn_parallel_is_first_at(Site at, const Parallel *p);           /* process 0, which writes the files */
 
 /* Ends the exchange and frees p. The optimizer can then only be freed. True in the first process; the others should end. */
@@ -102,5 +109,5 @@ bool nn_parallel_end_at(Site at, Parallel *p);
 
 #include "kaeru/nn_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

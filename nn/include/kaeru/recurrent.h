@@ -14,7 +14,7 @@
 
 #include "kaeru/nn.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* s is the logistic sigmoid; products with gates are elementwise.
  *     NN_GRU     r = s(W_r x + b_r + U_r h + d_r)              reset gate: how much the candidate depends on h
@@ -43,6 +43,7 @@ typedef struct { Tensor *h, *c; } RecurrentState;
 
 /* One step, as PyTorch's GRUCell and LSTMCell: x (B,in) -> the new h (B,H). Updates *state. */
 Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *state);
+
 /* All steps: x (B,T,in), T >= 1 -> h after each step (B,T,H). Starts from *state and updates it. If `state` is NULL, starts
  * from zeros.
  *
@@ -51,6 +52,6 @@ Tensor *nn_recurrent_step_at(Site at, Recurrent *r, Tensor *x, RecurrentState *s
  * packed sequences, PyTorch returns the same state, and zeros in y.) */
 Tensor *nn_recurrent_at(Site at, Recurrent *r, Tensor *x, Tensor *mask, RecurrentState *state);
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 
 #endif

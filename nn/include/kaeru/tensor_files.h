@@ -8,9 +8,13 @@
 #ifndef KAERU_TENSOR_FILES_H
 #define KAERU_TENSOR_FILES_H
 
+#ifdef __cplusplus
+#include <initializer_list>
+#endif
+
 #include "kaeru/tensor.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -24,7 +28,7 @@ TensorFile *tensor_file_open_at(Site at, const char *path);
  * gives it, in other files as well: F16, BF16, F32, F64, I8 to I64, U8 to U64, BOOL, and types that cannot be read here (C64,
  * F8_E4M3, ...). A tensor of more than AG_MAX_DIMS dimensions cannot be read either; its shape has an ndim of -1. */
 typedef struct { const char *name, *type; Shape shape; } FileTensor;
-int tensor_file_count_at(Site at, const TensorFile *f);
+int tensor_file_count_at(Site at, const TensorFile *f);                                 /* the number of its tensors */
 const FileTensor *tensor_file_item_at(Site at, const TensorFile *f, int i);             /* in the order of the file */
 const FileTensor *tensor_file_find_at(Site at, const TensorFile *f, const char *name);  /* NULL if absent */
 /* A text of a safetensors file's metadata; NULL if absent. */
@@ -34,6 +38,7 @@ const char *tensor_file_metadata_at(Site at, const TensorFile *f, const char *ke
  * number, but a finite number must not become infinite. Ints take whole numbers from -2^31 to 2^31-1, and BOOL. Bools take
  * BOOL. If a value does not fit, the function fails, and t may have some of the values. */
 bool tensor_file_read_at(Site at, const TensorFile *f, const char *name, Tensor *t);
+
 /* A new tensor of the innermost scope with the values of that name: reals from F16, BF16, F32 and F64, ints from I8 to I64 and
  * U8 to U64, bools from BOOL. */
 Tensor *tensor_file_get_at(Site at, const TensorFile *f, const char *name);
@@ -47,10 +52,20 @@ typedef struct { const char *name; const Tensor *tensor; } NamedValue;
  * has one tensor and no name. Reals are written as F32 (F64 in libkaeru_double), ints as I32, bools as BOOL. Names are any text
  * in UTF-8, each one once. As nn_save does, it replaces the file at once or leaves it as it was. */
 bool tensor_save_list_at(Site at, const char *path, const NamedValue *list, int n);
+#ifdef __cplusplus
+#define tensor_save(path, ...) ag_save_these(AG_HERE, path, { __VA_ARGS__ })
+extern "C++" {
+inline bool ag_save_these(Site at, const char *path, std::initializer_list<NamedValue> list)
+{
+    return tensor_save_list_at(at, path, list.begin(), static_cast<int>(list.size()));
+}
+}
+#else
 #define tensor_save(path, ...) \
     tensor_save_list(path, ((NamedValue[]){ __VA_ARGS__ }), (int)(sizeof((NamedValue[]){ __VA_ARGS__ }) / sizeof(NamedValue)))
+#endif
 
 #include "kaeru/nn_at.h"
 
-#pragma GCC visibility pop
+AG_PUBLIC_END
 #endif

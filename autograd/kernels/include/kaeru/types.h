@@ -7,6 +7,20 @@
 
 #include <stdbool.h>
 
+/* A public header declares between these two. The library exports these functions and no others, under their C names. */
+#ifdef __cplusplus
+#define AG_PUBLIC_BEGIN _Pragma("GCC visibility push(default)") extern "C" {
+#define AG_PUBLIC_END   } _Pragma("GCC visibility pop")
+#define AG_NORETURN [[noreturn]]
+#define AG_VALUE(Type) Type             /* AG_VALUE(Type){ 1, 2 }: a struct with these members */
+#else
+#define AG_PUBLIC_BEGIN _Pragma("GCC visibility push(default)")
+#define AG_PUBLIC_END   _Pragma("GCC visibility pop")
+#define AG_NORETURN _Noreturn
+#define AG_VALUE(Type) (Type)
+#endif
+
+/* The type of a number of a tensor. */
 #ifdef KAERU_DOUBLE
 typedef double real;
 #else
@@ -16,6 +30,7 @@ typedef float real;
 /* An elementwise function after a linear layer. */
 typedef enum { AG_IDENTITY, AG_RELU, AG_GELU, AG_GELU_ERF, AG_TANH, AG_SIGMOID, AG_SILU } AgActivation;
 
+/* A comparison: equal, not equal, less, less or equal, greater, greater or equal. */
 typedef enum { AG_EQ, AG_NE, AG_LT, AG_LE, AG_GT, AG_GE } AgCompare;
 
 /* In what numbers matrix products compute: float32 (in libkaeru_double: double), or operands rounded to bfloat16. */
@@ -26,10 +41,10 @@ typedef enum { AG_MEAN, AG_SUM } AgReduce;
 
 /* A convention of layer normalization: where eps is added, and whether the variance divides by n-1. */
 typedef struct { double eps; bool eps_inside, unbiased; } AgNorm;
-#define AG_NORM_PYTORCH   ((AgNorm){ 1e-5, true, false })       /* sqrt(var + eps): PyTorch, GPT */
-#define AG_NORM_ANNOTATED ((AgNorm){ 1e-6, false, true })       /* sqrt(unbiased var) + eps: the Annotated Transformer */
-#define AG_NORM_STD_EPS   ((AgNorm){ 1e-6, false, false })      /* sqrt(var) + eps: textbooks */
-#define AG_NORM_STD       ((AgNorm){ 0.0,  false, false })      /* sqrt(var): the formula without eps */
+#define AG_NORM_PYTORCH   (AG_VALUE(AgNorm){ 1e-5, true, false })      /* sqrt(var + eps): PyTorch, GPT */
+#define AG_NORM_ANNOTATED (AG_VALUE(AgNorm){ 1e-6, false, true })      /* sqrt(unbiased var) + eps: the Annotated Transformer */
+#define AG_NORM_STD_EPS   (AG_VALUE(AgNorm){ 1e-6, false, false })     /* sqrt(var) + eps: textbooks */
+#define AG_NORM_STD       (AG_VALUE(AgNorm){ 0.0,  false, false })     /* sqrt(var): the formula without eps */
 
 /* Options of attention. Each of kv_heads heads of keys and values is shared by heads / kv_heads neighboring heads of queries
  * (Ainslie et al. 2023); 0: as many as heads. causal: query i sees keys 0..i+S-T, with `window` > 0 only the last `window` of

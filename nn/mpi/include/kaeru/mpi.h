@@ -4,15 +4,16 @@
 
 #include "kaeru/kaeru.h"
 
-#pragma GCC visibility push(default)
+AG_PUBLIC_BEGIN
 
 /* Starts MPI and returns its processes; NULL if this process was not started by mpirun, srun or the like, or is the only one.
  * From here on, standard output of all processes but the first goes to /dev/null. Processes on one machine
  * that may use the same processors divide them among their threads (ag_set_threads), unless KAERU_THREADS is set. Call it once,
  * from the thread that trains, before that thread opens files. nn_parallel_end ends MPI. */
 Processes *mpi_begin(void);
-/* Ends all processes with this status; without MPI, this process. */
-_Noreturn void mpi_abort(int status);
 
-#pragma GCC visibility pop
+/* Ends all processes with this status; without MPI, this process. */
+AG_NORETURN void mpi_abort(int status);
+
+AG_PUBLIC_END
 #endif

@@ -1,0 +1,186 @@
+/* autograd.c: the examples of tensor.h, graph.h and autograd.h. */
+#include <math.h>
+
+#include "example.h"
+
+static void tensors(void)
+{
+    EXAMPLE(tensor_from) {
+        Tensor *x = tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 });
+        Tensor *ids = tensor_ints(SHAPE(3), (int32_t[]){ 7, 8, 9 });
+        tensor_print(x);
+        tensor_print(ids);
+    }
+    EXAMPLE(tensor_arange) {
+        tensor_print(tensor_arange(0, 1, 0.25));
+    }
+    EXAMPLE(tensor_normal) {
+        ag_seed(42);
+        tensor_print(tensor_normal(SHAPE(2, 3), 0, 1));                 /* the same numbers on every machine */
+    }
+    EXAMPLE(tensor_data) {
+        Tensor *x = tensor_arange(0, 4, 1);
+        const real *values = tensor_data(x);
+        printf("%g of %lld\n", (double)values[3], (long long)tensor_numel(x));
+    }
+    EXAMPLE(ag_end_return) {
+        Scope inner = ag_begin(AG_NO_GRAD);
+        Tensor *x = tensor_ones(SHAPE(1000, 1000));
+        Tensor *sum = ag_end_return(inner, ag_sum(x));                  /* x is freed, the sum stays */
+        tensor_print(sum);
+    }
+    EXAMPLE(ag_precision) {
+        Tensor *a = tensor_full(SHAPE(1, 1), 1.001), *b = tensor_ones(SHAPE(1, 1));
+        Scope half = ag_begin(AG_NO_GRAD);
+        ag_precision(AG_BF16);
+        printf("%.4f, ", tensor_item(ag_matmul(a, b)));                 /* 1.001 has too many digits for bfloat16 */
+        ag_end(half);
+        printf("%.4f\n", tensor_item(ag_matmul(a, b)));
+    }
+}
+
+static void gradients(void)
+{
+    EXAMPLE(ag_backward) {
+        Tensor *w = tensor_set_requires_grad(tensor_full(SCALAR, 3), true);
+        Tensor *loss = ag_mul(w, w);
+        ag_backward(loss);
+        printf("loss %g, dw %g\n", tensor_item(loss), tensor_item(tensor_grad(w)));
+    }
+    EXAMPLE(ag_retain) {
+        Tensor *x = variable(tensor_full(SCALAR, 2));
+        Tensor *h = ag_retain(ag_exp(x));
+        ag_backward(ag_mul(h, h));
+        tensor_print(tensor_grad(h));
+    }
+    EXAMPLE(ag_detach) {
+        Tensor *x = variable(tensor_full(SCALAR, 2));
+        ag_backward(ag_mul(x, ag_detach(x)));                           /* one of the factors is a constant */
+        tensor_print(tensor_grad(x));
+    }
+    EXAMPLE(ag_explain) {
+        Tensor *x = tensor_name(variable(tensor_full(SCALAR, 2)), "x");
+        ag_explain(stdout, ag_tanh(ag_scale(x, 0.5)));
+    }
+    EXAMPLE(ag_op_name) {
+        for (int i = 0; i < 3; i++)
+            printf("%s: %s; %s\n", ag_op_name(i), ag_op_forward_text(i), ag_op_backward_text(i));
+    }
+    EXAMPLE(ag_fill) {
+        Tensor *w = tensor_zeros(SHAPE(3));
+        ag_fill(w, 0.5);
+        tensor_print(w);
+    }
+}
+
+/* cube(in, arg) for ag_gradcheck and ag_recompute. */
+static Tensor *cube(Tensor **in, void *arg)
+{
+    (void)arg;
+    return ag_mul(in[0], ag_mul(in[0], in[0]));
+}
+
+static void functions(void)
+{
+    EXAMPLE(ag_gradcheck) {
+        /* static Tensor *cube(Tensor **in, void *arg) { return ag_mul(in[0], ag_mul(in[0], in[0])); } */
+        Tensor *x = variable(tensor_arange(1, 4, 1));
+        printf("%s\n", ag_gradcheck(cube, NULL, &x, 1, stdout) ? "right" : "wrong");
+    }
+    EXAMPLE(ag_recompute) {
+        /* static Tensor *cube(Tensor **in, void *arg) { return ag_mul(in[0], ag_mul(in[0], in[0])); } */
+        Tensor *x = variable(tensor_arange(1, 4, 1));
+        ag_backward(ag_sum(ag_recompute(cube, NULL, &x, 1)));
+        tensor_print(tensor_grad(x));                                   /* 3 x^2 */
+    }
+}
+
+static void compositions(void)
+{
+    EXAMPLE(ag_sum) {
+        Tensor *x = tensor_arange(1, 5, 1);
+        printf("%g %g %g\n", tensor_item(ag_sum(x)), tensor_item(ag_mean(x)), tensor_item(ag_max(x)));
+    }
+    EXAMPLE(ag_transpose) {
+        tensor_print(ag_transpose(tensor_from(SHAPE(2, 3), (real[]){ 1, 2, 3, 4, 5, 6 }), 0, 1));
+    }
+    EXAMPLE(ag_split) {
+        Tensor *part[3];
+        ag_split(tensor_arange(0, 6, 1), 3, 0, part);
+        tensor_print(part[2]);
+    }
+    EXAMPLE(ag_unsqueeze) {
+        Tensor *a = tensor_zeros(SHAPE(2)), *b = tensor_ones(SHAPE(2));
+        tensor_print(ag_concat((Tensor *[]){ ag_unsqueeze(a, 0), ag_unsqueeze(b, 0) }, 2, 0));    /* a stack */
+    }
+    EXAMPLE(ag_activate) {
+        tensor_print(ag_activate(AG_RELU, tensor_arange(-1, 2, 1)));
+    }
+    EXAMPLE(ag_linear_activate) {
+        Tensor *x = tensor_ones(SHAPE(2)), *weight = tensor_from(SHAPE(2, 2), (real[]){ 1, 1, -1, -1 });
+        tensor_print(ag_linear_activate(x, weight, NULL, AG_RELU));
+    }
+    EXAMPLE(ag_attention_with) {
+        Tensor *q = tensor_normal(SHAPE(1, 5, 8), 0, 1);                /* 4 heads of queries of width 2 */
+        Tensor *k = tensor_normal(SHAPE(1, 5, 4), 0, 1);                /* 2 heads of keys */
+        Tensor *v = tensor_normal(SHAPE(1, 5, 4), 0, 1);
+        AgAttention how = { .heads = 4, .kv_heads = 2, .causal = true, .window = 3 };
+        char text[AG_SHAPE_TEXT];
+        puts(shape_text(tensor_shape(ag_attention_with(q, k, v, NULL, how)), text));
+    }
+    EXAMPLE(ag_conv1d) {
+        Tensor *x = tensor_from(SHAPE(1, 1, 5), (real[]){ 0, 0, 1, 0, 0 });
+        Tensor *weight = tensor_from(SHAPE(1, 1, 3), (real[]){ 1, 2, 3 });
+        tensor_print(ag_conv1d(x, weight, NULL, 1, 1));                 /* products with a window: not turned round */
+    }
+    EXAMPLE(ag_pad) {
+        tensor_print(ag_pad(tensor_ones(SHAPE(2)), 0, 1, 2));
+    }
+    EXAMPLE(ag_logsumexp) {
+        tensor_print(ag_logsumexp(tensor_from(SHAPE(2), (real[]){ 1000, 1000 }), 0, false));
+    }
+    EXAMPLE(ag_huber_loss) {
+        Tensor *x = tensor_from(SHAPE(2), (real[]){ 0.5, 10 });
+        tensor_print(ag_huber_loss(x, tensor_zeros(SHAPE(2)), 1));      /* the mean of 0.125 and 9.5 */
+    }
+    EXAMPLE(ag_topk) {
+        Tensor *ids, *x = tensor_from(SHAPE(5), (real[]){ 3, 1, 4, 1, 5 });
+        tensor_print(ag_topk(x, 2, 0, &ids));
+        tensor_print(ids);
+    }
+    EXAMPLE(ag_cast) {
+        Tensor *x = tensor_from(SHAPE(3), (real[]){ -1.7f, 0, 2.5f });
+        tensor_print(ag_cast(x, AG_INT));
+        tensor_print(ag_cast(x, AG_BOOL));
+    }
+    EXAMPLE(ag_rope_table) {
+        Tensor *frequencies = ag_rope_frequencies(4, 10000);
+        tensor_print(frequencies);
+        tensor_print(ag_rope_table(frequencies, 0, 2));
+    }
+    EXAMPLE(ag_argmax) {
+        tensor_print(ag_argmax(tensor_from(SHAPE(2, 3), (real[]){ 1, 3, 3, 0, NAN, 9 }), 1, false));
+    }
+    EXAMPLE(ag_compare) {
+        Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 2, NAN });
+        tensor_print(ag_compare(AG_LE, a, tensor_full(SCALAR, 2)));
+        tensor_print(ag_compare_scalar(AG_NE, a, 2));
+    }
+    EXAMPLE(ag_one_hot) {
+        tensor_print(ag_one_hot(tensor_ints(SHAPE(2), (int32_t[]){ 2, 0 }), 3));
+    }
+    EXAMPLE(ag_and) {
+        Tensor *a = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 1, 0 }), *b = tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 0 });
+        tensor_print(ag_and(a, b));
+        tensor_print(ag_not(a));
+    }
+}
+
+int main(void)
+{
+    tensors();
+    gradients();
+    functions();
+    compositions();
+    return 0;
+}

@@ -1,0 +1,90 @@
+/* models.c: the examples of the models, the text and the training of models/. */
+#include <string.h>
+
+#include "example.h"
+
+/* Prints each id; for lm_generate. */
+static bool print_id(void *arg, int32_t id)
+{
+    (void)arg;
+    printf("%d ", id);
+    return true;
+}
+
+static const char text[] = "the cat sat on the mat, the cat ate the rat";
+
+static void models(void)
+{
+    EXAMPLE(gpt) {
+        GPTOptions o = gpt_defaults();
+        o.layers = 2, o.heads = 2, o.width = 16, o.vocab = 50, o.context = 8;
+        GPT *m = gpt_new(o);
+        nn_eval(m);
+        Tensor *logits = gpt(m, tensor_ints(SHAPE(1, 4), (int32_t[]){ 3, 1, 4, 1 }));
+        char shape[AG_SHAPE_TEXT];
+        printf("%s, %lld numbers\n", shape_text(tensor_shape(logits), shape), (long long)nn_count(m));
+        nn_free(m);
+    }
+    EXAMPLE(llama) {
+        LlamaOptions o = llama_defaults();
+        o.layers = 1, o.heads = 4, o.kv_heads = 2, o.head_width = 4, o.width = 16, o.hidden = 32, o.vocab = 50;
+        Llama *m = llama_new(o);
+        Tensor *ids = tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 1, 4 });
+        Tensor *targets = tensor_ints(SHAPE(1, 3), (int32_t[]){ 1, 4, 1 });
+        Tensor *loss = llama_loss(m, ids, targets);
+        ag_backward(loss);
+        printf("%.3f\n", tensor_item(loss));                            /* about ln 50: nothing is learned yet */
+        nn_free(m);
+    }
+    EXAMPLE(lm_generate) {
+        /* static bool print_id(void *arg, int32_t id) { printf("%d ", id); return true; } */
+        GPTOptions o = gpt_defaults();
+        o.layers = 1, o.heads = 2, o.width = 16, o.vocab = 50, o.context = 8;
+        GPT *m = gpt_new(o);
+        nn_eval(m);
+        Sampling how = { .temperature = 0.8, .top_k = 10 };
+        lm_generate(m, (int32_t[]){ 3, 1, 4 }, 3, 6, &how, print_id, NULL);
+        printf("\n");
+        nn_free(m);
+    }
+    EXAMPLE(sample_probabilities) {
+        double p[4];
+        real logits[4] = { 1, 2, 3, 4 };
+        sample_probabilities(logits, 4, &(Sampling){ .temperature = 1, .top_k = 2 }, p);
+        printf("%.3f %.3f %.3f %.3f\n", p[0], p[1], p[2], p[3]);
+    }
+}
+
+static void texts(void)
+{
+    EXAMPLE(char_vocab_new) {
+        CharVocab *v = char_vocab_new("hello", 5);
+        size_t n;
+        int32_t *ids = char_vocab_encode(v, "hole", 4, &n);
+        for (size_t i = 0; i < n; i++) printf("%d ", ids[i]);
+        printf("of %d\n", char_vocab_size(v));
+        ag_free(ids);
+        char_vocab_free(v);
+    }
+    EXAMPLE(bpe_train) {
+        /* static const char text[] = "the cat sat on the mat, the cat ate the rat"; */
+        Bpe *bpe = bpe_train(text, strlen(text), 262);
+        size_t n, size;
+        int32_t *ids = bpe_encode(bpe, "the cat", 7, BPE_TEXT, &n);
+        for (size_t i = 0; i < n; i++) printf("%d \"%s\"\n", ids[i], bpe_token(bpe, ids[i], &size));
+        ag_free(ids);
+        bpe_free(bpe);
+    }
+    EXAMPLE(bleu_score) {
+        Bleu b = { 0 };
+        bleu_add(&b, "the cat sat on the mat", 22, "the cat sat on a mat", 20);
+        printf("%.1f\n", bleu_score(&b));
+    }
+}
+
+int main(void)
+{
+    models();
+    texts();
+    return 0;
+}

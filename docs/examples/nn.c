@@ -1,0 +1,256 @@
+/* nn.c: the examples of the layers, optimizers and files of nn/. */
+#include "example.h"
+
+typedef struct { Module module; Linear *hidden, *out; } Net;
+
+static Net *net_new(void)
+{
+    Net *net = nn_new(Net);
+    nn_child(net, hidden, nn_linear_new(2, 16));
+    nn_child(net, out, nn_linear_new(16, 1));
+    return net;
+}
+
+static Tensor *net_of(Net *net, Tensor *x)
+{
+    return nn_linear(net->out, ag_tanh(nn_linear(net->hidden, x)));
+}
+
+static void modules(void)
+{
+    EXAMPLE(nn_child) {
+        /* typedef struct { Module module; Linear *hidden, *out; } Net; */
+        Net *net = nn_new(Net);
+        nn_child(net, hidden, nn_linear_new(2, 16));
+        nn_child(net, out, nn_linear_new(16, 1));
+        nn_summary(net, stdout);
+        nn_free(net);
+    }
+    EXAMPLE(nn_parameters) {
+        Net *net = net_new();
+        Parameters *p = nn_parameters(net);
+        for (int i = 0; i < p->n; i++)
+            printf("%s: %lld numbers\n", p->item[i].name, (long long)tensor_numel(p->item[i].tensor));
+        ag_free(p);
+        nn_free(net);
+    }
+    EXAMPLE(nn_list_new) {
+        ModuleList *list = nn_list_new();
+        for (int i = 0; i < 3; i++) nn_list_add(list, nn_linear_new(4, 4));
+        Tensor *x = tensor_ones(SHAPE(4));
+        for (int i = 0; i < list->n; i++) x = nn_linear(nn_item(Linear, list, i), x);
+        printf("%lld numbers\n", (long long)nn_count(list));
+        nn_free(list);
+    }
+    EXAMPLE(nn_optimizer_step) {
+        Net *net = net_new();
+        Optimizer *adam = nn_adamw_new(net, 0.01);
+        for (int step = 0; step <= 100; step++) {
+            Scope inner = ag_begin(AG_RECORD);
+            Tensor *x = tensor_normal(SHAPE(32, 2), 0, 1);
+            Tensor *loss = nn_mse_loss(net_of(net, x), ag_sum_dims(x, DIMS(1), true));
+            ag_backward(loss);
+            nn_clip_grad_norm(net, 1);
+            nn_optimizer_set_lr(adam, nn_schedule_cosine(step, 0.01, 0, 10, 100));
+            nn_optimizer_step(adam);
+            if (step % 50 == 0) printf("step %3d: loss %.4f\n", step, tensor_item(loss));
+            ag_end(inner);
+        }
+        ag_free(adam);
+        nn_free(net);
+    }
+    EXAMPLE(nn_init_normal) {
+        Linear *l = nn_linear_new(2, 2);
+        nn_init_normal(l->weight, 0, 0.02);
+        nn_init_constant(l->bias, 0);
+        tensor_print(l->weight);
+        nn_free(l);
+    }
+    EXAMPLE(nn_schedule_cosine) {
+        for (int step = 0; step <= 100; step += 25)
+            printf("%g ", nn_schedule_cosine(step, 0.1, 0.01, 10, 100));
+        printf("\n");
+    }
+}
+
+static void layers(void)
+{
+    EXAMPLE(nn_dropout) {
+        Dropout *d = nn_dropout_new(0.5);
+        tensor_print(nn_dropout(d, tensor_ones(SHAPE(12))));
+        nn_eval(d);
+        tensor_print(nn_dropout(d, tensor_ones(SHAPE(12))));
+        nn_free(d);
+    }
+    EXAMPLE(nn_linear) {
+        Linear *l = nn_linear_new(2, 3);
+        Tensor *y = nn_linear(l, tensor_ones(SHAPE(5, 2)));             /* (5,2) -> (5,3) */
+        ag_backward(ag_sum(y));
+        tensor_print(tensor_grad(l->bias));
+        nn_free(l);
+    }
+    EXAMPLE(nn_embedding) {
+        Embedding *e = nn_embedding_new(10, 4);
+        Tensor *ids = tensor_ints(SHAPE(2), (int32_t[]){ 3, 3 });
+        tensor_print(nn_embedding(e, ids));
+        nn_free(e);
+    }
+    EXAMPLE(nn_layer_norm) {
+        LayerNorm *norm = nn_layer_norm_new(4);
+        tensor_print(nn_layer_norm(norm, tensor_arange(0, 4, 1)));
+        nn_free(norm);
+    }
+    EXAMPLE(nn_rms_norm) {
+        RMSNorm *norm = nn_rms_norm_new(2);
+        tensor_print(nn_rms_norm(norm, tensor_from(SHAPE(2), (real[]){ 3, 4 })));
+        nn_free(norm);
+    }
+    EXAMPLE(nn_conv2d) {
+        Conv2d *l = nn_conv2d_new_with(3, 8, 3, 2, 1, true);            /* 8 windows of 3 x 3, a stride of 2 */
+        char text[AG_SHAPE_TEXT];
+        puts(shape_text(tensor_shape(nn_conv2d(l, tensor_zeros(SHAPE(1, 3, 32, 32)))), text));
+        nn_free(l);
+    }
+    EXAMPLE(nn_sequential) {
+        Sequential *s = nn_sequential_new();
+        nn_sequential_add(s, nn_linear_new(2, 16));
+        nn_sequential_activation(s, AG_RELU);
+        nn_sequential_add(s, nn_linear_new(16, 1));
+        char text[AG_SHAPE_TEXT];
+        puts(shape_text(tensor_shape(nn_sequential(s, tensor_ones(SHAPE(5, 2)))), text));
+        nn_free(s);
+    }
+    EXAMPLE(nn_cross_entropy) {
+        Tensor *logits = variable(tensor_zeros(SHAPE(2, 3)));
+        Tensor *loss = nn_cross_entropy(logits, tensor_ints(SHAPE(2), (int32_t[]){ 0, 2 }));
+        tensor_print(loss);                                             /* ln 3 */
+        ag_backward(loss);
+        tensor_print(tensor_grad(logits));
+    }
+    EXAMPLE(nn_gru_new) {
+        Recurrent *r = nn_gru_new(3, 4);
+        nn_summary(r, stdout);
+        nn_free(r);
+    }
+    EXAMPLE(nn_recurrent_step) {
+        Recurrent *r = nn_gru_new(3, 4);
+        RecurrentState state = { 0 };
+        for (int t = 0; t < 5; t++) nn_recurrent_step(r, tensor_ones(SHAPE(2, 3)), &state);
+        tensor_print(state.h);
+        nn_free(r);
+    }
+    EXAMPLE(nn_recurrent) {
+        Recurrent *r = nn_lstm_new(3, 4);
+        RecurrentState state = { 0 };
+        Tensor *y = nn_recurrent(r, tensor_ones(SHAPE(2, 5, 3)), NULL, &state);
+        char text[AG_SHAPE_TEXT];
+        printf("y %s", shape_text(tensor_shape(y), text));
+        printf(", h %s", shape_text(tensor_shape(state.h), text));
+        printf(", c %s\n", shape_text(tensor_shape(state.c), text));
+        nn_free(r);
+    }
+}
+
+static void attention(void)
+{
+    EXAMPLE(nn_causal_mask) {
+        nn_mask_print(stdout, nn_causal_mask(4));
+    }
+    EXAMPLE(nn_padding_mask) {
+        Tensor *ids = tensor_ints(SHAPE(2, 4), (int32_t[]){ 5, 6, 7, 0, 5, 0, 0, 0 });
+        nn_mask_print(stdout, nn_padding_mask(ids, 0));
+    }
+    EXAMPLE(nn_attention) {
+        Tensor *x = tensor_normal(SHAPE(3, 4), 0, 1), *weights;
+        nn_attention(x, x, x, ag_squeeze(nn_causal_mask(3), 0), NULL, &weights);
+        tensor_print(weights);
+    }
+    EXAMPLE(nn_score) {
+        Score *s = nn_score_new(NN_SCORE_ADDITIVE, 4, 6, 8);            /* queries of width 4, keys of width 6 */
+        char text[AG_SHAPE_TEXT];
+        puts(shape_text(tensor_shape(nn_score(s, tensor_ones(SHAPE(2, 4)), tensor_ones(SHAPE(3, 6)))), text));
+        nn_free(s);
+    }
+    EXAMPLE(nn_multi_head_attention) {
+        MultiHeadAttention *a = nn_multi_head_attention_new(2, 8, 0.1);
+        nn_eval(a);
+        a->keep_weights = true;
+        Tensor *x = tensor_normal(SHAPE(1, 3, 8), 0, 1);
+        nn_multi_head_attention(a, x, x, x, nn_causal_mask(3));
+        tensor_print(a->weights);
+        nn_free(a);
+    }
+    EXAMPLE(nn_cache_new) {
+        MultiHeadAttention *a = nn_multi_head_attention_new(2, 8, 0);
+        Cache *cache = nn_cache_new(1, 16);
+        Scope generation = ag_begin(AG_NO_GRAD);
+        for (int t = 0; t < 3; t++) {
+            Tensor *x = tensor_normal(SHAPE(1, 1, 8), 0, 1);            /* one new position */
+            nn_multi_head_attention_cached(a, x, x, x, NULL, cache, 0);
+        }
+        printf("%lld positions\n", (long long)cache->layer[0].length);
+        ag_end(generation);
+        ag_free(cache);
+        nn_free(a);
+    }
+    EXAMPLE(nn_positional_encoding) {
+        PositionalEncoding *p = nn_positional_encoding_new(4, 0, 100);
+        tensor_print(nn_positional_encoding(p, tensor_zeros(SHAPE(1, 3, 4))));
+        nn_free(p);
+    }
+    EXAMPLE(nn_positionwise_feed_forward) {
+        PositionwiseFeedForward *f = nn_positionwise_feed_forward_new(8, 32, 0.1, AG_GELU);
+        printf("%lld numbers\n", (long long)nn_count(f));
+        nn_free(f);
+    }
+    EXAMPLE(nn_sublayer_in) {
+        SublayerConnection *s = nn_sublayer_connection_new(4, 0, NN_PRE_NORM, AG_NORM_PYTORCH);
+        Tensor *x = tensor_arange(0, 4, 1);
+        Tensor *h = ag_tanh(nn_sublayer_in(s, x));                      /* the sublayer */
+        tensor_print(nn_sublayer_out(s, x, h));
+        nn_free(s);
+    }
+}
+
+static void files(void)
+{
+    EXAMPLE(nn_settings_new) {
+        Settings *s = nn_settings_new();
+        nn_settings_set(s, "width", "%d", 64);
+        int64_t width, depth;
+        if (nn_settings_int(s, "width", &width)) printf("%lld\n", (long long)width);
+        if (!nn_settings_int(s, "depth", &depth)) puts(ag_error());
+        ag_free(s);
+    }
+    EXAMPLE(nn_load) {
+        Linear *a = nn_linear_new(2, 3), *b = nn_linear_new(2, 3), *small = nn_linear_new(2, 2);
+        printf("%d\n", nn_save("example.safetensors", a) && nn_load("example.safetensors", b));
+        if (!nn_load("example.safetensors", small)) puts(ag_error());
+        nn_free(a);
+        nn_free(b);
+        nn_free(small);
+    }
+    EXAMPLE(tensor_save) {
+        Tensor *x = tensor_arange(0, 3, 1), *ids = tensor_ints(SHAPE(2), (int32_t[]){ 7, 8 });
+        bool saved = tensor_save("example.npz", { "x", x }, { "ids", ids });    /* np.load("example.npz")["ids"] */
+        printf("%d\n", saved);
+        tensor_print(tensor_load("example.npz", "ids"));
+    }
+    EXAMPLE(nn_lora_add) {
+        Net *net = net_new();
+        int64_t before = nn_count(net);
+        static const char *const targets[] = { "hidden", NULL };
+        bool added = nn_lora_add(net, (LoraOptions){ .rank = 1, .alpha = 2, .targets = targets });
+        printf("%d: %lld numbers to train, before %lld\n", added, (long long)nn_count(net), (long long)before);
+        nn_free(net);
+    }
+}
+
+int main(void)
+{
+    modules();
+    layers();
+    attention();
+    files();
+    return 0;
+}

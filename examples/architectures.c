@@ -1,0 +1,78 @@
+/* architectures.c: drawings of Seq2Seq, attention, the Transformer, GPT and BERT: shapes on the arrows, links to the code. */
+#include <errno.h>
+#include <string.h>
+
+#include "architectures/figures.h"
+#include "common/common.h"
+
+/* The source tree, for the links. */
+static const char source[] = KAERU_SOURCE;
+
+static const char *color(char kind)
+{
+    switch (kind) {
+    case 'a': return "#FBE0B8";
+    case 'f': return "#CDE3F3";
+    case 'n': return "#F4F1B4";
+    case 'e': return "#F3D7E5";
+    case 'r': return "#CDEBDD";
+    case 'o': return "#E4DCF1";
+    default: return "white";
+    }
+}
+
+static void write_box(FILE *f, const Box *b)
+{
+    if (b->kind == 't') {
+        fprintf(f, "  %s [label=\"%s\", shape=plaintext, style=\"\"];\n", b->id, b->label);
+        return;
+    }
+    fprintf(f, "  %s [fillcolor=\"%s\", label=<%s", b->id, color(b->kind), b->label);
+    if (b->function) {
+        fprintf(f, "<br/><font point-size=\"10\" color=\"#555555\">%s</font>>, URL=\"file://%s/%s\", target=\"_blank\", "
+                   "tooltip=\"%s in %s\"];\n", b->function, source, b->file, b->function, b->file);
+    } else {
+        fprintf(f, ">];\n");
+    }
+}
+
+static void write_figure(const Figure *figure)
+{
+    char name[64];
+    snprintf(name, sizeof name, "architectures_%s.dot", figure->name);
+    char *path = example_path(name);
+    FILE *f = fopen(path, "w");
+    if (!f) {
+        example_fail("cannot write %s: %s", path, strerror(errno));
+    }
+    fprintf(f, "digraph %s {\n  graph [rankdir=BT, label=\"%s\", labelloc=t, fontname=\"Sans\", fontsize=18, nodesep=0.35];\n"
+               "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=13, margin=\"0.12,0.06\"];\n"
+               "  edge [fontname=\"Sans\", fontsize=11, fontcolor=\"#0A5C8F\", arrowsize=0.7];\n", figure->name, figure->title);
+    for (const Box *b = figure->box; b->id; b++) {
+        write_box(f, b);
+    }
+    for (const Arrow *a = figure->arrow; a->from; a++) {
+        fprintf(f, "  %s -> %s [label=\" %s\"%s%s];\n", a->from, a->to, a->label ? a->label : "", a->style ? ", " : "",
+                a->style ? a->style : "");
+    }
+    fprintf(f, "%s}\n", figure->rows);
+    example_close(f, path);
+    ag_free(path);
+    name[strlen(name) - strlen(".dot")] = '\0';
+    picture_graph(name);
+}
+
+int main(int argc, char **argv)
+{
+    example_begin(argc, argv, &(Program){ "architectures",
+        "Draws the architectures that the lessons lead to, with Graphviz: Seq2Seq, Seq2Seq with attention, scaled\n"
+        "dot-product and multi-head attention, the Transformer, GPT, and an encoder like BERT. Arrows have the shapes of the\n"
+        "tensors. In the SVG files a click on a box opens the source file of its function.\n\n"
+        "Writes architectures_NAME.dot, .png and .svg.", (const Option[]){ OPTIONS_END } });
+    printf("B: sentences in a batch, S and T: words of the source and of the output, D: width of a vector, h: heads,\n"
+           "K = D / h, V: words of the vocabulary. Transformer-base has D = 512, h = 8, K = 64, N = 6 layers.\n");
+    for (int i = 0; i < figure_count; i++) {
+        write_figure(&figures[i]);
+    }
+    return example_end();
+}

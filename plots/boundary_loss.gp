@@ -1,0 +1,25 @@
+# boundary_loss.gp: the loss of the same network with three optimizers.
+# Reads boundary_loss.csv (step,sgd,momentum,adam), which examples/boundary writes.
+load ARG0[:strlen(ARG0) - strlen("boundary_loss.gp")]."style.gp"
+
+data = "boundary_loss.csv"
+
+do for [format in FORMATS] {
+    eval open_picture(format, "boundary_loss", 1400, 800)
+    eval heading("The same network, the same data, three optimizers", \
+        "Cross-entropy of each batch; a coin has ln 2 = 0.69")
+    set tmargin at screen 0.8
+    set rmargin at screen 0.69
+    set xlabel "training step"
+    set ylabel "cross-entropy"
+    set logscale y
+    set format y "10^{%L}"
+    set key outside right center Left reverse samplen 2
+    plot data using 1:2 with lines lt 1 lw 2.5 dt solid title "gradient descent", \
+         data using 1:3 with lines lt 3 lw 2.5 dt solid title "momentum", \
+         data using 1:4 with lines lt 2 lw 2.5 title "Adam", \
+         log(2) with lines lw 1.5 dt (6, 6) lc rgb gray title "a coin"
+    unset logscale
+    set format y
+}
+unset output

@@ -1,0 +1,34 @@
+/* fuzz_config.c: the options of an accepted config.json pass the check of a model's sizes, settings keep them, and a small
+ * model of these sizes computes. */
+#include "fuzz.h"
+#include "llama_parts.h"
+
+static void use(LlamaOptions o)
+{
+    LlamaOptions again = { 0 };
+    Settings *s = nn_settings_new();
+    CHECK(llama_check(&o));
+    llama_to_settings(&o, s);
+    CHECK(llama_from_settings(&again, s));
+    CHECK(again.layers == o.layers && again.rope_factor == o.rope_factor && again.end[3] == o.end[3] && again.tied == o.tied);
+    ag_free(s);
+    CHECK(llama_size(&o) > 0);
+    if (llama_size(&o) > 10000 || o.layers > 10 || o.context > 1000) return;
+    Llama *m = llama_of_zeros(o);
+    Scope scope = ag_begin(AG_NO_GRAD);
+    Tensor *y = llama(m, tensor_ints(SHAPE(1, 1), NULL));
+    CHECK(shape_equal(tensor_shape(y), SHAPE(1, 1, o.vocab)) && tensor_data(y)[0] == 0);
+    ag_end(scope);
+    nn_free(m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    LlamaOptions o = { 0 };
+    Config c = { .owner = ag_alloc(1, 1), .path = "fuzz" };
+    c.root = json_parse(c.owner, c.path, (const char *)data, size);
+    if (c.root && llama_read_config(&c, &o)) use(o);
+    else fuzz_check_refusal("fuzz: ");
+    ag_free(c.owner);
+    return 0;
+}
