@@ -78,7 +78,7 @@ async function run() {
     near('a sum of uses', gradients('b = a + a; c = b + b', { a: 1 }).a, 4);
     near('functions', gradients('y = exp(log(x)) + sqrt(x^2) + sin(0 x) + cos(0 x)', { x: 2 }).x, 2);
     for (const bad of ['', 'u +', 'y = foo(x)', 'y = (x', 'y = 2', 'x', 'y = x $ 2', 'y = u; u = x + 1', 'tanh = x + 1',
-        '1 + 2', 'y = t1 + 1', 'y = longername12 + 1']) {
+        '1 + 2', 'y = longername12 + 1']) {
         let message = '';
         try {
             inPage('compileFormula')(bad, new Map());

@@ -125,14 +125,17 @@ function stateAt(trace, at) {
 const inParentheses = (x, digits) => x < 0 ? `(${show(x, digits)})` : show(x, digits);
 const pretty = (formula) => formula.replace(/\^2(?!\d)/g, '²').replace(/\^3(?!\d)/g, '³').replace(/-/g, '−');
 
-// A formula of a node with its symbols, or with numbers in their places.
+// A formula of a node with its symbols, where a constant is its number, or with numbers for all of them. Remarks are left out.
+const withoutRemark = (formula) => formula.replace(/, (elementwise|\S+ in radians)$/, '');
+
 function inSymbols(trace, formula) {
-    return pretty(formula.replace(/\bt(\d+)\b/g, (word, i) => trace.nodes[i]?.shown ?? word).replace(/, elementwise$/, ''));
+    const shown = new Map(trace.nodes.map((n) => [n.symbol, n.shown]));
+    return pretty(withoutRemark(formula).replace(/[A-Za-z_]\w*/g, (word) => shown.get(word) ?? word));
 }
 
 function inNumbers(trace, formula, gradient) {
     const known = new Map(trace.nodes.map((n) => [n.symbol, n.value?.[0]]));
-    const words = formula.replace(/, elementwise$/, '').replace(/[A-Za-z_]\w*/g, (word) => {
+    const words = withoutRemark(formula).replace(/[A-Za-z_]\w*/g, (word) => {
         if (known.has(word)) return inParentheses(known.get(word));
         return word[0] === 'd' && known.has(word.slice(1)) ? inParentheses(gradient) : word;
     });
@@ -162,7 +165,8 @@ function describe(trace, state) {
     for (const give of step.gives) {
         const target = nodes[give.node], rule = rules[give.input] ?? rules[0];
         const right = rule.slice(rule.indexOf('=') + 1).trim();
-        out.push(`<p><i>${inSymbols(trace, rule)}</i> = ${inNumbers(trace, right, step.dy[0])}`
+        const filled = inNumbers(trace, right, step.dy[0]), isNumber = /^\(?[−\d.]+( × \S+)?\)?$/.test(filled);
+        out.push(`<p><i>${inSymbols(trace, rule)}</i>${isNumber ? '' : ` = ${filled}`}`
             + ` = <b class="gradient">${show(give.part[0], 5)}</b></p>`);
         const now = step.gives.filter((g) => g.node === give.node);
         const terms = [...(give.before ? [give.before[0]] : []), ...now.map((g) => g.part[0])];
