@@ -219,9 +219,11 @@ function layOut(trace) {
 
 function drawGraph(target, trace, state) {
     const { places, edges, layers } = layOut(trace);
-    const wide = target.parentElement.clientWidth > 600;
+    const room = target.parentElement.clientWidth, wide = room > 600;
+    // A long graph is drawn closer before it is drawn smaller.
+    const along = Math.min(BOX.along, Math.max(BOX.width + 32, (room - BOX.width) / (layers.length - 1)));
     const across = Math.max(...layers.map((l) => l.length));
-    const stepAlong = wide ? BOX.along : BOX.height + 44, stepAcross = wide ? BOX.across : BOX.width + 12;
+    const stepAlong = wide ? along : BOX.height + 44, stepAcross = wide ? BOX.across : BOX.width + 12;
     const length = (layers.length - 1) * stepAlong + (wide ? BOX.width : BOX.height) + 12;
     const breadth = (across - 1) * stepAcross + (wide ? BOX.height : BOX.width) + 12;
     const point = (p) => {
@@ -264,7 +266,9 @@ function drawGraph(target, trace, state) {
         const [x, y] = point(places[i]);
         const known = node.leaf || state.known.has(i), gradient = state.gradients.get(i);
         const line = (text, kind, dy) => svg('text', { x, y: y + dy, class: kind, 'text-anchor': 'middle' }, text);
-        const title = node.leaf ? node.shown : `${node.symbol} = ${inSymbols(trace, node.forward)}`;
+        const formula = node.leaf ? '' : inSymbols(trace, node.forward);
+        const short = formula.length > 11 ? `${node.op}(${node.in.map((j) => trace.nodes[j].shown).join(', ')})` : formula;
+        const title = node.leaf ? node.shown : `${node.symbol} = ${short}`;
         const isCurrent = i === current && state.at > 0;
         parts.push(svg('g', { opacity: known ? 1 : 0.45 },
             svg('rect', { x: x - BOX.width / 2, y: y - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 9,
