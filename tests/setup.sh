@@ -37,6 +37,7 @@ have() {
         _result=$?
         rm -rf "$_dir"
         return $_result ;;
+    chromium) chromium_program >/dev/null ;;
     venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     mpi) command -v mpicc >/dev/null 2>&1 && command -v mpirun >/dev/null 2>&1 ;;
     mpich) pkg-config --exists mpich 2>/dev/null && command -v mpirun.mpich >/dev/null 2>&1 ;;
@@ -215,6 +216,9 @@ configure() {
         quietly meson setup --reconfigure "$_folder" "$root" "$@"
     fi
 }
+
+# chromium_program: prints the path of Chromium, or of Chrome, which is the same to the tests.
+chromium_program() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 
 # launcher_of PROGRAM: prints the mpirun of the MPI that the program was linked with.
 launcher_of() {

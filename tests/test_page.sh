@@ -45,8 +45,7 @@ kernels=$root/autograd/kernels
 if clang --target=wasm32-wasi -O2 -msimd128 -ffp-contract=off -fwrapv -mexec-model=reactor -DKERNEL_ISA=portable \
     -I "$kernels" -I "$kernels/simd" -I "$kernels/include" -o fma.wasm "$root/tests/page/fma.c"; then ok; else wrong "fma.c"; fi
 in_node engine_test.js made/page.html "$hash" fma.wasm
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-if [ -n "$browser" ]; then
+if browser=$(chromium_program); then
     in_node browser_test.js "$browser" made/page.html ${PAGE_PICTURES:+"$PAGE_PICTURES"}
 else
     echo "no chromium: the page is not tested in a browser"

@@ -40,7 +40,8 @@ FLAGS = ["--target=wasm32-wasi", "-O2", "-std=c11", "-DNDEBUG", "-ffp-contract=o
          "-msimd128", "-ftls-model=local-exec", "-ffunction-sections", "-D_WASI_EMULATED_SIGNAL",
          "-Wall", "-Wextra", "-Wshadow", "-Wno-unused-parameter"]
 LINK_FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-lwasi-emulated-signal", "-Wl,--gc-sections", "-Wl,--strip-all",
-              "-Wl,-z,stack-size=1048576"]
+              # An exception of a script leaves C functions without their ends: the script sets the stack back.
+              "-Wl,--export=__stack_pointer"]
 
 
 def quoted(path):

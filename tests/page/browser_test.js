@@ -149,7 +149,11 @@ async function atADesk() {
     await b.value(`document.querySelector('#transformer-stepper input').focus()`);
     await b.key('Home');
     const steps = await b.value(`Number(document.querySelector('#transformer-stepper input').max)`);
-    for (let i = 1; i < steps; i++) await b.key('ArrowRight');
+    for (let i = 1; i < steps; i++) {
+        await b.key('ArrowRight');
+        const rule = await b.value(text('#transformer-words .gradient'));
+        that(`step ${i + 1}: a rule in x, W, y`, !/[a-z]{3}\d/.test(rule), rule);
+    }
     that('the last step is an embedding', (await b.value(text('#transformer-words'))).includes('embedding'));
     await texts(b, 'English, after all');
     await keep(b, '1280_en');
@@ -172,6 +176,7 @@ async function onAPhone() {
         })()`);
         for (let i = 0; i < 20; i++) await b.value(`document.querySelector('#gradient-stepper .forward').click()`);
         await texts(b, `formula ${formula}`);
+        that(`formula ${formula}: constants are numbers`, !/const\d/.test(await b.value(text('#gradient'))));
     }
     await keep(b, '390_ja');
     await b.value(`document.querySelector('#languages button').click()`);

@@ -25,8 +25,15 @@ void EXPORT(engine_begin)(void)
 
 /* Where the script writes a text of up to 65535 bytes and a NUL. */
 char *EXPORT(engine_text)(void)   { return text; }
-/* Hands what was printed to the script. */
-void EXPORT(engine_flush)(void)   { fflush(stdout); }
+
+/* Around each call: the scope of what the call makes. If an error has left the call, its end frees all of that. */
+static Scope scope;
+void EXPORT(call_begin)(void) { scope = ag_begin(AG_NO_GRAD); }
+void EXPORT(call_end)(void)
+{
+    ag_end(scope);
+    fflush(stdout);
+}
 
 const char *the_text(void)        { return text; }
 

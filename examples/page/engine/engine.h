@@ -3,7 +3,7 @@
  *
  * A script calls an exported function, whose arguments and result are numbers. A text for it is written to engine_text() first.
  * What the function prints to stdout, mostly JSON, is the answer. A usage error leaves the function by an exception of the
- * script. The scope that was open then is ended by the next function that ends an outer one, as after a longjmp. */
+ * script; call_end then ends the scopes that are still open, as after a longjmp. */
 #ifndef KAERU_PAGE_ENGINE_H
 #define KAERU_PAGE_ENGINE_H
 

@@ -1,7 +1,8 @@
 // Small helpers: elements, SVG, numbers, charts and heat maps. The colors are those of plots/style.gp.
 
-// Okabe and Ito. Blue: values, the forward pass. Vermilion: gradients, the backward pass.
-const BLUE = '#0072B2', VERMILION = '#D55E00', GRAY = '#555555', LIGHT = '#dddddd';
+// Okabe and Ito. Blue: values, the forward pass. Vermilion: gradients, the backward pass; darker for text,
+// which needs more contrast.
+const BLUE = '#0072B2', VERMILION = '#D55E00', VERMILION_TEXT = '#A84300', GRAY = '#555555', LIGHT = '#dddddd';
 
 const find = (selector, inside = document) => inside.querySelector(selector);
 
@@ -35,8 +36,8 @@ const raised = (digits) => [...digits].map((d) => RAISED[d] ?? '⁰¹²³⁴⁵�
 // ---- charts: curves over steps ----------------------------------------------------------------------------------------
 
 // options: { width, height, x: [from, to], y: [from, to], log, xLabel, yLabel, curves: [{ points: [[x, y], ...], color, dash,
-// label, dots }], lines: [{ y, label }], xTicks }. The result is an <svg> for people who see it; the caller writes the text for
-// others.
+// label, labelFirst, dots }], lines: [{ y, label }], xTicks }. The result is for people who see it; the caller writes the text
+// for others.
 function chart(target, o) {
     const left = 52, right = 14, top = 26, bottom = 36;
     const scale = (v, [from, to], a, b) => a + (b - a) * (v - from) / (to - from || 1);
@@ -73,9 +74,10 @@ function chart(target, o) {
             for (const [x, y] of points) parts.push(svg('circle', { cx: atX(x), cy: atY(y), r: 3.5, fill: curve.color }));
         }
         if (curve.label) {
-            const [x, y] = points[points.length - 1];
+            const [x, y] = points[curve.labelFirst ? 0 : points.length - 1];
             const inside = atX(x) > o.width - right - 60;
-            parts.push(svg('text', { x: atX(x) + (inside ? -4 : 6), y: atY(y) - 7, fill: curve.color, class: 'curve',
+            parts.push(svg('text', { x: atX(x) + (inside ? -4 : 6), y: atY(y) + (curve.labelFirst ? 18 : -7),
+                fill: curve.color === VERMILION ? VERMILION_TEXT : curve.color, class: 'curve',
                 'text-anchor': inside ? 'end' : 'start' }, curve.label));
         }
     }

@@ -69,10 +69,13 @@ async function loadEngine(base64) {
 
     engine.call = (name, ...numbers) => {
         printed = '';
+        exports.call_begin();
+        const stack = exports.__stack_pointer.value;
         try {
             return exports[name](...numbers);
         } finally {
-            exports.engine_flush();
+            exports.__stack_pointer.value = stack;          // an exception leaves C functions without their ends
+            exports.call_end();
         }
     };
     engine.printed = () => printed;

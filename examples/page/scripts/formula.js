@@ -2,14 +2,12 @@
 
 const FUNCTIONS = ['tanh', 'exp', 'log', 'sqrt', 'sigmoid', 'relu', 'sin', 'cos'];
 
-const LONGEST_NAME = 11;                                    // a longer one has a number in the engine's formulas
+const LONGEST_NAME = 11;                                    // the engine's formulas have another name for a longer one
 
 class FormulaError extends Error {}
 
-// The engine calls numbers without a name t0, t1, ...
 function nameFor(name) {
     if (name.length > LONGEST_NAME) throw new FormulaError(say('formula_name', { name, n: LONGEST_NAME }));
-    if (/^t\d+$/.test(name)) throw new FormulaError(say('formula_taken', { name }));
     return name;
 }
 

@@ -125,14 +125,17 @@ function stateAt(trace, at) {
 const inParentheses = (x, digits) => x < 0 ? `(${show(x, digits)})` : show(x, digits);
 const pretty = (formula) => formula.replace(/\^2(?!\d)/g, '²').replace(/\^3(?!\d)/g, '³').replace(/-/g, '−');
 
-// A formula of a node with its symbols, or with numbers in their places.
+// A formula of a node with its symbols, where a constant is its number, or with numbers for all of them. Remarks are left out.
+const withoutRemark = (formula) => formula.replace(/, (elementwise|\S+ in radians)$/, '');
+
 function inSymbols(trace, formula) {
-    return pretty(formula.replace(/\bt(\d+)\b/g, (word, i) => trace.nodes[i]?.shown ?? word).replace(/, elementwise$/, ''));
+    const shown = new Map(trace.nodes.map((n) => [n.symbol, n.shown]));
+    return pretty(withoutRemark(formula).replace(/[A-Za-z_]\w*/g, (word) => shown.get(word) ?? word));
 }
 
 function inNumbers(trace, formula, gradient) {
     const known = new Map(trace.nodes.map((n) => [n.symbol, n.value?.[0]]));
-    const words = formula.replace(/, elementwise$/, '').replace(/[A-Za-z_]\w*/g, (word) => {
+    const words = withoutRemark(formula).replace(/[A-Za-z_]\w*/g, (word) => {
         if (known.has(word)) return inParentheses(known.get(word));
         return word[0] === 'd' && known.has(word.slice(1)) ? inParentheses(gradient) : word;
     });
@@ -162,7 +165,8 @@ function describe(trace, state) {
     for (const give of step.gives) {
         const target = nodes[give.node], rule = rules[give.input] ?? rules[0];
         const right = rule.slice(rule.indexOf('=') + 1).trim();
-        out.push(`<p><i>${inSymbols(trace, rule)}</i> = ${inNumbers(trace, right, step.dy[0])}`
+        const filled = inNumbers(trace, right, step.dy[0]), isNumber = /^\(?[−\d.]+( × \S+)?\)?$/.test(filled);
+        out.push(`<p><i>${inSymbols(trace, rule)}</i>${isNumber ? '' : ` = ${filled}`}`
             + ` = <b class="gradient">${show(give.part[0], 5)}</b></p>`);
         const now = step.gives.filter((g) => g.node === give.node);
         const terms = [...(give.before ? [give.before[0]] : []), ...now.map((g) => g.part[0])];
@@ -215,9 +219,11 @@ function layOut(trace) {
 
 function drawGraph(target, trace, state) {
     const { places, edges, layers } = layOut(trace);
-    const wide = target.parentElement.clientWidth > 600;
+    const room = target.parentElement.clientWidth, wide = room > 600;
+    // A long graph is drawn closer before it is drawn smaller.
+    const along = Math.min(BOX.along, Math.max(BOX.width + 32, (room - BOX.width) / (layers.length - 1)));
     const across = Math.max(...layers.map((l) => l.length));
-    const stepAlong = wide ? BOX.along : BOX.height + 44, stepAcross = wide ? BOX.across : BOX.width + 12;
+    const stepAlong = wide ? along : BOX.height + 44, stepAcross = wide ? BOX.across : BOX.width + 12;
     const length = (layers.length - 1) * stepAlong + (wide ? BOX.width : BOX.height) + 12;
     const breadth = (across - 1) * stepAcross + (wide ? BOX.height : BOX.width) + 12;
     const point = (p) => {
@@ -260,7 +266,9 @@ function drawGraph(target, trace, state) {
         const [x, y] = point(places[i]);
         const known = node.leaf || state.known.has(i), gradient = state.gradients.get(i);
         const line = (text, kind, dy) => svg('text', { x, y: y + dy, class: kind, 'text-anchor': 'middle' }, text);
-        const title = node.leaf ? node.shown : `${node.symbol} = ${inSymbols(trace, node.forward)}`;
+        const formula = node.leaf ? '' : inSymbols(trace, node.forward);
+        const short = formula.length > 11 ? `${node.op}(${node.in.map((j) => trace.nodes[j].shown).join(', ')})` : formula;
+        const title = node.leaf ? node.shown : `${node.symbol} = ${short}`;
         const isCurrent = i === current && state.at > 0;
         parts.push(svg('g', { opacity: known ? 1 : 0.45 },
             svg('rect', { x: x - BOX.width / 2, y: y - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 9,

@@ -38,8 +38,8 @@ function startRace(engine) {
             y: [10 ** Math.floor(Math.log10(Math.min(...all))), 10 ** Math.ceil(Math.log10(Math.max(...all)))],
             xTicks: n <= 8 ? Array.from({ length: n + 1 }, (_, i) => i) : undefined,
             xLabel: say('race_block'), yLabel: say('race_norm'), curves: [
-                { points: curve(norms.plain), color: PLAIN, dash: DASH, dots: true, label: 'f(x)' },
-                { points: curve(norms.skip), color: SKIP, dots: true, label: 'x + f(x)' }] });
+                { points: curve(norms.plain), color: PLAIN, dash: DASH, dots: true, label: 'f(x)', labelFirst: true },
+                { points: curve(norms.skip), color: SKIP, dots: true, label: 'x + f(x)', labelFirst: true }] });
         const results = [...found].sort((a, b) => a[0] - b[0]);
         chart(find('#race-found'), { width: Math.min(900, Math.max(340, find('.figure', root).clientWidth - 30)),
             height: 260, x: [0, 24], y: [1e-5, 10], log: true, xLabel: say('race_depth'),

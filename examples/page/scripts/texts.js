@@ -234,7 +234,7 @@ const texts = {
     geometry_title: ['5. Attention moves words', '5. 注意は単語を動かす'],
     geometry_intro: [
         'Four words are points in the plane. Attention replaces each word by a mean of all words, weighted by how well ' +
-            'they match. So every word moves inside the polygon, and the polygon shrinks. Drag a word, or go to it with Tab ' +
+            'they match. So every word moves into the polygon, and the polygon shrinks. Drag a word, or go to it with Tab ' +
             'and move it with the arrow keys.',
         '四つの単語を平面の点とします。注意（アテンション）は、各単語をすべての単語の平均で置き換えます。重みは、どれだ' +
             'け合うかで決まります。だからどの単語も多角形の内側へ動き、多角形は縮みます。単語をドラッグするか、Tab で選んで' +
@@ -260,9 +260,9 @@ const texts = {
     geometry_weights: ['How much each word (row) attends to each word (column)', '各単語（行）が各単語（列）へ向ける注意'],
     geometry_ask: [
         '<b>What does temperature do?</b> Hot: all weights become equal, and the words fall into one point, their mean. ' +
-            'Cold: each word picks one word. Can you place four words so that cold attention hardly moves them?',
+            'Cold: each word picks one word, here itself. Can you place a word so that even cold attention moves it far?',
         '<b>温度は何をするのでしょう。</b> 高いと、重みはすべて等しくなり、単語は平均の一点に集まります。低いと、各単語' +
-            'はひとつの単語を選びます。低い温度の注意でほとんど動かないように、四つの単語を置けますか。',
+            'はひとつの単語を選びます。ここでは自分自身です。低い温度でも大きく動く場所に、単語を置けますか。',
     ],
 
     // ---- 6

@@ -71,10 +71,11 @@ function startTransformer(engine, bits) {
             find('#maps').replaceChildren(...maps.map(() =>
                 element('figure', {}, element('figcaption'), svg('svg', { role: 'img' }))));
         }
+        const size = find('#maps').clientWidth < 500 ? 21 : 30;     // two maps beside each other on a phone
         find('#maps').querySelectorAll('figure').forEach((figure, i) => {
             const [key, rows, columns] = maps[i];
             find('figcaption', figure).innerHTML = say(`map_${key}`);
-            heatMap(find('svg', figure), look[key], ROW, { color: rising, size: 30, rowLabels: rows, columnLabels: columns });
+            heatMap(find('svg', figure), look[key], ROW, { color: rising, size, rowLabels: rows, columnLabels: columns });
             find('svg', figure).setAttribute('aria-label', rows.map((r, k) => {
                 const weights = look[key].slice(k * ROW, (k + 1) * ROW), most = weights.indexOf(Math.max(...weights));
                 return say('map_text', { row: r, column: columns[most], place: most + 1, weight: show(weights[most], 2) });
@@ -150,14 +151,14 @@ function startTransformer(engine, bits) {
             + `<p class="gradient">${rule}</p>`;
     }
 
-    // The library's rule with x, W, b, ... in place of t17.
+    // The library's rule with x, W, b, ... in place of linear17, weight19, ...
     function roleNames(node) {
         const roles = { linear: ['x', 'W', 'b'], layer_norm: ['x', 'γ', 'β'], matmul: ['a', 'b'], add: ['a', 'b'],
             nll_loss: ['x', 'target'], embedding: ['table', 'ids'] }[node.op] ?? ['x', 'z'];
         const role = new Map(node.in.filter((j) => j >= 0).map((j, k) => [trace.nodes[j].symbol, roles[k] ?? 'z']));
         role.set(node.symbol, 'y');
-        return pretty(node.backward.replace(/\bd?(t\d+|loss)\b/g, (word, symbol) =>
-            role.has(symbol) ? (word[0] === 'd' ? 'd' : '') + role.get(symbol) : word)).replace(/\^T/g, 'ᵀ');
+        return pretty(node.backward.replace(/[A-Za-z_]\w*/g, (word) => role.get(word)
+            ?? (word[0] === 'd' && role.has(word.slice(1)) ? `d${role.get(word.slice(1))}` : word))).replace(/\^T/g, 'ᵀ');
     }
 
     // The matrices of a step: the gradient that arrives, what some rules read, and what each input gets.
