@@ -80,7 +80,7 @@ $cc -E -dD -I "$root/autograd/kernels/include" -I "$root/autograd/include" -I "$
     -I "$root/nn/mpi/include" -I "$build/autograd/include" -I "$build/nn/include" -I "$build/models/include" all.c >all.i
 that "the headers" [ -s all.i ]
 awk '
-    /^# [0-9]+ "/ { ours = $3 ~ /include\/kaeru\// && $3 !~ /_at\.h"/; next }
+    /^# [0-9]+ "/ { ours = /include\/kaeru\// && !/_at\.h"/; next }
     !ours { next }
     /^#define/ {
         name = $2
