@@ -99,6 +99,11 @@ async function atADesk() {
     await b.key('a', { ctrl: true });
     await b.type('y = x x x');
     same('a right one removes that', await b.value(text('#formula-error')), '');
+    await tabTo(b, '#gradient-stepper input');
+    await b.key('End');
+    that('what is used twice in a step has one sum',
+        (await b.value(text('#gradient-words'))).includes('dx = dp x + dp x = 3 · 3 + 3 · 3 = 18'),
+        await b.value(text('#gradient-words')));
 
     // Section 2: a wrong rule, a right one.
     await tabTo(b, '#rule-backward');

@@ -143,7 +143,7 @@ function inNumbers(trace, formula, gradient) {
     return pretty(words.replace(/([\d)⁰¹²³⁴-⁹])\s+(?=[\d(])/g, '$1 · '));
 }
 
-// The rule of each input of a step, in the order of the inputs: "du = dv (1 - v^2)".
+// The rules of a step, one for each value that it gives a gradient: "du = dv (1 - v^2)".
 const rulesOf = (node) => node.backward.split(/,\s+(?=d\w+ = )|;\s+/);
 
 function describe(trace, state) {
@@ -160,23 +160,24 @@ function describe(trace, state) {
     const out = [`<p class="where">${say('words_backward', { k: state.backward, n: steps.length,
         call: `${node.symbol} = ${inSymbols(trace, node.forward)}` })}</p>`];
     if (state.backward === 1) out.push(`<p>${say('words_seed', { y: node.symbol })}</p>`);
-    const rules = rulesOf(node);
-    const sums = new Map();                                 // by node, so that a sum is shown once
+    const rules = rulesOf(node), sums = [];
     for (const give of step.gives) {
-        const target = nodes[give.node], rule = rules[give.input] ?? rules[0];
+        const now = step.gives.filter((g) => g.node === give.node);
+        if (now[0] !== give) continue;                      // the rule of a value used twice here is one sum
+        const target = nodes[give.node], rule = rules.find((r) => r.startsWith(`d${target.symbol} =`)) ?? rules[0];
         const right = rule.slice(rule.indexOf('=') + 1).trim();
         const filled = inNumbers(trace, right, step.dy[0]), isNumber = /^\(?[−\d.]+( × \S+)?\)?$/.test(filled);
+        const given = now.reduce((sum, g) => sum + g.part[0], 0);
         out.push(`<p><i>${inSymbols(trace, rule)}</i>${isNumber ? '' : ` = ${filled}`}`
-            + ` = <b class="gradient">${show(give.part[0], 5)}</b></p>`);
-        const now = step.gives.filter((g) => g.node === give.node);
+            + ` = <b class="gradient">${show(given, 5)}</b></p>`);
         const terms = [...(give.before ? [give.before[0]] : []), ...now.map((g) => g.part[0])];
         if (terms.length > 1) {
             const sum = terms.map((t) => inParentheses(t, 5)).join(' + ');
             const total = show(give.sum[0], 5);
-            sums.set(give.node, `<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total })}</p>`);
+            sums.push(`<p class="sum">${say('words_sum', { u: target.shown, n: target.uses, sum, total })}</p>`);
         }
     }
-    out.push(...sums.values());
+    out.push(...sums);
     if (state.backward === steps.length) out.push(`<p>${say('words_end')}</p>`);
     return out.join('');
 }
