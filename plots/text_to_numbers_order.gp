@@ -14,7 +14,7 @@ do for [format in FORMATS] {
         eval panel(word("i i/N sin(i)", n), 0.05 + 0.155 * (n - 1), 0.16 + 0.155 * (n - 1), 0.17, 0.74)
         if (n == 1) {
             eval heading("Attention needs positions, and not every number will do", \
-                "Left: a sentence of 5 words (red) and one of 20 (blue).  Right: what changes if 井上 and 大森 are exchanged")
+                "Left: a sentence of 5 words (orange) and one of 20 (blue).  Right: what changes if 井上 and 大森 are exchanged")
         }
         eval curves
         set key off
