@@ -82,7 +82,10 @@ function startGradient(engine) {
         find('#gradient-verdict').textContent = say(!finite ? 'check_nothing' : trace.agree ? 'check_agree' : 'check_differ');
     }
 
-    input.addEventListener('input', compute);
+    input.addEventListener('input', () => {
+        choice.selectedIndex = FORMULAS.findIndex(([text]) => text === input.value);        // -1: one of the reader's own
+        compute();
+    });
     choice.addEventListener('change', () => {
         const [text, numbers] = FORMULAS[choice.value];
         Object.entries(numbers).forEach(([name, value]) => values.set(name, value));

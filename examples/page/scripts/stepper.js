@@ -32,7 +32,7 @@ function makeStepper(root, changed) {
     return stepper;
 }
 
-// The stepper whose section is nearest to the middle of the window takes the arrow keys.
+// The stepper whose figure is in the middle of the window takes the arrow keys.
 function stepperInView() {
     let best = null, distance = Infinity;
     for (const one of steppers) {
@@ -40,7 +40,7 @@ function stepperInView() {
         const middle = innerHeight / 2, away = Math.max(0, box.top - middle, middle - box.bottom);
         if (away < distance) [best, distance] = [one, away];
     }
-    return distance < innerHeight / 2 ? best : null;
+    return distance === 0 ? best : null;
 }
 
 document.addEventListener('keydown', (event) => {
@@ -60,7 +60,7 @@ function setDone(root, done) {
     for (const name of ['.run', '.once']) {
         const button = find(name, root);
         button.disabled = done;
-        if (done && button === focused) find('.again', root).focus();
+        if (done && button === focused) find('.again', root).focus({ preventScroll: true });
     }
 }
 

@@ -170,7 +170,7 @@ const texts = {
             'の重みの勾配を求め、それぞれの重みを逆向きに少しだけ動かします。README に全文のある <code>' +
             'examples/spiral.c</code> そのものです。',
     ],
-    spiral_width: ['Hidden numbers', '隠れ層の数'],
+    spiral_width: ['Hidden numbers', '隠れユニットの数'],
     spiral_untrained: ['Not trained yet: the weights are random.', '未学習：重みは乱数です。'],
     spiral_state: [
         'Step {step}: loss {loss}. {seconds} s of computing.',
@@ -182,7 +182,7 @@ const texts = {
     ],
     spiral_ask: [
         '<b>How few hidden numbers are enough?</b> Each of them is one soft edge in the plane. Try 2, 4 and 8.',
-        '<b>隠れ層の数はいくつまで減らせるでしょう。</b> そのひとつひとつが、平面の上のなだらかな境目になります。2、4、' +
+        '<b>隠れユニットの数はいくつまで減らせるでしょう。</b> そのひとつひとつが、平面の上のなだらかな境目になります。2、4、' +
             '8 を試してください。',
     ],
 
@@ -198,7 +198,7 @@ const texts = {
             '、学習の前に、勾配がブロックをさかのぼるとどうなるかを示します。',
     ],
     race_depth: ['Blocks (depth)', 'ブロックの数（深さ）'],
-    race_width: ['Hidden numbers in f', 'f の隠れ層の数'],
+    race_width: ['Hidden numbers in f', 'f の隠れユニットの数'],
     race_go: ['Race: 200 steps', '競走：200 ステップ'],
     race_all: ['Race at many depths', 'いろいろな深さで競走'],
     race_running: ['Depth {depth}: they are learning.', '深さ {depth}：学習中。'],
@@ -260,9 +260,9 @@ const texts = {
     geometry_weights: ['How much each word (row) attends to each word (column)', '各単語（行）が各単語（列）へ向ける注意'],
     geometry_ask: [
         '<b>What does temperature do?</b> Hot: all weights become equal, and the words fall into one point, their mean. ' +
-            'Cold: each word picks one word, here itself. Can you place a word so that even cold attention moves it far?',
+            'Cold: each word picks one word, at the first places itself. Can you place a word so that even cold attention moves it far?',
         '<b>温度は何をするのでしょう。</b> 高いと、重みはすべて等しくなり、単語は平均の一点に集まります。低いと、各単語' +
-            'はひとつの単語を選びます。ここでは自分自身です。低い温度でも大きく動く場所に、単語を置けますか。',
+            'はひとつの単語を選びます。初めの位置では自分自身です。低い温度でも大きく動く場所に、単語を置けますか。',
     ],
 
     // ---- 6
@@ -285,7 +285,7 @@ const texts = {
     row_out: ['it writes', '書く'],
     row_right: ['{right} of 6 right', '6 個のうち {right} 個が正解'],
     map_encoder: ['Encoder: what each digit takes from the others', 'エンコーダ：各数字がほかの数字から受け取るもの'],
-    map_decoder: ['Decoder: what it has written so far (▸ is the start)', 'デコーダ：それまでに書いたもの（▸ は開始記号）'],
+    map_decoder: ['Decoder: the right digits so far, as in training (▸ is the start)', 'デコーダ：それまでの正しい数字、学習時と同じ（▸ は開始記号）'],
     map_source: [
         'Decoder to source: which digit is read for each digit that is written',
         'デコーダから入力へ：各数字を書くために、どの数字を読むか',
