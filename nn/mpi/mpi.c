@@ -25,6 +25,7 @@ typedef struct {
     MPI_Request *request;
     Message *message;
     int *done;                          /* for MPI_Testsome */
+    MPI_Status *status;
     int idle;                           /* calls of progress without a message that was done, while this process waits */
 } Mpi;
 
@@ -94,6 +95,7 @@ static MPI_Request *new_message(Mpi *m, int peer, int *pending)
         m->request = ag_resize(m->request, (size_t)m->room, (size_t)room, sizeof *m->request);
         m->message = ag_resize(m->message, (size_t)m->room, (size_t)room, sizeof *m->message);
         m->done = ag_resize(m->done, (size_t)m->room, (size_t)room, sizeof *m->done);
+        m->status = ag_resize(m->status, (size_t)m->room, (size_t)room, sizeof *m->status);
         m->room = room;
     }
     m->message[m->n] = (Message){ pending, peer };
@@ -136,7 +138,7 @@ static bool mpi_progress(Processes *p, bool waits)
 {
     Mpi *m = (Mpi *)p;
     int n = 0;
-    check(MPI_Testsome(m->n, m->request, &n, m->done, MPI_STATUSES_IGNORE), "MPI_Testsome", -1);
+    check(MPI_Testsome(m->n, m->request, &n, m->done, m->status), "MPI_Testsome", -1);
     if (n == MPI_UNDEFINED || n == 0) {
         if (waits) give_way(m);
         return false;
