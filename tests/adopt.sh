@@ -34,15 +34,8 @@ case ${1-} in
 esac
 [ $# -le 1 ] || { say "tests/adopt.sh: unexpected argument '$2'"; usage >&2; exit 2; }
 
-not_tried() {
-    say "tests/adopt.sh: nothing was tried: $*"
-    [ "${CI-}" != true ] || exit 1
-    exit 77
-}
-[ "$(id -u)" -eq 0 ] || not_tried "only root can make a bare system"
-git -C "$root" rev-parse HEAD >/dev/null 2>&1 || not_tried "this is not a clone of the repository"
-have debootstrap || [ "$(system_kind)" = debian ] || not_tried "there is no debootstrap"
-need debootstrap
+need_bare tests/adopt.sh
+git -C "$root" rev-parse HEAD >/dev/null 2>&1 || not_tried tests/adopt.sh "this is not a clone of the repository"
 
 folder=${1-}
 made=''
@@ -57,14 +50,8 @@ trap 'status=$?; umount "$machine/proc" "$machine/dev" 2>/dev/null; [ -z "$made"
     exit $status' EXIT
 trap 'exit 1' HUP INT TERM
 
-if [ ! -d "$machine" ]; then
-    say "Making a bare Debian system, bookworm ..."
-    rm -rf --one-file-system "$folder/part"
-    quietly debootstrap --variant=minbase bookworm "$folder/part"
-    mv "$folder/part" "$machine" || exit 1
-fi
-cp /etc/resolv.conf "$machine/etc/"
-{ mount --bind /dev "$machine/dev" && mount -t proc proc "$machine/proc"; } || not_tried "mount does not work here"
+bare_system bookworm "$machine"
+enter_system tests/adopt.sh "$machine"
 rm -rf "$machine/home/the project" "$machine/home/packages" "$machine/home/user"
 quietly git clone "$root" "$machine/home/the project"
 

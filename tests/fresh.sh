@@ -31,14 +31,7 @@ case ${1-} in
 esac
 [ $# -le 1 ] || { say "tests/fresh.sh: unexpected argument '$2'"; usage >&2; exit 2; }
 
-not_tried() {
-    say "tests/fresh.sh: no bare system was tried: $*"
-    [ "${CI-}" != true ] || exit 1
-    exit 77
-}
-[ "$(id -u)" -eq 0 ] || not_tried "only root can make one"
-have debootstrap || [ "$(system_kind)" = debian ] || not_tried "there is no debootstrap"
-need debootstrap
+need_bare tests/fresh.sh
 
 # The README's two commands: the first code block below the heading.
 commands=$(awk '
@@ -71,18 +64,12 @@ fi
 # enter SYSTEM: makes a new bare system in $machine and copies the project into it.
 enter() {
     system=$1
-    if [ ! -d "$folder/$system" ]; then
-        say "Making a bare Debian system, $system ..."
-        rm -rf --one-file-system "$folder/part"
-        quietly debootstrap --variant=minbase "$system" "$folder/part"
-        mv "$folder/part" "$folder/$system" || exit 1
-    fi
+    bare_system "$system" "$folder/$system"
     machine=$folder/machine
     rm -rf --one-file-system "$machine"
     cp -a "$folder/$system" "$machine" || exit 1
     rm -rf "$machine"/var/lib/apt/lists/*
-    cp /etc/resolv.conf "$machine/etc/"
-    { mount --bind /dev "$machine/dev" && mount -t proc proc "$machine/proc"; } || not_tried "mount does not work here"
+    enter_system tests/fresh.sh "$machine"
     mkdir "$machine/home/the project"
     (cd "$root" && tar --exclude='./build*' --exclude=./.git -cf - .) | tar -xf - -C "$machine/home/the project"
 }
@@ -120,8 +107,8 @@ enter bookworm
 quietly add_student
 try student "$second"
 # shellcheck disable=SC2016 # for the shell in $machine
-try student 'sudo meson install -C build >log && sudo ldconfig && cd && cc "$OLDPWD"/examples/spiral.c $(pkg-config --cflags --libs kaeru) &&
-    ./a.out'
+try student 'sudo meson install -C build >log && sudo ldconfig && cd &&
+    cc "$OLDPWD"/examples/spiral.c $(pkg-config --cflags --libs kaeru) && ./a.out'
 [ $short = yes ] || try student "$first"
 leave
 

@@ -10,33 +10,31 @@ meson_needed=$(sed -n "s/^ *meson_version: '>=\([0-9.]*\)',\$/\1/p" "$root/meson
 say() { printf '%s\n' "$@" >&2; }
 die() { say "$@"; exit 1; }
 
-# have TOOL: is it installed? The compiler must also compile and link a program.
+# compiles SOURCE COMMAND...: does this command compile and link this program?
+compiles() {
+    _dir=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
+    printf '%s\n' "$1" >"$_dir/try.c"
+    shift
+    "$@" -o "$_dir/try" "$_dir/try.c" >/dev/null 2>&1
+    _result=$?
+    rm -rf "$_dir"
+    return $_result
+}
+
+# have TOOL: is it installed? A compiler must also compile and link a program.
 have() {
+    _program='#include <stdio.h>
+        int main(void) { return puts("") == EOF; }'
+    _fuzzed='int LLVMFuzzerTestOneInput(const char *x, unsigned long n) { return x && n > 1 && x[0] < 0; }'
     case $1 in
     cc)
-        _dir=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
-        printf '#include <stdio.h>\nint main(void) { return puts("") == EOF; }\n' >"$_dir/try.c"
-        ${CC:-cc} -o "$_dir/try" "$_dir/try.c" -pthread >/dev/null 2>&1
-        _result=$?
-        rm -rf "$_dir"
-        return $_result ;;
+        # shellcheck disable=SC2086 # a command and its first words
+        compiles "$_program" ${CC:-cc} -pthread ;;
     ninja) command -v ninja >/dev/null 2>&1 || command -v ninja-build >/dev/null 2>&1 ;;
     pkg-config) command -v pkg-config >/dev/null 2>&1 || command -v pkgconf >/dev/null 2>&1 ;;
     check) pkg-config --exists check 2>/dev/null ;;
-    fuzzer)
-        _dir=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
-        printf 'int LLVMFuzzerTestOneInput(const char *x, unsigned long n) { return x && n > 1 && x[0] < 0; }\n' >"$_dir/try.c"
-        clang -fsanitize=fuzzer,address,undefined -o "$_dir/try" "$_dir/try.c" >/dev/null 2>&1
-        _result=$?
-        rm -rf "$_dir"
-        return $_result ;;
-    wasm)
-        _dir=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
-        printf '#include <stdio.h>\nint main(void) { return puts("") == EOF; }\n' >"$_dir/try.c"
-        clang --target=wasm32-wasi -o "$_dir/try" "$_dir/try.c" >/dev/null 2>&1
-        _result=$?
-        rm -rf "$_dir"
-        return $_result ;;
+    fuzzer) compiles "$_fuzzed" clang -fsanitize=fuzzer,address,undefined ;;
+    wasm) compiles "$_program" clang --target=wasm32-wasi ;;
     chromium) chromium_program >/dev/null ;;
     venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     mpi) command -v mpicc >/dev/null 2>&1 && command -v mpirun >/dev/null 2>&1 ;;
@@ -247,6 +245,34 @@ launch() {
 configure_with_mpi() {
     configure "$@"
     grep -qE '"name": "(mpi|mpich)"' "$1/meson-info/intro-dependencies.json" || configure "$@" -Dmpi=enabled
+}
+
+# need_bare SCRIPT: debootstrap, and what else a script needs to make a bare Debian system. Without it the script ends.
+need_bare() {
+    _script=$1
+    [ "$(id -u)" -eq 0 ] || not_tried "$_script" "only root can make one"
+    have debootstrap || [ "$(system_kind)" = debian ] || not_tried "$_script" "there is no debootstrap"
+    need debootstrap
+}
+# not_tried SCRIPT "WHY": ends the script with status 77: skipped. With CI=true, 1.
+not_tried() {
+    say "$1: no bare system was tried: $2"
+    [ "${CI-}" != true ] || exit 1
+    exit 77
+}
+
+# bare_system SYSTEM FOLDER: a bare Debian of that name in the folder, unless it is there from an earlier run.
+bare_system() {
+    [ ! -d "$2" ] || return 0
+    say "Making a bare Debian system, $1 ..."
+    rm -rf --one-file-system "$2.part"
+    quietly debootstrap --variant=minbase "$1" "$2.part"
+    mv "$2.part" "$2" || exit 1
+}
+# enter_system SCRIPT FOLDER: the bare system can reach the network and has /dev and /proc.
+enter_system() {
+    cp /etc/resolv.conf "$2/etc/"
+    { mount --bind /dev "$2/dev" && mount -t proc proc "$2/proc"; } || not_tried "$1" "mount does not work here"
 }
 
 # quoted WORD...: prints the words with the quotes that a shell needs.

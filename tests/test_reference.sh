@@ -188,7 +188,7 @@ finds() {
     that "a search for '$1' does not show $2 first: $(head -c 300 found)" \
         grep -q "^<ol id=\"found\"><li class=\"chosen\"><a href=\"[^\"]*\"><b>$2</b>" found
 }
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+browser=$(chromium_program)
 if [ -n "$browser" ]; then
     finds attention ag_attention
     finds torch.nn.LayerNorm torch.nn.LayerNorm

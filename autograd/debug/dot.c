@@ -92,16 +92,7 @@ static double node_width(const Trace *trace, uint32_t i)
 static void frame_gradient(FILE *out, const Trace *trace, View view, uint32_t i)
 {
     const Tensor *t = trace->node[i], *y = view.active < trace->n ? trace->node[view.active] : NULL;
-    int terms = 0;
-    for (int j = 0; y && j < y->n_in; j++) {
-        if (y->in[j] != t || !trace->part[j]) continue;
-        if (terms == 0 && trace->before[j]) {
-            trace_values(out, t, trace->before[j]->data, MAX_ITEMS, "");
-            terms++;
-        }
-        if (terms++ > 0) fputs(" + ", out);
-        trace_values(out, t, trace->part[j]->data, MAX_ITEMS, "");
-    }
+    int terms = y ? trace_terms(out, trace, y, t, " + ", MAX_ITEMS) : 0;
     if (terms > 1) fputs(" = ", out);
     if (terms != 1) trace_values(out, t, grad_of(trace->copy[i]), MAX_ITEMS, "");
 }

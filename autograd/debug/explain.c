@@ -68,21 +68,11 @@ static void print_read(FILE *out, const Trace *trace, const Tensor *y)
 /* The line "gives" or "adds": dx = before + part + part = after. x is input j; later inputs may be the same tensor. */
 static void print_gradient(FILE *out, const Trace *trace, const Tensor *y, int j)
 {
-    const Tensor *x = y->in[j], *before = trace->before[j];
+    const Tensor *x = y->in[j];
     Symbol text;
     const char *plus = x->numel == 1 ? " + " : NEXT_LINE "+ ", *equals = x->numel == 1 ? " = " : NEXT_LINE "= ";
-    int terms = 0;
-    fprintf(out, "       %s d%s = ", before ? "adds   " : "gives  ", trace_symbol(trace, x->number, text));
-    if (before) {
-        print_values(out, x, before->data);
-        terms++;
-    }
-    for (int k = j; k < y->n_in; k++) {
-        if (y->in[k] != x || !trace->part[k]) continue;
-        if (terms++ > 0) fputs(plus, out);
-        print_values(out, x, trace->part[k]->data);
-    }
-    if (terms > 1) {
+    fprintf(out, "       %s d%s = ", trace->before[j] ? "adds   " : "gives  ", trace_symbol(trace, x->number, text));
+    if (trace_terms(out, trace, y, x, plus, MAX_ITEMS) > 1) {
         fputs(equals, out);
         print_values(out, x, grad_of(trace->copy[x->number]));
     }

@@ -49,4 +49,8 @@ void trace_call(FILE *out, const Trace *trace, uint32_t i);
  * is NULL. */
 void trace_values(FILE *out, const Tensor *t, const void *values, int64_t max_items, const char *none);
 
+/* Writes what the rule of y, which has run last, added to the gradient of its input x, behind what x had before: "0.46212 +
+ * 0.39322". `plus` stands between two terms. Returns their number; 0: the rule gave x nothing. */
+int trace_terms(FILE *out, const Trace *trace, const Tensor *y, const Tensor *x, const char *plus, int64_t max_items);
+
 #endif

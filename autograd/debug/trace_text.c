@@ -266,3 +266,18 @@ void trace_values(FILE *out, const Tensor *t, const void *values, int64_t few, c
     else if (t->numel > 0 && t->numel <= few) write_all(out, t, values);
     else write_summary(out, t, values);
 }
+
+int trace_terms(FILE *out, const Trace *s, const Tensor *y, const Tensor *x, const char *plus, int64_t max_items)
+{
+    int terms = 0;
+    for (int j = 0; j < y->n_in; j++) {
+        if (y->in[j] != x || !s->part[j]) continue;
+        if (terms == 0 && s->before[j]) {
+            trace_values(out, x, s->before[j]->data, max_items, "");
+            terms++;
+        }
+        if (terms++ > 0) fputs(plus, out);
+        trace_values(out, x, s->part[j]->data, max_items, "");
+    }
+    return terms;
+}

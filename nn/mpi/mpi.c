@@ -24,8 +24,8 @@ typedef struct {
     int n, room;                        /* messages on the way */
     MPI_Request *request;
     Message *message;
-    int *done;                          /* for MPI_Testsome */
-    MPI_Status *status;
+    int *done;                          /* for MPI_Testsome, */
+    MPI_Status *status;                 /* and read by nobody: gcc warns of MPICH's MPI_STATUSES_IGNORE */
     int idle;                           /* calls of progress without a message that was done, while this process waits */
 } Mpi;
 
@@ -200,6 +200,10 @@ static void mpi_end(Processes *p)
     check(MPI_Comm_free(&m->comm), "MPI_Comm_free", -1);
     all = NULL;
     check(MPI_Finalize(), "MPI_Finalize", -1);
+    ag_free(m->request);
+    ag_free(m->message);
+    ag_free(m->done);
+    ag_free(m->status);
     ag_free(m);
 }
 

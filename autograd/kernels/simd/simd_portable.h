@@ -1,5 +1,6 @@
 /* simd_portable.h: simd.h's vectors of 4 floats, in the compilers' own vector notation: SSE2 on x86, NEON on AArch64, SIMD128 in
- * WebAssembly, and scalar code where there is none of them. Intrinsics stand where the notation has no word: square roots, fused multiply-add. */
+ * WebAssembly, and scalar code where there is none of them. Intrinsics stand where the notation has no word: square roots,
+ * fused multiply-add. */
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #elif defined(__aarch64__)
@@ -151,7 +152,8 @@ INLINE vf vfma(vf a, vf b, vf c)
 #if defined(__SSE2__) || defined(__wasm_simd128__)
     vd low = vlow(a) * vlow(b) + vlow(c), high = vhigh(a) * vhigh(b) + vhigh(c);
     vf y = vjoin(low, high);
-    vm doubt = ((vlower_bits(low, high) & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800000));
+    vi last = vlower_bits(low, high);
+    vm doubt = ((last & viset(0x1fffffff)) == viset(0x10000000)) | (((vi)y & viset(0x7fffffff)) < viset(0x00800000));
     if (__builtin_expect(vmask_bits(doubt) == 0, 1))
         return y;
 #endif

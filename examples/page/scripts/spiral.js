@@ -4,46 +4,34 @@ function startSpiral(engine, bits) {
     const GRID = 60, POINTS = 400;
     const root = find('#spiral'), map = find('#spiral-map'), context = map.getContext('2d');
     const width = find('select.width', root);
-    let step, losses, seconds, points, hash;
-
-    function begin() {
-        engine.call('spiral_begin', Number(width.value));
-        engine.call('spiral_data');
-        points = Array.from(engine.numbers(2 * POINTS));
-        [step, losses, seconds, hash] = [0, [], 0, null];
-    }
-
     const last = bits.native.spiral.steps;
+    let points, hash;
 
-    function train() {
-        const from = performance.now();
-        const loss = engine.call('spiral_train', 1);
-        seconds += (performance.now() - from) / 1000;
-        step++;
-        losses.push([step, loss]);
-        if (step !== last || Number(width.value) !== 64) return;
-        engine.call('spiral_hash');
-        hash = JSON.parse(engine.printed());
-        bits.found('spiral', hash);
-    }
-
-    const runner = makeRunner(() => {
-        if (step < last) train();
-        return step < last;
-    }, draw);
+    const training = makeTraining(root, last, {
+        begin() {
+            engine.call('spiral_begin', Number(width.value));
+            engine.call('spiral_data');
+            [points, hash] = [Array.from(engine.numbers(2 * POINTS)), null];
+        },
+        train: () => engine.call('spiral_train', 1),
+        ended() {
+            if (Number(width.value) !== 64) return;
+            engine.call('spiral_hash');
+            hash = JSON.parse(engine.printed());
+            bits.found('spiral', hash);
+        },
+        draw,
+    });
 
     function draw() {
         drawMap();
         chart(find('#spiral-loss'), { width: 420, height: 250, x: [0, last - 1], y: [0, 0.8], xLabel: say('axis_step'),
-            yLabel: say('axis_loss'), curves: [{ points: losses, color: BLUE }] });
-        const loss = losses.length ? losses[losses.length - 1][1] : null;
-        find('#spiral-state').textContent = loss === null ? say('spiral_untrained')
-            : say('spiral_state', { step, loss: show(loss, 3), seconds: seconds.toFixed(2) });
+            yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }] });
+        find('#spiral-state').textContent = training.words('spiral_untrained');
         find('#spiral-hash').innerHTML = hash ? bits.sentence('spiral', hash) : '';
         find('#spiral-loss').setAttribute('aria-label', find('#spiral-state').textContent);
-        find('.run', root).textContent = say(runner.running ? 'pause' : step >= last ? 'done' : 'train');
-        setDone(root, step >= last);
-        map.setAttribute('aria-label', say('spiral_map', { step }));
+        training.drawButtons();
+        map.setAttribute('aria-label', say('spiral_map', { step: training.step }));
     }
 
     function drawMap() {
@@ -67,22 +55,11 @@ function startSpiral(engine, bits) {
         }
     }
 
-    find('.run', root).addEventListener('click', () => {
-        if (runner.running) runner.stop();
-        else runner.start();
-        draw();
-    });
-    find('.once', root).addEventListener('click', () => { runner.stop(); train(); draw(); });
-    const again = () => { runner.stop(); begin(); draw(); };
-    find('.again', root).addEventListener('click', again);
-    width.addEventListener('change', again);
+    width.addEventListener('change', training.again);
     bits.onRun('spiral', () => {
-        runner.stop();
         width.value = '64';
-        begin();
-        while (step < last) train();
-        draw();
+        training.all();
     });
-    begin();
+    training.start();
     onLanguage(draw);
 }

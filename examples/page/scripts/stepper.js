@@ -53,17 +53,6 @@ document.addEventListener('keydown', (event) => {
     event.preventDefault();
 });
 
-// After the last step of training nothing is left to run. A button that is disabled would lose the focus: the button "Start
-// again" takes it.
-function setDone(root, done) {
-    const focused = document.activeElement;
-    for (const name of ['.run', '.once']) {
-        const button = find(name, root);
-        button.disabled = done;
-        if (done && button === focused) find('.again', root).focus({ preventScroll: true });
-    }
-}
-
 // ---- work in slices, so that the page stays alive ------------------------------------------------------------------------
 
 // Calls step() again and again for `milliseconds` in each frame, then draw(), until step() returns false.
@@ -85,4 +74,68 @@ function makeRunner(step, draw, milliseconds = 10) {
         },
         stop() { running = false; },
     };
+}
+
+// ---- training ----------------------------------------------------------------------------------------------------------
+
+// After the last step of training nothing is left to run. A button that is disabled would lose the focus: the button "Start
+// again" takes it.
+function setDone(root, done) {
+    const focused = document.activeElement;
+    for (const name of ['.run', '.once']) {
+        const button = find(name, root);
+        button.disabled = done;
+        if (done && button === focused) find('.again', root).focus({ preventScroll: true });
+    }
+}
+
+// Training for `last` steps, with the buttons .run, .once and .again of a section. begin() makes a new model, train() takes a
+// step and returns its loss, ended() comes after the last step, and draw() shows all.
+function makeTraining(root, last, { begin, train, ended, draw }) {
+    const training = {
+        step: 0, losses: [], seconds: 0,
+        get running() { return runner.running; },
+        stop() { runner.stop(); },
+        start() {
+            runner.stop();
+            begin();
+            Object.assign(training, { step: 0, losses: [], seconds: 0 });
+        },
+        again() { training.start(); draw(); },
+        all() {
+            training.start();
+            while (training.step < last) once();
+            draw();
+        },
+        // The text for where it stands: say(untrained) before the first step.
+        words(untrained) {
+            const { step, losses, seconds } = training;
+            return step === 0 ? say(untrained)
+                : say('spiral_state', { step, loss: show(losses[step - 1][1], 3), seconds: seconds.toFixed(2) });
+        },
+        drawButtons() {
+            const { step } = training;
+            find('.run', root).textContent = say(runner.running ? 'pause' : step >= last ? 'done' : 'train');
+            setDone(root, step >= last);
+        },
+    };
+    const once = () => {
+        const from = performance.now(), loss = train();
+        training.seconds += (performance.now() - from) / 1000;
+        training.step++;
+        training.losses.push([training.step, loss]);
+        if (training.step === last) ended();
+    };
+    const runner = makeRunner(() => {
+        if (training.step < last) once();
+        return training.step < last;
+    }, draw);
+    find('.run', root).addEventListener('click', () => {
+        if (runner.running) runner.stop();
+        else runner.start();
+        draw();
+    });
+    find('.once', root).addEventListener('click', () => { runner.stop(); once(); draw(); });
+    find('.again', root).addEventListener('click', training.again);
+    return training;
 }

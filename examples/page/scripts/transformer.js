@@ -5,33 +5,27 @@ const ROW = 6, DIGITS = 10;
 function startTransformer(engine, bits) {
     const root = find('#transformer'), task = find('select.task', root), row = find('#row');
     const names = ['sort', 'reverse'];
-    let step, losses, seconds, hash, trace = null;
     const last = bits.native.sort.steps;
+    let hash, trace = null;
 
     // ---- training --------------------------------------------------------------------------------------------------------
 
-    function begin() {
-        engine.call('sorter_begin', Number(task.value));
-        [step, losses, seconds, hash, trace] = [0, [], 0, null, null];
-    }
-
-    function train() {
-        const from = performance.now();
-        const loss = engine.call('sorter_train', 1);
-        seconds += (performance.now() - from) / 1000;
-        step++;
-        losses.push([step, loss]);
-        trace = null;
-        if (step !== last) return;
-        engine.call('sorter_hash');
-        hash = JSON.parse(engine.printed());
-        bits.found(names[task.value], hash);
-    }
-
-    const runner = makeRunner(() => {
-        if (step < last) train();
-        return step < last;
-    }, draw);
+    const training = makeTraining(root, last, {
+        begin() {
+            engine.call('sorter_begin', Number(task.value));
+            [hash, trace] = [null, null];
+        },
+        train() {
+            trace = null;
+            return engine.call('sorter_train', 1);
+        },
+        ended() {
+            engine.call('sorter_hash');
+            hash = JSON.parse(engine.printed());
+            bits.found(names[task.value], hash);
+        },
+        draw,
+    });
 
     const digits = () => (row.value.replace(/\D/g, '') + '000000').slice(0, ROW);
 
@@ -41,16 +35,13 @@ function startTransformer(engine, bits) {
         drawAnswer(look);
         drawMaps(look);
         chart(find('#transformer-loss'), { width: 420, height: 220, x: [0, last], y: [0, 3], xLabel: say('axis_step'),
-            yLabel: say('axis_loss'), curves: [{ points: losses, color: BLUE }] });
-        const loss = losses.length ? losses[losses.length - 1][1] : null;
-        const state = loss === null ? say('transformer_untrained')
-            : say('spiral_state', { step, loss: show(loss, 3), seconds: seconds.toFixed(2) });
+            yLabel: say('axis_loss'), curves: [{ points: training.losses, color: BLUE }] });
+        const state = training.words('transformer_untrained');
         find('#transformer-state').textContent = state;
         find('#transformer-loss').setAttribute('aria-label', state);
         find('#transformer-hash').innerHTML = hash ? bits.sentence(names[task.value], hash) : '';
-        find('.run', root).textContent = say(runner.running ? 'pause' : step >= last ? 'done' : 'train');
-        setDone(root, step >= last);
-        if (!runner.running) drawBackward();
+        training.drawButtons();
+        if (!training.running) drawBackward();
     }
 
     function drawAnswer(look) {
@@ -83,27 +74,16 @@ function startTransformer(engine, bits) {
         });
     }
 
-    find('.run', root).addEventListener('click', () => {
-        if (runner.running) runner.stop();
-        else runner.start();
-        draw();
-    });
-    find('.once', root).addEventListener('click', () => { runner.stop(); train(); draw(); });
-    const again = () => { runner.stop(); begin(); draw(); };
-    find('.again', root).addEventListener('click', again);
-    task.addEventListener('change', again);
+    task.addEventListener('change', training.again);
     row.addEventListener('input', () => { trace = null; draw(); });
     names.forEach((name, i) => bits.onRun(name, () => {
-        runner.stop();
         task.value = i;
-        begin();
-        while (step < last) train();
-        draw();
+        training.all();
     }));
 
     // ---- the backward pass ------------------------------------------------------------------------------------------------
 
-    const stepper = makeStepper(find('#transformer-stepper'), () => { runner.stop(); drawBackward(); });
+    const stepper = makeStepper(find('#transformer-stepper'), () => { training.stop(); drawBackward(); });
 
     function drawBackward() {
         if (!trace) {
@@ -197,7 +177,7 @@ function startTransformer(engine, bits) {
         return figure;
     }
 
-    begin();
+    training.start();
     onLanguage(draw);
 }
 
