@@ -41,7 +41,14 @@ static const Workload workloads[] = {
     { "gpt2_long", "GPT-2 124M, batch 1 of 1024: AdamW", gpt2_begin, gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step",
       { 1, 1024 }, NULL },
     { "decode", "GPT-2 124M writes 48 tokens after a prompt of 16", decode_begin, decode_step, decode_end, BENCH_RATE,
-      48, "tokens/s", { 16, 48 }, NULL },
+      48, "tokens/s", { 16, 48 }, "gpt2" },
+    { "memory", "reads 1 GB", memory_begin, memory_step, memory_end, BENCH_RATE, 1, "GB/s", { 1000000000 }, NULL },
+    { "decode_llama", "the weights that are read while a Llama of 135M parameters writes 48 tokens", decode_begin, decode_step,
+      decode_end, BENCH_RATE, 48 * 4 * 0.134515008, "GB/s", { 16, 48 }, "llama" },
+    { "lora", "Llama of SmolLM2-135M's size, adapters of rank 8 in attention, batch 4 of 128: AdamW", lora_begin,
+      lora_step, lora_end, BENCH_TIME, 1e3, "ms/step", { 4, 128 }, NULL },
+    { "conv", "3 x 3 convolution, 64 to 64 channels, batch 16 of 32 x 32, forward and backward", conv_begin, conv_step,
+      conv_end, BENCH_TIME, 1e3, "ms/step", { 16, 64, 32 }, NULL },
 };
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 

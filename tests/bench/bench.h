@@ -46,6 +46,10 @@ void *dispatch_begin(const Workload *w, int64_t *parameters);
 void  dispatch_step(void *state);
 void  dispatch_end(void *state);
 
+void *memory_begin(const Workload *w, int64_t *parameters);     /* size: bytes */
+void  memory_step(void *state);
+void  memory_end(void *state);
+
 void *overhead_begin(const Workload *w, int64_t *parameters);
 void  overhead_step(void *state);
 void  overhead_end(void *state);
@@ -68,8 +72,16 @@ void  gpt_end(void *state);
 Parallel *gpt_share(void *state, int64_t shards, Processes *processes);
 void  gpt_shared_step(void *state);
 
-void *decode_begin(const Workload *w, int64_t *parameters);     /* size: prompt, tokens to write */
+void *decode_begin(const Workload *w, int64_t *parameters);     /* size: prompt, tokens to write; kind: "gpt2", "llama" */
 void  decode_step(void *state);
 void  decode_end(void *state);
+
+void *lora_begin(const Workload *w, int64_t *parameters);       /* size: batch, length */
+void  lora_step(void *state);
+void  lora_end(void *state);
+
+void *conv_begin(const Workload *w, int64_t *parameters);       /* size: batch, channels, height and width */
+void  conv_step(void *state);
+void  conv_end(void *state);
 
 #endif

@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BENCH = ROOT / "build/tests/bench/bench"
 WORKLOADS = ["gemm_128", "gemm_512", "gemm", "gemm_2048", "gemm_deep", "gemm_abt", "gemm_atb", "overhead", "skip_small",
-             "skip", "copy", "translate", "shakespeare", "gpt2", "gpt2_long", "decode"]
+             "skip", "copy", "translate", "shakespeare", "gpt2", "gpt2_long", "decode", "lora", "conv"]
 
 # Prefixes of variables that can make a library slower or change its number of threads.
 UNSET = ("OPENBLAS_", "MKL_", "BLIS_", "NVPL_", "ONEDNN_", "DNNL_", "ATEN_", "OMP_", "GOMP_", "KMP_", "TORCH",

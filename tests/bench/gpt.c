@@ -1,4 +1,6 @@
 /* gpt.c: training steps of language models, and generation. */
+#include <string.h>
+
 #include "bench.h"
 #include "kaeru/kaeru.h"
 
@@ -90,17 +92,18 @@ void gpt_end(void *state)
 
 /* ---- generation -------------------------------------------------------------------------------------------------- */
 
-typedef struct { GPT *model; int32_t *prompt; int64_t length, tokens; } Generation;
+typedef struct { void *model; int32_t *prompt; int64_t length, tokens; } Generation;
 
 void *decode_begin(const Workload *w, int64_t *parameters)
 {
     Generation *d = ag_alloc(1, sizeof *d);
-    d->model = gpt_new(gpt2_options());
+    bool llama = strcmp(w->kind, "llama") == 0;
+    d->model = llama ? (void *)llama_new(llama_defaults()) : gpt_new(gpt2_options());
     nn_eval(d->model);
     d->length = w->size[0];
     d->tokens = w->size[1];
     d->prompt = ag_alloc((size_t)d->length, sizeof *d->prompt);
-    for (int64_t i = 0; i < d->length; i++) d->prompt[i] = (int32_t)ag_random_below(d->model->options.vocab);
+    for (int64_t i = 0; i < d->length; i++) d->prompt[i] = (int32_t)ag_random_below(30000);
     *parameters = nn_count(d->model);
     return d;
 }

@@ -72,6 +72,39 @@ void dispatch_end(void *state)
     ag_free(state);
 }
 
+/* ---- reading memory ---------------------------------------------------------------------------------------------- */
+
+typedef struct { uint64_t *word; int64_t n; atomic_ullong sum; } Memory;
+
+static void add_words(void *state, int64_t from, int64_t to)
+{
+    Memory *m = state;
+    uint64_t sum = 0;
+    for (int64_t i = from; i < to; i++) sum += m->word[i];
+    atomic_fetch_add(&m->sum, sum);
+}
+
+void *memory_begin(const Workload *w, int64_t *parameters)
+{
+    (void)parameters;
+    Memory *m = ag_alloc(1, sizeof *m);
+    m->n = w->size[0] / (int64_t)sizeof *m->word;
+    m->word = ag_alloc_in(m, (size_t)m->n, sizeof *m->word);
+    for (int64_t i = 0; i < m->n; i++) m->word[i] = (uint64_t)i;
+    return m;
+}
+
+void memory_step(void *state)
+{
+    Memory *m = state;
+    k_parallel(m->n, 1 << 16, add_words, m);
+}
+
+void memory_end(void *state)
+{
+    ag_free(state);
+}
+
 /* ---- operations on very small tensors ---------------------------------------------------------------------------- */
 
 typedef struct { Scope scope; Tensor *w, *b, *start; } Chain;

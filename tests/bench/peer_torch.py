@@ -6,6 +6,7 @@ foreach or fused optimizers, gradients set to None, no checks in the loop. With 
 torch.compile.
 """
 import argparse
+import importlib.util
 import math
 import resource
 import sys
@@ -263,6 +264,45 @@ def decode(prompt, tokens):
     return step, parameter_count(model)
 
 
+# ---- LoRA on a model of SmolLM2's size, with transformers and peft ---------------------------------------------------
+
+def lora(batch, length):
+    from peft import LoraConfig, get_peft_model
+    from transformers import LlamaConfig, LlamaForCausalLM
+    config = LlamaConfig(hidden_size=576, num_hidden_layers=30, num_attention_heads=9, num_key_value_heads=3,
+                         intermediate_size=1536, vocab_size=49152, max_position_embeddings=8192, rms_norm_eps=1e-5,
+                         rope_theta=1e5, tie_word_embeddings=True, use_cache=False)
+    layers = ["q_proj", "k_proj", "v_proj", "o_proj"]
+    model = get_peft_model(LlamaForCausalLM(config), LoraConfig(r=8, lora_alpha=16, target_modules=layers))
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=1e-4, fused=True)
+    ids, targets = torch.randint(49152, (batch, length)), torch.randint(49152, (batch, length))
+
+    @maybe_compile
+    def loss():
+        return F.cross_entropy(model(ids).logits.flatten(0, 1), targets.flatten())
+
+    def step():
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+    return step, sum(p.numel() for p in trained)
+
+
+# ---- convolution -----------------------------------------------------------------------------------------------------
+
+def conv(batch, channels, side):
+    layer = nn.Conv2d(channels, channels, 3, padding=1)
+    x = torch.randn(batch, channels, side, side, requires_grad=True)
+    dy = torch.randn(batch, channels, side, side)
+    forward = maybe_compile(layer)
+
+    def step():
+        x.grad = layer.weight.grad = layer.bias.grad = None
+        forward(x).backward(dy)
+    return step, parameter_count(layer)
+
+
 # ---- the list --------------------------------------------------------------------------------------------------------
 
 def per(amount):
@@ -295,6 +335,8 @@ WORKLOADS = {
     "gpt2": (lambda: gpt_training(4, 64), per(1e3), "ms/step"),
     "gpt2_long": (lambda: gpt_training(1, 1024), per(1e3), "ms/step"),
     "decode": (lambda: decode(16, 48), rate(48), "tokens/s"),
+    "lora": (lambda: lora(4, 128), per(1e3), "ms/step"),
+    "conv": (lambda: conv(16, 64, 32), per(1e3), "ms/step"),
 }
 
 
@@ -375,7 +417,7 @@ def main():
     if options.cpu:
         clock = time.process_time
     for name in options.workload or WORKLOADS:
-        if name in WORKLOADS:
+        if name in WORKLOADS and (name != "lora" or importlib.util.find_spec("peft")):
             run(name, options.seconds)
 
 
