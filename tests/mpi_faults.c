@@ -36,7 +36,6 @@ CALL(Allgather, (const void *from, int n, MPI_Datatype type, void *to, int n_to,
      (from, n, type, to, n_to, type_to, comm))
 CALL(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
 CALL(Test, (MPI_Request *request, int *done, MPI_Status *status), (request, done, status))
-CALL(Iprobe, (int from, int tag, MPI_Comm comm, int *found, MPI_Status *status), (from, tag, comm, found, status))
 CALL(Isend, (const void *bytes, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request),
      (bytes, n, type, to, tag, comm, request))
 CALL(Irecv, (void *bytes, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request),

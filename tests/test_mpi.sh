@@ -56,10 +56,11 @@ gone() {
     ok
 }
 # ended STATUS "LINE IN STDERR": what has ended, and nothing is left. Of MPI's own, only mpirun's words about a process that
-# was killed may be there. An empty line: stderr is empty.
+# was killed may be there. An empty line: stderr is empty. For an error's status, MPICH's mpirun may give 9: the signal by which
+# it ends the other processes.
 ended() {
     grep '^kaeru: \|^gpt train: \|^translate train: ' stderr | grep -v gnuplot >told
-    if [ $status -ne "$1" ]; then
+    if [ $status -ne "$1" ] && { [ "$status" -ne 9 ] || [ "$1" -gt 2 ] || is_open_mpi "$launcher"; }; then
         wrong "status $status, expected $1: $2"
         cat stderr
     elif [ -z "$2" ] && [ -s stderr ]; then
@@ -120,13 +121,12 @@ for n in 2 3; do
     together 0 '' $n $run --out together$n
     same_run one together$n
 done
-# Without shared memory; only the first process has a folder for files.
+# Only the first process has a folder for files. Open MPI does without shared memory; MPICH 4.0 over TCP hangs in MPI_Finalize.
 apart=yes
-if is_open_mpi "$launcher"; then with=OMPI_MCA_btl=tcp,self; else with=UCX_TLS=tcp,self; fi
-export MPIR_CVAR_NOLOCAL=1 "${with?}"
+export OMPI_MCA_btl=tcp,self
 together 0 '' 3 $gpt --steps 20 --every 10 --out apart
-unset MPIR_CVAR_NOLOCAL "${with%%=*}"
-with=LC_ALL=C apart=no
+unset OMPI_MCA_btl
+apart=no
 expect 0 '' '' $gpt --steps 20 --every 10 --out few
 same_run few apart
 
@@ -196,7 +196,7 @@ together 2 '3 processes for 2 shards: expected at most one process a shard (--sh
 
 # Five at a time, each in a folder of its own: most of the time mpirun waits.
 calls='Init-0 Comm_set_errhandler-0 Comm_size-0 Comm_size-1 Comm_dup-0 Comm_rank-0 Comm_get_attr-0 Comm_split_type-0 Allgather-0
-    Isend-0 Isend-200 Irecv-0 Irecv-200 Testsome-0 Testsome-200 Ibarrier-0 Test-0 Iprobe-0 Comm_free-0 Comm_free-1 Finalize-0'
+    Isend-0 Isend-200 Irecv-0 Irecv-200 Testsome-0 Testsome-200 Ibarrier-0 Test-0 Comm_free-0 Comm_free-1 Finalize-0'
 [ -n "$faults" ] || calls=''
 n=0
 for call in $calls; do

@@ -32,24 +32,31 @@ typedef struct {
 static Mpi *all;
 static int own_rank = -1;               /* not known yet */
 
-static volatile sig_atomic_t status_of_abort;
+static volatile sig_atomic_t status_to_leave;
 
 static void leave(int signal)
 {
     (void)signal;
-    _Exit(status_of_abort);
+    _Exit(status_to_leave);
 }
 
-/* MPICH's MPI_Abort waits for a process that is stopped. So this process ends itself after a while; the launcher ends the
- * others. */
+/* Ends this process after some microseconds. */
+static void leave_after(int microseconds, int status)
+{
+    status_to_leave = status;
+    signal(SIGALRM, leave);
+    setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { microseconds / 1000000, microseconds % 1000000 } }, NULL);
+}
+
+/* MPICH's launcher loses a line that is on its way when MPI_Abort is called, so this waits a little first. Its MPI_Abort waits
+ * for a process that is stopped. So this process ends itself after a while; the launcher ends the others. */
 _Noreturn void mpi_abort(int status)
 {
     int begun = 0, ended = 0;
+    nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
-    status_of_abort = status;
-    signal(SIGALRM, leave);
-    setitimer(ITIMER_REAL, &(struct itimerval){ .it_value.tv_usec = 500000 }, NULL);
+    leave_after(500000, status);
     if (begun && !ended) MPI_Abort(all ? all->comm : MPI_COMM_WORLD, status);
     _Exit(status);
 }
@@ -181,25 +188,18 @@ static void wait_for_all(Mpi *m)
     }
 }
 
-/* MPICH over TCP: a message may need an answer from a process that is already in MPI_Finalize, which gives none. So all answer
- * for a tenth of a second more. */
-static void answer(const Mpi *m)
-{
-    int found;
-    for (double begun = MPI_Wtime(); MPI_Wtime() - begun < 0.1;) {
-        check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &found, MPI_STATUS_IGNORE), "MPI_Iprobe", -1);
-        sched_yield();
-    }
-}
-
+/* With MPICH 4.0 over TCP, MPI_Finalize may not return, in any program. All work is done by then, so after two seconds the
+ * process ends without it. */
 static void mpi_end(Processes *p)
 {
     Mpi *m = (Mpi *)p;
     wait_for_all(m);
-    answer(m);
     check(MPI_Comm_free(&m->comm), "MPI_Comm_free", -1);
     all = NULL;
+    fflush(stdout);
+    leave_after(2000000, 0);
     check(MPI_Finalize(), "MPI_Finalize", -1);
+    setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { 0, 0 } }, NULL);
     ag_free(m->request);
     ag_free(m->message);
     ag_free(m->done);
