@@ -23,7 +23,7 @@ do for [format in FORMATS] {
     eval heading("An encoder, a decoder and both learn from the same text", \
         "Loss per word. Thin lines: the lowest loss without seeing more words, ln 75 / 6 and ln 300 / 7")
     plot data using 1:2 with linespoints lt 1 pointinterval every_tenth title say("encoder: fills in"), \
-         data using 1:3 with linespoints lt 2 pointinterval every_tenth title say("decoder: goes on"), \
+         data using 1:3 with linespoints lt 2 pointinterval every_tenth title say("decoder: continues"), \
          data using 1:4 with linespoints lt 3 pointinterval every_tenth title say("both: rewrite"), \
          guess_filling with lines lc rgb "#D55E00" lw 1.5 dt solid notitle, \
          guess_going_on with lines lc rgb "#0072B2" lw 1.5 dt solid notitle
