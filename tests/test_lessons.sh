@@ -522,7 +522,7 @@ fi
 
 # In Japanese, and without an option by the locale; the number of a lesson finds its text.
 if command -v gnuplot >/dev/null; then
-    printf '## 9. 図形\n$ vectors --points 10\nseen: 矢印\nvectors: 単語は点\n' >list
+    printf '## 9. 見出し\n$ vectors --points 10\nseen: 矢印\nvectors: 単語は点\n' >list
     paragraph=$(awk '/^## 9\./ { here = 1; next } here && NF { printf "%s", $0; some = 1; next } some { exit }' \
         "$examples/README.ja.md" | sed 's/`//g')
     that "the first paragraph of lesson 9 in README.ja.md" [ -n "$paragraph" ]
@@ -531,7 +531,7 @@ if command -v gnuplot >/dev/null; then
         # shellcheck disable=SC2086
         LC_ALL=$locale KAERU_PROGRAMS=$programs sh "$examples/gallery.sh" $language --out ja --list list >stdout 2>stderr
         that "status of a Japanese gallery" [ $? -eq 0 ]
-        for line in '<html lang="ja">' '<nav aria-label="目次">' '<h2 id="lesson1">9. 図形</h2>' "<p>$paragraph</p>" 'alt="矢印"' \
+        for line in '<html lang="ja">' '<nav aria-label="目次">' '<h2 id="lesson1">9. 見出し</h2>' "<p>$paragraph</p>" 'alt="矢印"' \
             '<figcaption>単語は点</figcaption>' '<summary>表示されたテキスト</summary>' '<pre>A word is a vector'
         do
             that "'$line' in the Japanese page" grep -qF -- "$line" ja/index.html
