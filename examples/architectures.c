@@ -1,12 +1,36 @@
 /* architectures.c: drawings of Seq2Seq, attention, the Transformer, GPT and BERT: shapes on the arrows, links to the code. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "architectures/figures.h"
 #include "common/common.h"
 
-/* The source tree, for the links. */
-static const char source[] = KAERU_SOURCE;
+/* The source tree as a path from the output folder, which must exist: the links still work if both move together. Free it. */
+static char *source_from_out(void)
+{
+    const char *root = KAERU_SOURCE;
+    char *out = realpath(example_out(), NULL);
+    size_t common = 0, up = 0;                                          /* folders that both are in; folders to go up */
+    for (size_t i = 0; out; i++) {
+        bool root_ends = root[i] == '/' || !root[i], out_ends = out[i] == '/' || !out[i];
+        common = root_ends && out_ends ? i : common;
+        if (root[i] != out[i] || !root[i]) {
+            break;
+        }
+    }
+    for (const char *p = out ? out + common : ""; *p; p++) {
+        up += *p == '/';
+    }
+    const char *down = root + common + (out && root[common] == '/');
+    char *path = ag_alloc(3 * up + strlen(down) + 2, 1);
+    for (size_t i = 0; i < up; i++) {
+        strcat(path, "../");
+    }
+    strcat(strcat(path, down), *down ? "/" : "");
+    free(out);
+    return path;
+}
 
 static const char *color(char kind)
 {
@@ -21,15 +45,15 @@ static const char *color(char kind)
     }
 }
 
-static void write_box(FILE *f, const Box *b)
+static void write_box(FILE *f, const Box *b, const char *source)
 {
     if (b->kind == 't') {
         fprintf(f, "  %s [label=\"%s\", shape=plaintext, style=\"\"];\n", b->id, b->label);
         return;
     }
-    fprintf(f, "  %s [fillcolor=\"%s\", URL=\"file://%s/%s\", target=\"_blank\", ", b->id, color(b->kind), source, b->file);
+    fprintf(f, "  %s [fillcolor=\"%s\", URL=\"%s%s\", target=\"_blank\", ", b->id, color(b->kind), source, b->file);
     if (b->function) {
-        fprintf(f, "tooltip=\"%s in %s\", label=<%s<br/><font point-size=\"10\" color=\"#555555\">%s</font>>];\n", b->function,
+        fprintf(f, "tooltip=\"%s (%s)\", label=<%s<br/><font point-size=\"10\" color=\"#555555\">%s()</font>>];\n", b->function,
                 b->file, b->label, b->function);
     } else {
         fprintf(f, "tooltip=\"%s\", label=\"%s\"];\n", b->file, b->label);
@@ -40,7 +64,7 @@ static void write_figure(const Figure *figure)
 {
     char name[64];
     snprintf(name, sizeof name, "architectures_%s.dot", figure->name);
-    char *path = example_path(name);
+    char *path = example_path(name), *source = source_from_out();
     FILE *f = fopen(path, "w");
     if (!f) {
         example_fail("cannot write %s: %s", path, strerror(errno));
@@ -49,7 +73,7 @@ static void write_figure(const Figure *figure)
                "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=13, margin=\"0.12,0.06\"];\n"
                "  edge [fontname=\"Sans\", fontsize=11, fontcolor=\"#0A5C8F\", arrowsize=0.7];\n", figure->name, figure->title);
     for (const Box *b = figure->box; b->id; b++) {
-        write_box(f, b);
+        write_box(f, b, source);
     }
     for (const Arrow *a = figure->arrow; a->from; a++) {
         fprintf(f, "  %s -> %s [label=\" %s\"%s%s];\n", a->from, a->to, a->label ? a->label : "", a->style ? ", " : "",
@@ -57,6 +81,7 @@ static void write_figure(const Figure *figure)
     }
     fprintf(f, "%s}\n", figure->rows);
     example_close(f, path);
+    ag_free(source);
     ag_free(path);
     name[strlen(name) - strlen(".dot")] = '\0';
     picture_graph(name);

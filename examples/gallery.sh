@@ -1,26 +1,50 @@
 #!/bin/sh
-# All pictures of the lessons on one page: sh examples/run.sh gallery [--out FOLDER] [--list FILE]
-# Builds the examples, runs the commands in examples/gallery.txt with their output in FOLDER/PROGRAM, and writes
-# FOLDER/index.html with the commands, the pictures, their captions, and the printed text. The exit status is 1 if a command
-# or a picture failed, 2 for an error in the command line.
+# All pictures of the lessons on one page: sh examples/run.sh gallery [--language en|ja] [--out FOLDER] [--list FILE]
+# Builds the examples, runs the commands in examples/gallery.txt (in Japanese: gallery.ja.txt) with their output in
+# FOLDER/PROGRAM, and writes FOLDER/index.html with the commands, the pictures, their captions, and the printed text. Without
+# --language, the locale decides. The exit status is 1 if a command or a picture failed, 2 for an error in the command line.
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 1
 # shellcheck source=tests/setup.sh disable=SC1091
 . "$root/tests/setup.sh"
 
 out=out/gallery
-list=$root/examples/gallery.txt
+list=''
+language=${LC_ALL:-${LC_MESSAGES:-${LANG-}}}
+case $language in ja*) language=ja ;; *) language=en ;; esac
 while [ $# -gt 0 ]; do
     case $1 in
-    --out | --list)
+    --out | --list | --language)
         [ -n "${2-}" ] || { say "gallery: $1 needs a value"; exit 2; }
-        if [ "$1" = --out ]; then out=$2; else list=$2; fi
+        case $1 in --out) out=$2 ;; --list) list=$2 ;; *) language=$2 ;; esac
         shift 2 ;;
     --help | -h) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
     *) say "gallery: unexpected argument '$1' (--help lists the options)"; exit 2 ;;
     esac
 done
-[ -r "$list" ] || die "gallery: cannot read $list"
+case $language in
+en) suffix=''
+    title='kaeru: the lessons in pictures'
+    intro='Each command makes the pictures and the text below it. examples/README.md explains the lessons, with code to read
+and exercises. A click on a picture opens it as SVG, which stays sharp when enlarged.'
+    contents='Contents'
+    printed_text='Printed text'
+    frame_text='Frame %d. %s'
+    words="{ back: 'previous frame', next: 'next frame', at: 'frame {at} of {n}',
+    keys: ' (or the arrow keys, after a click here)' }" ;;
+ja) suffix=.ja
+    title='kaeru：図で見るレッスン'
+    intro='各コマンドが、その下の図とテキストを作ります。レッスンの説明、読むコード、練習問題はexamples/README.ja.mdにあります。'\
+'図をクリックするとSVGで開き、拡大してもぼやけません。'
+    contents='目次'
+    printed_text='表示されたテキスト'
+    frame_text='%dコマ目。%s'
+    words="{ back: '前のコマ', next: '次のコマ', at: '{at} / {n} コマ目', keys: '（ここをクリックすると、矢印キーでも動かせます）' }" ;;
+*)  say "gallery: --language $language: expected en or ja"; exit 2 ;;
+esac
+list=${list:-$root/examples/gallery$suffix.txt}
+readme=$root/examples/README$suffix.md
+for file in "$list" "$readme"; do [ -r "$file" ] || die "gallery: cannot read $file"; done
 
 # KAERU_PROGRAMS: a folder of examples that are already built.
 if [ -z "${KAERU_PROGRAMS-}" ]; then
@@ -40,7 +64,7 @@ escape() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
 
 # flush: the printed text of the last command, folded, unless the list has shown it
 flush() {
-    [ -z "$printed" ] || { printf '<details><summary>Printed text</summary><pre>'; escape <"$printed"
+    [ -z "$printed" ] || { printf '<details><summary>%s</summary><pre>' "$printed_text"; escape <"$printed"
                            printf '</pre></details>\n'; } >>"$page"
     printed=''
 }
@@ -56,10 +80,10 @@ run() {
     name=$1
     shift
     case ${1-} in
-    '' | -*) set -- --out "$out/$name" "$@" ;;
+    '' | -*) set -- --out "$out/$name" --language "$language" "$@" ;;
     *)  _part=$1                                    # "train" of "gpt train"
         shift
-        set -- "$_part" --out "$out/$name" "$@" ;;
+        set -- "$_part" --out "$out/$name" --language "$language" "$@" ;;
     esac
     mkdir -p "$out/$name"
     case $ran in *" $name "*) ;; *) rm -f "$out/$name"/*.png "$out/$name"/*.svg ;; esac
@@ -93,7 +117,8 @@ show() {
             _number=0
             for _frame in "$out/$name/${1%\*}"[0-9][0-9].svg; do
                 _number=$((_number + 1))
-                image "$(basename "$_frame" .svg)" "Frame $_number. $_seen"
+                # shellcheck disable=SC2059 # a format of the language
+                image "$(basename "$_frame" .svg)" "$(printf "$frame_text" $_number "$_seen")"
             done
             printf '</div>\n' >>"$page" ;;
     *)      printf '<figure><div class="wide">\n' >>"$page"
@@ -103,25 +128,31 @@ show() {
     printf '<figcaption>%s</figcaption></figure>\n' "$(printf '%s' "$2" | escape)" >>"$page"
 }
 
-# begin TITLE: a lesson, with the first paragraph of its text
+# begin TITLE: a lesson, with the first paragraph of its text, which is found by the number of the lesson
 begin() {
     flush
     lesson=$((lesson + 1))
-    _first=$(awk -v title="## $1" '$0 == title { here = 1; next } here && NF { print; some = 1; next } some { exit }' \
-        "$root/examples/README.md" | sed 's/`//g' | escape)
+    case $1 in [0-9]*.*) _heading="## ${1%%.*}." ;; *) _heading="## $1" ;; esac
+    _first=$(awk -v heading="$_heading" -v japanese="$suffix" '
+        index($0, heading) == 1 { here = 1; next }
+        here && NF { printf "%s%s", $0, japanese ? "" : "\n"; some = 1; next }
+        some { exit }' "$readme" | sed 's/`//g' | escape)
     {
         printf '<h2 id="lesson%d">%s</h2>\n' $lesson "$(printf '%s' "$1" | escape)"
         [ -z "$_first" ] || printf '<p>%s</p>\n' "$_first"
     } >>"$page"
 }
 
-cat >"$page" <<'END'
+{
+    cat <<END
 <!DOCTYPE html>
-<html lang="en">
+<html lang="$language">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>kaeru: the lessons in pictures</title>
+<title>$title</title>
+END
+    cat <<'END'
 <style>
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 1.1rem/1.5 sans-serif; color: #222; }
 h1, h2 { line-height: 1.2; }
@@ -147,14 +178,15 @@ summary { cursor: pointer; color: #555; padding: .3rem 0; }
 </style>
 </head>
 <body>
-<h1>kaeru: the lessons in pictures</h1>
-<p>Each command makes the pictures and the text below it. examples/README.md explains the lessons, with code to read and
-exercises. A click on a picture opens it as SVG, which stays sharp when enlarged.</p>
-<nav aria-label="Contents"><ul>
 END
-
-sed -n 's/^## //p' "$list" | escape |
-    awk '{ printf "<li><a href=\"#lesson%d\">%s</a></li>\n", NR, $0 } END { print "</ul></nav>" }' >>"$page"
+    cat <<END
+<h1>$title</h1>
+<p>$intro</p>
+<nav aria-label="$contents"><ul>
+END
+    sed -n 's/^## //p' "$list" | escape |
+        awk '{ printf "<li><a href=\"#lesson%d\">%s</a></li>\n", NR, $0 } END { print "</ul></nav>" }'
+} >"$page"
 ran='' printed='' seen='' lesson=0
 while IFS= read -r line || [ -n "$line" ]; do
     case $line in
@@ -168,8 +200,9 @@ while IFS= read -r line || [ -n "$line" ]; do
     esac
 done <"$list"
 flush
-cat >>"$page" <<'END'
-<script>
+{
+    printf '<script>\nvar words = %s;\n' "$words"
+    cat <<'END'
 // On a phone, pictures with many parts are wider than others.
 window.addEventListener('load', function () {
     document.querySelectorAll('.wide img').forEach(function (picture) {
@@ -187,7 +220,7 @@ document.querySelectorAll('.film').forEach(function (film) {
         bar.appendChild(b);
         return b;
     }
-    var back = button('\u25c0', 'previous frame', -1), next = button('\u25b6', 'next frame', 1);
+    var back = button('\u25c0', words.back, -1), next = button('\u25b6', words.next, 1);
     var count = bar.appendChild(document.createElement('span'));
     count.setAttribute('aria-live', 'polite');
     function show(i) {
@@ -195,11 +228,11 @@ document.querySelectorAll('.film').forEach(function (film) {
         frames.forEach(function (frame, k) { frame.hidden = k !== at; });
         back.disabled = at === 0;
         next.disabled = at === frames.length - 1;
-        count.textContent = 'frame ' + (at + 1) + ' of ' + frames.length;
+        count.textContent = words.at.replace('{at}', at + 1).replace('{n}', frames.length);
     }
     bar.className = 'player';
     film.className = 'film playing';
-    bar.insertAdjacentHTML('beforeend', '<span class="keys"> (or the arrow keys, after a click here)</span>');
+    bar.insertAdjacentHTML('beforeend', '<span class="keys">' + words.keys + '</span>');
     film.parentNode.insertBefore(bar, film);
     film.parentNode.tabIndex = 0;
     film.parentNode.addEventListener('keydown', function (event) {
@@ -215,6 +248,7 @@ document.querySelectorAll('.film').forEach(function (film) {
 </body>
 </html>
 END
+} >>"$page"
 
 say "gallery: $page ($(($(date +%s) - begun)) s)"
 [ -z "$failed" ] || die "gallery: these failed:$failed"

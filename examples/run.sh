@@ -14,7 +14,7 @@ how to install them.
   --processes N   starts the example in N processes, which train together, by MPI's mpirun: gpt train, translate train and
                   copy_task can. Installs Open MPI if there is no MPI. Ctrl-C ends all; SIGTERM and SIGUSR1 reach all.
   NAME --help     describes an example and its options
-  gallery         runs the lessons and makes one page of all pictures, out/gallery/index.html
+  gallery         runs the lessons and makes one page of all pictures, out/gallery/index.html; --language ja: in Japanese
   page            also makes the page in which the library itself runs, out/page.html. Installs clang, lld and wasi-libc.
 END
 }

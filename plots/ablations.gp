@@ -27,15 +27,15 @@ do for [format in FORMATS] {
     set xrange [low:101]
     set yrange [rows + 4 - 0.4:-0.6]
     set ytics font ",17" noenhanced
-    plot for [part = 0:4] data using ($2 == part ? $3 : NaN):($0 + $2):4:5:ytic(1) with xerrorbars pt 7 ps 1.5 lw 3 \
-        lc rgb color(part)
+    plot for [part = 0:4] data using ($2 == part ? $3 : NaN):($0 + $2):4:5:ytic(say(strcol(1))) with xerrorbars \
+        pt 7 ps 1.5 lw 3 lc rgb color(part)
     eval panel("the paper, by layers: BLEU", 0.74, 0.97, 0.12, 0.77)
     eval curves
     set key off
     set xrange [1:9]
     set yrange [23:26.5]
     set xtics ("2" 2, "4" 4, "6" 6, "8" 8)
-    set xlabel "layers"
+    set xlabel say("layers")
     plot $paper using 1:2 with linespoints lt 2, $paper using 1:2:2 with labels offset -1.2, 0.9 font ",18"
     unset multiplot
 }

@@ -18,8 +18,8 @@ do for [format in FORMATS] {
     set xrange [-0.6:4.6]
     set yrange [0:1.08]
     set boxwidth 0.6
-    set xlabel "score"
-    set ylabel "weight"
+    set xlabel say("score")
+    set ylabel say("weight")
     plot scores using 0:3:xtic(sprintf("%g", $1)) with boxes fillcolor rgb "#0072B2", \
          scores using 0:3:(sprintf("%.3f", $3)) with labels offset 0, 0.8 font ",17"
 
@@ -30,8 +30,8 @@ do for [format in FORMATS] {
     set key off
     set xrange [-0.2:3.6]
     set yrange [-0.2:3.6]
-    set xlabel "water"
-    set ylabel "money"
+    set xlabel say("water")
+    set ylabel say("money")
     set style arrow 1 head filled size screen 0.012, 22 lw 4 lc rgb "#0072B2"
     set style arrow 2 head filled size screen 0.012, 22 lw 4 lc rgb "#D55E00"
     set label 11 "river" at 3, 0 offset -2, 0.8 point pt 7 ps 1.8
@@ -48,7 +48,7 @@ do for [format in FORMATS] {
     set xrange [-0.6:6.6]
     set yrange [0:1.08]
     set xtics rotate by 40 right font ",17" noenhanced
-    set ylabel "probability"
+    set ylabel say("probability")
     plot next using 0:3:xtic(1) with boxes fillcolor rgb "#0072B2", \
          next using 0:3:(sprintf("%.1f", $2)) with labels offset 0, 0.8 font ",15"
     set xtics norotate

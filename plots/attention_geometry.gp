@@ -40,11 +40,11 @@ do for [format in FORMATS] {
         set xlabel "x_1"
         set ylabel "x_2"
         set key right top Left reverse samplen 1 spacing 1.2
-        legend = side == 1 ? "τ = %s" : "layer %s"
+        legend = side == 1 ? "τ = %s" : say("layer %s")
         plot for [n = 1:count] data using 3:4 every ::first(n)::last(n) with filledcurves closed \
                 fillcolor rgb color(n) fillstyle transparent solid 0.2, \
             for [n = 1:count] data using 3:4 every ::first(n)::last(n) with linespoints ls 1 lc rgb color(n) \
-                title n == 1 ? "before" : sprintf(legend, word(numbers, n)), \
+                title n == 1 ? say("before") : sprintf(legend, word(numbers, n)), \
             for [n = 1:count] data using 3:4 every (WORDS - 1)::first(n)::last(n) with lines ls 1 lc rgb color(n), \
             data using (1.17 * $3):(1.19 * $4):1 every ::0::(WORDS - 1) with labels noenhanced
     }

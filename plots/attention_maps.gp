@@ -32,11 +32,11 @@ do for [format in FORMATS] {
     set multiplot
     do for [layer = 0:layers - 1] {
         do for [head = 0:heads - 1] {
-            eval panel(sprintf("layer %d, head %d", layer + 1, head + 1), left(head), left(head) + 370. / width, \
+            eval panel(sprintf(say("layer %d, head %d"), layer + 1, head + 1), left(head), left(head) + 370. / width, \
                 top(layer) - 340. / height, top(layer))
             if (layer == 0 && head == 0) {
-                set label 1 "{/:Bold=30 ".title."}" at screen 24. / width, 1 - 45. / height
-                set label 2 subtitle at screen 24. / width, 1 - 95. / height textcolor rgb gray
+                set label 1 "{/:Bold=30 ".say(title)."}" at screen 24. / width, 1 - 45. / height
+                set label 2 say(subtitle) at screen 24. / width, 1 - 95. / height textcolor rgb gray
                 eval font_note
             }
             eval heat_map(rising, COLUMN_max + 1, ROW_max + 1)

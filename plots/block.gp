@@ -12,14 +12,14 @@ do for [format in FORMATS] {
     eval heading("Post-norm scales the vectors back in each layer, pre-norm lets them grow", \
         "Before training. Post-norm: norm(x + f(x)), as in the first Transformer.  Pre-norm: x + f(norm(x)), as in GPT")
     eval curves
-    set xlabel "layer"
+    set xlabel say("layer")
     set xrange [0:LAYER_max + 1]
     set yrange [0:*]
     set key top left Left reverse
     plot data using 1:3 with linespoints lt 1 title "post-norm", data using 1:2 with linespoints lt 2 title "pre-norm"
     eval panel("norm of the gradient of the parameters", 0.57, 0.96, 0.17, 0.74)
     eval curves
-    set xlabel "layer"
+    set xlabel say("layer")
     set xrange [0:LAYER_max + 1]
     set yrange [0:*]
     set key off

@@ -18,7 +18,7 @@ do for [format in FORMATS] {
     do for [n = 1:words(steps)] {
         i = (n - 1) % 3
         j = (n - 1) / 3
-        eval panel("step ".word(steps, n), 0.02 + 0.33 * i, 0.31 + 0.33 * i, 0.45 - 0.43 * j, 0.80 - 0.43 * j)
+        eval panel(sprintf(say("step %s"), word(steps, n)), 0.02 + 0.33 * i, 0.31 + 0.33 * i, 0.45 - 0.43 * j, 0.80 - 0.43 * j)
         if (n == 1) {
             eval heading("The boundary between the spirals moves as the network learns", \
                 "White: the network is undecided.  Blue and orange: its probability of one arm and of the other")

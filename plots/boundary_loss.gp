@@ -10,15 +10,15 @@ do for [format in FORMATS] {
         "Cross-entropy of each batch; a coin has ln 2 = 0.69")
     set tmargin at screen 0.8
     set rmargin at screen 0.69
-    set xlabel "training step"
-    set ylabel "cross-entropy"
+    set xlabel say("training step")
+    set ylabel say("cross-entropy")
     set logscale y
     set format y "10^{%L}"
     set key outside right center Left reverse samplen 2
-    plot data using 1:2 with lines lt 1 lw 2.5 dt solid title "gradient descent", \
-         data using 1:3 with lines lt 3 lw 2.5 dt solid title "momentum", \
+    plot data using 1:2 with lines lt 1 lw 2.5 dt solid title say("gradient descent"), \
+         data using 1:3 with lines lt 3 lw 2.5 dt solid title say("momentum"), \
          data using 1:4 with lines lt 2 lw 2.5 title "Adam", \
-         log(2) with lines lw 1.5 dt (6, 6) lc rgb gray title "a coin"
+         log(2) with lines lw 1.5 dt (6, 6) lc rgb gray title say("a coin")
     unset logscale
     set format y
 }

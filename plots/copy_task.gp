@@ -5,7 +5,7 @@ load ARG0[:strlen(ARG0) - strlen("copy_task.gp")]."style.gp"
 data = "copy_task.csv"
 stats data using 1 name "EPOCH" nooutput
 
-set xlabel "epoch"
+set xlabel say("epoch")
 set xrange [0:EPOCH_max > 0 ? EPOCH_max : 1]             # not empty after one epoch
 
 do for [format in FORMATS] {
@@ -14,19 +14,19 @@ do for [format in FORMATS] {
     eval heading("A Transformer learns to repeat its input", \
         "Left: loss per token; evaluation is without dropout.  Right: the learning rate, in its warmup")
 
-    set title "loss per token"
+    set title say("loss per token")
     set lmargin at screen 0.12
     set rmargin at screen 0.47
     set tmargin at screen 0.74
     set bmargin at screen 0.16
-    set ylabel "cross-entropy in nats"
+    set ylabel say("cross-entropy in nats")
     set logscale y
     set key top right
-    plot data using 1:2 with linespoints lt 1 title "training", \
-         data using 1:3 with linespoints lt 2 title "evaluation"
+    plot data using 1:2 with linespoints lt 1 title say("training"), \
+         data using 1:3 with linespoints lt 2 title say("evaluation")
     unset logscale y
 
-    set title "learning rate at the start of each epoch"
+    set title say("learning rate at the start of each epoch")
     set lmargin at screen 0.62
     set rmargin at screen 0.96
     unset label

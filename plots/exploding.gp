@@ -11,15 +11,15 @@ do for [format in FORMATS] {
         "On its way back from the output (right) to the input (left)")
     set tmargin at screen 0.78
     set rmargin at screen 0.96
-    set xlabel "layer (0: the input)"
-    set ylabel "norm of the gradient"
+    set xlabel say("layer (0: the input)")
+    set ylabel say("norm of the gradient")
     set xrange [0:LAYER_max]
     set logscale y
     set format y "10^{%L}"
     set key top right Right noreverse samplen 2
-    plot data using 1:4 with linespoints lt 1 pointinterval 5 title "gain 1.4: explodes", \
-         data using 1:3 with linespoints lt 2 pointinterval 5 title "gain 1", \
-         data using 1:2 with linespoints lt 3 pointinterval 5 title "gain 0.7: vanishes"
+    plot data using 1:4 with linespoints lt 1 pointinterval 5 title say("gain 1.4: explodes"), \
+         data using 1:3 with linespoints lt 2 pointinterval 5 title say("gain 1"), \
+         data using 1:2 with linespoints lt 3 pointinterval 5 title say("gain 0.7: vanishes")
     unset logscale
     set format y
 }

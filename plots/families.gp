@@ -9,8 +9,8 @@ stats data using 1 name "STEP" nooutput
 guess_going_on = log(5 * 5 * 4 * 3) / 7
 guess_filling = log(5 * 5 * 3) / 6
 
-set xlabel "step"
-set ylabel "cross-entropy in nats"
+set xlabel say("step")
+set ylabel say("cross-entropy in nats")
 set xrange [0:STEP_max]
 set yrange [1e-3:*]
 set logscale y
@@ -22,9 +22,9 @@ do for [format in FORMATS] {
     eval open_picture(format, "families", 1600, 900)
     eval heading("An encoder, a decoder and both learn from the same text", \
         "Loss per word. Thin lines: the lowest loss without seeing more words, ln 75 / 6 and ln 300 / 7")
-    plot data using 1:2 with linespoints lt 1 pointinterval every_tenth title "encoder: fills in", \
-         data using 1:3 with linespoints lt 2 pointinterval every_tenth title "decoder: goes on", \
-         data using 1:4 with linespoints lt 3 pointinterval every_tenth title "both: rewrite", \
+    plot data using 1:2 with linespoints lt 1 pointinterval every_tenth title say("encoder: fills in"), \
+         data using 1:3 with linespoints lt 2 pointinterval every_tenth title say("decoder: continues"), \
+         data using 1:4 with linespoints lt 3 pointinterval every_tenth title say("both: rewrite"), \
          guess_filling with lines lc rgb "#D55E00" lw 1.5 dt solid notitle, \
          guess_going_on with lines lc rgb "#0072B2" lw 1.5 dt solid notitle
 }

@@ -15,7 +15,7 @@ do for [format in FORMATS] {
     do for [n = 1:4] {
         i = (n - 1) % 2
         j = (n - 1) / 2
-        eval panel(part(n), 0.05 + 0.22 * i, 0.225 + 0.22 * i, 0.53 - 0.39 * j, 0.76 - 0.39 * j)
+        eval panel(part(n), 0.07 + 0.21 * i, 0.24 + 0.21 * i, 0.53 - 0.39 * j, 0.76 - 0.39 * j)
         if (n == 1) {
             eval heading("Above: each position by itself.  Below: together", \
                 "Left: dark: the result (row) changes if the input (column) is replaced.  Right: where the parameters are")
@@ -26,8 +26,8 @@ do for [format in FORMATS] {
         set tics font ",15"
         set xtics 3
         set ytics 3
-        if (j == 1) { set xlabel "input at position" }
-        if (i == 0) { set ylabel "result at position" }
+        if (j == 1) { set xlabel say("replaced position") }
+        if (i == 0) { set ylabel say("changed position") }
         plot data using (strcol(1) eq part(n) ? $2 : NaN):3:(CELL):(CELL):($4 > 0 ? 1 : 0) with @BOXES
     }
     eval panel("share of the parameters in %", 0.72, 0.985, 0.25, 0.76)
@@ -38,12 +38,12 @@ do for [format in FORMATS] {
     set yrange [5.6:-0.6]
     set xtics 25
     set ytics font ",16" noenhanced
-    plot parameters using (percent($2 / ($2 + $3 + $4)) / 2):0:(percent($2 / ($2 + $3 + $4)) / 2):(0.3):ytic(1) \
-            with boxxyerror fillcolor rgb "#0072B2" title "feed-forward", \
+    plot parameters using (percent($2 / ($2 + $3 + $4)) / 2):0:(percent($2 / ($2 + $3 + $4)) / 2):(0.3):ytic(say(strcol(1))) \
+            with boxxyerror fillcolor rgb "#0072B2" title say("feed-forward"), \
          parameters using (percent(($2 + $3 / 2) / ($2 + $3 + $4))):0:(percent($3 / ($2 + $3 + $4)) / 2):(0.3) \
-            with boxxyerror fillcolor rgb "#E69F00" title "attention", \
+            with boxxyerror fillcolor rgb "#E69F00" title say("attention"), \
          parameters using (100 - percent($4 / ($2 + $3 + $4)) / 2):0:(percent($4 / ($2 + $3 + $4)) / 2):(0.3) \
-            with boxxyerror fillcolor rgb "#BBBBBB" title "other", \
+            with boxxyerror fillcolor rgb "#BBBBBB" title say("other"), \
          parameters using (percent($2 / ($2 + $3 + $4)) / 2):0:(sprintf("%.0f", percent($2 / ($2 + $3 + $4)))) \
             with labels textcolor rgb "white" font ",18"
     unset multiplot

@@ -18,24 +18,24 @@ do for [format in FORMATS] {
     eval curves
     set logscale y
     set format y "10^{%L}"
-    set xlabel "training step"
+    set xlabel say("training step")
     set xtics 0, (STEP_max <= 4 ? 1 : STEP_max / 2.0)
     set key at graph 1.03, 0.74 samplen 1.5 font ",18"
-    plot data using 1:2 with lines lt 1 lw 2.5 dt solid title "1 head", \
-         data using 1:3 with lines lt 2 lw 2.5 title "2 heads", \
-         data using 1:4 with lines lt 3 lw 2.5 dt solid title "4 heads", \
-         data using 1:5 with lines lt 4 lw 2.5 dt solid title "8 heads"
+    plot data using 1:2 with lines lt 1 lw 2.5 dt solid title say("1 head"), \
+         data using 1:3 with lines lt 2 lw 2.5 title say("2 heads"), \
+         data using 1:4 with lines lt 3 lw 2.5 dt solid title say("4 heads"), \
+         data using 1:5 with lines lt 4 lw 2.5 dt solid title say("8 heads")
     unset logscale
     set format y
     do for [n = 1:3] {
         eval panel("", 0.43 + 0.18 * (n - 1), 0.575 + 0.18 * (n - 1), 0.32, 0.62)
-        set title (n == 1 ? "the one head" : n == 2 ? "of two: head 0" : "of two: head 1")
+        set title say(n == 1 ? "the one head" : n == 2 ? "of two: head 0" : "of two: head 1")
         eval heat_map(rising, LENGTH, LENGTH)
         set cbrange [0:1]
         set xtics 2 font ",16"
         set ytics 2 font ",16"
-        set xlabel "looks at position"
-        if (n == 1) { set ylabel "position" }
+        set xlabel say("looks at position")
+        if (n == 1) { set ylabel say("position") }
         unset colorbox
         if (n == 3) { set colorbox }
         eval "plot ".of(n == 1 ? 1 : 2, n == 3 ? 1 : 0)." with ".BOXES

@@ -11,14 +11,14 @@ stats sentence using 2 name "SENTENCE" nooutput
 do for [format in FORMATS] {
     eval open_picture(format, "knobs_mask", 1600, 900)
     set multiplot
-    eval panel("the causal mask of 20 positions", 0.08, 0.45, 0.16, 0.76)
+    eval panel("the causal mask of 20 positions", 0.1, 0.47, 0.16, 0.76)
     eval heading("A position sees itself and the positions before it, and no padding", \
         "Yellow: the query (row) sees the key (column)")
     eval heat_map(rising, CAUSAL_max + 1, CAUSAL_max + 1)
     unset colorbox
     set cbrange [0:1]
-    set xlabel "key"
-    set ylabel "query"
+    set xlabel say("key")
+    set ylabel say("query")
     plot causal using 2:1:(CELL):(CELL):3 with @BOXES
 
     eval panel("a sentence with padding", 0.62, 0.97, 0.16, 0.76)

@@ -11,8 +11,8 @@ do for [format in FORMATS] {
     eval curves
     set tmargin at screen 0.8
     set rmargin at screen 0.95
-    set xlabel "training step"
-    set ylabel "learning rate"
+    set xlabel say("training step")
+    set ylabel say("learning rate")
     set yrange [0:*]
     set xtics 5000
     set format y "%.4f"

@@ -23,7 +23,7 @@ do for [format in FORMATS] {
         set xtics ("0" 0, "0.5" 0.5, "1" 1)
         set ytics ()
         do for [n = 1:WORD_records] { set ytics add (way == 1 ? word(names, n) : "" n - 1) }
-        set xlabel "probability"
+        set xlabel say("probability")
         plot data using (0.5 * column(1 + way)):0:(0.5 * column(1 + way)):(0.35) with boxxyerror \
             fillcolor rgb (way == 1 ? "#555555" : "#0072B2"), \
             data using (column(1 + way) + 0.02):0:(sprintf(column(1 + way) > 0 ? "%.2f" : "", column(1 + way))) \

@@ -14,8 +14,8 @@ do for [format in FORMATS] {
     eval heat_map(rising, 5, 5)
     unset colorbox
     set cbrange [0:0.6]
-    set xlabel "token"
-    set ylabel "row"
+    set xlabel say("token")
+    set ylabel say("row")
     set xtics 1
     set ytics 1
     plot targets using 2:1:(CELL):(CELL):3 with @BOXES, \
@@ -23,13 +23,13 @@ do for [format in FORMATS] {
 
     eval panel("loss", 0.56, 0.97, 0.14, 0.75)
     eval curves
-    set xlabel "probability of the correct token"
-    set ylabel "KL divergence in nats"
+    set xlabel say("probability of the correct token")
+    set ylabel say("KL divergence in nats")
     set xrange [0.25:1]
     set yrange [0:1.4]
     set xtics 0.25
-    plot penalty using 2:3 with lines lt 1 title "no smoothing", \
-         penalty using 2:4 with lines lt 2 title "smoothing 0.1"
+    plot penalty using 2:3 with lines lt 1 title say("no smoothing"), \
+         penalty using 2:4 with lines lt 2 title say("smoothing 0.1")
     set colorbox
     unset multiplot
 }

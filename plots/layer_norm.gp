@@ -14,16 +14,16 @@ learns_sooner = NORM_mean < 0.9 * PLAIN_mean            # not if neither learns,
 do for [format in FORMATS] {
     eval open_picture(format, "layer_norm", 1200, 800)
     eval heading(learns_sooner ? "A normalized deep network learns sooner" : "Deep networks, plain and normalized", \
-        sprintf("Loss of %d networks of each kind, each with its own initial weights", RUN_max))
+        sprintf(say("Loss of %d networks of each kind, each with its own initial weights"), RUN_max))
     set tmargin at screen 0.8
-    set xlabel "training step"
-    set ylabel "cross-entropy in nats"
+    set xlabel say("training step")
+    set ylabel say("cross-entropy in nats")
     set xrange [0:STEP_max]
     set yrange [0:*]
     set key top right
     plot for [run = 1:RUN_max] data using 2:3 every ::first(run)::(first(run) + steps - 1) with lines lt 1 lw 3 \
-            title run == 1 ? "plain" : "", \
+            title run == 1 ? say("plain") : "", \
          for [run = 1:RUN_max] data using 2:4 every ::first(run)::(first(run) + steps - 1) with lines lt 2 lw 3 \
-            title run == 1 ? "normalized" : ""
+            title run == 1 ? say("normalized") : ""
 }
 unset output

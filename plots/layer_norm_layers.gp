@@ -33,12 +33,12 @@ do for [format in FORMATS] {
         eval panel(column == 4 ? "plain" : "normalized", left, left + 0.41, 0.12, 0.77)
         if (column == 4) {
             eval heading("Without normalization, the spread differs from layer to layer", \
-                sprintf("Inputs of each ReLU: blue before training, line after %d steps. " \
-                    ."Each curve is scaled to the same height", STEP_max))
-            set ylabel "layer"
+                sprintf(say("Inputs of each ReLU: blue before training, line after %d steps. Curves have the same height"), \
+                    STEP_max))
+            set ylabel say("layer")
         }
         eval curves
-        set xlabel sprintf("value (those beyond ±%d are not shown)", ceil(VALUE_max))
+        set xlabel sprintf(say("value (those beyond ±%d are not shown)"), ceil(VALUE_max))
         set xrange [-VALUE_max:VALUE_max]
         set yrange [layers + 0.3:-0.2]
         every = ceil(layers / 20.0)                     # more labels would overlap

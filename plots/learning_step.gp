@@ -18,8 +18,8 @@ do for [format in FORMATS] {
     do for [n = 1:4] {
         i = (n - 1) % 2
         j = (n - 1) / 2
-        eval panel(sprintf("lr %g: error × %.2g", number(n), 1 - 2 * number(n)), \
-            0.05 + 0.24 * i, 0.25 + 0.24 * i, 0.54 - 0.40 * j, 0.78 - 0.40 * j)
+        eval panel(sprintf(say("lr %g: error × %.2g"), number(n), 1 - 2 * number(n)), \
+            0.085 + 0.23 * i, 0.28 + 0.23 * i, 0.54 - 0.40 * j, 0.78 - 0.40 * j)
         if (n == 1) {
             eval heading("A learning step goes down, against the gradient", \
                 "Left: loss = (w − 3)^2, seven steps of w −= lr dw.  Right: two weights, three optimizers")
@@ -33,12 +33,12 @@ do for [format in FORMATS] {
         set xtics 3
         set ytics 20
         if (j == 1) { set xlabel "w" }
-        if (i == 0) { set ylabel "loss" }
+        if (i == 0) { set ylabel say("loss") }
         plot (x - 3) ** 2 with lines lw 2 dt solid lc rgb "#AAAAAA", \
              data using (abs($1 - number(n)) < 1e-9 && $2 < 8 ? $3 : NaN):4 with linespoints dt solid lw 2.5 pt 7 ps 1.1 \
                 lc rgb n == 4 ? color(1) : color(2)
     }
-    eval panel(sprintf("loss = (a^2 + %g b^2) / 2", s), 0.62, 0.98, 0.14, 0.78)
+    eval panel(sprintf(say("loss = (a^2 + %g b^2) / 2"), s), 0.62, 0.98, 0.14, 0.78)
     eval curves
     set key top right samplen 1.5 font ",18"
     set xlabel "a"
@@ -54,8 +54,8 @@ do for [format in FORMATS] {
     plot for [c in "0.25 1 2.5 5 8 14 22"] sqrt(2 * c) * cos(t), ellipse(c, t) \
             with lines lw 1 dt solid lc rgb "#CCCCCC" notitle, \
          valley using 3:(strcol(1) eq "gradient descent" ? $4 : NaN) with linespoints lt 1 dt solid lw 2 ps 0.9 \
-            title "gradient descent", \
-         valley using 3:(strcol(1) eq "momentum" ? $4 : NaN) with linespoints lt 3 dt solid lw 2 ps 1 title "momentum", \
+            title say("gradient descent"), \
+         valley using 3:(strcol(1) eq "momentum" ? $4 : NaN) with linespoints lt 3 dt solid lw 2 ps 1 title say("momentum"), \
          valley using 3:(strcol(1) eq "Adam" ? $4 : NaN) with linespoints lt 2 lw 2 ps 0.9 title "Adam"
     unset parametric
     unset multiplot

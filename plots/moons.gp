@@ -11,7 +11,7 @@ do for [format in FORMATS] {
     set multiplot
     do for [i = 0:4] {
         left = LEFT_max * (4 - i) / 4
-        eval panel(i == 0 ? "noise" : i == 4 ? "no noise left" : sprintf("%g levels left", left), \
+        eval panel(i == 0 ? "noise" : i == 4 ? "no noise left" : sprintf(say("%g levels left"), left), \
             0.01 + 0.197 * i, 0.19 + 0.197 * i, 0.03, 0.72)
         if (i == 0) {
             eval heading("A network that sees noise can make data", \

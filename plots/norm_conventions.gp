@@ -11,8 +11,8 @@ do for [format in FORMATS] {
     eval heading("Four layer norms differ on nearly constant rows", \
         "Deviation of a row of 4 numbers before and after. s is σ with n − 1 instead of n: √(3/4) = 0.866")
     eval curves
-    set xlabel "deviation σ of the row before"
-    set ylabel "deviation after"
+    set xlabel say("deviation σ of the row before")
+    set ylabel say("deviation after")
     set logscale x
     set format x "10^{%L}"
     set xtics 100

@@ -22,17 +22,17 @@ do for [format in FORMATS] {
     eval panel("the table: a row for each position", 0.09, 0.44, 0.14, 0.76)
     eval heading(learned ? "Learned positions begin as random numbers" : \
             "Each position has its own pattern of fast and slow waves", \
-        sprintf("Positional encodings PE of %d positions, %d numbers each", length, width))
+        sprintf(say("Positional encodings PE of %d positions, %d numbers each"), length, width))
     eval heat_map(signed, width, length)
-    set xlabel learned ? "dimension d" : "dimension d (even: sine, odd: cosine)"
-    set ylabel "position i"
+    set xlabel say(learned ? "dimension d" : "dimension d (even: sine, odd: cosine)")
+    set ylabel say("position i")
     set cbrange [-reach:reach]
     if (learned) { set cbtics autofreq } else { set cbtics 0.5 }
     plot data using 2:1:3 with image
 
     eval panel("four of its columns", 0.645, 0.975, 0.14, 0.76)
     eval curves
-    set xlabel "position i"
+    set xlabel say("position i")
     set ylabel "PE(i, d)"
     set yrange [-1.05 * reach:1.75 * reach]
     if (!learned) { set ytics -1, 0.5, 1 }

@@ -24,20 +24,20 @@ do for [format in FORMATS] {
     eval heading(TITLE, \
         "Inner products of the positional encodings of positions i and j")
     eval heat_map(rising, length, length)
-    set xlabel "position i"
-    set ylabel "position j"
+    set xlabel say("position i")
+    set ylabel say("position j")
     set cbrange [*:*]
     plot pairs using 1:2:3 with image
 
     eval panel("by distance, from position 0", 0.645, 0.975, 0.14, 0.76)
     eval curves
-    set xlabel "distance in positions"
-    set ylabel "inner product"
+    set xlabel say("distance in positions")
+    set ylabel say("inner product")
     set xrange [-0.5:length]
     set xtics 20
     set yrange [*:PRODUCT_max + 0.25 * (PRODUCT_max - PRODUCT_min)]     # room for the legend
-    plot theory using 1:(learned ? NaN : $2) with lines lt 2 title (learned ? "" : "theory: sum of cosines"), \
-         theory using 1:3 every (length > 60 ? 3 : 1) with points lt 1 title "measured"
+    plot theory using 1:(learned ? NaN : $2) with lines lt 2 title (learned ? "" : say("theory: sum of cosines")), \
+         theory using 1:3 every (length > 60 ? 3 : 1) with points lt 1 title say("measured")
     set xtics autofreq
     unset multiplot
 }

@@ -12,14 +12,14 @@ do for [format in FORMATS] {
     set tmargin at screen 0.78
     set rmargin at screen 0.95
     set logscale x 4
-    set xlabel "K, width of queries and keys"
-    set ylabel "right letters in %"
+    set xlabel say("K, width of queries and keys")
+    set ylabel say("right letters in %")
     set xrange [3:*]
     set yrange [0:105]
     set key bottom left Left reverse
-    plot data using 1:2:3:4 with yerrorlines lt 1 dt solid title "dot product", \
-         data using 1:8:9:10 with yerrorlines lt 3 dt solid title "additive", \
-         data using 1:5:6:7 with yerrorlines lt 2 title "dot product / √K"
+    plot data using 1:2:3:4 with yerrorlines lt 1 dt solid title say("dot product"), \
+         data using 1:8:9:10 with yerrorlines lt 3 dt solid title say("additive"), \
+         data using 1:5:6:7 with yerrorlines lt 2 title say("dot product / √K")
     unset logscale
 }
 unset output

@@ -16,25 +16,25 @@ do for [format in FORMATS] {
     eval heading("One vector cannot hold a long word; attention has no such limit", \
         "Models that spell words backwards.  Left: correct letters.  Right: time to learn from 1024 letters")
     eval curves
-    set xlabel "letters in the word"
+    set xlabel say("letters in the word")
     set xrange [0:LENGTH_max + 0.5]
     set yrange [0:1.03]
     set format y "%h"
     set key bottom left Left reverse
-    plot right using 1:2 with linespoints lt 1 pointinterval every title "fixed vector", \
-         right using 1:3 with linespoints lt 3 pointinterval every title "attention", \
+    plot right using 1:2 with linespoints lt 1 pointinterval every title say("fixed vector"), \
+         right using 1:3 with linespoints lt 3 pointinterval every title say("attention"), \
          right using 1:4 with linespoints lt 2 pointinterval every title "Transformer"
 
     eval panel("processor time of a training step", 0.57, 0.98, 0.16, 0.74)
     eval curves
-    set xlabel "letters in a word (1024 letters in all)"
-    set ylabel "milliseconds"
+    set xlabel say("letters in a word (1024 letters in all)")
+    set ylabel say("milliseconds")
     set logscale x 2
     set xrange [7:1.15 * TIMED_max]
     set logscale y
     set key top left Left reverse
-    plot time using 1:2 with linespoints lt 1 title "fixed vector", \
-         time using 1:3 with linespoints lt 3 title "attention", \
+    plot time using 1:2 with linespoints lt 1 title say("fixed vector"), \
+         time using 1:3 with linespoints lt 3 title say("attention"), \
          time using 1:4 with linespoints lt 2 title "Transformer"
     unset logscale
     unset multiplot

@@ -16,14 +16,14 @@ do for [format in FORMATS] {
     eval heading("The models learn by themselves to read from right to left", \
         "Attention weight of each letter of the word (column) when a letter is written (row, from top to bottom)")
     eval heat_map(rising, columns, rows)
-    set xlabel "letter read"
-    set ylabel "letter written"
+    set xlabel say("letter read")
+    set ylabel say("letter written")
     set cbrange [0:1]
     unset colorbox
     plot first matrix rowheaders columnheaders with image
 
     eval panel("Transformer, mean of its heads", 0.52, 0.9, 0.12, 0.76)
-    set xlabel "letter read"
+    set xlabel say("letter read")
     set colorbox
     set cbtics 0.25
     plot second matrix rowheaders columnheaders with image

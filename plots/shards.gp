@@ -26,7 +26,7 @@ do for [format in FORMATS] {
         if (n <= shards) {
             left = i == 2 ? 0.53 : 0.02
             bottom = i == 3 ? 0.03 : 0.46
-            eval panel(sprintf("%d processes", n), left, left + 0.45, bottom, bottom + 0.31)
+            eval panel(sprintf(say("%d processes"), n), left, left + 0.45, bottom, bottom + 0.31)
             if (i == 1) {
                 eval heading("The same tree for any number of processes", \
                     "Disk: one process has all shards of the node and adds them.  Ring: the owner adds what the processes send")
@@ -48,13 +48,13 @@ do for [format in FORMATS] {
     eval curves
     set xtics nomirror
     set ytics nomirror
-    set xlabel "processes"
-    set ylabel "numbers"
+    set xlabel say("processes")
+    set ylabel say("numbers")
     set key top right
     set xrange [0.4:shards + 0.6]
     set yrange [0:1.7 * SUMS_max + 1]
-    plot "shards_sums.csv" using "processes":"plain":(0.6) with boxes lt 1 title "left to right", \
-         "" using "processes":"tree" with linespoints lt 2 title "the tree"
+    plot "shards_sums.csv" using "processes":"plain":(0.6) with boxes lt 1 title say("left to right"), \
+         "" using "processes":"tree" with linespoints lt 2 title say("the tree")
     unset multiplot
 }
 unset output

@@ -10,7 +10,7 @@ high = FFN_max > SKIP_max ? FFN_max : SKIP_max
 last = FFN_records - 1
 every = ceil(FFN_records / 10.0)
 
-set xlabel "training step"
+set xlabel say("training step")
 set xrange [0:FFN_records]
 set key top right
 
@@ -20,17 +20,17 @@ do for [format in FORMATS] {
     eval heading("A skip connection starts near the answer and learns faster", \
         "f(x) and x + f(x) learn to return their input x: mean squared error at each training step")
 
-    set title "linear scale"
+    set title say("linear scale")
     set lmargin at screen 0.1
     set rmargin at screen 0.47
     set tmargin at screen 0.74
     set bmargin at screen 0.16
-    set ylabel "mean squared error"
+    set ylabel say("mean squared error")
     set yrange [0:1.05 * high]
     plot data using 1:2 with linespoints lt 1 pointinterval every title "f(x)", \
          data using 1:3 with linespoints lt 2 pointinterval every title "x + f(x)"
 
-    set title "logarithmic scale"
+    set title say("logarithmic scale")
     set lmargin at screen 0.58
     set rmargin at screen 0.915
     unset label

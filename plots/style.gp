@@ -7,17 +7,31 @@
 #     }
 #     unset output
 #
-# By hand, in the folder of the data: gnuplot /path/to/plots/NAME.gp
+# By hand, in the folder of the data: gnuplot /path/to/plots/NAME.gp, or gnuplot -e "language = 'ja'" /path/to/plots/NAME.gp
 
 set encoding utf8
+
+# The figures have English captions; say(text) is the caption in the picture's language, from ja.txt. heading() and panel() call
+# it. A caption with numbers is a format: sprintf(say("layer %d"), n). What is not in ja.txt stays as it is.
+if (!exists("language")) { language = "en" }
+captions = "\n"
+if (language eq "ja") {
+    set datafile separator "\t"
+    japanese = ARG0[:strlen(ARG0) - strlen("style.gp")]."ja.txt"
+    stats japanese using (captions = captions.strcol(1)."\n", 0) name "CAPTIONS" nooutput
+}
+line(text) = text[:strstrt(text, "\n") - 1]
+found(at, text) = at == 0 ? text : line(captions[at + strlen("\n".text."\n= "):])
+say(text) = found(strstrt(captions, "\n".text."\n= "), text)
+
 set datafile separator comma
 set datafile columnheaders
 
 # PNG for slides, SVG to scale. A gnuplot without Cairo uses the simpler png terminal, or draws only the SVG.
 # With "Sans" the system chooses the typeface, and one for Japanese if it has any (Debian: fonts-vlgothic or
-# fonts-noto-cjk). If it has none, Cairo does not draw boxes but damages the whole picture. So figures with Japanese labels
-# set JAPANESE = 1 before they load this file; without such a font they then use the simpler terminal.
-no_font = exists("JAPANESE") && \
+# fonts-noto-cjk). If it has none, Cairo does not draw boxes but damages the whole picture. So figures that are always
+# partly Japanese set JAPANESE = 1 before they load this file; without such a font they use the simpler terminal.
+no_font = (exists("JAPANESE") || language eq "ja") && \
     system("command -v fc-list >/dev/null && test -z \"$(fc-list :lang=ja family)\" && echo none") eq "none"
 has(terminal) = strstrt(GPVAL_TERMINALS." ", " ".terminal." ") > 0
 fine = has("pngcairo") && !no_font
@@ -33,8 +47,8 @@ open_picture(format, name, width, height) = \
 font_note = no_font ? "set label 3 'Boxes stand for letters that no font has: sudo apt install fonts-vlgothic' " \
     ."at screen 0.5, 0.02 center textcolor rgb gray font ',14'" : ""
 # A title and, in smaller letters, a subtitle, at the upper left of the picture.
-heading(title, subtitle) = sprintf("set label 1 '{/:Bold=30 %s}' at screen 0.015, 0.94; ", title) \
-    .sprintf("set label 2 '%s' at screen 0.015, 0.87 textcolor rgb gray; ", subtitle).font_note
+heading(title, subtitle) = sprintf("set label 1 '{/:Bold=30 %s}' at screen 0.015, 0.94; ", say(title)) \
+    .sprintf("set label 2 '%s' at screen 0.015, 0.87 textcolor rgb gray; ", say(subtitle)).font_note
 
 # The colors of Okabe and Ito, which color-blind people and weak projectors can distinguish; each curve also has its own dash
 # and marker. 1 is the reference, 2 the better way.
@@ -68,4 +82,4 @@ heat_map(colors, columns, rows) = "set palette defined (".colors."); unset grid;
 # One of several figures in a picture: its title, and its edges as shares of the picture's width and height.
 panel(title, left, right, bottom, top) = sprintf("set title \"%s\"; " \
     ."set lmargin at screen %f; set rmargin at screen %f; set bmargin at screen %f; set tmargin at screen %f; " \
-    ."unset label; unset xlabel; unset ylabel", title, left, right, bottom, top)
+    ."unset label; unset xlabel; unset ylabel", say(title), left, right, bottom, top)

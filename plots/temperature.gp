@@ -21,7 +21,7 @@ do for [format in FORMATS] {
     eval heading("A low temperature chooses one word, a high one weights all alike", \
         "Left: softmax first computes e^x of each score.  Right: the weights, e^x divided by the sum, by temperature τ")
     eval curves
-    set xlabel "score"
+    set xlabel say("score")
     set ylabel "e^x"
     set xtics 1
     set xrange [-2:2.3]
@@ -30,8 +30,8 @@ do for [format in FORMATS] {
         for [i = 1:WORDS] data using 2:(exp($2)) every ::(i - 1)::(i - 1) with points pt 7 ps 2 lc rgb color(i)
 
     eval panel("softmax(scores / τ)", 0.43, 0.89, 0.17, 0.74)
-    set xlabel "temperature τ"
-    set ylabel "weight"
+    set xlabel say("temperature τ")
+    set ylabel say("weight")
     set xrange [0.4:count + 0.6]
     set yrange [0:1.02]
     set xtics ()

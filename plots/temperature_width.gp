@@ -16,7 +16,7 @@ do for [format in FORMATS] {
                 "Without it, scores grow with K. Few keys share the weight, then one has it all: the gradient vanishes")
         }
         eval curves
-        set xlabel "width K"
+        set xlabel say("width K")
         set logscale x 2
         set xtics 4
         if (n == 2) { unset logscale y; set format y "%g" } else { set logscale y; set format y "10^{%L}" }

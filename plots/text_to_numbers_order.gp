@@ -21,7 +21,7 @@ do for [format in FORMATS] {
         set tics font ",16"
         set xrange [0:20]
         set xtics 10
-        set xlabel "position"
+        set xlabel say("position")
         plot positions using ($1 == 20 ? $2 : NaN):n + 2 with points lt 2 ps 1, \
              positions using ($1 == 5 ? $2 : NaN):n + 2 with points lt 1 ps 1.7
     }
@@ -33,8 +33,8 @@ do for [format in FORMATS] {
     set yrange [0:*]
     set boxwidth 0.4
     set ytics 0.05
-    plot order using 0:3:xtic(1) with boxes fillcolor rgb "#0072B2" title "with positions", \
-         order using 0:2 with points lt 1 ps 1.5 title "without: all 0"
+    plot order using 0:3:xtic(1) with boxes fillcolor rgb "#0072B2" title say("with positions"), \
+         order using 0:2 with points lt 1 ps 1.5 title say("without: all 0")
     set xtics norotate
     unset multiplot
 }

@@ -12,20 +12,20 @@ do for [format in FORMATS] {
     eval panel("loss per token", 0.08, 0.36, 0.16, 0.74)
     eval heading("A Transformer learns to translate", \
         "Training: with dropout and smoothed targets.  Held out: other sentences, without dropout")
-    set xlabel "epoch"
+    set xlabel say("epoch")
     set xrange [0:EPOCH_max + 1]
-    set ylabel "nats"
+    set ylabel say("nats")
     set yrange [0:*]
-    plot data using 1:2 with linespoints lt 1 title "training", \
-         data using 1:3 with linespoints lt 2 title "held out"
+    plot data using 1:2 with linespoints lt 1 title say("training"), \
+         data using 1:3 with linespoints lt 2 title say("held out")
 
     eval panel("BLEU", 0.43, 0.66, 0.16, 0.74)
-    set xlabel "epoch"
+    set xlabel say("epoch")
     set yrange [0:100]
     plot data using 1:4 with linespoints lt 2
 
     eval panel("learning rate", 0.79, 0.98, 0.16, 0.74)
-    set xlabel "epoch"
+    set xlabel say("epoch")
     set yrange [0:*]
     set xtics 5
     set format y "%g"

@@ -5,6 +5,6 @@ load folder."style.gp"
 kind = "decoder"
 name = "translate_decoder"
 title = "Each output word reads the output words before it"
-subtitle = "Decoder self-attention: the row is the word that is written next, the columns are the words before it. " \
-    ."Empty: masked"
+subtitle = \
+    "Decoder self-attention: the row is the word that is written next, the columns are the words before it. Empty: masked"
 load folder."attention_maps.gp"

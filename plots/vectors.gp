@@ -39,8 +39,8 @@ do for [format in FORMATS] {
     eval panel("a matrix moves all points", 0.36, 0.64, 0.1, 0.76)
     set xtics border
     set ytics border
-    set label "before" at 1.2, -1.35 center textcolor rgb gray
-    set label "after" at -1.2, 2.25 center textcolor rgb gray
+    set label say("before") at 1.2, -1.35 center textcolor rgb gray
+    set label say("after") at -1.2, 2.25 center textcolor rgb gray
     set xrange [-1.9:2.3]
     set yrange [-1.6:2.6]
     plot cloud using (upper($2) ? $1 : NaN):2 with points pt 7 ps dot lc rgb "#0072B2", \

@@ -26,7 +26,7 @@ do for [format in FORMATS] {
         if (part == 1) { set key outside right center Left reverse samplen 1 }
         plot for [k = 1:4] data using ($0 >= part * WORDS && $0 < (part + 1) * WORDS && kind($0 - part * WORDS) == k ? \
                 $3 : NaN):4 with points pt mark(k) ps 1.8 lc rgb color(k) \
-                title word("people animals food verbs", k), \
+                title say(word("people animals food verbs", k)), \
              for [k = 0:2] data using ($0 >= part * WORDS && $0 < (part + 1) * WORDS && int($0 - part * WORDS) % 3 == k ? \
                 $3 : NaN):4:1 with labels noenhanced offset word("-2.8 2.8 0", k + 1) + 0, k == 2 ? -0.9 : 0 notitle
         set offsets

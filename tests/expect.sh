@@ -54,6 +54,18 @@ differ() { if cmp -s "$1" "$2"; then wrong "$1 and $2 are the same"; else ok; fi
 has() { if [ -s "$1" ]; then ok; else wrong "no $1"; fi; }
 lacks() { if [ ! -e "$1" ]; then ok; else wrong "$1 should not be there"; fi; }
 
+# japanese FILE.svg [WORDS]: the picture has Japanese captions. The only words in the Latin alphabet are names, terms that stay
+# and those that the regular expression WORDS names: the words of the data.
+no_font='no font has Japanese letters'
+stays='Adam|BERT|BLEU|GELU|GPT|GRU|ID|KL|PE|PyTorch|ReLU|Seq|Transformer|One|Hot|annotated|base|eps|nat|norm|post|pre|std'
+stays="$stays|[a-z][0-9]|cos|dw|ex|ln|log|lr|sin|softmax|sqrt"
+japanese() {
+    sed -n '/<text/{s/<[^>]*>//g; s/&[a-z]*;/ /g; p;}' "$1" | grep -oE '[A-Za-z_][A-Za-z0-9_]+(\(\))?' |
+        grep -vxE "$stays|${2:-$stays}" >english_words
+    that "English in $1: $(tr '\n' ' ' <english_words)" [ ! -s english_words ]
+    that "no Japanese in $1" grep -q 'の\|を\|が\|は\|に\|逆\|順' "$1"
+}
+
 # killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the file has the row FIRST. If the file then already has
 # the row LAST (on a busy machine), the test removes the folder and starts again.
 killed() {

@@ -14,7 +14,7 @@ small='--rows 50 --steps 12 --hidden 8 --depth 3'
 
 # ---- messages --------------------------------------------------------------------------------------------------------
 
-for option in --steps --rows --hidden --lr --depth --seed --threads --out --help; do
+for option in --steps --rows --hidden --lr --depth --seed --threads --out --language --help; do
     expect 0 "  $option " '' --help
 done
 expect 0 'usage: skip_connection' '' -h
@@ -45,6 +45,7 @@ expect 2 '' "--lr: '--seed' is not a number" --lr --seed
 expect 2 '' "--lr: 1e999 is out of range" --lr 1e999
 expect 2 '' "--lr: -0.1 is out of range" --lr -0.1
 expect 2 '' "--out: expected DIR, not an empty text" --out ''
+expect 2 '' "skip_connection: --language fr: expected en or ja" --language fr
 lacks out
 
 # ---- data files ------------------------------------------------------------------------------------------------------
@@ -180,9 +181,37 @@ if command -v gnuplot >/dev/null; then
     for file in skip_connection skip_gradient; do
         has "it's here/$file.png"
         has "it's here/$file.svg"
+        that "English captions in $file.svg" grep -q 'training step' "it's here/$file.svg"
     done
 else
     echo "no gnuplot: pictures not tested"
+fi
+
+# The option decides on the language of the captions, else the first of these variables that is not empty. The command to draw
+# later tells which it is.
+captions() {
+    language=$1
+    shift
+    env -u LC_ALL -u LC_MESSAGES -u LANG PATH="$folder/empty" "$@" --out captions >stdout 2>stderr
+    sed -n 's/.*Then: //p' stdout >later
+    case $language:$(grep -c "gnuplot -e \"language = 'ja'\" " later) in
+    en:0 | ja:2) ok ;;
+    *) wrong "captions in $language: $*" ;;
+    esac
+}
+captions ja "$program" $small --language ja
+captions ja LC_ALL=ja_JP.UTF-8 LANG=C "$program" $small
+captions ja LC_ALL= LC_MESSAGES=ja_JP LANG=C "$program" $small
+captions ja LANG=ja "$program" $small
+captions en LANG=ja "$program" $small --language=en
+captions en LC_ALL=C LC_MESSAGES=ja_JP LANG=ja_JP "$program" $small
+captions en LC_MESSAGES=de_DE LANG=ja_JP "$program" $small
+captions en "$program" $small
+captions ja LANG=ja_JP.UTF-8 "$program" $small
+if command -v gnuplot >/dev/null; then
+    that "the commands to draw in Japanese later" sh later
+    japanese captions/skip_connection.svg
+    japanese captions/skip_gradient.svg
 fi
 with=KAERU_PLOTS=$folder/empty
 expect 1 'data:    first' 'skip_connection.gp: No such file or directory' $small --depth 0 --out first

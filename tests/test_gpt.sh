@@ -40,7 +40,7 @@ if [ -c /dev/full ]; then
     "$program" --help >/dev/full 2>stderr
     if [ $? -eq 1 ] && grep -qF 'gpt: cannot write the output' stderr; then ok; else wrong "--help on a full disk"; fi
 fi
-expect 0 'model:   plain/gpt_last.safetensors' '' train --data story.txt $run --out plain
+expect 0 'model:   plain/gpt_last.safetensors' '' train --data story.txt $run --language ja --out plain
 # (V + context) D + layers (12 D^2 + 2 D) + D
 kinds=$(sed -n '1s/.* held out, vocabulary of \([0-9]*\)$/\1/p' stdout)
 that "parameters" grep -q ", parameters $(((kinds + 12) * 16 + 2 * (12 * 256 + 32) + 16))\$" stdout
@@ -51,7 +51,10 @@ printf 'step,train_loss,valid_loss,learning_rate,tokens_per_second\n' >header
 head -n 1 plain/gpt.csv >got
 same header got
 that "steps of gpt.csv" [ "$(cut -d, -f1 plain/gpt.csv | tr '\n' ' ')" = 'step 100 200 300 ' ]
-if command -v gnuplot >/dev/null; then has plain/gpt.png; fi
+if command -v gnuplot >/dev/null; then
+    has plain/gpt.png
+    japanese plain/gpt.svg
+fi
 
 # A run that is killed after the first checkpoints and resumed with another number of threads ends with the same bytes.
 killed broken/gpt.csv.part 100 300 train --data story.txt $run --threads 1 --out broken

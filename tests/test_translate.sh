@@ -28,7 +28,7 @@ expect 2 '' 'translate train: unknown option --stepz' --stepz 5
 
 tiny='--layers 1 --width 16 --heads 2 --hidden 32 --warmup 20 --beam 2'
 run="$tiny --sentences 200 --held-out 20 --epochs 4 --average 2"
-expect 0 'model:   plain/translate.safetensors, the mean of the last 2 epochs' '' $run --out plain
+expect 0 'model:   plain/translate.safetensors, the mean of the last 2 epochs' '' $run --language ja --out plain
 that "a corpus of English and Japanese" grep -q '。' stdout
 has plain/translate_valid.txt
 that "a translation for each sentence" [ "$(wc -l <plain/translate_valid.txt)" -eq 20 ]
@@ -44,7 +44,11 @@ lacks plain/translate_epoch_02.safetensors
 has plain/translate_epoch_03.safetensors
 has plain/translate_epoch_04.safetensors
 if command -v gnuplot >/dev/null; then
-    for picture in translate translate_source translate_encoder translate_decoder; do has plain/$picture.png; done
+    words=$(tail -n +2 plain/translate_attention.csv | cut -d, -f7,8 | grep -oE '[A-Za-z]+' | sort -u | tr '\n' '|')
+    for picture in translate translate_source translate_encoder translate_decoder; do
+        has plain/$picture.png
+        japanese plain/$picture.svg "${words%|}"
+    done
 fi
 
 # A run that is killed after the first epochs and resumed with another number of threads ends with the same bytes.

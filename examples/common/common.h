@@ -53,9 +53,9 @@ Option option_precision(void);
 /* `name` as in messages ("gpt train" for one of several commands); `teaches`: lines for --help. */
 typedef struct { const char *name, *teaches; const Option *options; } Program;
 
-/* Reads the program's options and those of every example (--seed, --threads, --out, --help), seeds the generator, sets
- * the number of threads, makes stdout line buffered, and replaces standard streams that are closed. Returns only if there is
- * no usage error. */
+/* Reads the program's options and those of every example (--seed, --threads, --out, --language, --help), seeds the generator,
+ * sets the number of threads, makes stdout line buffered, and replaces standard streams that are closed. Returns only if there
+ * is no usage error. */
 void example_begin(int argc, char **argv, const Program *program);
 /* The exit status for main: 1 after example_complain or if stdout could not be written, else 0. */
 int example_end(void);
@@ -85,6 +85,7 @@ char *example_input_path(const char *name);
 /* The path of a file in the same folder as another file. Free it with ag_free. */
 char *example_path_beside(const char *path, const char *name);
 bool example_utf8(void);                                                /* whether the locale uses UTF-8 */
+bool example_japanese(void);                                            /* whether pictures have Japanese captions */
 
 /* A program with several commands, each with its own options. main calls example_commands and returns the status.
  * `standard` is the command that runs if none is named (NULL: there must be one); `start`: example calls for the usage. */
@@ -178,7 +179,7 @@ void chart_print(const Csv *data, const Chart *chart);
 /* ---- pictures -----------------------------------------------------------------------------------------------------
  * Runs gnuplot on plots/NAME.gp in the output folder, where it reads the data and writes NAME.png and NAME.svg, and prints
  * their paths. Without gnuplot it prints how to install it and the command to draw the picture later. If drawing fails, it
- * calls example_complain. */
+ * calls example_complain. The captions are English, or Japanese by plots/ja.txt (--language), also those of the graphs. */
 void picture_draw(const char *name);
 /* The graph of a loss as a series of frames of its backward pass (ag_graph_frame): writes NAME_00.dot, NAME_01.dot, ...
  * into the output folder and runs Graphviz to draw each as PNG and SVG, or prints how to install it. */
@@ -186,5 +187,8 @@ void picture_frames(const char *name, Tensor *loss);
 /* Draws the file NAME.dot, which the program has written into the output folder, as NAME.png and NAME.svg with Graphviz, or
  * prints how to install it. */
 void picture_graph(const char *name);
+/* Replaces the English lines in the labels of a Graphviz graph, by the pairs in the file `table`, plots/ja.txt. If a file
+ * cannot be read, calls example_complain. */
+void captions_replace(const char *graph, const char *table);
 
 #endif

@@ -19,6 +19,8 @@ static const char *program_name = "example";
 static int64_t seed = 0, threads = 0;
 static const char *precision;
 static const char *out_dir = "out";
+static const char *language;
+static bool japanese;
 static int end_status = 0;
 static char *made_folder;                       /* the output folder, as far as this program has made it */
 static size_t made_length, found_length;        /* lengths of that path and of the part that existed before */
@@ -325,6 +327,19 @@ static void set_precision(void)
     ag_precision(bf16 ? AG_BF16 : AG_FLOAT32);
 }
 
+/* The option, or the locale's name, which counts even if that locale is not installed. */
+static void set_language(void)
+{
+    if (language && strcmp(language, "en") != 0 && strcmp(language, "ja") != 0) {
+        example_usage_error("--language %s: expected en or ja", language);
+    }
+    const char *name = language, *const variable[] = { "LC_ALL", "LC_MESSAGES", "LANG" };
+    for (int i = 0; i < 3 && !(name && name[0]); i++) {
+        name = getenv(variable[i]);
+    }
+    japanese = name && strncmp(name, "ja", 2) == 0;
+}
+
 /* A usage error, such as a failed allocation, is an error like any other: one line and status 1. */
 static _Noreturn void report_usage_error(const char *message)
 {
@@ -348,6 +363,7 @@ void example_begin(int argc, char **argv, const Program *program)
         option_int("seed", &seed, 0, INT64_C(1) << 53, "of the random generator: the same seed gives the same numbers"),
         option_int("threads", &threads, 0, 1024, "number of threads; 0: one per processor; the results do not depend on it"),
         option_text("out", "DIR", &out_dir, "folder for data and pictures"),
+        option_text("language", "LANG", &language, "of the text in pictures: en or ja; that of the locale if not given"),
         OPTIONS_END
     };
     static bool begun = false;
@@ -366,6 +382,7 @@ void example_begin(int argc, char **argv, const Program *program)
         ag_set_threads((int)threads);
     }
     set_precision();
+    set_language();
 }
 
 /* After an earlier failure the file has only its error flag, without errno: writing one more byte fails again and sets it. */
@@ -410,6 +427,11 @@ int64_t example_threads(void)
 int64_t example_seed(void)
 {
     return seed;
+}
+
+bool example_japanese(void)
+{
+    return japanese;
 }
 
 const char *example_out(void)

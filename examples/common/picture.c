@@ -18,13 +18,13 @@ static const char *plots_folder(void)
     return dir && dir[0] ? dir : KAERU_PLOTS;
 }
 
-/* The full path of the script, since gnuplot runs in another folder; free it. NULL, after a message, if it is missing. */
-static char *find_script(const char *name)
+/* The full path of plots/NAME.TYPE, since gnuplot runs in another folder; free it. NULL, after a message, if it is missing. */
+static char *find_file(const char *name, const char *type)
 {
     const char *dir = plots_folder();
-    size_t room = strlen(dir) + strlen(name) + 8;
+    size_t room = strlen(dir) + strlen(name) + strlen(type) + 3;
     char *path = ag_alloc(room, 1);
-    snprintf(path, room, "%s/%s.gp", dir, name);
+    snprintf(path, room, "%s/%s.%s", dir, name, type);
     char *full = realpath(path, NULL);
     if (!full) {
         const char *why = strerror(errno);
@@ -116,6 +116,18 @@ static bool is_complete(const char *name, const char *mark)
     return false;
 }
 
+/* Tells once that Japanese captions will be boxes. */
+static void check_font(void)
+{
+    static bool checked = false;
+    if (!checked && example_japanese() &&
+        system("command -v fc-list >/dev/null && test -z \"$(fc-list :lang=ja family)\"") == 0) {
+        example_warn("no font has Japanese letters, so pictures show boxes: sudo apt install fonts-vlgothic (Debian, Ubuntu), "
+                     "or --language en");
+    }
+    checked = true;
+}
+
 typedef enum { DRAWN, NOT_INSTALLED, NOT_DRAWN } Drawing;
 /* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain. */
 static Drawing draw(const char *const argv[], const char *source, const char *name)
@@ -123,6 +135,7 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
     char picture[2][80];
     snprintf(picture[0], sizeof picture[0], "%.70s.png", name);
     snprintf(picture[1], sizeof picture[1], "%.70s.svg", name);
+    check_font();
     int error, status = run(argv, example_out(), &error);
     if (error == ENOENT && !is_installed(argv[0])) {
         return NOT_INSTALLED;
@@ -145,7 +158,7 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
 
 void picture_draw(const char *name)
 {
-    char *script = example_writes() ? find_script(name) : NULL;
+    char *script = example_writes() ? find_file(name, "gp") : NULL;
     if (!script) {
         return;
     }
@@ -153,12 +166,16 @@ void picture_draw(const char *name)
     if (!example_utf8()) {
         setenv("LC_ALL", "C.UTF-8", 1);                               /* or gnuplot warns about the figures' UTF-8 */
     }
-    Drawing result = draw((const char *const[]){ "gnuplot", "-d", script, NULL }, script, name);
+    const char *language = example_japanese() ? "language = 'ja'" : "language = 'en'";
+    Drawing result = draw((const char *const[]){ "gnuplot", "-d", "-e", language, script, NULL }, script, name);
     if (result == NOT_INSTALLED) {
         printf("picture: needs gnuplot: sudo apt install gnuplot-nox (Debian, Ubuntu), sudo dnf install gnuplot\n"
                "         (Fedora), brew install gnuplot (macOS). Then: (cd ");
         print_quoted(example_out());
         printf(" && gnuplot ");
+        if (example_japanese()) {
+            printf("-e \"%s\" ", language);
+        }
         print_quoted(script);
         printf(")\n");
     } else if (result == DRAWN) {
@@ -194,6 +211,11 @@ static Drawing draw_graph(const FrameNames *f)
 {
     const char *const argv[] = { "dot", "-Gdpi=110", "-Tpng", "-o", f->png, "-Tsvg", "-o", f->svg, f->dot, NULL };
     char *source = example_path(f->dot);
+    char *table = example_japanese() ? find_file("ja", "txt") : NULL;
+    if (table) {
+        captions_replace(source, table);
+    }
+    free(table);
     Drawing result = draw(argv, source, f->name);
     ag_free(source);
     return result;

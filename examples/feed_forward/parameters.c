@@ -41,10 +41,10 @@ void show_parameters(void)
     show_row(csv, "encoder layer", ef, ea, count(e, ""));
     show_row(csv, "decoder layer", df, da, count(d, ""));
     double f = 6 * (ef + df), a = 6 * (ea + da), all = 6 * (count(e, "") + count(d, "")) + 2.0 * 2 * (double)o.d_model;
-    show_row(csv, "Transformer-base, 6 + 6 layers", f, a, all);
+    show_row(csv, "Transformer-base (6 + 6 layers)", f, a, all);
     show_row(csv, "the same and 37000 embeddings", f, a, all + 37000.0 * (double)o.d_model);
     show_row(csv, "layer of GPT-2", gf, ga, count(gpt, "h."));
-    show_row(csv, "GPT-2, 12 layers, 50257 embeddings", layers * gf, layers * ga, gpt_all);
+    show_row(csv, "GPT-2 (12 layers + 50257 embeddings)", layers * gf, layers * ga, gpt_all);
     csv_close(csv);
     nn_free(e);
     nn_free(d);

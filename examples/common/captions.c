@@ -1,0 +1,131 @@
+/* captions.c: Japanese captions for Graphviz graphs, whose programs write English ones. plots/style.gp does it for gnuplot. */
+#include "common.h"
+
+#include <errno.h>
+#include <string.h>
+
+typedef struct { const char *english, *japanese; } Pair;                /* NULL, NULL ends an array */
+typedef struct { const char *at; size_t n; } Part;
+enum { PARTS = 4 };                                                     /* %s in a line, at most */
+
+/* The whole file, with a zero at its end; free it. NULL, after a message, if it cannot be read. */
+static char *read_all(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+    char *text = NULL;
+    if (size >= 0 && fseek(f, 0, SEEK_SET) == 0) {
+        text = ag_alloc((size_t)size + 1, 1);
+        text[fread(text, 1, (size_t)size, f)] = '\0';
+    } else {
+        example_complain("cannot read %s: %s", path, strerror(errno));
+    }
+    if (f) {
+        fclose(f);
+    }
+    return text;
+}
+
+/* The pairs of a table, whose line ends become zeros; free them. A Japanese line begins with "= ". */
+static Pair *pairs_of(char *table)
+{
+    int n = 0;
+    for (const char *p = table; (p = strstr(p, "\n= ")); p++) {
+        n++;
+    }
+    Pair *pair = ag_alloc((size_t)n + 1, sizeof *pair);
+    n = 0;
+    const char *before = table;
+    for (char *line = strtok(table, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strncmp(line, "= ", 2) == 0) {
+            pair[n++] = (Pair){ before, line + 2 };
+        }
+        before = line;
+    }
+    return pair;
+}
+
+/* Whether a text fits a pattern, in which %s is any text up to what follows it. */
+static bool fits(const char *pattern, const char *text, Part part[PARTS])
+{
+    int n = 0;
+    while (*pattern) {
+        if (strncmp(pattern, "%s", 2) != 0) {
+            if (*pattern++ != *text++) {
+                return false;
+            }
+            continue;
+        }
+        if (n == PARTS) {
+            return false;
+        }
+        pattern += 2;
+        size_t literal = strcspn(pattern, "%");
+        const char *end = text;
+        while (*end && (literal == 0 || strncmp(end, pattern, literal) != 0)) {
+            end++;
+        }
+        part[n++] = (Part){ text, (size_t)(end - text) };
+        text = end;
+    }
+    return *text == '\0';
+}
+
+/* The Japanese line for a text, which itself counts before a pattern; if there is none, the text. */
+static const char *find(const Pair *pair, const char *text, Part part[PARTS])
+{
+    for (const Pair *p = pair; p->english; p++) {
+        if (strcmp(p->english, text) == 0) {
+            return p->japanese;
+        }
+    }
+    for (const Pair *p = pair; p->english; p++) {
+        if (fits(p->english, text, part)) {
+            return p->japanese;
+        }
+    }
+    return text;
+}
+
+static void write_caption(FILE *f, const char *text, const Pair *pair)
+{
+    Part part[PARTS] = { { NULL, 0 } };
+    const char *p = find(pair, text, part);
+    for (int n = 0; *p; p++) {
+        if (strncmp(p, "%s", 2) == 0 && n < PARTS) {
+            fwrite(part[n].at, 1, part[n].n, f);
+            n++;
+            p++;
+        } else {
+            fputc(*p, f);
+        }
+    }
+}
+
+void captions_replace(const char *graph, const char *table)
+{
+    char *lines = read_all(table), *text = read_all(graph);
+    FILE *f = lines && text ? fopen(graph, "w") : NULL;
+    Pair *pair = f ? pairs_of(lines) : NULL;
+    for (char *p = text; f && *p; ) {
+        size_t n = strcspn(p, "\"<>\n\\");                              /* a label is a text in quotes, or HTML, of lines */
+        if (n == 0 || *p == ' ') {
+            n = *p == '\\' && p[1] ? 2 : 1;
+            fwrite(p, 1, n, f);
+        } else {
+            char after = p[n];
+            p[n] = '\0';
+            write_caption(f, p, pair);
+            p[n] = after;
+        }
+        p += n;
+    }
+    if (f) {
+        example_close(f, graph);
+    } else if (lines && text) {
+        example_complain("cannot write %s: %s", graph, strerror(errno));
+    }
+    ag_free(pair);
+    ag_free(text);
+    ag_free(lines);
+}
