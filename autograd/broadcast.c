@@ -28,7 +28,7 @@ bool broadcast(const Shape *a, const Shape *b, Shape *y)
 bool broadcasts_to(const Shape *from, const Shape *to)
 {
     Shape both;
-    return broadcast(from, to, &both) && shape_equal(both, *to);
+    return broadcast(from, to, &both) && ag_shape_equal(both, *to);
 }
 
 Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *b)
@@ -37,7 +37,7 @@ Shape broadcast_shape(Site at, const char *what, const Tensor *a, const Tensor *
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     if (!broadcast(&a->shape, &b->shape, &y))
         ag_usage_error(at, what, "shapes %s and %s do not fit: sizes must be equal or 1, counted from the last dimension",
-                       shape_text(a->shape, ta), shape_text(b->shape, tb));
+                       ag_shape_text(a->shape, ta), ag_shape_text(b->shape, tb));
     return y;
 }
 
@@ -46,8 +46,8 @@ void check_mask(Site at, const char *what, const Tensor *mask, const char *targe
     char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     check_tensor(at, what, "mask", mask, AG_BOOL);
     if (!broadcasts_to(&mask->shape, shape))
-        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", shape_text(mask->shape, from), target,
-                       shape_text(*shape, to));
+        ag_usage_error(at, what, "mask %s does not broadcast to %s %s", ag_shape_text(mask->shape, from), target,
+                       ag_shape_text(*shape, to));
 }
 
 void broadcast_strides(const Shape *t, const Shape *to, int64_t stride[AG_MAX_DIMS])

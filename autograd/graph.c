@@ -165,10 +165,10 @@ static void check_finite(const Tensor *made_by, const char *what, int64_t n, con
     describe_bad_input(made_by, bad, sizeof bad);
     for (int j = 0; j < made_by->n_in && j < 4; j++) {
         if (!made_by->in[j]) continue;
-        strcat(strcat(inputs, *inputs ? ", " : " of inputs "), shape_text(made_by->in[j]->shape, text));
+        strcat(strcat(inputs, *inputs ? ", " : " of inputs "), ag_shape_text(made_by->in[j]->shape, text));
     }
     ag_usage_error(made_by->site, made_by->made_by, "first %s found in %s, item %lld; shape %s%s%s", kind_of(x[i]), what,
-                   (long long)i, shape_text(made_by->shape, text), inputs, bad);
+                   (long long)i, ag_shape_text(made_by->shape, text), inputs, bad);
 }
 
 Tensor *op_done_unchecked(Tensor *y)
@@ -459,7 +459,7 @@ void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
     check_tensor(at, what, "the loss", loss, AG_REAL);
     if (!any_shape && loss->numel != 1)
         ag_usage_error(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
-                       shape_text(loss->shape, text));
+                       ag_shape_text(loss->shape, text));
     if (!loss->requires_grad)
         ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, or the scope is AG_NO_GRAD");
 }
@@ -472,9 +472,9 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
     if (y->op && y->thread != c) error_of_another_thread(at, "ag_backward", y);
     if (dy) {
         check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
-        if (!shape_equal(y->shape, dy->shape))
-            ag_usage_error(at, "ag_backward_from", "y %s and dy %s differ in shape", shape_text(y->shape, a),
-                           shape_text(dy->shape, b));
+        if (!ag_shape_equal(y->shape, dy->shape))
+            ag_usage_error(at, "ag_backward_from", "y %s and dy %s differ in shape", ag_shape_text(y->shape, a),
+                           ag_shape_text(dy->shape, b));
     }
     y->retained = true;                     /* the loss stays readable */
     if (c->watch.begun) c->watch.begun(c->watch.arg, y);

@@ -31,8 +31,9 @@ static real *state_of(Site at, const char *what, const char *argument, const Ten
 {
     real *values = values_to_write(at, what, argument, state, AG_REAL);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    if (!shape_equal(w->shape, state->shape))
-        ag_usage_error(at, what, "%s %s does not fit w %s", argument, shape_text(state->shape, a), shape_text(w->shape, b));
+    if (!ag_shape_equal(w->shape, state->shape))
+        ag_usage_error(at, what, "%s %s does not fit w %s", argument, ag_shape_text(state->shape, a),
+                       ag_shape_text(w->shape, b));
     return values;
 }
 

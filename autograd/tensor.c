@@ -11,9 +11,9 @@ static void check_ndim(Site at, const char *what, int ndim)
     if (ndim < 0 || ndim > AG_MAX_DIMS) ag_usage_error(at, what, "%d dimensions; a tensor has 0 to %d", ndim, AG_MAX_DIMS);
 }
 
-int64_t shape_numel_at(Site at, Shape shape)
+int64_t ag_shape_numel_at(Site at, Shape shape)
 {
-    check_ndim(at, "shape_numel", shape.ndim);
+    check_ndim(at, "ag_shape_numel", shape.ndim);
     int64_t n = 1;                          /* of the sizes that are not 0: strides are products of some of them */
     bool empty = false;
     for (int i = 0; i < shape.ndim; i++) {
@@ -23,20 +23,20 @@ int64_t shape_numel_at(Site at, Shape shape)
     return empty ? 0 : n;
 }
 
-bool shape_equal_at(Site at, Shape a, Shape b)
+bool ag_shape_equal_at(Site at, Shape a, Shape b)
 {
-    check_ndim(at, "shape_equal", a.ndim);
-    check_ndim(at, "shape_equal", b.ndim);
+    check_ndim(at, "ag_shape_equal", a.ndim);
+    check_ndim(at, "ag_shape_equal", b.ndim);
     if (a.ndim != b.ndim) return false;
     for (int i = 0; i < a.ndim; i++)
         if (a.dim[i] != b.dim[i]) return false;
     return true;
 }
 
-const char *shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT])
+const char *ag_shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT])
 {
-    ag_check_pointer_at(at, "shape_text", "text", text);
-    check_ndim(at, "shape_text", shape.ndim);
+    ag_check_pointer_at(at, "ag_shape_text", "text", text);
+    check_ndim(at, "ag_shape_text", shape.ndim);
     int n = snprintf(text, AG_SHAPE_TEXT, "(");
     for (int i = 0; i < shape.ndim; i++)
         n += snprintf(text + n, (size_t)(AG_SHAPE_TEXT - n), i ? ", %lld" : "%lld", (long long)shape.dim[i]);
@@ -49,9 +49,9 @@ int64_t check_shape(Site at, const char *what, const Shape *shape)
     char text[AG_SHAPE_TEXT];
     check_ndim(at, what, shape->ndim);
     for (int i = 0; i < shape->ndim; i++)
-        if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", shape_text(*shape, text));
-    int64_t n = shape_numel(*shape);
-    if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", shape_text(*shape, text));
+        if (shape->dim[i] < 0) ag_usage_error(at, what, "negative size in shape %s", ag_shape_text(*shape, text));
+    int64_t n = ag_shape_numel(*shape);
+    if (n < 0) ag_usage_error(at, what, "shape %s has more items than can be counted", ag_shape_text(*shape, text));
     return n;
 }
 
@@ -132,8 +132,8 @@ static Tensor *owned_header(Site at, const char *what, const Shape *shape, DType
 {
     Tensor *t = ag_alloc_at(at, 1, sizeof *t);
     ag_on_free(t, tensor_destroy);
-    *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = *shape, .numel = shape_numel_at(at, *shape),
-                   .site = at, .made_by = what };
+    *t = (Tensor){ .magic = TENSOR_ALIVE, .dtype = (uint8_t)dtype, .owned = true, .shape = *shape,
+                   .numel = ag_shape_numel_at(at, *shape), .site = at, .made_by = what };
     return t;
 }
 
@@ -305,7 +305,7 @@ int check_dim(Site at, const char *what, const Tensor *x, int dim)
     int d = dim < 0 ? dim + ndim : dim;
     char text[AG_SHAPE_TEXT];
     if (d < 0 || d >= ndim)
-        ag_usage_error(at, what, "there is no dimension %d in shape %s", dim, shape_text(x->shape, text));
+        ag_usage_error(at, what, "there is no dimension %d in shape %s", dim, ag_shape_text(x->shape, text));
     return d;
 }
 
@@ -378,7 +378,7 @@ double tensor_item_at(Site at, const Tensor *t)
 {
     check_any(at, "tensor_item", "t", t);
     char text[AG_SHAPE_TEXT];
-    if (t->numel != 1) ag_usage_error(at, "tensor_item", "shape %s has not one item", shape_text(t->shape, text));
+    if (t->numel != 1) ag_usage_error(at, "tensor_item", "shape %s has not one item", ag_shape_text(t->shape, text));
     return t->dtype == AG_REAL ? (double)*reals(t) : t->dtype == AG_INT ? (double)*ints(t) : (double)*bools(t);
 }
 
@@ -387,9 +387,9 @@ void tensor_copy_at(Site at, Tensor *dst, const Tensor *src)
     check_any(at, "tensor_copy", "dst", dst);
     check_tensor(at, "tensor_copy", "src", src, dst->dtype);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    if (!shape_equal(dst->shape, src->shape))
-        ag_usage_error(at, "tensor_copy", "dst %s and src %s differ in shape", shape_text(dst->shape, a),
-                       shape_text(src->shape, b));
+    if (!ag_shape_equal(dst->shape, src->shape))
+        ag_usage_error(at, "tensor_copy", "dst %s and src %s differ in shape", ag_shape_text(dst->shape, a),
+                       ag_shape_text(src->shape, b));
     void *values = values_to_write(at, "tensor_copy", "dst", dst, dst->dtype);
     if (values != src->data) memcpy(values, src->data, (size_t)src->numel * dtype_size(src->dtype));
 }

@@ -80,19 +80,20 @@ static void show_bank(void)
 
 /* ---- the next word ----------------------------------------------------------------------------------------------- */
 
-static Tensor *loss_of(EncoderOnly *m, int k)
+static Tensor *loss_of(TransformerEncoderOnly *m, int k)
 {
     Tensor *ids = tensor_ints(SHAPE(1, length[k] - 1), sentence[k]);
     Tensor *next = tensor_ints(SHAPE(1, length[k] - 1), sentence[k] + 1);
-    return ag_nll_loss(encoder_only(m, ids, nn_causal_mask(length[k] - 1)), next, AG_MEAN, -100);
+    return ag_nll_loss(transformer_encoder_only(m, ids, nn_causal_mask(length[k] - 1)), next, AG_MEAN, -100);
 }
 
 /* The last vector of "money in the", multiplied by the vector of each word of the vocabulary. */
-static void show_next(EncoderOnly *m)
+static void show_next(TransformerEncoderOnly *m)
 {
     int known = 3;
     Tensor *ids = tensor_ints(SHAPE(1, known), sentence[1]), *mask = nn_causal_mask(known);
-    Tensor *x = encoder(m->encoder, nn_sequential(m->embed, ids), mask), *want = encoder_only(m, ids, mask);
+    Tensor *x = transformer_encoder(m->encoder, nn_sequential(m->embed, ids), mask),
+           *want = transformer_encoder_only(m, ids, mask);
     Tensor *last = ag_reshape(ag_slice(x, 1, known - 1, known), SHAPE(1, tensor_dim(x, 2)));
     Linear *table = m->generator->proj;
     const real *product = tensor_data(ag_matmul(last, ag_transpose(table->weight, 0, 1))), *bias = tensor_data(table->bias);
@@ -127,7 +128,7 @@ int main(int argc, char **argv)
     show_bank();
     TransformerOptions o = transformer_defaults();
     o.N = 1, o.d_model = 16, o.d_ff = 32, o.h = 2, o.dropout = 0, o.max_len = LENGTH;
-    EncoderOnly *m = make_encoder_only(VOCAB, o);
+    TransformerEncoderOnly *m = transformer_encoder_only_new(VOCAB, o);
     Optimizer *adam = nn_adam_new(m, 0.01);
     for (int64_t step = 0; step < steps; step++) {
         Scope inner = ag_begin(AG_RECORD);

@@ -133,8 +133,8 @@ int main(int argc, char **argv)
         "Draws both graphs, one frame for each step: backprop_formula_00.png to _09.png and backprop_network_00.png to\n"
         "_09.png.", options });
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *scalars[] = { leaf("w", tensor_full(SCALAR, 0.5)), leaf("x", tensor_full(SCALAR, 3)),
-                          leaf("b", tensor_full(SCALAR, -1)) };
+    Tensor *scalars[] = { leaf("w", tensor_full(AG_SCALAR, 0.5)), leaf("x", tensor_full(AG_SCALAR, 3)),
+                          leaf("b", tensor_full(AG_SCALAR, -1)) };
     show("1. A formula: y = u tanh(u) with u = w x + b", "backprop_formula", formula, scalars, 3);
     why_order_matters();
     Tensor *numbers[] = { tensor_name(tensor_from(SHAPE(1, 2), (real[]){ 1, 2 }), "x"),

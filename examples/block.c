@@ -11,7 +11,7 @@ static int64_t layers = 12, width = 128, vocabulary = 37000, blocks = 6;
 static Tensor *show(const char *step, Tensor *t)
 {
     char text[AG_SHAPE_TEXT];
-    printf("  %-38s %s\n", step, shape_text(tensor_shape(t), text));
+    printf("  %-38s %s\n", step, ag_shape_text(tensor_shape(t), text));
     return t;
 }
 
@@ -20,10 +20,10 @@ static void assemble(NormPlace place)
 {
     TransformerOptions o = transformer_defaults();
     o.norm_place = place, o.dropout = 0;
-    EncoderLayer *layer = encoder_layer_new(&o);
+    TransformerEncoderLayer *layer = transformer_encoder_layer_new(&o);
     LayerNorm *norm[2] = { nn_item(SublayerConnection, layer->sublayer, 0)->norm,
                            nn_item(SublayerConnection, layer->sublayer, 1)->norm };
-    Tensor *x = tensor_normal(SHAPE(1, WORDS, o.d_model), 0, 1), *want = encoder_layer(layer, x, NULL), *h;
+    Tensor *x = tensor_normal(SHAPE(1, WORDS, o.d_model), 0, 1), *want = transformer_encoder_layer(layer, x, NULL), *h;
     printf("\n%s:\n", place == NN_PRE_NORM ? "Pre-norm, x + f(norm(x))" : "Post-norm, norm(x + f(x))");
     show("x: five words", x);
     if (place == NN_PRE_NORM) {
@@ -39,7 +39,7 @@ static void assemble(NormPlace place)
         h = show("feed-forward", nn_positionwise_feed_forward(layer->feed_forward, x));
         x = show("add x, norm", nn_layer_norm(norm[1], ag_add(x, h)));
     }
-    printf("  encoder_layer differs by at most %.1g\n", tensor_item(ag_max(ag_abs(ag_sub(x, want)))));
+    printf("  transformer_encoder_layer differs by at most %.1g\n", tensor_item(ag_max(ag_abs(ag_sub(x, want)))));
     nn_free(layer);
 }
 
@@ -53,7 +53,7 @@ static void count(void)
 {
     TransformerOptions o = transformer_defaults();
     o.N = (int)blocks;
-    EncoderLayer *e = encoder_layer_new(&o);
+    TransformerEncoderLayer *e = transformer_encoder_layer_new(&o);
     int64_t norm = 2 * o.d_model, attention = nn_count(e->self_attn), forward = nn_count(e->feed_forward);
     printf("\nTransformer-base: N = %d, D = %lld, h = %d, feed-forward %lld, vocabulary %lld for both languages\n", o.N,
            (long long)o.d_model, o.h, (long long)o.d_ff, (long long)vocabulary);
@@ -70,8 +70,8 @@ static void count(void)
     sum += row("bias of the output layer", 1, vocabulary);
     nn_free(e);
     o.share_embeddings = true;
-    EncoderDecoder *m = make_model(vocabulary, vocabulary, o);
-    printf("  %-57s   %11.0f\n  nn_count of make_model: %lld\n", "sum", sum, (long long)nn_count(m));
+    Transformer *m = transformer_new(vocabulary, vocabulary, o);
+    printf("  %-57s   %11.0f\n  nn_count of transformer_new: %lld\n", "sum", sum, (long long)nn_count(m));
     nn_free(m);
     printf("  trained in the paper by 8 P100 of 9.5e12 operations a second in 12 hours: %.2g operations\n",
            8 * 9.5e12 * 12 * 3600);
@@ -84,12 +84,12 @@ static void measure(NormPlace place, double deviation[], double gradient[])
     o.norm_place = place, o.dropout = 0, o.d_model = width, o.d_ff = 4 * width, o.h = 4;
     ModuleList *stack = nn_list_new();
     for (int64_t i = 0; i < layers; i++) {
-        nn_list_add(stack, encoder_layer_new(&o));
+        nn_list_add(stack, transformer_encoder_layer_new(&o));
     }
     Parameters *p = nn_parameters(stack);
     for (int i = 0; i < p->n; i++) {
         if (tensor_ndim(p->item[i].tensor) == 2) {
-            nn_init_xavier_uniform(p->item[i].tensor, 1);               /* as make_model does */
+            nn_init_xavier_uniform(p->item[i].tensor, 1);               /* as transformer_new does */
         }
     }
     ag_free(p);
@@ -97,13 +97,13 @@ static void measure(NormPlace place, double deviation[], double gradient[])
     Scope scope = ag_begin(AG_RECORD);
     Tensor *x = tensor_normal(SHAPE(BATCH, 4 * WORDS, width), 0, 1);
     for (int64_t i = 0; i < layers; i++) {
-        x = encoder_layer(nn_item(EncoderLayer, stack, (int)i), x, NULL);
+        x = transformer_encoder_layer(nn_item(TransformerEncoderLayer, stack, (int)i), x, NULL);
         deviation[i] = sqrt(tensor_item(ag_mean(ag_mul(ag_detach(x), ag_detach(x)))));
     }
     x = place == NN_PRE_NORM ? nn_layer_norm(last, x) : x;
     ag_backward(ag_mean(ag_mul(x, tensor_normal(tensor_shape(x), 0, 1))));
     for (int64_t i = 0; i < layers; i++) {
-        gradient[i] = nn_grad_norm(nn_item(EncoderLayer, stack, (int)i));
+        gradient[i] = nn_grad_norm(nn_item(TransformerEncoderLayer, stack, (int)i));
     }
     ag_end(scope);
     nn_free(stack);

@@ -22,14 +22,14 @@ static Tensor *random_rows(int64_t rows)
 
 typedef struct { int64_t left; } DataGen;
 
-static bool data_gen(void *source, Batch *out)
+static bool data_gen(void *source, TransformerBatch *out)
 {
     DataGen *gen = source;
     if (gen->left-- == 0) {
         return false;
     }
     Tensor *ids = random_rows(batch);
-    *out = batch_new(ids, ids, PAD);
+    *out = transformer_batch_new(ids, ids, PAD);
     return true;
 }
 
@@ -49,7 +49,7 @@ static char *epoch_path(int64_t epoch)
     return example_path(name);
 }
 
-static void save_epoch(EncoderDecoder *model, int64_t epoch)
+static void save_epoch(Transformer *model, int64_t epoch)
 {
     char *path = epoch_path(epoch);
     if (example_writes() && !nn_save(path, model)) {
@@ -58,7 +58,7 @@ static void save_epoch(EncoderDecoder *model, int64_t epoch)
     ag_free(path);
 }
 
-static void take_mean(EncoderDecoder *model)
+static void take_mean(Transformer *model)
 {
     average_epochs(model, epoch_path, epochs - average, average);
     for (int64_t epoch = epochs - average; epoch < epochs; epoch++) {
@@ -70,9 +70,9 @@ static void take_mean(EncoderDecoder *model)
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-static void train(EncoderDecoder *model, Csv *csv)
+static void train(Transformer *model, Csv *csv)
 {
-    AdamOptions adam = nn_adam_options(0);                              /* run_epoch sets the learning rate of each step */
+    AdamOptions adam = nn_adam_options(0);                      /* transformer_run_epoch sets the learning rate of each step */
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     Optimizer *optimizer = nn_adam_new_with(model, adam);
@@ -84,11 +84,11 @@ static void train(EncoderDecoder *model, Csv *csv)
                               .warmup = warmup, .parallel = parallel, .done = show_progress, .done_arg = &progress };
     EpochOptions evaluation = { .criterion = training.criterion, .parallel = parallel };
     for (int64_t epoch = 0; epoch < epochs; epoch++) {
-        double lr = rate(state.accum_step, d_model, factor, warmup), start = example_seconds();
+        double lr = transformer_rate(state.accum_step, d_model, factor, warmup), start = example_seconds();
         int64_t tokens = state.tokens;
-        double train_loss = run_epoch(model, data_gen, &(DataGen){ batches }, &training, &state);
+        double train_loss = transformer_run_epoch(model, data_gen, &(DataGen){ batches }, &training, &state);
         double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
-        double eval_loss = run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state);
+        double eval_loss = transformer_run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state);
         csv_row(csv, epoch, train_loss, eval_loss, lr, speed);
         if (epoch >= epochs - average) {
             save_epoch(model, epoch);
@@ -103,7 +103,7 @@ static void train(EncoderDecoder *model, Csv *csv)
     if (average > 0) {
         take_mean(model);
         printf("mean of the last %lld epochs' weights: evaluation loss %.4f\n", (long long)average,
-               run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state));
+               transformer_run_epoch(model, data_gen, &(DataGen){ eval_batches }, &evaluation, &state));
     }
     ag_free(optimizer);
 }
@@ -117,11 +117,11 @@ static void print_row(const char *label, const int32_t *ids)
 }
 
 /* The start symbol is 1, with which every row begins. (The notebook uses 0, which no row begins with.) */
-static void decode_some(EncoderDecoder *model)
+static void decode_some(Transformer *model)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = random_rows(SHOWN);
-    Tensor *out = greedy_decode(model, src, nn_padding_mask(src, PAD), LENGTH, START);
+    Tensor *out = transformer_greedy_decode(model, src, nn_padding_mask(src, PAD), LENGTH, START);
     if (!out) {
         example_fail("%s", ag_error());
     }
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     o.h = (int)(d_model / 64);
     o.dropout = dropout;
     o.max_len = LENGTH;
-    EncoderDecoder *model = make_model(VOCAB, VOCAB, o);
+    Transformer *model = transformer_new(VOCAB, VOCAB, o);
     printf("A Transformer of %lld parameters learns to copy rows of %d numbers.\n", (long long)nn_count(model),
            LENGTH);
     Csv *csv = csv_open("copy_task.csv", "epoch,train_loss,eval_loss,learning_rate,tokens_per_second");

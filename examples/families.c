@@ -8,8 +8,8 @@
 enum { BATCH = 32 };
 static int64_t steps = 300, width = 48;
 static double lr = 3e-3;
-static EncoderOnly *fills, *goes_on;                                    /* the same kind of model with two masks */
-static EncoderDecoder *rewrites;
+static TransformerEncoderOnly *fills, *goes_on;                         /* the same kind of model with two masks */
+static Transformer *rewrites;
 
 /* Hides one word of each row; the model predicts it from all the others. */
 static Tensor *loss_of_filling(Tensor *ids)
@@ -23,22 +23,22 @@ static Tensor *loss_of_filling(Tensor *ids)
         tensor_mutable_int_data(target)[at] = tensor_int_data(ids)[at];
         tensor_mutable_int_data(ids)[at] = HIDDEN;
     }
-    return ag_nll_loss(encoder_only(fills, ids, NULL), target, AG_MEAN, -100);
+    return ag_nll_loss(transformer_encoder_only(fills, ids, NULL), target, AG_MEAN, -100);
 }
 
 /* The model predicts the next word at each position from the words up to there. */
 static Tensor *loss_of_going_on(Tensor *ids)
 {
     Tensor *seen = ag_slice(ids, 1, 0, LENGTH - 1), *next = ag_slice(ids, 1, 1, LENGTH);
-    return ag_nll_loss(encoder_only(goes_on, seen, nn_causal_mask(LENGTH - 1)), next, AG_MEAN, -100);
+    return ag_nll_loss(transformer_encoder_only(goes_on, seen, nn_causal_mask(LENGTH - 1)), next, AG_MEAN, -100);
 }
 
 /* The model predicts each word of the second sentence from the first one and the earlier words of the second. */
 static Tensor *loss_of_rewriting(Tensor *from, Tensor *to)
 {
-    Batch b = batch_new(from, to, WORD_BLANK);
-    Tensor *out = encoder_decoder(rewrites, b.src, b.tgt, b.src_mask, b.tgt_mask);
-    return ag_nll_loss(generator(rewrites->generator, out), b.tgt_y, AG_MEAN, -100);
+    TransformerBatch b = transformer_batch_new(from, to, KAERU_WORD_BLANK);
+    Tensor *out = transformer_forward(rewrites, b.src, b.tgt, b.src_mask, b.tgt_mask);
+    return ag_nll_loss(transformer_generator(rewrites->generator, out), b.tgt_y, AG_MEAN, -100);
 }
 
 static double learn(Optimizer *o, Tensor *loss)
@@ -95,9 +95,9 @@ int main(int argc, char **argv)
     WordVocab *vocab = make_sentences();
     TransformerOptions o = transformer_defaults();
     o.N = 2, o.h = 4, o.d_model = width, o.d_ff = 4 * width, o.dropout = 0, o.max_len = PASSIVE;
-    fills = make_encoder_only(word_vocab_size(vocab), o);
-    goes_on = make_encoder_only(word_vocab_size(vocab), o);
-    rewrites = make_model(word_vocab_size(vocab), word_vocab_size(vocab), o);
+    fills = transformer_encoder_only_new(kaeru_word_vocab_size(vocab), o);
+    goes_on = transformer_encoder_only_new(kaeru_word_vocab_size(vocab), o);
+    rewrites = transformer_new(kaeru_word_vocab_size(vocab), kaeru_word_vocab_size(vocab), o);
     train();
     show_filling(vocab, fills, goes_on);
     show_going_on(vocab, goes_on);
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     nn_free(fills);
     nn_free(goes_on);
     nn_free(rewrites);
-    word_vocab_free(vocab);
+    kaeru_word_vocab_free(vocab);
     ag_end(s);
     return example_end();
 }

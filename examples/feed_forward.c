@@ -26,7 +26,7 @@ static Tensor *attend(Tensor *x)
 static Tensor *normalize(Tensor *x, Dims over)
 {
     Tensor *variance = ag_var_dims(x, over, false, true);
-    return ag_div(ag_sub(x, ag_mean_dims(x, over, true)), ag_sqrt(ag_add(variance, tensor_full(SCALAR, 1e-5))));
+    return ag_div(ag_sub(x, ag_mean_dims(x, over, true)), ag_sqrt(ag_add(variance, tensor_full(AG_SCALAR, 1e-5))));
 }
 
 static Tensor *layer_norm(Tensor *x)
@@ -50,7 +50,7 @@ static void show_influence(void)
     Tensor *x = tensor_normal(SHAPE(1, LENGTH, WIDTH), 0, 1);
     char from[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     printf("Feed-forward: %s -> %s. If the vector at one position is replaced, how many of the %d results change?\n",
-           shape_text(tensor_shape(x), from), shape_text(tensor_shape(feed_forward(x)), to), LENGTH);
+           ag_shape_text(tensor_shape(x), from), ag_shape_text(tensor_shape(feed_forward(x)), to), LENGTH);
     for (int k = 0; k < PARTS; k++) {
         const real *before = tensor_data(part[k].f(x));
         int changes = 0;

@@ -70,7 +70,8 @@ static void grade_attention(void)
 static void grade_mask(void)
 {
     double y[MOST];
-    Tensor *want = ag_cast(nn_causal_mask(POSITIONS), AG_REAL), *turned = ag_transpose(want, 1, 2), *one = tensor_ones(SCALAR);
+    Tensor *want = ag_cast(nn_causal_mask(POSITIONS), AG_REAL), *turned = ag_transpose(want, 1, 2),
+           *one = tensor_ones(AG_SCALAR);
     for (int i = 0; i < POSITIONS * POSITIONS; i++) {
         y[i] = answer_sees(i / POSITIONS, i % POSITIONS);
     }

@@ -13,7 +13,7 @@ static int64_t steps = 500;
 static Tensor *show(const char *step, Tensor *t)
 {
     char text[AG_SHAPE_TEXT];
-    printf("  %-44s %s\n", step, shape_text(tensor_shape(t), text));
+    printf("  %-44s %s\n", step, ag_shape_text(tensor_shape(t), text));
     return t;
 }
 

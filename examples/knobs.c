@@ -17,7 +17,7 @@ static const int32_t ids[TOKENS] = { 0, 4, 5, 6, 7, 8, PAD, PAD };
 
 static void show_masks(void)
 {
-    Tensor *causal = subsequent_mask(POSITIONS);
+    Tensor *causal = transformer_subsequent_mask(POSITIONS);
     Tensor *both = nn_causal_padding_mask(tensor_ints(SHAPE(1, TOKENS), ids), PAD);
     Csv *csv = csv_open("knobs_mask.csv", "query,key,seen");
     for (int i = 0; i < POSITIONS * POSITIONS; i++) {
@@ -39,7 +39,8 @@ static void show_rates(void)
 {
     Csv *csv = csv_open("knobs_rate.csv", "step,rate_512_4000,rate_512_8000,rate_256_4000");
     for (int64_t step = 1; step <= 20000; step += step < 100 ? 1 : 50) {
-        csv_row(csv, (double)step, rate(step, 512, 1, 4000), rate(step, 512, 1, 8000), rate(step, 256, 1, 4000));
+        csv_row(csv, (double)step, transformer_rate(step, 512, 1, 4000), transformer_rate(step, 512, 1, 8000),
+                transformer_rate(step, 256, 1, 4000));
     }
     chart_print(csv, &(Chart){ "learning rate", "step", false,
         { { "rate_512_4000", "512:4000" }, { "rate_512_8000", "512:8000" }, { "rate_256_4000", "256:4000" } } });
@@ -53,7 +54,7 @@ enum { VOCAB = 5, ROWS = 5 };
 static void show_smoothing(void)
 {
     Tensor *target = tensor_ints(SHAPE(ROWS), (const int32_t[]){ 2, 1, 0, 3, 3 });
-    Tensor *smooth = label_smoothing_targets(((LabelSmoothing){ 0, 0.4 }), target, VOCAB);
+    Tensor *smooth = transformer_label_smoothing_targets(((LabelSmoothing){ 0, 0.4 }), target, VOCAB);
     Csv *csv = csv_open("knobs_smoothing.csv", "row,token,target");
     printf("\nTargets with smoothing 0.4 for the tokens 2, 1, 0, 3, 3, where 0 is padding:\n\n");
     for (int i = 0; i < ROWS * VOCAB; i++) {
@@ -68,8 +69,8 @@ static void show_smoothing(void)
     for (double x = 1; x < 200; x *= 1.05) {
         real p = (real)(x / (x + 3)), other = (real)(1 / (x + 3));
         Tensor *log_p = ag_log(tensor_from(SHAPE(1, VOCAB), (const real[]){ 0, p, other, other, other }));
-        csv_row(csv, x, (double)p, tensor_item(label_smoothing(((LabelSmoothing){ 0, 0 }), log_p, right)),
-                tensor_item(label_smoothing(((LabelSmoothing){ 0, 0.1 }), log_p, right)));
+        csv_row(csv, x, (double)p, tensor_item(transformer_label_smoothing(((LabelSmoothing){ 0, 0 }), log_p, right)),
+                tensor_item(transformer_label_smoothing(((LabelSmoothing){ 0, 0.1 }), log_p, right)));
     }
     chart_print(csv, &(Chart){ "loss", "probability", false,
         { { "smoothing_0", "no smoothing" }, { "smoothing_0.1", "0.1" } } });
@@ -82,7 +83,7 @@ enum { WORDS = 8, WAYS = 6 };
 /* Scores of the word after "This is a", made up. */
 static const char *const word[WORDS] = { "pen", "book", "dog", "cup", "bird", "house", "song", "the" };
 static const real logits[WORDS] = { 3, 2.5, 2, 1.5, 1, 0.5, 0, -1 };
-static const struct { const char *name; Sampling how; } ways[WAYS] = {
+static const struct { const char *name; LmSampling how; } ways[WAYS] = {
     { "temperature 1", { .temperature = 1 } }, { "temperature 0.5", { .temperature = 0.5 } },
     { "temperature 2", { .temperature = 2 } }, { "top_k 3", { .temperature = 1, .top_k = 3 } },
     { "top_p 0.8", { .temperature = 1, .top_p = 0.8 } }, { "temperature 0", { .temperature = 0 } },
@@ -92,9 +93,9 @@ static void show_sampling(void)
 {
     double p[WAYS][WORDS], share[WAYS][WORDS] = { { 0 } };
     for (int k = 0; k < WAYS; k++) {
-        sample_probabilities(logits, WORDS, &ways[k].how, p[k]);
+        lm_sample_probabilities(logits, WORDS, &ways[k].how, p[k]);
         for (int64_t i = 0; i < draws; i++) {
-            share[k][sample_next(logits, WORDS, &ways[k].how)] += 1 / (double)draws;
+            share[k][lm_sample_next(logits, WORDS, &ways[k].how)] += 1 / (double)draws;
         }
     }
     Csv *csv = csv_open("knobs_sampling.csv",

@@ -15,8 +15,8 @@ static int64_t steps = 40;
 static double gradient(double w, double *loss)
 {
     Scope scope = ag_begin(AG_RECORD);
-    Tensor *weight = tensor_set_requires_grad(tensor_full(SCALAR, w), true);
-    Tensor *error = ag_sub(weight, tensor_full(SCALAR, 3)), *square = ag_mul(error, error);
+    Tensor *weight = tensor_set_requires_grad(tensor_full(AG_SCALAR, w), true);
+    Tensor *error = ag_sub(weight, tensor_full(AG_SCALAR, 3)), *square = ag_mul(error, error);
     *loss = tensor_item(square);
     ag_backward(square);
     double dw = tensor_item(tensor_grad(weight));

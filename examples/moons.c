@@ -39,7 +39,7 @@ static void train(Sequential *net)
         Tensor *x = draw_moons(BATCH), *noise = tensor_normal(SHAPE(BATCH, 2), 0, 1);
         Tensor *t = tensor_randint(SHAPE(BATCH), 0, TIMES), *kept = tensor_zeros(SHAPE(BATCH, 1));
         for (int64_t i = 0; i < BATCH; i++) tensor_mutable_data(kept)[i] = (real)kept_at(tensor_int_data(t)[i]);
-        x = ag_add(ag_mul(ag_sqrt(kept), x), ag_mul(ag_sqrt(ag_sub(tensor_ones(SCALAR), kept)), noise));
+        x = ag_add(ag_mul(ag_sqrt(kept), x), ag_mul(ag_sqrt(ag_sub(tensor_ones(AG_SCALAR), kept)), noise));
         Tensor *loss = nn_mse_loss(noise_in(net, x, t), noise);
         ag_backward(loss);
         nn_optimizer_set_lr(adam, nn_schedule_cosine(step, 1e-2, 0, steps / 50, steps));

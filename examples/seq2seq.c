@@ -18,7 +18,7 @@ static void train(const LetterModel *m)
     ag_seed((uint64_t)example_seed());                                  /* all three learn the same words */
     for (int64_t step = 0; step < steps; step++) {
         Scope scope = ag_begin(AG_RECORD);
-        Batch batch = random_words(ROWS, 1, length);
+        TransformerBatch batch = random_words(ROWS, 1, length);
         Tensor *loss = letter_model_loss(m, &batch);
         ag_backward(loss);
         nn_clip_grad_norm(m->module, 1);
@@ -35,7 +35,7 @@ static void train(const LetterModel *m)
 static double share_right(const LetterModel *m, int64_t n)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
-    Batch batch = random_words(TESTED, n, n);
+    TransformerBatch batch = random_words(TESTED, n, n);
     const int32_t *output = tensor_int_data(letter_model_decode(m, &batch)), *expected = tensor_int_data(batch.tgt_y);
     int64_t right = 0;
     for (int64_t i = 0; i < TESTED * n; i++) {
@@ -51,7 +51,7 @@ static double step_time(const LetterModel *m, int64_t n)
     double best = INFINITY;
     for (int i = 0; i < 10; i++) {
         Scope scope = ag_begin(AG_RECORD);
-        Batch batch = random_words(TIMED_LETTERS / n, n, n);
+        TransformerBatch batch = random_words(TIMED_LETTERS / n, n, n);
         clock_t start = clock();
         ag_backward(letter_model_loss(m, &batch));
         best = fmin(best, 1000 * (double)(clock() - start) / CLOCKS_PER_SEC);
@@ -79,7 +79,7 @@ static void compare(const LetterModel *m, const char *file, const char *title, b
 static void show_alignment(const LetterModel *m)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
-    Batch batch = one_word(word);
+    TransformerBatch batch = one_word(word);
     int64_t n = tensor_dim(batch.src, 1);
     Tensor *output = letter_model_decode(m, &batch);
     batch.tgt = ag_slice(output, 1, 0, n + 1);                            /* the decoder reads its own output */

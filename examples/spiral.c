@@ -54,7 +54,7 @@ int main(void)
     }
     draw_points(x, arm);
     Tensor *right = ag_compare(AG_EQ, ag_argmax(net(copy, x), -1, false), arm);
-    Tensor *share = ag_mean(ag_where(right, tensor_ones(SCALAR), tensor_zeros(SCALAR)));
+    Tensor *share = ag_mean(ag_where(right, tensor_ones(AG_SCALAR), tensor_zeros(AG_SCALAR)));
     printf("loaded from %s: %.1f %% of new points right\n", path, 100 * tensor_item(share));
     ag_free(adam);
     nn_free(model);

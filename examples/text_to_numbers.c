@@ -63,7 +63,7 @@ static void show_vectors(void)
     char text[AG_SHAPE_TEXT];
     Embedding *embedding = nn_embedding_new(100, 512);
     Tensor *three = nn_embedding(embedding, tensor_ints(SHAPE(3), (const int32_t[]){ 1, 2, 3 }));
-    printf("From a table (100, 512) the ids 1, 2, 3 take a tensor %s.\n", shape_text(tensor_shape(three), text));
+    printf("From a table (100, 512) the ids 1, 2, 3 take a tensor %s.\n", ag_shape_text(tensor_shape(three), text));
     nn_free(embedding);
 }
 

@@ -8,7 +8,7 @@ int64_t decoder_past(const char *what, const Tensor *ids, const Cache *cache, in
     char text[AG_SHAPE_TEXT];
     int64_t past = cache ? cache->layer[0].length : 0;
     if (tensor_ndim(ids) != 2 || tensor_dim(ids, 1) < 1)
-        ag_usage_error(AG_HERE, what, "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
+        ag_usage_error(AG_HERE, what, "ids %s, expected (B,T)", ag_shape_text(tensor_shape(ids), text));
     int64_t n = tensor_dim(ids, 1);
     if (n > context - past)
         ag_usage_error(AG_HERE, what, "%lld ids after %lld in the cache exceed the context of %lld", (long long)n,

@@ -60,7 +60,7 @@ static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 /* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
 static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
 {
-    int64_t past = decoder_past("gpt", ids, cache, m->options.context), n = tensor_dim(ids, 1);
+    int64_t past = decoder_past("gpt_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */
     Tensor *x = nn_dropout(m->drop, ag_add(token, position));
@@ -72,7 +72,7 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     return nn_layer_norm(m->ln_f, x);
 }
 
-Tensor *gpt_at(Site at, GPT *m, Tensor *ids)
+Tensor *gpt_forward_at(Site at, GPT *m, Tensor *ids)
 {
     NN_LAYER(at, m);
     return ag_linear(body(m, ids, NULL), m->wte->weight, NULL);             /* (B,T,V) */

@@ -69,7 +69,7 @@ static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cac
 /* The model without its output layer. The ids come after those in the cache; the cache may be NULL. */
 static Tensor *body(Llama *m, Tensor *ids, Cache *cache)                        /* (B,T) -> (B,T,D) */
 {
-    int64_t past = decoder_past("llama", ids, cache, m->options.context), n = tensor_dim(ids, 1);
+    int64_t past = decoder_past("llama_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
     Tensor *table = ag_rope_table(m->frequencies, past, n);                     /* (T,K) */
     Tensor *x = nn_embedding(m->model->embed_tokens, ids);                      /* (B,T,D) */
     for (int i = 0; i < m->model->layers->n; i++) {
@@ -81,7 +81,7 @@ static Tensor *body(Llama *m, Tensor *ids, Cache *cache)                        
     return nn_rms_norm(m->model->norm, x);
 }
 
-Tensor *llama_at(Site at, Llama *m, Tensor *ids)
+Tensor *llama_forward_at(Site at, Llama *m, Tensor *ids)
 {
     NN_LAYER(at, m);
     return nn_linear(m->lm_head, body(m, ids, NULL));                           /* (B,T,V) */

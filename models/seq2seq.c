@@ -37,7 +37,7 @@ Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOp
     nn_child(m, decoder, nn_recurrent_new(o.cell, o.attention ? o.width + o.hidden : o.width, o.hidden));
     if (o.attention) nn_child(m, score, nn_score_new(o.score, o.hidden, o.hidden, o.hidden));
     nn_child(m, dropout, nn_dropout_new(o.dropout));
-    nn_child(m, generator, generator_new(o.hidden, tgt_vocab));
+    nn_child(m, generator, transformer_generator_new(o.hidden, tgt_vocab));
     return m;
 }
 
@@ -47,10 +47,10 @@ static void check_ids(const char *what, Tensor *src, Tensor *tgt)
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     bool good = tensor_ndim(src) == 2 && tensor_dim(src, 1) > 0;
     if (!tgt && !good)
-        ag_usage_error(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", shape_text(tensor_shape(src), a));
+        ag_usage_error(AG_HERE, what, "src %s, expected (B,S) with S of 1 or more", ag_shape_text(tensor_shape(src), a));
     if (tgt && !(good && tensor_ndim(tgt) == 2 && tensor_dim(tgt, 0) == tensor_dim(src, 0) && tensor_dim(tgt, 1) > 0))
         ag_usage_error(AG_HERE, what, "src %s and tgt %s, expected (B,S) and (B,T) with S and T of 1 or more",
-                       shape_text(tensor_shape(src), a), shape_text(tensor_shape(tgt), b));
+                       ag_shape_text(tensor_shape(src), a), ag_shape_text(tensor_shape(tgt), b));
 }
 
 /* ---- the encoder ------------------------------------------------------------------------------------------------- */
@@ -82,11 +82,11 @@ static Tensor *decoder_step(Seq2Seq *m, const Source *s, Tensor *word, Recurrent
     return nn_recurrent_step(m->decoder, x, state);
 }
 
-Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
+Tensor *seq2seq_forward_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask)
 {
     NN_LAYER(at, m);
     ag_check_pointer_at(at, __func__, "tgt", tgt);
-    check_ids("seq2seq", src, tgt);
+    check_ids("seq2seq_forward", src, tgt);
     Source s = read_source(m, src, src_mask);
     Tensor *words = nn_dropout(m->dropout, nn_embedding(m->tgt_embed, tgt));        /* (B,T,width) */
     int64_t time = tensor_dim(tgt, 1);
@@ -95,14 +95,14 @@ Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_ma
     for (int64_t i = 0; i < time; i++)
         h[i] = ag_unsqueeze(decoder_step(m, &s, ag_squeeze(ag_slice(words, 1, i, i + 1), 1), &state, &weights[i]), 1);
     if (m->keep_weights && m->score) m->weights = ag_concat(weights, (int)time, 1);
-    return generator(m->generator, nn_dropout(m->dropout, ag_concat(h, (int)time, 1)));
+    return transformer_generator(m->generator, nn_dropout(m->dropout, ag_concat(h, (int)time, 1)));
 }
 
-Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *b, int32_t pad)
+Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const TransformerBatch *b, int32_t pad)
 {
     NN_LAYER(at, m);
     ag_check_pointer_at(at, __func__, "batch", b);
-    return ag_nll_loss(seq2seq(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
+    return ag_nll_loss(seq2seq_forward(m, b->src, b->tgt, b->src_mask), b->tgt_y, AG_MEAN, pad);
 }
 
 Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
@@ -129,7 +129,7 @@ Tensor *seq2seq_greedy_decode_at(Site at, Seq2Seq *m, Tensor *src, Tensor *src_m
     for (int64_t i = 1; good && i < max_len && going > 0; i++) {
         for (int64_t b = 0; b < rows; b++) tensor_mutable_int_data(last)[b] = id[b * max_len + i - 1];
         Tensor *h = decoder_step(m, &s, nn_embedding(m->tgt_embed, last), &state, &weights);
-        Tensor *p = generator(m->generator, h), *best = ag_argmax(p, -1, false);
+        Tensor *p = transformer_generator(m->generator, h), *best = ag_argmax(p, -1, false);
         good = check_log_probs(p);
         going = 0;
         for (int64_t b = 0; b < rows; b++) {

@@ -1,7 +1,13 @@
 /* transformer.c: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017). It has the classes of the Annotated
- * Transformer in the same order and, except those listed below, with the same names. Read it with the notebook beside it. The
- * constructor of a class is followed by its forward function, which has the name of the class: layer(x, mask) in the notebook
- * is encoder_layer(l, x, mask) here. Only EncoderDecoder has no constructor; make_model builds it. Python writes:
+ * Transformer in the same order. Read it with the notebook beside it. Names in the notebook and here:
+ *     EncoderDecoder, forward     Transformer, transformer_forward
+ *     encode, decode              transformer_encode, transformer_decode
+ *     make_model                  transformer_new
+ *     EncoderLayer                TransformerEncoderLayer, transformer_encoder_layer; likewise Encoder, DecoderLayer, Decoder,
+ *                                 Generator, Embeddings
+ *     subsequent_mask             transformer_subsequent_mask
+ * The constructor of a class is followed by its forward function: layer(x, mask) in the notebook is
+ * transformer_encoder_layer(l, x, mask) here. Only EncoderDecoder has no constructor; make_model builds it. Python writes:
  *     nn_new(T)               super().__init__()
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]
@@ -32,35 +38,35 @@
 /* ---- EncoderDecoder ---------------------------------------------------------------------------------------------- */
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D) */
-Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
+Tensor *transformer_forward_at(Site at, Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask)
 {
     NN_LAYER(at, m);
-    return decode(m, encode(m, src, src_mask), src_mask, tgt, tgt_mask);
+    return transformer_decode(m, transformer_encode(m, src, src_mask), src_mask, tgt, tgt_mask);
 }
 
-Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask)
+Tensor *transformer_encode_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask)
 {
     NN_LAYER(at, m);
-    return encoder(m->encoder, nn_sequential(m->src_embed, src), src_mask);
+    return transformer_encoder(m->encoder, nn_sequential(m->src_embed, src), src_mask);
 }
 
-Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
+Tensor *transformer_decode_at(Site at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask)
 {
     NN_LAYER(at, m);
-    return decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
+    return transformer_decoder(m->decoder, nn_sequential(m->tgt_embed, tgt), memory, src_mask, tgt_mask, NULL);
 }
 
 /* ---- Generator --------------------------------------------------------------------------------------------------- */
 
-Generator *generator_new_at(Site at, int64_t d_model, int64_t vocab)
+TransformerGenerator *transformer_generator_new_at(Site at, int64_t d_model, int64_t vocab)
 {
     AG_LAYER(at);
-    Generator *g = nn_new(Generator);
+    TransformerGenerator *g = nn_new(TransformerGenerator);
     nn_child(g, proj, nn_linear_new(d_model, vocab));
     return g;
 }
 
-Tensor *generator_at(Site at, Generator *g, Tensor *x)                                /* (..,D) -> (..,V) */
+Tensor *transformer_generator_at(Site at, TransformerGenerator *g, Tensor *x)         /* (..,D) -> (..,V) */
 {
     NN_LAYER(at, g);
     return ag_log_softmax(nn_linear(g->proj, x), -1);
@@ -68,22 +74,23 @@ Tensor *generator_at(Site at, Generator *g, Tensor *x)                          
 
 /* ---- Encoder ----------------------------------------------------------------------------------------------------- */
 
-Encoder *encoder_new_at(Site at, const TransformerOptions *o)
+TransformerEncoder *transformer_encoder_new_at(Site at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
     if (o->N < 1) ag_usage_error(at, __func__, "N is %d layers, expected 1 or more", o->N);
-    Encoder *e = nn_new(Encoder);
+    TransformerEncoder *e = nn_new(TransformerEncoder);
     nn_child(e, layers, nn_list_new());
-    for (int i = 0; i < o->N; i++) nn_list_add(e->layers, encoder_layer_new(o));
+    for (int i = 0; i < o->N; i++) nn_list_add(e->layers, transformer_encoder_layer_new(o));
     if (o->norm_place == NN_PRE_NORM) nn_child(e, norm, nn_layer_norm_new_kind(o->d_model, o->norm));
     return e;
 }
 
-Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask)                      /* (B,S,D) (B,1,S) -> (B,S,D) */
+Tensor *transformer_encoder_at(Site at, TransformerEncoder *e, Tensor *x, Tensor *mask) /* (B,S,D) (B,1,S) -> (B,S,D) */
 {
     NN_LAYER(at, e);
-    for (int i = 0; i < e->layers->n; i++) x = encoder_layer(nn_item(EncoderLayer, e->layers, i), x, mask);
+    for (int i = 0; i < e->layers->n; i++)
+        x = transformer_encoder_layer(nn_item(TransformerEncoderLayer, e->layers, i), x, mask);
     return e->norm ? nn_layer_norm(e->norm, x) : x;
 }
 
@@ -96,11 +103,11 @@ static ModuleList *sublayer_connections(int n, const TransformerOptions *o)
     return list;
 }
 
-EncoderLayer *encoder_layer_new_at(Site at, const TransformerOptions *o)
+TransformerEncoderLayer *transformer_encoder_layer_new_at(Site at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
-    EncoderLayer *l = nn_new(EncoderLayer);
+    TransformerEncoderLayer *l = nn_new(TransformerEncoderLayer);
     nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, feed_forward, nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation));
     nn_child(l, sublayer, sublayer_connections(2, o));
@@ -108,7 +115,7 @@ EncoderLayer *encoder_layer_new_at(Site at, const TransformerOptions *o)
 }
 
 /* The left half of the paper's Figure 1. */
-Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask)
+Tensor *transformer_encoder_layer_at(Site at, TransformerEncoderLayer *l, Tensor *x, Tensor *mask)
 {
     NN_LAYER(at, l);
     SublayerConnection *sublayer0 = nn_item(SublayerConnection, l->sublayer, 0);
@@ -123,33 +130,34 @@ Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask)
 }
 
 /* ---- Decoder ------------------------------------------------------------------------------------------------------
- * The cache is not in the notebook. It is for generation (see decode_next below); in training it is NULL. */
+ * The cache is not in the notebook. It is for generation (see transformer_decode_next below); in training it is NULL. */
 
-Decoder *decoder_new_at(Site at, const TransformerOptions *o)
+TransformerDecoder *transformer_decoder_new_at(Site at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
     if (o->N < 1) ag_usage_error(at, __func__, "N is %d layers, expected 1 or more", o->N);
-    Decoder *d = nn_new(Decoder);
+    TransformerDecoder *d = nn_new(TransformerDecoder);
     nn_child(d, layers, nn_list_new());
-    for (int i = 0; i < o->N; i++) nn_list_add(d->layers, decoder_layer_new(o));
+    for (int i = 0; i < o->N; i++) nn_list_add(d->layers, transformer_decoder_layer_new(o));
     if (o->norm_place == NN_PRE_NORM) nn_child(d, norm, nn_layer_norm_new_kind(o->d_model, o->norm));
     return d;
 }
 
-Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache)
+Tensor *transformer_decoder_at(Site at, TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
+                               Cache *cache)
 {
     NN_LAYER(at, d);
     for (int i = 0; i < d->layers->n; i++)
-        x = decoder_layer(nn_item(DecoderLayer, d->layers, i), x, memory, src_mask, tgt_mask, cache, i);
+        x = transformer_decoder_layer(nn_item(TransformerDecoderLayer, d->layers, i), x, memory, src_mask, tgt_mask, cache, i);
     return d->norm ? nn_layer_norm(d->norm, x) : x;
 }
 
-DecoderLayer *decoder_layer_new_at(Site at, const TransformerOptions *o)
+TransformerDecoderLayer *transformer_decoder_layer_new_at(Site at, const TransformerOptions *o)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "o", o);
-    DecoderLayer *l = nn_new(DecoderLayer);
+    TransformerDecoderLayer *l = nn_new(TransformerDecoderLayer);
     nn_child(l, self_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, src_attn, nn_multi_head_attention_new(o->h, o->d_model, o->dropout));
     nn_child(l, feed_forward, nn_positionwise_feed_forward_new(o->d_model, o->d_ff, o->dropout, o->activation));
@@ -158,8 +166,8 @@ DecoderLayer *decoder_layer_new_at(Site at, const TransformerOptions *o)
 }
 
 /* The right half of the paper's Figure 1. Each layer has two entries in the cache. */
-Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
-                        int layer)
+Tensor *transformer_decoder_layer_at(Site at, TransformerDecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask,
+                                     Tensor *tgt_mask, Cache *cache, int layer)
 {
     NN_LAYER(at, l);
     Tensor *m = memory;
@@ -179,7 +187,7 @@ Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Te
     return nn_sublayer_out(sublayer2, x, h);
 }
 
-Tensor *subsequent_mask_at(Site at, int64_t n)                                          /* -> (1,n,n) */
+Tensor *transformer_subsequent_mask_at(Site at, int64_t n)                              /* -> (1,n,n) */
 {
     AG_LAYER(at);
     return nn_causal_mask(n);
@@ -190,20 +198,20 @@ Tensor *subsequent_mask_at(Site at, int64_t n)                                  
 /* For Sequential, which knows its layers only as modules and calls module.forward. */
 static Tensor *embeddings_forward(Site at, void *self, Tensor *ids)
 {
-    return embeddings_at(at, self, ids);
+    return transformer_embeddings_at(at, self, ids);
 }
 
-Embeddings *embeddings_new_at(Site at, int64_t d_model, int64_t vocab)
+TransformerEmbeddings *transformer_embeddings_new_at(Site at, int64_t d_model, int64_t vocab)
 {
     AG_LAYER(at);
-    Embeddings *e = nn_new(Embeddings);
+    TransformerEmbeddings *e = nn_new(TransformerEmbeddings);
     e->module.forward = embeddings_forward;
     nn_child(e, lut, nn_embedding_new(vocab, d_model));
     e->d_model = d_model;
     return e;
 }
 
-Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids)                            /* (B,T) -> (B,T,D) */
+Tensor *transformer_embeddings_at(Site at, TransformerEmbeddings *e, Tensor *ids)     /* (B,T) -> (B,T,D) */
 {
     NN_LAYER(at, e);
     return ag_scale(nn_embedding(e->lut, ids), sqrt((double)e->d_model));
@@ -231,17 +239,17 @@ static void check_options(Site at, const char *what, int64_t vocab, const Transf
 static Sequential *embed_and_position(int64_t vocab, const TransformerOptions *o)
 {
     Sequential *s = nn_sequential_new();
-    nn_sequential_add(s, embeddings_new(o->d_model, vocab));
+    nn_sequential_add(s, transformer_embeddings_new(o->d_model, vocab));
     nn_sequential_add(s, o->learned_positions ? nn_positional_encoding_new_learned(o->d_model, o->dropout, o->max_len)
                                               : nn_positional_encoding_new(o->d_model, o->dropout, o->max_len));
     return s;
 }
 
 /* Source embedding, target embedding and generator share one matrix (section 3.4 of the paper). */
-static void share_embeddings(EncoderDecoder *m)
+static void share_embeddings(Transformer *m)
 {
-    Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
-    nn_tie(nn_item(Embeddings, m->tgt_embed, 0)->lut, weight, table);
+    Tensor *table = nn_item(TransformerEmbeddings, m->src_embed, 0)->lut->weight;
+    nn_tie(nn_item(TransformerEmbeddings, m->tgt_embed, 0)->lut, weight, table);
     nn_tie(m->generator->proj, weight, table);
 }
 
@@ -254,19 +262,19 @@ static void xavier_uniform(void *model)
     ag_free(p);
 }
 
-EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
+Transformer *transformer_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions o)
 {
     AG_LAYER(at);
-    check_options(at, "make_model", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
+    check_options(at, "transformer_new", src_vocab < tgt_vocab ? src_vocab : tgt_vocab, &o);
     if (o.share_embeddings && src_vocab != tgt_vocab)
-        ag_usage_error(at, "make_model", "share_embeddings needs equal vocabularies, these have %lld and %lld words",
+        ag_usage_error(at, "transformer_new", "share_embeddings needs equal vocabularies, these have %lld and %lld words",
                        (long long)src_vocab, (long long)tgt_vocab);
-    EncoderDecoder *m = nn_new(EncoderDecoder);
-    nn_child(m, encoder, encoder_new(&o));
-    nn_child(m, decoder, decoder_new(&o));
+    Transformer *m = nn_new(Transformer);
+    nn_child(m, encoder, transformer_encoder_new(&o));
+    nn_child(m, decoder, transformer_decoder_new(&o));
     nn_child(m, src_embed, embed_and_position(src_vocab, &o));
     nn_child(m, tgt_embed, embed_and_position(tgt_vocab, &o));
-    nn_child(m, generator, generator_new(o.d_model, tgt_vocab));
+    nn_child(m, generator, transformer_generator_new(o.d_model, tgt_vocab));
     if (o.share_embeddings) share_embeddings(m);
     xavier_uniform(m);
     return m;
@@ -274,7 +282,7 @@ EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Tra
 
 /* ---- beyond the notebook: generation with a cache, attention weights, an encoder-only model ---------------------- */
 
-Cache *transformer_cache_new_at(Site at, EncoderDecoder *m, int64_t capacity)
+Cache *transformer_cache_new_at(Site at, Transformer *m, int64_t capacity)
 {
     NN_LAYER(at, m);
     Cache *cache = nn_cache_new(2 * m->decoder->layers->n, capacity);
@@ -282,7 +290,7 @@ Cache *transformer_cache_new_at(Site at, EncoderDecoder *m, int64_t capacity)
     return cache;
 }
 
-Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
+Tensor *transformer_decode_next_at(Site at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
 {
     NN_LAYER(at, m);
     ag_check_object_at(at, __func__, "the cache", cache);
@@ -290,11 +298,11 @@ Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_m
         ag_usage_error(at, __func__, "a cache for %d attention layers, expected one for the model's %d", cache->n,
                        2 * m->decoder->layers->n);
     int64_t past = cache->layer[0].length, t = tensor_dim(tgt, 1);
-    Tensor *x = embeddings(nn_item(Embeddings, m->tgt_embed, 0), tgt);
+    Tensor *x = transformer_embeddings(nn_item(TransformerEmbeddings, m->tgt_embed, 0), tgt);
     x = nn_positional_encoding_from(nn_item(PositionalEncoding, m->tgt_embed, 1), x, past);
     /* A single new position attends to all earlier positions and to itself, so it needs no mask. */
-    Tensor *mask = t == 1 ? NULL : ag_slice(subsequent_mask(past + t), 1, past, past + t);
-    return decoder(m->decoder, x, memory, src_mask, mask, cache);
+    Tensor *mask = t == 1 ? NULL : ag_slice(transformer_subsequent_mask(past + t), 1, past, past + t);
+    return transformer_decoder(m->decoder, x, memory, src_mask, mask, cache);
 }
 
 /* If one logit is NaN or +infinity, the log-softmax of the whole row is NaN. */
@@ -307,32 +315,32 @@ bool check_log_probs(const Tensor *p)
     return true;
 }
 
-void transformer_keep_weights_at(Site at, EncoderDecoder *m, bool keep)
+void transformer_keep_weights_at(Site at, Transformer *m, bool keep)
 {
     NN_LAYER(at, m);
     for (int i = 0; i < m->encoder->layers->n; i++)
-        nn_item(EncoderLayer, m->encoder->layers, i)->self_attn->keep_weights = keep;
+        nn_item(TransformerEncoderLayer, m->encoder->layers, i)->self_attn->keep_weights = keep;
     for (int i = 0; i < m->decoder->layers->n; i++) {
-        nn_item(DecoderLayer, m->decoder->layers, i)->self_attn->keep_weights = keep;
-        nn_item(DecoderLayer, m->decoder->layers, i)->src_attn->keep_weights = keep;
+        nn_item(TransformerDecoderLayer, m->decoder->layers, i)->self_attn->keep_weights = keep;
+        nn_item(TransformerDecoderLayer, m->decoder->layers, i)->src_attn->keep_weights = keep;
     }
 }
 
-EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions o)
+TransformerEncoderOnly *transformer_encoder_only_new_at(Site at, int64_t vocab, TransformerOptions o)
 {
     AG_LAYER(at);
-    check_options(at, "make_encoder_only", vocab, &o);
-    EncoderOnly *m = nn_new(EncoderOnly);
-    nn_child(m, encoder, encoder_new(&o));
+    check_options(at, "transformer_encoder_only_new", vocab, &o);
+    TransformerEncoderOnly *m = nn_new(TransformerEncoderOnly);
+    nn_child(m, encoder, transformer_encoder_new(&o));
     nn_child(m, embed, embed_and_position(vocab, &o));
-    nn_child(m, generator, generator_new(o.d_model, vocab));
-    if (o.share_embeddings) nn_tie(m->generator->proj, weight, nn_item(Embeddings, m->embed, 0)->lut->weight);
+    nn_child(m, generator, transformer_generator_new(o.d_model, vocab));
+    if (o.share_embeddings) nn_tie(m->generator->proj, weight, nn_item(TransformerEmbeddings, m->embed, 0)->lut->weight);
     xavier_uniform(m);
     return m;
 }
 
-Tensor *encoder_only_at(Site at, EncoderOnly *m, Tensor *ids, Tensor *mask)
+Tensor *transformer_encoder_only_at(Site at, TransformerEncoderOnly *m, Tensor *ids, Tensor *mask)
 {
     NN_LAYER(at, m);
-    return generator(m->generator, encoder(m->encoder, nn_sequential(m->embed, ids), mask));
+    return transformer_generator(m->generator, transformer_encoder(m->encoder, nn_sequential(m->embed, ids), mask));
 }

@@ -67,13 +67,13 @@ static bool checkpoint_sizes(const char *path, Sizes *sizes)
     return good;
 }
 
-EncoderDecoder *transformer_load_at(Site at, const char *path)
+Transformer *transformer_load_at(Site at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     Sizes s;
     if (!checkpoint_sizes(path, &s)) return NULL;
-    EncoderDecoder *m = make_model(s.src_vocab, s.tgt_vocab, s.o);
+    Transformer *m = transformer_new(s.src_vocab, s.tgt_vocab, s.o);
     if (nn_load(path, m)) return m;
     nn_free(m);
     return NULL;

@@ -63,12 +63,12 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
     char k[AG_SHAPE_TEXT], v[AG_SHAPE_TEXT];
     tensor_data(key);                       /* a usage error unless they are reals */
     tensor_data(value);
-    if (tensor_ndim(key) != 3 || !shape_equal(tensor_shape(key), tensor_shape(value)))
+    if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
         ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
-                       shape_text(tensor_shape(key), k), shape_text(tensor_shape(value), v));
+                       ag_shape_text(tensor_shape(key), k), ag_shape_text(tensor_shape(value), v));
     if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != tensor_dim(kv->key, 2)))
         ag_usage_error(at, "nn_cache_append", "keys %s do not fit %s in the cache: batch or width differs",
-                       shape_text(tensor_shape(key), k), shape_text(tensor_shape(kv->key), v));
+                       ag_shape_text(tensor_shape(key), k), ag_shape_text(tensor_shape(kv->key), v));
 }
 
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)

@@ -26,7 +26,7 @@ static Fans fans(Site at, const char *what, const Tensor *w)
     Shape shape = tensor_shape(w);
     char text[AG_SHAPE_TEXT];
     if (shape.ndim < 2) {
-        ag_usage_error(at, what, "needs a tensor of two dimensions or more, this one is %s", shape_text(shape, text));
+        ag_usage_error(at, what, "needs a tensor of two dimensions or more, this one is %s", ag_shape_text(shape, text));
     }
     double inner = 1;
     for (int i = 2; i < shape.ndim; i++) inner *= (double)shape.dim[i];

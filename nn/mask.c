@@ -18,7 +18,7 @@ Tensor *nn_padding_mask_at(Site at, Tensor *ids, int32_t padding)
     char text[AG_SHAPE_TEXT];
     tensor_int_data(ids);                   /* a usage error unless they are ids */
     if (tensor_ndim(ids) != 2)
-        ag_usage_error(at, "nn_padding_mask", "ids %s, expected (B,T)", shape_text(tensor_shape(ids), text));
+        ag_usage_error(at, "nn_padding_mask", "ids %s, expected (B,T)", ag_shape_text(tensor_shape(ids), text));
     return ag_unsqueeze_at(at, ag_compare_scalar_at(at, AG_NE, ids, padding), 1);
 }
 

@@ -249,10 +249,10 @@ void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, 
     if (slot->tensor == tensor) return;
     Tensor *old = slot->tensor;
     Shape old_shape = tensor_shape(old), shape = tensor_shape(tensor);
-    if (!shape_equal(old_shape, shape)) {
+    if (!ag_shape_equal(old_shape, shape)) {
         char text[2][AG_SHAPE_TEXT];
         ag_usage_error(at, "nn_tie", "\"%s\" of %s is %s, the tensor to tie it to %s", name, parent->type,
-                       shape_text(old_shape, text[0]), shape_text(shape, text[1]));
+                       ag_shape_text(old_shape, text[0]), ag_shape_text(shape, text[1]));
     }
     tie_all(root, old, tensor);
     ag_free(old);

@@ -41,12 +41,12 @@ Tensor *nn_positional_encoding_from_at(Site at, PositionalEncoding *p, Tensor *x
     char text[AG_SHAPE_TEXT];
     int64_t max_len = tensor_dim(p->pe, 1), width = tensor_dim(p->pe, 2);
     if (tensor_ndim(x) != 3 || tensor_dim(x, 2) != width)
-        ag_usage_error(AG_HERE, "positional_encoding", "x %s, expected (B,T,%lld)", shape_text(tensor_shape(x), text),
+        ag_usage_error(AG_HERE, "positional_encoding", "x %s, expected (B,T,%lld)", ag_shape_text(tensor_shape(x), text),
                        (long long)width);
     int64_t length = tensor_dim(x, 1);
     if (start < 0 || start > max_len - length)
         ag_usage_error(AG_HERE, "positional_encoding", "x %s from position %lld on: the table has %lld positions",
-                       shape_text(tensor_shape(x), text), (long long)start, (long long)max_len);
+                       ag_shape_text(tensor_shape(x), text), (long long)start, (long long)max_len);
     return nn_dropout(p->dropout, ag_add(x, ag_slice(p->pe, 1, start, start + length)));
 }
 

@@ -74,9 +74,9 @@ static RecurrentState begin(Recurrent *r, const char *what, int64_t batch, const
     if (!s.c && r->kind == NN_LSTM) s.c = tensor_zeros(shape);
     if (s.c && r->kind != NN_LSTM) ag_usage_error(AG_HERE, what, "the state has a c, which only an LSTM has");
     for (int i = 0; i < (s.c ? 2 : 1); i++)
-        if (!shape_equal(tensor_shape(i ? s.c : s.h), shape))
+        if (!ag_shape_equal(tensor_shape(i ? s.c : s.h), shape))
             ag_usage_error(AG_HERE, what, "the state's %c is %s, expected (B,H), here %s", i ? 'c' : 'h',
-                           shape_text(tensor_shape(i ? s.c : s.h), text), shape_text(shape, expected));
+                           ag_shape_text(tensor_shape(i ? s.c : s.h), text), ag_shape_text(shape, expected));
     return s;
 }
 
@@ -85,7 +85,7 @@ static void check_input(Recurrent *r, const char *what, Tensor *x, int ndim, con
     char text[AG_SHAPE_TEXT];
     int64_t in = tensor_dim(r->weight_ih_l0, 1);
     if (tensor_ndim(x) != ndim || tensor_dim(x, -1) != in)
-        ag_usage_error(AG_HERE, what, "x is %s, expected %s with %lld for in", shape_text(tensor_shape(x), text), expected,
+        ag_usage_error(AG_HERE, what, "x is %s, expected %s with %lld for in", ag_shape_text(tensor_shape(x), text), expected,
                        (long long)in);
 }
 
@@ -116,10 +116,10 @@ Tensor *nn_recurrent_at(Site at, Recurrent *r, Tensor *x, Tensor *mask, Recurren
     char text[AG_SHAPE_TEXT];
     int64_t batch = tensor_dim(x, 0), time = tensor_dim(x, 1);
     if (time < 1)
-        ag_usage_error(AG_HERE, "nn_recurrent", "x is %s, expected one step or more", shape_text(tensor_shape(x), text));
-    if (mask && !shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
+        ag_usage_error(AG_HERE, "nn_recurrent", "x is %s, expected one step or more", ag_shape_text(tensor_shape(x), text));
+    if (mask && !ag_shape_equal(tensor_shape(mask), SHAPE(batch, 1, time)))
         ag_usage_error(AG_HERE, "nn_recurrent", "the mask is %s, expected (%lld, 1, %lld)",
-                       shape_text(tensor_shape(mask), text), (long long)batch, (long long)time);
+                       ag_shape_text(tensor_shape(mask), text), (long long)batch, (long long)time);
     RecurrentState s = begin(r, "nn_recurrent", batch, state);
     Tensor *inputs = ag_linear(x, r->weight_ih_l0, r->bias_ih_l0);          /* one product for all steps */
     Tensor **h = ag_scratch((size_t)time, sizeof *h);

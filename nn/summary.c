@@ -64,7 +64,7 @@ static void tensor_row(Table *t, int depth, const ModuleSlot *slot)
     const char *text = grouped(tensor_numel(slot->tensor), count);
     if (!counts(t->root, slot)) text = "tied";
     else if (!tensor_requires_grad(slot->tensor)) text = "not trained";
-    row(t, depth, slot->name, shape_text(tensor_shape(slot->tensor), shape), text);
+    row(t, depth, slot->name, ag_shape_text(tensor_shape(slot->tensor), shape), text);
 }
 
 static void module_rows(Table *t, int depth, const char *name, const char *type, Module *m)

@@ -41,7 +41,7 @@ void check_close(const char *what, const Tensor *found, const Tensor *expected, 
 {
     char text[2][AG_SHAPE_TEXT];
     Shape a = tensor_shape(found), b = tensor_shape(expected);
-    ck_assert_msg(shape_equal(a, b), "%s is %s, expected %s", what, shape_text(a, text[0]), shape_text(b, text[1]));
+    ck_assert_msg(ag_shape_equal(a, b), "%s is %s, expected %s", what, ag_shape_text(a, text[0]), ag_shape_text(b, text[1]));
     for (int64_t i = 0; i < tensor_numel(expected); i++) {
         double f = (double)tensor_data(found)[i], e = (double)tensor_data(expected)[i];
         ck_assert_msg(fabs(f - e) <= tolerance, "%s[%d] is %.9g, expected %.9g", what, (int)i, f, e);

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         size.steps = size.every = atoi(argv[5]);
         size.shards = atoi(argv[6]);
 #ifdef KAERU_MPI
-        size.processes = mpi_begin();
+        size.processes = nn_mpi_begin();
 #endif
     }
     ag_precision(strcmp(argv[2], "bf16") == 0 ? AG_BF16 : AG_FLOAT32);

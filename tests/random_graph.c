@@ -63,8 +63,8 @@ static Tensor *any(Graph *g)
 /* The value in another shape: sliced, repeated or averaged. */
 static Tensor *fitted(Graph *g, Tensor *x, Shape shape)
 {
-    int64_t n = shape_numel(shape);
-    if (shape_equal(x->shape, shape)) return x;
+    int64_t n = ag_shape_numel(shape);
+    if (ag_shape_equal(x->shape, shape)) return x;
     if (n == x->numel) return ag_reshape(x, shape);
     if (x->numel == 0 || n == 0) return ag_reshape(ag_add(ag_sum(x), tensor_zeros(SHAPE(n))), shape);
     Tensor *flat = ag_reshape(x, SHAPE(-1));
@@ -310,7 +310,7 @@ static void print_graph(Graph *g, double (*leaf)[LARGEST], FILE *report)
     build(g, leaf);
     for (int i = 0; i < g->n; i++)
         fprintf(report, "  value %d: %s %s\n", i, i < g->n_leaves ? "leaf" : g->value[i]->made_by,
-                shape_text(g->value[i]->shape, text));
+                ag_shape_text(g->value[i]->shape, text));
     ag_end(s);
 }
 

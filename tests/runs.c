@@ -13,7 +13,7 @@ enum { SEED = 7, HEADS = 2 };
 
 enum { PAD = 0, START = 1, VOCAB = 11, LENGTH = 7 };
 
-static EncoderDecoder *transformer_of(const Settings *s)
+static Transformer *transformer_of(const Settings *s)
 {
     int64_t layers, width;
     if (!nn_settings_int(s, "layers", &layers) || !nn_settings_int(s, "width", &width)) return NULL;
@@ -23,18 +23,18 @@ static EncoderDecoder *transformer_of(const Settings *s)
     o.d_ff = 2 * width;
     o.h = HEADS;
     o.max_len = LENGTH;
-    return make_model(VOCAB, VOCAB, o);
+    return transformer_new(VOCAB, VOCAB, o);
 }
 
 typedef struct { int64_t left, rows; } Rows;
 
-static bool next_rows(void *source, Batch *batch)
+static bool next_rows(void *source, TransformerBatch *batch)
 {
     Rows *r = source;
     if (r->left-- == 0) return false;
     Tensor *ids = tensor_randint(SHAPE(r->rows, LENGTH), 1, VOCAB);
     for (int64_t i = 0; i < r->rows; i++) tensor_mutable_int_data(ids)[i * LENGTH] = START;
-    *batch = batch_new(ids, ids, PAD);
+    *batch = transformer_batch_new(ids, ids, PAD);
     return true;
 }
 
@@ -44,7 +44,7 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
     Settings *s = nn_settings_new();
     nn_settings_set(s, "layers", "%lld", (long long)size->layers);
     nn_settings_set(s, "width", "%lld", (long long)size->width);
-    EncoderDecoder *m = transformer_of(s);
+    Transformer *m = transformer_of(s);
     Optimizer *adam = nn_adam_new(m, 0);
     ParallelOptions shared = { .shards = size->shards, .clip = 0.5 };
     Parallel *p = size->shards ? nn_parallel_new_with(adam, shared, size->processes) : NULL;
@@ -53,7 +53,7 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
                          .warmup = 20, .parallel = p };
     TrainState state = { .step = nn_optimizer_steps(adam), .accum_step = nn_optimizer_steps(adam) };
     while (good && state.step < size->steps) {
-        run_epoch(m, next_rows, &(Rows){ 1, size->batch }, &how, &state);
+        transformer_run_epoch(m, next_rows, &(Rows){ 1, size->batch }, &how, &state);
         if (stepped) stepped();
         if (state.step % size->every == 0 || state.step == size->steps) good = nn_checkpoint_save(path, m, adam, s);
     }
@@ -67,14 +67,14 @@ static bool train_transformer(const RunSize *size, const char *path, bool resume
 static bool generate_transformer(const char *path)
 {
     Settings *s = nn_settings_new();
-    EncoderDecoder *m = nn_checkpoint_settings(path, s) ? transformer_of(s) : NULL;
+    Transformer *m = nn_checkpoint_settings(path, s) ? transformer_of(s) : NULL;
     bool good = m && nn_load(path, m);
     if (good) {
         Scope scope = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_ints(SHAPE(1, 5), (int32_t[]){ START, 3, 5, 2, 8 }), *mask = nn_padding_mask(src, PAD);
         nn_eval(m);
-        greedy_decode(m, src, mask, LENGTH, START);
-        beam_search(m, src, mask, (BeamOptions){ 2, LENGTH, START, 2, 0.6 }, NULL);
+        transformer_greedy_decode(m, src, mask, LENGTH, START);
+        transformer_beam_search(m, src, mask, (BeamOptions){ 2, LENGTH, START, 2, 0.6 }, NULL);
         ag_end(scope);
     }
     nn_free(m);
@@ -97,13 +97,13 @@ static char *beside(char out[PATH_SIZE], const char *path, const char *ending)
 }
 
 /* The part of train_gpt after the vocabulary is saved. */
-static bool train_gpt_with(const Tokenizer *t, const RunSize *size, const char *path, bool resume,
+static bool train_gpt_with(const KaeruTokenizer *t, const RunSize *size, const char *path, bool resume,
                      void (*stepped)(LmTraining *, void *), void *arg)
 {
     LmData *data = lm_data_of_text("the text", text, sizeof text - 1, t);
     if (!data) return false;
     GPT *m = gpt_new((GPTOptions){ .layers = size->layers, .heads = HEADS, .width = size->width, .context = 8,
-                                   .vocab = tokenizer_size(t), .dropout = 0.1, .eps = 1e-5 });
+                                   .vocab = kaeru_tokenizer_size(t), .dropout = 0.1, .eps = 1e-5 });
     char best[PATH_SIZE];
     LmTraining run = { .model = m, .data = data, .options = lm_defaults(), .settings = nn_settings_new(), .last = path,
                        .best = beside(best, path, ".best"), .stepped = stepped, .arg = arg };
@@ -132,11 +132,11 @@ static bool train_gpt(const RunSize *size, const char *path, bool resume, void (
 {
     char vocab[PATH_SIZE];
     ag_seed(SEED);
-    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, sizeof text - 1) };
+    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new(text, sizeof text - 1) };
     bool writes = !resume && (!size->processes || size->processes->rank == 0);
-    bool good = t.chars && (!writes || tokenizer_save(&t, beside(vocab, path, ".vocab"), NULL)) &&
+    bool good = t.chars && (!writes || kaeru_tokenizer_save(&t, beside(vocab, path, ".vocab"), NULL)) &&
                 train_gpt_with(&t, size, path, resume, call_stepped, &stepped);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     return good;
 }
 
@@ -147,10 +147,10 @@ static bool count_id(void *arg, int32_t id)
 }
 
 /* In memory of the scope, which a usage error frees. */
-static Tensor *prompt_of(const Tokenizer *t)
+static Tensor *prompt_of(const KaeruTokenizer *t)
 {
     size_t n;
-    int32_t *ids = tokenizer_encode(t, "The frog", 8, &n);
+    int32_t *ids = kaeru_tokenizer_encode(t, "The frog", 8, &n);
     if (!ids) return NULL;
     int32_t copy[8];
     memcpy(copy, ids, n * sizeof *ids);
@@ -161,19 +161,19 @@ static Tensor *prompt_of(const Tokenizer *t)
 static bool generate_gpt(const char *path)
 {
     char vocab[PATH_SIZE];
-    Tokenizer t = { 0 };
+    KaeruTokenizer t = { 0 };
     GPT *m = gpt_load(path);
-    bool good = m && tokenizer_open(&t, beside(vocab, path, ".vocab"), NULL);
+    bool good = m && kaeru_tokenizer_open(&t, beside(vocab, path, ".vocab"), NULL);
     if (good) {
         Scope scope = ag_begin(AG_NO_GRAD);
         int written = 0;
         Tensor *prompt = prompt_of(&t);
         nn_eval(m);
         good = prompt && lm_generate(m, tensor_int_data(prompt), tensor_numel(prompt), 12,
-                                      &(Sampling){ .temperature = 1, .top_k = 5 }, count_id, &written) && written == 12;
+                                      &(LmSampling){ .temperature = 1, .top_k = 5 }, count_id, &written) && written == 12;
         ag_end(scope);
     }
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     nn_free(m);
     return good;
 }

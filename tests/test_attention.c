@@ -391,7 +391,7 @@ START_TEST(a_cache_holds_the_fewer_heads)
         Tensor *row = ag_rope_table(frequencies, t, 1);
         nn_cache_append(c, 0, ag_rope(ag_slice(k, 1, t, t + 1), row, KEYS, false), ag_slice(v, 1, t, t + 1));
         nn_cache_read(c, 0, &keys, &values);
-        ck_assert(shape_equal(tensor_shape(keys), SHAPE(B, t + 1, KEYS * K)));
+        ck_assert(ag_shape_equal(tensor_shape(keys), SHAPE(B, t + 1, KEYS * K)));
         Tensor *y = ag_attention_with(ag_rope(ag_slice(q, 1, t, t + 1), row, HEADS, false), keys, values, NULL, how);
         check_close("y", y, ag_slice(all, 1, t, t + 1), 1e-6);
     }
@@ -464,7 +464,7 @@ START_TEST(scores_equal_their_formulas)
     Scope s = ag_begin(AG_RECORD);
     Tensor *in[8] = { tensor_normal(SHAPE(B, T, nq), 0, 1), tensor_normal(SHAPE(B, S, nk), 0, 1) };
     Tensor *y = nn_score(score, in[0], in[1]);
-    ck_assert(shape_equal(tensor_shape(y), SHAPE(B, T, S)));
+    ck_assert(ag_shape_equal(tensor_shape(y), SHAPE(B, T, S)));
     for (int b = 0; b < B; b++)
         for (int t = 0; t < T; t++)
             for (int j = 0; j < S; j++)
@@ -490,7 +490,7 @@ START_TEST(heads_can_use_any_score)
     MultiHeadAttention *a = nn_multi_head_attention_new_with(H, D, 0, kinds[_i]);
     ck_assert((a->score == NULL) == (kinds[_i] == NN_SCORE_SCALED_DOT));
     if (kinds[_i] == NN_SCORE_ADDITIVE)
-        ck_assert(shape_equal(tensor_shape(a->score->w1->weight), SHAPE(D / H, D / H)));
+        ck_assert(ag_shape_equal(tensor_shape(a->score->w1->weight), SHAPE(D / H, D / H)));
     Scope s = ag_begin(AG_RECORD);
     Tensor *query = tensor_normal(SHAPE(B, T, D), 0, 1), *key = tensor_normal(SHAPE(B, S, D), 0, 1);
     Tensor *mask = mask_of(PADDING, S);
@@ -778,7 +778,7 @@ START_TEST(masks_of_few_dimensions_are_printed)
     FILE *f = tmpfile();
     Scope s = ag_begin(AG_NO_GRAD);
     nn_mask_print(f, tensor_bools(SHAPE(3), (uint8_t[]){ 1, 0, 1 }));
-    nn_mask_print(f, ag_reshape(tensor_bools(SHAPE(1), (uint8_t[]){ 1 }), SCALAR));
+    nn_mask_print(f, ag_reshape(tensor_bools(SHAPE(1), (uint8_t[]){ 1 }), AG_SCALAR));
     ag_end(s);
     rewind(f);
     ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);

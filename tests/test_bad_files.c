@@ -52,40 +52,40 @@ static bool accepts_tensors(const char *path, const char *unused)
 static bool accepts_chars(const char *path, const char *unused)
 {
     (void)unused;
-    CharVocab *v = char_vocab_open(path);
-    char_vocab_free(v);
+    CharVocab *v = kaeru_char_vocab_open(path);
+    kaeru_char_vocab_free(v);
     return v != NULL;
 }
 
 static bool accepts_words(const char *path, const char *unused)
 {
     (void)unused;
-    WordVocab *v = word_vocab_open(path);
-    word_vocab_free(v);
+    WordVocab *v = kaeru_word_vocab_open(path);
+    kaeru_word_vocab_free(v);
     return v != NULL;
 }
 
 static bool accepts_text(const char *path, const char *unused)
 {
     (void)unused;
-    Text text;
-    bool accepted = text_open(&text, path);
-    text_close(&text);
+    KaeruText text;
+    bool accepted = kaeru_text_open(&text, path);
+    kaeru_text_close(&text);
     return accepted;
 }
 
 static bool accepts_bpe(const char *vocab, const char *merges)
 {
-    Bpe *bpe = bpe_open(vocab, merges);
-    bpe_free(bpe);
+    Bpe *bpe = kaeru_bpe_open(vocab, merges);
+    kaeru_bpe_free(bpe);
     return bpe != NULL;
 }
 
 static bool accepts_tokenizer(const char *path, const char *unused)
 {
     (void)unused;
-    Bpe *bpe = bpe_open_json(path);
-    bpe_free(bpe);
+    Bpe *bpe = kaeru_bpe_open_json(path);
+    kaeru_bpe_free(bpe);
     return bpe != NULL;
 }
 
@@ -116,10 +116,11 @@ static bool accepts_adapter(const char *folder, const char *unused)
 static bool accepts_pairs(const char *path, const char *unused)
 {
     (void)unused;
-    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_open(FOLDER "good_vocab.json", FOLDER "good_merges.txt") };
+    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_BPE,
+                         .bpe = kaeru_bpe_open(FOLDER "good_vocab.json", FOLDER "good_merges.txt") };
     LmData *data = lm_data_open_pairs(path, &t, -1, -1);
     lm_data_close(data);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     return data != NULL;
 }
 

@@ -56,14 +56,15 @@ static uint64_t translator(const Sentences *how)
     o.d_model = how->width;
     o.d_ff = 4 * how->width;
     o.max_len = 100;
-    EncoderDecoder *m = make_model(how->src_vocab, how->tgt_vocab, o);
+    Transformer *m = transformer_new(how->src_vocab, how->tgt_vocab, o);
     Optimizer *adam = nn_adam_new(m, 1e-3);
     for (int step = 0; step < STEPS; step++) {
         Scope s = ag_begin(AG_RECORD);
-        Batch b = batch_new(sentences(how->batch, how->source, how->src_vocab, how),
-                            sentences(how->batch, how->target + 1, how->tgt_vocab, how), how->criterion.padding_idx);
-        Tensor *y = encoder_decoder(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
-        ag_backward(label_smoothing(how->criterion, generator(m->generator, y), b.tgt_y));
+        TransformerBatch b =
+            transformer_batch_new(sentences(how->batch, how->source, how->src_vocab, how),
+                                  sentences(how->batch, how->target + 1, how->tgt_vocab, how), how->criterion.padding_idx);
+        Tensor *y = transformer_forward(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
+        ag_backward(transformer_label_smoothing(how->criterion, transformer_generator(m->generator, y), b.tgt_y));
         nn_optimizer_set_lr(adam, 1e-3);
         nn_optimizer_step_scaled(adam, 1 / (double)b.ntokens);
         ag_end(s);

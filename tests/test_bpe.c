@@ -17,7 +17,7 @@
 
 static Bpe *open_good(const char *vocab, const char *merges)
 {
-    Bpe *bpe = bpe_open(vocab, merges);
+    Bpe *bpe = kaeru_bpe_open(vocab, merges);
     ck_assert_msg(bpe != NULL, "%s", ag_error());
     return bpe;
 }
@@ -45,7 +45,7 @@ static const Json *read_json(void *owner, const char *path)
 static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const char *text, size_t n)
 {
     size_t size;
-    char *back = bpe_decode(bpe, ids, count, &size);
+    char *back = kaeru_bpe_decode(bpe, ids, count, &size);
     ck_assert_msg(back != NULL, "%s", ag_error());
     ck_assert_uint_eq(size, n);
     ck_assert(memcmp(back, text, n) == 0 && back[n] == '\0');
@@ -56,8 +56,8 @@ static void check_decode(const Bpe *bpe, const int32_t *ids, size_t count, const
 static void check_round_trip(Bpe *bpe, const char *text, size_t n)
 {
     size_t count;
-    for (int mode = BPE_TEXT; mode <= BPE_SPECIAL; mode++) {
-        int32_t *ids = bpe_encode(bpe, text, n, (BpeMode)mode, &count);
+    for (int mode = KAERU_BPE_TEXT; mode <= KAERU_BPE_SPECIAL; mode++) {
+        int32_t *ids = kaeru_bpe_encode(bpe, text, n, (BpeMode)mode, &count);
         check_decode(bpe, ids, count, text, n);
         ag_free(ids);
     }
@@ -68,7 +68,7 @@ static void check_round_trip(Bpe *bpe, const char *text, size_t n)
 static void check_ids(Bpe *bpe, const Json *text, const Json *ids, BpeMode mode)
 {
     size_t count;
-    int32_t *found = bpe_encode(bpe, text->as.text, text->count, mode, &count);
+    int32_t *found = kaeru_bpe_encode(bpe, text->as.text, text->count, mode, &count);
     for (size_t i = 0; i < count && i < ids->count; i++)
         ck_assert_msg(found[i] == ids->as.item[i].as.integer, "\"%.60s\": id %zu is %d, not %d", text->as.text, i,
                       (int)found[i], (int)ids->as.item[i].as.integer);
@@ -87,11 +87,11 @@ START_TEST(ids_equal_those_of_tokenizers)
         for (uint32_t i = 0; i < cases->count; i++) {
             const Json *text = json_get(&cases->as.item[i], "text"), *ids = json_get(&cases->as.item[i], "ids");
             const Json *special = json_get(&cases->as.item[i], "special");
-            check_ids(bpe, text, ids, BPE_TEXT);
-            check_ids(bpe, text, special ? special : ids, BPE_SPECIAL);
+            check_ids(bpe, text, ids, KAERU_BPE_TEXT);
+            check_ids(bpe, text, special ? special : ids, KAERU_BPE_SPECIAL);
         }
     }
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
     ag_free(owner);
 }
 END_TEST
@@ -121,11 +121,11 @@ START_TEST(learned_merges_equal_those_of_tokenizers)
     void *owner = ag_alloc(1, 1);
     size_t n, size, expected_size;
     const char *text = read_good(owner, FIXTURES "text.txt", &n);
-    Bpe *bpe = bpe_train(text, n, 1000);
+    Bpe *bpe = kaeru_bpe_train(text, n, 1000);
     ck_assert_msg(bpe != NULL, "%s", ag_error());
-    ck_assert_int_eq(bpe_end_of_text(bpe), bpe_size(bpe) - 1);
-    expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
-    bpe_free(bpe);
+    ck_assert_int_eq(kaeru_bpe_end_of_text(bpe), kaeru_bpe_size(bpe) - 1);
+    expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
+    kaeru_bpe_free(bpe);
     const char *merges = read_good(owner, in_folder("m"), &size);
     ck_assert_str_eq(merges, read_good(owner, FIXTURES "merges.txt", &expected_size));
     const char *vocab = read_good(owner, in_folder("v"), &size);
@@ -195,10 +195,10 @@ START_TEST(long_words_are_merged_by_the_rule)
     size_t n = 0, count;
     ag_seed(3);
     for (int i = 0; i < 300; i++) text[n++] = "abc"[ag_random_below(3)];
-    Bpe *bpe = bpe_train(text, n, 300);
+    Bpe *bpe = kaeru_bpe_train(text, n, 300);
     ck_assert_ptr_nonnull(bpe);
     void *owner = ag_alloc(1, 1);
-    expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
+    expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
     const Json *vocab = read_json(owner, in_folder("v"));
     size_t size;
     char *merges = read_good(owner, in_folder("m"), &size);
@@ -233,13 +233,13 @@ START_TEST(long_words_are_merged_by_the_rule)
             expected[i] = (int32_t)id;
         }
         size_t n_expected = merge_by_the_rule(ranks, expected, n);
-        int32_t *ids = bpe_encode(bpe, text, n, BPE_TEXT, &count);
+        int32_t *ids = kaeru_bpe_encode(bpe, text, n, KAERU_BPE_TEXT, &count);
         ck_assert_uint_eq(count, n_expected);
         ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
         ag_free(ids);
     }
     ag_free(owner);
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
 }
 END_TEST
 
@@ -262,7 +262,7 @@ START_TEST(decoding_restores_any_bytes)
     check_round_trip(bpe, "\0\0", 2);
     for (size_t i = 0; i < sizeof text; i++) text[i] = 'a';
     check_round_trip(bpe, text, sizeof text);
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
 }
 END_TEST
 
@@ -270,20 +270,20 @@ START_TEST(ids_have_tokens)
 {
     Bpe *bpe = open_fixture();
     size_t n;
-    ck_assert_str_eq(bpe_token(bpe, 0, &n), "!");
+    ck_assert_str_eq(kaeru_bpe_token(bpe, 0, &n), "!");
     ck_assert_uint_eq(n, 1);
-    ck_assert_str_eq(bpe_token(bpe, 220, &n), " ");
-    ck_assert_str_eq(bpe_token(bpe, bpe_end_of_text(bpe), &n), "<|endoftext|>");
+    ck_assert_str_eq(kaeru_bpe_token(bpe, 220, &n), " ");
+    ck_assert_str_eq(kaeru_bpe_token(bpe, kaeru_bpe_end_of_text(bpe), &n), "<|endoftext|>");
     ck_assert_uint_eq(n, 13);
-    ck_assert_ptr_null(bpe_token(bpe, -1, &n));
-    ck_assert_ptr_null(bpe_token(bpe, bpe_size(bpe), &n));
-    ck_assert_ptr_null(bpe_token(bpe, INT32_MIN / 2, &n));
-    ck_assert_ptr_null(bpe_token(bpe, INT32_MAX / 2, &n));
+    ck_assert_ptr_null(kaeru_bpe_token(bpe, -1, &n));
+    ck_assert_ptr_null(kaeru_bpe_token(bpe, kaeru_bpe_size(bpe), &n));
+    ck_assert_ptr_null(kaeru_bpe_token(bpe, INT32_MIN / 2, &n));
+    ck_assert_ptr_null(kaeru_bpe_token(bpe, INT32_MAX / 2, &n));
     int32_t ids[] = { 5, 100000 }, negative[] = { -7 };
-    expect_refused(bpe_decode(bpe, ids, 2, &n) != NULL, "id 100000 at place 1 is not in the vocabulary of ");
-    expect_refused(bpe_decode(bpe, negative, 1, &n) != NULL, "id -7 at place 0 is not in the vocabulary of ");
+    expect_refused(kaeru_bpe_decode(bpe, ids, 2, &n) != NULL, "id 100000 at place 1 is not in the vocabulary of ");
+    expect_refused(kaeru_bpe_decode(bpe, negative, 1, &n) != NULL, "id -7 at place 0 is not in the vocabulary of ");
     check_decode(bpe, NULL, 0, "", 0);
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
 }
 END_TEST
 
@@ -293,37 +293,37 @@ START_TEST(a_vocabulary_has_the_requested_size)
 {
     const char *text = "low low low lower lowest<|endoftext|>low<|endoftext|>";
     size_t count, n = strlen(text);
-    expect_refused(bpe_train(text, n, 256) != NULL, "expected a vocabulary of at least 257 tokens");
-    Bpe *bpe = bpe_train(text, n, 257);
-    ck_assert_int_eq(bpe_size(bpe), 257);
+    expect_refused(kaeru_bpe_train(text, n, 256) != NULL, "expected a vocabulary of at least 257 tokens");
+    Bpe *bpe = kaeru_bpe_train(text, n, 257);
+    ck_assert_int_eq(kaeru_bpe_size(bpe), 257);
     check_round_trip(bpe, text, n);
-    bpe_free(bpe);
-    bpe = bpe_train(text, n, 260);
-    ck_assert_int_eq(bpe_size(bpe), 260);
-    ck_assert_str_eq(bpe_token(bpe, 256, &count), "lo");                    /* 6 times, the same as "ow": smaller ids first */
-    ck_assert_str_eq(bpe_token(bpe, 257, &count), "low");
-    ck_assert_str_eq(bpe_token(bpe, 258, &count), " low");
+    kaeru_bpe_free(bpe);
+    bpe = kaeru_bpe_train(text, n, 260);
+    ck_assert_int_eq(kaeru_bpe_size(bpe), 260);
+    ck_assert_str_eq(kaeru_bpe_token(bpe, 256, &count), "lo");              /* 6 times, the same as "ow": smaller ids first */
+    ck_assert_str_eq(kaeru_bpe_token(bpe, 257, &count), "low");
+    ck_assert_str_eq(kaeru_bpe_token(bpe, 258, &count), " low");
     check_round_trip(bpe, text, n);
-    int32_t *ids = bpe_encode(bpe, text, n, BPE_SPECIAL, &count);
+    int32_t *ids = kaeru_bpe_encode(bpe, text, n, KAERU_BPE_SPECIAL, &count);
     ck_assert_int_eq(ids[count - 1], 259);
     ag_free(ids);
-    bpe_free(bpe);
-    bpe = bpe_train(text, n, 100000);                                       /* ends when no pair occurs twice */
-    ck_assert_int_eq(bpe_size(bpe), 261);
-    bpe_free(bpe);
-    bpe = bpe_train("", 0, 1000);
-    ck_assert_int_eq(bpe_size(bpe), 257);
+    kaeru_bpe_free(bpe);
+    bpe = kaeru_bpe_train(text, n, 100000);                                 /* ends when no pair occurs twice */
+    ck_assert_int_eq(kaeru_bpe_size(bpe), 261);
+    kaeru_bpe_free(bpe);
+    bpe = kaeru_bpe_train("", 0, 1000);
+    ck_assert_int_eq(kaeru_bpe_size(bpe), 257);
     check_round_trip(bpe, text, n);
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
 }
 END_TEST
 
 START_TEST(training_reads_only_the_given_bytes)
 {
     const char text[] = "low<|endoftext|>low xyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxy";
-    Bpe *bpe = bpe_train(text, strlen("low<|endoftext|>low"), 1000);
-    ck_assert_int_eq(bpe_size(bpe), 259);                                   /* "lo", "low" and the end of text are added */
-    bpe_free(bpe);
+    Bpe *bpe = kaeru_bpe_train(text, strlen("low<|endoftext|>low"), 1000);
+    ck_assert_int_eq(kaeru_bpe_size(bpe), 259);                             /* "lo", "low" and the end of text are added */
+    kaeru_bpe_free(bpe);
 }
 END_TEST
 
@@ -332,23 +332,23 @@ START_TEST(a_saved_vocabulary_loads_unchanged)
     void *owner = ag_alloc(1, 1);
     size_t n, count, count_back;
     const char *text = read_good(owner, FIXTURES "cases.json", &n);
-    Bpe *bpe = bpe_train(text, n, 600);
-    expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
+    Bpe *bpe = kaeru_bpe_train(text, n, 600);
+    expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
     Bpe *back = open_good(in_folder("v"), in_folder("m"));
-    ck_assert_int_eq(bpe_size(back), bpe_size(bpe));
-    ck_assert_int_eq(bpe_end_of_text(back), bpe_end_of_text(bpe));
-    int32_t *ids = bpe_encode(bpe, text, n, BPE_TEXT, &count);
-    int32_t *ids_back = bpe_encode(back, text, n, BPE_TEXT, &count_back);
+    ck_assert_int_eq(kaeru_bpe_size(back), kaeru_bpe_size(bpe));
+    ck_assert_int_eq(kaeru_bpe_end_of_text(back), kaeru_bpe_end_of_text(bpe));
+    int32_t *ids = kaeru_bpe_encode(bpe, text, n, KAERU_BPE_TEXT, &count);
+    int32_t *ids_back = kaeru_bpe_encode(back, text, n, KAERU_BPE_TEXT, &count_back);
     ck_assert_uint_eq(count, count_back);
     ck_assert(memcmp(ids, ids_back, count * sizeof *ids) == 0);
     ag_free(ids);
     ag_free(ids_back);
-    bpe_free(back);
-    bpe_free(bpe);
+    kaeru_bpe_free(back);
+    kaeru_bpe_free(bpe);
     bpe = open_fixture();
-    expect_refused(bpe_save(bpe, in_folder("none/v"), in_folder("m")), "none/v: cannot be written: its folder");
-    expect_refused(bpe_save(bpe, in_folder("v"), in_folder("none/m")), "none/m: cannot be written: its folder");
-    bpe_free(bpe);
+    expect_refused(kaeru_bpe_save(bpe, in_folder("none/v"), in_folder("m")), "none/v: cannot be written: its folder");
+    expect_refused(kaeru_bpe_save(bpe, in_folder("v"), in_folder("none/m")), "none/m: cannot be written: its folder");
+    kaeru_bpe_free(bpe);
     ck_assert_int_eq(folder_count(), 2);
     ag_free(owner);
 }
@@ -371,21 +371,21 @@ START_TEST(files_of_merges_may_differ_in_line_ends)
     folder_write("none", "", 0);
     static const char *const names[] = { "windows", "short" };
     Bpe *bpe = open_fixture();
-    int32_t *expected = bpe_encode(bpe, merges, n, BPE_TEXT, &count);
+    int32_t *expected = kaeru_bpe_encode(bpe, merges, n, KAERU_BPE_TEXT, &count);
     for (int i = 0; i < 2; i++) {
         Bpe *other = open_good(FIXTURES "vocab.json", in_folder(names[i]));
-        int32_t *ids = bpe_encode(other, merges, n, BPE_TEXT, &size);
+        int32_t *ids = kaeru_bpe_encode(other, merges, n, KAERU_BPE_TEXT, &size);
         ck_assert_uint_eq(size, count);
         ck_assert(memcmp(ids, expected, count * sizeof *ids) == 0);
         ag_free(ids);
-        bpe_free(other);
+        kaeru_bpe_free(other);
     }
     ag_free(expected);
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
     bpe = open_good(FIXTURES "vocab.json", in_folder("none"));              /* no merges: each byte is a token */
-    ag_free(bpe_encode(bpe, merges, n, BPE_TEXT, &count));
+    ag_free(kaeru_bpe_encode(bpe, merges, n, KAERU_BPE_TEXT, &count));
     ck_assert_uint_eq(count, n);
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
     ag_free(owner);
 }
 END_TEST
@@ -405,12 +405,12 @@ START_TEST(a_vocabulary_of_1024_merges_encodes)
     Bpe *bpe = bpe_new(tokens, merge, MERGES);
     ck_assert_uint_ge(bpe->n_slots, 2 * MERGES);                            /* in a full table a search would not end */
     size_t count;
-    int32_t *ids = bpe_encode(bpe, "ABzABA", 6, BPE_TEXT, &count);
+    int32_t *ids = kaeru_bpe_encode(bpe, "ABzABA", 6, KAERU_BPE_TEXT, &count);
     static const int32_t expected[] = { 257, 'z', 257, 'A' };
     ck_assert_uint_eq(count, 4);
     ck_assert_mem_eq(ids, expected, sizeof expected);
     ag_free(ids);
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
     ag_free(owner);
 }
 END_TEST
@@ -422,15 +422,15 @@ static const char story[] = "the cat and the hat and the bat on the mat; the cat
 static bool learn_and_use(void)
 {
     size_t n, count;
-    Bpe *bpe = bpe_train(story, strlen(story), 270);
-    bool done = bpe_save(bpe, in_folder("v"), in_folder("m"));
-    bpe_free(bpe);
-    bpe = done ? bpe_open(in_folder("v"), in_folder("m")) : NULL;
+    Bpe *bpe = kaeru_bpe_train(story, strlen(story), 270);
+    bool done = kaeru_bpe_save(bpe, in_folder("v"), in_folder("m"));
+    kaeru_bpe_free(bpe);
+    bpe = done ? kaeru_bpe_open(in_folder("v"), in_folder("m")) : NULL;
     if (!bpe) return false;
     static const int32_t some[] = { 1, 2, 260 };
-    ag_free(bpe_encode(bpe, story, strlen(story), BPE_SPECIAL, &count));
-    ag_free(bpe_decode(bpe, some, 3, &n));
-    bpe_free(bpe);
+    ag_free(kaeru_bpe_encode(bpe, story, strlen(story), KAERU_BPE_SPECIAL, &count));
+    ag_free(kaeru_bpe_decode(bpe, some, 3, &n));
+    kaeru_bpe_free(bpe);
     return true;
 }
 
@@ -452,7 +452,7 @@ START_TEST(each_failing_call_is_reported)
         ck_assert_int_eq(io_faults_open(), open);
         ck_assert_int_eq(folder_count(), 2);
         if (!done) expect_refused(done, ": ");
-        bpe_free(open_good(in_folder("v"), in_folder("m")));
+        kaeru_bpe_free(open_good(in_folder("v"), in_folder("m")));
     }
 }
 END_TEST
@@ -463,9 +463,9 @@ START_TEST(both_files_are_written_before_one_is_replaced)
     if (!io_faults_work()) return;
     Bpe *bpe = open_fixture();
     io_faults_at(-1, false);
-    expect_done(bpe_save(bpe, in_folder("v"), in_folder("m")));
+    expect_done(kaeru_bpe_save(bpe, in_folder("v"), in_folder("m")));
     ck_assert_int_eq(io_faults_before("fsync", "rename"), 2);
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
 }
 END_TEST
 

@@ -19,7 +19,7 @@ static Bpe *open_family(int i)
 {
     char path[512];
     snprintf(path, sizeof path, FILES "%s.json", families[i]);
-    Bpe *b = bpe_open_json(path);
+    Bpe *b = kaeru_bpe_open_json(path);
     ck_assert_msg(b != NULL, "%s", ag_error());
     return b;
 }
@@ -27,12 +27,12 @@ static Bpe *open_family(int i)
 static void check_case(Bpe *b, const char *family, const Json *text, const Json *ids, const Json *normal)
 {
     size_t count, size;
-    int32_t *found = bpe_encode(b, text->as.text, text->count, BPE_SPECIAL, &count);
+    int32_t *found = kaeru_bpe_encode(b, text->as.text, text->count, KAERU_BPE_SPECIAL, &count);
     for (size_t i = 0; i < count && i < ids->count; i++)
         ck_assert_msg(found[i] == ids->as.item[i].as.integer, "%s: \"%.60s\": id %zu is %d, not %d", family, text->as.text, i,
                       (int)found[i], (int)ids->as.item[i].as.integer);
     ck_assert_uint_eq(count, ids->count);
-    char *back = bpe_decode(b, found, count, &size);
+    char *back = kaeru_bpe_decode(b, found, count, &size);
     if (normal) text = normal;
     ck_assert(size == text->count && memcmp(back, text->as.text, size) == 0);
     ag_free(back);
@@ -51,7 +51,7 @@ START_TEST(ids_equal_those_of_tokenizers)
         for (uint32_t i = 0; i < cases->count; i++)
             check_case(b, families[_i], json_get(&cases->as.item[i], "text"), json_get(&cases->as.item[i], "ids"),
                        json_get(&cases->as.item[i], "normal"));
-    bpe_free(b);
+    kaeru_bpe_free(b);
     ag_free(owner);
 }
 END_TEST
@@ -62,17 +62,18 @@ START_TEST(special_tokens_can_be_text)
     for (int i = 0; i < N_FAMILIES; i++) {
         Bpe *b = open_family(i);
         size_t count, special, size;
-        int32_t *ids = bpe_encode(b, text, strlen(text), BPE_SPECIAL, &special);
+        int32_t *ids = kaeru_bpe_encode(b, text, strlen(text), KAERU_BPE_SPECIAL, &special);
         ck_assert_uint_eq(special, 2);
         int32_t begin = ids[0], think = ids[1];
-        ck_assert_str_eq(bpe_token(b, begin, &size), "<|begin|>");
-        ck_assert_int_eq(bpe_begin(b), i == 1 ? begin : -1);
+        ck_assert_str_eq(kaeru_bpe_token(b, begin, &size), "<|begin|>");
+        ck_assert_int_eq(kaeru_bpe_begin(b), i == 1 ? begin : -1);
         ag_free(ids);
-        ids = bpe_encode(b, text, strlen(text), BPE_TEXT, &count);  /* <think> is an added token, but not a special one */
+        /* <think> is an added token, but not a special one. */
+        ids = kaeru_bpe_encode(b, text, strlen(text), KAERU_BPE_TEXT, &count);
         ck_assert(count > special && ids[0] != begin && ids[count - 1] == think);
         ag_free(ids);
-        ck_assert_int_eq(bpe_end_of_text(b), -1);
-        bpe_free(b);
+        ck_assert_int_eq(kaeru_bpe_end_of_text(b), -1);
+        kaeru_bpe_free(b);
     }
 }
 END_TEST
@@ -81,19 +82,19 @@ START_TEST(gpt2s_files_cannot_hold_other_vocabularies)
 {
     for (int i = 0; i < N_FAMILIES; i++) {
         Bpe *b = open_family(i);
-        expect_refused(bpe_save(b, in_folder("v"), in_folder("m")),
+        expect_refused(kaeru_bpe_save(b, in_folder("v"), in_folder("m")),
                        "/v: expected a vocabulary by the rules of GPT-2 only, which its two files can hold");
-        bpe_free(b);
+        kaeru_bpe_free(b);
     }
     ck_assert_int_eq(folder_count(), 0);
-    EXPECT_USAGE_ERROR("bpe_open_json: path is NULL", bpe_open_json(NULL));
-    EXPECT_USAGE_ERROR("bpe_begin: bpe is NULL", bpe_begin(NULL));
+    EXPECT_USAGE_ERROR("kaeru_bpe_open_json: path is NULL", kaeru_bpe_open_json(NULL));
+    EXPECT_USAGE_ERROR("kaeru_bpe_begin: bpe is NULL", kaeru_bpe_begin(NULL));
 }
 END_TEST
 
 static void try_open(void)
 {
-    bpe_free(bpe_open_json(FILES "llama3.json"));
+    kaeru_bpe_free(kaeru_bpe_open_json(FILES "llama3.json"));
 }
 
 START_TEST(failing_calls_and_allocations_leak_nothing)
@@ -102,10 +103,10 @@ START_TEST(failing_calls_and_allocations_leak_nothing)
     for (int64_t n = 0; hit; n++) {
         int open = io_faults_open();
         io_faults_at(n, false);
-        Bpe *b = bpe_open_json(FILES "smollm.json");
+        Bpe *b = kaeru_bpe_open_json(FILES "smollm.json");
         hit = io_faults_end(b != NULL);
         ck_assert_int_eq(io_faults_open(), open);
-        bpe_free(b);
+        kaeru_bpe_free(b);
     }
     int64_t requests = faults_everywhere(try_open, true);
     if (faults_work()) ck_assert_int_gt(requests, 8);

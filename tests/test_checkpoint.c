@@ -119,7 +119,7 @@ START_TEST(a_tied_weight_loads_by_any_of_its_names)
     check_same_parameters(net, other);
 
     Net *before = nn_clone(other);
-    Tensor *different = ag_add(weight, tensor_ones(SCALAR));
+    Tensor *different = ag_add(weight, tensor_ones(AG_SCALAR));
     write_file(in_folder("differ"), net, NULL, "head.weight", different);
     nn_init_constant(net->table, 5);
     expect_refused(nn_load(in_folder("differ"), other),

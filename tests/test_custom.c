@@ -243,7 +243,7 @@ static void check_part(char *text, const char *part)
 START_TEST(it_is_explained_and_drawn)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(SCALAR, 2), true), "w");
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(AG_SCALAR, 2), true), "w");
     Tensor *y = tensor_name(call(&cube, w), "y");
     check_part(explained(y), "  y      = cube(w) = 8    w^3\n");
     check_part(explained(y), "       rule    dw = dy 3 w^2\n       with    dy = 1, w = 2\n       gives   dw = 12\n");
@@ -288,13 +288,13 @@ START_TEST(usage_errors_are_reported)
     const AgCustom no_rule = { "half", cube_forward, NULL, 0, NULL, NULL };
     const AgCustom strange = { "strange", cube_forward, cube_backward, AG_NEEDS_Y << 1, NULL, NULL };
     EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward",
-                       ag_custom(NULL, SCALAR, in, 1, NULL, 0));
+                       ag_custom(NULL, AG_SCALAR, in, 1, NULL, 0));
     EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward", call(&unnamed, x));
     EXPECT_USAGE_ERROR("ag_custom: an operation needs a name, a forward and a backward", call(&no_rule, x));
     EXPECT_USAGE_ERROR("strange: needs is 0x20000, expected a sum of AG_NEEDS_X(i) and AG_NEEDS_Y", call(&strange, x));
-    EXPECT_USAGE_ERROR("cube: 17 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, 17, NULL, 0));
-    EXPECT_USAGE_ERROR("cube: -1 inputs; an operation has 0 to 16", ag_custom(&cube, SCALAR, in, -1, NULL, 0));
-    EXPECT_USAGE_ERROR("cube: in is NULL, expected 1 inputs", ag_custom(&cube, SCALAR, NULL, 1, NULL, 0));
+    EXPECT_USAGE_ERROR("cube: 17 inputs; an operation has 0 to 16", ag_custom(&cube, AG_SCALAR, in, 17, NULL, 0));
+    EXPECT_USAGE_ERROR("cube: -1 inputs; an operation has 0 to 16", ag_custom(&cube, AG_SCALAR, in, -1, NULL, 0));
+    EXPECT_USAGE_ERROR("cube: in is NULL, expected 1 inputs", ag_custom(&cube, AG_SCALAR, NULL, 1, NULL, 0));
     EXPECT_USAGE_ERROR("cube: args is NULL, expected 8 bytes", ag_custom(&cube, SHAPE(2), in, 1, NULL, 8));
     EXPECT_USAGE_ERROR("cube: negative size in shape (-2,)", ag_custom(&cube, SHAPE(-2), in, 1, NULL, 0));
     ag_backward(ag_sum(gone));

@@ -12,7 +12,7 @@ enum { PAD = 2, END = 1, START = 0 };
 
 /* A model of that many words. Twice the initial weights of the generator make its probabilities differ more, and a bias
  * makes the end symbol probable. */
-static EncoderDecoder *model_new(int64_t vocab)
+static Transformer *model_new(int64_t vocab)
 {
     TransformerOptions o = transformer_defaults();
     o.N = 2;
@@ -20,7 +20,7 @@ static EncoderDecoder *model_new(int64_t vocab)
     o.d_ff = 20;
     o.h = 2;
     o.max_len = 20;
-    EncoderDecoder *m = make_model(vocab, vocab, o);
+    Transformer *m = transformer_new(vocab, vocab, o);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *w = m->generator->proj->weight;
     tensor_copy(w, ag_scale(w, 2));
@@ -30,9 +30,10 @@ static EncoderDecoder *model_new(int64_t vocab)
 }
 
 /* Log-probabilities (B,T,V) of the next token at each position of tgt, without a cache. */
-static Tensor *log_probs(EncoderDecoder *m, Tensor *src, Tensor *src_mask, Tensor *tgt)
+static Tensor *log_probs(Transformer *m, Tensor *src, Tensor *src_mask, Tensor *tgt)
 {
-    return generator(m->generator, encoder_decoder(m, src, tgt, src_mask, subsequent_mask(tensor_dim(tgt, 1))));
+    return transformer_generator(m->generator,
+                                 transformer_forward(m, src, tgt, src_mask, transformer_subsequent_mask(tensor_dim(tgt, 1))));
 }
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
@@ -40,31 +41,34 @@ static Tensor *log_probs(EncoderDecoder *m, Tensor *src, Tensor *src_mask, Tenso
 START_TEST(a_cache_changes_nothing)
 {
     static const int steps[] = { 1, 2, 3, 4, 9 };           /* tokens at a time */
-    EncoderDecoder *m = model_new(13);
+    Transformer *m = model_new(13);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_ints(SHAPE(2, 5), (int32_t[]){ 5, 6, 7, 8, 9, 4, 3, PAD, PAD, PAD });
     Tensor *mask = nn_padding_mask(src, PAD), *tgt = tensor_randint(SHAPE(2, 9), 0, 13);
-    Tensor *memory = encode(m, src, mask);
-    Tensor *all = decode(m, memory, mask, tgt, subsequent_mask(9));
+    Tensor *memory = transformer_encode(m, src, mask);
+    Tensor *all = transformer_decode(m, memory, mask, tgt, transformer_subsequent_mask(9));
     Cache *cache = transformer_cache_new(m, 9);
     for (int64_t at = 0, step = steps[_i]; at < 9; at += step) {
         if (step > 9 - at) step = 9 - at;
-        Tensor *next = decode_next(m, memory, mask, ag_slice(tgt, 1, at, at + step), cache);
-        check_close("log-probabilities", generator(m->generator, next),
-                    generator(m->generator, ag_slice(all, 1, at, at + step)), 1e-5);
+        Tensor *next = transformer_decode_next(m, memory, mask, ag_slice(tgt, 1, at, at + step), cache);
+        check_close("log-probabilities", transformer_generator(m->generator, next),
+                    transformer_generator(m->generator, ag_slice(all, 1, at, at + step)), 1e-5);
     }
     Tensor *one = tensor_ints(SHAPE(2, 1), NULL), *other_batch = tensor_ints(SHAPE(3, 1), NULL);
-    EXPECT_USAGE_ERROR("1 positions after 9: the cache has room for 9", decode_next(m, memory, mask, one, cache));
-    EXPECT_USAGE_ERROR("in decode_next called at tests/test_decode.c", decode_next(m, memory, mask, one, cache));
-    EXPECT_USAGE_ERROR("keys (3, 1, 12) do not fit (2, 9, 12) in the cache", decode_next(m, memory, mask, other_batch, cache));
+    EXPECT_USAGE_ERROR("1 positions after 9: the cache has room for 9", transformer_decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("in transformer_decode_next called at tests/test_decode.c",
+                       transformer_decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("keys (3, 1, 12) do not fit (2, 9, 12) in the cache",
+                       transformer_decode_next(m, memory, mask, other_batch, cache));
     ag_free(cache);
     cache = nn_cache_new(2, 9);                             /* of a model with one layer */
-    EXPECT_USAGE_ERROR("decode_next: a cache for 2 attention layers, expected one for the model's 4",
-                       decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("transformer_decode_next: a cache for 2 attention layers, expected one for the model's 4",
+                       transformer_decode_next(m, memory, mask, one, cache));
     ag_free(cache);
     cache = transformer_cache_new(m, 9);
-    EXPECT_USAGE_ERROR("nn_cache_append: the key or the value requires a gradient", decode_next(m, memory, mask, one, cache));
+    EXPECT_USAGE_ERROR("nn_cache_append: the key or the value requires a gradient",
+                       transformer_decode_next(m, memory, mask, one, cache));
     ag_free(cache);
     ag_end(s);
     nn_free(m);
@@ -75,13 +79,13 @@ END_TEST
 
 START_TEST(greedy_takes_the_likeliest_token)
 {
-    EncoderDecoder *m = model_new(11);
+    Transformer *m = model_new(11);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(3, 6), 3, 11);
     for (int j = 3; j < 6; j++) tensor_mutable_int_data(src)[6 + j] = PAD;
-    Tensor *mask = nn_padding_mask(src, PAD), *ids = greedy_decode(m, src, mask, 8, START);
+    Tensor *mask = nn_padding_mask(src, PAD), *ids = transformer_greedy_decode(m, src, mask, 8, START);
     ck_assert(m->module.training && m->decoder->module.training);
-    ck_assert(shape_equal(tensor_shape(ids), SHAPE(3, 8)));
+    ck_assert(ag_shape_equal(tensor_shape(ids), SHAPE(3, 8)));
     nn_eval(m);
     Tensor *best = ag_argmax(log_probs(m, src, mask, ag_slice(ids, 1, 0, 7)), -1, false);
     for (int b = 0; b < 3; b++) {
@@ -89,7 +93,7 @@ START_TEST(greedy_takes_the_likeliest_token)
         for (int t = 0; t < 7; t++)
             ck_assert_int_eq(tensor_int_data(ids)[b * 8 + t + 1], tensor_int_data(best)[b * 7 + t]);
     }
-    ck_assert_int_eq(tensor_dim(greedy_decode(m, src, mask, 1, START), 1), 1);
+    ck_assert_int_eq(tensor_dim(transformer_greedy_decode(m, src, mask, 1, START), 1), 1);
     ck_assert(!m->module.training);
     ag_end(s);
     nn_free(m);
@@ -105,7 +109,7 @@ static BeamOptions beam_options(int beam, int64_t max_len, double penalty)
 }
 
 /* The score of a sequence (Wu et al. 2016), computed without a cache. */
-static double score_of(EncoderDecoder *m, Tensor *src, Tensor *mask, Tensor *ids, double penalty)
+static double score_of(Transformer *m, Tensor *src, Tensor *mask, Tensor *ids, double penalty)
 {
     int64_t n = tensor_numel(ids), vocab = tensor_dim(m->generator->proj->weight, 0);
     Tensor *p = log_probs(m, src, mask, ag_reshape(ids, SHAPE(1, n)));
@@ -119,13 +123,13 @@ START_TEST(a_beam_of_one_is_greedy)
     int ended = 0;
     for (int i = 0; i < 20; i++) {
         ag_seed((uint64_t)i);
-        EncoderDecoder *m = model_new(7);
+        Transformer *m = model_new(7);
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
-        Tensor *greedy = greedy_decode(m, src, mask, 9, START);
+        Tensor *greedy = transformer_greedy_decode(m, src, mask, 9, START);
         double score;
-        Tensor *found = beam_search(m, src, mask, beam_options(1, 9, 0), &score);
+        Tensor *found = transformer_beam_search(m, src, mask, beam_options(1, 9, 0), &score);
         int64_t n = 1;
         while (n < 9 && tensor_int_data(greedy)[n - 1] != END) n++;
         ended += tensor_int_data(greedy)[n - 1] == END;
@@ -141,7 +145,7 @@ END_TEST
 
 /* The best of all sequences that end in time. try_all tries those that begin with the first `length` ids. */
 typedef struct {
-    EncoderDecoder *m;
+    Transformer *m;
     Tensor *src, *mask;
     int64_t max_len, n;
     double penalty, score;
@@ -168,7 +172,7 @@ static void try_all(All *a, int32_t *ids, int64_t length)
 START_TEST(a_wide_beam_finds_the_best_of_all)
 {
     static const double penalties[] = { 0, 0.6, 1, 3 };
-    EncoderDecoder *m = model_new(4);
+    Transformer *m = model_new(4);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     for (int i = 0; i < 4; i++) {
@@ -176,7 +180,7 @@ START_TEST(a_wide_beam_finds_the_best_of_all)
         All all = { .m = m, .src = src, .mask = mask, .max_len = 5, .penalty = penalties[i] };
         try_all(&all, (int32_t[8]){ START }, 1);
         double score;
-        Tensor *found = beam_search(m, src, mask, beam_options(256, 5, penalties[i]), &score);
+        Tensor *found = transformer_beam_search(m, src, mask, beam_options(256, 5, penalties[i]), &score);
         ck_assert_double_eq_tol(score, all.score, 1e-4);
         ck_assert_int_eq(tensor_numel(found), all.n);
         ck_assert_mem_eq(tensor_int_data(found), all.best, (size_t)all.n * sizeof(int32_t));
@@ -194,13 +198,13 @@ START_TEST(a_wider_beam_finds_better_sequences)
         int better = 0, worse = 0;
         for (int i = 0; i < 40; i++) {
             ag_seed((uint64_t)i);
-            EncoderDecoder *m = model_new(7);
+            Transformer *m = model_new(7);
             nn_eval(m);
             Scope s = ag_begin(AG_NO_GRAD);
             Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
             double one, score;
-            Tensor *first = beam_search(m, src, mask, beam_options(1, 12, 0.6), &one);
-            Tensor *found = beam_search(m, src, mask, beam_options(beam, 12, 0.6), &score);
+            Tensor *first = transformer_beam_search(m, src, mask, beam_options(1, 12, 0.6), &one);
+            Tensor *found = transformer_beam_search(m, src, mask, beam_options(beam, 12, 0.6), &score);
             ck_assert_double_eq_tol(score, score_of(m, src, mask, found, 0.6), 1e-4);
             bool ends = tensor_int_data(first)[tensor_numel(first) - 1] == END;
             better += ends && score > one + 1e-6;
@@ -218,12 +222,12 @@ START_TEST(a_length_penalty_favors_length)
     int64_t length[2] = { 0, 0 };
     for (int i = 0; i < 20; i++) {
         ag_seed((uint64_t)i);
-        EncoderDecoder *m = model_new(7);
+        Transformer *m = model_new(7);
         nn_eval(m);
         Scope s = ag_begin(AG_NO_GRAD);
         Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
         for (int k = 0; k < 2; k++)
-            length[k] += tensor_numel(beam_search(m, src, NULL, beam_options(6, 12, 2 * k), NULL));
+            length[k] += tensor_numel(transformer_beam_search(m, src, NULL, beam_options(6, 12, 2 * k), NULL));
         ag_end(s);
         nn_free(m);
     }
@@ -239,13 +243,13 @@ typedef struct { int32_t after, next; double p; } Follows;
 
 /* A model that answers from the table alone: the target embedding gives each token a dimension of its own, the decoder's
  * layers add zeros, its last norm restores the dimension, and the generator has the logarithms. */
-static EncoderDecoder *model_of(const Follows *table, int n)
+static Transformer *model_of(const Follows *table, int n)
 {
-    EncoderDecoder *m = model_new(N_TOKENS);
+    Transformer *m = model_new(N_TOKENS);
     Parameters *p = nn_parameters(m->decoder);
     for (int i = 0; i < p->n; i++) ag_fill(p->item[i].tensor, 0);
     ag_free(p);
-    Tensor *embedding = nn_item(Embeddings, m->tgt_embed, 0)->lut->weight, *w = m->generator->proj->weight;
+    Tensor *embedding = nn_item(TransformerEmbeddings, m->tgt_embed, 0)->lut->weight, *w = m->generator->proj->weight;
     ag_fill(nn_item(PositionalEncoding, m->tgt_embed, 1)->pe, 0);
     ag_fill(embedding, 0);
     int64_t width = tensor_dim(embedding, 1);
@@ -265,9 +269,9 @@ static EncoderDecoder *model_of(const Follows *table, int n)
 /* The ids that beam search finds must be these, of which END is the last. */
 static void check_found(const Follows *table, int n, BeamOptions o, const int32_t *expected)
 {
-    EncoderDecoder *m = model_of(table, n);
+    Transformer *m = model_of(table, n);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *found = beam_search(m, tensor_ints(SHAPE(1, 1), NULL), NULL, o, NULL);
+    Tensor *found = transformer_beam_search(m, tensor_ints(SHAPE(1, 1), NULL), NULL, o, NULL);
     int64_t length = 1;
     while (expected[length - 1] != END) length++;
     char text[200] = "";
@@ -324,14 +328,14 @@ END_TEST
 
 START_TEST(beam_search_leaves_the_mode)
 {
-    EncoderDecoder *m = model_new(7);
+    Transformer *m = model_new(7);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(1, 4), 3, 7);
     nn_train(m);
-    beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
+    transformer_beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
     ck_assert(m->module.training && m->decoder->module.training);
     nn_eval(m);
-    beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
+    transformer_beam_search(m, src, NULL, beam_options(2, 5, 0), NULL);
     ck_assert(!m->module.training && !m->decoder->module.training);
     ag_end(s);
     nn_free(m);
@@ -342,9 +346,9 @@ END_TEST
 START_TEST(sentences_may_begin_with_the_end_symbol)
 {
     static const Follows table[] = { { END, A, 1 }, { A, B, 1 } };
-    EncoderDecoder *m = model_of(table, COUNT(table));
+    Transformer *m = model_of(table, COUNT(table));
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *ids = greedy_decode_until(m, tensor_ints(SHAPE(1, 1), NULL), NULL, 6, END, END);
+    Tensor *ids = transformer_greedy_decode_until(m, tensor_ints(SHAPE(1, 1), NULL), NULL, 6, END, END);
     static const int32_t expected[] = { END, A, B, END, END, END };
     ck_assert_mem_eq(tensor_int_data(ids), expected, sizeof expected);
     ag_end(s);
@@ -357,16 +361,16 @@ END_TEST
 /* With an empty source, each attention to the source returns only its last bias. */
 START_TEST(an_empty_source_is_defined)
 {
-    EncoderDecoder *m = model_new(7);
+    Transformer *m = model_new(7);
     nn_eval(m);
     Scope s = ag_begin(AG_RECORD);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *hidden = tensor_ints(SHAPE(1, 3), (int32_t[]){ PAD, PAD, PAD });
-    Tensor *ids = greedy_decode(m, none, nn_padding_mask(none, PAD), 6, START);
-    Tensor *same = greedy_decode(m, hidden, nn_padding_mask(hidden, PAD), 6, START);
+    Tensor *ids = transformer_greedy_decode(m, none, nn_padding_mask(none, PAD), 6, START);
+    Tensor *same = transformer_greedy_decode(m, hidden, nn_padding_mask(hidden, PAD), 6, START);
     ck_assert_mem_eq(tensor_int_data(ids), tensor_int_data(same), 6 * sizeof(int32_t));
     double score, expected;
-    beam_search(m, none, nn_padding_mask(none, PAD), beam_options(3, 6, 0), &score);
-    beam_search(m, hidden, nn_padding_mask(hidden, PAD), beam_options(3, 6, 0), &expected);
+    transformer_beam_search(m, none, nn_padding_mask(none, PAD), beam_options(3, 6, 0), &score);
+    transformer_beam_search(m, hidden, nn_padding_mask(hidden, PAD), beam_options(3, 6, 0), &expected);
     ck_assert_double_eq_tol(score, expected, 1e-5);
 
     Tensor *p = log_probs(m, none, nn_padding_mask(none, PAD), ids);
@@ -385,26 +389,28 @@ END_TEST
 
 START_TEST(usage_errors_are_reported)
 {
-    EncoderDecoder *m = model_new(7);
+    Transformer *m = model_new(7);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_randint(SHAPE(2, 4), 3, 7), *mask = nn_padding_mask(src, PAD), *one = ag_slice(src, 0, 0, 1);
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, 7 }), *longer = tensor_ints(SHAPE(1, 21), NULL);
-    EXPECT_USAGE_ERROR("greedy_decode: max_len 0, expected 1 or more", greedy_decode(m, src, mask, 0, START));
-    EXPECT_USAGE_ERROR("beam_search: beam 0, max_len 5, 1 sentences",
-                       beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
-    EXPECT_USAGE_ERROR("beam_search: beam 2, max_len 5, 2 sentences",
-                       beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
+    EXPECT_USAGE_ERROR("transformer_greedy_decode: max_len 0, expected 1 or more",
+                       transformer_greedy_decode(m, src, mask, 0, START));
+    EXPECT_USAGE_ERROR("transformer_beam_search: beam 0, max_len 5, 1 sentences",
+                       transformer_beam_search(m, one, NULL, beam_options(0, 5, 0), NULL));
+    EXPECT_USAGE_ERROR("transformer_beam_search: beam 2, max_len 5, 2 sentences",
+                       transformer_beam_search(m, src, mask, beam_options(2, 5, 0), NULL));
     EXPECT_USAGE_ERROR("x (1, 21, 12) from position 0 on: the table has 20 positions",
-                       greedy_decode(m, longer, NULL, 5, START));
+                       transformer_greedy_decode(m, longer, NULL, 5, START));
     EXPECT_USAGE_ERROR("x (1, 1, 12) from position 20 on: the table has 20 positions",
-                       greedy_decode(m, one, NULL, 22, START));
-    EXPECT_USAGE_ERROR("7", greedy_decode(m, high, NULL, 5, START));
-    EXPECT_USAGE_ERROR("99", greedy_decode(m, one, NULL, 5, 99));
-    EXPECT_USAGE_ERROR("-1", beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
-    EXPECT_USAGE_ERROR("in greedy_decode called at tests/test_decode.c", greedy_decode(m, high, NULL, 5, START));
-    EXPECT_USAGE_ERROR("in beam_search called at tests/test_decode.c",
-                       beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
+                       transformer_greedy_decode(m, one, NULL, 22, START));
+    EXPECT_USAGE_ERROR("7", transformer_greedy_decode(m, high, NULL, 5, START));
+    EXPECT_USAGE_ERROR("99", transformer_greedy_decode(m, one, NULL, 5, 99));
+    EXPECT_USAGE_ERROR("-1", transformer_beam_search(m, one, NULL, (BeamOptions){ 2, 5, -1, END, 0 }, NULL));
+    EXPECT_USAGE_ERROR("in transformer_greedy_decode called at tests/test_decode.c",
+                       transformer_greedy_decode(m, high, NULL, 5, START));
+    EXPECT_USAGE_ERROR("in transformer_beam_search called at tests/test_decode.c",
+                       transformer_beam_search(m, high, NULL, beam_options(2, 5, 0), NULL));
     ag_end(s);
     nn_free(m);
 }

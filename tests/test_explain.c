@@ -14,7 +14,7 @@ enum { MAX_INPUTS = 4, MAX_ITEMS = 9, MAX_LINE = 170 };      /* 170: 8 dimension
 
 static Tensor *scalar(const char *name, double value)
 {
-    return tensor_name(tensor_set_requires_grad(tensor_full(SCALAR, value), true), name);
+    return tensor_name(tensor_set_requires_grad(tensor_full(AG_SCALAR, value), true), name);
 }
 
 /* ---- every operation --------------------------------------------------------------------------------------------- */
@@ -334,7 +334,7 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("ag_explain: the loss is NULL", ag_explain(stderr, none));
     EXPECT_USAGE_ERROR("ag_explain: the file is NULL", ag_explain(NULL, a));
     EXPECT_USAGE_ERROR("ag_explain: the loss has shape (2,), expected one item", ag_explain(stderr, ag_neg(two)));
-    EXPECT_USAGE_ERROR("ag_explain: the loss does not require a gradient", ag_explain(stderr, tensor_ones(SCALAR)));
+    EXPECT_USAGE_ERROR("ag_explain: the loss does not require a gradient", ag_explain(stderr, tensor_ones(AG_SCALAR)));
     Tensor *loss = ag_neg(a);
     ag_backward(loss);
     EXPECT_USAGE_ERROR("ag_explain: an earlier backward has run through neg (made at tests/", ag_explain(stderr, loss));

@@ -35,7 +35,7 @@ START_TEST(logits_agree)
     ck_assert(m->options.context == 11 && m->options.bias && m->options.eps == 1e-4 && m->options.dropout == 0.1);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
-    check_close("logits", gpt(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-5);
+    check_close("logits", gpt_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-5);
     ag_end(s);
     st_close(st);
     nn_free(m);
@@ -82,7 +82,7 @@ START_TEST(greedy_continuation_agrees)
     for (int64_t i = 3; i < n; i++) {
         Tensor *best = ag_argmax(gpt_next(m, next, cache), -1, false);
         ck_assert_int_eq(tensor_int_data(best)[0], id[i]);
-        Tensor *whole = ag_argmax(gpt(m, ag_slice(expected, 1, 0, i)), -1, false);
+        Tensor *whole = ag_argmax(gpt_forward(m, ag_slice(expected, 1, 0, i)), -1, false);
         ck_assert_int_eq(tensor_int_data(whole)[i - 1], id[i]);
         next = ag_reshape(best, SHAPE(1, 1));
     }
@@ -102,7 +102,7 @@ START_TEST(a_cache_changes_nothing)
     SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *ids = ids_of(st, "ids"), *all = gpt(m, ids);
+    Tensor *ids = ids_of(st, "ids"), *all = gpt_forward(m, ids);
     Cache *cache = gpt_cache_new(m);
     for (int64_t at = 0, step = steps[_i]; at < 11; at += step) {
         if (step > 11 - at) step = 11 - at;
@@ -191,11 +191,11 @@ START_TEST(dropout_acts_only_in_training)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_randint(SHAPE(2, 6), 0, 13);
     size_t size = 2 * 6 * 13 * sizeof(real);
-    Tensor *a = gpt(m, ids), *b = gpt(m, ids);
+    Tensor *a = gpt_forward(m, ids), *b = gpt_forward(m, ids);
     ck_assert_int_ne(memcmp(tensor_data(a), tensor_data(b), size), 0);
     nn_eval(m);
-    a = gpt(m, ids);
-    b = gpt(m, ids);
+    a = gpt_forward(m, ids);
+    b = gpt_forward(m, ids);
     ck_assert_int_eq(memcmp(tensor_data(a), tensor_data(b), size), 0);
     ag_end(s);
     nn_free(m);
@@ -206,9 +206,9 @@ START_TEST(later_positions_have_no_effect)
 {
     GPT *m = gpt_new(small());
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *ids = tensor_randint(SHAPE(1, 6), 0, 13), *before = gpt(m, ids);
+    Tensor *ids = tensor_randint(SHAPE(1, 6), 0, 13), *before = gpt_forward(m, ids);
     tensor_mutable_int_data(ids)[4] = (tensor_int_data(ids)[4] + 1) % 13;
-    Tensor *after = gpt(m, ids);
+    Tensor *after = gpt_forward(m, ids);
     ck_assert_int_eq(memcmp(tensor_data(before), tensor_data(after), 4 * 13 * sizeof(real)), 0);
     ck_assert_int_ne(memcmp(tensor_data(before) + 4 * 13, tensor_data(after) + 4 * 13, 13 * sizeof(real)), 0);
     ag_end(s);
@@ -240,11 +240,11 @@ START_TEST(usage_errors_are_reported)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *long_ids = tensor_ints(SHAPE(1, 7), NULL), *flat = tensor_ints(SHAPE(6), NULL);
     Tensor *none = tensor_ints(SHAPE(1, 0), NULL), *high = tensor_ints(SHAPE(1, 1), (int32_t[]){ 13 });
-    EXPECT_USAGE_ERROR("7 ids after 0 in the cache exceed the context of 6", gpt(m, long_ids));
-    EXPECT_USAGE_ERROR("ids (6,), expected (B,T)", gpt(m, flat));
-    EXPECT_USAGE_ERROR("ids (1, 0), expected (B,T)", gpt(m, none));
-    EXPECT_USAGE_ERROR("13", gpt(m, high));
-    EXPECT_USAGE_ERROR("in gpt called at tests/test_gpt.c", gpt(m, flat));
+    EXPECT_USAGE_ERROR("7 ids after 0 in the cache exceed the context of 6", gpt_forward(m, long_ids));
+    EXPECT_USAGE_ERROR("ids (6,), expected (B,T)", gpt_forward(m, flat));
+    EXPECT_USAGE_ERROR("ids (1, 0), expected (B,T)", gpt_forward(m, none));
+    EXPECT_USAGE_ERROR("13", gpt_forward(m, high));
+    EXPECT_USAGE_ERROR("in gpt_forward called at tests/test_gpt.c", gpt_forward(m, flat));
     ag_end(s);
     nn_free(m);
 }
@@ -288,7 +288,7 @@ START_TEST(a_model_without_biases_is_written_with_zeros)
     ck_assert(again->options.bias);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *ids = tensor_randint(SHAPE(2, 6), 0, 13);
-    check_close("logits", gpt(again, ids), gpt(m, ids), 0);
+    check_close("logits", gpt_forward(again, ids), gpt_forward(m, ids), 0);
     ck_assert(largest(nn_find(again, "h.1.mlp.c_fc.bias")) == 0);
     ag_end(s);
     nn_free(m);

@@ -331,7 +331,7 @@ static Tensor *zero_slope(Tensor **in, void *arg) { (void)arg; return ag_sub(in[
 static Tensor *invented(Tensor **in, void *arg)
 {
     (void)arg;
-    return ag_mul(zero_slope(in, NULL), tensor_full(SCALAR, 1));
+    return ag_mul(zero_slope(in, NULL), tensor_full(AG_SCALAR, 1));
 }
 
 /* y[i][j] = x[j] for four rows. The wrong rules use only the gradient of the last row: they write it, or add it. */
@@ -403,7 +403,7 @@ START_TEST(the_kind_of_error_is_reported)
     text = report_of(kinds[_i].f, leaf(SHAPE(1)));
     snprintf(first, sizeof first, "input 0 (1,): its only entry is wrong: ");
     ck_assert_msg(strncmp(text, first, strlen(first)) == 0 && strstr(text, kinds[_i].of_one), "%s", text);
-    text = report_of(half_a_square, leaf(SCALAR));
+    text = report_of(half_a_square, leaf(AG_SCALAR));
     ck_assert_ptr_nonnull(strstr(text, "\n   gradient "));                 /* a scalar has no index */
     ag_end(s);
 }
@@ -440,7 +440,7 @@ START_TEST(a_function_must_depend_on_its_inputs_alone)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *in[] = { leaf(SHAPE(40)), tensor_ones(SHAPE(40)) };
-    Tensor *zero = tensor_set_requires_grad(tensor_full(SCALAR, -0.0), true);
+    Tensor *zero = tensor_set_requires_grad(tensor_full(AG_SCALAR, -0.0), true);
     ck_assert(ag_gradcheck(identity, NULL, &zero, 1, stderr));
     int calls = 0;
     EXPECT_USAGE_ERROR("ag_gradcheck: two calls of the function with the same inputs give different results",

@@ -14,7 +14,7 @@ static Tensor *leaf(Shape shape, const real *values)
 
 static Tensor *number(double x)
 {
-    return tensor_set_requires_grad(tensor_full(SCALAR, x), true);
+    return tensor_set_requires_grad(tensor_full(AG_SCALAR, x), true);
 }
 
 static double slope(Tensor *t)
@@ -357,7 +357,7 @@ END_TEST
 START_TEST(operations_record_only_if_an_input_requires_grad)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = number(3), *constant = tensor_full(SCALAR, 2);
+    Tensor *x = number(3), *constant = tensor_full(AG_SCALAR, 2);
     ck_assert(ag_recording());
     ck_assert(!tensor_requires_grad(ag_mul(constant, constant)));
     Scope inner = ag_begin(AG_NO_GRAD);
@@ -406,7 +406,7 @@ END_TEST
 START_TEST(a_leaf_without_requires_grad_gets_no_gradient)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = number(3), *w = tensor_full(SCALAR, 4);
+    Tensor *x = number(3), *w = tensor_full(AG_SCALAR, 4);
     ag_backward(ag_mul(x, w));
     ck_assert(slope(x) == 4);
     ck_assert_ptr_null(tensor_grad(w));

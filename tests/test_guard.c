@@ -405,7 +405,7 @@ static void *overruns(void *message)
 {
     Scope s = ag_begin(AG_NO_GRAD);
     write_at(tensor_zeros(SHAPE(6)), 6);
-    CATCH_USAGE_ERROR(tensor_zeros(SCALAR); ag_neg(tensor_zeros(SCALAR)));
+    CATCH_USAGE_ERROR(tensor_zeros(AG_SCALAR); ag_neg(tensor_zeros(AG_SCALAR)));
     strcpy(message, usage_message);
     ag_guard(false);
     ag_end(s);

@@ -134,15 +134,31 @@ END
     try "run in double" "$folder/width"
 fi
 
-# The static library beside the shared one. The program has functions with names that files of the library use.
+# The static library beside the shared one. The program has names that files of the library use, and words that a header
+# should not take.
 cat >"$folder/version.c" <<'END'
 #include <string.h>
 #include <kaeru/kaeru.h>
 int file_read(void) { return 1; }
 int json_parse(void) { return 2; }
+double softmax_sample(double x) { return x; }
+int batch_new(int n) { return n; }
+int text_open(const char *path) { return *path; }
+double rate = 1, gpt = 2;
+int encode(int code), decode(int code);
+int encode(int code) { return code + 1; }
+int decode(int code) { return code - 1; }
+typedef struct { int state; } Generator, Encoder, Batch, Text, Line;
+typedef enum { SCALAR, VECTOR, WORD_START, WORD_END } Kind;
+int encoder(Encoder *e) { return e->state; }
+int generator(Generator *g) { return g->state++; }
 int main(void)
 {
-    return strcmp(kaeru_version(), KAERU_VERSION) != 0 || file_read() + json_parse() != 3 || ag_threads() < 1;
+    Generator g = { 0 };
+    Encoder e = { 7 };
+    return strcmp(kaeru_version(), KAERU_VERSION) != 0 || file_read() + json_parse() != 3 || ag_threads() < 1 ||
+        decode(encode(3)) != 3 || generator(&g) + g.state != 1 || encoder(&e) != 7 || batch_new(2) != 2 ||
+        text_open("a") != 'a' || softmax_sample(rate) + gpt != 3;
 }
 END
 try "compile with the shared library" compile kaeru "$folder/version.c" "$folder/version_shared"
@@ -162,6 +178,9 @@ fi
 # The libraries export what the headers declare.
 for library in "$LD_LIBRARY_PATH/libkaeru.a" "$LD_LIBRARY_PATH/libkaeru.so"; do
     try "exports" python3 "$source/tests/exports.py" "$library" "$include" "$source/debian/libkaeru0.symbols"
+done
+for library in "$LD_LIBRARY_PATH/libkaeru_mpi.so" "$LD_LIBRARY_PATH/libkaeru_mpi.a"; do
+    [ ! -e "$library" ] || try "exports of MPI" python3 "$source/tests/exports.py" "$library" "$include"
 done
 
 # ---- C++ -------------------------------------------------------------------------------------------------------------

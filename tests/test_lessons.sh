@@ -185,7 +185,7 @@ that "the assembled block is that of the library" \
     awk '/differs by at most/ { n++; if ($NF > 1e-5) bad = 1 } END { exit bad || n != 2 }' stdout
 prints 'decoder: attention to the source            6 x    1050624 =     6303744'
 prints 'in 12 hours: 3.3e+18 operations'
-that "the sum is that of the library's model" awk '/  sum  / { sum = $2 } /nn_count of make_model:/ { exit sum != $4 }' stdout
+that "the sum is that of the library's model" awk '/  sum  / { sum = $2 } /nn_count of transformer_new:/ { exit sum != $4 }' stdout
 csv block.csv layer,deviation_pre,deviation_post,gradient_pre,gradient_post
 shows 'pre-norm vectors grow, post-norm vectors do not' \
     'abs($3 - 1) > 0.02 || $2 < last { bad = 1 } { last = $2 } END { exit bad || $2 < 1.5 || NR != 4 }'

@@ -140,7 +140,7 @@ START_TEST(one_tensor_as_two_inputs)
         if (_i < 2) i->in[1] = i->in[0];
         else {
             i->in[0] = i->in[2];
-            i->target = tensor_ints(SCALAR, NULL);
+            i->target = tensor_ints(AG_SCALAR, NULL);
         }
     }
     ag_backward(two_operations(&c, &a));

@@ -52,7 +52,7 @@ START_TEST(logits_agree)
     Llama *m = model_of(_i);
     SafeTensors *st = expected_of(_i);
     Scope s = ag_begin(AG_NO_GRAD);
-    check_close(names[_i], llama(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
+    check_close(names[_i], llama_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
     ag_end(s);
     st_close(st);
     nn_free(m);
@@ -97,7 +97,7 @@ START_TEST(a_cache_changes_no_bit)
     Llama *m = model_of(_i);
     SafeTensors *st = expected_of(_i);
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *ids = ids_of(st, "ids"), *all = llama(m, ids);
+    Tensor *ids = ids_of(st, "ids"), *all = llama_forward(m, ids);
     int64_t n = tensor_dim(ids, 1);
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
         Cache *cache = llama_cache_new(m);
@@ -132,7 +132,7 @@ START_TEST(greedy_text_agrees)
     Tensor *expected = ids_of(st, "greedy");
     const int32_t *id = tensor_int_data(expected);
     Rest rest = { id + 3, tensor_numel(expected) - 3 };
-    expect_done(lm_generate(m, id, 3, rest.n, &(Sampling){ 0 }, compare_next, &rest));
+    expect_done(lm_generate(m, id, 3, rest.n, &(LmSampling){ 0 }, compare_next, &rest));
     ck_assert_int_eq(rest.n, 0);
     ag_end(s);
     st_close(st);
@@ -200,14 +200,14 @@ START_TEST(wrong_calls_are_usage_errors)
     Cache *cache = llama_cache_new(m), *other = nn_cache_new(3, 12);
     Tensor *ids = tensor_ints(SHAPE(1, 13), NULL), *one = tensor_ints(SHAPE(1, 1), NULL);
     Linear *linear = nn_linear_new(2, 2);
-    EXPECT_USAGE_ERROR("13 ids after 0 in the cache exceed the context of 12", llama(m, ids));
-    EXPECT_USAGE_ERROR("ids (13,), expected (B,T)", llama(m, ag_reshape(ids, SHAPE(13))));
+    EXPECT_USAGE_ERROR("13 ids after 0 in the cache exceed the context of 12", llama_forward(m, ids));
+    EXPECT_USAGE_ERROR("ids (13,), expected (B,T)", llama_forward(m, ag_reshape(ids, SHAPE(13))));
     EXPECT_USAGE_ERROR("a cache for 3 layers, expected one for the model's 2", llama_next(m, one, other));
-    EXPECT_USAGE_ERROR("the module is NULL", llama(none, one));
+    EXPECT_USAGE_ERROR("the module is NULL", llama_forward(none, one));
     EXPECT_USAGE_ERROR("folder is NULL", llama_open(NULL));
     EXPECT_USAGE_ERROR("folder is NULL", llama_write(m, NULL));
     EXPECT_USAGE_ERROR("this Linear is not a language model: expected a GPT or a Llama",
-                       lm_generate(linear, tensor_int_data(one), 1, 1, &(Sampling){ 0 }, compare_next, NULL));
+                       lm_generate(linear, tensor_int_data(one), 1, 1, &(LmSampling){ 0 }, compare_next, NULL));
     nn_free(linear);
     ag_free(other);
     ag_free(cache);
@@ -288,15 +288,15 @@ END_TEST
 
 /* ---- pairs of a question and an answer --------------------------------------------------------------------------- */
 
-static LmData *pairs_of(const Tokenizer *t, const char *lines)
+static LmData *pairs_of(const KaeruTokenizer *t, const char *lines)
 {
     folder_write("pairs.jsonl", lines, strlen(lines));
     return lm_data_open_pairs(in_folder("pairs.jsonl"), t, 4, 5);
 }
 
-static Tokenizer open_tokenizer(void)
+static KaeruTokenizer open_tokenizer(void)
 {
-    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_open_json(TEST_FIXTURES "/tokenizers/qwen2.json") };
+    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_BPE, .bpe = kaeru_bpe_open_json(TEST_FIXTURES "/tokenizers/qwen2.json") };
     ck_assert_msg(t.bpe != NULL, "%s", ag_error());
     return t;
 }
@@ -305,7 +305,7 @@ static Tokenizer open_tokenizer(void)
 START_TEST(the_loss_counts_answers_only)
 {
     static const int32_t x[] = { 4, 'a', 'b', 'c', 5, 0 }, y[] = { -100, 'b', 'c', 5, -100, -100 };
-    Tokenizer t = open_tokenizer();
+    KaeruTokenizer t = open_tokenizer();
     LmData *d = pairs_of(&t, "{\"prompt\": \"!\", \"completion\": \"\\u0001\\u0002\"}\n \n{\"text\": \"\\u0001\"}");
     ck_assert_msg(d != NULL, "%s", ag_error());
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN), 5);
@@ -313,7 +313,7 @@ START_TEST(the_loss_counts_answers_only)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *ids, *targets;
     size_t n;
-    int32_t *part = tokenizer_encode(&t, "!\1\2", 3, &n);
+    int32_t *part = kaeru_tokenizer_encode(&t, "!\1\2", 3, &n);
     ck_assert_uint_eq(n, 3);
     for (int64_t length = 3; length <= 6; length++) {
         lm_data_draw(d, 2, length, &ids, &targets);
@@ -324,7 +324,7 @@ START_TEST(the_loss_counts_answers_only)
         }
     }
     LlamaOptions o = small();
-    o.vocab = tokenizer_size(&t);
+    o.vocab = kaeru_tokenizer_size(&t);
     Llama *m = llama_new(o);
     nn_eval(m);
     int64_t counted;
@@ -338,7 +338,7 @@ START_TEST(the_loss_counts_answers_only)
     ag_free(part);
     ag_end(s);
     lm_data_close(d);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
 }
 END_TEST
 
@@ -350,13 +350,13 @@ START_TEST(pairs_may_end_in_blanks)
     char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *text = two + page - n;
     ck_assert(two != MAP_FAILED && mprotect(two + page, page, PROT_NONE) == 0);
     memcpy(text, lines, n);
-    Tokenizer t = open_tokenizer();
+    KaeruTokenizer t = open_tokenizer();
     void *owner = ag_alloc(1, 1);
     Examples examples = { NULL, NULL, 0 };
     expect_done(examples_read(owner, "pairs", text, n, &t, 4, 5, &examples));
     ck_assert_int_eq(examples.n, 2);
     ag_free(owner);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     munmap(two, 2 * page);
 }
 END_TEST
@@ -372,11 +372,11 @@ START_TEST(wrong_pairs_are_refused)
         { "\n[]\n", "pairs.jsonl, line 2: expected an object" },
         { "{\"text\": \"a\"}\n{\"text\": \"a\n", "pairs.jsonl, line 2: line 1, column 12" },
     };
-    Tokenizer t = open_tokenizer();
+    KaeruTokenizer t = open_tokenizer();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_refused(pairs_of(&t, cases[i][0]) != NULL, cases[i][1]);
     expect_refused(lm_data_open_pairs(in_folder("none"), &t, -1, -1) != NULL, "none: cannot be opened");
     EXPECT_USAGE_ERROR("tokens 100000 and -1 of a vocabulary of", lm_data_open_pairs(in_folder("none"), &t, 100000, -1));
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
 }
 END_TEST
 

@@ -15,16 +15,16 @@
 
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
 
-static Tokenizer characters(const char *text)
+static KaeruTokenizer characters(const char *text)
 {
-    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, strlen(text)) };
+    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new(text, strlen(text)) };
     ck_assert_msg(t.chars != NULL, "%s", ag_error());
     return t;
 }
 
-static Tokenizer pairs(const char *text, int32_t size)
+static KaeruTokenizer pairs(const char *text, int32_t size)
 {
-    Tokenizer t = { .kind = TOKENIZER_BPE, .bpe = bpe_train(text, strlen(text), size) };
+    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_BPE, .bpe = kaeru_bpe_train(text, strlen(text), size) };
     ck_assert_msg(t.bpe != NULL, "%s", ag_error());
     return t;
 }
@@ -32,29 +32,29 @@ static Tokenizer pairs(const char *text, int32_t size)
 START_TEST(saved_tokenizers_load_unchanged)
 {
     const char *text = "ab ab <|endoftext|>\xE8\x9B\x99";
-    Tokenizer made[2] = { characters(text), pairs(text, 260) };
-    ck_assert(tokenizer_fingerprint(&made[0]) != tokenizer_fingerprint(&made[1]));
+    KaeruTokenizer made[2] = { characters(text), pairs(text, 260) };
+    ck_assert(kaeru_tokenizer_fingerprint(&made[0]) != kaeru_tokenizer_fingerprint(&made[1]));
     for (int i = 0; i < 2; i++) {
         const char *merges = i ? in_folder("merges") : NULL;
-        expect_done(tokenizer_save(&made[i], in_folder("vocab"), merges));
-        Tokenizer again;
-        expect_done(tokenizer_open(&again, in_folder("vocab"), merges));
-        ck_assert_int_eq(tokenizer_size(&again), tokenizer_size(&made[i]));
-        ck_assert(tokenizer_fingerprint(&again) == tokenizer_fingerprint(&made[i]));
+        expect_done(kaeru_tokenizer_save(&made[i], in_folder("vocab"), merges));
+        KaeruTokenizer again;
+        expect_done(kaeru_tokenizer_open(&again, in_folder("vocab"), merges));
+        ck_assert_int_eq(kaeru_tokenizer_size(&again), kaeru_tokenizer_size(&made[i]));
+        ck_assert(kaeru_tokenizer_fingerprint(&again) == kaeru_tokenizer_fingerprint(&made[i]));
         size_t n, back;
-        int32_t *ids = tokenizer_encode(&again, text, strlen(text), &n);
+        int32_t *ids = kaeru_tokenizer_encode(&again, text, strlen(text), &n);
         ck_assert(n < strlen(text));
-        char *decoded = tokenizer_decode(&again, ids, n, &back);
+        char *decoded = kaeru_tokenizer_decode(&again, ids, n, &back);
         ck_assert_str_eq(decoded, text);
         ag_free(decoded);
         ag_free(ids);
-        tokenizer_close(&again);
-        tokenizer_close(&again);
-        tokenizer_close(&made[i]);
+        kaeru_tokenizer_close(&again);
+        kaeru_tokenizer_close(&again);
+        kaeru_tokenizer_close(&made[i]);
     }
-    Tokenizer none;
-    expect_refused(tokenizer_open(&none, in_folder("absent"), NULL), "absent: cannot be opened");
-    tokenizer_close(&none);
+    KaeruTokenizer none;
+    expect_refused(kaeru_tokenizer_open(&none, in_folder("absent"), NULL), "absent: cannot be opened");
+    kaeru_tokenizer_close(&none);
 }
 END_TEST
 
@@ -63,17 +63,17 @@ START_TEST(different_vocabularies_have_different_fingerprints)
     const char *texts[] = { "abc", "abd", "ab", "abcd", "" };
     uint64_t seen[5];
     for (int i = 0; i < 5; i++) {
-        Tokenizer t = characters(texts[i]);
-        seen[i] = tokenizer_fingerprint(&t);
+        KaeruTokenizer t = characters(texts[i]);
+        seen[i] = kaeru_tokenizer_fingerprint(&t);
         for (int k = 0; k < i; k++) ck_assert(seen[k] != seen[i]);
-        tokenizer_close(&t);
+        kaeru_tokenizer_close(&t);
     }
 }
 END_TEST
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-static LmData *opened(const char *name, const Tokenizer *t)
+static LmData *opened(const char *name, const KaeruTokenizer *t)
 {
     LmData *d = lm_data_open(in_folder(name), t);
     ck_assert_msg(d != NULL, "%s", ag_error());
@@ -87,12 +87,12 @@ static const char mixed[] = "a\xC3\xA4\xE8\x9B\x99\xF0\x9F\x90\xB8" "b\xC3\xB6\x
 
 START_TEST(windows_are_parts_of_the_text)
 {
-    Tokenizer t = characters(mixed);
+    KaeruTokenizer t = characters(mixed);
     LmData *d = lm_data_of_text("mixed", mixed, strlen(mixed), &t);
     ck_assert_msg(d != NULL, "%s", ag_error());
     int64_t learned = lm_data_tokens(d, LM_TRAIN), held_out = lm_data_tokens(d, LM_HELD_OUT);
     size_t count;
-    int32_t *all = tokenizer_encode(&t, mixed, strlen(mixed), &count);
+    int32_t *all = kaeru_tokenizer_encode(&t, mixed, strlen(mixed), &count);
     ck_assert_int_eq(learned + held_out, (int64_t)count);
     ck_assert(held_out >= 2 && held_out <= 6);
 
@@ -122,7 +122,7 @@ START_TEST(windows_are_parts_of_the_text)
     ag_free(all);
     lm_data_close(d);
     lm_data_close(NULL);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
 }
 END_TEST
 
@@ -144,7 +144,7 @@ static char *story(size_t size)
     return text;
 }
 
-static void check_token_file(const char *text, const Tokenizer *t)
+static void check_token_file(const char *text, const KaeruTokenizer *t)
 {
     size_t n = strlen(text), count;
     int64_t written;
@@ -154,7 +154,7 @@ static void check_token_file(const char *text, const Tokenizer *t)
     expect_done(lm_tokenize(in_folder("text"), t, in_folder("tokens"), &written));
     ck_assert(lm_is_token_file(in_folder("tokens")) && !lm_is_token_file(in_folder("text")));
     ck_assert(!lm_is_token_file(in_folder("missing")));
-    int32_t *ids = tokenizer_encode(t, text, n, &count);
+    int32_t *ids = kaeru_tokenizer_encode(t, text, n, &count);
     ck_assert_int_eq(written, (int64_t)count);
     LmData *d = opened("tokens", t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), written);
@@ -174,12 +174,12 @@ static void check_token_file(const char *text, const Tokenizer *t)
 START_TEST(token_files_have_the_ids_of_the_text)
 {
     char *text = story(3 << 20);                            /* several pieces */
-    Tokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
+    KaeruTokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
     check_token_file(text, &t);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     t = characters(text);
     check_token_file(text, &t);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     free(text);
 }
 END_TEST
@@ -191,9 +191,9 @@ START_TEST(the_end_of_a_text_is_not_cut_off)
     char *text = malloc(SIZE + 1);
     for (int i = 0; i < SIZE; i++) text[i] = i < SIZE - 12 && i % 3 == 2 ? ' ' : i % 2 ? 'a' : 'b';
     text[SIZE] = '\0';
-    Tokenizer t = pairs("abababab abababab ab ab", 262);
+    KaeruTokenizer t = pairs("abababab abababab ab ab", 262);
     check_token_file(text, &t);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     free(text);
 }
 END_TEST
@@ -207,13 +207,13 @@ START_TEST(large_vocabularies_have_ids_of_four_bytes)
         for (int shift = 12; shift >= 0; shift -= 6) *p++ = (char)(0x80 | (c >> shift & 0x3F));
     }
     *p = '\0';
-    Tokenizer t = characters(text);
-    ck_assert_int_eq(tokenizer_size(&t), CODES);
+    KaeruTokenizer t = characters(text);
+    ck_assert_int_eq(kaeru_tokenizer_size(&t), CODES);
     check_token_file(text, &t);
     struct stat status;
     ck_assert_int_eq(stat(in_folder("tokens"), &status), 0);
     ck_assert_int_eq(status.st_size, 32 + 4 * CODES + 8);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     free(text);
 }
 END_TEST
@@ -222,7 +222,7 @@ START_TEST(a_text_and_its_token_file_give_the_same_data)
 {
     char *text = story(2000);
     for (char *p = text; *p; p++) *p = (char)(*p & 0x7F);       /* one byte a character: a position is an id */
-    Tokenizer t = characters(text);
+    KaeruTokenizer t = characters(text);
     int64_t n;
     folder_write("text", text, strlen(text));
     expect_done(lm_tokenize(in_folder("text"), &t, in_folder("tokens"), &n));
@@ -239,12 +239,12 @@ START_TEST(a_text_and_its_token_file_give_the_same_data)
     ck_assert_int_eq(memcmp(tensor_int_data(y[0]), tensor_int_data(y[1]), 35 * sizeof(int32_t)), 0);
     ag_end(s);
     for (int i = 0; i < 2; i++) lm_data_close(d[i]);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     free(text);
 }
 END_TEST
 
-static void expect_open_refused(const char *name, const Tokenizer *t, const char *part)
+static void expect_open_refused(const char *name, const KaeruTokenizer *t, const char *part)
 {
     LmData *d = lm_data_open(in_folder(name), t);
     expect_refused(d != NULL, part);
@@ -252,7 +252,7 @@ static void expect_open_refused(const char *name, const Tokenizer *t, const char
 
 START_TEST(broken_token_files_are_refused)
 {
-    Tokenizer t = characters("abcdefgh"), other = characters("abcdefgi");
+    KaeruTokenizer t = characters("abcdefgh"), other = characters("abcdefgi");
     unsigned char good[64];
     int64_t n;
     folder_write("text", "abcdefgh", 8);
@@ -286,20 +286,20 @@ START_TEST(broken_token_files_are_refused)
         folder_write("bad", good, length);
         expect_open_refused("bad", &t, length < 40 ? "at least 40 bytes" : "bad: expected");
     }
-    tokenizer_close(&t);
-    tokenizer_close(&other);
+    kaeru_tokenizer_close(&t);
+    kaeru_tokenizer_close(&other);
 }
 END_TEST
 
 START_TEST(texts_that_do_not_fit_are_refused)
 {
-    Tokenizer t = characters("abcdefgh");
+    KaeruTokenizer t = characters("abcdefgh");
     folder_write("latin", "ab\xE9", 3);
     expect_open_refused("latin", &t, "latin: line 1, column 3, byte 2: expected UTF-8, found byte 0xE9");
-    Tokenizer lines = characters("ab\n");
+    KaeruTokenizer lines = characters("ab\n");
     folder_write("other", "abba\nabba\nabz", 13);
     expect_open_refused("other", &lines, "other: \"z\" (U+007A) at line 3, column 3, byte 12 is not in the vocabulary");
-    tokenizer_close(&lines);
+    kaeru_tokenizer_close(&lines);
     expect_open_refused("absent", &t, "absent: cannot be opened");
     int64_t n;
     expect_refused(lm_tokenize(in_folder("latin"), &t, in_folder("tokens"), &n), "latin: line 1, column 3, byte 2: ");
@@ -337,17 +337,17 @@ START_TEST(texts_that_do_not_fit_are_refused)
     d = opened("empty", &t);
     ck_assert_int_eq(lm_data_tokens(d, LM_TRAIN) + lm_data_tokens(d, LM_HELD_OUT), 0);
     lm_data_close(d);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
 }
 END_TEST
 
 START_TEST(evaluation_uses_each_held_out_token_once)
 {
     char *text = story(1700);
-    Tokenizer t = characters(text);
+    KaeruTokenizer t = characters(text);
     LmData *d = lm_data_of_text("story", text, strlen(text), &t);
     int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
-    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 8, .vocab = tokenizer_size(&t), .context = 7,
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 2, .width = 8, .vocab = kaeru_tokenizer_size(&t), .context = 7,
                                    .dropout = 0.5, .eps = 1e-5 });
     double loss = lm_evaluate(m, d, 3, 0, 0, &counted);
     ck_assert_int_eq(counted, held_out - 1);
@@ -356,7 +356,7 @@ START_TEST(evaluation_uses_each_held_out_token_once)
 
     /* window by window */
     size_t n;
-    int32_t *ids = tokenizer_encode(&t, text, strlen(text), &n);
+    int32_t *ids = kaeru_tokenizer_encode(&t, text, strlen(text), &n);
     double sum = 0;
     for (int64_t at = (int64_t)n - held_out; at + 1 < (int64_t)n; at += 7) {
         int64_t length = (int64_t)n - 1 - at < 7 ? (int64_t)n - 1 - at : 7;
@@ -371,7 +371,7 @@ START_TEST(evaluation_uses_each_held_out_token_once)
     ag_free(ids);
     nn_free(m);
     lm_data_close(d);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     free(text);
 }
 END_TEST
@@ -379,7 +379,7 @@ END_TEST
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
 static char *text;
-static Tokenizer tokenizer;
+static KaeruTokenizer tokenizer;
 static LmData *data;
 
 static void begin(void)
@@ -394,7 +394,7 @@ static void begin(void)
 static void end(void)
 {
     lm_data_close(data);
-    tokenizer_close(&tokenizer);
+    kaeru_tokenizer_close(&tokenizer);
     free(text);
     folder_remove();
 }
@@ -402,7 +402,7 @@ static void end(void)
 static GPT *model(void)
 {
     ag_seed(1);
-    return gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = tokenizer_size(&tokenizer), .context = 6,
+    return gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 8, .vocab = kaeru_tokenizer_size(&tokenizer), .context = 6,
                                  .dropout = 0.1, .eps = 1e-5 });
 }
 
@@ -497,7 +497,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
     int64_t n;
     for (int i = 0; i < 2; i++) {
         ag_seed(1);
-        GPTOptions plain = { .layers = 2, .heads = 2, .width = 8, .vocab = tokenizer_size(&tokenizer), .context = 6,
+        GPTOptions plain = { .layers = 2, .heads = 2, .width = 8, .vocab = kaeru_tokenizer_size(&tokenizer), .context = 6,
                              .eps = 1e-5 };
         LmTraining t = { .model = gpt_new(plain), .data = data, .options = o, .settings = nn_settings_new() };
         t.options.batch = i ? 2 : 6;
@@ -578,7 +578,7 @@ static void note_evaluation(LmTraining *t, void *arg)
 
 START_TEST(a_run_stops_between_evaluations)
 {
-    Tokenizer t = characters("abc");
+    KaeruTokenizer t = characters("abc");
     LmData *d = lm_data_of_text("abc", "abcabcabcabcabcabcabcabcabcabcabcabc", 36, &t);
     volatile sig_atomic_t stop = 1;
     LmTraining run = { .data = d, .options = few_steps(7), .settings = nn_settings_new(), .last = in_folder("last"),
@@ -592,14 +592,14 @@ START_TEST(a_run_stops_between_evaluations)
     ag_free(run.settings);
     nn_free(run.model);
     lm_data_close(d);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
 }
 END_TEST
 
 START_TEST(a_model_learns_a_repeated_text)
 {
     const char *abc = "abcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdefabcdef";
-    Tokenizer t = characters(abc);
+    KaeruTokenizer t = characters(abc);
     LmData *d = lm_data_of_text("abc", abc, strlen(abc), &t);
     Seen seen = { 0 };
     ag_seed(1);
@@ -622,7 +622,7 @@ START_TEST(a_model_learns_a_repeated_text)
     ag_free(run.settings);
     nn_free(run.model);
     lm_data_close(d);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
 }
 END_TEST
 
@@ -632,7 +632,7 @@ START_TEST(what_cannot_be_trained_is_refused)
     expect_refused(train("none", o, true, NULL), "none.last: cannot be opened");
     expect_refused(train("no/folder", o, false, NULL), "no/folder");
     expect_done(train("a", o, false, NULL));
-    GPT *small = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = tokenizer_size(&tokenizer),
+    GPT *small = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = kaeru_tokenizer_size(&tokenizer),
                                        .context = 6, .eps = 1e-5 });
     LmTraining t = { .model = small, .data = data, .options = o, .settings = nn_settings_new(),
                      .last = in_folder("a.last") };
@@ -774,7 +774,7 @@ static bool ignore(void *arg, int32_t id)
 static void train_and_write(void)
 {
     all_done = false;
-    Tokenizer t = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new("abcdefgh", 8) };
+    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new("abcdefgh", 8) };
     LmData *d = lm_data_of_text("text", "abcdefghabcdefgh", 16, &t);
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = 8, .context = 4, .dropout = 0.1,
                                    .eps = 1e-5 });
@@ -783,11 +783,11 @@ static void train_and_write(void)
     all_done = lm_train(&run, false);
     nn_eval(m);
     const int32_t prompt[1] = { 0 };
-    all_done = lm_generate(m, prompt, 1, 6, &(Sampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
+    all_done = lm_generate(m, prompt, 1, 6, &(LmSampling){ .temperature = 1, .top_k = 3 }, ignore, NULL) && all_done;
     ag_free(run.settings);
     nn_free(m);
     lm_data_close(d);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
 }
 
 START_TEST(failing_allocations_leak_nothing)
@@ -801,9 +801,9 @@ END_TEST
 START_TEST(evaluation_reads_no_more_ids_than_there_are)
 {
     char *words = story(900);
-    Tokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
+    KaeruTokenizer t = pairs("frog pond It's 1234 frog pond \n\n", 270);
     LmData *d = lm_data_of_text("story", words, strlen(words), &t);
-    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = tokenizer_size(&t), .context = 64,
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .vocab = kaeru_tokenizer_size(&t), .context = 64,
                                    .eps = 1e-5 });
     int64_t held_out = lm_data_tokens(d, LM_HELD_OUT), counted;
     ck_assert_int_ne((held_out - 1) % 64, 0);
@@ -811,7 +811,7 @@ START_TEST(evaluation_reads_no_more_ids_than_there_are)
     ck_assert_int_eq(counted, held_out - 1);
     nn_free(m);
     lm_data_close(d);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     free(words);
 }
 END_TEST

@@ -35,7 +35,7 @@ static void check_logits(Llama *m)
 {
     SafeTensors *st = open_safetensors(FOLDER "adapter/expected.safetensors");
     Scope s = ag_begin(AG_NO_GRAD);
-    check_close("logits", llama(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
+    check_close("logits", llama_forward(m, ids_of(st, "ids")), reals_of(st, "logits"), 1e-4);
     ag_end(s);
     st_close(st);
 }
@@ -112,9 +112,9 @@ START_TEST(a_new_adapter_changes_nothing_but_what_is_trained)
 {
     Llama *m = base();
     Scope s = ag_begin(AG_RECORD);
-    Tensor *ids = tensor_ints(SHAPE(2, 5), NULL), *before = ag_detach(llama(m, ids));
+    Tensor *ids = tensor_ints(SHAPE(2, 5), NULL), *before = ag_detach(llama_forward(m, ids));
     expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
-    check_close("logits", llama(m, ids), before, 0);
+    check_close("logits", llama_forward(m, ids), before, 0);
     ck_assert_int_eq(nn_count(m), 2 * 2 * ((24 + 24) + (24 + 8) + (21 + 24)));
     Optimizer *o = nn_adamw_new(m, 0.1);
     ag_backward(llama_loss(m, ids, ids));
@@ -126,7 +126,7 @@ START_TEST(a_new_adapter_changes_nothing_but_what_is_trained)
     for (size_t i = 0; i < st->n_tensors; i++)          /* the optimizer has no state for the frozen weights */
         ck_assert(strncmp(st->tensor[i].name, "optimizer.", 10) != 0 || strstr(st->tensor[i].name, ".lora_"));
     st_close(st);
-    Tensor *after = llama(m, ids);
+    Tensor *after = llama_forward(m, ids);
     ck_assert(largest(ag_sub(after, before)) > 1e-3);
     Llama *fresh = base();
     Parameters *p = nn_parameters(fresh);

@@ -318,7 +318,8 @@ static void talk(Processes *processes, void *arg)
 
     ck_assert(nn_parallel_agree(p, "the data", "abc", 3));
     if (size > 2)
-        expect_refused(nn_parallel_agree(p, "the data", rank == 2 ? "abd" : "abc", 3), "process 2 and process 0 differ in the data");
+        expect_refused(nn_parallel_agree(p, "the data", rank == 2 ? "abd" : "abc", 3),
+                       "process 2 and process 0 differ in the data");
 
     ck_assert(!nn_parallel_stopped(p));
     if (rank == size - 1) nn_parallel_stop(p);
@@ -367,7 +368,7 @@ static void compare_data(Processes *processes, void *arg)
     int other = *(int *)arg;
     char *text = ag_alloc(LETTERS, 1);
     for (int i = 0; i < LETTERS; i++) text[i] = (char)('a' + i % 26);
-    Tokenizer letters = { .kind = TOKENIZER_CHARS, .chars = char_vocab_new(text, LETTERS) };
+    KaeruTokenizer letters = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new(text, LETTERS) };
     if (processes->rank == 1 && other < LETTERS) text[other] = text[other] == 'a' ? 'b' : 'a';
     LmData *data = lm_data_of_text("the text", text, LETTERS, &letters);
     Net *n;
@@ -377,7 +378,7 @@ static void compare_data(Processes *processes, void *arg)
     else expect_refused(data_agrees(data, p), "process 1 and process 0 differ in the data");
     end_parallel(p, n, o);
     lm_data_close(data);
-    tokenizer_close(&letters);
+    kaeru_tokenizer_close(&letters);
     ag_free(text);
 }
 
@@ -495,7 +496,8 @@ Suite *parallel_suite(void)
     Suite *s = suite_create("parallel");
     TCase *c = tcase_create("parallel");
     tcase_add_checked_fixture(c, folder_make, folder_remove);
-    tcase_add_loop_test(c, any_number_of_processes_gives_the_same_bits, 0, 3 * (int)(sizeof shard_counts / sizeof *shard_counts));
+    tcase_add_loop_test(c, any_number_of_processes_gives_the_same_bits, 0,
+                        3 * (int)(sizeof shard_counts / sizeof *shard_counts));
     tcase_add_loop_test(c, a_checkpoint_resumes_on_another_number, 0, 6);
     tcase_add_loop_test(c, whole_runs_are_the_same, 0, N_RUNS);
     tcase_add_loop_test(c, a_step_is_that_of_the_whole_batch, 0, 4);

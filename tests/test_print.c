@@ -34,7 +34,7 @@ static Tensor *counting(int32_t from, Shape shape)
 
 static Tensor *number(float x)
 {
-    return ag_reshape(REALS(x), SCALAR);
+    return ag_reshape(REALS(x), AG_SCALAR);
 }
 
 static Tensor *trained(Tensor *t)
@@ -55,8 +55,8 @@ static Tensor *make(int i)
     case 0: return number(3.25f);
     case 1: return number(3);
     case 2: return number(0.00001f);
-    case 3: return counting(-3, SCALAR);
-    case 4: return tensor_bools(SCALAR, (uint8_t[]){ 1 });
+    case 3: return counting(-3, AG_SCALAR);
+    case 4: return tensor_bools(AG_SCALAR, (uint8_t[]){ 1 });
     case 5: return tensor_zeros(SHAPE(0));
     case 6: return tensor_zeros(SHAPE(0, 3));
     case 7: return tensor_zeros(SHAPE(2, 0, 3));
@@ -172,11 +172,11 @@ END_TEST
 START_TEST(shapes_as_text)
 {
     char text[AG_SHAPE_TEXT];
-    ck_assert_str_eq(shape_text(SCALAR, text), "()");
-    ck_assert_str_eq(shape_text(SHAPE(3), text), "(3,)");
-    ck_assert_str_eq(shape_text(SHAPE(3, 0, 4), text), "(3, 0, 4)");
+    ck_assert_str_eq(ag_shape_text(AG_SCALAR, text), "()");
+    ck_assert_str_eq(ag_shape_text(SHAPE(3), text), "(3,)");
+    ck_assert_str_eq(ag_shape_text(SHAPE(3, 0, 4), text), "(3, 0, 4)");
     int64_t m = INT64_MIN;
-    ck_assert_uint_eq(strlen(shape_text(SHAPE(m, m, m, m, m, m, m, m), text)), 8 * 20 + 7 * 2 + 2);    /* the longest */
+    ck_assert_uint_eq(strlen(ag_shape_text(SHAPE(m, m, m, m, m, m, m, m), text)), 8 * 20 + 7 * 2 + 2); /* the longest */
 }
 END_TEST
 
@@ -218,7 +218,7 @@ START_TEST(each_node_once_in_a_large_graph)
 {
     enum { LAYERS = 300 };
     Scope s = ag_begin(AG_RECORD);
-    Tensor *x = trained(tensor_ones(SCALAR));
+    Tensor *x = trained(tensor_ones(AG_SCALAR));
     for (int i = 0; i < LAYERS; i++) x = ag_add(x, x);
     char *text = drawn(x);
     int nodes = 0, edges = 0;

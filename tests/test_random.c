@@ -123,7 +123,7 @@ START_TEST(two_integers_are_the_state)
         out[1] = ag_dropout(tensor_ones(SHAPE(50)), 0.5);
         out[2] = tensor_zeros(SHAPE(3));
         ag_fill_uniform(out[2], -1, 1);
-        out[3] = tensor_full(SCALAR, ag_random_uniform());
+        out[3] = tensor_full(AG_SCALAR, ag_random_uniform());
     }
     for (int i = 0; i < 4; i++)
         ck_assert_mem_eq(tensor_data(first[i]), tensor_data(again[i]), (size_t)tensor_numel(first[i]) * sizeof(real));

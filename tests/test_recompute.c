@@ -452,7 +452,7 @@ START_TEST(a_function_can_use_many_leaves)
     Tensor *leaf[MANY + 1] = { NULL };
     ag_guard(true);
     Scope s = ag_begin(AG_RECORD);
-    for (int i = 0; i < MANY; i++) leaf[i] = tensor_set_requires_grad(tensor_full(SCALAR, 1 + 0.001 * i), true);
+    for (int i = 0; i < MANY; i++) leaf[i] = tensor_set_requires_grad(tensor_full(AG_SCALAR, 1 + 0.001 * i), true);
     Tensor *y = ag_recompute(adds_all, leaf, leaf, 1);
     ag_backward(y);
     Tensor *expected[MANY];
@@ -484,7 +484,7 @@ static Tensor *w_times_w(Tensor **in, void *arg)
 START_TEST(the_graph_can_be_kept)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_set_requires_grad(tensor_full(SCALAR, 0.5), true);
+    Tensor *w = tensor_set_requires_grad(tensor_full(AG_SCALAR, 0.5), true);
     Tensor *a = ag_add(w, w), *x = ag_scale(a, 2), *loss = ag_recompute(w_times_w, w, &x, 1);
     for (int i = 1; i < 4; i++) {
         ag_backward_keep(loss);
@@ -622,7 +622,7 @@ static Tensor *explained_graph(Tensor *w)
 START_TEST(it_is_explained_and_drawn)
 {
     Scope s = ag_begin(AG_RECORD);
-    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(SCALAR, 3), true), "w");
+    Tensor *w = tensor_name(tensor_set_requires_grad(tensor_full(AG_SCALAR, 3), true), "w");
     Tensor *y = explained_graph(w);
     char *text = explained(y), *drawing = drawn(y), *again = explained(y);
     ck_assert_str_eq(text, again);

@@ -151,7 +151,7 @@ START_TEST(initial_values)
     ck_assert_int_eq(p->n, 4);
     for (int i = 0; i < p->n; i++) {
         ck_assert_str_eq(p->item[i].name, names[i]);
-        ck_assert(shape_equal(tensor_shape(p->item[i].tensor), shapes[i]));
+        ck_assert(ag_shape_equal(tensor_shape(p->item[i].tensor), shapes[i]));
         const real *w = tensor_data(p->item[i].tensor);
         double n = (double)tensor_numel(p->item[i].tensor), squares = 0;
         for (int64_t k = 0; k < tensor_numel(p->item[i].tensor); k++) squares += (double)w[k] * (double)w[k];

@@ -13,16 +13,16 @@
 enum { N = 7, DRAWS = 20000 };
 static const real logits[N] = { 1, (real)2.5, -3, (real)2.5, 0, 4, (real)-0.5 };
 
-static int32_t sample(const real *x, int64_t n, Sampling how)
+static int32_t sample(const real *x, int64_t n, LmSampling how)
 {
-    int32_t id = sample_next(x, n, &how);
+    int32_t id = lm_sample_next(x, n, &how);
     ck_assert_msg(id >= 0 && id < n, "%d: %s", (int)id, ag_error());
     return id;
 }
 
 /* Draws many times. The count of each id must agree with its probability within 5 standard deviations, and be 0 if that is
  * 0. */
-static void check_shares(Sampling how, const double probability[N])
+static void check_shares(LmSampling how, const double probability[N])
 {
     int count[N] = { 0 };
     for (int i = 0; i < DRAWS; i++) count[sample(logits, N, how)]++;
@@ -43,7 +43,7 @@ static void softmax(double temperature, const bool left[N], double p[N])
 
 START_TEST(frequencies_are_those_of_the_softmax)
 {
-    static const struct { Sampling how; bool left[N]; } cases[] = {
+    static const struct { LmSampling how; bool left[N]; } cases[] = {
         { { .temperature = 1 }, { 1, 1, 1, 1, 1, 1, 1 } },
         { { .temperature = 0.5 }, { 1, 1, 1, 1, 1, 1, 1 } },
         { { .temperature = 3 }, { 1, 1, 1, 1, 1, 1, 1 } },
@@ -67,7 +67,7 @@ START_TEST(frequencies_are_those_of_the_softmax)
     ag_seed((uint64_t)_i);
     softmax(cases[_i].how.temperature, cases[_i].left, p);
     check_shares(cases[_i].how, p);
-    expect_done(sample_probabilities(logits, N, &cases[_i].how, found));
+    expect_done(lm_sample_probabilities(logits, N, &cases[_i].how, found));
     for (int i = 0; i < N; i++) ck_assert_double_eq_tol(found[i], p[i], 1e-12);
 }
 END_TEST
@@ -75,16 +75,16 @@ END_TEST
 START_TEST(temperature_zero_is_greedy)
 {
     AgRandom before = ag_random_state();
-    for (int i = 0; i < 10; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .top_k = 3, .top_p = 0.1 }), 5);
-    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (Sampling){ 0 }), 1);         /* the first of equal logits */
+    for (int i = 0; i < 10; i++) ck_assert_int_eq(sample(logits, N, (LmSampling){ .top_k = 3, .top_p = 0.1 }), 5);
+    ck_assert_int_eq(sample((const real[]){ 0, 3, 3, 1 }, 4, (LmSampling){ 0 }), 1);       /* the first of equal logits */
     double p[4];
-    expect_done(sample_probabilities((const real[]){ 0, 3, 3, 1 }, 4, &(Sampling){ 0 }, p));
+    expect_done(lm_sample_probabilities((const real[]){ 0, 3, 3, 1 }, 4, &(LmSampling){ 0 }, p));
     ck_assert(p[0] == 0 && p[1] == 1 && p[2] == 0 && p[3] == 0);
     ck_assert(ag_random_state().counter == before.counter);
-    for (int i = 0; i < 50; i++) ck_assert_int_eq(sample(logits, N, (Sampling){ .temperature = 1e-300 }), 5);
+    for (int i = 0; i < 50; i++) ck_assert_int_eq(sample(logits, N, (LmSampling){ .temperature = 1e-300 }), 5);
     for (int i = 0; i < 50; i++) {                                                         /* logits of any size */
         static const real far[3] = { (real)-1e30, (real)1e30, (real)0 };
-        ck_assert_int_eq(sample(far, 3, (Sampling){ .temperature = 1, .top_p = 0.9 }), 1);
+        ck_assert_int_eq(sample(far, 3, (LmSampling){ .temperature = 1, .top_p = 0.9 }), 1);
     }
 }
 END_TEST
@@ -95,7 +95,7 @@ START_TEST(a_seed_gives_the_same_ids)
     for (int round = 0; round < 2; round++) {
         ag_seed(42);
         for (int i = 0; i < 200; i++) {
-            int32_t id = sample(logits, N, (Sampling){ .temperature = 2, .top_k = i % 9, .top_p = i % 5 * 0.25 });
+            int32_t id = sample(logits, N, (LmSampling){ .temperature = 2, .top_k = i % 9, .top_p = i % 5 * 0.25 });
             if (round == 0) first[i] = id;
             else ck_assert_int_eq(id, first[i]);
         }
@@ -108,7 +108,7 @@ START_TEST(a_share_that_is_reached_exactly_is_enough)
 {
     static const real equal[4] = { 1, 1, 1, 1 };
     double p[4];
-    expect_done(sample_probabilities(equal, 4, &(Sampling){ .temperature = 1, .top_p = 0.5 }, p));
+    expect_done(lm_sample_probabilities(equal, 4, &(LmSampling){ .temperature = 1, .top_p = 0.5 }, p));
     ck_assert(p[0] == 0.5 && p[1] == 0.5 && p[2] == 0 && p[3] == 0);
 }
 END_TEST
@@ -118,9 +118,9 @@ START_TEST(a_top_k_of_all_ids_changes_nothing)
 {
     for (int i = 0; i < 50; i++) {
         ag_seed((uint64_t)i);
-        int32_t id = sample(logits, N, (Sampling){ .temperature = 3 });
+        int32_t id = sample(logits, N, (LmSampling){ .temperature = 3 });
         ag_seed((uint64_t)i);
-        ck_assert_int_eq(sample(logits, N, (Sampling){ .temperature = 3, .top_k = N }), id);
+        ck_assert_int_eq(sample(logits, N, (LmSampling){ .temperature = 3, .top_k = N }), id);
     }
 }
 END_TEST
@@ -133,7 +133,7 @@ START_TEST(many_candidates_are_sorted_correctly)
     ag_seed(7);
     for (int i = 0; i < MANY; i++) x[i] = (real)(ag_random_below(600)) / 50;                /* many are equal */
     for (int k = 1; k < 40; k++) {
-        int32_t id = sample(x, MANY, (Sampling){ .temperature = 50, .top_k = k });
+        int32_t id = sample(x, MANY, (LmSampling){ .temperature = 50, .top_k = k });
         int better = 0;
         for (int i = 0; i < MANY; i++) better += x[i] > x[id] || (x[i] == x[id] && i < id);
         ck_assert_msg(better < k, "of the %d best, number %d came", k, better + 1);
@@ -144,18 +144,18 @@ END_TEST
 
 START_TEST(logits_that_are_not_finite_are_refused)
 {
-    const Sampling hows[] = { { 0 }, { .temperature = 1 }, { .temperature = 1, .top_p = 0.5 } };
+    const LmSampling hows[] = { { 0 }, { .temperature = 1 }, { .temperature = 1, .top_p = 0.5 } };
     double p[N];
     for (int i = 0; i < 3; i++) {
-        expect_refused(sample_next((const real[]){ 1, (real)NAN, 2 }, 3, &hows[i]) >= 0, "the logit of token 1 is nan");
-        expect_refused(sample_next((const real[]){ 1, 2, (real)INFINITY }, 3, &hows[i]) >= 0,
+        expect_refused(lm_sample_next((const real[]){ 1, (real)NAN, 2 }, 3, &hows[i]) >= 0, "the logit of token 1 is nan");
+        expect_refused(lm_sample_next((const real[]){ 1, 2, (real)INFINITY }, 3, &hows[i]) >= 0,
                        "the logit of token 2 is inf");
-        expect_refused(sample_probabilities((const real[]){ 1, (real)NAN }, 2, &hows[i], p),
+        expect_refused(lm_sample_probabilities((const real[]){ 1, (real)NAN }, 2, &hows[i], p),
                        "the logit of token 1 is nan");
     }
-    EXPECT_USAGE_ERROR("0 logits", sample_next(logits, 0, &hows[0]));
-    EXPECT_USAGE_ERROR("temperature -1", sample_next(logits, N, &(Sampling){ .temperature = -1 }));
-    EXPECT_USAGE_ERROR("sample_probabilities: 0 logits", sample_probabilities(logits, 0, &hows[0], p));
+    EXPECT_USAGE_ERROR("0 logits", lm_sample_next(logits, 0, &hows[0]));
+    EXPECT_USAGE_ERROR("temperature -1", lm_sample_next(logits, N, &(LmSampling){ .temperature = -1 }));
+    EXPECT_USAGE_ERROR("lm_sample_probabilities: 0 logits", lm_sample_probabilities(logits, 0, &hows[0], p));
 }
 END_TEST
 
@@ -167,10 +167,10 @@ static void check_stream(const char *pieces[], const char *before_end, const cha
     FILE *out = fmemopen(found, sizeof found, "w");
     ck_assert_ptr_nonnull(out);
     TextStream s = { .out = out };
-    for (int i = 0; pieces[i]; i++) text_stream_put(&s, pieces[i], strlen(pieces[i]));
+    for (int i = 0; pieces[i]; i++) kaeru_text_stream_put(&s, pieces[i], strlen(pieces[i]));
     fflush(out);
     ck_assert_str_eq(found, before_end);
-    text_stream_end(&s);
+    kaeru_text_stream_end(&s);
     fflush(out);
     ck_assert_str_eq(found, after_end);
     fclose(out);
@@ -228,7 +228,7 @@ static GPT *model(int64_t context)
 static int32_t likeliest(GPT *m, const int32_t *ids, int64_t n)
 {
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *best = ag_argmax(gpt(m, tensor_ints(SHAPE(1, n), ids)), -1, false);
+    Tensor *best = ag_argmax(gpt_forward(m, tensor_ints(SHAPE(1, n), ids)), -1, false);
     int32_t id = tensor_int_data(best)[n - 1];
     ag_end(s);
     return id;
@@ -241,7 +241,7 @@ START_TEST(the_window_slides_as_documented)
     GPT *m = model(context);
     const int32_t prompt[PROMPT] = { 2, 11, 5 };
     Written w = { .n = 0 };
-    expect_done(lm_generate(m, prompt, PROMPT, MOST, &(Sampling){ 0 }, take, &w));
+    expect_done(lm_generate(m, prompt, PROMPT, MOST, &(LmSampling){ 0 }, take, &w));
     ck_assert_int_eq(w.n, MOST);
 
     int32_t all[PROMPT + MOST];
@@ -262,14 +262,14 @@ START_TEST(generation_stops_when_the_callback_says_so)
     GPT *m = model(8);
     const int32_t prompt[1] = { 4 };
     Written w = { .stop = 5 };
-    expect_done(lm_generate(m, prompt, 1, 20, &(Sampling){ .temperature = 1 }, take, &w));
+    expect_done(lm_generate(m, prompt, 1, 20, &(LmSampling){ .temperature = 1 }, take, &w));
     ck_assert_int_eq(w.n, 5);
     w = (Written){ .n = 0 };
-    expect_done(lm_generate(m, prompt, 1, 0, &(Sampling){ .temperature = 1 }, take, &w));
+    expect_done(lm_generate(m, prompt, 1, 0, &(LmSampling){ .temperature = 1 }, take, &w));
     ck_assert_int_eq(w.n, 0);
-    EXPECT_USAGE_ERROR("an empty prompt", lm_generate(m, prompt, 0, 1, &(Sampling){ 0 }, take, &w));
+    EXPECT_USAGE_ERROR("an empty prompt", lm_generate(m, prompt, 0, 1, &(LmSampling){ 0 }, take, &w));
     tensor_mutable_data(m->ln_f->gamma)[0] = (real)NAN;
-    expect_refused(lm_generate(m, prompt, 1, 5, &(Sampling){ 0 }, take, &w), "the logit of token 0 is nan");
+    expect_refused(lm_generate(m, prompt, 1, 5, &(LmSampling){ 0 }, take, &w), "the logit of token 0 is nan");
     nn_free(m);
 }
 END_TEST
@@ -280,12 +280,12 @@ START_TEST(a_seed_gives_the_same_text)
     const int32_t prompt[2] = { 4, 9 };
     Written first = { .n = 0 }, second = { .n = 0 };
     ag_seed(5);
-    expect_done(lm_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &first));
+    expect_done(lm_generate(m, prompt, 2, 30, &(LmSampling){ .temperature = 1 }, take, &first));
     ag_seed(5);
-    expect_done(lm_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &second));
+    expect_done(lm_generate(m, prompt, 2, 30, &(LmSampling){ .temperature = 1 }, take, &second));
     ck_assert_int_eq(memcmp(first.id, second.id, 30 * sizeof(int32_t)), 0);
     second.n = 0;
-    expect_done(lm_generate(m, prompt, 2, 30, &(Sampling){ .temperature = 1 }, take, &second));
+    expect_done(lm_generate(m, prompt, 2, 30, &(LmSampling){ .temperature = 1 }, take, &second));
     ck_assert_int_ne(memcmp(first.id, second.id, 30 * sizeof(int32_t)), 0);
     nn_free(m);
 }
@@ -297,10 +297,10 @@ START_TEST(generation_allocates_no_more_memory)
     GPT *m = model(8);
     const int32_t prompt[1] = { 4 };
     Written w = { .n = 0 };
-    expect_done(lm_generate(m, prompt, 1, 30, &(Sampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
+    expect_done(lm_generate(m, prompt, 1, 30, &(LmSampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
     AgMemory before = ag_memory();
     w.n = 0;
-    expect_done(lm_generate(m, prompt, 1, 60, &(Sampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
+    expect_done(lm_generate(m, prompt, 1, 60, &(LmSampling){ .temperature = 1, .top_p = 0.9 }, take, &w));
     ck_assert_uint_eq(ag_memory().in_use, before.in_use);
     ck_assert_msg(ag_memory().system_calls - before.system_calls <= 8, "%d more calls",
                   (int)(ag_memory().system_calls - before.system_calls));        /* at most the new cache */

@@ -34,11 +34,11 @@ static Seq2Seq *small(int kind)
 }
 
 /* Three sentences, the second and third shorter than the first. */
-static Batch sentences(void)
+static TransformerBatch sentences(void)
 {
     static const int32_t src[] = { 3, 4, 5, 6, 7,   8, 3, 3, 0, 0,   5, 0, 0, 0, 0 };
     static const int32_t tgt[] = { START, 7, 6, 5, END,   START, 4, 4, END, PAD,   START, 3, END, PAD, PAD };
-    return batch_new(tensor_ints(SHAPE(3, 5), src), tensor_ints(SHAPE(3, 5), tgt), PAD);
+    return transformer_batch_new(tensor_ints(SHAPE(3, 5), src), tensor_ints(SHAPE(3, 5), tgt), PAD);
 }
 
 /* Item i of dimension 1: (B,T,..) -> (B,..) */
@@ -82,10 +82,10 @@ START_TEST(attention_equals_its_formulas)
     Seq2Seq *m = small(1);
     m->keep_weights = true;
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
-    Tensor *log_p = seq2seq(m, b.src, b.tgt, b.src_mask), *found = m->weights;
-    ck_assert(shape_equal(tensor_shape(log_p), SHAPE(3, 4, TGT_VOCAB)));
-    ck_assert(shape_equal(tensor_shape(found), SHAPE(3, 4, 5)));
+    TransformerBatch b = sentences();
+    Tensor *log_p = seq2seq_forward(m, b.src, b.tgt, b.src_mask), *found = m->weights;
+    ck_assert(ag_shape_equal(tensor_shape(log_p), SHAPE(3, 4, TGT_VOCAB)));
+    ck_assert(ag_shape_equal(tensor_shape(found), SHAPE(3, 4, 5)));
     RecurrentState state = { 0 };
     Tensor *states = nn_recurrent(m->encoder, nn_embedding(m->src_embed, b.src), b.src_mask, &state);
     for (int i = 0; i < 4; i++) {
@@ -93,7 +93,7 @@ START_TEST(attention_equals_its_formulas)
         Tensor *x[] = { nn_embedding(m->tgt_embed, at_time(b.tgt, i)), c };
         nn_recurrent_step(m->decoder, ag_concat(x, 2, 1), &state);
         check_close("weights", at_time(found, i), weights, 1e-5);
-        check_close("log-probabilities", at_time(log_p, i), generator(m->generator, state.h), 1e-5);
+        check_close("log-probabilities", at_time(log_p, i), transformer_generator(m->generator, state.h), 1e-5);
     }
     ag_end(s);
     nn_free(m);
@@ -107,11 +107,12 @@ START_TEST(without_attention_the_model_is_its_layers)
     ck_assert_ptr_null(m->score);
     m->keep_weights = true;
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
+    TransformerBatch b = sentences();
     RecurrentState state = { 0 };
     nn_recurrent(m->encoder, nn_embedding(m->src_embed, b.src), b.src_mask, &state);
     Tensor *h = nn_recurrent(m->decoder, nn_embedding(m->tgt_embed, b.tgt), NULL, &state);
-    check_close("log-probabilities", seq2seq(m, b.src, b.tgt, b.src_mask), generator(m->generator, h), 1e-5);
+    check_close("log-probabilities", seq2seq_forward(m, b.src, b.tgt, b.src_mask), transformer_generator(m->generator, h),
+                1e-5);
     ck_assert_ptr_null(m->weights);
     ag_end(s);
     nn_free(m);
@@ -123,8 +124,8 @@ START_TEST(weights_add_up_to_one_and_none_is_on_padding)
     Seq2Seq *m = small(_i);
     m->keep_weights = true;
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
-    seq2seq(m, b.src, b.tgt, b.src_mask);
+    TransformerBatch b = sentences();
+    seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     for (int row = 0; m->weights && row < 3 * 4; row++) {
         double sum = 0;
         for (int j = 0; j < 5; j++) {
@@ -145,12 +146,12 @@ START_TEST(padding_and_neighbors_do_not_matter)
 {
     Seq2Seq *m = small(_i);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
-    Tensor *log_p = seq2seq(m, b.src, b.tgt, b.src_mask);
+    TransformerBatch b = sentences();
+    Tensor *log_p = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     Tensor *src = tensor_ints(SHAPE(1, 1), (int32_t[]){ 5 }), *tgt = tensor_ints(SHAPE(1, 2), (int32_t[]){ START, 3 });
-    check_close("alone", seq2seq(m, src, tgt, NULL), ag_slice(ag_slice(log_p, 0, 2, 3), 1, 0, 2), 1e-5);
+    check_close("alone", seq2seq_forward(m, src, tgt, NULL), ag_slice(ag_slice(log_p, 0, 2, 3), 1, 0, 2), 1e-5);
     tensor_mutable_int_data(b.tgt)[3] = 1;
-    Tensor *other = seq2seq(m, b.src, b.tgt, b.src_mask);
+    Tensor *other = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     check_close("before the change", ag_slice(other, 1, 0, 3), ag_slice(log_p, 1, 0, 3), 0);
     ck_assert_mem_ne(tensor_data(at_time(other, 3)), tensor_data(at_time(log_p, 3)), TGT_VOCAB * sizeof(real));
     ag_end(s);
@@ -162,8 +163,8 @@ START_TEST(the_loss_excludes_padding)
 {
     Seq2Seq *m = small(1);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
-    const real *log_p = tensor_data(seq2seq(m, b.src, b.tgt, b.src_mask));
+    TransformerBatch b = sentences();
+    const real *log_p = tensor_data(seq2seq_forward(m, b.src, b.tgt, b.src_mask));
     double sum = 0;
     for (int i = 0; i < 3 * 4; i++)
         if (tensor_int_data(b.tgt_y)[i] != PAD) sum -= (double)log_p[i * TGT_VOCAB + tensor_int_data(b.tgt_y)[i]];
@@ -176,13 +177,13 @@ END_TEST
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
 
-typedef struct { Seq2Seq *m; Batch batch; } Whole;
+typedef struct { Seq2Seq *m; TransformerBatch batch; } Whole;
 
 static Tensor *whole_model(Tensor **in, void *arg)
 {
     Whole *w = arg;
     (void)in;
-    return seq2seq(w->m, w->batch.src, w->batch.tgt, w->batch.src_mask);
+    return seq2seq_forward(w->m, w->batch.src, w->batch.tgt, w->batch.src_mask);
 }
 
 START_TEST(gradients_of_the_model_are_right)
@@ -209,7 +210,7 @@ START_TEST(the_model_learns_a_few_sentences)
     double first = 0, last = 0;
     for (int step = 0; step < 120; step++) {
         Scope s = ag_begin(AG_RECORD);
-        Batch b = sentences();
+        TransformerBatch b = sentences();
         Tensor *loss = seq2seq_loss(m, &b, PAD);
         ag_backward(loss);
         nn_optimizer_step(o);
@@ -219,11 +220,11 @@ START_TEST(the_model_learns_a_few_sentences)
     }
     ck_assert_msg(first > 1.5 && last < 0.05, "loss from %g to %g", first, last);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
+    TransformerBatch b = sentences();
     Tensor *decoded_ids = seq2seq_greedy_decode(m, b.src, b.src_mask, 7, START, END);
     static const int32_t expected[] = { START, 7, 6, 5, END, END, END,   START, 4, 4, END, END, END, END,
                                         START, 3, END, END, END, END, END };
-    ck_assert(shape_equal(tensor_shape(decoded_ids), SHAPE(3, 7)));
+    ck_assert(ag_shape_equal(tensor_shape(decoded_ids), SHAPE(3, 7)));
     for (int i = 0; i < 3 * 7; i++) ck_assert_int_eq(tensor_int_data(decoded_ids)[i], expected[i]);
     ag_end(s);
     ag_free(o);
@@ -239,11 +240,11 @@ START_TEST(decoding_agrees_with_teacher_forcing)
     how.dropout = 0.5;
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, how);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
+    TransformerBatch b = sentences();
     Tensor *decoded_ids = seq2seq_greedy_decode(m, b.src, b.src_mask, 6, START, -1);
     ck_assert(m->module.training && m->dropout->module.training);
     nn_eval(m);
-    Tensor *best = ag_argmax(seq2seq(m, b.src, ag_slice(decoded_ids, 1, 0, 5), b.src_mask), -1, false);
+    Tensor *best = ag_argmax(seq2seq_forward(m, b.src, ag_slice(decoded_ids, 1, 0, 5), b.src_mask), -1, false);
     for (int i = 0; i < 3 * 5; i++) {
         ck_assert_int_eq(tensor_int_data(decoded_ids)[i / 5 * 6], START);
         ck_assert_int_eq(tensor_int_data(best)[i], tensor_int_data(decoded_ids)[i / 5 * 6 + 1 + i % 5]);
@@ -261,7 +262,7 @@ START_TEST(decoding_agrees_with_teacher_forcing)
         }
     }
     Tensor *only = seq2seq_greedy_decode(m, b.src, b.src_mask, 1, START, END);
-    ck_assert(shape_equal(tensor_shape(only), SHAPE(3, 1)) && tensor_int_data(only)[2] == START);
+    ck_assert(ag_shape_equal(tensor_shape(only), SHAPE(3, 1)) && tensor_int_data(only)[2] == START);
     only = seq2seq_greedy_decode(m, b.src, b.src_mask, 1, 0, END);
     ck_assert_int_eq(tensor_int_data(only)[2], 0);
     ag_end(s);
@@ -275,13 +276,13 @@ START_TEST(dropout_acts_in_training)
     how.dropout = 0.3;
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, how);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
+    TransformerBatch b = sentences();
     size_t size = 3 * 4 * TGT_VOCAB * sizeof(real);
-    Tensor *one = seq2seq(m, b.src, b.tgt, b.src_mask), *two = seq2seq(m, b.src, b.tgt, b.src_mask);
+    Tensor *one = seq2seq_forward(m, b.src, b.tgt, b.src_mask), *two = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
     ck_assert_mem_ne(tensor_data(one), tensor_data(two), size);
     nn_eval(m);
-    one = seq2seq(m, b.src, b.tgt, b.src_mask);
-    ck_assert_mem_eq(tensor_data(one), tensor_data(seq2seq(m, b.src, b.tgt, b.src_mask)), size);
+    one = seq2seq_forward(m, b.src, b.tgt, b.src_mask);
+    ck_assert_mem_eq(tensor_data(one), tensor_data(seq2seq_forward(m, b.src, b.tgt, b.src_mask)), size);
     ag_end(s);
     nn_free(m);
 }
@@ -317,18 +318,18 @@ START_TEST(usage_errors_are_reported)
     EXPECT_USAGE_ERROR("seq2seq_new: dropout is 1, expected 0 to below 1", seq2seq_new(SRC_VOCAB, TGT_VOCAB, bad));
     Seq2Seq *m = small(1);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = sentences();
+    TransformerBatch b = sentences();
     Tensor *two = tensor_ints(SHAPE(2, 4), NULL), *none = tensor_ints(SHAPE(3, 0), NULL);
     Tensor *flat = tensor_ints(SHAPE(3), NULL);
     Tensor *beyond = tensor_ints(SHAPE(3, 4), (int32_t[]){ 0, 0, 0, 0, 0, TGT_VOCAB, 0, 0, 0, 0, 0, 0 });
-    EXPECT_USAGE_ERROR("seq2seq: src (3, 5) and tgt (2, 4), expected (B,S) and (B,T) with S and T of 1 or more",
-                       seq2seq(m, b.src, two, b.src_mask));
-    EXPECT_USAGE_ERROR("seq2seq: src (3, 5) and tgt (3, 0)", seq2seq(m, b.src, none, b.src_mask));
-    EXPECT_USAGE_ERROR("seq2seq: src (3, 0) and tgt (3, 4)", seq2seq(m, none, b.tgt, NULL));
-    EXPECT_USAGE_ERROR("seq2seq: src (3,) and tgt (3, 4)", seq2seq(m, flat, b.tgt, NULL));
-    EXPECT_USAGE_ERROR("nn_recurrent: the mask is (3, 4, 4), expected (3, 1, 5)", seq2seq(m, b.src, b.tgt, b.tgt_mask));
-    EXPECT_USAGE_ERROR("in seq2seq called at tests/test_seq2seq.c", seq2seq(m, b.src, b.tgt, b.tgt_mask));
-    EXPECT_USAGE_ERROR("embedding: id 8", seq2seq(m, b.src, beyond, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq_forward: src (3, 5) and tgt (2, 4), expected (B,S) and (B,T) with S and T of 1 or more",
+                       seq2seq_forward(m, b.src, two, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq_forward: src (3, 5) and tgt (3, 0)", seq2seq_forward(m, b.src, none, b.src_mask));
+    EXPECT_USAGE_ERROR("seq2seq_forward: src (3, 0) and tgt (3, 4)", seq2seq_forward(m, none, b.tgt, NULL));
+    EXPECT_USAGE_ERROR("seq2seq_forward: src (3,) and tgt (3, 4)", seq2seq_forward(m, flat, b.tgt, NULL));
+    EXPECT_USAGE_ERROR("nn_recurrent: the mask is (3, 4, 4), expected (3, 1, 5)", seq2seq_forward(m, b.src, b.tgt, b.tgt_mask));
+    EXPECT_USAGE_ERROR("in seq2seq_forward called at tests/test_seq2seq.c", seq2seq_forward(m, b.src, b.tgt, b.tgt_mask));
+    EXPECT_USAGE_ERROR("embedding: id 8", seq2seq_forward(m, b.src, beyond, b.src_mask));
     EXPECT_USAGE_ERROR("seq2seq_greedy_decode: max_len 0, expected 1 or more",
                        seq2seq_greedy_decode(m, b.src, b.src_mask, 0, START, END));
     EXPECT_USAGE_ERROR("seq2seq_greedy_decode: src (3,), expected (B,S) with S of 1 or more",
@@ -342,7 +343,7 @@ static void learn_and_decode(void)
 {
     Seq2Seq *m = seq2seq_new(SRC_VOCAB, TGT_VOCAB, options(3, 2, 2));
     Scope s = ag_begin(AG_RECORD);
-    Batch b = sentences();
+    TransformerBatch b = sentences();
     m->keep_weights = true;
     ag_backward(seq2seq_loss(m, &b, PAD));
     seq2seq_greedy_decode(m, b.src, b.src_mask, 3, START, END);

@@ -24,8 +24,8 @@ static void end(void)
 static void check_reals(Tensor *t, Shape shape, const double *values)
 {
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    ck_assert_msg(shape_equal(tensor_shape(t), shape), "shape %s, expected %s", shape_text(tensor_shape(t), a),
-                  shape_text(shape, b));
+    ck_assert_msg(ag_shape_equal(tensor_shape(t), shape), "shape %s, expected %s", ag_shape_text(tensor_shape(t), a),
+                  ag_shape_text(shape, b));
     for (int64_t i = 0; i < tensor_numel(t); i++)
         ck_assert_msg(tensor_data(t)[i] == (real)values[i] || (isnan(values[i]) && isnan((double)tensor_data(t)[i])),
                       "item %d: %.9g, expected %.9g", (int)i, (double)tensor_data(t)[i], values[i]);
@@ -34,7 +34,7 @@ static void check_reals(Tensor *t, Shape shape, const double *values)
 
 static void check_ints(Tensor *t, Shape shape, const int32_t *values)
 {
-    ck_assert(shape_equal(tensor_shape(t), shape));
+    ck_assert(ag_shape_equal(tensor_shape(t), shape));
     ck_assert_int_eq(tensor_dtype(t), AG_INT);
     for (int64_t i = 0; i < tensor_numel(t); i++) ck_assert_int_eq(tensor_int_data(t)[i], values[i]);
 }
@@ -42,7 +42,7 @@ static void check_ints(Tensor *t, Shape shape, const int32_t *values)
 
 static void check_bools(Tensor *t, Shape shape, const uint8_t *values)
 {
-    ck_assert(shape_equal(tensor_shape(t), shape));
+    ck_assert(ag_shape_equal(tensor_shape(t), shape));
     ck_assert_int_eq(tensor_dtype(t), AG_BOOL);
     for (int64_t i = 0; i < tensor_numel(t); i++) ck_assert_int_eq(tensor_bool_data(t)[i], values[i]);
 }
@@ -55,7 +55,7 @@ START_TEST(constructing)
     begin();
     CHECK(tensor_zeros(SHAPE(2, 2)), SHAPE(2, 2), 0, 0, 0, 0);
     CHECK(tensor_ones(SHAPE(3)), SHAPE(3), 1, 1, 1);
-    CHECK(tensor_full(SCALAR, -2.5), SCALAR, -2.5);
+    CHECK(tensor_full(AG_SCALAR, -2.5), AG_SCALAR, -2.5);
     real values[] = { 1, 2, 3, 4 };
     Tensor *copy = tensor_from(SHAPE(2, 1, 2), values);
     values[0] = 9;
@@ -98,7 +98,7 @@ START_TEST(reading)
     ck_assert_int_eq(tensor_dim(t, -1), 4);
     ck_assert_int_eq(tensor_dim(t, -3), 2);
     ck_assert(tensor_item(tensor_full(SHAPE(1, 1, 1), 7)) == 7);
-    ck_assert(tensor_item(tensor_ints(SCALAR, (int32_t[]){ -5 })) == -5);
+    ck_assert(tensor_item(tensor_ints(AG_SCALAR, (int32_t[]){ -5 })) == -5);
     ck_assert(tensor_item(tensor_bools(SHAPE(1), (uint8_t[]){ 1 })) == 1);
     Tensor *source = tensor_arange(0, 24, 1);
     tensor_copy(t, ag_reshape(source, SHAPE(2, 3, 4)));
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(names)
 {
     begin();
-    Tensor *t = tensor_zeros(SCALAR);
+    Tensor *t = tensor_zeros(AG_SCALAR);
     ck_assert_str_eq(tensor_get_name(t), "");
     char name[] = "fc.weight";
     ck_assert_ptr_eq(tensor_name(t, name), t);
@@ -200,7 +200,7 @@ START_TEST(shapes_broadcast_as_in_numpy)
         Tensor *a = tensor_normal(sa, 0, 1), *b = tensor_uniform(sb, 0.5, 2);
         for (int op = 0; op < 6; op++) {
             Tensor *y = ops[op](AG_HERE, a, b);
-            ck_assert(shape_equal(tensor_shape(y), sy));
+            ck_assert(ag_shape_equal(tensor_shape(y), sy));
             for (int64_t i = 0; i < tensor_numel(y); i++) {
                 int64_t at[AG_MAX_DIMS];
                 indices(&sy, i, at);
@@ -264,7 +264,7 @@ static int item(Tensor *t, int64_t i)
 
 static void check_items(Tensor *t, DType dtype, Shape shape, const int *values)
 {
-    ck_assert(shape_equal(tensor_shape(t), shape));
+    ck_assert(ag_shape_equal(tensor_shape(t), shape));
     ck_assert_int_eq(tensor_dtype(t), dtype);
     for (int64_t i = 0; i < tensor_numel(t); i++)
         ck_assert_int_eq(item(t, i), dtype == AG_BOOL ? values[i] % 2 : values[i]);
@@ -278,12 +278,12 @@ START_TEST(reshaping)
     ITEMS(ag_reshape(t, SHAPE(3, 2)), SHAPE(3, 2), 0, 1, 2, 3, 4, 5);
     ITEMS(ag_reshape(t, SHAPE(-1)), SHAPE(6), 0, 1, 2, 3, 4, 5);
     ITEMS(ag_reshape(t, SHAPE(1, -1, 1, 3)), SHAPE(1, 2, 1, 3), 0, 1, 2, 3, 4, 5);
-    ITEMS(ag_reshape(numbered(SHAPE(1, 1), (DType)_i), SCALAR), SCALAR, 0);
-    ITEMS(ag_reshape(numbered(SCALAR, (DType)_i), SHAPE(1, -1)), SHAPE(1, 1), 0);
+    ITEMS(ag_reshape(numbered(SHAPE(1, 1), (DType)_i), AG_SCALAR), AG_SCALAR, 0);
+    ITEMS(ag_reshape(numbered(AG_SCALAR, (DType)_i), SHAPE(1, -1)), SHAPE(1, 1), 0);
     ITEMS(ag_reshape(numbered(SHAPE(0, 3), (DType)_i), SHAPE(3, 0)), SHAPE(3, 0), 0);
     ITEMS(ag_reshape(numbered(SHAPE(0, 3), (DType)_i), SHAPE(-1, 3)), SHAPE(0, 3), 0);
     ITEMS(ag_squeeze(numbered(SHAPE(2, 1, 3), (DType)_i), 1), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
-    ITEMS(ag_squeeze(numbered(SHAPE(1), (DType)_i), -1), SCALAR, 0);
+    ITEMS(ag_squeeze(numbered(SHAPE(1), (DType)_i), -1), AG_SCALAR, 0);
     ITEMS(ag_unsqueeze(t, 0), SHAPE(1, 2, 3), 0, 1, 2, 3, 4, 5);
     ITEMS(ag_unsqueeze(t, 1), SHAPE(2, 1, 3), 0, 1, 2, 3, 4, 5);
     ITEMS(ag_unsqueeze(t, -1), SHAPE(2, 3, 1), 0, 1, 2, 3, 4, 5);
@@ -299,12 +299,12 @@ START_TEST(permuting)
     ITEMS(ag_permute(t, DIMS(1, 0)), SHAPE(3, 2), 0, 3, 1, 4, 2, 5);
     ITEMS(ag_transpose(t, 0, -1), SHAPE(3, 2), 0, 3, 1, 4, 2, 5);
     ITEMS(ag_permute(t, DIMS(0, 1)), SHAPE(2, 3), 0, 1, 2, 3, 4, 5);
-    ITEMS(ag_permute(numbered(SCALAR, (DType)_i), (Dims){ 0, { 0 } }), SCALAR, 0);
+    ITEMS(ag_permute(numbered(AG_SCALAR, (DType)_i), (Dims){ 0, { 0 } }), AG_SCALAR, 0);
     ITEMS(ag_permute(numbered(SHAPE(3, 0), (DType)_i), DIMS(1, 0)), SHAPE(0, 3), 0);
     Shape shape = SHAPE(2, 3, 1, 2, 2, 1, 3, 2), turned = SHAPE(3, 2, 2, 1, 2, 3, 2, 1);
     Dims order = DIMS(6, 0, 3, 2, 7, 1, 4, -3);
     Tensor *x = numbered(shape, (DType)_i), *y = ag_permute(x, order);
-    ck_assert(shape_equal(tensor_shape(y), turned));
+    ck_assert(ag_shape_equal(tensor_shape(y), turned));
     for (int64_t i = 0; i < tensor_numel(y); i++) {
         int64_t at[AG_MAX_DIMS], from[AG_MAX_DIMS];
         indices(&turned, i, at);
@@ -400,8 +400,8 @@ START_TEST(sums_over_any_set_of_dimensions)
         for (int keep = 0; keep < 2; keep++) {
             Tensor *total = ag_sum_dims(x, dims, keep), *mean = ag_mean_dims(x, dims, keep);
             Tensor *biased = ag_var_dims(x, dims, false, keep), *unbiased = ag_var_dims(x, dims, true, keep);
-            ck_assert(shape_equal(tensor_shape(total), keep ? kept : dropped));
-            ck_assert(shape_equal(tensor_shape(unbiased), keep ? kept : dropped));
+            ck_assert(ag_shape_equal(tensor_shape(total), keep ? kept : dropped));
+            ck_assert(ag_shape_equal(tensor_shape(unbiased), keep ? kept : dropped));
             for (int64_t i = 0; i < tensor_numel(total); i++) {
                 ck_assert_double_eq_tol((double)tensor_data(total)[i], sum[i], 1e-5);
                 ck_assert_double_eq_tol((double)tensor_data(mean)[i], sum[i] / (double)count, 1e-6);
@@ -412,9 +412,9 @@ START_TEST(sums_over_any_set_of_dimensions)
             }
         }
     }
-    CHECK(ag_sum(tensor_ones(SHAPE(3, 5))), SCALAR, 15);
-    CHECK(ag_mean(tensor_arange(0, 5, 1)), SCALAR, 2);
-    CHECK(ag_max(tensor_from(SHAPE(2, 2), (real[]){ -4, -1, -3, -2 })), SCALAR, -1);
+    CHECK(ag_sum(tensor_ones(SHAPE(3, 5))), AG_SCALAR, 15);
+    CHECK(ag_mean(tensor_arange(0, 5, 1)), AG_SCALAR, 2);
+    CHECK(ag_max(tensor_from(SHAPE(2, 2), (real[]){ -4, -1, -3, -2 })), AG_SCALAR, -1);
     end();
 }
 END_TEST
@@ -422,7 +422,7 @@ END_TEST
 START_TEST(sums_of_empty_tensors)
 {
     begin();
-    CHECK(ag_sum(tensor_zeros(SHAPE(0))), SCALAR, 0);
+    CHECK(ag_sum(tensor_zeros(SHAPE(0))), AG_SCALAR, 0);
     CHECK(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(1), false), SHAPE(2), 0, 0);
     ck_assert_int_eq(tensor_numel(ag_sum_dims(tensor_zeros(SHAPE(2, 0)), DIMS(0), false)), 0);
     /* reduced dimensions that are not neighbors: the memory of the sums had other values before */
@@ -588,8 +588,8 @@ START_TEST(the_place_of_the_largest)
     CHECK_INTS(ag_argmax(x, 0, true), SHAPE(1, 3), 0, 1, 0);
     CHECK_INTS(ag_argmax(x, -2, false), SHAPE(3), 0, 1, 0);
     real none = (real)NAN, most = (real)INFINITY;
-    CHECK_INTS(ag_argmax(tensor_from(SHAPE(4), (real[]){ 1, none, most, none }), 0, false), SCALAR, 1);
-    CHECK_INTS(ag_argmax(tensor_from(SHAPE(2), (real[]){ -most, -most }), 0, false), SCALAR, 0);
+    CHECK_INTS(ag_argmax(tensor_from(SHAPE(4), (real[]){ 1, none, most, none }), 0, false), AG_SCALAR, 1);
+    CHECK_INTS(ag_argmax(tensor_from(SHAPE(2), (real[]){ -most, -most }), 0, false), AG_SCALAR, 0);
     CHECK_INTS(ag_argmax(tensor_zeros(SHAPE(0, 2)), 1, false), SHAPE(0), 0);
     Tensor *wide = tensor_normal(SHAPE(3, 1000), 0, 1), *best = ag_argmax(wide, 1, false);
     for (int row = 0; row < 3; row++) {
@@ -609,7 +609,7 @@ START_TEST(comparing)
     Tensor *a = tensor_from(SHAPE(4), (real[]){ 1, 2, 3, none }), *b = tensor_from(SHAPE(4), (real[]){ 2, 2, 2, none });
     static const uint8_t expected[6][4] = { { 0, 1, 0, 0 }, { 1, 0, 1, 1 }, { 1, 0, 0, 0 }, { 1, 1, 0, 0 },
                                             { 0, 0, 1, 0 }, { 0, 1, 1, 0 } };
-    Tensor *i = tensor_ints(SHAPE(3), (int32_t[]){ 1, 2, 3 }), *two = tensor_ints(SCALAR, (int32_t[]){ 2 });
+    Tensor *i = tensor_ints(SHAPE(3), (int32_t[]){ 1, 2, 3 }), *two = tensor_ints(AG_SCALAR, (int32_t[]){ 2 });
     for (int how = AG_EQ; how <= AG_GE; how++) {
         check_bools(ag_compare((AgCompare)how, a, b), SHAPE(4), expected[how]);
         check_bools(ag_compare_scalar((AgCompare)how, a, 2), SHAPE(4), expected[how]);
@@ -634,7 +634,7 @@ START_TEST(masks)
     CHECK_BOOLS(ag_and(a, b), SHAPE(2, 3), 0, 0, 0, 1, 0, 1);
     CHECK_BOOLS(ag_not(b), SHAPE(3), 0, 1, 0);
     Tensor *x = tensor_arange(1, 4, 1);
-    CHECK(ag_where(b, x, tensor_full(SCALAR, -1)), SHAPE(3), 1, -1, 3);
+    CHECK(ag_where(b, x, tensor_full(AG_SCALAR, -1)), SHAPE(3), 1, -1, 3);
     CHECK(ag_where(a, x, ag_neg(x)), SHAPE(2, 3), -1, -2, -3, 1, 2, 3);
     CHECK(ag_masked_fill(x, b, (double)-INFINITY), SHAPE(3), (double)-INFINITY, 2, (double)-INFINITY);
     Tensor *none = tensor_full(SHAPE(3), (double)NAN);
@@ -706,7 +706,7 @@ START_TEST(one_hot)
     begin();
     Tensor *ids = tensor_ints(SHAPE(1, 3), (int32_t[]){ 2, 0, 3 });
     CHECK(ag_one_hot(ids, 4), SHAPE(1, 3, 4), 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1);
-    CHECK(ag_one_hot(tensor_ints(SCALAR, NULL), 2), SHAPE(2), 1, 0);
+    CHECK(ag_one_hot(tensor_ints(AG_SCALAR, NULL), 2), SHAPE(2), 1, 0);
     ck_assert_int_eq(tensor_numel(ag_one_hot(tensor_ints(SHAPE(0), NULL), 0)), 0);
     ck_assert(!tensor_requires_grad(ag_one_hot(ids, 4)));
     end();

@@ -42,7 +42,7 @@ static double value(const Tensor *t, int64_t i)
 /* The shapes must be equal, and the values as floats. */
 static void check_equal(const char *name, const Tensor *found, const Tensor *expected)
 {
-    ck_assert_msg(shape_equal(tensor_shape(found), tensor_shape(expected)), "%s has another shape", name);
+    ck_assert_msg(ag_shape_equal(tensor_shape(found), tensor_shape(expected)), "%s has another shape", name);
     for (int64_t i = 0; i < tensor_numel(found); i++)
         ck_assert_msg((float)value(found, i) == (float)value(expected, i), "%s[%d] is %.9g, not %.9g", name, (int)i,
                       value(found, i), value(expected, i));

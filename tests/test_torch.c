@@ -22,7 +22,7 @@ BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(pow) BINARY(maximum) BINA
 CALL(call_where, ag_where(x[0], x[1], x[2]))
 UNARY(neg) UNARY(exp) UNARY(log) UNARY(sqrt) UNARY(abs) UNARY(tanh) UNARY(sigmoid) UNARY(relu)
 UNARY(gelu) UNARY(gelu_erf)
-CALL(call_scale, ag_add(ag_scale(x[0], -1.5), tensor_full(SCALAR, 0.25)))
+CALL(call_scale, ag_add(ag_scale(x[0], -1.5), tensor_full(AG_SCALAR, 0.25)))
 CALL(call_clamp, ag_clamp(x[0], -0.5, 0.75))
 CALL(power_3, ag_pow_scalar(x[0], 3))
 CALL(power_root, ag_pow_scalar(x[0], -0.5))
@@ -331,7 +331,7 @@ START_TEST(a_batch_of_two_dimensions_is_multiplied_pair_by_pair)
 {
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *a = tensor_normal(SHAPE(4, 1, 2, 3), 0, 1), *b = tensor_normal(SHAPE(1, 2, 3, 2), 0, 1), *y = ag_matmul(a, b);
-    ck_assert(shape_equal(tensor_shape(y), SHAPE(4, 2, 2, 2)));
+    ck_assert(ag_shape_equal(tensor_shape(y), SHAPE(4, 2, 2, 2)));
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 2; j++) {
             Tensor *one = ag_matmul(ag_squeeze(ag_slice(a, 0, i, i + 1), 0), ag_squeeze(ag_slice(b, 1, j, j + 1), 0));

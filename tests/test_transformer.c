@@ -28,21 +28,21 @@ static TransformerOptions small(void)
     return o;
 }
 
-static EncoderDecoder *opened(void)
+static Transformer *opened(void)
 {
-    EncoderDecoder *m = make_model(SRC_VOCAB, TGT_VOCAB, small());
+    Transformer *m = transformer_new(SRC_VOCAB, TGT_VOCAB, small());
     expect_done(nn_load(WEIGHTS, m));
     return m;
 }
 
-static Batch batch_of(const SafeTensors *st)
+static TransformerBatch batch_of(const SafeTensors *st)
 {
-    return batch_new(ids_of(st, "src"), ids_of(st, "tgt"), PAD);
+    return transformer_batch_new(ids_of(st, "src"), ids_of(st, "tgt"), PAD);
 }
 
-static Tensor *log_probs(EncoderDecoder *m, const Batch *b)
+static Tensor *log_probs(Transformer *m, const TransformerBatch *b)
 {
-    return generator(m->generator, encoder_decoder(m, b->src, b->tgt, b->src_mask, b->tgt_mask));
+    return transformer_generator(m->generator, transformer_forward(m, b->src, b->tgt, b->src_mask, b->tgt_mask));
 }
 
 static Optimizer *adam(void *model)
@@ -60,11 +60,11 @@ static bool is_key_bias(const char *name)
 
 START_TEST(log_probabilities_agree)
 {
-    EncoderDecoder *m = opened();
+    Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     nn_eval(m);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = batch_of(st);
+    TransformerBatch b = batch_of(st);
     check_close("log-probabilities", log_probs(m, &b), reals_of(st, "log_probs"), 1e-5);
     transformer_keep_weights(m, true);
     check_close("log-probabilities with weights kept", log_probs(m, &b), reals_of(st, "log_probs"), 1e-5);
@@ -78,12 +78,12 @@ END_TEST
 /* With fused attention (_i = 0) and with attention in steps (1). */
 START_TEST(loss_and_gradients_agree)
 {
-    EncoderDecoder *m = opened();
+    Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     transformer_keep_weights(m, _i == 1);
     Scope s = ag_begin(AG_RECORD);
-    Batch b = batch_of(st);
-    Tensor *sum = label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
+    TransformerBatch b = batch_of(st);
+    Tensor *sum = transformer_label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
     Tensor *loss = ag_scale(sum, 1 / (double)b.ntokens);
     ck_assert_double_eq_tol(tensor_item(loss), tensor_item(reals_of(st, "loss")), 1e-5);
     ag_backward(loss);
@@ -109,12 +109,12 @@ END_TEST
 
 START_TEST(greedy_ids_agree)
 {
-    EncoderDecoder *m = opened();
+    Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = ids_of(st, "src"), *expected = ids_of(st, "greedy");
-    Tensor *found = greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0);
-    ck_assert(shape_equal(tensor_shape(found), tensor_shape(expected)));
+    Tensor *found = transformer_greedy_decode(m, src, nn_padding_mask(src, PAD), tensor_dim(expected, 1), 0);
+    ck_assert(ag_shape_equal(tensor_shape(found), tensor_shape(expected)));
     for (int64_t i = 0; i < tensor_numel(expected); i++)
         ck_assert_int_eq(tensor_int_data(found)[i], tensor_int_data(expected)[i]);
     ag_end(s);
@@ -128,12 +128,12 @@ END_TEST
 /* Gives sentences in batches of `rows`, all of them `rounds` times. */
 typedef struct { Tensor *src, *tgt; int64_t rows, at; int rounds; } Source;
 
-static bool next_batch(void *source, Batch *batch)
+static bool next_batch(void *source, TransformerBatch *batch)
 {
     Source *s = source;
     int64_t all = tensor_dim(s->src, 0), stop = s->at + s->rows < all ? s->at + s->rows : all;
     if (s->rounds == 0) return false;
-    *batch = batch_new(ag_slice(s->src, 0, s->at, stop), ag_slice(s->tgt, 0, s->at, stop), PAD);
+    *batch = transformer_batch_new(ag_slice(s->src, 0, s->at, stop), ag_slice(s->tgt, 0, s->at, stop), PAD);
     s->at = stop % all;
     s->rounds -= s->at == 0;
     return true;
@@ -155,7 +155,7 @@ static EpochOptions epoch_options(Optimizer *o)
     return (EpochOptions){ .criterion = { PAD, 0.1 }, .optimizer = o, .factor = 0.7, .model_size = D, .warmup = 4 };
 }
 
-static void check_trained(EncoderDecoder *m, const SafeTensors *st)
+static void check_trained(Transformer *m, const SafeTensors *st)
 {
     Parameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++) {
@@ -169,16 +169,16 @@ static void check_trained(EncoderDecoder *m, const SafeTensors *st)
 
 START_TEST(three_steps_by_hand_agree)
 {
-    EncoderDecoder *m = opened();
+    Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
     Scope whole = ag_begin(AG_RECORD);
     for (int step = 0; step < 3; step++) {
         Scope s = ag_begin(AG_RECORD);
-        Batch b = batch_of(st);
-        Tensor *loss = label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
+        TransformerBatch b = batch_of(st);
+        Tensor *loss = transformer_label_smoothing((LabelSmoothing){ PAD, 0.1 }, log_probs(m, &b), b.tgt_y);
         ag_backward(ag_scale(loss, 1 / (double)b.ntokens));
-        nn_optimizer_set_lr(o, rate(step, D, 0.7, 4));
+        nn_optimizer_set_lr(o, transformer_rate(step, D, 0.7, 4));
         nn_optimizer_step(o);
         ag_end(s);
     }
@@ -192,7 +192,7 @@ END_TEST
 
 START_TEST(three_steps_by_run_epoch_agree)
 {
-    EncoderDecoder *m = opened();
+    Transformer *m = opened();
     SafeTensors *st = open_safetensors(EXPECTED);
     Optimizer *o = adam(m);
     Scope whole = ag_begin(AG_RECORD);
@@ -202,22 +202,22 @@ START_TEST(three_steps_by_run_epoch_agree)
     options.done = record;
     options.done_arg = &seen;
     TrainState state = { 0 };
-    double mean = run_epoch(m, next_batch, &source, &options, &state);
+    double mean = transformer_run_epoch(m, next_batch, &source, &options, &state);
     check_trained(m, st);
     double first = tensor_item(reals_of(st, "loss"));
     ck_assert_double_eq_tol(seen.first, first, 1e-5);
     ck_assert(seen.last < first && mean < first && mean > seen.last);
-    ck_assert_double_eq(seen.lr, rate(2, D, 0.7, 4));
+    ck_assert_double_eq(seen.lr, transformer_rate(2, D, 0.7, 4));
     ck_assert(seen.calls == 3 && state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
 
     /* Evaluation changes nothing. */
-    EncoderDecoder *before = nn_clone(m);
+    Transformer *before = nn_clone(m);
     options.optimizer = NULL;
     options.done = NULL;
     source.rounds = 1;
-    double loss = run_epoch(m, next_batch, &source, &options, &state);
-    Batch b = batch_of(st);
-    double sum = tensor_item(label_smoothing(options.criterion, log_probs(m, &b), b.tgt_y));
+    double loss = transformer_run_epoch(m, next_batch, &source, &options, &state);
+    TransformerBatch b = batch_of(st);
+    double sum = tensor_item(transformer_label_smoothing(options.criterion, log_probs(m, &b), b.tgt_y));
     ck_assert_double_eq_tol(loss, sum / 10, 1e-6);
     ck_assert(state.step == 3 && state.accum_step == 3 && state.samples == 9 && state.tokens == 30);
     check_same_parameters(before, m);
@@ -241,16 +241,16 @@ static void make_sentences(Tensor **src, Tensor **tgt)
 }
 
 /* The model after one epoch with batches of `rows` and a step after every `accum_iter` batches. */
-static EncoderDecoder *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int accum_iter, double *loss,
-                                    int64_t *steps)
+static Transformer *trained_with(Tensor *src, Tensor *tgt, int64_t rows, int accum_iter, double *loss,
+                                 int64_t *steps)
 {
-    EncoderDecoder *m = opened();
+    Transformer *m = opened();
     Optimizer *o = adam(m);
     EpochOptions options = epoch_options(o);
     options.accum_iter = accum_iter;
     Source source = { .src = src, .tgt = tgt, .rows = rows, .rounds = 1 };
     TrainState state = { 0 };
-    *loss = run_epoch(m, next_batch, &source, &options, &state);
+    *loss = transformer_run_epoch(m, next_batch, &source, &options, &state);
     *steps = state.accum_step;
     ck_assert_int_eq(state.step, (7 + rows - 1) / rows);
     ag_free(o);
@@ -265,10 +265,10 @@ START_TEST(accumulated_small_batches_equal_a_large_one)
     static const struct { int64_t rows; int accum_iter; } small_ones[] = { { 1, 7 }, { 2, 4 }, { 3, 3 }, { 3, 100 } };
     double loss, loss_large;
     int64_t steps;
-    EncoderDecoder *large = trained_with(src, tgt, 7, 0, &loss_large, &steps);
+    Transformer *large = trained_with(src, tgt, 7, 0, &loss_large, &steps);
     ck_assert_int_eq(steps, 1);
     for (int i = 0; i < 4; i++) {
-        EncoderDecoder *m = trained_with(src, tgt, small_ones[i].rows, small_ones[i].accum_iter, &loss, &steps);
+        Transformer *m = trained_with(src, tgt, small_ones[i].rows, small_ones[i].accum_iter, &loss, &steps);
         ck_assert_int_eq(steps, 1);
         ck_assert_double_eq_tol(loss, loss_large, 1e-6);
         Parameters *p = nn_parameters(m), *q = nn_parameters(large);
@@ -289,7 +289,7 @@ START_TEST(the_last_incomplete_step_is_taken)
 {
     Scope s = ag_begin(AG_RECORD);
     Tensor *src = tensor_randint(SHAPE(5, 4), 3, SRC_VOCAB), *tgt = tensor_randint(SHAPE(5, 4), 3, TGT_VOCAB);
-    EncoderDecoder *m[2] = { opened(), opened() };
+    Transformer *m[2] = { opened(), opened() };
     for (int k = 0; k < 2; k++) {
         Optimizer *o = adam(m[k]);
         EpochOptions options = epoch_options(o);
@@ -299,7 +299,7 @@ START_TEST(the_last_incomplete_step_is_taken)
             int64_t stop = k == 0 || i == 4 ? 5 : i + 2;
             Source part = { .src = ag_slice(src, 0, i, stop), .tgt = ag_slice(tgt, 0, i, stop), .rows = 1,
                             .rounds = 1 };
-            run_epoch(m[k], next_batch, &part, &options, &state);
+            transformer_run_epoch(m[k], next_batch, &part, &options, &state);
         }
         ck_assert(state.accum_step == 3 && state.step == 5 && state.samples == 5 && state.tokens == 15);
         ag_free(o);
@@ -316,20 +316,21 @@ START_TEST(batches_hide_padding_and_the_future)
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *src = tensor_ints(SHAPE(2, 3), (int32_t[]){ 5, 6, 7, 5, PAD, PAD });
     Tensor *tgt = tensor_ints(SHAPE(2, 4), (int32_t[]){ 0, 4, 5, 6, 0, 4, PAD, PAD });
-    Batch b = batch_new(src, tgt, PAD);
+    TransformerBatch b = transformer_batch_new(src, tgt, PAD);
     ck_assert_int_eq(b.ntokens, 4);
     ck_assert_mem_eq(tensor_int_data(b.tgt), ((int32_t[]){ 0, 4, 5, 0, 4, PAD }), 6 * sizeof(int32_t));
     ck_assert_mem_eq(tensor_int_data(b.tgt_y), ((int32_t[]){ 4, 5, 6, 4, PAD, PAD }), 6 * sizeof(int32_t));
-    ck_assert(shape_equal(tensor_shape(b.src_mask), SHAPE(2, 1, 3)));
-    ck_assert(shape_equal(tensor_shape(b.tgt_mask), SHAPE(2, 3, 3)));
+    ck_assert(ag_shape_equal(tensor_shape(b.src_mask), SHAPE(2, 1, 3)));
+    ck_assert(ag_shape_equal(tensor_shape(b.tgt_mask), SHAPE(2, 3, 3)));
     ck_assert_mem_eq(tensor_bool_data(b.src_mask), ((uint8_t[]){ 1, 1, 1, 1, 0, 0 }), 6);
     ck_assert_mem_eq(tensor_bool_data(b.tgt_mask),
                      ((uint8_t[]){ 1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 0 }), 18);
     Tensor *flat = tensor_ints(SHAPE(6), NULL), *none = tensor_ints(SHAPE(2, 0), NULL);
-    EXPECT_USAGE_ERROR("batch_new: src (6,) and tgt (2, 4), expected (B,S) and (B,T+1)", batch_new(flat, tgt, PAD));
-    EXPECT_USAGE_ERROR("tests/test_transformer.c", batch_new(flat, tgt, PAD));
-    EXPECT_USAGE_ERROR("src (2, 3) and tgt (2, 0)", batch_new(src, none, PAD));
-    EXPECT_USAGE_ERROR("batch_new", batch_new(ag_slice(src, 0, 0, 1), tgt, PAD));
+    EXPECT_USAGE_ERROR("transformer_batch_new: src (6,) and tgt (2, 4), expected (B,S) and (B,T+1)",
+                       transformer_batch_new(flat, tgt, PAD));
+    EXPECT_USAGE_ERROR("tests/test_transformer.c", transformer_batch_new(flat, tgt, PAD));
+    EXPECT_USAGE_ERROR("src (2, 3) and tgt (2, 0)", transformer_batch_new(src, none, PAD));
+    EXPECT_USAGE_ERROR("transformer_batch_new", transformer_batch_new(ag_slice(src, 0, 0, 1), tgt, PAD));
     ag_end(s);
 }
 END_TEST
@@ -342,7 +343,8 @@ START_TEST(smoothed_targets)
     real low = (real)(0.4 / 3), top = (real)0.6;
     real rows[5][5] = { { 0, low, top, low, low }, { 0, top, low, low, low }, { 0, 0, 0, 0, 0 },
                         { 0, low, low, top, low }, { 0, low, low, top, low } };
-    check_close("targets", label_smoothing_targets(criterion, target, 5), tensor_from(SHAPE(5, 5), &rows[0][0]), 1e-7);
+    check_close("targets", transformer_label_smoothing_targets(criterion, target, 5), tensor_from(SHAPE(5, 5), &rows[0][0]),
+                1e-7);
     Tensor *log_p = ag_log_softmax(tensor_normal(SHAPE(5, 5), 0, 1), -1);
     double sum = 0, nll = 0;
     for (int i = 0; i < 5; i++)
@@ -351,37 +353,38 @@ START_TEST(smoothed_targets)
             if (t > 0) sum += t * (log(t) - x);
             if (j == tensor_int_data(target)[i] && j != 0) nll -= x;
         }
-    ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), sum, 1e-5);
+    ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, log_p, target)), sum, 1e-5);
     criterion.smoothing = 0;
-    ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, log_p, target)), nll, 1e-5);
+    ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, log_p, target)), nll, 1e-5);
     /* A probability of exactly 0: the loss is 0 at the padding, infinite where the target is not 0. */
     Tensor *one = tensor_ints(SHAPE(1), (int32_t[]){ 1 });
     Tensor *no_pad = ag_log(tensor_from(SHAPE(1, 5), (real[]){ 0, (real)0.7, (real)0.1, (real)0.1, (real)0.1 }));
     Tensor *no_other = ag_log(tensor_from(SHAPE(1, 5), (real[]){ (real)0.1, (real)0.7, (real)0.1, 0, (real)0.1 }));
     double top_p = 0.9, low_p = 0.1 / 3, kl = top_p * log(top_p / 0.7) + 3 * low_p * log(low_p / 0.1);
     criterion.smoothing = 0.1;
-    ck_assert_double_eq_tol(tensor_item(label_smoothing(criterion, no_pad, one)), kl, 1e-6);
-    ck_assert(isinf(tensor_item(label_smoothing(criterion, no_other, one))));
+    ck_assert_double_eq_tol(tensor_item(transformer_label_smoothing(criterion, no_pad, one)), kl, 1e-6);
+    ck_assert(isinf(tensor_item(transformer_label_smoothing(criterion, no_other, one))));
     Tensor *high = tensor_ints(SHAPE(1), (int32_t[]){ 5 });
-    EXPECT_USAGE_ERROR("label_smoothing_targets", label_smoothing_targets(criterion, high, 5));
-    EXPECT_USAGE_ERROR("label_smoothing_targets", label_smoothing_targets((LabelSmoothing){ 5, 0.1 }, target, 5));
+    EXPECT_USAGE_ERROR("transformer_label_smoothing_targets", transformer_label_smoothing_targets(criterion, high, 5));
+    EXPECT_USAGE_ERROR("transformer_label_smoothing_targets",
+                       transformer_label_smoothing_targets((LabelSmoothing){ 5, 0.1 }, target, 5));
     ag_end(s);
 }
 END_TEST
 
 START_TEST(rates)
 {
-    ck_assert_double_eq(rate(0, 512, 1, 4000), rate(1, 512, 1, 4000));
-    ck_assert_double_eq_tol(rate(1, 512, 1, 4000), pow(512, -0.5) * pow(4000, -1.5), 1e-15);
-    ck_assert_double_eq_tol(rate(4000, 512, 2, 4000), 2 * pow(512, -0.5) * pow(4000, -0.5), 1e-12);
-    ck_assert_double_eq_tol(rate(16000, 512, 1, 4000), pow(512, -0.5) * pow(16000, -0.5), 1e-12);
-    double peak = rate(4000, 256, 1, 4000);
-    ck_assert(rate(3999, 256, 1, 4000) < peak && rate(4001, 256, 1, 4000) < peak);
+    ck_assert_double_eq(transformer_rate(0, 512, 1, 4000), transformer_rate(1, 512, 1, 4000));
+    ck_assert_double_eq_tol(transformer_rate(1, 512, 1, 4000), pow(512, -0.5) * pow(4000, -1.5), 1e-15);
+    ck_assert_double_eq_tol(transformer_rate(4000, 512, 2, 4000), 2 * pow(512, -0.5) * pow(4000, -0.5), 1e-12);
+    ck_assert_double_eq_tol(transformer_rate(16000, 512, 1, 4000), pow(512, -0.5) * pow(16000, -0.5), 1e-12);
+    double peak = transformer_rate(4000, 256, 1, 4000);
+    ck_assert(transformer_rate(3999, 256, 1, 4000) < peak && transformer_rate(4001, 256, 1, 4000) < peak);
 }
 END_TEST
 
 /* Five steps with dropout give the same weights, bit for bit, with any number of threads and any instruction set. */
-static EncoderDecoder *five_steps(int threads)
+static Transformer *five_steps(int threads)
 {
     ag_set_threads(threads);
     ag_seed(3);
@@ -391,7 +394,7 @@ static EncoderDecoder *five_steps(int threads)
     o.h = 4;
     o.d_ff = 96;
     o.dropout = 0.1;
-    EncoderDecoder *m = make_model(53, 47, o);
+    Transformer *m = transformer_new(53, 47, o);
     Optimizer *optimizer = adam(m);
     Scope s = ag_begin(AG_RECORD);
     Source source = { .src = tensor_randint(SHAPE(8, 25), 3, 53), .tgt = tensor_randint(SHAPE(8, 26), 3, 47), .rows = 8,
@@ -399,7 +402,7 @@ static EncoderDecoder *five_steps(int threads)
     EpochOptions options = epoch_options(optimizer);
     options.model_size = 64;
     TrainState state = { 0 };
-    run_epoch(m, next_batch, &source, &options, &state);
+    transformer_run_epoch(m, next_batch, &source, &options, &state);
     ag_end(s);
     ag_free(optimizer);
     return m;
@@ -408,12 +411,12 @@ static EncoderDecoder *five_steps(int threads)
 START_TEST(threads_and_instruction_sets_change_no_bit)
 {
     const char *const isas[] = { k_isa(), "portable", "avx2", "avx512" };
-    EncoderDecoder *first = NULL;
+    Transformer *first = NULL;
     int runs = 0;
     for (int i = 0; i < 4; i++) {
         if (!k_use_isa(isas[i])) continue;
         for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
-            EncoderDecoder *m = five_steps(threads);
+            Transformer *m = five_steps(threads);
             if (first) check_same_parameters(first, m);
             else first = nn_clone(m);
             nn_free(m);
@@ -429,7 +432,7 @@ END_TEST
 
 START_TEST(written_files_have_the_names_and_values_of_pytorch)
 {
-    EncoderDecoder *m = opened();
+    Transformer *m = opened();
     expect_done(nn_save(in_folder("w"), m));
     SafeTensors *theirs = st_open(WEIGHTS), *ours = st_open(in_folder("w"));
     ck_assert(theirs && ours);
@@ -458,7 +461,7 @@ START_TEST(the_notebooks_table_of_positions_loads)
 {
     TransformerOptions o = small();
     o.max_len = transformer_defaults().max_len;
-    EncoderDecoder *m = make_model(SRC_VOCAB, TGT_VOCAB, o);
+    Transformer *m = transformer_new(SRC_VOCAB, TGT_VOCAB, o);
     SafeTensors *st = st_open(WEIGHTS);
     StEntry entry[94];
     Scope s = ag_begin(AG_NO_GRAD);
@@ -466,7 +469,7 @@ START_TEST(the_notebooks_table_of_positions_loads)
         const char *name = st->tensor[i].name;
         bool pe = strstr(name, ".pe") != NULL;
         Tensor *t = pe ? ag_scale(nn_find(m, name), 0.5) : reals_of(st, name);
-        if (pe) ck_assert(shape_equal(tensor_shape(t), SHAPE(1, 5000, D)));
+        if (pe) ck_assert(ag_shape_equal(tensor_shape(t), SHAPE(1, 5000, D)));
         entry[i] = st_entry(AG_HERE, name, t);
     }
     expect_done(st_write(in_folder("w"), entry, st->n_tensors, NULL, 0));
@@ -481,18 +484,18 @@ END_TEST
 
 START_TEST(checkpoints_are_averaged)
 {
-    EncoderDecoder *m[3], *mean = make_model(SRC_VOCAB, TGT_VOCAB, small());
+    Transformer *m[3], *mean = transformer_new(SRC_VOCAB, TGT_VOCAB, small());
     const char *paths[3] = { "a", "b", "c" };
     char copy[3][128];
     for (int i = 0; i < 3; i++) {
-        m[i] = make_model(SRC_VOCAB, TGT_VOCAB, small());
+        m[i] = transformer_new(SRC_VOCAB, TGT_VOCAB, small());
         snprintf(copy[i], sizeof copy[i], "%s", in_folder(paths[i]));
         paths[i] = copy[i];
         Optimizer *o = adam(m[i]);
         expect_done(i == 1 ? nn_checkpoint_save(paths[i], m[i], o, NULL) : nn_save(paths[i], m[i]));
         ag_free(o);
     }
-    expect_done(average_checkpoints(mean, paths, 3));
+    expect_done(nn_average_checkpoints(mean, paths, 3));
     Parameters *p[4] = { nn_parameters(m[0]), nn_parameters(m[1]), nn_parameters(m[2]), nn_parameters(mean) };
     for (int i = 0; i < p[3]->n; i++)
         for (int64_t k = 0; k < tensor_numel(p[3]->item[i].tensor); k++) {
@@ -503,12 +506,12 @@ START_TEST(checkpoints_are_averaged)
         }
     for (int i = 0; i < 4; i++) ag_free(p[i]);
 
-    EncoderDecoder *before = nn_clone(mean);
+    Transformer *before = nn_clone(mean);
     folder_write("b", "no", 2);
-    expect_refused(average_checkpoints(mean, paths, 3), "b: ");
-    expect_refused(average_checkpoints(mean, paths, 0), "no checkpoints");
+    expect_refused(nn_average_checkpoints(mean, paths, 3), "b: ");
+    expect_refused(nn_average_checkpoints(mean, paths, 0), "no checkpoints");
     check_same_parameters(before, mean);
-    expect_done(average_checkpoints(mean, paths, 1));
+    expect_done(nn_average_checkpoints(mean, paths, 1));
     check_same_parameters(m[0], mean);
     nn_free(before);
     nn_free(mean);
@@ -520,11 +523,11 @@ START_TEST(the_number_of_heads_is_checked)
 {
     TransformerOptions o = small();
     o.h = 1;
-    nn_free(make_model(SRC_VOCAB, TGT_VOCAB, o));
+    nn_free(transformer_new(SRC_VOCAB, TGT_VOCAB, o));
     o.h = 0;
-    EXPECT_USAGE_ERROR("d_model 12 is not divisible by 0 heads", make_model(SRC_VOCAB, TGT_VOCAB, o));
+    EXPECT_USAGE_ERROR("d_model 12 is not divisible by 0 heads", transformer_new(SRC_VOCAB, TGT_VOCAB, o));
     o.h = 5;
-    EXPECT_USAGE_ERROR("d_model 12 is not divisible by 5 heads", make_model(SRC_VOCAB, TGT_VOCAB, o));
+    EXPECT_USAGE_ERROR("d_model 12 is not divisible by 5 heads", transformer_new(SRC_VOCAB, TGT_VOCAB, o));
 }
 END_TEST
 

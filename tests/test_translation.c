@@ -9,14 +9,14 @@
 #include "suites.h"
 #include "usage_error.h"
 
-static Lines lines_from(const char *text)
+static KaeruLines lines_from(const char *text)
 {
-    Lines l;
-    expect_done(lines_of_text(&l, "text", text, strlen(text)));
+    KaeruLines l;
+    expect_done(kaeru_lines_of_text(&l, "text", text, strlen(text)));
     return l;
 }
 
-static void check_line(const Lines *l, int64_t i, const char *expected)
+static void check_line(const KaeruLines *l, int64_t i, const char *expected)
 {
     ck_assert_uint_eq(l->line[i].size, strlen(expected));
     ck_assert(memcmp(l->line[i].text, expected, strlen(expected)) == 0);
@@ -26,45 +26,45 @@ static void check_line(const Lines *l, int64_t i, const char *expected)
 
 START_TEST(texts_are_split_into_lines)
 {
-    Lines l = lines_from("one\r\n\ntwo words\n\r\nend");
+    KaeruLines l = lines_from("one\r\n\ntwo words\n\r\nend");
     ck_assert_int_eq(l.n, 5);
     static const char *const expected[] = { "one", "", "two words", "", "end" };
     for (int i = 0; i < 5; i++) check_line(&l, i, expected[i]);
-    lines_close(&l);
-    lines_close(&l);
+    kaeru_lines_close(&l);
+    kaeru_lines_close(&l);
     l = lines_from("");
     ck_assert_int_eq(l.n, 0);
-    lines_lower(&l);
-    lines_close(&l);
+    kaeru_lines_lower(&l);
+    kaeru_lines_close(&l);
     l = lines_from("\n");
     ck_assert_int_eq(l.n, 1);
     check_line(&l, 0, "");
-    lines_close(&l);
+    kaeru_lines_close(&l);
     folder_write("a", "x\ny\n", 4);
-    expect_done(lines_open(&l, in_folder("a")));
+    expect_done(kaeru_lines_open(&l, in_folder("a")));
     ck_assert_int_eq(l.n, 2);
-    lines_close(&l);
+    kaeru_lines_close(&l);
     folder_write("b", "x\n\xff", 3);
-    expect_refused(lines_open(&l, in_folder("b")), "b: line 2, column 1, byte 2: expected UTF-8, found byte 0xFF");
-    expect_refused(lines_of_part(&l, "part", 7, "x\n\xff", 3), "part: line 8, column 1, byte 2: expected UTF-8");
-    expect_done(lines_of_part(&l, "part", 7, "x\ny", 3));
+    expect_refused(kaeru_lines_open(&l, in_folder("b")), "b: line 2, column 1, byte 2: expected UTF-8, found byte 0xFF");
+    expect_refused(kaeru_lines_of_part(&l, "part", 7, "x\n\xff", 3), "part: line 8, column 1, byte 2: expected UTF-8");
+    expect_done(kaeru_lines_of_part(&l, "part", 7, "x\ny", 3));
     ck_assert_int_eq(l.first, 7);
-    lines_close(&l);
-    expect_refused(lines_open(&l, in_folder("none")), "none: cannot be opened");
-    lines_close(&l);
+    kaeru_lines_close(&l);
+    expect_refused(kaeru_lines_open(&l, in_folder("none")), "none: cannot be opened");
+    kaeru_lines_close(&l);
 }
 END_TEST
 
 /* Some lower-case letters have more bytes than the upper-case ones, some have fewer. */
 START_TEST(upper_case_becomes_lower_case)
 {
-    Lines l = lines_from("Grüße AUS KÖLN\n\u1e9e \u0130\u023a\u2126\n\U00010400 Ж\u0391\n日本");
-    lines_lower(&l);
+    KaeruLines l = lines_from("Grüße AUS KÖLN\n\u1e9e \u0130\u023a\u2126\n\U00010400 Ж\u0391\n日本");
+    kaeru_lines_lower(&l);
     check_line(&l, 0, "grüße aus köln");
     check_line(&l, 1, "\u00df \u0130\u2c65\u03c9");
     check_line(&l, 2, "\U00010428 ж\u03b1");
     check_line(&l, 3, "日本");
-    lines_close(&l);
+    kaeru_lines_close(&l);
 }
 END_TEST
 
@@ -73,12 +73,12 @@ END_TEST
 static void check_round_trip(const SentenceVocab *v, const char *text, const char *expected)
 {
     size_t count, n;
-    int32_t *ids = sentence_encode(v, text, strlen(text), &count);
+    int32_t *ids = kaeru_sentence_encode(v, text, strlen(text), &count);
     ck_assert_uint_ge(count, 2);
-    ck_assert_int_eq(ids[0], WORD_START);
-    ck_assert_int_eq(ids[count - 1], WORD_END);
-    for (size_t i = 0; i < count; i++) ck_assert(ids[i] >= 0 && ids[i] < sentence_vocab_size(v));
-    char *back = sentence_decode(v, ids, count, &n);
+    ck_assert_int_eq(ids[0], KAERU_WORD_START);
+    ck_assert_int_eq(ids[count - 1], KAERU_WORD_END);
+    for (size_t i = 0; i < count; i++) ck_assert(ids[i] >= 0 && ids[i] < kaeru_sentence_vocab_size(v));
+    char *back = kaeru_sentence_decode(v, ids, count, &n);
     ck_assert_str_eq(back, expected);
     ck_assert_uint_eq(n, strlen(expected));
     ag_free(back);
@@ -87,46 +87,46 @@ static void check_round_trip(const SentenceVocab *v, const char *text, const cha
 
 START_TEST(sentences_of_words)
 {
-    Lines l = lines_from("a cat sat\na dog sat\nthe cat");
-    SentenceVocab v = sentence_vocab_of_words(&l, 1, 2);
-    ck_assert_int_eq(sentence_vocab_size(&v), 4 + 3);               /* a, cat, sat */
+    KaeruLines l = lines_from("a cat sat\na dog sat\nthe cat");
+    SentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 2);
+    ck_assert_int_eq(kaeru_sentence_vocab_size(&v), 4 + 3);         /* a, cat, sat */
     check_round_trip(&v, "a cat sat", "a cat sat");
     check_round_trip(&v, "  a   dog ", "a <unk>");
     check_round_trip(&v, "", "");
-    expect_done(sentence_vocab_save(&v, in_folder("v.json"), in_folder("unused")));
-    sentence_vocab_close(&v);
+    expect_done(kaeru_sentence_vocab_save(&v, in_folder("v.json"), in_folder("unused")));
+    kaeru_sentence_vocab_close(&v);
     ck_assert_int_eq(folder_count(), 1);
-    expect_done(sentence_vocab_open(&v, in_folder("v.json"), NULL));
+    expect_done(kaeru_sentence_vocab_open(&v, in_folder("v.json"), NULL));
     check_round_trip(&v, "sat cat a", "sat cat a");
-    char *token = sentence_token(&v, WORD_END);
+    char *token = kaeru_sentence_token(&v, KAERU_WORD_END);
     ck_assert_str_eq(token, "</s>");
     ag_free(token);
-    EXPECT_USAGE_ERROR("sentence_decode: id 7 of a vocabulary of 7", sentence_token(&v, 7));
-    sentence_vocab_close(&v);
-    sentence_vocab_close(&v);
-    lines_close(&l);
+    EXPECT_USAGE_ERROR("kaeru_sentence_decode: id 7 of a vocabulary of 7", kaeru_sentence_token(&v, 7));
+    kaeru_sentence_vocab_close(&v);
+    kaeru_sentence_vocab_close(&v);
+    kaeru_lines_close(&l);
 }
 END_TEST
 
 static void check_unknown(const SentenceVocab *v, const char *text, const char *expected)
 {
-    char *words = sentence_unknown(v, (Line){ text, strlen(text) });
+    char *words = kaeru_sentence_unknown(v, (KaeruLine){ text, strlen(text) });
     ck_assert_pstr_eq(words, expected);
     ag_free(words);
 }
 
 START_TEST(unknown_words_are_named)
 {
-    Lines l = lines_from("a cat sat");
-    SentenceVocab v = sentence_vocab_of_words(&l, 1, 1), pairs = sentence_vocab_of_bpe(&l, 1, 300);
+    KaeruLines l = lines_from("a cat sat");
+    SentenceVocab v = kaeru_sentence_vocab_of_words(&l, 1, 1), pairs = kaeru_sentence_vocab_of_bpe(&l, 1, 300);
     check_unknown(&v, "", NULL);
     check_unknown(&v, "a cat <unk> sat </s>", NULL);
     check_unknown(&v, "a dog", "\"dog\"");
     check_unknown(&v, " Cat 犬  a\tdog \x1b[1m Cat dog\n", "\"Cat\", \"犬\", \"dog\", \"\\x1B[1m\"");
     check_unknown(&pairs, "a dog", NULL);
-    sentence_vocab_close(&pairs);
-    sentence_vocab_close(&v);
-    lines_close(&l);
+    kaeru_sentence_vocab_close(&pairs);
+    kaeru_sentence_vocab_close(&v);
+    kaeru_lines_close(&l);
 }
 END_TEST
 
@@ -134,58 +134,59 @@ END_TEST
 START_TEST(words_can_contain_nul)
 {
     static const char text[] = "a c\0t sat";
-    Lines l;
-    expect_done(lines_of_text(&l, "text", text, sizeof text - 1));
-    SentenceVocab made = sentence_vocab_of_words(&l, 1, 1), v;
-    expect_done(sentence_vocab_save(&made, in_folder("nul.json"), NULL));
-    expect_done(sentence_vocab_open(&v, in_folder("nul.json"), NULL));
+    KaeruLines l;
+    expect_done(kaeru_lines_of_text(&l, "text", text, sizeof text - 1));
+    SentenceVocab made = kaeru_sentence_vocab_of_words(&l, 1, 1), v;
+    expect_done(kaeru_sentence_vocab_save(&made, in_folder("nul.json"), NULL));
+    expect_done(kaeru_sentence_vocab_open(&v, in_folder("nul.json"), NULL));
     size_t count, n;
-    int32_t *ids = sentence_encode(&v, text, sizeof text - 1, &count);
-    char *back = sentence_decode(&v, ids, count, &n), *token = sentence_token(&v, ids[2]);
+    int32_t *ids = kaeru_sentence_encode(&v, text, sizeof text - 1, &count);
+    char *back = kaeru_sentence_decode(&v, ids, count, &n), *token = kaeru_sentence_token(&v, ids[2]);
     ck_assert_uint_eq(count, 5);
     ck_assert_str_eq(back, "a c t sat");
     ck_assert_str_eq(token, "c t");
     ag_free(token);
     ag_free(back);
     ag_free(ids);
-    sentence_vocab_close(&v);
-    sentence_vocab_close(&made);
-    lines_close(&l);
+    kaeru_sentence_vocab_close(&v);
+    kaeru_sentence_vocab_close(&made);
+    kaeru_lines_close(&l);
 }
 END_TEST
 
 START_TEST(sentences_of_byte_pairs)
 {
-    Lines l = lines_from("the cat sat on the mat\nthe dog sat on the cat\nthe the the\n");
-    SentenceVocab v = sentence_vocab_of_bpe(&l, 1, 300);
-    ck_assert_int_le(sentence_vocab_size(&v), 300);
+    KaeruLines l = lines_from("the cat sat on the mat\nthe dog sat on the cat\nthe the the\n");
+    SentenceVocab v = kaeru_sentence_vocab_of_bpe(&l, 1, 300);
+    ck_assert_int_le(kaeru_sentence_vocab_size(&v), 300);
     check_round_trip(&v, "the cat", "the cat");
     check_round_trip(&v, "Zoë, 犬!  two", "Zoë, 犬!  two");
     check_round_trip(&v, "", "");
     /* The first word is the same token as elsewhere. */
     size_t count;
-    int32_t *ids = sentence_encode(&v, "the the", 7, &count);
+    int32_t *ids = kaeru_sentence_encode(&v, "the the", 7, &count);
     ck_assert_uint_eq(count, 4);
     ck_assert_int_eq(ids[1], ids[2]);
-    /* Ids after WORD_END are ignored, and the text is one line. */
-    int32_t some[] = { WORD_START, ids[1], WORD_BLANK, 4 + '\n', WORD_END, ids[1] };
+    /* Ids after KAERU_WORD_END are ignored, and the text is one line. */
+    int32_t some[] = { KAERU_WORD_START, ids[1], KAERU_WORD_BLANK, 4 + '\n', KAERU_WORD_END, ids[1] };
     ag_free(ids);
-    ids = sentence_encode(&v, "\n", 1, &count);
+    ids = kaeru_sentence_encode(&v, "\n", 1, &count);
     some[3] = ids[count - 2];
     ag_free(ids);
     size_t n;
-    char *text = sentence_decode(&v, some, 6, &n);
+    char *text = kaeru_sentence_decode(&v, some, 6, &n);
     ck_assert_str_eq(text, "the ");
     ag_free(text);
-    expect_done(sentence_vocab_save(&v, in_folder("v.json"), in_folder("m.txt")));
-    sentence_vocab_close(&v);
-    expect_done(sentence_vocab_open(&v, in_folder("v.json"), in_folder("m.txt")));
+    expect_done(kaeru_sentence_vocab_save(&v, in_folder("v.json"), in_folder("m.txt")));
+    kaeru_sentence_vocab_close(&v);
+    expect_done(kaeru_sentence_vocab_open(&v, in_folder("v.json"), in_folder("m.txt")));
     check_round_trip(&v, "on the mat", "on the mat");
-    sentence_vocab_close(&v);
-    expect_refused(sentence_vocab_open(&v, in_folder("none"), in_folder("m.txt")), "none: cannot be opened");
-    expect_refused(sentence_vocab_open(&v, in_folder("none"), NULL), "none: cannot be opened");
-    EXPECT_USAGE_ERROR("sentence_vocab_of_bpe: a size of 299, expected 300 or more", sentence_vocab_of_bpe(&l, 1, 299));
-    lines_close(&l);
+    kaeru_sentence_vocab_close(&v);
+    expect_refused(kaeru_sentence_vocab_open(&v, in_folder("none"), in_folder("m.txt")), "none: cannot be opened");
+    expect_refused(kaeru_sentence_vocab_open(&v, in_folder("none"), NULL), "none: cannot be opened");
+    EXPECT_USAGE_ERROR("kaeru_sentence_vocab_of_bpe: a size of 299, expected 300 or more",
+                       kaeru_sentence_vocab_of_bpe(&l, 1, 299));
+    kaeru_lines_close(&l);
 }
 END_TEST
 
@@ -194,7 +195,7 @@ END_TEST
 enum { PAIRS = 120 };
 
 /* Line i has i % 7 + 1 words on one side and i % 5 + 1 on the other, the first of them "w<i>". */
-static void some_lines(Lines *src, Lines *tgt)
+static void some_lines(KaeruLines *src, KaeruLines *tgt)
 {
     char a[PAIRS * 60] = "", b[PAIRS * 60] = "";
     for (int i = 0; i < PAIRS; i++) {
@@ -218,21 +219,21 @@ static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const
     uint64_t order = 0;
     for (;; batches++) {
         Scope scope = ag_begin(AG_NO_GRAD);
-        Batch b;
-        bool more = sentence_pairs_next(pairs, &b);
+        TransformerBatch b;
+        bool more = kaeru_sentence_pairs_next(pairs, &b);
         for (int64_t i = 0; more && i < tensor_dim(b.src, 0); i++, found++) {
             const int32_t *s = tensor_int_data(b.src) + i * tensor_dim(b.src, 1);
             const int32_t *t = tensor_int_data(b.tgt) + i * tensor_dim(b.tgt, 1);
             int number;
-            ck_assert_int_eq(s[0], WORD_START);
-            ck_assert_int_eq(t[0], WORD_START);
-            ck_assert_str_eq(word_vocab_word(sv->words, s[1], NULL), word_vocab_word(tv->words, t[1], NULL));
-            ck_assert_int_eq(sscanf(word_vocab_word(sv->words, s[1], NULL), "w%d", &number), 1);
+            ck_assert_int_eq(s[0], KAERU_WORD_START);
+            ck_assert_int_eq(t[0], KAERU_WORD_START);
+            ck_assert_str_eq(kaeru_word_vocab_word(sv->words, s[1], NULL), kaeru_word_vocab_word(tv->words, t[1], NULL));
+            ck_assert_int_eq(sscanf(kaeru_word_vocab_word(sv->words, s[1], NULL), "w%d", &number), 1);
             ck_assert(!seen[number]);
             seen[number] = true;
             order = order * 31 + (uint64_t)number;
             int64_t length = 0;
-            while (length < tensor_dim(b.src, 1) && s[length] != WORD_BLANK) length++;
+            while (length < tensor_dim(b.src, 1) && s[length] != KAERU_WORD_BLANK) length++;
             ck_assert_int_eq(length, number % 7 + 3);
         }
         if (more) {
@@ -244,88 +245,89 @@ static uint64_t check_epoch(SentencePairs *pairs, const SentenceVocab *sv, const
         if (!more) break;
     }
     ck_assert_int_eq(found, PAIRS);
-    ck_assert_int_eq(batches, sentence_pairs_batches(pairs));
+    ck_assert_int_eq(batches, kaeru_sentence_pairs_batches(pairs));
     return order;
 }
 
 START_TEST(every_pair_is_in_one_batch)
 {
-    Lines src, tgt;
+    KaeruLines src, tgt;
     some_lines(&src, &tgt);
-    SentenceVocab sv = sentence_vocab_of_words(&src, 1, 1), tv = sentence_vocab_of_words(&tgt, 1, 1);
-    SentencePairs *pairs = sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
-    ck_assert_int_eq(sentence_pairs_count(pairs), PAIRS);
-    ck_assert_int_eq(sentence_pairs_left_out(pairs), 0);
+    SentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
+    SentencePairs *pairs = kaeru_sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
+    ck_assert_int_eq(kaeru_sentence_pairs_count(pairs), PAIRS);
+    ck_assert_int_eq(kaeru_sentence_pairs_left_out(pairs), 0);
     static const int64_t sizes[] = { 1, 20, 64, 1000, 100000 };
     for (int i = 0; i < 5; i++) {
         ag_seed(3);
-        sentence_pairs_shuffle(pairs, sizes[i]);
+        kaeru_sentence_pairs_shuffle(pairs, sizes[i]);
         uint64_t first = check_epoch(pairs, &sv, &tv, sizes[i]);
-        sentence_pairs_shuffle(pairs, sizes[i]);
+        kaeru_sentence_pairs_shuffle(pairs, sizes[i]);
         uint64_t second = check_epoch(pairs, &sv, &tv, sizes[i]);
         ck_assert(first != second);
         AgRandom before = ag_random_state();
-        sentence_pairs_sort(pairs, sizes[i]);
+        kaeru_sentence_pairs_sort(pairs, sizes[i]);
         AgRandom after = ag_random_state();
         ck_assert(before.counter == after.counter);
         check_epoch(pairs, &sv, &tv, sizes[i]);
     }
-    ck_assert_int_eq(sentence_pairs_batches(pairs), 1);
+    ck_assert_int_eq(kaeru_sentence_pairs_batches(pairs), 1);
     /* An epoch depends on the random state, not on earlier epochs. */
     ag_seed(7);
-    sentence_pairs_shuffle(pairs, 64);
+    kaeru_sentence_pairs_shuffle(pairs, 64);
     uint64_t once = check_epoch(pairs, &sv, &tv, 64);
     ag_seed(7);
-    sentence_pairs_shuffle(pairs, 64);
+    kaeru_sentence_pairs_shuffle(pairs, 64);
     ck_assert(once == check_epoch(pairs, &sv, &tv, 64));
-    EXPECT_USAGE_ERROR("sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more", sentence_pairs_shuffle(pairs, 0));
-    sentence_pairs_free(pairs);
-    sentence_pairs_free(NULL);
-    sentence_vocab_close(&sv);
-    sentence_vocab_close(&tv);
-    lines_close(&src);
-    lines_close(&tgt);
+    EXPECT_USAGE_ERROR("kaeru_sentence_pairs_shuffle: batches of 0 tokens, expected 1 or more",
+                       kaeru_sentence_pairs_shuffle(pairs, 0));
+    kaeru_sentence_pairs_free(pairs);
+    kaeru_sentence_pairs_free(NULL);
+    kaeru_sentence_vocab_close(&sv);
+    kaeru_sentence_vocab_close(&tv);
+    kaeru_lines_close(&src);
+    kaeru_lines_close(&tgt);
 }
 END_TEST
 
 /* Four pairs of 5 tokens on the longer side, with start and end. */
 START_TEST(a_batch_may_have_exactly_its_tokens)
 {
-    Lines src = lines_from("a b c\na b c\na b c\na b c\n"), tgt = lines_from("a\na\na\na\n");
-    SentenceVocab v = sentence_vocab_of_words(&src, 1, 1);
-    SentencePairs *pairs = sentence_pairs_new(&src, &v, &tgt, &v, 0);
+    KaeruLines src = lines_from("a b c\na b c\na b c\na b c\n"), tgt = lines_from("a\na\na\na\n");
+    SentenceVocab v = kaeru_sentence_vocab_of_words(&src, 1, 1);
+    SentencePairs *pairs = kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 0);
     static const struct { int64_t tokens, batches; } cases[] = { { 20, 1 }, { 19, 2 }, { 15, 2 }, { 10, 2 }, { 9, 4 },
                                                                  { 1, 4 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sentence_pairs_sort(pairs, cases[i].tokens);
-        ck_assert_msg(sentence_pairs_batches(pairs) == cases[i].batches, "%d batches of %d tokens",
-                      (int)sentence_pairs_batches(pairs), (int)cases[i].tokens);
+        kaeru_sentence_pairs_sort(pairs, cases[i].tokens);
+        ck_assert_msg(kaeru_sentence_pairs_batches(pairs) == cases[i].batches, "%d batches of %d tokens",
+                      (int)kaeru_sentence_pairs_batches(pairs), (int)cases[i].tokens);
     }
-    sentence_pairs_free(pairs);
-    sentence_vocab_close(&v);
-    lines_close(&src);
-    lines_close(&tgt);
+    kaeru_sentence_pairs_free(pairs);
+    kaeru_sentence_vocab_close(&v);
+    kaeru_lines_close(&src);
+    kaeru_lines_close(&tgt);
 }
 END_TEST
 
 START_TEST(pairs_that_do_not_fit_are_left_out)
 {
-    Lines src = lines_from("a b c\n\na\na b c d e\n"), tgt = lines_from("a\na\n\na\n"), fewer = lines_from("a\n");
-    SentenceVocab v = sentence_vocab_of_words(&src, 1, 1);
-    SentencePairs *pairs = sentence_pairs_new(&src, &v, &tgt, &v, 5);
-    ck_assert_int_eq(sentence_pairs_count(pairs), 1);
-    ck_assert_int_eq(sentence_pairs_left_out(pairs), 3);
-    sentence_pairs_free(pairs);
-    expect_refused(sentence_pairs_new(&src, &v, &fewer, &v, 5),
+    KaeruLines src = lines_from("a b c\n\na\na b c d e\n"), tgt = lines_from("a\na\n\na\n"), fewer = lines_from("a\n");
+    SentenceVocab v = kaeru_sentence_vocab_of_words(&src, 1, 1);
+    SentencePairs *pairs = kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 5);
+    ck_assert_int_eq(kaeru_sentence_pairs_count(pairs), 1);
+    ck_assert_int_eq(kaeru_sentence_pairs_left_out(pairs), 3);
+    kaeru_sentence_pairs_free(pairs);
+    expect_refused(kaeru_sentence_pairs_new(&src, &v, &fewer, &v, 5),
                    "4 sentences in one language and 1 in the other, expected the same number");
-    expect_refused(sentence_pairs_new(&src, &v, &tgt, &v, 4), "none of 4 pairs of sentences can be used");
-    Lines none = lines_from("");
-    expect_refused(sentence_pairs_new(&none, &v, &none, &v, 4), "none of 0 pairs of sentences can be used");
-    lines_close(&none);
-    lines_close(&src);
-    lines_close(&tgt);
-    lines_close(&fewer);
-    sentence_vocab_close(&v);
+    expect_refused(kaeru_sentence_pairs_new(&src, &v, &tgt, &v, 4), "none of 4 pairs of sentences can be used");
+    KaeruLines none = lines_from("");
+    expect_refused(kaeru_sentence_pairs_new(&none, &v, &none, &v, 4), "none of 0 pairs of sentences can be used");
+    kaeru_lines_close(&none);
+    kaeru_lines_close(&src);
+    kaeru_lines_close(&tgt);
+    kaeru_lines_close(&fewer);
+    kaeru_sentence_vocab_close(&v);
 }
 END_TEST
 
@@ -347,22 +349,22 @@ static const char german[] = "ein hund\neine katze schläft\n\nder hund schläft
 static const char english[] = "a dog\na cat sleeps\n\nthe dog sleeps\nthe cat\n";
 
 /* A model that has memorized the four sentences. */
-static EncoderDecoder *learned(const Lines *src, const SentenceVocab *sv, const Lines *tgt, const SentenceVocab *tv)
+static Transformer *learned(const KaeruLines *src, const SentenceVocab *sv, const KaeruLines *tgt, const SentenceVocab *tv)
 {
     ag_seed(1);
-    EncoderDecoder *m = make_model(sentence_vocab_size(sv), sentence_vocab_size(tv), tiny());
-    SentencePairs *pairs = sentence_pairs_new(src, sv, tgt, tv, 0);
+    Transformer *m = transformer_new(kaeru_sentence_vocab_size(sv), kaeru_sentence_vocab_size(tv), tiny());
+    SentencePairs *pairs = kaeru_sentence_pairs_new(src, sv, tgt, tv, 0);
     Optimizer *adam = nn_adam_new(m, 0);
-    EpochOptions o = { .criterion = { WORD_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32, .warmup = 40 };
+    EpochOptions o = { .criterion = { KAERU_WORD_BLANK, 0 }, .optimizer = adam, .factor = 1, .model_size = 32, .warmup = 40 };
     TrainState state = { 0 };
     double loss = 1;
     for (int i = 0; i < 100 && loss > 0.01; i++) {
-        sentence_pairs_shuffle(pairs, 15);
-        loss = run_epoch(m, sentence_pairs_next, pairs, &o, &state);
+        kaeru_sentence_pairs_shuffle(pairs, 15);
+        loss = transformer_run_epoch(m, kaeru_sentence_pairs_next, pairs, &o, &state);
     }
     ck_assert_double_lt(loss, 0.1);
     ag_free(adam);
-    sentence_pairs_free(pairs);
+    kaeru_sentence_pairs_free(pairs);
     return m;
 }
 
@@ -373,74 +375,75 @@ static void count_lines(void *arg, int64_t lines)
 
 START_TEST(learned_sentences_are_translated)
 {
-    Lines src = lines_from(german), tgt = lines_from(english), translated;
-    SentenceVocab sv = sentence_vocab_of_words(&src, 1, 1), tv = sentence_vocab_of_words(&tgt, 1, 1);
-    EncoderDecoder *m = learned(&src, &sv, &tgt, &tv);
-    Translator t = { m, &sv, &tv };
+    KaeruLines src = lines_from(german), tgt = lines_from(english), translated;
+    SentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
+    Transformer *m = learned(&src, &sv, &tgt, &tv);
+    TransformerTranslator t = { m, &sv, &tv };
     for (int beam = 1; beam <= 3; beam++) {
         int64_t done = 0;
         TranslateOptions how = { .beam = beam, .length_penalty = 0.6, .done = count_lines, .arg = &done };
-        expect_done(translate_lines(&t, &src, &how, &translated));
+        expect_done(transformer_translate_lines(&t, &src, &how, &translated));
         ck_assert_int_eq(done, 4);
         ck_assert_int_eq(translated.n, 5);
         static const char *const expected[] = { "a dog", "a cat sleeps", "", "the dog sleeps", "the cat" };
         for (int i = 0; i < 5; i++) check_line(&translated, i, expected[i]);
-        lines_close(&translated);
+        kaeru_lines_close(&translated);
     }
     /* The model stays in its mode. */
     nn_train(m);
-    expect_done(translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &translated));
+    expect_done(transformer_translate_lines(&t, &src, &(TranslateOptions){ .beam = 1 }, &translated));
     ck_assert(m->module.training);
-    lines_close(&translated);
-    Lines none = lines_from("");
-    expect_done(translate_lines(&t, &none, &(TranslateOptions){ .beam = 1 }, &translated));
+    kaeru_lines_close(&translated);
+    KaeruLines none = lines_from("");
+    expect_done(transformer_translate_lines(&t, &none, &(TranslateOptions){ .beam = 1 }, &translated));
     ck_assert_int_eq(translated.n, 0);
-    lines_close(&translated);
-    lines_close(&none);
+    kaeru_lines_close(&translated);
+    kaeru_lines_close(&none);
     /* An unknown word; a sentence with more tokens than the model has positions. */
-    Lines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
-    expect_refused(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &translated),
+    KaeruLines odd = lines_from("ein pferd\nein ein ein ein ein ein ein ein ein");
+    expect_refused(transformer_translate_lines(&t, &odd, &(TranslateOptions){ .beam = 1 }, &translated),
                    "line 2: 11 tokens with start and end, expected at most 10");
     odd.n = 1;
-    expect_done(translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &translated));
-    lines_close(&translated);
-    lines_close(&odd);
-    EXPECT_USAGE_ERROR("translate_lines: a beam of 0, expected 1 or more",
-                       translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &translated));
+    expect_done(transformer_translate_lines(&t, &odd, &(TranslateOptions){ .beam = 2 }, &translated));
+    kaeru_lines_close(&translated);
+    kaeru_lines_close(&odd);
+    EXPECT_USAGE_ERROR("transformer_translate_lines: a beam of 0, expected 1 or more",
+                       transformer_translate_lines(&t, &src, &(TranslateOptions){ .beam = 0 }, &translated));
     nn_free(m);
-    sentence_vocab_close(&sv);
-    sentence_vocab_close(&tv);
-    lines_close(&src);
-    lines_close(&tgt);
+    kaeru_sentence_vocab_close(&sv);
+    kaeru_sentence_vocab_close(&tv);
+    kaeru_lines_close(&src);
+    kaeru_lines_close(&tgt);
 }
 END_TEST
 
 START_TEST(greedy_decoding_ends)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
-    Lines src = lines_from(german), tgt = lines_from(english);
-    SentenceVocab sv = sentence_vocab_of_words(&src, 1, 1), tv = sentence_vocab_of_words(&tgt, 1, 1);
-    EncoderDecoder *m = learned(&src, &sv, &tgt, &tv);
-    SentencePairs *pairs = sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
-    sentence_pairs_sort(pairs, 1000);
-    Batch b;
-    ck_assert(sentence_pairs_next(pairs, &b));
-    const int32_t *whole = tensor_int_data(greedy_decode(m, b.src, b.src_mask, 10, WORD_START));
-    const int32_t *until = tensor_int_data(greedy_decode_until(m, b.src, b.src_mask, 10, WORD_START, WORD_END));
+    KaeruLines src = lines_from(german), tgt = lines_from(english);
+    SentenceVocab sv = kaeru_sentence_vocab_of_words(&src, 1, 1), tv = kaeru_sentence_vocab_of_words(&tgt, 1, 1);
+    Transformer *m = learned(&src, &sv, &tgt, &tv);
+    SentencePairs *pairs = kaeru_sentence_pairs_new(&src, &sv, &tgt, &tv, 0);
+    kaeru_sentence_pairs_sort(pairs, 1000);
+    TransformerBatch b;
+    ck_assert(kaeru_sentence_pairs_next(pairs, &b));
+    const int32_t *whole = tensor_int_data(transformer_greedy_decode(m, b.src, b.src_mask, 10, KAERU_WORD_START));
+    const int32_t *until =
+        tensor_int_data(transformer_greedy_decode_until(m, b.src, b.src_mask, 10, KAERU_WORD_START, KAERU_WORD_END));
     for (int64_t i = 0; i < 4; i++) {
         bool over = false;
         for (int64_t j = 0; j < 10; j++) {
-            ck_assert_int_eq(until[i * 10 + j], over ? WORD_END : whole[i * 10 + j]);
-            over = over || whole[i * 10 + j] == WORD_END;
+            ck_assert_int_eq(until[i * 10 + j], over ? KAERU_WORD_END : whole[i * 10 + j]);
+            over = over || whole[i * 10 + j] == KAERU_WORD_END;
         }
         ck_assert(over);
     }
-    sentence_pairs_free(pairs);
+    kaeru_sentence_pairs_free(pairs);
     nn_free(m);
-    sentence_vocab_close(&sv);
-    sentence_vocab_close(&tv);
-    lines_close(&src);
-    lines_close(&tgt);
+    kaeru_sentence_vocab_close(&sv);
+    kaeru_sentence_vocab_close(&tv);
+    kaeru_lines_close(&src);
+    kaeru_lines_close(&tgt);
     ag_end(scope);
 }
 END_TEST
@@ -452,9 +455,9 @@ static double score_of(const Json *pairs, bool lower_case)
     Bleu b = { .lower_case = lower_case };
     for (uint32_t i = 0; i < pairs->count; i++) {
         const Json *pair = pairs->as.item[i].as.item;
-        bleu_add(&b, pair[0].as.text, pair[0].count, pair[1].as.text, pair[1].count);
+        kaeru_bleu_add(&b, pair[0].as.text, pair[0].count, pair[1].as.text, pair[1].count);
     }
-    return bleu_score(&b);
+    return kaeru_bleu_score(&b);
 }
 
 START_TEST(bleu_equals_sacrebleu)
@@ -473,7 +476,7 @@ START_TEST(bleu_equals_sacrebleu)
                       "case %u, lower: %.12g, expected %.12g", i, score_of(json_get(c, "pairs"), true), lower);
     }
     ag_free(owner);
-    ck_assert_double_eq(bleu_score(&(Bleu){ .lower_case = true }), 0);
+    ck_assert_double_eq(kaeru_bleu_score(&(Bleu){ .lower_case = true }), 0);
 }
 END_TEST
 
@@ -492,8 +495,8 @@ START_TEST(bleu_lowers_as_python)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         Bleu b = { .lower_case = true };
-        bleu_add(&b, pairs[i][0], strlen(pairs[i][0]), pairs[i][1], strlen(pairs[i][1]));
-        ck_assert_msg(fabs(bleu_score(&b) - 100) < 1e-9, "%s: not %s", pairs[i][0], pairs[i][1]);
+        kaeru_bleu_add(&b, pairs[i][0], strlen(pairs[i][0]), pairs[i][1], strlen(pairs[i][1]));
+        ck_assert_msg(fabs(kaeru_bleu_score(&b) - 100) < 1e-9, "%s: not %s", pairs[i][0], pairs[i][1]);
     }
 }
 END_TEST
@@ -509,7 +512,7 @@ START_TEST(models_load_with_their_sizes)
     o.learned_positions = _i & 2;
     o.share_embeddings = _i & 4;
     ag_seed(5);
-    EncoderDecoder *m = make_model(9, o.share_embeddings ? 9 : 7, o), *back;
+    Transformer *m = transformer_new(9, o.share_embeddings ? 9 : 7, o), *back;
     Settings *s = nn_settings_new();
     transformer_to_settings(9, o.share_embeddings ? 9 : 7, &o, s);
     expect_done(nn_checkpoint_save(in_folder("m"), m, NULL, s));
@@ -519,8 +522,9 @@ START_TEST(models_load_with_their_sizes)
     Tensor *src = tensor_ints(SHAPE(1, 3), (int32_t[]){ 3, 4, 5 }), *mask = nn_padding_mask(src, 2);
     nn_eval(m);
     nn_eval(back);
-    Tensor *a = generator(m->generator, encoder_decoder(m, src, src, mask, subsequent_mask(3)));
-    Tensor *b = generator(back->generator, encoder_decoder(back, src, src, mask, subsequent_mask(3)));
+    Tensor *a = transformer_generator(m->generator, transformer_forward(m, src, src, mask, transformer_subsequent_mask(3)));
+    Tensor *b =
+        transformer_generator(back->generator, transformer_forward(back, src, src, mask, transformer_subsequent_mask(3)));
     ck_assert(memcmp(tensor_data(a), tensor_data(b), (size_t)tensor_numel(a) * sizeof(real)) == 0);
     ag_end(scope);
     nn_free(back);
@@ -532,7 +536,7 @@ END_TEST
 static void save_with(const char *key, const char *value)
 {
     TransformerOptions o = tiny();
-    EncoderDecoder *m = make_model(9, 7, o);
+    Transformer *m = transformer_new(9, 7, o);
     Settings *s = nn_settings_new();
     transformer_to_settings(9, 7, &o, s);
     nn_settings_set(s, key, "%s", value);

@@ -1,4 +1,4 @@
-/* test_variants.c: the options of make_model, its initial weights, the encoder alone, and usage errors. */
+/* test_variants.c: the options of transformer_new, its initial weights, the encoder alone, and usage errors. */
 #include <math.h>
 #include <stdio.h>
 
@@ -24,17 +24,17 @@ static TransformerOptions tiny(void)
 }
 
 /* Three sentence pairs with padding. */
-static Batch some_batch(void)
+static TransformerBatch some_batch(void)
 {
     Tensor *src = tensor_ints(SHAPE(3, 4), (int32_t[]){ 3, 4, 5, 6, 7, 8, PAD, PAD, 3, 8, 4, PAD });
     Tensor *tgt = tensor_ints(SHAPE(3, 4), (int32_t[]){ 0, 4, 5, 6, 0, 8, PAD, PAD, 0, 3, 7, PAD });
-    return batch_new(src, tgt, PAD);
+    return transformer_batch_new(src, tgt, PAD);
 }
 
-static Tensor *loss_of(EncoderDecoder *m, const Batch *b)
+static Tensor *loss_of(Transformer *m, const TransformerBatch *b)
 {
-    Tensor *out = encoder_decoder(m, b->src, b->tgt, b->src_mask, b->tgt_mask);
-    return label_smoothing((LabelSmoothing){ PAD, 0.1 }, generator(m->generator, out), b->tgt_y);
+    Tensor *out = transformer_forward(m, b->src, b->tgt, b->src_mask, b->tgt_mask);
+    return transformer_label_smoothing((LabelSmoothing){ PAD, 0.1 }, transformer_generator(m->generator, out), b->tgt_y);
 }
 
 /* ---- initial weights --------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ START_TEST(initial_weights)
     o.d_model = 32;
     o.d_ff = 64;
     o.max_len = 10;
-    EncoderDecoder *m = make_model(50, 40, o);
+    Transformer *m = transformer_new(50, 40, o);
     Parameters *p = nn_parameters(m);
     for (int i = 0; i < p->n; i++) {
         Tensor *t = p->item[i].tensor;
@@ -82,14 +82,14 @@ START_TEST(the_norm_comes_before_or_after_the_sublayer)
         TransformerOptions o = tiny();
         o.norm_place = i == 0 ? NN_PRE_NORM : NN_POST_NORM;
         o.activation = i == 0 ? AG_RELU : AG_GELU;
-        EncoderDecoder *m = make_model(V, V, o);
+        Transformer *m = transformer_new(V, V, o);
         ck_assert((nn_find(m, "encoder.norm.a_2") == NULL) == (i == 1));
         ck_assert((nn_find(m, "decoder.norm.b_2") == NULL) == (i == 1));
-        EncoderLayer *l = nn_item(EncoderLayer, m->encoder->layers, 0);
+        TransformerEncoderLayer *l = nn_item(TransformerEncoderLayer, m->encoder->layers, 0);
         LayerNorm *norm[2];
         for (int k = 0; k < 2; k++) norm[k] = nn_item(SublayerConnection, l->sublayer, k)->norm;
         Scope s = ag_begin(AG_NO_GRAD);
-        Tensor *x = tensor_normal(SHAPE(2, 3, D), 0, 1), *y = encoder_layer(l, x, NULL), *h;
+        Tensor *x = tensor_normal(SHAPE(2, 3, D), 0, 1), *y = transformer_encoder_layer(l, x, NULL), *h;
         if (i == 0) {
             h = nn_layer_norm(norm[0], x);
             x = ag_add(x, nn_multi_head_attention(l->self_attn, h, h, h, NULL));
@@ -108,13 +108,13 @@ END_TEST
 START_TEST(positions_can_be_learned)
 {
     TransformerOptions o = tiny();
-    EncoderDecoder *fixed = make_model(V, V, o);
+    Transformer *fixed = transformer_new(V, V, o);
     o.learned_positions = true;
-    EncoderDecoder *m = make_model(V, V, o);
+    Transformer *m = transformer_new(V, V, o);
     ck_assert_int_eq(nn_count(m), nn_count(fixed) + 2 * 10 * D);
     Tensor *pe = nn_item(PositionalEncoding, m->tgt_embed, 1)->pe;
     Scope s = ag_begin(AG_RECORD);
-    Batch b = some_batch();
+    TransformerBatch b = some_batch();
     ag_backward(loss_of(m, &b));
     const real *g = tensor_grad_data(pe);
     for (int i = 0; i < 10 * D; i++) ck_assert((g[i] != 0) == (i / D < 3));
@@ -130,12 +130,12 @@ END_TEST
 START_TEST(embeddings_can_be_shared)
 {
     TransformerOptions o = tiny();
-    EncoderDecoder *apart = make_model(V, V, o);
+    Transformer *apart = transformer_new(V, V, o);
     o.share_embeddings = true;
-    EncoderDecoder *m = make_model(V, V, o);
+    Transformer *m = transformer_new(V, V, o);
     ck_assert_int_eq(nn_count(m), nn_count(apart) - 2 * V * D);
-    Tensor *table = nn_item(Embeddings, m->src_embed, 0)->lut->weight;
-    ck_assert(nn_item(Embeddings, m->tgt_embed, 0)->lut->weight == table && m->generator->proj->weight == table);
+    Tensor *table = nn_item(TransformerEmbeddings, m->src_embed, 0)->lut->weight;
+    ck_assert(nn_item(TransformerEmbeddings, m->tgt_embed, 0)->lut->weight == table && m->generator->proj->weight == table);
 
     /* Its gradient is the sum of the gradients of three tables with the same values. */
     Parameters *p = nn_parameters(apart);
@@ -145,7 +145,7 @@ START_TEST(embeddings_can_be_shared)
     }
     ag_free(p);
     Scope s = ag_begin(AG_RECORD);
-    Batch b = some_batch();
+    TransformerBatch b = some_batch();
     Tensor *loss = loss_of(m, &b), *expected = loss_of(apart, &b);
     ck_assert_double_eq(tensor_item(loss), tensor_item(expected));
     ag_backward(loss);
@@ -166,10 +166,11 @@ START_TEST(embeddings_can_be_shared)
     ck_assert(st_find(st, "src_embed.0.lut.weight"));
     ck_assert(!st_find(st, "tgt_embed.0.lut.weight") && !st_find(st, "generator.proj.weight"));
     st_close(st);
-    EncoderDecoder *again = make_model(V, V, o);
+    Transformer *again = transformer_new(V, V, o);
     expect_done(nn_load(in_folder("w"), again));
     check_close("table", again->generator->proj->weight, table, 0);
-    EXPECT_USAGE_ERROR("make_model: share_embeddings needs equal vocabularies, these have 9 and 8 words", make_model(V, 8, o));
+    EXPECT_USAGE_ERROR("transformer_new: share_embeddings needs equal vocabularies, these have 9 and 8 words",
+                       transformer_new(V, 8, o));
     ag_free(optimizer);
     ag_end(s);
     nn_free(again);
@@ -180,18 +181,18 @@ END_TEST
 
 START_TEST(weights_of_all_heads_can_be_kept)
 {
-    EncoderDecoder *m = make_model(V, V, tiny());
+    Transformer *m = transformer_new(V, V, tiny());
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = some_batch();
-    Tensor *y = encoder_decoder(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
+    TransformerBatch b = some_batch();
+    Tensor *y = transformer_forward(m, b.src, b.tgt, b.src_mask, b.tgt_mask);
     transformer_keep_weights(m, true);
-    check_close("y", encoder_decoder(m, b.src, b.tgt, b.src_mask, b.tgt_mask), y, 1e-5);
+    check_close("y", transformer_forward(m, b.src, b.tgt, b.src_mask, b.tgt_mask), y, 1e-5);
     for (int i = 0; i < 2; i++) {
-        DecoderLayer *l = nn_item(DecoderLayer, m->decoder->layers, i);
-        EncoderLayer *e = nn_item(EncoderLayer, m->encoder->layers, i);
-        ck_assert(shape_equal(tensor_shape(e->self_attn->weights), SHAPE(3, 2, 4, 4)));
-        ck_assert(shape_equal(tensor_shape(l->self_attn->weights), SHAPE(3, 2, 3, 3)));
-        ck_assert(shape_equal(tensor_shape(l->src_attn->weights), SHAPE(3, 2, 3, 4)));
+        TransformerDecoderLayer *l = nn_item(TransformerDecoderLayer, m->decoder->layers, i);
+        TransformerEncoderLayer *e = nn_item(TransformerEncoderLayer, m->encoder->layers, i);
+        ck_assert(ag_shape_equal(tensor_shape(e->self_attn->weights), SHAPE(3, 2, 4, 4)));
+        ck_assert(ag_shape_equal(tensor_shape(l->self_attn->weights), SHAPE(3, 2, 3, 3)));
+        ck_assert(ag_shape_equal(tensor_shape(l->src_attn->weights), SHAPE(3, 2, 3, 4)));
         ck_assert(tensor_data(l->src_attn->weights)[24 + 2] == 0 && tensor_data(l->src_attn->weights)[24 + 1] > 0);
     }
     ag_end(s);
@@ -203,9 +204,9 @@ START_TEST(dropout_acts_only_in_training)
 {
     TransformerOptions o = tiny();
     o.dropout = 0.3;
-    EncoderDecoder *m = make_model(V, V, o);
+    Transformer *m = transformer_new(V, V, o);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = some_batch();
+    TransformerBatch b = some_batch();
     ck_assert(tensor_item(loss_of(m, &b)) != tensor_item(loss_of(m, &b)));
     nn_eval(m);
     ck_assert(tensor_item(loss_of(m, &b)) == tensor_item(loss_of(m, &b)));
@@ -222,8 +223,8 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
     enum { HIDDEN = 1, S = 5 };
     TransformerOptions o = tiny();
     o.share_embeddings = _i == 1;
-    EncoderOnly *m = make_encoder_only(V, o);
-    ck_assert((m->generator->proj->weight == nn_item(Embeddings, m->embed, 0)->lut->weight) == (_i == 1));
+    TransformerEncoderOnly *m = transformer_encoder_only_new(V, o);
+    ck_assert((m->generator->proj->weight == nn_item(TransformerEmbeddings, m->embed, 0)->lut->weight) == (_i == 1));
     ck_assert_ptr_null(nn_find(m, "decoder.norm.a_2"));
     Optimizer *optimizer = nn_adam_new(m, 0.01);
     double first = 0, last = 0;
@@ -236,8 +237,8 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
             tensor_mutable_int_data(ids)[i] = hidden ? HIDDEN : word;
             tensor_mutable_int_data(target)[i] = hidden ? word : PAD;
         }
-        Tensor *p = encoder_only(m, ids, nn_padding_mask(ids, PAD));
-        ck_assert(shape_equal(tensor_shape(p), SHAPE(8, S, V)));
+        Tensor *p = transformer_encoder_only(m, ids, nn_padding_mask(ids, PAD));
+        ck_assert(ag_shape_equal(tensor_shape(p), SHAPE(8, S, V)));
         Tensor *loss = ag_nll_loss(p, target, AG_MEAN, PAD);
         if (step == 0) first = tensor_item(loss);
         last = tensor_item(loss);
@@ -250,8 +251,8 @@ START_TEST(the_encoder_alone_predicts_hidden_tokens)
 
     Scope s = ag_begin(AG_NO_GRAD);                         /* padding has no effect */
     Tensor *ids = tensor_ints(SHAPE(1, S), (int32_t[]){ 4, HIDDEN, 4, PAD, PAD });
-    Tensor *p = encoder_only(m, ids, nn_padding_mask(ids, PAD)), *brief = ag_slice(ids, 1, 0, 3);
-    check_close("log-probabilities", ag_slice(p, 1, 0, 3), encoder_only(m, brief, NULL), 1e-5);
+    Tensor *p = transformer_encoder_only(m, ids, nn_padding_mask(ids, PAD)), *brief = ag_slice(ids, 1, 0, 3);
+    check_close("log-probabilities", ag_slice(p, 1, 0, 3), transformer_encoder_only(m, brief, NULL), 1e-5);
     ck_assert_int_eq(tensor_int_data(ag_argmax(p, -1, false))[1], 4);
     ag_end(s);
     ag_free(optimizer);
@@ -265,42 +266,43 @@ START_TEST(usage_errors_are_reported)
 {
     TransformerOptions bad = tiny();
     bad.h = 3;
-    EXPECT_USAGE_ERROR("make_model: d_model 8 is not divisible by 3 heads (at tests/test_variants.c",
-                       make_model(V, V, bad));
+    EXPECT_USAGE_ERROR("transformer_new: d_model 8 is not divisible by 3 heads (at tests/test_variants.c",
+                       transformer_new(V, V, bad));
     bad.h = 0;
-    EXPECT_USAGE_ERROR("is not divisible by 0 heads", make_encoder_only(V, bad));
+    EXPECT_USAGE_ERROR("is not divisible by 0 heads", transformer_encoder_only_new(V, bad));
     bad = tiny();
     bad.N = 0;
-    EXPECT_USAGE_ERROR("make_model: vocabulary 9, N 0, d_model 8, d_ff 12, max_len 10: each must be 1 or more",
-                       make_model(V, V, bad));
-    EXPECT_USAGE_ERROR("make_encoder_only: vocabulary 0", make_encoder_only(0, tiny()));
+    EXPECT_USAGE_ERROR("transformer_new: vocabulary 9, N 0, d_model 8, d_ff 12, max_len 10: each must be 1 or more",
+                       transformer_new(V, V, bad));
+    EXPECT_USAGE_ERROR("transformer_encoder_only_new: vocabulary 0", transformer_encoder_only_new(0, tiny()));
     bad = tiny();
     bad.dropout = 1;
-    EXPECT_USAGE_ERROR("make_model: dropout is 1, expected 0 to below 1", make_model(V, V, bad));
+    EXPECT_USAGE_ERROR("transformer_new: dropout is 1, expected 0 to below 1", transformer_new(V, V, bad));
     bad.dropout = NAN;
-    EXPECT_USAGE_ERROR("make_model: dropout is nan", make_model(V, V, bad));
+    EXPECT_USAGE_ERROR("transformer_new: dropout is nan", transformer_new(V, V, bad));
 
-    EncoderDecoder *m = make_model(V, V, tiny());
+    Transformer *m = transformer_new(V, V, tiny());
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = some_batch();
+    TransformerBatch b = some_batch();
     Tensor *high = tensor_ints(SHAPE(1, 2), (int32_t[]){ 3, V }), *low = tensor_ints(SHAPE(1, 2), (int32_t[]){ -1, 3 });
     Tensor *longer = tensor_ints(SHAPE(1, 11), NULL), *flat = tensor_ints(SHAPE(4), NULL);
-    EXPECT_USAGE_ERROR("embedding: id 9", encode(m, high, NULL));
-    EXPECT_USAGE_ERROR("in encode called at tests/test_variants.c", encode(m, high, NULL));
-    EXPECT_USAGE_ERROR("embedding: id -1", encode(m, low, NULL));
-    EXPECT_USAGE_ERROR("x (1, 11, 8) from position 0 on: the table has 10 positions", encode(m, longer, NULL));
-    EXPECT_USAGE_ERROR("x (4, 8), expected (B,T,8)", encode(m, flat, NULL));
-    EXPECT_USAGE_ERROR("in encoder_decoder called at tests/test_variants.c", encoder_decoder(m, high, b.tgt, NULL, NULL));
-    EXPECT_USAGE_ERROR("(3, 1, 1, 4)", encoder_decoder(m, b.src, b.tgt, b.src_mask, b.src_mask));
-    EXPECT_USAGE_ERROR("(3, 1, 3, 3)", encoder_decoder(m, b.src, b.tgt, b.tgt_mask, b.tgt_mask));
-    EXPECT_USAGE_ERROR("attention", encoder_decoder(m, ag_slice(b.src, 0, 0, 2), b.tgt, NULL, b.tgt_mask));
-    EXPECT_USAGE_ERROR("attention: mask", encoder_decoder(m, b.src, b.tgt, b.src, b.tgt_mask));
+    EXPECT_USAGE_ERROR("embedding: id 9", transformer_encode(m, high, NULL));
+    EXPECT_USAGE_ERROR("in transformer_encode called at tests/test_variants.c", transformer_encode(m, high, NULL));
+    EXPECT_USAGE_ERROR("embedding: id -1", transformer_encode(m, low, NULL));
+    EXPECT_USAGE_ERROR("x (1, 11, 8) from position 0 on: the table has 10 positions", transformer_encode(m, longer, NULL));
+    EXPECT_USAGE_ERROR("x (4, 8), expected (B,T,8)", transformer_encode(m, flat, NULL));
+    EXPECT_USAGE_ERROR("in transformer_forward called at tests/test_variants.c",
+                       transformer_forward(m, high, b.tgt, NULL, NULL));
+    EXPECT_USAGE_ERROR("(3, 1, 1, 4)", transformer_forward(m, b.src, b.tgt, b.src_mask, b.src_mask));
+    EXPECT_USAGE_ERROR("(3, 1, 3, 3)", transformer_forward(m, b.src, b.tgt, b.tgt_mask, b.tgt_mask));
+    EXPECT_USAGE_ERROR("attention", transformer_forward(m, ag_slice(b.src, 0, 0, 2), b.tgt, NULL, b.tgt_mask));
+    EXPECT_USAGE_ERROR("attention: mask", transformer_forward(m, b.src, b.tgt, b.src, b.tgt_mask));
     ag_end(s);
     nn_free(m);
 }
 END_TEST
 
-static bool give_batch(void *left, Batch *batch)
+static bool give_batch(void *left, TransformerBatch *batch)
 {
     *batch = some_batch();
     return (*(int *)left)-- > 0;
@@ -314,16 +316,16 @@ static void train_and_decode(void)
     TransformerOptions o = tiny();
     o.N = 1;
     o.share_embeddings = true;
-    EncoderDecoder *m = make_model(V, V, o);
+    Transformer *m = transformer_new(V, V, o);
     EpochOptions options = { .criterion = { PAD, 0.1 }, .optimizer = nn_adam_new(m, 1), .factor = 1, .model_size = D,
                              .warmup = 4 };
     TrainState state = { 0 };
     int left = 1;
-    run_epoch(m, give_batch, &left, &options, &state);
+    transformer_run_epoch(m, give_batch, &left, &options, &state);
     Scope s = ag_begin(AG_NO_GRAD);
-    Batch b = some_batch();
-    greedy_decode(m, b.src, b.src_mask, 3, 0);
-    beam_search(m, ag_slice(b.src, 0, 0, 1), NULL, (BeamOptions){ 2, 3, 0, 1, 0.6 }, NULL);
+    TransformerBatch b = some_batch();
+    transformer_greedy_decode(m, b.src, b.src_mask, 3, 0);
+    transformer_beam_search(m, ag_slice(b.src, 0, 0, 1), NULL, (BeamOptions){ 2, 3, 0, 1, 0.6 }, NULL);
     ag_end(s);
     ag_free(options.optimizer);
     nn_free(m);

@@ -32,7 +32,7 @@ static void write_node(FILE *out, const Tensor *t)
         write_escaped(out, t->op->name);
         fputs("\\n", out);
     }
-    fputs(shape_text(t->shape, text), out);
+    fputs(ag_shape_text(t->shape, text), out);
     if (t->numel == 1 && t->data) {
         fputs("\\n", out);
         trace_values(out, t, t->data, 1, "");

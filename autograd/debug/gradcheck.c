@@ -153,7 +153,7 @@ static bool check_input(const Check *c, int i, FILE *report)
 
 static bool same_values(const Tensor *a, const Tensor *b)
 {
-    bool same = shape_equal(a->shape, b->shape);
+    bool same = ag_shape_equal(a->shape, b->shape);
     for (int64_t i = 0; same && i < a->numel; i++) {
         real x = reals(a)[i], y = reals(b)[i];
         same = x == y || (x != x && y != y);
@@ -215,7 +215,7 @@ static Tensor *sample_input(Sample *s, int i, Shape shape, SampleRange range, bo
     *is_new = false;
     if (s->make_input) return s->make_input(s, i, shape, range);
     if (i >= MAX_INPUTS) ag_usage_error(AG_HERE, "sample", "input %d; a sample has at most %d", i, MAX_INPUTS);
-    if (s->alias && i > 0 && s->in[0] && shape_equal(s->in[0]->shape, shape)) return s->in[0];
+    if (s->alias && i > 0 && s->in[0] && ag_shape_equal(s->in[0]->shape, shape)) return s->in[0];
     if (!s->in[i]) {
         s->in[i] = tensor_set_requires_grad(ag_keep(tensor_zeros(shape)), true);
         *is_new = true;

@@ -95,7 +95,7 @@ static void print_kind(FILE *out, const CheckedInput *c)
 /* "[1][2]" for an entry of a matrix; nothing for a scalar. */
 static void print_index(FILE *out, const Shape *shape, int64_t j)
 {
-    int64_t inner = shape_numel(*shape);
+    int64_t inner = ag_shape_numel(*shape);
     for (int d = 0; d < shape->ndim; d++) {
         inner /= shape->dim[d];
         fprintf(out, "[%lld]", (long long)(j / inner % shape->dim[d]));
@@ -108,7 +108,7 @@ void print_wrong_entries(FILE *out, const CheckedInput *c)
     char text[AG_SHAPE_TEXT];
     fprintf(out, "input %d", c->input);
     if (x->name) fprintf(out, ", %s", x->name);
-    fprintf(out, " %s: ", shape_text(x->shape, text));
+    fprintf(out, " %s: ", ag_shape_text(x->shape, text));
     if (x->numel == 1) fputs("its only entry is wrong: ", out);
     else fprintf(out, "%lld of %lld entries %s wrong: ", (long long)c->wrong, (long long)x->numel,
                  c->wrong == 1 ? "is" : "are");

@@ -248,7 +248,7 @@ static void write_summary(FILE *out, const Tensor *t, const void *values)
         squares += x * x;
     }
     char text[AG_SHAPE_TEXT];
-    fprintf(out, "<%s", shape_text(t->shape, text));
+    fprintf(out, "<%s", ag_shape_text(t->shape, text));
     if (t->numel > 0) {
         fputs(" from ", out);
         print_number(out, low);

@@ -15,7 +15,7 @@ static int64_t check_heads(Site at, const char *what, const Tensor *x, int64_t w
 {
     char text[AG_SHAPE_TEXT];
     if (heads < 1 || width % heads != 0 || width == 0)
-        ag_usage_error(at, what, "%s does not divide into %lld heads", shape_text(x->shape, text), (long long)heads);
+        ag_usage_error(at, what, "%s does not divide into %lld heads", ag_shape_text(x->shape, text), (long long)heads);
     return width / heads;
 }
 
@@ -79,15 +79,15 @@ Tensor *ag_attention_with_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *m
     check_tensor(at, "attention", "v", v, AG_REAL);
     char tq[AG_SHAPE_TEXT], tk[AG_SHAPE_TEXT], tv[AG_SHAPE_TEXT];
     bool grouped = how.kv_heads != 0 && how.kv_heads != how.heads;
-    if (q->shape.ndim != 3 || k->shape.ndim != 3 || !shape_equal(k->shape, v->shape) ||
+    if (q->shape.ndim != 3 || k->shape.ndim != 3 || !ag_shape_equal(k->shape, v->shape) ||
         q->shape.dim[0] != k->shape.dim[0] || (!grouped && q->shape.dim[2] != k->shape.dim[2]))
         ag_usage_error(at, "attention", "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
-                       shape_text(q->shape, tq), shape_text(k->shape, tk), shape_text(v->shape, tv));
+                       ag_shape_text(q->shape, tq), ag_shape_text(k->shape, tk), ag_shape_text(v->shape, tv));
     int64_t t = q->shape.dim[1], s = k->shape.dim[1], width = q->shape.dim[2], kv_width = k->shape.dim[2];
     int64_t part = check_heads(at, "attention", q, width, how.heads), kv_heads = check_options(at, "attention", &how);
     if (kv_width != kv_heads * part)
         ag_usage_error(at, "attention", "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
-                       shape_text(k->shape, tk), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
+                       ag_shape_text(k->shape, tk), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
     KSteps rows = { t * width, part, width }, sources = { s * kv_width, part, kv_width };
     KAttention a = { .b = q->shape.dim[0], .h = how.heads, .t = t, .s = s, .k = part, .group = how.heads / kv_heads,
                      .window = how.window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
@@ -158,7 +158,7 @@ Tensor *ag_self_attention_with_at(Site at, Tensor *qkv, Tensor *mask, AgAttentio
     int64_t kv_heads = check_options(at, "self_attention", &how), total = how.heads + 2 * kv_heads;
     bool grouped = kv_heads != how.heads;
     if (qkv->shape.ndim != 3 || (!grouped && qkv->shape.dim[2] % 3 != 0))
-        ag_usage_error(at, "self_attention", "qkv %s, expected (B,T,3D)", shape_text(qkv->shape, text));
+        ag_usage_error(at, "self_attention", "qkv %s, expected (B,T,3D)", ag_shape_text(qkv->shape, text));
     Shape shape = qkv->shape;
     int64_t t = shape.dim[1], row = shape.dim[2];
     int64_t part = grouped ? check_heads(at, "self_attention", qkv, row, total)

@@ -55,14 +55,14 @@ static void binary_backward(Tensor *y, KBinary f)
 static Tensor *two_inputs(Sample *s, Tensor *in(Sample *, int, Shape), Tensor *op(Site, Tensor *, Tensor *))
 {
     switch (s->number) {
-    case 0: return op(AG_HERE, in(s, 0, SCALAR), in(s, 1, SCALAR));
+    case 0: return op(AG_HERE, in(s, 0, AG_SCALAR), in(s, 1, AG_SCALAR));
     case 1: return op(AG_HERE, in(s, 0, SHAPE(7)), in(s, 1, SHAPE(7)));
     case 2: return op(AG_HERE, in(s, 0, SHAPE(3, 4)), in(s, 1, SHAPE(4)));
     case 3: return op(AG_HERE, in(s, 0, SHAPE(5)), in(s, 1, SHAPE(3, 5)));
     case 4: return op(AG_HERE, in(s, 0, SHAPE(3, 1)), in(s, 1, SHAPE(1, 4)));
     case 5: return op(AG_HERE, in(s, 0, SHAPE(2, 3, 5)), in(s, 1, SHAPE(3, 1)));
     case 6: return op(AG_HERE, in(s, 0, SHAPE(2, 1, 3, 1)), in(s, 1, SHAPE(4, 1, 5)));
-    case 7: return op(AG_HERE, in(s, 0, SHAPE(3, 4)), in(s, 1, SCALAR));
+    case 7: return op(AG_HERE, in(s, 0, SHAPE(3, 4)), in(s, 1, AG_SCALAR));
     case 8: return op(AG_HERE, in(s, 0, SHAPE(0, 4)), in(s, 1, SHAPE(4)));
     case 9: return op(AG_HERE, in(s, 0, SHAPE(1)), in(s, 1, SHAPE(2, 1, 2, 1, 2, 1, 2, 1)));
     default: return NULL;

@@ -24,8 +24,8 @@ Tensor *ag_rms_norm_at(Site at, Tensor *x, Tensor *gamma, double eps)
         ag_usage_error(at, "rms_norm", "eps is %g, expected a finite number of 0 or more", eps);
     if (gamma) check_tensor(at, "rms_norm", "gamma", gamma, AG_REAL);
     if (gamma && (gamma->shape.ndim != 1 || gamma->shape.dim[0] != n))
-        ag_usage_error(at, "rms_norm", "gamma %s does not fit x %s: expected (D) and (..,D)", shape_text(gamma->shape, tg),
-                       shape_text(x->shape, tx));
+        ag_usage_error(at, "rms_norm", "gamma %s does not fit x %s: expected (D) and (..,D)", ag_shape_text(gamma->shape, tg),
+                       ag_shape_text(x->shape, tx));
     Tensor *y = op_new(at, OP_rms_norm, &x->shape, x, gamma, NULL);
     real *rstd = op_save(y, rows);
     k_rms_norm(rows, n, reals(y), rstd, reals(x), gamma ? reals(gamma) : NULL, eps);
@@ -57,7 +57,7 @@ Tensor *ag_swiglu_at(Site at, Tensor *x)
 {
     int64_t n = last_size(at, "swiglu", x);
     char text[AG_SHAPE_TEXT];
-    if (n % 2 != 0) ag_usage_error(at, "swiglu", "x %s, expected (..,2F)", shape_text(x->shape, text));
+    if (n % 2 != 0) ag_usage_error(at, "swiglu", "x %s, expected (..,2F)", ag_shape_text(x->shape, text));
     Shape shape = x->shape;
     shape.dim[shape.ndim - 1] = n / 2;
     Tensor *y = op_new(at, OP_swiglu, &shape, x, NULL, NULL);
@@ -98,7 +98,7 @@ Tensor *ag_rope_table_at(Site at, Tensor *frequencies, int64_t start, int64_t co
     char text[AG_SHAPE_TEXT];
     if (frequencies->shape.ndim != 1 || start < 0 || count < 0)
         ag_usage_error(at, what, "frequencies %s, %lld positions from %lld on: expected (K/2), and 0 or more of both",
-                       shape_text(frequencies->shape, text), (long long)count, (long long)start);
+                       ag_shape_text(frequencies->shape, text), (long long)count, (long long)start);
     int64_t n = frequencies->numel;
     Tensor *y = tensor_new(at, what, &SHAPE(count, 2 * n), AG_REAL);
     for (int64_t p = 0; p < count; p++)
@@ -125,7 +125,7 @@ Tensor *ag_rope_at(Site at, Tensor *x, Tensor *table, int heads, bool adjacent)
     if (x->shape.ndim != 3 || table->shape.ndim != 2 || heads < 1 || table->shape.dim[1] % 2 != 0 ||
         x->shape.dim[1] != table->shape.dim[0] || x->shape.dim[2] != heads * table->shape.dim[1])
         ag_usage_error(at, "rope", "x %s, table %s and %d heads do not fit: expected (B,T,D) and (T,D/heads)",
-                       shape_text(x->shape, tx), shape_text(table->shape, tt), heads);
+                       ag_shape_text(x->shape, tx), ag_shape_text(table->shape, tt), heads);
     if (table->requires_grad) ag_usage_error(at, "rope", "the table requires a gradient, and rope computes none for it");
     Tensor *y = op_new(at, OP_rope, &x->shape, x, table, NULL);
     RopeArgs args = { heads, adjacent };

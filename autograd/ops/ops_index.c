@@ -21,8 +21,8 @@ Tensor *ag_embedding_at(Site at, Tensor *table, Tensor *ids)
     check_tensor(at, "embedding", "ids", ids, AG_INT);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (table->shape.ndim != 2 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, "embedding", "table %s and ids %s: expected a table (V,D)", shape_text(table->shape, a),
-                       shape_text(ids->shape, b));
+        ag_usage_error(at, "embedding", "table %s and ids %s: expected a table (V,D)", ag_shape_text(table->shape, a),
+                       ag_shape_text(ids->shape, b));
     check_ids(at, "embedding", ids, table->shape.dim[0]);
     Shape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
@@ -43,7 +43,7 @@ void embedding_backward(Tensor *y)
 Tensor *embedding_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_embedding(sample_in(s, 0, SHAPE(1, 1)), sample_ids(SCALAR, 1));
+    case 0: return ag_embedding(sample_in(s, 0, SHAPE(1, 1)), sample_ids(AG_SCALAR, 1));
     case 1: return ag_embedding(sample_in(s, 0, SHAPE(5, 3)), sample_ids(SHAPE(4), 5));
     case 2: return ag_embedding(sample_in(s, 0, SHAPE(5, 3)), sample_ids(SHAPE(2, 7), 5));
     case 3: return ag_embedding(sample_in(s, 0, SHAPE(2, 4)), sample_ids(SHAPE(9), 2));
@@ -84,7 +84,7 @@ static GatherArgs gather_args(Site at, const char *what, const Tensor *x, int di
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!fit)
         ag_usage_error(at, what, "ids %s do not fit x %s: sizes must be equal except along dimension %d",
-                       shape_text(ids->shape, a), shape_text(x->shape, b), dim);
+                       ag_shape_text(ids->shape, a), ag_shape_text(x->shape, b), dim);
     check_ids(at, what, ids, x->shape.dim[d]);
     return (GatherArgs){ shape_along(&x->shape, d, d), ids->shape.dim[d] };
 }
@@ -127,9 +127,9 @@ Tensor *ag_scatter_add_at(Site at, Tensor *x, int dim, Tensor *ids, Tensor *src)
     GatherArgs args = gather_args(at, "scatter_add", x, dim, ids);
     check_tensor(at, "scatter_add", "src", src, AG_REAL);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    if (!shape_equal(src->shape, ids->shape))
-        ag_usage_error(at, "scatter_add", "src %s and ids %s differ in shape", shape_text(src->shape, a),
-                       shape_text(ids->shape, b));
+    if (!ag_shape_equal(src->shape, ids->shape))
+        ag_usage_error(at, "scatter_add", "src %s and ids %s differ in shape", ag_shape_text(src->shape, a),
+                       ag_shape_text(ids->shape, b));
     Tensor *y = op_new(at, OP_scatter_add, &x->shape, x, ids, src);
     if (y->op) *(GatherArgs *)op_args(y, sizeof args) = args;
     memcpy(reals(y), reals(x), (size_t)x->numel * sizeof(real));

@@ -9,9 +9,9 @@
 static void check_same_shape(Site at, const char *what, const char *first, const Tensor *a, const Tensor *b)
 {
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
-    if (!shape_equal(a->shape, b->shape))
-        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, shape_text(a->shape, ta),
-                       shape_text(b->shape, tb));
+    if (!ag_shape_equal(a->shape, b->shape))
+        ag_usage_error(at, what, "%s %s and target %s differ in shape", first, ag_shape_text(a->shape, ta),
+                       ag_shape_text(b->shape, tb));
 }
 
 static void check_reduce(Site at, const char *what, AgReduce reduce)
@@ -27,7 +27,7 @@ Tensor *ag_mse_loss_at(Site at, Tensor *x, Tensor *target)
     check_tensor(at, "mse_loss", "x", x, AG_REAL);
     check_tensor(at, "mse_loss", "target", target, AG_REAL);
     check_same_shape(at, "mse_loss", "x", x, target);
-    Tensor *y = op_new(at, OP_mse_loss, &SCALAR, x, target, NULL);
+    Tensor *y = op_new(at, OP_mse_loss, &AG_SCALAR, x, target, NULL);
     *reals(y) = (real)(k_squared_distance(x->numel, reals(x), reals(target)) / (double)x->numel);
     return op_done(y);
 }
@@ -78,7 +78,7 @@ Tensor *ag_binary_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgRe
     check_tensor(at, what, "target", target, AG_REAL);
     check_same_shape(at, what, "logits", logits, target);
     check_reduce(at, what, reduce);
-    Tensor *y = op_new(at, OP_binary_cross_entropy, &SCALAR, logits, target, NULL);
+    Tensor *y = op_new(at, OP_binary_cross_entropy, &AG_SCALAR, logits, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)logits->numel, total = 0;
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < logits->numel; i++) {
@@ -124,9 +124,9 @@ static void check_target(Site at, const char *what, const char *first, const cha
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     Shape expected = x->shape;
     if (expected.ndim > 0) expected.ndim--;
-    if (x->shape.ndim < 1 || !shape_equal(expected, target->shape))
-        ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, shape_text(x->shape, a),
-                       shape_text(target->shape, b), last);
+    if (x->shape.ndim < 1 || !ag_shape_equal(expected, target->shape))
+        ag_usage_error(at, what, "%s %s and target %s do not fit: expected (..,%s) and (..)", first, ag_shape_text(x->shape, a),
+                       ag_shape_text(target->shape, b), last);
 }
 
 /* Checks every target: n classes. */
@@ -175,7 +175,7 @@ Tensor *ag_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce re
     ClassArgs c = check_classes(at, "cross_entropy", "logits", logits, target, ignore, reduce);
     check_smoothing(at, "cross_entropy", smoothing);
     c.smoothing = smoothing;
-    Tensor *y = op_new(at, OP_cross_entropy, &SCALAR, logits, target, NULL);
+    Tensor *y = op_new(at, OP_cross_entropy, &AG_SCALAR, logits, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     real *losses = op_save(y, 3 * c.rows), *top = losses + c.rows, *log_sum = top + c.rows;
     k_cross_entropy(c.rows, c.n, losses, top, log_sum, reals(logits), ints(target), ignore, smoothing);
@@ -204,7 +204,7 @@ Tensor *cross_entropy_sample(Sample *s)
     case 3: return ag_cross_entropy(sample_in(s, 0, SHAPE(6, 3)), sample_ids(SHAPE(6), 3), AG_MEAN, 1, 0);
     case 4: return ag_cross_entropy(sample_in(s, 0, SHAPE(2, 3, 4)), sample_ids(SHAPE(2, 3), 4), AG_MEAN, -100, 0.1);
     case 5: return ag_cross_entropy(sample_in(s, 0, SHAPE(4, 33)), sample_ids(SHAPE(4), 33), AG_SUM, 0, 0.3);
-    case 6: return ag_cross_entropy(sample_in(s, 0, SHAPE(7)), sample_ids(SCALAR, 7), AG_MEAN, -100, 0);
+    case 6: return ag_cross_entropy(sample_in(s, 0, SHAPE(7)), sample_ids(AG_SCALAR, 7), AG_MEAN, -100, 0);
     case 7: return ag_cross_entropy(sample_in(s, 0, SHAPE(0, 4)), sample_ids(SHAPE(0), 4), AG_MEAN, -100, 0);
     case 8: return ag_cross_entropy(sample_in(s, 0, SHAPE(2, 1)), sample_ids(SHAPE(2), 1), AG_MEAN, 0, 0);
     default: return NULL;
@@ -247,7 +247,7 @@ Tensor *ag_linear_cross_entropy_at(Site at, Tensor *x, Tensor *weight, Tensor *b
     ClassArgs c = class_args(at, what, weight->shape.dim[0], target, ignore, reduce);
     c.smoothing = smoothing;
     Tensor *in[] = { x, weight, bias, target };
-    Tensor *y = op_new_n(at, &op_table[OP_linear_cross_entropy], &SCALAR, in, 4);
+    Tensor *y = op_new_n(at, &op_table[OP_linear_cross_entropy], &AG_SCALAR, in, 4);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     int64_t kept = y->op ? kept_logits(&c) : 0, step = kept > 0 ? c.rows : part_size(c.rows, c.n, 1);
     real *logits = op_save(y, kept + 3 * c.rows), *losses = logits + kept, *top = losses + c.rows, *log_sum = top + c.rows;
@@ -340,7 +340,7 @@ Tensor *linear_cross_entropy_sample(Sample *s)
 Tensor *ag_nll_loss_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce, int ignore)
 {
     ClassArgs c = check_classes(at, "nll_loss", "log_p", log_p, target, ignore, reduce);
-    Tensor *y = op_new(at, OP_nll_loss, &SCALAR, log_p, target, NULL);
+    Tensor *y = op_new(at, OP_nll_loss, &AG_SCALAR, log_p, target, NULL);
     if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
     double total = 0;
     for (int64_t i = 0; i < c.rows; i++)
@@ -367,7 +367,7 @@ Tensor *nll_loss_sample(Sample *s)
     case 3: return ag_nll_loss(sample_in(s, 0, SHAPE(6, 3)), sample_ids(SHAPE(6), 3), AG_MEAN, 1);
     case 4: return ag_nll_loss(sample_in(s, 0, SHAPE(2, 3, 4)), sample_ids(SHAPE(2, 3), 4), AG_MEAN, -100);
     case 5: return ag_nll_loss(ag_log_softmax(sample_in(s, 0, SHAPE(4, 6)), -1), sample_ids(SHAPE(4), 6), AG_MEAN, -100);
-    case 6: return ag_nll_loss(sample_in(s, 0, SHAPE(7)), sample_ids(SCALAR, 7), AG_MEAN, -100);
+    case 6: return ag_nll_loss(sample_in(s, 0, SHAPE(7)), sample_ids(AG_SCALAR, 7), AG_MEAN, -100);
     case 7: return ag_nll_loss(sample_in(s, 0, SHAPE(0, 4)), sample_ids(SHAPE(0), 4), AG_SUM, -100);
     default: return NULL;
     }
@@ -381,7 +381,7 @@ Tensor *ag_kl_div_at(Site at, Tensor *log_p, Tensor *target, AgReduce reduce)
     check_tensor(at, "kl_div", "target", target, AG_REAL);
     check_same_shape(at, "kl_div", "log_p", log_p, target);
     check_reduce(at, "kl_div", reduce);
-    Tensor *y = op_new(at, OP_kl_div, &SCALAR, log_p, target, NULL);
+    Tensor *y = op_new(at, OP_kl_div, &AG_SCALAR, log_p, target, NULL);
     double divisor = reduce == AG_SUM ? 1 : (double)log_p->numel, total = 0;
     if (y->op) *(double *)op_args(y, sizeof(double)) = divisor;
     for (int64_t i = 0; i < log_p->numel; i++) {
@@ -433,7 +433,7 @@ Tensor *ag_label_smoothing_at(Site at, Tensor *log_p, Tensor *target, int paddin
     if (padding < 0 || padding >= c.n || c.n < 3)
         ag_usage_error(at, "label_smoothing", "padding id %d and %lld classes: expected 3 classes or more, and an id of them",
                        padding, (long long)c.n);
-    Tensor *y = op_new(at, OP_label_smoothing, &SCALAR, log_p, target, NULL);
+    Tensor *y = op_new(at, OP_label_smoothing, &AG_SCALAR, log_p, target, NULL);
     if (y->op) *(SmoothingArgs *)op_args(y, sizeof(SmoothingArgs)) = (SmoothingArgs){ padding, smoothing, c.rows, c.n };
     real *row_sum = op_save(y, c.rows);
     k_sum(c.rows, c.n, 1, row_sum, reals(log_p), 1, false);

@@ -15,8 +15,8 @@ Tensor *ag_where_at(Site at, Tensor *mask, Tensor *a, Tensor *b)
     Shape operands = broadcast_shape(at, "where", a, b), shape;
     char tm[AG_SHAPE_TEXT], to[AG_SHAPE_TEXT];
     if (!broadcast(&mask->shape, &operands, &shape))
-        ag_usage_error(at, "where", "mask %s does not broadcast with a and b, which are %s", shape_text(mask->shape, tm),
-                       shape_text(operands, to));
+        ag_usage_error(at, "where", "mask %s does not broadcast with a and b, which are %s", ag_shape_text(mask->shape, tm),
+                       ag_shape_text(operands, to));
     Tensor *y = op_new(at, OP_where, &shape, mask, a, b);
     KWalk walk_a = walk_over(&shape, &mask->shape, &a->shape), walk_b = walk_over(&shape, &mask->shape, &b->shape);
     k_select(&walk_a, reals(y), bools(mask), reals(a), false, false);
@@ -40,10 +40,10 @@ void where_backward(Tensor *y)
 Tensor *where_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_where(sample_mask(SCALAR), sample_in(s, 0, SCALAR), sample_in(s, 1, SCALAR));
+    case 0: return ag_where(sample_mask(AG_SCALAR), sample_in(s, 0, AG_SCALAR), sample_in(s, 1, AG_SCALAR));
     case 1: return ag_where(sample_mask(SHAPE(7)), sample_in(s, 0, SHAPE(7)), sample_in(s, 1, SHAPE(7)));
     case 2: return ag_where(sample_mask(SHAPE(4)), sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, SHAPE(3, 4)));
-    case 3: return ag_where(sample_mask(SHAPE(3, 1)), sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, SCALAR));
+    case 3: return ag_where(sample_mask(SHAPE(3, 1)), sample_in(s, 0, SHAPE(3, 4)), sample_in(s, 1, AG_SCALAR));
     case 4: return ag_where(sample_mask(SHAPE(2, 3, 4)), sample_in(s, 0, SHAPE(4)), sample_in(s, 1, SHAPE(3, 1)));
     case 5: return ag_where(sample_mask(SHAPE(3, 5)), sample_in(s, 0, SHAPE(2, 1, 5)), sample_in(s, 1, SHAPE(1, 3, 1)));
     case 6: return ag_where(sample_mask(SHAPE(0, 3)), sample_in(s, 0, SHAPE(3)), sample_in(s, 1, SHAPE(0, 3)));
@@ -75,14 +75,14 @@ void masked_fill_backward(Tensor *y)
 Tensor *masked_fill_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_masked_fill(sample_in(s, 0, SCALAR), sample_mask(SCALAR), 2);
+    case 0: return ag_masked_fill(sample_in(s, 0, AG_SCALAR), sample_mask(AG_SCALAR), 2);
     case 1: return ag_masked_fill(sample_in(s, 0, SHAPE(7)), sample_mask(SHAPE(7)), -1);
     case 2: return ag_masked_fill(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(4)), 0);
     case 3: return ag_masked_fill(sample_in(s, 0, SHAPE(3, 4)), sample_mask(SHAPE(3, 1)), -10);
     case 4: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 3, 4)), sample_mask(SHAPE(3, 4)), 1);
     case 5: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 2, 3, 3)), sample_mask(SHAPE(2, 1, 1, 3)), 1);
     case 6: return ag_masked_fill(sample_in(s, 0, SHAPE(2, 0)), sample_mask(SHAPE(2, 1)), 1);
-    case 7: return ag_masked_fill(sample_in(s, 0, SHAPE(5, 1)), sample_mask(SCALAR), 1);
+    case 7: return ag_masked_fill(sample_in(s, 0, SHAPE(5, 1)), sample_mask(AG_SCALAR), 1);
     default: return NULL;
     }
 }

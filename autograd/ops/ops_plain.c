@@ -25,9 +25,9 @@ static double number_at(const Tensor *x, int64_t i)
 /* t's values repeated to `shape`: t's own if it has that shape, else scratch. */
 static const void *spread(Site at, const char *what, const Tensor *t, const Shape *shape)
 {
-    if (shape_equal(t->shape, *shape)) return t->data;
+    if (ag_shape_equal(t->shape, *shape)) return t->data;
     size_t size = dtype_size((DType)t->dtype);
-    void *full = scratch_new(at, what, shape_numel(*shape), size);
+    void *full = scratch_new(at, what, ag_shape_numel(*shape), size);
     KWalk walk = walk_over(shape, shape, &t->shape);
     k_copy(&walk, full, t->data, size);
     return full;
@@ -111,7 +111,7 @@ Tensor *ag_one_hot_at(Site at, Tensor *ids, int64_t classes)
     check_tensor(at, "one_hot", "ids", ids, AG_INT);
     char text[AG_SHAPE_TEXT];
     if (classes < 0 || ids->shape.ndim == AG_MAX_DIMS)
-        ag_usage_error(at, "one_hot", "%lld classes for ids %s", (long long)classes, shape_text(ids->shape, text));
+        ag_usage_error(at, "one_hot", "%lld classes for ids %s", (long long)classes, ag_shape_text(ids->shape, text));
     check_ids(at, "one_hot", ids, classes);
     Shape shape = ids->shape;
     shape.dim[shape.ndim++] = classes;

@@ -21,7 +21,7 @@ static Shape batch_part(const Shape *s)
 static Batch batch_of(const Shape *y, const Shape *a, const Shape *b)
 {
     Shape by = batch_part(y), ba = batch_part(a), bb = batch_part(b);
-    return (Batch){ walk_over(&by, &ba, &bb), shape_numel(by) };
+    return (Batch){ walk_over(&by, &ba, &bb), ag_shape_numel(by) };
 }
 
 /* Whether there is one step from each matrix of an operand to the next, 0 for a single one. s: its strides, in matrices. */
@@ -96,16 +96,16 @@ Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
     char ta[AG_SHAPE_TEXT], tb[AG_SHAPE_TEXT];
     int da = a->shape.ndim, db = b->shape.ndim;
     if (da < 2 || db < 2)
-        ag_usage_error(at, "matmul", "shapes %s and %s: both need two dimensions or more", shape_text(a->shape, ta),
-                       shape_text(b->shape, tb));
+        ag_usage_error(at, "matmul", "shapes %s and %s: both need two dimensions or more", ag_shape_text(a->shape, ta),
+                       ag_shape_text(b->shape, tb));
     int64_t n = a->shape.dim[da - 2], k = a->shape.dim[da - 1], m = b->shape.dim[db - 1];
     if (b->shape.dim[db - 2] != k)
-        ag_usage_error(at, "matmul", "shapes %s and %s do not fit: inner sizes %lld and %lld", shape_text(a->shape, ta),
-                       shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
+        ag_usage_error(at, "matmul", "shapes %s and %s do not fit: inner sizes %lld and %lld", ag_shape_text(a->shape, ta),
+                       ag_shape_text(b->shape, tb), (long long)k, (long long)b->shape.dim[db - 2]);
     Shape batch_a = batch_part(&a->shape), batch_b = batch_part(&b->shape), shape;
     if (!broadcast(&batch_a, &batch_b, &shape))
         ag_usage_error(at, "matmul", "shapes %s and %s do not fit: their batch dimensions do not broadcast",
-                       shape_text(a->shape, ta), shape_text(b->shape, tb));
+                       ag_shape_text(a->shape, ta), ag_shape_text(b->shape, tb));
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
     Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);
@@ -170,11 +170,11 @@ void check_linear(Site at, const char *what, const Tensor *x, const Tensor *weig
     int ndim = x->shape.ndim;
     if (weight->shape.ndim != 2 || ndim < 1 || x->shape.dim[ndim - 1] != weight->shape.dim[1])
         ag_usage_error(at, what, "x %s and weight %s do not fit: expected x (..,in) and weight (out,in)",
-                       shape_text(x->shape, tx), shape_text(weight->shape, tw));
+                       ag_shape_text(x->shape, tx), ag_shape_text(weight->shape, tw));
     int64_t out = weight->shape.dim[0];
     if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != out))
-        ag_usage_error(at, what, "bias %s does not fit weight %s: expected (out)", shape_text(bias->shape, tb),
-                       shape_text(weight->shape, tw));
+        ag_usage_error(at, what, "bias %s does not fit weight %s: expected (out)", ag_shape_text(bias->shape, tb),
+                       ag_shape_text(weight->shape, tw));
 }
 
 static Tensor *linear_new(Site at, Tensor *x, Tensor *weight, Tensor *bias)
@@ -198,7 +198,7 @@ void ag_pack_weight_at(Site at, Tensor *weight)
     check_tensor(at, "ag_pack_weight", "weight", weight, AG_REAL);
     if (weight->shape.ndim != 2 || !weight->owned)
         ag_usage_error(at, "ag_pack_weight", "weight %s %s, expected a matrix that no scope owns",
-                       shape_text(weight->shape, text), weight->owned ? "is no matrix" : "belongs to a scope");
+                       ag_shape_text(weight->shape, text), weight->owned ? "is no matrix" : "belongs to a scope");
     ag_unpack_weight_at(at, weight);
     int64_t n = weight->shape.dim[0], k = weight->shape.dim[1];
     weight->packed = buffer_items(at, "ag_pack_weight", k_packed_items(n, k), sizeof(uint32_t));

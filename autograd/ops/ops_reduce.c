@@ -14,7 +14,7 @@ static Reduction reduction(Site at, const char *what, const Tensor *x, Dims dims
     Reduction r = { .kept = x->shape, .count = 1 };
     char text[AG_SHAPE_TEXT];
     if (dims.n < 0 || dims.n > x->shape.ndim)
-        ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, shape_text(x->shape, text));
+        ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, ag_shape_text(x->shape, text));
     for (int i = 0; i < dims.n; i++) {
         int d = check_dim(at, what, x, dims.dim[i]);
         if (r.reduced[d]) ag_usage_error(at, what, "dimension %d is named twice", dims.dim[i]);
@@ -58,7 +58,7 @@ static const real *with_neighbors(Site at, const char *what, const Reduction *r,
     }
     real *moved = scratch_new(at, what, x->numel, sizeof(real));
     k_copy(&walk, moved, reals(x), sizeof(real));
-    *a = (Along){ shape_numel(r->dropped), r->count, 1 };
+    *a = (Along){ ag_shape_numel(r->dropped), r->count, 1 };
     return moved;
 }
 
@@ -104,7 +104,7 @@ static void sum_scaled_backward(Tensor *y)
 static Tensor *reduce_sample(Sample *s, Tensor *op(Site, Tensor *, Dims, bool))
 {
     switch (s->number) {
-    case 0: return op(AG_HERE, sample_in(s, 0, SCALAR), (Dims){ 0, { 0 } }, false);
+    case 0: return op(AG_HERE, sample_in(s, 0, AG_SCALAR), (Dims){ 0, { 0 } }, false);
     case 1: return op(AG_HERE, sample_in(s, 0, SHAPE(7)), DIMS(0), false);
     case 2: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(-1), true);
     case 3: return op(AG_HERE, sample_in(s, 0, SHAPE(3, 5)), DIMS(0), false);
@@ -248,9 +248,9 @@ static Reduction choice(Site at, const char *what, const Tensor *x, int dim, Alo
     check_tensor(at, what, "x", x, AG_REAL);
     Reduction r = reduction(at, what, x, DIMS(dim));
     char text[AG_SHAPE_TEXT];
-    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", shape_text(x->shape, text));
+    if (r.count == 0) ag_usage_error(at, what, "there is nothing to choose from in shape %s", ag_shape_text(x->shape, text));
     if (r.count > INT32_MAX)
-        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, shape_text(x->shape, text));
+        ag_usage_error(at, what, "dimension %d of %s is too long for an AG_INT index", dim, ag_shape_text(x->shape, text));
     reduced_along(&r, &x->shape, a);
     return r;
 }

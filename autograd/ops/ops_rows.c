@@ -39,7 +39,7 @@ static Tensor *along_sample(Sample *s, AlongLast *op)
     case 5: return op(AG_HERE, sample_range(s, 0, SHAPE(2, 33), -5, 5), 1);
     case 6: return op(AG_HERE, sample_in(s, 0, SHAPE(0, 4)), 1);
     case 7: return op(AG_HERE, sample_in(s, 0, SHAPE(2, 2, 3, 3)), 3);
-    case 8: return op(AG_HERE, sample_in(s, 0, SCALAR), -1);
+    case 8: return op(AG_HERE, sample_in(s, 0, AG_SCALAR), -1);
     default: return NULL;
     }
 }
@@ -152,11 +152,11 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
         check_tensor(at, "layer_norm", i ? "beta" : "gamma", p, AG_REAL);
         if (p->shape.ndim != 1 || p->shape.dim[0] != n)
             ag_usage_error(at, "layer_norm", "%s %s does not fit x %s: expected (D) and (..,D)", i ? "beta" : "gamma",
-                           shape_text(p->shape, tp), shape_text(x->shape, tx));
+                           ag_shape_text(p->shape, tp), ag_shape_text(x->shape, tx));
     }
     if (kind.unbiased && n < 2)
         ag_usage_error(at, "layer_norm", "the unbiased variance of rows of one item (x %s) is 0/0",
-                       shape_text(x->shape, tx));
+                       ag_shape_text(x->shape, tx));
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;

@@ -69,12 +69,12 @@ Tensor *ag_reshape_at(Site at, Tensor *x, Shape shape)
     if (open >= 0) {
         shape.dim[open] = 1;
         int64_t known = check_shape(at, "reshape", &shape);
-        if (known == 0) ag_usage_error(at, "reshape", "in %s every size fits for -1", shape_text(requested, b));
+        if (known == 0) ag_usage_error(at, "reshape", "in %s every size fits for -1", ag_shape_text(requested, b));
         shape.dim[open] = x->numel / known;
     }
     if (check_shape(at, "reshape", &shape) != x->numel)
-        ag_usage_error(at, "reshape", "shape %s with %lld items does not fit %s", shape_text(x->shape, a),
-                       (long long)x->numel, shape_text(requested, b));
+        ag_usage_error(at, "reshape", "shape %s with %lld items does not fit %s", ag_shape_text(x->shape, a),
+                       (long long)x->numel, ag_shape_text(requested, b));
     if (x->dtype != AG_REAL) return tensor_alias(at, "reshape", &shape, x->dtype, x->buffer);
     return op_done(op_new_alias(at, OP_reshape, &shape, x));
 }
@@ -87,11 +87,11 @@ void reshape_backward(Tensor *y)
 Tensor *reshape_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_reshape(sample_in(s, 0, SCALAR), SHAPE(1));
+    case 0: return ag_reshape(sample_in(s, 0, AG_SCALAR), SHAPE(1));
     case 1: return ag_reshape(sample_in(s, 0, SHAPE(6)), SHAPE(2, 3));
     case 2: return ag_reshape(sample_in(s, 0, SHAPE(2, 3)), SHAPE(-1));
     case 3: return ag_reshape(sample_in(s, 0, SHAPE(2, 3, 4)), SHAPE(4, -1, 2));
-    case 4: return ag_reshape(sample_in(s, 0, SHAPE(1, 1)), SCALAR);
+    case 4: return ag_reshape(sample_in(s, 0, SHAPE(1, 1)), AG_SCALAR);
     case 5: return ag_reshape(sample_in(s, 0, SHAPE(0, 3)), SHAPE(3, 0));
     case 6: return ag_reshape(sample_in(s, 0, SHAPE(8)), SHAPE(1, 2, 1, 2, 1, 2, 1, 1));
     case 7: return ag_reshape(sample_in(s, 0, SHAPE(5, 7)), SHAPE(7, 5));
@@ -108,7 +108,7 @@ Tensor *ag_permute_at(Site at, Tensor *x, Dims order)
     int ndim = x->shape.ndim;
     bool seen[AG_MAX_DIMS] = { false };
     if (order.n != ndim)
-        ag_usage_error(at, "permute", "an order of %d dimensions for shape %s", order.n, shape_text(x->shape, text));
+        ag_usage_error(at, "permute", "an order of %d dimensions for shape %s", order.n, ag_shape_text(x->shape, text));
     int64_t stride[AG_MAX_DIMS];
     contiguous_strides(&x->shape, stride);
     Shape shape = { ndim, { 0 } };
@@ -136,7 +136,7 @@ void permute_backward(Tensor *y)
 Tensor *permute_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_permute(sample_in(s, 0, SCALAR), (Dims){ 0, { 0 } });
+    case 0: return ag_permute(sample_in(s, 0, AG_SCALAR), (Dims){ 0, { 0 } });
     case 1: return ag_permute(sample_in(s, 0, SHAPE(5)), DIMS(0));
     case 2: return ag_permute(sample_in(s, 0, SHAPE(3, 5)), DIMS(1, 0));
     case 3: return ag_permute(sample_in(s, 0, SHAPE(2, 3, 4)), DIMS(2, 0, 1));
@@ -170,7 +170,7 @@ Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
     int64_t n = x->shape.dim[d], from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
     if (from < 0 || to < from || to > n)
         ag_usage_error(at, "slice", "%lld..%lld is not within dimension %d of %s", (long long)start, (long long)stop, dim,
-                       shape_text(x->shape, text));
+                       ag_shape_text(x->shape, text));
     Shape shape = x->shape;
     shape.dim[d] = to - from;
     SliceArgs args = { .walk = walk_part(&shape, &x->shape), .whole = to - from == n };
@@ -214,7 +214,7 @@ Tensor *ag_split_at(Site at, Tensor *x, int parts, int dim, Tensor **out)
     ag_check_pointer_at(at, "split", "out", out);
     if (parts < 1 || x->shape.dim[d] % parts != 0)
         ag_usage_error(at, "split", "dimension %d of %s does not divide into %d equal parts", dim,
-                       shape_text(x->shape, text), parts);
+                       ag_shape_text(x->shape, text), parts);
     int64_t size = x->shape.dim[d] / parts;
     for (int i = 0; i < parts; i++) out[i] = ag_slice_at(at, x, d, i * size, (i + 1) * size);
     return out[0];
@@ -234,9 +234,9 @@ Tensor *ag_concat_at(Site at, Tensor **x, int n, int dim)
         check_tensor(at, "concat", "an item of x", x[i], x[0]->dtype);
         Shape other = x[i]->shape;
         if (other.ndim == shape.ndim) other.dim[d] = shape.dim[d];
-        if (!shape_equal(other, shape))
-            ag_usage_error(at, "concat", "shapes %s and %s differ in another dimension than %d", shape_text(x[0]->shape, a),
-                           shape_text(x[i]->shape, b), dim);
+        if (!ag_shape_equal(other, shape))
+            ag_usage_error(at, "concat", "shapes %s and %s differ in another dimension than %d", ag_shape_text(x[0]->shape, a),
+                           ag_shape_text(x[i]->shape, b), dim);
         if (__builtin_add_overflow(shape.dim[d], x[i]->shape.dim[d], &shape.dim[d]))
             ag_usage_error(at, "concat", "the size of dimension %d overflows", dim);
     }
@@ -289,7 +289,7 @@ Tensor *ag_expand_at(Site at, Tensor *x, Shape shape)
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     check_shape(at, "expand", &shape);
     if (!broadcasts_to(&x->shape, &shape))
-        ag_usage_error(at, "expand", "%s does not broadcast to %s", shape_text(x->shape, a), shape_text(shape, b));
+        ag_usage_error(at, "expand", "%s does not broadcast to %s", ag_shape_text(x->shape, a), ag_shape_text(shape, b));
     Tensor *y = moved_new(at, OP_expand, &shape, &x, 1);
     KWalk walk = walk_over(&shape, &shape, &x->shape);
     k_copy(&walk, y->data, x->data, dtype_size(x->dtype));
@@ -304,7 +304,7 @@ void expand_backward(Tensor *y)
 Tensor *expand_sample(Sample *s)
 {
     switch (s->number) {
-    case 0: return ag_expand(sample_in(s, 0, SCALAR), SHAPE(2, 3));
+    case 0: return ag_expand(sample_in(s, 0, AG_SCALAR), SHAPE(2, 3));
     case 1: return ag_expand(sample_in(s, 0, SHAPE(3)), SHAPE(2, 3));
     case 2: return ag_expand(sample_in(s, 0, SHAPE(3, 1)), SHAPE(3, 4));
     case 3: return ag_expand(sample_in(s, 0, SHAPE(1, 4)), SHAPE(3, 4));
@@ -324,7 +324,7 @@ Tensor *ag_squeeze_at(Site at, Tensor *x, int dim)
     char text[AG_SHAPE_TEXT];
     int d = check_dim(at, "squeeze", x, dim);
     if (x->shape.dim[d] != 1)
-        ag_usage_error(at, "squeeze", "dimension %d of %s does not have size 1", dim, shape_text(x->shape, text));
+        ag_usage_error(at, "squeeze", "dimension %d of %s does not have size 1", dim, ag_shape_text(x->shape, text));
     Shape shape = { x->shape.ndim - 1, { 0 } };
     for (int i = 0, j = 0; i < x->shape.ndim; i++)
         if (i != d) shape.dim[j++] = x->shape.dim[i];
@@ -337,7 +337,7 @@ Tensor *ag_unsqueeze_at(Site at, Tensor *x, int dim)
     char text[AG_SHAPE_TEXT];
     int ndim = x->shape.ndim + 1, d = dim < 0 ? dim + ndim : dim;
     if (d < 0 || d >= ndim || ndim > AG_MAX_DIMS)
-        ag_usage_error(at, "unsqueeze", "dimension %d cannot be inserted into %s", dim, shape_text(x->shape, text));
+        ag_usage_error(at, "unsqueeze", "dimension %d cannot be inserted into %s", dim, ag_shape_text(x->shape, text));
     Shape shape = { ndim, { 0 } };
     for (int i = 0, j = 0; i < ndim; i++) shape.dim[i] = i == d ? 1 : x->shape.dim[j++];
     return ag_reshape_at(at, x, shape);

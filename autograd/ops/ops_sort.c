@@ -40,7 +40,7 @@ static Tensor *first_ids(Site at, const char *what, const Tensor *x, int dim, bo
     char text[AG_SHAPE_TEXT];
     Along a = shape_along(&x->shape, d, d);
     if (k > a.n || k < 0 || a.n > INT32_MAX)
-        ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, shape_text(x->shape, text));
+        ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, ag_shape_text(x->shape, text));
     Shape shape = x->shape;
     shape.dim[d] = k;
     Tensor *y = tensor_new(at, what, &shape, AG_INT);

@@ -42,24 +42,24 @@ static void tensors(void)
 static void gradients(void)
 {
     EXAMPLE(ag_backward) {
-        Tensor *w = tensor_set_requires_grad(tensor_full(SCALAR, 3), true);
+        Tensor *w = tensor_set_requires_grad(tensor_full(AG_SCALAR, 3), true);
         Tensor *loss = ag_mul(w, w);
         ag_backward(loss);
         printf("loss %g, dw %g\n", tensor_item(loss), tensor_item(tensor_grad(w)));
     }
     EXAMPLE(ag_retain) {
-        Tensor *x = variable(tensor_full(SCALAR, 2));
+        Tensor *x = variable(tensor_full(AG_SCALAR, 2));
         Tensor *h = ag_retain(ag_exp(x));
         ag_backward(ag_mul(h, h));
         tensor_print(tensor_grad(h));
     }
     EXAMPLE(ag_detach) {
-        Tensor *x = variable(tensor_full(SCALAR, 2));
+        Tensor *x = variable(tensor_full(AG_SCALAR, 2));
         ag_backward(ag_mul(x, ag_detach(x)));                           /* one of the factors is a constant */
         tensor_print(tensor_grad(x));
     }
     EXAMPLE(ag_explain) {
-        Tensor *x = tensor_name(variable(tensor_full(SCALAR, 2)), "x");
+        Tensor *x = tensor_name(variable(tensor_full(AG_SCALAR, 2)), "x");
         ag_explain(stdout, ag_tanh(ag_scale(x, 0.5)));
     }
     EXAMPLE(ag_op_name) {
@@ -126,7 +126,7 @@ static void compositions(void)
         Tensor *v = tensor_normal(SHAPE(1, 5, 4), 0, 1);
         AgAttention how = { .heads = 4, .kv_heads = 2, .causal = true, .window = 3 };
         char text[AG_SHAPE_TEXT];
-        puts(shape_text(tensor_shape(ag_attention_with(q, k, v, NULL, how)), text));
+        puts(ag_shape_text(tensor_shape(ag_attention_with(q, k, v, NULL, how)), text));
     }
     EXAMPLE(ag_conv1d) {
         Tensor *x = tensor_from(SHAPE(1, 1, 5), (real[]){ 0, 0, 1, 0, 0 });
@@ -163,7 +163,7 @@ static void compositions(void)
     }
     EXAMPLE(ag_compare) {
         Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 2, NAN });
-        tensor_print(ag_compare(AG_LE, a, tensor_full(SCALAR, 2)));
+        tensor_print(ag_compare(AG_LE, a, tensor_full(AG_SCALAR, 2)));
         tensor_print(ag_compare_scalar(AG_NE, a, 2));
     }
     EXAMPLE(ag_one_hot) {

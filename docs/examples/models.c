@@ -15,29 +15,29 @@ static const char text[] = "the cat sat on the mat, the cat ate the rat";
 
 static void models(void)
 {
-    EXAMPLE(make_model) {
+    EXAMPLE(transformer_new) {
         TransformerOptions o = transformer_defaults();
         o.N = 1, o.d_model = 16, o.d_ff = 32, o.h = 2;
-        EncoderDecoder *m = make_model(20, 30, o);                      /* 20 words of the source, 30 of the target */
+        Transformer *m = transformer_new(20, 30, o);                    /* 20 words of the source, 30 of the target */
         Tensor *src = tensor_ints(SHAPE(1, 4), (int32_t[]){ 5, 6, 7, 0 });
         Tensor *tgt = tensor_ints(SHAPE(1, 3), (int32_t[]){ 1, 8, 9 });
         Tensor *src_mask = nn_padding_mask(src, 0), *tgt_mask = nn_causal_padding_mask(tgt, 0);
-        Tensor *log_p = generator(m->generator, encoder_decoder(m, src, tgt, src_mask, tgt_mask));
+        Tensor *log_p = transformer_generator(m->generator, transformer_forward(m, src, tgt, src_mask, tgt_mask));
         char shape[AG_SHAPE_TEXT];
-        puts(shape_text(tensor_shape(log_p), shape));
+        puts(ag_shape_text(tensor_shape(log_p), shape));
         nn_free(m);
     }
-    EXAMPLE(gpt) {
+    EXAMPLE(gpt_forward) {
         GPTOptions o = gpt_defaults();
         o.layers = 2, o.heads = 2, o.width = 16, o.vocab = 50, o.context = 8;
         GPT *m = gpt_new(o);
         nn_eval(m);
-        Tensor *logits = gpt(m, tensor_ints(SHAPE(1, 4), (int32_t[]){ 3, 1, 4, 1 }));
+        Tensor *logits = gpt_forward(m, tensor_ints(SHAPE(1, 4), (int32_t[]){ 3, 1, 4, 1 }));
         char shape[AG_SHAPE_TEXT];
-        printf("%s, %lld numbers\n", shape_text(tensor_shape(logits), shape), (long long)nn_count(m));
+        printf("%s, %lld numbers\n", ag_shape_text(tensor_shape(logits), shape), (long long)nn_count(m));
         nn_free(m);
     }
-    EXAMPLE(llama) {
+    EXAMPLE(llama_forward) {
         LlamaOptions o = llama_defaults();
         o.layers = 1, o.heads = 4, o.kv_heads = 2, o.head_width = 4, o.width = 16, o.hidden = 32, o.vocab = 50;
         Llama *m = llama_new(o);
@@ -54,43 +54,43 @@ static void models(void)
         o.layers = 1, o.heads = 2, o.width = 16, o.vocab = 50, o.context = 8;
         GPT *m = gpt_new(o);
         nn_eval(m);
-        Sampling how = { .temperature = 0.8, .top_k = 10 };
+        LmSampling how = { .temperature = 0.8, .top_k = 10 };
         lm_generate(m, (int32_t[]){ 3, 1, 4 }, 3, 6, &how, print_id, NULL);
         printf("\n");
         nn_free(m);
     }
-    EXAMPLE(sample_probabilities) {
+    EXAMPLE(lm_sample_probabilities) {
         double p[4];
         real logits[4] = { 1, 2, 3, 4 };
-        sample_probabilities(logits, 4, &(Sampling){ .temperature = 1, .top_k = 2 }, p);
+        lm_sample_probabilities(logits, 4, &(LmSampling){ .temperature = 1, .top_k = 2 }, p);
         printf("%.3f %.3f %.3f %.3f\n", p[0], p[1], p[2], p[3]);
     }
 }
 
 static void texts(void)
 {
-    EXAMPLE(char_vocab_new) {
-        CharVocab *v = char_vocab_new("hello", 5);
+    EXAMPLE(kaeru_char_vocab_new) {
+        CharVocab *v = kaeru_char_vocab_new("hello", 5);
         size_t n;
-        int32_t *ids = char_vocab_encode(v, "hole", 4, &n);
+        int32_t *ids = kaeru_char_vocab_encode(v, "hole", 4, &n);
         for (size_t i = 0; i < n; i++) printf("%d ", ids[i]);
-        printf("of %d\n", char_vocab_size(v));
+        printf("of %d\n", kaeru_char_vocab_size(v));
         ag_free(ids);
-        char_vocab_free(v);
+        kaeru_char_vocab_free(v);
     }
-    EXAMPLE(bpe_train) {
+    EXAMPLE(kaeru_bpe_train) {
         /* static const char text[] = "the cat sat on the mat, the cat ate the rat"; */
-        Bpe *bpe = bpe_train(text, strlen(text), 262);
+        Bpe *bpe = kaeru_bpe_train(text, strlen(text), 262);
         size_t n, size;
-        int32_t *ids = bpe_encode(bpe, "the cat", 7, BPE_TEXT, &n);
-        for (size_t i = 0; i < n; i++) printf("%d \"%s\"\n", ids[i], bpe_token(bpe, ids[i], &size));
+        int32_t *ids = kaeru_bpe_encode(bpe, "the cat", 7, KAERU_BPE_TEXT, &n);
+        for (size_t i = 0; i < n; i++) printf("%d \"%s\"\n", ids[i], kaeru_bpe_token(bpe, ids[i], &size));
         ag_free(ids);
-        bpe_free(bpe);
+        kaeru_bpe_free(bpe);
     }
-    EXAMPLE(bleu_score) {
+    EXAMPLE(kaeru_bleu_score) {
         Bleu b = { 0 };
-        bleu_add(&b, "the cat sat on the mat", 22, "the cat sat on a mat", 20);
-        printf("%.1f\n", bleu_score(&b));
+        kaeru_bleu_add(&b, "the cat sat on the mat", 22, "the cat sat on a mat", 20);
+        printf("%.1f\n", kaeru_bleu_score(&b));
     }
 }
 

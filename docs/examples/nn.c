@@ -108,7 +108,7 @@ static void layers(void)
     EXAMPLE(nn_conv2d) {
         Conv2d *l = nn_conv2d_new_with(3, 8, 3, 2, 1, true);            /* 8 windows of 3 x 3, a stride of 2 */
         char text[AG_SHAPE_TEXT];
-        puts(shape_text(tensor_shape(nn_conv2d(l, tensor_zeros(SHAPE(1, 3, 32, 32)))), text));
+        puts(ag_shape_text(tensor_shape(nn_conv2d(l, tensor_zeros(SHAPE(1, 3, 32, 32)))), text));
         nn_free(l);
     }
     EXAMPLE(nn_sequential) {
@@ -117,7 +117,7 @@ static void layers(void)
         nn_sequential_activation(s, AG_RELU);
         nn_sequential_add(s, nn_linear_new(16, 1));
         char text[AG_SHAPE_TEXT];
-        puts(shape_text(tensor_shape(nn_sequential(s, tensor_ones(SHAPE(5, 2)))), text));
+        puts(ag_shape_text(tensor_shape(nn_sequential(s, tensor_ones(SHAPE(5, 2)))), text));
         nn_free(s);
     }
     EXAMPLE(nn_cross_entropy) {
@@ -144,9 +144,9 @@ static void layers(void)
         RecurrentState state = { 0 };
         Tensor *y = nn_recurrent(r, tensor_ones(SHAPE(2, 5, 3)), NULL, &state);
         char text[AG_SHAPE_TEXT];
-        printf("y %s", shape_text(tensor_shape(y), text));
-        printf(", h %s", shape_text(tensor_shape(state.h), text));
-        printf(", c %s\n", shape_text(tensor_shape(state.c), text));
+        printf("y %s", ag_shape_text(tensor_shape(y), text));
+        printf(", h %s", ag_shape_text(tensor_shape(state.h), text));
+        printf(", c %s\n", ag_shape_text(tensor_shape(state.c), text));
         nn_free(r);
     }
 }
@@ -168,7 +168,7 @@ static void attention(void)
     EXAMPLE(nn_score) {
         Score *s = nn_score_new(NN_SCORE_ADDITIVE, 4, 6, 8);            /* queries of width 4, keys of width 6 */
         char text[AG_SHAPE_TEXT];
-        puts(shape_text(tensor_shape(nn_score(s, tensor_ones(SHAPE(2, 4)), tensor_ones(SHAPE(3, 6)))), text));
+        puts(ag_shape_text(tensor_shape(nn_score(s, tensor_ones(SHAPE(2, 4)), tensor_ones(SHAPE(3, 6)))), text));
         nn_free(s);
     }
     EXAMPLE(nn_multi_head_attention) {

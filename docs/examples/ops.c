@@ -21,22 +21,22 @@ static void elementwise(void)
     }
     EXAMPLE(ag_div) {
         Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 0, -1 });
-        tensor_print(ag_div(a, tensor_zeros(SCALAR)));
+        tensor_print(ag_div(a, tensor_zeros(AG_SCALAR)));
     }
     EXAMPLE(ag_pow) {
         Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 2, 3 });
-        tensor_print(ag_pow(a, tensor_full(SCALAR, 2)));
+        tensor_print(ag_pow(a, tensor_full(AG_SCALAR, 2)));
     }
     EXAMPLE(ag_maximum) {
         Tensor *a = variable(tensor_from(SHAPE(3), (real[]){ 1, 5, 2 }));
-        Tensor *y = ag_maximum(a, tensor_full(SCALAR, 2));
+        Tensor *y = ag_maximum(a, tensor_full(AG_SCALAR, 2));
         tensor_print(y);
         ag_backward(ag_sum(y));
         tensor_print(tensor_grad(a));                                   /* 2 and 2 are equal: half */
     }
     EXAMPLE(ag_minimum) {
         Tensor *a = tensor_from(SHAPE(3), (real[]){ 1, 5, 2 });
-        tensor_print(ag_minimum(a, tensor_full(SCALAR, 2)));
+        tensor_print(ag_minimum(a, tensor_full(AG_SCALAR, 2)));
     }
     EXAMPLE(ag_where) {
         Tensor *x = tensor_from(SHAPE(4), (real[]){ -2, -1, 1, 2 });
@@ -128,7 +128,7 @@ static void products(void)
         tensor_print(ag_matmul(a, b));
         Tensor *batch = ag_matmul(tensor_ones(SHAPE(5, 4, 2, 3)), b);   /* b for each of 20 matrices */
         char text[AG_SHAPE_TEXT];
-        puts(shape_text(tensor_shape(batch), text));
+        puts(ag_shape_text(tensor_shape(batch), text));
     }
     EXAMPLE(ag_linear) {
         Tensor *x = tensor_from(SHAPE(2), (real[]){ 1, 2 });
@@ -251,7 +251,7 @@ static void entries(void)
     EXAMPLE(ag_permute) {
         Tensor *x = tensor_zeros(SHAPE(2, 3, 4));
         char text[AG_SHAPE_TEXT];
-        puts(shape_text(tensor_shape(ag_permute(x, DIMS(2, 0, 1))), text));
+        puts(ag_shape_text(tensor_shape(ag_permute(x, DIMS(2, 0, 1))), text));
     }
     EXAMPLE(ag_slice) {
         Tensor *x = tensor_arange(0, 6, 1);

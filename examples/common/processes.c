@@ -17,7 +17,7 @@ static volatile sig_atomic_t signaled;
 void processes_begin(void)
 {
 #ifdef KAERU_MPI
-    processes = mpi_begin();
+    processes = nn_mpi_begin();
 #endif
 }
 
@@ -56,7 +56,7 @@ _Noreturn void processes_exit(int status)
 {
 #ifdef KAERU_MPI
     if (processes) {
-        mpi_abort(status);
+        nn_mpi_abort(status);
     }
 #endif
     _Exit(status);

@@ -163,7 +163,7 @@ void average_epochs(void *model, char *(*path_of)(int64_t epoch), int64_t first,
     for (int64_t i = 0; i < n; i++) {
         path[i] = path_of(first + i);
     }
-    if (!average_checkpoints(model, (const char *const *)path, (int)n)) {
+    if (!nn_average_checkpoints(model, (const char *const *)path, (int)n)) {
         example_fail("%s", ag_error());
     }
     for (int64_t i = 0; i < n; i++) {

@@ -8,9 +8,9 @@ typedef struct { const Writer *writer; TextStream stream; } Printing;
 static void print_ids(Printing *p, const int32_t *ids, size_t count)
 {
     size_t n;
-    char *text = tokenizer_decode(p->writer->tokenizer, ids, count, &n);
+    char *text = kaeru_tokenizer_decode(p->writer->tokenizer, ids, count, &n);
     if (text) {                                                         /* NULL: an id beyond the vocabulary */
-        text_stream_put(&p->stream, text, n);
+        kaeru_text_stream_put(&p->stream, text, n);
     }
     ag_free(text);
     fflush(p->stream.out);
@@ -37,7 +37,7 @@ void write_text(const Writer *w, const Writing *what)
     size_t n = 0;
     int32_t *ids = NULL;
     if (what->prompt) {
-        ids = tokenizer_encode(w->tokenizer, what->prompt, strlen(what->prompt), &n);
+        ids = kaeru_tokenizer_encode(w->tokenizer, what->prompt, strlen(what->prompt), &n);
         if (!ids) {
             example_fail("the prompt: %s", ag_error());
         }
@@ -51,7 +51,7 @@ void write_text(const Writer *w, const Writing *what)
     if (!lm_generate(w->model, ids, (int64_t)n, what->tokens, &what->how, print_next, &p)) {
         example_fail("%s", ag_error());
     }
-    text_stream_end(&p.stream);
+    kaeru_text_stream_end(&p.stream);
     putchar('\n');
     ag_free(ids);
 }

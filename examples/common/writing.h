@@ -5,7 +5,7 @@
 #include "common/common.h"
 #include "kaeru/lm.h"
 
-typedef struct { const char *prompt; int64_t tokens; Sampling how; } Writing;
+typedef struct { const char *prompt; int64_t tokens; LmSampling how; } Writing;
 /* The options that set a Writing, which holds the defaults. */
 #define WRITING_OPTIONS(w) \
     option_text("prompt", "TEXT", &(w)->prompt, "beginning of the text"), \
@@ -19,7 +19,7 @@ enum { WRITER_ENDS = 8 };
  * one of the n_ends tokens. */
 typedef struct {
     void *model;
-    const Tokenizer *tokenizer;
+    const KaeruTokenizer *tokenizer;
     int32_t begin, end[WRITER_ENDS];
     int n_ends;
     bool begins_prompts;

@@ -9,7 +9,7 @@ enum {
     ALL = 300, TRAIN = 240,         /* sentences; the last 60 are held out */
     LENGTH = 8, PASSIVE = 10,       /* words of a row with <s> and </s> */
     VERB = 4,                       /* the verb's position in a row */
-    HIDDEN = WORD_UNKNOWN
+    HIDDEN = KAERU_WORD_UNKNOWN
 };
 /* "the old girl plays the piano" and "the piano is played by the old girl" */
 extern int32_t active[ALL][LENGTH], passive[ALL][PASSIVE];
@@ -20,8 +20,8 @@ WordVocab *make_sentences(void);
 void print_words(const WordVocab *v, const int32_t *row, int n);
 
 /* fills: an encoder; goes_on: a decoder */
-void show_filling(const WordVocab *vocab, EncoderOnly *fills, EncoderOnly *goes_on);
-void show_going_on(const WordVocab *vocab, EncoderOnly *goes_on);
-void show_rewriting(const WordVocab *vocab, EncoderDecoder *rewrites);
+void show_filling(const WordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on);
+void show_going_on(const WordVocab *vocab, TransformerEncoderOnly *goes_on);
+void show_rewriting(const WordVocab *vocab, Transformer *rewrites);
 
 #endif

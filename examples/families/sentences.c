@@ -24,11 +24,11 @@ WordVocab *make_sentences(void)
         n += (size_t)snprintf(text + n, sizeof text - n, "the %s %s %s the %s the %s is %s by the %s %s ", adjective,
                               person, verb[0], what, what, verb[1], adjective, person);
     }
-    WordVocab *v = word_vocab_new(text, n, 1);
-    int32_t *ids = word_vocab_encode(v, text, n, &count);
+    WordVocab *v = kaeru_word_vocab_new(text, n, 1);
+    int32_t *ids = kaeru_word_vocab_encode(v, text, n, &count);
     for (int k = 0; k < ALL; k++) {
-        active[k][0] = passive[k][0] = WORD_START;
-        active[k][LENGTH - 1] = passive[k][PASSIVE - 1] = WORD_END;
+        active[k][0] = passive[k][0] = KAERU_WORD_START;
+        active[k][LENGTH - 1] = passive[k][PASSIVE - 1] = KAERU_WORD_END;
         memcpy(active[k] + 1, ids + 14 * k, 6 * sizeof *ids);
         memcpy(passive[k] + 1, ids + 14 * k + 6, 8 * sizeof *ids);
     }
@@ -38,9 +38,9 @@ WordVocab *make_sentences(void)
 
 void print_words(const WordVocab *v, const int32_t *row, int n)
 {
-    for (int i = 0; i < n && row[i] != WORD_END; i++) {
-        if (row[i] != WORD_START) {
-            printf("%s ", row[i] == HIDDEN ? "____" : word_vocab_word(v, row[i], NULL));
+    for (int i = 0; i < n && row[i] != KAERU_WORD_END; i++) {
+        if (row[i] != KAERU_WORD_START) {
+            printf("%s ", row[i] == HIDDEN ? "____" : kaeru_word_vocab_word(v, row[i], NULL));
         }
     }
 }

@@ -11,26 +11,26 @@
 enum { SHOWN = 3, HELD_OUT = ALL - TRAIN, EACH = HELD_OUT / SHOWN };
 
 /* The word that a model chooses for one position when it sees these n ids. `shown`: prints its most probable words. */
-static int32_t word_for(const WordVocab *vocab, EncoderOnly *m, const int32_t *ids, int64_t n, Tensor *mask,
+static int32_t word_for(const WordVocab *vocab, TransformerEncoderOnly *m, const int32_t *ids, int64_t n, Tensor *mask,
                         int64_t position, double temperature, bool shown)
 {
     Scope s = ag_begin(AG_NO_GRAD);
-    Tensor *log_p = encoder_only(m, tensor_ints(SHAPE(1, n), ids), mask);
+    Tensor *log_p = transformer_encoder_only(m, tensor_ints(SHAPE(1, n), ids), mask);
     Tensor *here = ag_reshape(ag_slice(log_p, 1, position, position + 1), SHAPE(-1)), *p = ag_exp(here);
-    int32_t word = sample_next(tensor_data(here), tensor_numel(here), &(Sampling){ .temperature = temperature });
+    int32_t word = lm_sample_next(tensor_data(here), tensor_numel(here), &(LmSampling){ .temperature = temperature });
     if (word < 0) {
         example_fail("%s", ag_error());
     }
     for (int k = 0; shown && k < SHOWN; k++) {
         int32_t best = tensor_int_data(ag_argmax(p, 0, false))[0];
-        printf("  %s %.0f%%", word_vocab_word(vocab, best, NULL), 100 * (double)tensor_data(p)[best]);
+        printf("  %s %.0f%%", kaeru_word_vocab_word(vocab, best, NULL), 100 * (double)tensor_data(p)[best]);
         tensor_mutable_data(p)[best] = 0;
     }
     ag_end(s);
     return word;
 }
 
-void show_filling(const WordVocab *vocab, EncoderOnly *fills, EncoderOnly *goes_on)
+void show_filling(const WordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on)
 {
     int right[2] = { 0, 0 };
     printf("\n1. Encoder: fills in a word from the words on both sides. The decoder sees only those on the left.\n");
@@ -50,12 +50,12 @@ void show_filling(const WordVocab *vocab, EncoderOnly *fills, EncoderOnly *goes_
     printf("  right verbs in %d held-out sentences: encoder %d, decoder %d\n", HELD_OUT, right[0], right[1]);
 }
 
-void show_going_on(const WordVocab *vocab, EncoderOnly *goes_on)
+void show_going_on(const WordVocab *vocab, TransformerEncoderOnly *goes_on)
 {
     printf("\n2. Decoder: continues after \"the\", word by word.\n");
     int trained = 0, new = 0;
     for (int k = 0; k < HELD_OUT; k++) {
-        int32_t row[LENGTH] = { WORD_START, active[0][1] };
+        int32_t row[LENGTH] = { KAERU_WORD_START, active[0][1] };
         for (int n = 2; n < LENGTH; n++) {
             row[n] = word_for(vocab, goes_on, row, n, nn_causal_mask(n), n - 1, 1, false);
         }
@@ -75,11 +75,12 @@ void show_going_on(const WordVocab *vocab, EncoderOnly *goes_on)
            HELD_OUT - trained - new);
 }
 
-void show_rewriting(const WordVocab *vocab, EncoderDecoder *rewrites)
+void show_rewriting(const WordVocab *vocab, Transformer *rewrites)
 {
     printf("\n3. Encoder-decoder: the encoder reads a sentence, the decoder writes it in the passive.\n");
     Tensor *src = tensor_ints(SHAPE(HELD_OUT, LENGTH), active[TRAIN]);
-    Tensor *out = greedy_decode_until(rewrites, src, nn_padding_mask(src, WORD_BLANK), PASSIVE, WORD_START, WORD_END);
+    Tensor *out = transformer_greedy_decode_until(rewrites, src, nn_padding_mask(src, KAERU_WORD_BLANK), PASSIVE,
+                                                  KAERU_WORD_START, KAERU_WORD_END);
     if (!out) {
         example_fail("%s", ag_error());
     }

@@ -27,8 +27,8 @@ static void show_row(Csv *csv, const char *name, double forward, double attend, 
 void show_parameters(void)
 {
     TransformerOptions o = transformer_defaults();
-    EncoderLayer *e = encoder_layer_new(&o);
-    DecoderLayer *d = decoder_layer_new(&o);
+    TransformerEncoderLayer *e = transformer_encoder_layer_new(&o);
+    TransformerDecoderLayer *d = transformer_decoder_layer_new(&o);
     GPTOptions g = gpt_defaults();
     double layers = (double)g.layers, gpt_all = gpt_size(&g);
     g.layers = g.vocab = g.context = 1;

@@ -4,14 +4,14 @@
 
 #include "gpt_commands.h"
 
-void tokenizer_must_open(Tokenizer *t, const char *vocab, const char *merges)
+void tokenizer_must_open(KaeruTokenizer *t, const char *vocab, const char *merges)
 {
-    if (!tokenizer_open(t, vocab, merges)) {
+    if (!kaeru_tokenizer_open(t, vocab, merges)) {
         example_fail("%s", ag_error());
     }
 }
 
-LmData *data_must_open(const char *path, const Tokenizer *t)
+LmData *data_must_open(const char *path, const KaeruTokenizer *t)
 {
     LmData *data = path ? lm_data_open(path, t) : lm_data_of_text("the library's sources", corpus, corpus_size, t);
     if (!data) {
@@ -22,10 +22,10 @@ LmData *data_must_open(const char *path, const Tokenizer *t)
 
 /* ---- the vocabulary of a checkpoint ------------------------------------------------------------------------------ */
 
-void describe_tokenizer(const Tokenizer *t, Settings *s)
+void describe_tokenizer(const KaeruTokenizer *t, Settings *s)
 {
-    nn_settings_set(s, VOCABULARY_KEY, "%s", t->kind == TOKENIZER_BPE ? "bpe" : "characters");
-    nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, tokenizer_fingerprint(t));
+    nn_settings_set(s, VOCABULARY_KEY, "%s", t->kind == KAERU_TOKENIZER_BPE ? "bpe" : "characters");
+    nn_settings_set(s, FINGERPRINT_KEY, "%016" PRIx64, kaeru_tokenizer_fingerprint(t));
 }
 
 static bool is_setting(const Settings *s, const char *key, const char *value)
@@ -34,7 +34,7 @@ static bool is_setting(const Settings *s, const char *key, const char *value)
     return found && strcmp(found, value) == 0;
 }
 
-void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Settings *s)
+void tokenizer_of_checkpoint(KaeruTokenizer *t, const char *checkpoint, const Settings *s)
 {
     bool bpe = is_setting(s, VOCABULARY_KEY, "bpe");
     if (!bpe && !is_setting(s, VOCABULARY_KEY, "characters")) {
@@ -43,7 +43,7 @@ void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Setting
     char *vocab = example_path_beside(checkpoint, VOCAB_FILE), *merges = example_path_beside(checkpoint, MERGES_FILE);
     char fingerprint[24];
     tokenizer_must_open(t, vocab, bpe ? merges : NULL);
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, tokenizer_fingerprint(t));
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, kaeru_tokenizer_fingerprint(t));
     if (!is_setting(s, FINGERPRINT_KEY, fingerprint)) {
         example_fail("%s: is not the vocabulary that %s was trained with", vocab, checkpoint);
     }
@@ -56,9 +56,9 @@ void tokenizer_of_checkpoint(Tokenizer *t, const char *checkpoint, const Setting
 /* An id beyond the model's vocabulary would be a usage error. */
 static TrainedModel checked(TrainedModel m)
 {
-    if (tokenizer_size(&m.tokenizer) > m.model->options.vocab) {
-        example_fail("the vocabulary has %d tokens, the model's vocabulary only %" PRId64, (int)tokenizer_size(&m.tokenizer),
-                     m.model->options.vocab);
+    if (kaeru_tokenizer_size(&m.tokenizer) > m.model->options.vocab) {
+        example_fail("the vocabulary has %d tokens, the model's vocabulary only %" PRId64,
+                     (int)kaeru_tokenizer_size(&m.tokenizer), m.model->options.vocab);
     }
     nn_eval(m.model);
     return m;
@@ -93,15 +93,15 @@ TrainedModel trained_model_of_files(const char *weights, const char *config, con
 
 Writer writer_of(const TrainedModel *m)
 {
-    const Tokenizer *t = &m->tokenizer;
+    const KaeruTokenizer *t = &m->tokenizer;
     Writer w = { .model = m->model, .tokenizer = t };
-    int32_t end = t->kind == TOKENIZER_BPE ? bpe_end_of_text(t->bpe) : -1;
+    int32_t end = t->kind == KAERU_TOKENIZER_BPE ? kaeru_bpe_end_of_text(t->bpe) : -1;
     if (end >= 0) {
         w.begin = w.end[w.n_ends++] = end;
         return w;
     }
     size_t n = 0;
-    int32_t *ids = tokenizer_encode(t, "\n", 1, &n);
+    int32_t *ids = kaeru_tokenizer_encode(t, "\n", 1, &n);
     w.begin = ids && n ? ids[0] : 0;
     ag_free(ids);
     return w;
@@ -109,7 +109,7 @@ Writer writer_of(const TrainedModel *m)
 
 void trained_model_close(TrainedModel *m)
 {
-    tokenizer_close(&m->tokenizer);
+    kaeru_tokenizer_close(&m->tokenizer);
     ag_free(m->settings);
     nn_free(m->model);
 }

@@ -100,11 +100,11 @@ int gpt_export(int argc, char **argv)
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
     char *path[4] = { example_path("model.safetensors"), example_path("config.json"), example_path("vocab.json"),
                       example_path("merges.txt") };
-    if (!gpt_write(m.model, path[0], path[1]) || !tokenizer_save(&m.tokenizer, path[2], path[3])) {
+    if (!gpt_write(m.model, path[0], path[1]) || !kaeru_tokenizer_save(&m.tokenizer, path[2], path[3])) {
         example_fail("%s", ag_error());
     }
     for (int i = 0; i < 4; i++) {
-        if (i < 3 || m.tokenizer.kind == TOKENIZER_BPE) {
+        if (i < 3 || m.tokenizer.kind == KAERU_TOKENIZER_BPE) {
             printf("wrote:   %s\n", path[i]);
         }
         ag_free(path[i]);

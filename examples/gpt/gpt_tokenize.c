@@ -9,17 +9,17 @@ static int64_t size = 4096;
 static bool characters;
 
 /* The vocabulary of --vocab, or a new one of the text. */
-static Tokenizer tokenizer_for(const Text *text)
+static KaeruTokenizer tokenizer_for(const KaeruText *text)
 {
-    Tokenizer t = { .kind = characters ? TOKENIZER_CHARS : TOKENIZER_BPE };
+    KaeruTokenizer t = { .kind = characters ? KAERU_TOKENIZER_CHARS : KAERU_TOKENIZER_BPE };
     if (vocab) {
         tokenizer_must_open(&t, vocab, merges);
         return t;
     }
     if (characters) {
-        t.chars = char_vocab_new(text->bytes, text->size);
+        t.chars = kaeru_char_vocab_new(text->bytes, text->size);
     } else {
-        t.bpe = bpe_train(text->bytes, text->size, (int32_t)size);
+        t.bpe = kaeru_bpe_train(text->bytes, text->size, (int32_t)size);
     }
     if (characters ? !t.chars : !t.bpe) {
         example_fail("%s", ag_error());
@@ -31,7 +31,7 @@ static Tokenizer tokenizer_for(const Text *text)
 static void check_outputs(const char *const *path, int n)
 {
     for (int i = 0; i < n; i++) {
-        if (text_is_same_file(data_path, path[i])) {
+        if (kaeru_text_is_same_file(data_path, path[i])) {
             example_fail("--data %s: is the file %s, which would be replaced: expected another folder as --out", data_path,
                          path[i]);
         }
@@ -67,25 +67,25 @@ int gpt_tokenize(int argc, char **argv)
     if (merges && !vocab) {
         example_usage_error("--merges needs --vocab");
     }
-    Text text;
-    if (!text_open(&text, data_path)) {
+    KaeruText text;
+    if (!kaeru_text_open(&text, data_path)) {
         example_fail("%s", ag_error());
     }
     char *tokens_path = example_path("gpt.tokens"), *vocab_path = example_path(VOCAB_FILE);
     char *merges_path = example_path(MERGES_FILE);
     check_outputs((const char *const[]){ tokens_path, vocab_path, merges_path }, 3);
-    Tokenizer t = tokenizer_for(&text);
+    KaeruTokenizer t = tokenizer_for(&text);
     int64_t count;
-    if (!lm_tokenize(data_path, &t, tokens_path, &count) || !tokenizer_save(&t, vocab_path, merges_path)) {
+    if (!lm_tokenize(data_path, &t, tokens_path, &count) || !kaeru_tokenizer_save(&t, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
-    printf("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)tokenizer_size(&t));
-    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, t.kind == TOKENIZER_BPE ? ", " : "",
-           t.kind == TOKENIZER_BPE ? merges_path : "");
+    printf("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)kaeru_tokenizer_size(&t));
+    printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, t.kind == KAERU_TOKENIZER_BPE ? ", " : "",
+           t.kind == KAERU_TOKENIZER_BPE ? merges_path : "");
     ag_free(merges_path);
     ag_free(vocab_path);
     ag_free(tokens_path);
-    tokenizer_close(&t);
-    text_close(&text);
+    kaeru_tokenizer_close(&t);
+    kaeru_text_close(&text);
     return example_end();
 }

@@ -16,25 +16,25 @@ static bool recompute;
 /* The characters of the text. */
 static CharVocab *characters(void)
 {
-    Text text = { 0 };
+    KaeruText text = { 0 };
     if (!data_path) {
-        return char_vocab_new(corpus, corpus_size);
+        return kaeru_char_vocab_new(corpus, corpus_size);
     }
     if (lm_is_token_file(data_path)) {
         example_usage_error("%s is a file of tokens: expected --vocab (and --merges)", data_path);
     }
-    bool opened = text_open(&text, data_path);
+    bool opened = kaeru_text_open(&text, data_path);
     if (opened && text.size == 0) {
         example_fail("%s: is empty, expected a text to learn from", data_path);
     }
-    CharVocab *found = opened ? char_vocab_new(text.bytes, text.size) : NULL;
-    text_close(&text);
+    CharVocab *found = opened ? kaeru_char_vocab_new(text.bytes, text.size) : NULL;
+    kaeru_text_close(&text);
     return found;
 }
 
-static Tokenizer first_tokenizer(void)
+static KaeruTokenizer first_tokenizer(void)
 {
-    Tokenizer t = { .kind = TOKENIZER_CHARS };
+    KaeruTokenizer t = { .kind = KAERU_TOKENIZER_CHARS };
     if (vocab) {
         tokenizer_must_open(&t, vocab, merges);
         return t;
@@ -46,22 +46,22 @@ static Tokenizer first_tokenizer(void)
     return t;
 }
 
-static GPT *first_model(const Tokenizer *t)
+static GPT *first_model(const KaeruTokenizer *t)
 {
     if (weights) {
         return gpt_open(weights, config);
     }
-    size.vocab = tokenizer_size(t);
+    size.vocab = kaeru_tokenizer_size(t);
     if (!gpt_check(&size)) {
         example_usage_error("%s", ag_error());
     }
     return gpt_new(size);
 }
 
-static void save_vocabulary(const Tokenizer *t)
+static void save_vocabulary(const KaeruTokenizer *t)
 {
     char *vocab_path = example_path(VOCAB_FILE), *merges_path = example_path(MERGES_FILE);
-    if (!tokenizer_save(t, vocab_path, merges_path)) {
+    if (!kaeru_tokenizer_save(t, vocab_path, merges_path)) {
         example_fail("%s", ag_error());
     }
     ag_free(vocab_path);
@@ -69,7 +69,7 @@ static void save_vocabulary(const Tokenizer *t)
 }
 
 /* Makes or loads the vocabulary and the model, and sets the settings that describe the vocabulary. */
-static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *training, Tokenizer *t)
+static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *training, KaeruTokenizer *t)
 {
     if (run->resumed) {
         tokenizer_of_checkpoint(t, run->last, run->saved);
@@ -87,11 +87,11 @@ static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *traini
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static void print_sizes(const GPT *m, const LmData *data, const Tokenizer *t)
+static void print_sizes(const GPT *m, const LmData *data, const KaeruTokenizer *t)
 {
     const GPTOptions *o = &m->options;
     printf("%" PRId64 " tokens to learn from, %" PRId64 " held out, vocabulary of %d\n", lm_data_tokens(data, LM_TRAIN),
-           lm_data_tokens(data, LM_HELD_OUT), (int)tokenizer_size(t));
+           lm_data_tokens(data, LM_HELD_OUT), (int)kaeru_tokenizer_size(t));
     printf("GPT: layers %" PRId64 ", heads %" PRId64 ", width %" PRId64 ", context %" PRId64 ", parameters %.0f\n",
            o->layers, o->heads, o->width, o->context, gpt_size(o));
     if (o->recompute) {
@@ -99,7 +99,7 @@ static void print_sizes(const GPT *m, const LmData *data, const Tokenizer *t)
     }
 }
 
-static void finish(LmTraining *training, const Tokenizer *t)
+static void finish(LmTraining *training, const KaeruTokenizer *t)
 {
     int64_t counted;
     double loss = lm_evaluate(training->model, training->data, how.batch, how.window, 0, &counted);
@@ -162,7 +162,7 @@ int gpt_train(int argc, char **argv)
     char *best = example_path(BEST_FILE);
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
-    Tokenizer tokenizer;
+    KaeruTokenizer tokenizer;
     make_model_and_vocabulary(&run, &training, &tokenizer);
     LmData *data = data_must_open(data_path, &tokenizer);
     training.data = data;
@@ -183,7 +183,7 @@ int gpt_train(int argc, char **argv)
         finish(&training, &tokenizer);
     }
     lm_data_close(data);
-    tokenizer_close(&tokenizer);
+    kaeru_tokenizer_close(&tokenizer);
     nn_free(training.model);
     ag_free(best);
     training_run_end(&run);

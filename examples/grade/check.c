@@ -48,8 +48,8 @@ void grade(const char *name, const double *got, Tensor *want, const Mistake *mis
 
 Tensor *library_adam(const double *dw, double lr)
 {
-    Tensor *t = tensor_zeros(SHAPE(STEPS)), *w = tensor_set_requires_grad(tensor_ones(SCALAR), true);
-    Tensor *m = tensor_zeros(SCALAR), *v = tensor_zeros(SCALAR);
+    Tensor *t = tensor_zeros(SHAPE(STEPS)), *w = tensor_set_requires_grad(tensor_ones(AG_SCALAR), true);
+    Tensor *m = tensor_zeros(AG_SCALAR), *v = tensor_zeros(AG_SCALAR);
     AdamOptions o = nn_adam_options(lr);
     for (int i = 0; i < STEPS; i++) {
         Scope scope = ag_begin(AG_RECORD);

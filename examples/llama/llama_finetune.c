@@ -38,15 +38,15 @@ static void prepare(Llama *m)
     printf("%" PRId64 " of %.0f parameters are trained\n", nn_count(m), llama_size(&m->options));
 }
 
-static LmData *open_data(const Llama *m, const Tokenizer *t)
+static LmData *open_data(const Llama *m, const KaeruTokenizer *t)
 {
     size_t n = strlen(data_path), size = strlen(".jsonl");
-    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : bpe_end_of_text(t->bpe);
-    if (end >= tokenizer_size(t)) {
+    int32_t end = m->options.end[0] >= 0 ? (int32_t)m->options.end[0] : kaeru_bpe_end_of_text(t->bpe);
+    if (end >= kaeru_tokenizer_size(t)) {
         end = -1;
     }
     LmData *data = n > size && strcmp(data_path + n - size, ".jsonl") == 0 ?
-        lm_data_open_pairs(data_path, t, bpe_begin(t->bpe), end) : lm_data_open(data_path, t);
+        lm_data_open_pairs(data_path, t, kaeru_bpe_begin(t->bpe), end) : lm_data_open(data_path, t);
     if (!data || !lm_data_fits(data, m, how.window)) {
         example_fail("%s", ag_error());
     }
@@ -149,7 +149,7 @@ int llama_finetune(int argc, char **argv)
     if (!folder || !data_path) {
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
-    Tokenizer tokenizer;
+    KaeruTokenizer tokenizer;
     Llama *m = model_of_folder(folder, &tokenizer);
     LmData *data = open_data(m, &tokenizer);
     prepare(m);
@@ -162,7 +162,7 @@ int llama_finetune(int argc, char **argv)
     }
     ag_free(best);
     lm_data_close(data);
-    tokenizer_close(&tokenizer);
+    kaeru_tokenizer_close(&tokenizer);
     nn_free(m);
     training_run_end(&run);
     return training.stopped ? EXIT_STOPPED : example_end();

@@ -12,24 +12,24 @@ char *path_in(const char *folder, const char *name)
     return path;
 }
 
-Llama *model_of_folder(const char *folder, Tokenizer *t)
+Llama *model_of_folder(const char *folder, KaeruTokenizer *t)
 {
     char *path = path_in(folder, "tokenizer.json");
-    *t = (Tokenizer){ .kind = TOKENIZER_BPE, .bpe = bpe_open_json(path) };
+    *t = (KaeruTokenizer){ .kind = KAERU_TOKENIZER_BPE, .bpe = kaeru_bpe_open_json(path) };
     Llama *m = t->bpe ? llama_open(folder) : NULL;
     if (!m) {
         example_fail("%s", ag_error());
     }
-    if (tokenizer_size(t) > m->options.vocab) {
-        example_fail("the vocabulary has %d tokens, the model's only %" PRId64, (int)tokenizer_size(t), m->options.vocab);
+    if (kaeru_tokenizer_size(t) > m->options.vocab) {
+        example_fail("the vocabulary has %d tokens, the model's only %" PRId64, (int)kaeru_tokenizer_size(t), m->options.vocab);
     }
     ag_free(path);
     return m;
 }
 
-static Writer writer_of(Llama *m, const Tokenizer *t)
+static Writer writer_of(Llama *m, const KaeruTokenizer *t)
 {
-    int32_t begin = bpe_begin(t->bpe), end = bpe_end_of_text(t->bpe);
+    int32_t begin = kaeru_bpe_begin(t->bpe), end = kaeru_bpe_end_of_text(t->bpe);
     Writer w = { .model = m, .tokenizer = t, .begins_prompts = begin >= 0 };
     for (int i = 0; i < LLAMA_ENDS && m->options.end[i] >= 0; i++) {
         w.end[w.n_ends++] = (int32_t)m->options.end[i];
@@ -56,12 +56,12 @@ int llama_generate(int argc, char **argv)
     if (!folder) {
         example_usage_error("expected --model, the folder of a model");
     }
-    Tokenizer t;
+    KaeruTokenizer t;
     Llama *m = model_of_folder(folder, &t);
     nn_eval(m);
     Writer w = writer_of(m, &t);
     write_text(&w, &writing);
-    tokenizer_close(&t);
+    kaeru_tokenizer_close(&t);
     nn_free(m);
     return example_end();
 }

@@ -93,7 +93,7 @@ SorterRun *sorter_new(Task task)
     SorterRun *r = ag_alloc(1, sizeof *r);
     ag_seed(0);
     r->task = task;
-    r->model = make_model(DIGITS + 1, DIGITS + 1, o);
+    r->model = transformer_new(DIGITS + 1, DIGITS + 1, o);
     r->adam = nn_adam_new(r->model, 0);
     r->random = ag_random_state();
     return r;
@@ -124,8 +124,8 @@ Tensor *sorter_loss(SorterRun *r, Tensor *source, Tensor *target, bool keep_weig
     for (int64_t i = 0; i < rows; i++) tensor_mutable_int_data(start)[i] = START;
     Tensor *before = ag_concat((Tensor *[]){ start, ag_slice(target, 1, 0, ROW - 1) }, 2, 1);
     transformer_keep_weights(r->model, keep_weights);
-    Tensor *x = encoder_decoder(r->model, source, before, nn_padding_mask(source, -1), subsequent_mask(ROW));
-    Tensor *p = generator(r->model->generator, x);
+    Tensor *x = transformer_forward(r->model, source, before, nn_padding_mask(source, -1), transformer_subsequent_mask(ROW));
+    Tensor *p = transformer_generator(r->model->generator, x);
     if (log_p) *log_p = ag_retain(p);
     return ag_nll_loss(p, target, AG_MEAN, -100);
 }

@@ -24,7 +24,7 @@ void spiral_probabilities(SpiralRun *r, const float *xy, int64_t n, float *p);
 
 typedef enum { TASK_SORT, TASK_REVERSE } Task;
 enum { ROW = 6, DIGITS = 10, START = 10, SORTER_STEPS = 500 };
-typedef struct { EncoderDecoder *model; Optimizer *adam; AgRandom random; Task task; int64_t step; } SorterRun;
+typedef struct { Transformer *model; Optimizer *adam; AgRandom random; Task task; int64_t step; } SorterRun;
 SorterRun *sorter_new(Task task);
 void sorter_free(SorterRun *r);
 double sorter_step(SorterRun *r);                       /* returns the loss before the step */

@@ -11,7 +11,7 @@ char letter(int32_t id)
     return id == STOP ? '.' : id >= LETTER_A && id < VOCAB ? (char)('a' + id - LETTER_A) : '?';
 }
 
-static Batch backwards(Tensor *words)
+static TransformerBatch backwards(Tensor *words)
 {
     int64_t n = tensor_dim(words, 0), longest = tensor_dim(words, 1);
     Tensor *target = tensor_ints(SHAPE(n, longest + 2), NULL);
@@ -28,10 +28,10 @@ static Batch backwards(Tensor *words)
         }
         *to = STOP;
     }
-    return batch_new(words, target, PAD);
+    return transformer_batch_new(words, target, PAD);
 }
 
-Batch random_words(int64_t n, int64_t shortest, int64_t longest)
+TransformerBatch random_words(int64_t n, int64_t shortest, int64_t longest)
 {
     Tensor *words = tensor_randint(SHAPE(n, longest), LETTER_A, VOCAB);
     for (int64_t b = 0; b < n; b++) {
@@ -42,7 +42,7 @@ Batch random_words(int64_t n, int64_t shortest, int64_t longest)
     return backwards(words);
 }
 
-Batch one_word(const char *text)
+TransformerBatch one_word(const char *text)
 {
     Tensor *word = tensor_ints(SHAPE(1, (int64_t)strlen(text)), NULL);
     for (int64_t i = 0; text[i]; i++) {
@@ -83,7 +83,7 @@ LetterModel letter_model_new(LetterModelKind kind, RecurrentKind cell, ScoreKind
         o.h = 2;
         o.dropout = 0;
         o.max_len = LONGEST + 2;
-        m.module = m.transformer = make_model(VOCAB, VOCAB, o);
+        m.module = m.transformer = transformer_new(VOCAB, VOCAB, o);
     } else {
         Seq2SeqOptions o = { .cell = cell, .attention = kind == ATTENTION, .score = score, .width = WIDTH,
                              .hidden = WIDTH };
@@ -92,36 +92,36 @@ LetterModel letter_model_new(LetterModelKind kind, RecurrentKind cell, ScoreKind
     return m;
 }
 
-static Tensor *log_probs(const LetterModel *m, const Batch *b)
+static Tensor *log_probs(const LetterModel *m, const TransformerBatch *b)
 {
-    return m->seq2seq ? seq2seq(m->seq2seq, b->src, b->tgt, b->src_mask)
-                      : generator(m->transformer->generator,
-                                  encoder_decoder(m->transformer, b->src, b->tgt, b->src_mask, b->tgt_mask));
+    return m->seq2seq ? seq2seq_forward(m->seq2seq, b->src, b->tgt, b->src_mask)
+                      : transformer_generator(m->transformer->generator,
+                                              transformer_forward(m->transformer, b->src, b->tgt, b->src_mask, b->tgt_mask));
 }
 
-Tensor *letter_model_loss(const LetterModel *m, const Batch *b)
+Tensor *letter_model_loss(const LetterModel *m, const TransformerBatch *b)
 {
     return ag_nll_loss(log_probs(m, b), b->tgt_y, AG_MEAN, PAD);
 }
 
-Tensor *letter_model_decode(const LetterModel *m, const Batch *b)
+Tensor *letter_model_decode(const LetterModel *m, const TransformerBatch *b)
 {
     int64_t most = tensor_dim(b->src, 1) + 2;
     Tensor *ids = m->seq2seq ? seq2seq_greedy_decode(m->seq2seq, b->src, b->src_mask, most, START, STOP)
-                             : greedy_decode(m->transformer, b->src, b->src_mask, most, START);
+                             : transformer_greedy_decode(m->transformer, b->src, b->src_mask, most, START);
     if (!ids) {
         example_fail("%s", ag_error());
     }
     return ids;
 }
 
-Tensor *letter_model_attention(const LetterModel *m, const Batch *b)
+Tensor *letter_model_attention(const LetterModel *m, const TransformerBatch *b)
 {
     if (m->transformer) {
         transformer_keep_weights(m->transformer, true);
         log_probs(m, b);
         transformer_keep_weights(m->transformer, false);
-        MultiHeadAttention *last = nn_item(DecoderLayer, m->transformer->decoder->layers, 0)->src_attn;
+        MultiHeadAttention *last = nn_item(TransformerDecoderLayer, m->transformer->decoder->layers, 0)->src_attn;
         return ag_squeeze(ag_mean_dims(last->weights, DIMS(1), false), 0);
     }
     if (!m->seq2seq->score) {

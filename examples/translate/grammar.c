@@ -309,7 +309,7 @@ static void add_line(Buffer *b, const char *line)
     b->size += length + 1;
 }
 
-static bool has_line(const Lines *l, const char *line)
+static bool has_line(const KaeruLines *l, const char *line)
 {
     for (int64_t i = 0; i < l->n; i++) {
         if (l->line[i].size == strlen(line) && memcmp(l->line[i].text, line, l->line[i].size) == 0) {
@@ -320,7 +320,7 @@ static bool has_line(const Lines *l, const char *line)
 }
 
 /* n sentences that are not in `avoid`. */
-static Corpus draw_corpus(int64_t n, const Lines *avoid)
+static Corpus draw_corpus(int64_t n, const KaeruLines *avoid)
 {
     Buffer src = { NULL, 0, 0 }, tgt = { NULL, 0, 0 };
     for (int64_t i = 0; i < n;) {
@@ -334,8 +334,8 @@ static Corpus draw_corpus(int64_t n, const Lines *avoid)
         i++;
     }
     Corpus c;
-    if (!lines_of_text(&c.src, "grammar", src.bytes, src.size) ||
-        !lines_of_text(&c.tgt, "grammar", tgt.bytes, tgt.size)) {
+    if (!kaeru_lines_of_text(&c.src, "grammar", src.bytes, src.size) ||
+        !kaeru_lines_of_text(&c.tgt, "grammar", tgt.bytes, tgt.size)) {
         example_fail("%s", ag_error());
     }
     ag_free(src.bytes);
@@ -345,7 +345,7 @@ static Corpus draw_corpus(int64_t n, const Lines *avoid)
 
 void corpus_of_grammar(Corpus *train, int64_t n_train, Corpus *valid, int64_t n_valid)
 {
-    const Lines none = { 0 };
+    const KaeruLines none = { 0 };
     *valid = draw_corpus(n_valid, &none);
     *train = draw_corpus(n_train, &valid->src);
 }

@@ -14,7 +14,7 @@ typedef struct { Tensor *src, *tgt, *out; } Translation;
 /* A token in quotation marks, as one field. */
 static void put_token(FILE *file, const SentenceVocab *v, int32_t id)
 {
-    char *token = sentence_token(v, id);
+    char *token = kaeru_sentence_token(v, id);
     const char *text = token[0] == ' ' ? token + 1 : token;
     fputs(",\"", file);
     for (; *text; text++) {
@@ -49,7 +49,7 @@ static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAtte
     }
 }
 
-static void write_maps(const Translator *t, const Translation *r)
+static void write_maps(const TransformerTranslator *t, const Translation *r)
 {
     char *path = example_path("translate_attention.csv");
     FILE *file = fopen(path, "w");
@@ -59,10 +59,10 @@ static void write_maps(const Translator *t, const Translation *r)
     Axis src = { t->src, r->src }, tgt = { t->tgt, r->tgt }, out = { t->tgt, r->out };
     fprintf(file, "kind,layer,head,row,column,weight,row_token,column_token\n");
     for (int i = 0; i < t->model->encoder->layers->n; i++) {
-        put_map(file, "encoder", i, nn_item(EncoderLayer, t->model->encoder->layers, i)->self_attn, src, src);
+        put_map(file, "encoder", i, nn_item(TransformerEncoderLayer, t->model->encoder->layers, i)->self_attn, src, src);
     }
     for (int i = 0; i < t->model->decoder->layers->n; i++) {
-        const DecoderLayer *layer = nn_item(DecoderLayer, t->model->decoder->layers, i);
+        const TransformerDecoderLayer *layer = nn_item(TransformerDecoderLayer, t->model->decoder->layers, i);
         put_map(file, "decoder", i, layer->self_attn, out, tgt);
         put_map(file, "source", i, layer->src_attn, out, src);
     }
@@ -76,19 +76,19 @@ static void write_maps(const Translator *t, const Translation *r)
 static void print_tokens(const char *label, const SentenceVocab *v, const Tensor *ids)
 {
     size_t n;
-    char *text = sentence_decode(v, tensor_int_data(ids) + 1, (size_t)tensor_numel(ids) - 1, &n);
+    char *text = kaeru_sentence_decode(v, tensor_int_data(ids) + 1, (size_t)tensor_numel(ids) - 1, &n);
     printf("%s%s\n", label, text);
     ag_free(text);
 }
 
 /* For each word of the translation, the source word with the largest attention, summed over all layers and heads. */
-static void print_alignment(const Translator *t, const Translation *r)
+static void print_alignment(const TransformerTranslator *t, const Translation *r)
 {
     int64_t n = tensor_numel(r->out), m = tensor_numel(r->src);
     double *sum = ag_scratch((size_t)(n * m), sizeof *sum);
     int maps = 0;
     for (int l = 0; l < t->model->decoder->layers->n; l++) {
-        const Tensor *weights = nn_item(DecoderLayer, t->model->decoder->layers, l)->src_attn->weights;
+        const Tensor *weights = nn_item(TransformerDecoderLayer, t->model->decoder->layers, l)->src_attn->weights;
         const real *weight = tensor_data(weights);
         for (int64_t h = 0; h < tensor_dim(weights, 1); h++, maps++) {
             for (int64_t i = 0; i < n * m; i++) {
@@ -102,8 +102,8 @@ static void print_alignment(const Translator *t, const Translation *r)
         for (int64_t j = 1; j < m; j++) {
             best = sum[i * m + j] > sum[i * m + best] ? j : best;
         }
-        char *word = sentence_token(t->tgt, tensor_int_data(r->out)[i]);
-        char *source = sentence_token(t->src, tensor_int_data(r->src)[best]);
+        char *word = kaeru_sentence_token(t->tgt, tensor_int_data(r->out)[i]);
+        char *source = kaeru_sentence_token(t->src, tensor_int_data(r->src)[best]);
         printf("  %s <- %s (%.0f %%)\n", word[0] == ' ' ? word + 1 : word, source[0] == ' ' ? source + 1 : source,
                100 * sum[i * m + best] / maps);
         ag_free(word);
@@ -114,7 +114,7 @@ static void print_alignment(const Translator *t, const Translation *r)
 
 /* ---- translating ------------------------------------------------------------------------------------------------- */
 
-static void check_length(const Translator *t, int64_t size)
+static void check_length(const TransformerTranslator *t, int64_t size)
 {
     int64_t positions = tensor_dim(nn_item(PositionalEncoding, t->model->src_embed, 1)->pe, 1);
     if (size > positions) {
@@ -124,40 +124,40 @@ static void check_length(const Translator *t, int64_t size)
 }
 
 /* Translates, and then runs the model once over both sentences to keep the attention weights. */
-static Translation translate_sentence(const Translator *t, Line sentence)
+static Translation translate_sentence(const TransformerTranslator *t, KaeruLine sentence)
 {
     size_t size;
-    int32_t *ids = sentence_encode(t->src, sentence.text, sentence.size, &size);
+    int32_t *ids = kaeru_sentence_encode(t->src, sentence.text, sentence.size, &size);
     check_length(t, (int64_t)size);
     Translation r = { .src = tensor_ints(SHAPE(1, (int64_t)size), ids) };
     ag_free(ids);
-    Tensor *mask = nn_padding_mask(r.src, WORD_BLANK);
+    Tensor *mask = nn_padding_mask(r.src, KAERU_WORD_BLANK);
     int64_t most = tensor_dim(nn_item(PositionalEncoding, t->model->tgt_embed, 1)->pe, 1),
         room = 2 * (int64_t)size + 10;
     room = room < most ? room : most;
-    Tensor *decoded = greedy_decode_until(t->model, r.src, mask, room, WORD_START, WORD_END);
+    Tensor *decoded = transformer_greedy_decode_until(t->model, r.src, mask, room, KAERU_WORD_START, KAERU_WORD_END);
     if (!decoded) {
         example_fail("%s", ag_error());
     }
     int64_t length = 1;
-    while (length < room - 1 && tensor_int_data(decoded)[length] != WORD_END) {
+    while (length < room - 1 && tensor_int_data(decoded)[length] != KAERU_WORD_END) {
         length++;
     }
     r.tgt = ag_slice(decoded, 1, 0, length);
     r.out = ag_slice(decoded, 1, 1, length + 1);
     transformer_keep_weights(t->model, true);
-    encoder_decoder(t->model, r.src, r.tgt, mask, subsequent_mask(length));
+    transformer_forward(t->model, r.src, r.tgt, mask, transformer_subsequent_mask(length));
     transformer_keep_weights(t->model, false);
     return r;
 }
 
-void show_attention(const Translator *t, Line sentence)
+void show_attention(const TransformerTranslator *t, KaeruLine sentence)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     nn_eval(t->model);
     Translation r = translate_sentence(t, sentence);
     print_tokens("source:  ", t->src, r.src);
-    Tensor *both[] = { tensor_ints(SHAPE(1, 1), &(int32_t){ WORD_START }), r.out };
+    Tensor *both[] = { tensor_ints(SHAPE(1, 1), &(int32_t){ KAERU_WORD_START }), r.out };
     print_tokens("target:  ", t->tgt, ag_concat(both, 2, 1));
     print_alignment(t, &r);
     write_maps(t, &r);

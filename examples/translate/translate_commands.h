@@ -15,7 +15,7 @@ int translate_show(int argc, char **argv);
 /* ---- sentences --------------------------------------------------------------------------------------------------- */
 
 /* Line i of tgt is the translation of line i of src. */
-typedef struct { Lines src, tgt; } Corpus;
+typedef struct { KaeruLines src, tgt; } Corpus;
 /* From two files; ends the program if they cannot be used. */
 Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_case);
 /* English and Japanese sentences of a small grammar, from this thread's generator. The two corpora have no sentence in
@@ -39,21 +39,22 @@ void vocabularies_describe(const Vocabularies *v, Settings *s);         /* sets 
 const SentenceVocab *target_vocab(const Vocabularies *v);
 
 /* A model in evaluation mode with its vocabularies; lower_case: it was trained with --lower-case. */
-typedef struct { EncoderDecoder *model; Vocabularies vocabularies; bool lower_case; } TrainedModel;
+typedef struct { Transformer *model; Vocabularies vocabularies; bool lower_case; } TrainedModel;
 TrainedModel trained_model_of_checkpoint(const char *checkpoint);       /* NULL: MODEL_FILE in the output folder */
 void trained_model_close(TrainedModel *m);
-Translator translator_of(EncoderDecoder *model, const Vocabularies *v);
+TransformerTranslator translator_of(Transformer *model, const Vocabularies *v);
 
 /* ---- scores and attention ---------------------------------------------------------------------------------------- */
 
 /* Translates a corpus; returns the BLEU score and the number of sentences that are exactly right. *out, unless NULL, gets
  * the translations. */
 typedef struct { double bleu; int64_t exact; } Quality;
-Quality corpus_score(const Translator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
-                     Lines *out);
+Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
+                     KaeruLines *out);
 /* Prints "greedy: BLEU ..." and "beam N: BLEU ...", by the functions above. Beam 1 is greedy and printed only once. */
-void print_scores(const Translator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case, Lines *out);
+void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t beam, double length_penalty, bool lower_case,
+                  KaeruLines *out);
 /* Translates a sentence and draws its attention: translate_attention.csv and three pictures. */
-void show_attention(const Translator *t, Line sentence);
+void show_attention(const TransformerTranslator *t, KaeruLine sentence);
 
 #endif

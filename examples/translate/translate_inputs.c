@@ -7,7 +7,7 @@
 Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_case)
 {
     Corpus c;
-    if (!lines_open(&c.src, src_path) || !lines_open(&c.tgt, tgt_path)) {
+    if (!kaeru_lines_open(&c.src, src_path) || !kaeru_lines_open(&c.tgt, tgt_path)) {
         example_fail("%s", ag_error());
     }
     if (c.src.n != c.tgt.n) {
@@ -18,16 +18,16 @@ Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_c
         example_fail("%s and %s are empty: expected one sentence in each line", src_path, tgt_path);
     }
     if (lower_case) {
-        lines_lower(&c.src);
-        lines_lower(&c.tgt);
+        kaeru_lines_lower(&c.src);
+        kaeru_lines_lower(&c.tgt);
     }
     return c;
 }
 
 void corpus_close(Corpus *c)
 {
-    lines_close(&c->src);
-    lines_close(&c->tgt);
+    kaeru_lines_close(&c->src);
+    kaeru_lines_close(&c->tgt);
 }
 
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ const SentenceVocab *target_vocab(const Vocabularies *v)
 static void save(const SentenceVocab *v, const Names *names)
 {
     char *vocab = example_path(names->vocab), *merges = example_path(names->merges);
-    if (!sentence_vocab_save(v, vocab, merges)) {
+    if (!kaeru_sentence_vocab_save(v, vocab, merges)) {
         example_fail("%s", ag_error());
     }
     ag_free(vocab);
@@ -66,7 +66,7 @@ void vocabularies_save(const Vocabularies *v)
 
 void vocabularies_describe(const Vocabularies *v, Settings *s)
 {
-    nn_settings_set(s, KIND_KEY, "%s", v->src.kind == SENTENCE_BPE ? "bpe" : "words");
+    nn_settings_set(s, KIND_KEY, "%s", v->src.kind == KAERU_SENTENCE_BPE ? "bpe" : "words");
     nn_settings_set(s, SHARED_KEY, "%d", v->shared);
 }
 
@@ -74,7 +74,7 @@ static void open_beside(SentenceVocab *v, const char *checkpoint, const Names *n
 {
     char *vocab = example_path_beside(checkpoint, names->vocab),
         *merges = example_path_beside(checkpoint, names->merges);
-    if (!sentence_vocab_open(v, vocab, bpe ? merges : NULL)) {
+    if (!kaeru_sentence_vocab_open(v, vocab, bpe ? merges : NULL)) {
         example_fail("%s", ag_error());
     }
     ag_free(vocab);
@@ -84,9 +84,9 @@ static void open_beside(SentenceVocab *v, const char *checkpoint, const Names *n
 static void check_size(const Settings *s, const char *key, const SentenceVocab *v, const char *checkpoint)
 {
     int64_t size;
-    if (!nn_settings_int(s, key, &size) || size != sentence_vocab_size(v)) {
+    if (!nn_settings_int(s, key, &size) || size != kaeru_sentence_vocab_size(v)) {
         example_fail("%s: was trained with another vocabulary than the one in its folder, of %d tokens", checkpoint,
-                     (int)sentence_vocab_size(v));
+                     (int)kaeru_sentence_vocab_size(v));
     }
 }
 
@@ -109,8 +109,8 @@ void vocabularies_open(Vocabularies *v, const char *checkpoint, const Settings *
 
 void vocabularies_close(Vocabularies *v)
 {
-    sentence_vocab_close(&v->src);
-    sentence_vocab_close(&v->tgt);
+    kaeru_sentence_vocab_close(&v->src);
+    kaeru_sentence_vocab_close(&v->tgt);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
@@ -142,7 +142,7 @@ void trained_model_close(TrainedModel *m)
     nn_free(m->model);
 }
 
-Translator translator_of(EncoderDecoder *model, const Vocabularies *v)
+TransformerTranslator translator_of(Transformer *model, const Vocabularies *v)
 {
-    return (Translator){ model, &v->src, target_vocab(v) };
+    return (TransformerTranslator){ model, &v->src, target_vocab(v) };
 }

@@ -34,27 +34,28 @@ static void show_progress(void *arg, int64_t lines)
     progress_show(&w->progress, lines, "beam %" PRId64, w->beam);
 }
 
-Quality corpus_score(const Translator *t, const Corpus *c, int64_t width, double penalty, bool lower_case, Lines *out)
+Quality corpus_score(const TransformerTranslator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
+                     KaeruLines *out)
 {
     Watch watch = { progress_begin("translating", c->src.n), width };
     TranslateOptions how = { .beam = (int)width, .length_penalty = penalty, .done = show_progress, .arg = &watch };
-    Lines translations;
-    if (!translate_lines(t, &c->src, &how, &translations)) {
+    KaeruLines translations;
+    if (!transformer_translate_lines(t, &c->src, &how, &translations)) {
         example_fail("%s", ag_error());
     }
     progress_end(&watch.progress);
     Bleu bleu = { .lower_case = lower_case };
     Quality score = { 0, 0 };
     for (int64_t i = 0; i < translations.n; i++) {
-        Line a = translations.line[i], b = c->tgt.line[i];
-        bleu_add(&bleu, a.text, a.size, b.text, b.size);
+        KaeruLine a = translations.line[i], b = c->tgt.line[i];
+        kaeru_bleu_add(&bleu, a.text, a.size, b.text, b.size);
         score.exact += a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
     }
-    score.bleu = bleu_score(&bleu);
+    score.bleu = kaeru_bleu_score(&bleu);
     if (out) {
         *out = translations;
     } else {
-        lines_close(&translations);
+        kaeru_lines_close(&translations);
     }
     return score;
 }
@@ -65,7 +66,8 @@ static void print_score(const char *method, Quality q, int64_t n)
            100 * (double)q.exact / (double)n);
 }
 
-void print_scores(const Translator *t, const Corpus *c, int64_t width, double penalty, bool lower_case, Lines *out)
+void print_scores(const TransformerTranslator *t, const Corpus *c, int64_t width, double penalty, bool lower_case,
+                  KaeruLines *out)
 {
     print_score("greedy", corpus_score(t, c, 1, penalty, lower_case, width > 1 ? NULL : out), c->src.n);
     if (width > 1) {
@@ -90,7 +92,7 @@ int translate_score(int argc, char **argv)
     }
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
     Corpus corpus = corpus_must_open(src_path, tgt_path, m.lower_case);
-    Translator t = translator_of(m.model, &m.vocabularies);
+    TransformerTranslator t = translator_of(m.model, &m.vocabularies);
     print_scores(&t, &corpus, beam, length_penalty, m.lower_case, NULL);
     corpus_close(&corpus);
     trained_model_close(&m);
@@ -99,9 +101,9 @@ int translate_score(int argc, char **argv)
 
 /* ---- translations ------------------------------------------------------------------------------------------------ */
 
-static void warn_of_unknown_words(const Translator *t, const char *name, Line line)
+static void warn_of_unknown_words(const TransformerTranslator *t, const char *name, KaeruLine line)
 {
-    char *words = sentence_unknown(t->src, line);
+    char *words = kaeru_sentence_unknown(t->src, line);
     if (words) {
         example_warn("%s: not in the vocabulary, read as <unk>: %s", name, words);
     }
@@ -110,31 +112,31 @@ static void warn_of_unknown_words(const Translator *t, const char *name, Line li
 
 /* Translates one line. If that fails, prints the error and an empty line, so that line i of the output is the translation of
  * line i of the input. */
-static void translate_line(const Translator *t, const char *text, size_t size, int64_t number, bool lower_case)
+static void translate_line(const TransformerTranslator *t, const char *text, size_t size, int64_t number, bool lower_case)
 {
-    Lines line, translation;
+    KaeruLines line, translation;
     char name[48];
     snprintf(name, sizeof name, "line %" PRId64, number);
     TranslateOptions how = { .beam = (int)beam, .length_penalty = length_penalty };
-    bool good = lines_of_part(&line, "standard input", number, text, size);
+    bool good = kaeru_lines_of_part(&line, "standard input", number, text, size);
     if (good && lower_case) {
-        lines_lower(&line);
+        kaeru_lines_lower(&line);
     }
-    if (good && translate_lines(t, &line, &how, &translation)) {
+    if (good && transformer_translate_lines(t, &line, &how, &translation)) {
         warn_of_unknown_words(t, name, line.line[0]);
     } else {
         example_complain("%s", ag_error());
         good = false;
     }
-    lines_close(&line);
+    kaeru_lines_close(&line);
     TextStream stream = { .out = stdout };
     for (int64_t i = 0; good && i < translation.n; i++) {
-        text_stream_put(&stream, translation.line[i].text, translation.line[i].size);
+        kaeru_text_stream_put(&stream, translation.line[i].text, translation.line[i].size);
     }
-    text_stream_end(&stream);
+    kaeru_text_stream_end(&stream);
     putchar('\n');
     if (good) {
-        lines_close(&translation);
+        kaeru_lines_close(&translation);
     }
 }
 
@@ -145,7 +147,7 @@ int translate_translate(int argc, char **argv)
         "Translates standard input, one sentence in each line, with a model of translate train. Words outside the\n"
         "vocabulary are listed on stderr; the model reads <unk> in their place.", options });
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
-    Translator t = translator_of(m.model, &m.vocabularies);
+    TransformerTranslator t = translator_of(m.model, &m.vocabularies);
     char *line = NULL;
     size_t room = 0;
     int64_t number = 0;
@@ -173,20 +175,20 @@ int translate_show(int argc, char **argv)
         example_usage_error("expected --sentence");
     }
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
-    Lines line;
-    if (!lines_of_text(&line, "--sentence", sentence, strlen(sentence))) {
+    KaeruLines line;
+    if (!kaeru_lines_of_text(&line, "--sentence", sentence, strlen(sentence))) {
         example_fail("%s", ag_error());
     }
     if (line.n != 1) {
         example_usage_error("--sentence: expected one line, found %" PRId64, line.n);
     }
     if (m.lower_case) {
-        lines_lower(&line);
+        kaeru_lines_lower(&line);
     }
-    Translator t = translator_of(m.model, &m.vocabularies);
+    TransformerTranslator t = translator_of(m.model, &m.vocabularies);
     warn_of_unknown_words(&t, "--sentence", line.line[0]);
     show_attention(&t, line.line[0]);
-    lines_close(&line);
+    kaeru_lines_close(&line);
     trained_model_close(&m);
     return example_end();
 }

@@ -41,21 +41,21 @@ typedef struct {
     TrainingRun run;
     Corpus train, valid;
     Vocabularies vocabularies;
-    EncoderDecoder *model;
+    Transformer *model;
     Optimizer *optimizer;
     Parallel *parallel;                 /* NULL: one process without shards */
     int64_t epoch;                      /* number of epochs done */
 } Training;
 
-static SentenceVocab learn_vocab(const Lines *texts, int n)
+static SentenceVocab learn_vocab(const KaeruLines *texts, int n)
 {
-    return strcmp(vocab, "bpe") == 0 ? sentence_vocab_of_bpe(texts, n, (int32_t)vocab_size)
-                                     : sentence_vocab_of_words(texts, n, min_count);
+    return strcmp(vocab, "bpe") == 0 ? kaeru_sentence_vocab_of_bpe(texts, n, (int32_t)vocab_size)
+                                     : kaeru_sentence_vocab_of_words(texts, n, min_count);
 }
 
 static void learn_vocabularies(Training *t)
 {
-    const Lines both[] = { t->train.src, t->train.tgt };
+    const KaeruLines both[] = { t->train.src, t->train.tgt };
     t->vocabularies.shared = shared;
     t->vocabularies.src = learn_vocab(both, shared ? 2 : 1);
     if (!shared) {
@@ -87,14 +87,14 @@ static void make_all(Training *t)
     o.dropout = dropout;
     o.max_len = POSITIONS;
     o.share_embeddings = shared;
-    int64_t src_vocab = sentence_vocab_size(&t->vocabularies.src);
-    int64_t tgt_vocab = sentence_vocab_size(target_vocab(&t->vocabularies));
+    int64_t src_vocab = kaeru_sentence_vocab_size(&t->vocabularies.src);
+    int64_t tgt_vocab = kaeru_sentence_vocab_size(target_vocab(&t->vocabularies));
     transformer_to_settings(src_vocab, tgt_vocab, &o, run->settings);
-    t->model = run->resumed ? transformer_load(run->last) : make_model(src_vocab, tgt_vocab, o);
+    t->model = run->resumed ? transformer_load(run->last) : transformer_new(src_vocab, tgt_vocab, o);
     if (!t->model) {
         example_fail("%s", ag_error());
     }
-    AdamOptions adam = nn_adam_options(0);                              /* run_epoch sets the learning rate of each step */
+    AdamOptions adam = nn_adam_options(0);                      /* transformer_run_epoch sets the learning rate of each step */
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     t->optimizer = nn_adam_new_with(t->model, adam);
@@ -179,13 +179,13 @@ static void show_progress(void *arg, const TrainState *state, double loss, doubl
 static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most, const char *what)
 {
     const Vocabularies *v = &t->vocabularies;
-    SentencePairs *pairs = sentence_pairs_new(&c->src, &v->src, &c->tgt, target_vocab(v), most);
+    SentencePairs *pairs = kaeru_sentence_pairs_new(&c->src, &v->src, &c->tgt, target_vocab(v), most);
     if (!pairs) {
         example_fail("%s", ag_error());
     }
-    printf("%" PRId64 " pairs of sentences %s", sentence_pairs_count(pairs), what);
-    if (sentence_pairs_left_out(pairs) > 0) {
-        printf(" (%" PRId64 " left out: empty or over %" PRId64 " tokens)", sentence_pairs_left_out(pairs), most);
+    printf("%" PRId64 " pairs of sentences %s", kaeru_sentence_pairs_count(pairs), what);
+    if (kaeru_sentence_pairs_left_out(pairs) > 0) {
+        printf(" (%" PRId64 " left out: empty or over %" PRId64 " tokens)", kaeru_sentence_pairs_left_out(pairs), most);
     }
     putchar('\n');
     return pairs;
@@ -194,25 +194,25 @@ static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most,
 static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid, Csv *csv)
 {
     TrainState state = { .accum_step = nn_optimizer_steps(t->optimizer) };
-    EpochOptions training = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = smoothing },
+    EpochOptions training = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = smoothing },
                               .optimizer = t->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
                               .parallel = t->parallel, .done = show_progress };
-    EpochOptions evaluation = { .criterion = { .padding_idx = WORD_BLANK, .smoothing = 0 }, .parallel = t->parallel };
-    Translator translator = translator_of(t->model, &t->vocabularies);
+    EpochOptions evaluation = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = 0 }, .parallel = t->parallel };
+    TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
         char name[64];
         snprintf(name, sizeof name, "epoch %" PRId64 " of %" PRId64, t->epoch + 1, epochs);
-        sentence_pairs_shuffle(pairs, batch_tokens);
-        Watch watch = { progress_begin(name, sentence_pairs_batches(pairs)), state.step };
+        kaeru_sentence_pairs_shuffle(pairs, batch_tokens);
+        Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state.step };
         training.done_arg = &watch;
-        double start = example_seconds(), lr = rate(state.accum_step, width, factor, warmup);
+        double start = example_seconds(), lr = transformer_rate(state.accum_step, width, factor, warmup);
         int64_t tokens = state.tokens;
-        double train_loss = run_epoch(t->model, sentence_pairs_next, pairs, &training, &state);
+        double train_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, pairs, &training, &state);
         double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
         progress_end(&watch.progress);
-        sentence_pairs_sort(valid, batch_tokens);
-        double valid_loss = run_epoch(t->model, sentence_pairs_next, valid, &evaluation, &state);
+        kaeru_sentence_pairs_sort(valid, batch_tokens);
+        double valid_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, valid, &evaluation, &state);
         Quality score = corpus_score(&translator, &t->valid, 1, 0, lower_case, NULL);
         set_epoch(t, t->epoch + 1);
         csv_row(csv, t->epoch, train_loss, valid_loss, score.bleu, lr, speed);      /* before the checkpoint: see csv_resume */
@@ -235,12 +235,12 @@ static void train(Training *t)
         printf("all %" PRId64 " epochs are done, from %s\n", epochs, t->run.last);
     }
     printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
-           (int)sentence_vocab_size(&t->vocabularies.src), (int)sentence_vocab_size(target_vocab(&t->vocabularies)),
+           (int)kaeru_sentence_vocab_size(&t->vocabularies.src), (int)kaeru_sentence_vocab_size(target_vocab(&t->vocabularies)),
            nn_count(t->model));
     Csv *csv = t->run.resumed ? csv_resume(data_name, data_header, (double)t->epoch) : csv_open(data_name, data_header);
     train_epochs(t, pairs, valid, csv);
-    sentence_pairs_free(pairs);
-    sentence_pairs_free(valid);
+    kaeru_sentence_pairs_free(pairs);
+    kaeru_sentence_pairs_free(valid);
     if (csv_rows(csv) > 1) {
         chart_print(csv, &(Chart){ "loss per token", "epoch", false,
                                    { { "train_loss", "training" }, { "valid_loss", "held out" } } });
@@ -251,11 +251,11 @@ static void train(Training *t)
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-static void print_some(const Corpus *c, const Lines *translations)
+static void print_some(const Corpus *c, const KaeruLines *translations)
 {
     printf("\nTranslations of held-out sentences:\n");
     for (int64_t i = 0; i < SHOWN && i < c->src.n; i++) {
-        Line src = c->src.line[i], expected = c->tgt.line[i], got = translations->line[i];
+        KaeruLine src = c->src.line[i], expected = c->tgt.line[i], got = translations->line[i];
         bool right = got.size == expected.size && memcmp(got.text, expected.text, got.size) == 0;
         printf("  %.*s\n  %.*s%s\n", (int)src.size, src.text, (int)got.size, got.text, right ? "   (right)" : "");
         if (!right) {
@@ -266,7 +266,7 @@ static void print_some(const Corpus *c, const Lines *translations)
 }
 
 /* The translations of the held-out sentences, for other tools to score. */
-static void write_translations(const Lines *translations)
+static void write_translations(const KaeruLines *translations)
 {
     char *path = example_path("translate_valid.txt");
     FILE *file = fopen(path, "w");
@@ -275,8 +275,8 @@ static void write_translations(const Lines *translations)
     }
     TextStream stream = { .out = file };
     for (int64_t i = 0; i < translations->n; i++) {
-        text_stream_put(&stream, translations->line[i].text, translations->line[i].size);
-        text_stream_end(&stream);
+        kaeru_text_stream_put(&stream, translations->line[i].text, translations->line[i].size);
+        kaeru_text_stream_end(&stream);
         fputc('\n', file);
     }
     example_close(file, path);
@@ -287,12 +287,12 @@ static void write_translations(const Lines *translations)
 static void finish(Training *t)
 {
     save_result(t);
-    Translator translator = translator_of(t->model, &t->vocabularies);
-    Lines translations;
+    TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
+    KaeruLines translations;
     print_scores(&translator, &t->valid, beam, length_penalty, lower_case, &translations);
     write_translations(&translations);
     print_some(&t->valid, &translations);
-    lines_close(&translations);
+    kaeru_lines_close(&translations);
     show_attention(&translator, t->valid.src.line[0]);
 }
 

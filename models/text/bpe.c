@@ -65,30 +65,30 @@ void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n)
     if (n) qsort(added, (size_t)n, sizeof *added, longest_first);
 }
 
-void bpe_free_at(Site at, Bpe *bpe)
+void kaeru_bpe_free_at(Site at, Bpe *bpe)
 {
     ag_free_at(at, bpe);
 }
 
-int32_t bpe_size_at(Site at, const Bpe *bpe)
+int32_t kaeru_bpe_size_at(Site at, const Bpe *bpe)
 {
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     return bpe->tokens->n;
 }
 
-int32_t bpe_end_of_text_at(Site at, const Bpe *bpe)
+int32_t kaeru_bpe_end_of_text_at(Site at, const Bpe *bpe)
 {
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     return bpe->end_of_text;
 }
 
-int32_t bpe_begin_at(Site at, const Bpe *bpe)
+int32_t kaeru_bpe_begin_at(Site at, const Bpe *bpe)
 {
     ag_check_object_at(at, __func__, "bpe", bpe);
     return bpe->begin;
 }
 
-const char *bpe_token_at(Site at, const Bpe *bpe, int32_t id, size_t *n)
+const char *kaeru_bpe_token_at(Site at, const Bpe *bpe, int32_t id, size_t *n)
 {
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     ag_check_pointer_at(at, __func__, "n", n);
@@ -137,7 +137,7 @@ static size_t add_candidate(Bpe *b, size_t n, int32_t i)
  * skipped. */
 static size_t merge_word(Bpe *b, const char *text, size_t n, int32_t *ids)
 {
-    if (n > INT32_MAX) ag_usage_error(AG_HERE, "bpe_encode", "a word of %zu bytes is too long", n);
+    if (n > INT32_MAX) ag_usage_error(AG_HERE, "kaeru_bpe_encode", "a word of %zu bytes is too long", n);
     if (n > b->room) {
         b->symbol = ag_resize_in(b, b->symbol, b->room, 2 * n, sizeof *b->symbol);
         b->heap = ag_resize_in(b, b->heap, 3 * b->room, 6 * n, sizeof *b->heap);
@@ -221,7 +221,7 @@ static const BpeAdded *added_at(const Bpe *b, const char *text, size_t n, BpeMod
 {
     for (int32_t i = 0; i < b->n_added && b->starts_added[(unsigned char)text[0]]; i++) {
         const BpeAdded *a = &b->added[i];
-        if (a->late != late || (a->special && mode == BPE_TEXT)) continue;
+        if (a->late != late || (a->special && mode == KAERU_BPE_TEXT)) continue;
         if (a->size <= n && memcmp(b->tokens->word[a->id].text, text, a->size) == 0) return a;
     }
     return NULL;
@@ -255,13 +255,13 @@ static void encode_text(Bpe *b, const char *text, size_t n, BpeMode mode, bool l
     }
 }
 
-int32_t *bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
+int32_t *kaeru_bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);
     check_text(at, __func__, "text", text, n);
     ag_check_pointer_at(at, __func__, "count", count);
-    if (mode != BPE_TEXT && mode != BPE_SPECIAL) ag_usage_error(at, __func__, "%d is not a BpeMode", (int)mode);
+    if (mode != KAERU_BPE_TEXT && mode != KAERU_BPE_SPECIAL) ag_usage_error(at, __func__, "%d is not a BpeMode", (int)mode);
     Ids ids = { 0 };
     reserve(&ids, n / 3 + 64);
     if (n > 0) encode_text(bpe, text, n, mode, false, &ids);
@@ -269,7 +269,7 @@ int32_t *bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mo
     return ag_resize(ids.id, ids.n, ids.n, sizeof *ids.id);         /* without the rest of the room */
 }
 
-char *bpe_decode_at(Site at, const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_bpe_decode_at(Site at, const Bpe *bpe, const int32_t *ids, size_t count, size_t *n)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);

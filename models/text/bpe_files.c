@@ -148,7 +148,7 @@ Bpe *bpe_parse(BpeFile vocab, BpeFile merges)
     return b;
 }
 
-Bpe *bpe_open_at(Site at, const char *vocab_path, const char *merges_path)
+Bpe *kaeru_bpe_open_at(Site at, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "vocab_path", vocab_path);
@@ -194,7 +194,7 @@ static bool write_both(const Bpe *b, void *work, const char *vocab_path, const c
     return false;
 }
 
-bool bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *merges_path)
+bool kaeru_bpe_save_at(Site at, const Bpe *bpe, const char *vocab_path, const char *merges_path)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "bpe", bpe, VOCAB_BPE);

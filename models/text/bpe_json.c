@@ -216,7 +216,7 @@ Bpe *bpe_parse_json(BpeFile file)
     return b;
 }
 
-Bpe *bpe_open_json_at(Site at, const char *path)
+Bpe *kaeru_bpe_open_json_at(Site at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);

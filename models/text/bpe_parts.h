@@ -32,7 +32,7 @@ typedef enum {
 typedef struct {
     int32_t id;
     uint32_t size;                          /* of its text */
-    bool special;                           /* not found in BPE_TEXT */
+    bool special;                           /* not found in KAERU_BPE_TEXT */
     bool late;                              /* found only in what is left when the others have been found */
 } BpeAdded;
 
@@ -66,9 +66,9 @@ void bpe_set_added(Bpe *b, BpeAdded *added, int32_t n);
 
 /* A file's name, for messages, and its content. */
 typedef struct { const char *name, *text; size_t size; } BpeFile;
-/* Constructs a Bpe from the two files' contents, as bpe_open does. */
+/* Constructs a Bpe from the two files' contents, as kaeru_bpe_open does. */
 Bpe *bpe_parse(BpeFile vocab, BpeFile merges);
-/* Constructs a Bpe from the content of a tokenizer.json, as bpe_open_json does. */
+/* Constructs a Bpe from the content of a tokenizer.json, as kaeru_bpe_open_json does. */
 Bpe *bpe_parse_json(BpeFile file);
 
 static inline size_t bpe_hash_pair(int32_t left, int32_t right)

@@ -289,7 +289,7 @@ static Bpe *learn(Trainer *t, const char *text, size_t n, int32_t size)
     return bpe_new(tokens, merge, (int32_t)n_merges);
 }
 
-Bpe *bpe_train_at(Site at, const char *text, size_t n, int32_t size)
+Bpe *kaeru_bpe_train_at(Site at, const char *text, size_t n, int32_t size)
 {
     AG_LAYER(at);
     check_text(at, __func__, "text", text, n);

@@ -8,11 +8,11 @@
 
 struct CharVocab { VocabKind kind; WordTable *table; };
 
-CharVocab *char_vocab_new_at(Site at, const char *text, size_t n)
+CharVocab *kaeru_char_vocab_new_at(Site at, const char *text, size_t n)
 {
     AG_LAYER(at);
     check_text(at, __func__, "text", text, n);
-    if (!text_check("the text", text, n)) return NULL;
+    if (!kaeru_text_check("the text", text, n)) return NULL;
     CharVocab *v = ag_object_new(sizeof *v);
     v->kind = VOCAB_CHARS;
     WordTable *found = word_table_new(v);
@@ -28,7 +28,7 @@ CharVocab *char_vocab_new_at(Site at, const char *text, size_t n)
     return v;
 }
 
-CharVocab *char_vocab_open_at(Site at, const char *path)
+CharVocab *kaeru_char_vocab_open_at(Site at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
@@ -48,7 +48,7 @@ CharVocab *char_vocab_open_at(Site at, const char *path)
     return NULL;
 }
 
-bool char_vocab_save_at(Site at, const CharVocab *v, const char *path)
+bool kaeru_char_vocab_save_at(Site at, const CharVocab *v, const char *path)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
@@ -56,12 +56,12 @@ bool char_vocab_save_at(Site at, const CharVocab *v, const char *path)
     return vocab_write(path, v->table);
 }
 
-void char_vocab_free_at(Site at, CharVocab *v)
+void kaeru_char_vocab_free_at(Site at, CharVocab *v)
 {
     ag_free_at(at, v);
 }
 
-int32_t char_vocab_size_at(Site at, const CharVocab *v)
+int32_t kaeru_char_vocab_size_at(Site at, const CharVocab *v)
 {
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     return v->table->n;
@@ -80,14 +80,14 @@ static int32_t id_at(const CharVocab *v, const char *text, size_t n, size_t *len
 static bool unknown_character(const char *name, const char *text, size_t n, size_t at)
 {
     uint32_t code;
-    char quoted[UTF8_QUOTE], place[TEXT_PLACE];
+    char quoted[UTF8_QUOTE], place[KAERU_TEXT_PLACE];
     size_t length = (size_t)utf8_decode(text + at, n - at, &code);
-    if (!length) return text_check(name ? name : "the text", text, n);
+    if (!length) return kaeru_text_check(name ? name : "the text", text, n);
     return ag_set_error("%s%s%s (U+%04X) at %s is not in the vocabulary", name ? name : "", name ? ": " : "",
-                        utf8_quote(text + at, length, quoted), (unsigned)code, text_place(1, text, at, place));
+                        utf8_quote(text + at, length, quoted), (unsigned)code, kaeru_text_place(1, text, at, place));
 }
 
-bool char_vocab_check_at(Site at, const CharVocab *v, const char *name, const char *text, size_t n)
+bool kaeru_char_vocab_check_at(Site at, const CharVocab *v, const char *name, const char *text, size_t n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     ag_check_pointer_at(at, __func__, "name", name);
@@ -97,7 +97,7 @@ bool char_vocab_check_at(Site at, const CharVocab *v, const char *name, const ch
     return true;
 }
 
-int32_t *char_vocab_encode_at(Site at, const CharVocab *v, const char *text, size_t n, size_t *count)
+int32_t *kaeru_char_vocab_encode_at(Site at, const CharVocab *v, const char *text, size_t n, size_t *count)
 {
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     check_text(at, __func__, "text", text, n);
@@ -118,7 +118,7 @@ int32_t *char_vocab_encode_at(Site at, const CharVocab *v, const char *text, siz
     return ids;
 }
 
-char *char_vocab_decode_at(Site at, const CharVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_char_vocab_decode_at(Site at, const CharVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_CHARS);
     if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);

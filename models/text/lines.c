@@ -6,52 +6,52 @@
 #include "unicode.h"
 #include "utf8.h"
 
-bool lines_of_text_at(Site at, Lines *l, const char *name, const char *text, size_t size)
+bool kaeru_lines_of_text_at(Site at, KaeruLines *l, const char *name, const char *text, size_t size)
 {
     AG_LAYER(at);
-    return lines_of_part_at(at, l, name, 1, text, size);
+    return kaeru_lines_of_part_at(at, l, name, 1, text, size);
 }
 
-bool lines_of_part_at(Site at, Lines *l, const char *name, int64_t first, const char *text, size_t size)
+bool kaeru_lines_of_part_at(Site at, KaeruLines *l, const char *name, int64_t first, const char *text, size_t size)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "l", l);
     ag_check_pointer_at(at, __func__, "name", name);
     check_text(at, __func__, "text", text, size);
-    *l = (Lines){ 0 };
-    if (!text_check_part(name, first, text, size)) return false;
+    *l = (KaeruLines){ 0 };
+    if (!kaeru_text_check_part(name, first, text, size)) return false;
     void *r = ag_alloc(1, 1);
     const char *rest = ag_strndup_in(r, text, size), *end = rest + size;
     int64_t n = 0;
     for (size_t i = 0; i < size; i++) n += rest[i] == '\n' || i + 1 == size;
-    Line *line = ag_alloc_in(r, (size_t)n, sizeof *line);
+    KaeruLine *line = ag_alloc_in(r, (size_t)n, sizeof *line);
     for (int64_t i = 0; i < n; i++) {
         const char *stop = memchr(rest, '\n', (size_t)(end - rest));
         if (!stop) stop = end;
         size_t length = (size_t)(stop - rest);
         if (stop < end && length > 0 && rest[length - 1] == '\r') length--;
-        line[i] = (Line){ rest, length };
+        line[i] = (KaeruLine){ rest, length };
         rest = stop + 1;
     }
-    *l = (Lines){ n, line, r, first };
+    *l = (KaeruLines){ n, line, r, first };
     return true;
 }
 
-bool lines_open_at(Site at, Lines *l, const char *path)
+bool kaeru_lines_open_at(Site at, KaeruLines *l, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "l", l);
     ag_check_pointer_at(at, __func__, "path", path);
-    Text text;
-    *l = (Lines){ 0 };
-    if (!text_open(&text, path)) return false;
-    bool good = lines_of_text(l, path, text.bytes, text.size);
-    text_close(&text);
+    KaeruText text;
+    *l = (KaeruLines){ 0 };
+    if (!kaeru_text_open(&text, path)) return false;
+    bool good = kaeru_lines_of_text(l, path, text.bytes, text.size);
+    kaeru_text_close(&text);
     return good;
 }
 
 /* Writes a line in lower case; returns its size in bytes, which a few letters change. */
-static size_t lower_line(Line line, char *out)
+static size_t lower_line(KaeruLine line, char *out)
 {
     char *p = out;
     for (size_t i = 0; i < line.size;) {
@@ -62,7 +62,7 @@ static size_t lower_line(Line line, char *out)
     return (size_t)(p - out);
 }
 
-void lines_lower_at(Site at, Lines *l)
+void kaeru_lines_lower_at(Site at, KaeruLines *l)
 {
     ag_check_pointer_at(at, __func__, "l", l);
     size_t room = 1;
@@ -70,14 +70,14 @@ void lines_lower_at(Site at, Lines *l)
     char *out = l->owner ? ag_alloc_in_at(at, l->owner, room, 1) : NULL;
     for (int64_t i = 0; i < l->n; i++) {
         size_t size = lower_line(l->line[i], out);
-        l->line[i] = (Line){ out, size };
+        l->line[i] = (KaeruLine){ out, size };
         out += size;
     }
 }
 
-void lines_close_at(Site at, Lines *l)
+void kaeru_lines_close_at(Site at, KaeruLines *l)
 {
     ag_check_pointer_at(at, __func__, "l", l);
     ag_free_at(at, l->owner);
-    *l = (Lines){ 0 };
+    *l = (KaeruLines){ 0 };
 }

@@ -26,34 +26,34 @@ void check_vocab(Site at, const char *what, const char *name, const void *v, Voc
     ag_check_object_at(at, what, name, v);
     VocabKind found = *(const VocabKind *)v;
     if (found != kind)
-        ag_usage_error(at, what, "%s is %s, expected %s; a Tokenizer or SentenceVocab must have its kind set", name,
+        ag_usage_error(at, what, "%s is %s, expected %s; a KaeruTokenizer or SentenceVocab must have its kind set", name,
                        vocab_name(found), vocab_name(kind));
 }
 
-bool text_open_at(Site at, Text *text, const char *path)
+bool kaeru_text_open_at(Site at, KaeruText *text, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "text", text);
     ag_check_pointer_at(at, __func__, "path", path);
-    *text = (Text){ 0 };
+    *text = (KaeruText){ 0 };
     FileMap *map = file_map(path);
     if (!map) return false;
-    if (!text_check(path, map->bytes, map->size)) {
+    if (!kaeru_text_check(path, map->bytes, map->size)) {
         ag_free(map);
         return false;
     }
-    *text = (Text){ map->bytes, map->size, map };
+    *text = (KaeruText){ map->bytes, map->size, map };
     return true;
 }
 
-void text_close_at(Site at, Text *text)
+void kaeru_text_close_at(Site at, KaeruText *text)
 {
     ag_check_pointer_at(at, __func__, "text", text);
     ag_free_at(at, text->map);
-    *text = (Text){ 0 };
+    *text = (KaeruText){ 0 };
 }
 
-bool text_is_same_file_at(Site at, const char *a, const char *b)
+bool kaeru_text_is_same_file_at(Site at, const char *a, const char *b)
 {
     ag_check_pointer_at(at, __func__, "a", a);
     ag_check_pointer_at(at, __func__, "b", b);
@@ -62,33 +62,33 @@ bool text_is_same_file_at(Site at, const char *a, const char *b)
            about_a.st_ino == about_b.st_ino;
 }
 
-const char *text_place_at(Site at, int64_t first, const char *text, size_t byte, char out[TEXT_PLACE])
+const char *kaeru_text_place_at(Site at, int64_t first, const char *text, size_t byte, char out[KAERU_TEXT_PLACE])
 {
     if (byte > 0) ag_check_pointer_at(at, __func__, "text", text);
     ag_check_pointer_at(at, __func__, "out", out);
     size_t line, column;
     utf8_position(text, byte, &line, &column);
-    snprintf(out, TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first + (int64_t)line - 1, column, byte);
+    snprintf(out, KAERU_TEXT_PLACE, "line %" PRId64 ", column %zu, byte %zu", first + (int64_t)line - 1, column, byte);
     return out;
 }
 
-bool text_check_part_at(Site at, const char *name, int64_t first, const char *text, size_t n)
+bool kaeru_text_check_part_at(Site at, const char *name, int64_t first, const char *text, size_t n)
 {
     ag_check_pointer_at(at, __func__, "name", name);
     check_text(at, __func__, "text", text, n);
-    char place[TEXT_PLACE];
+    char place[KAERU_TEXT_PLACE];
     size_t valid = utf8_valid(text, n);
     if (valid == n) return true;
-    return ag_set_error("%s: %s: expected UTF-8, found byte 0x%02X", name, text_place(first, text, valid, place),
+    return ag_set_error("%s: %s: expected UTF-8, found byte 0x%02X", name, kaeru_text_place(first, text, valid, place),
                         (unsigned char)text[valid]);
 }
 
-bool text_check_at(Site at, const char *name, const char *text, size_t n)
+bool kaeru_text_check_at(Site at, const char *name, const char *text, size_t n)
 {
-    return text_check_part_at(at, name, 1, text, n);
+    return kaeru_text_check_part_at(at, name, 1, text, n);
 }
 
-int text_next_at(Site at, const char *text, size_t n, uint32_t *code)
+int kaeru_text_next_at(Site at, const char *text, size_t n, uint32_t *code)
 {
     if (n < 1) ag_usage_error(at, __func__, "no bytes to decode, expected 1 or more");
     ag_check_pointer_at(at, __func__, "text", text);

@@ -15,7 +15,7 @@ static bool begins_character(const TextStream *s)
         uint32_t code;
         memset(whole, high ? 0xBF : 0x80, sizeof whole);
         memcpy(whole, s->held, s->n);
-        if (text_next(whole, sizeof whole, &code)) return true;
+        if (kaeru_text_next(whole, sizeof whole, &code)) return true;
     }
     return false;
 }
@@ -25,7 +25,7 @@ static void print_held(TextStream *s, bool end)
 {
     uint32_t code;
     while (s->n > 0) {
-        size_t length = (size_t)text_next(s->held, s->n, &code);
+        size_t length = (size_t)kaeru_text_next(s->held, s->n, &code);
         if (!length && !end && begins_character(s)) return;
         if (length) fwrite(s->held, 1, length, s->out);
         else fputs(replacement, s->out);
@@ -41,7 +41,7 @@ static void check_held(Site at, const char *what, const TextStream *s)
         ag_usage_error(at, what, "s holds %zu bytes, expected less than a character: initialize it with { .out = file }", s->n);
 }
 
-void text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t n)
+void kaeru_text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t n)
 {
     ag_check_pointer_at(at, __func__, "s", s);
     check_held(at, __func__, s);
@@ -53,7 +53,7 @@ void text_stream_put_at(Site at, TextStream *s, const char *bytes, size_t n)
     }
 }
 
-void text_stream_end_at(Site at, TextStream *s)
+void kaeru_text_stream_end_at(Site at, TextStream *s)
 {
     ag_check_pointer_at(at, __func__, "s", s);
     check_held(at, __func__, s);

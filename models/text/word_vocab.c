@@ -40,12 +40,12 @@ static int compare_counts(const void *left, const void *right)
     return compare_words(a, b);
 }
 
-WordVocab *word_vocab_new_at(Site at, const char *text, size_t n, int64_t min_count)
+WordVocab *kaeru_word_vocab_new_at(Site at, const char *text, size_t n, int64_t min_count)
 {
     AG_LAYER(at);
     check_text(at, __func__, "text", text, n);
     if (min_count < 0) ag_usage_error(at, __func__, "min_count is %lld, expected 0 or more", (long long)min_count);
-    if (!text_check("the text", text, n)) return NULL;
+    if (!kaeru_text_check("the text", text, n)) return NULL;
     WordVocab *v = ag_object_new(sizeof *v);
     v->kind = VOCAB_WORDS;
     v->table = word_table_new(v);
@@ -61,7 +61,7 @@ WordVocab *word_vocab_new_at(Site at, const char *text, size_t n, int64_t min_co
     return v;
 }
 
-WordVocab *word_vocab_open_at(Site at, const char *path)
+WordVocab *kaeru_word_vocab_open_at(Site at, const char *path)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
@@ -72,7 +72,7 @@ WordVocab *word_vocab_open_at(Site at, const char *path)
     for (int32_t i = 0; good && i < N_SPECIAL_TOKENS; i++) {
         const char *expected = special_tokens[i];
         if (word_table_find(v->table, expected, strlen(expected)) == i) continue;
-        const char *found = word_vocab_word(v, i, NULL);
+        const char *found = kaeru_word_vocab_word(v, i, NULL);
         char quoted[UTF8_QUOTE] = "nothing";
         if (found) utf8_quote(found, v->table->word[i].size, quoted);
         good = ag_set_error("%s: expected \"%s\" as token %d, found %s", path, expected, (int)i, quoted);
@@ -82,7 +82,7 @@ WordVocab *word_vocab_open_at(Site at, const char *path)
     return NULL;
 }
 
-bool word_vocab_save_at(Site at, const WordVocab *v, const char *path)
+bool kaeru_word_vocab_save_at(Site at, const WordVocab *v, const char *path)
 {
     AG_LAYER(at);
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
@@ -90,26 +90,26 @@ bool word_vocab_save_at(Site at, const WordVocab *v, const char *path)
     return vocab_write(path, v->table);
 }
 
-void word_vocab_free_at(Site at, WordVocab *v)
+void kaeru_word_vocab_free_at(Site at, WordVocab *v)
 {
     ag_free_at(at, v);
 }
 
-int32_t word_vocab_size_at(Site at, const WordVocab *v)
+int32_t kaeru_word_vocab_size_at(Site at, const WordVocab *v)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     return v->table->n;
 }
 
-int32_t word_vocab_find_at(Site at, const WordVocab *v, const char *word, size_t n)
+int32_t kaeru_word_vocab_find_at(Site at, const WordVocab *v, const char *word, size_t n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     check_text(at, __func__, "word", word, n);
     int32_t id = word_table_find(v->table, word, n);
-    return id < 0 ? WORD_UNKNOWN : id;
+    return id < 0 ? KAERU_WORD_UNKNOWN : id;
 }
 
-const char *word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *n)
+const char *kaeru_word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     bool found = id >= 0 && id < v->table->n;
@@ -117,7 +117,7 @@ const char *word_vocab_word_at(Site at, const WordVocab *v, int32_t id, size_t *
     return found ? v->table->word[id].text : NULL;
 }
 
-char *word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_t n)
+char *kaeru_word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_t n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     check_text(at, __func__, "text", text, n);
@@ -133,7 +133,7 @@ char *word_vocab_unknown_at(Site at, const WordVocab *v, const char *text, size_
     return list;
 }
 
-int32_t *word_vocab_encode_at(Site at, const WordVocab *v, const char *text, size_t n, size_t *count)
+int32_t *kaeru_word_vocab_encode_at(Site at, const WordVocab *v, const char *text, size_t n, size_t *count)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     check_text(at, __func__, "text", text, n);
@@ -142,12 +142,12 @@ int32_t *word_vocab_encode_at(Site at, const WordVocab *v, const char *text, siz
     size_t words = 0, k = 0;
     for (size_t i = 0; next_word(text, n, &i, &word);) words++;
     int32_t *ids = ag_alloc(words, sizeof *ids);
-    for (size_t i = 0; next_word(text, n, &i, &word);) ids[k++] = word_vocab_find(v, word.text, word.size);
+    for (size_t i = 0; next_word(text, n, &i, &word);) ids[k++] = kaeru_word_vocab_find(v, word.text, word.size);
     *count = words;
     return ids;
 }
 
-char *word_vocab_decode_at(Site at, const WordVocab *v, const int32_t *ids, size_t count, size_t *n)
+char *kaeru_word_vocab_decode_at(Site at, const WordVocab *v, const int32_t *ids, size_t count, size_t *n)
 {
     check_vocab(at, __func__, "v", v, VOCAB_WORDS);
     if (count > 0) ag_check_pointer_at(at, __func__, "ids", ids);

@@ -4,7 +4,7 @@
 
 #include "kaeru/text.h"
 
-enum { N_SPECIAL_TOKENS = WORD_UNKNOWN + 1 };
-extern const char *const special_tokens[N_SPECIAL_TOKENS];         /* by id: WORD_START, ... */
+enum { N_SPECIAL_TOKENS = KAERU_WORD_UNKNOWN + 1 };
+extern const char *const special_tokens[N_SPECIAL_TOKENS];         /* by id: KAERU_WORD_START, ... */
 
 #endif

@@ -11,7 +11,7 @@ int64_t batch_count_tokens(const Tensor *ids, int32_t pad)
     return n;
 }
 
-Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
+TransformerBatch transformer_batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
 {
     AG_LAYER(at);
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -19,10 +19,10 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
     tensor_int_data(tgt);
     if (tensor_ndim(src) != 2 || tensor_ndim(tgt) != 2 || tensor_dim(src, 0) != tensor_dim(tgt, 0) ||
         tensor_dim(tgt, 1) < 1)
-        ag_usage_error(at, "batch_new", "src %s and tgt %s, expected (B,S) and (B,T+1)", shape_text(tensor_shape(src), a),
-                       shape_text(tensor_shape(tgt), b));
+        ag_usage_error(at, "transformer_batch_new", "src %s and tgt %s, expected (B,S) and (B,T+1)",
+                       ag_shape_text(tensor_shape(src), a), ag_shape_text(tensor_shape(tgt), b));
     int64_t length = tensor_dim(tgt, 1);
-    Batch batch = { .src = src, .src_mask = nn_padding_mask_at(at, src, pad) };
+    TransformerBatch batch = { .src = src, .src_mask = nn_padding_mask_at(at, src, pad) };
     batch.tgt = ag_slice_at(at, tgt, 1, 0, length - 1);
     batch.tgt_y = ag_slice_at(at, tgt, 1, 1, length);
     batch.tgt_mask = nn_causal_padding_mask_at(at, batch.tgt, pad);
@@ -30,27 +30,28 @@ Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad)
     return batch;
 }
 
-Tensor *label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor *target)
+Tensor *transformer_label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor *target)
 {
     AG_LAYER(at);
     return ag_label_smoothing(x, target, criterion.padding_idx, criterion.smoothing);
 }
 
-Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab)
+Tensor *transformer_label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab)
 {
     if (vocab < 3 || criterion.padding_idx < 0 || criterion.padding_idx >= vocab)
-        ag_usage_error(at, "label_smoothing_targets", "padding_idx %d and %lld words: expected an id of at least 3 words",
-                       (int)criterion.padding_idx, (long long)vocab);
+        ag_usage_error(at, "transformer_label_smoothing_targets",
+                       "padding_idx %d and %lld words: expected an id of at least 3 words", (int)criterion.padding_idx,
+                       (long long)vocab);
     if (!(criterion.smoothing >= 0 && criterion.smoothing <= 1))
-        ag_usage_error(at, "label_smoothing_targets", "smoothing %g is not in 0..1", criterion.smoothing);
+        ag_usage_error(at, "transformer_label_smoothing_targets", "smoothing %g is not in 0..1", criterion.smoothing);
     int64_t rows = tensor_numel_at(at, target);
     Tensor *dist = tensor_full_at(at, SHAPE(rows, vocab), criterion.smoothing / (double)(vocab - 2));
     real *value = tensor_mutable_data(dist);
     const int32_t *id = tensor_int_data_at(at, target);
     for (int64_t i = 0; i < rows; i++) {
         if (id[i] < 0 || id[i] >= vocab)
-            ag_usage_error(at, "label_smoothing_targets", "target %d at %lld, expected 0 to %lld", (int)id[i], (long long)i,
-                           (long long)vocab - 1);
+            ag_usage_error(at, "transformer_label_smoothing_targets", "target %d at %lld, expected 0 to %lld", (int)id[i],
+                           (long long)i, (long long)vocab - 1);
         real *row = value + i * vocab;
         row[id[i]] = (real)(1 - criterion.smoothing);
         row[criterion.padding_idx] = 0;
@@ -59,7 +60,7 @@ Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *ta
     return dist;
 }
 
-double rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t warmup)
+double transformer_rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t warmup)
 {
     AG_LAYER(at);
     return nn_schedule_noam(step, model_size, factor, warmup);

@@ -7,15 +7,15 @@
 #include "kaeru/training.h"
 
 /* Log-probabilities (B,V) of the token that follows tgt (B,t), after the tokens in the cache. */
-static Tensor *next_log_probs(EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
+static Tensor *next_log_probs(Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache)
 {
-    Tensor *out = decode_next(m, memory, src_mask, tgt, cache);
+    Tensor *out = transformer_decode_next(m, memory, src_mask, tgt, cache);
     int64_t t = tensor_dim(out, 1);
-    return generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
+    return transformer_generator(m->generator, ag_squeeze(ag_slice(out, 1, t - 1, t), 1));
 }
 
 /* The end symbol may be -1, which no token is. */
-static void check_symbols(const char *what, const EncoderDecoder *m, int32_t start, int32_t end)
+static void check_symbols(const char *what, const Transformer *m, int32_t start, int32_t end)
 {
     int64_t vocab = tensor_dim(m->generator->proj->weight, 0);
     if (start < 0 || start >= vocab || end < -1 || end >= vocab)
@@ -23,20 +23,22 @@ static void check_symbols(const char *what, const EncoderDecoder *m, int32_t sta
                        (long long)vocab);
 }
 
-Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol)
+Tensor *transformer_greedy_decode_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
+                                     int32_t start_symbol)
 {
     NN_LAYER(at, m);
-    return greedy_decode_until(m, src, src_mask, max_len, start_symbol, -1);
+    return transformer_greedy_decode_until(m, src, src_mask, max_len, start_symbol, -1);
 }
 
 /* The notebook decodes all of ys again for each new token. Here a cache holds the keys and values of the tokens before, so
  * that only the last token is decoded, for all rows at once. */
-Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
-                              int32_t end_symbol)
+Tensor *transformer_greedy_decode_until_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
+                                           int32_t start_symbol, int32_t end_symbol)
 {
     NN_LAYER(at, m);
-    check_symbols("greedy_decode", m, start_symbol, end_symbol);
-    if (max_len < 1) ag_usage_error(AG_HERE, "greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
+    check_symbols("transformer_greedy_decode", m, start_symbol, end_symbol);
+    if (max_len < 1)
+        ag_usage_error(AG_HERE, "transformer_greedy_decode", "max_len %lld, expected 1 or more", (long long)max_len);
     int64_t rows = tensor_dim(src, 0), ended = 0;
     Tensor *ys = tensor_ints(SHAPE(rows, max_len), NULL);
     int32_t *id = tensor_mutable_int_data(ys);
@@ -45,7 +47,7 @@ Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *
     nn_eval(m);
     Scope whole = ag_begin(AG_NO_GRAD);
     Cache *cache = transformer_cache_new(m, max_len);
-    Tensor *memory = encode(m, src, src_mask);
+    Tensor *memory = transformer_encode(m, src, src_mask);
     for (int64_t t = 1; good && t < max_len && ended < rows; t++) {
         Scope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(rows, 1), NULL);
@@ -147,22 +149,23 @@ static Beam beam_new(const BeamOptions *o)
     return b;
 }
 
-Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
+Tensor *transformer_beam_search_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, BeamOptions o, double *score)
 {
     NN_LAYER(at, m);
     if (o.beam < 1 || o.max_len < 1 || tensor_dim(src, 0) != 1)
-        ag_usage_error(AG_HERE, "beam_search", "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1",
-                       o.beam, (long long)o.max_len, (long long)tensor_dim(src, 0));
-    check_symbols("beam_search", m, o.start_symbol, o.end_symbol);
+        ag_usage_error(AG_HERE, "transformer_beam_search",
+                       "beam %d, max_len %lld, %lld sentences: expected 1 or more, 1 or more, and 1", o.beam,
+                       (long long)o.max_len, (long long)tensor_dim(src, 0));
+    check_symbols("transformer_beam_search", m, o.start_symbol, o.end_symbol);
     if (!isfinite(o.length_penalty))
-        ag_usage_error(AG_HERE, "beam_search", "length_penalty is %g, expected a finite number", o.length_penalty);
+        ag_usage_error(AG_HERE, "transformer_beam_search", "length_penalty is %g, expected a finite number", o.length_penalty);
     bool training = m->module.training, good = true;
     nn_eval(m);
     Scope whole = ag_begin(AG_NO_GRAD);
     Candidate *best = ag_scratch((size_t)o.beam * 2, sizeof *best);
     Beam b = beam_new(&o);
     Cache *cache = transformer_cache_new(m, o.max_len);
-    Tensor *memory = encode(m, src, src_mask), *rows = tensor_ints(SHAPE(o.beam), NULL);
+    Tensor *memory = transformer_encode(m, src, src_mask), *rows = tensor_ints(SHAPE(o.beam), NULL);
     while (good && b.live > 0 && b.length < o.max_len && b.finished < o.beam) {
         Scope step = ag_begin(AG_NO_GRAD);
         Tensor *last = tensor_ints(SHAPE(b.live, 1), NULL);

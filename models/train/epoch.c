@@ -6,7 +6,7 @@
 
 /* Sums over the batches of the epoch, and over those since the last step. */
 typedef struct {
-    EncoderDecoder *model;
+    Transformer *model;
     const EpochOptions *options;
     TrainState *state;
     double loss, lr;
@@ -21,11 +21,11 @@ static int accumulated(const EpochOptions *o)
 }
 
 /* The sum of the batch's losses; in training also their gradients. */
-static double loss_compute(const Epoch *e, const Batch *batch)
+static double loss_compute(const Epoch *e, const TransformerBatch *batch)
 {
-    Tensor *out = encoder_decoder(e->model, batch->src, batch->tgt, batch->src_mask, batch->tgt_mask);
-    Tensor *x = generator(e->model->generator, out);
-    Tensor *loss = label_smoothing(e->options->criterion, x, batch->tgt_y);
+    Tensor *out = transformer_forward(e->model, batch->src, batch->tgt, batch->src_mask, batch->tgt_mask);
+    Tensor *x = transformer_generator(e->model->generator, out);
+    Tensor *loss = transformer_label_smoothing(e->options->criterion, x, batch->tgt_y);
     if (e->options->optimizer) ag_backward(loss);
     return tensor_item(loss);
 }
@@ -34,7 +34,7 @@ static double loss_compute(const Epoch *e, const Batch *batch)
 static void set_rate(Epoch *e)
 {
     const EpochOptions *o = e->options;
-    e->lr = rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
+    e->lr = transformer_rate(e->state->accum_step, o->model_size, o->factor, o->warmup);
     nn_optimizer_set_lr(o->optimizer, e->lr);
 }
 
@@ -48,7 +48,7 @@ static void take_step(Epoch *e)
     e->pending_tokens = 0;
 }
 
-static void batch_done(Epoch *e, const Batch *batch, double loss)
+static void batch_done(Epoch *e, const TransformerBatch *batch, double loss)
 {
     const EpochOptions *o = e->options;
     e->loss += loss;
@@ -61,7 +61,7 @@ static void batch_done(Epoch *e, const Batch *batch, double loss)
     if (o->done) o->done(o->done_arg, e->state, batch->ntokens ? loss / (double)batch->ntokens : 0, e->lr);
 }
 
-static void run_batch(Epoch *e, const Batch *batch)
+static void run_batch(Epoch *e, const TransformerBatch *batch)
 {
     const EpochOptions *o = e->options;
     double loss = loss_compute(e, batch);
@@ -73,7 +73,7 @@ static void run_batch(Epoch *e, const Batch *batch)
 static bool run_alone(Epoch *e, NextBatch *next, void *source)
 {
     Scope scope = ag_begin(e->options->optimizer ? AG_RECORD : AG_NO_GRAD);
-    Batch batch;
+    TransformerBatch batch;
     bool more = next(source, &batch);
     if (more) run_batch(e, &batch);
     ag_end(scope);
@@ -83,26 +83,26 @@ static bool run_alone(Epoch *e, NextBatch *next, void *source)
 /* ---- with other processes ---------------------------------------------------------------------------------------- */
 
 /* The rows from..to-1 of a batch. */
-static Batch batch_rows(const Batch *whole, int64_t from, int64_t to)
+static TransformerBatch batch_rows(const TransformerBatch *whole, int64_t from, int64_t to)
 {
-    Batch part = { .src = ag_slice(whole->src, 0, from, to), .src_mask = ag_slice(whole->src_mask, 0, from, to),
+    TransformerBatch part = { .src = ag_slice(whole->src, 0, from, to), .src_mask = ag_slice(whole->src_mask, 0, from, to),
                    .tgt = ag_slice(whole->tgt, 0, from, to), .tgt_y = ag_slice(whole->tgt_y, 0, from, to),
                    .tgt_mask = ag_slice(whole->tgt_mask, 0, from, to) };
     return part;
 }
 
 /* Learns the current shard: some rows of one of n batches. */
-static void learn_shard(const Epoch *e, Parallel *p, const Batch *batches, int n)
+static void learn_shard(const Epoch *e, Parallel *p, const TransformerBatch *batches, int n)
 {
     int64_t shards = nn_parallel_shards(p) / accumulated(e->options), shard = nn_parallel_index(p) % shards;
     int64_t number = nn_parallel_index(p) / shards;
     nn_parallel_count(p, 0);
     if (number >= n) return;
-    const Batch *batch = &batches[number];
+    const TransformerBatch *batch = &batches[number];
     int64_t rows = tensor_dim(batch->src, 0), from = rows * shard / shards, to = rows * (shard + 1) / shards;
     if (from == to) return;
     Scope scope = ag_begin(AG_RECORD);
-    Batch part = batch_rows(batch, from, to);
+    TransformerBatch part = batch_rows(batch, from, to);
     nn_parallel_count(p, (double)batch_count_tokens(part.tgt_y, e->options->criterion.padding_idx));
     loss_compute(e, &part);
     ag_end(scope);
@@ -114,7 +114,7 @@ static bool step_together(Epoch *e, NextBatch *next, void *source)
     const EpochOptions *o = e->options;
     Scope scope = ag_begin(AG_NO_GRAD);
     int most = accumulated(o), n = 0;
-    Batch *batches = ag_alloc((size_t)most, sizeof *batches);
+    TransformerBatch *batches = ag_alloc((size_t)most, sizeof *batches);
     while (n < most && next(source, &batches[n])) n++;
     if (n > 0) {
         set_rate(e);
@@ -134,7 +134,7 @@ static void evaluate_together(Epoch *e, NextBatch *next, void *source)
     Losses losses = { .parallel = e->options->parallel };
     for (bool more = true; more; ) {
         Scope scope = ag_begin(AG_NO_GRAD);
-        Batch batch;
+        TransformerBatch batch;
         more = next(source, &batch);
         if (more) {
             double loss = losses_next_is_mine(&losses) ? loss_compute(e, &batch) : 0;
@@ -148,7 +148,8 @@ static void evaluate_together(Epoch *e, NextBatch *next, void *source)
 
 /* ---- an epoch ---------------------------------------------------------------------------------------------------- */
 
-double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *o, TrainState *state)
+double transformer_run_epoch_at(Site at, Transformer *m, NextBatch *next, void *source, const EpochOptions *o,
+                                TrainState *state)
 {
     NN_LAYER(at, m);
     if (!next) ag_usage_error(at, __func__, "next is NULL, expected a function that makes batches");
@@ -163,7 +164,7 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
         while (root->parent) root = root->parent;
         nn_optimizer_check(__func__, o->optimizer, root);
         if (!(o->factor > 0)) ag_usage_error(at, __func__, "factor is %g, expected above 0", o->factor);
-        rate(0, o->model_size, o->factor, o->warmup);
+        transformer_rate(0, o->model_size, o->factor, o->warmup);
     }
     Epoch epoch = { .model = m, .options = o, .state = state };
     if (o->optimizer) nn_train(m);
@@ -178,7 +179,7 @@ double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, c
     return epoch.tokens ? epoch.loss / (double)epoch.tokens : 0;
 }
 
-bool average_checkpoints_at(Site at, void *model, const char *const *paths, int n)
+bool nn_average_checkpoints_at(Site at, void *model, const char *const *paths, int n)
 {
     AG_LAYER(at);
     nn_check_at(at, __func__, model, 0);

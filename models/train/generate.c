@@ -1,17 +1,17 @@
 /* generate.c: writes text with a language model, token after token. */
 #include "language.h"
 
-/* Reads n ids that follow those in the cache, and samples the next one; -1 if sample_next fails. */
-static int32_t next_id(const Language *l, const int32_t *ids, int64_t n, Cache *cache, const Sampling *how)
+/* Reads n ids that follow those in the cache, and samples the next one; -1 if lm_sample_next fails. */
+static int32_t next_id(const Language *l, const int32_t *ids, int64_t n, Cache *cache, const LmSampling *how)
 {
     Scope s = ag_begin(AG_NO_GRAD);
     Tensor *logits = language_next(l, tensor_ints(SHAPE(1, n), ids), cache);         /* (1,V) */
-    int32_t id = sample_next(tensor_data(logits), tensor_numel(logits), how);
+    int32_t id = lm_sample_next(tensor_data(logits), tensor_numel(logits), how);
     ag_end(s);
     return id;
 }
 
-bool lm_generate_at(Site at, void *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
+bool lm_generate_at(Site at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, NextToken *next,
                      void *arg)
 {
     AG_LAYER(at);

@@ -16,7 +16,7 @@
 
 struct LmData {
     const char *name;
-    Tokenizer tokenizer;                        /* a copy, whose vocabulary belongs to the program */
+    KaeruTokenizer tokenizer;                   /* a copy, whose vocabulary belongs to the program */
     const char *text;                           /* of characters; NULL: the data is `tokens` */
     Tokens tokens;
     int64_t begin[2], end[2], count[2];         /* positions and number of ids, by part */
@@ -32,7 +32,7 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
     int64_t begin = *position, end = begin, k = 0;
     for (; k < n && end < d->end[part]; k++) {
         uint32_t code;
-        end += d->text ? text_next(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
+        end += d->text ? kaeru_text_next(d->text + end, (size_t)(d->end[part] - end), &code) : 1;
     }
     *position = end;
     if (!d->text) {
@@ -40,7 +40,7 @@ static int64_t read_ids(const LmData *d, LmPart part, int64_t *position, int64_t
         return k;
     }
     size_t count;
-    int32_t *ids = char_vocab_encode(d->tokenizer.chars, d->text + begin, (size_t)(end - begin), &count);
+    int32_t *ids = kaeru_char_vocab_encode(d->tokenizer.chars, d->text + begin, (size_t)(end - begin), &count);
     if (!ids) ag_usage_error(AG_HERE, "lm_data", "%s has changed: %s", d->name, ag_error());
     memcpy(out, ids, count * sizeof *out);
     ag_free(ids);
@@ -90,21 +90,21 @@ static bool take_tokens(LmData *d, Tokens tokens)
 
 static bool take_text(LmData *d, const char *text, size_t n)
 {
-    if (!text_check(d->name, text, n)) return false;
-    if (d->tokenizer.kind == TOKENIZER_BPE) {
+    if (!kaeru_text_check(d->name, text, n)) return false;
+    if (d->tokenizer.kind == KAERU_TOKENIZER_BPE) {
         size_t count;
-        int32_t *ids = tokenizer_encode(&d->tokenizer, text, n, &count);
+        int32_t *ids = kaeru_tokenizer_encode(&d->tokenizer, text, n, &count);
         ag_set_owner(ids, d);
         return take_tokens(d, (Tokens){ (const char *)ids, (int64_t)count, sizeof *ids });
     }
     d->text = text;
     d->end[LM_HELD_OUT] = (int64_t)n;
-    return char_vocab_check(d->tokenizer.chars, d->name, text, n);
+    return kaeru_char_vocab_check(d->tokenizer.chars, d->name, text, n);
 }
 
-static LmData *data_new(const char *name, const Tokenizer *t)
+static LmData *data_new(const char *name, const KaeruTokenizer *t)
 {
-    tokenizer_size(t);                          /* a usage error if the tokenizer is not open */
+    kaeru_tokenizer_size(t);                    /* a usage error if the tokenizer is not open */
     LmData *d = ag_object_new(sizeof *d);
     d->name = ag_strndup_in(d, name, strlen(name));
     d->tokenizer = *t;
@@ -121,7 +121,7 @@ static LmData *opened(LmData *d, bool good)
     return d;
 }
 
-LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t)
+LmData *lm_data_open_at(Site at, const char *path, const KaeruTokenizer *t)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
@@ -135,24 +135,25 @@ LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t)
     return opened(d, token_file_read(map, path, t, &tokens) && take_tokens(d, tokens));
 }
 
-LmData *lm_data_open_pairs_at(Site at, const char *path, const Tokenizer *t, int32_t begin, int32_t end)
+LmData *lm_data_open_pairs_at(Site at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "path", path);
     ag_check_pointer_at(at, __func__, "t", t);
-    if (begin >= tokenizer_size(t) || end >= tokenizer_size(t))
-        ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end, (int)tokenizer_size(t));
+    if (begin >= kaeru_tokenizer_size(t) || end >= kaeru_tokenizer_size(t))
+        ag_usage_error(at, __func__, "tokens %d and %d of a vocabulary of %d", (int)begin, (int)end,
+                       (int)kaeru_tokenizer_size(t));
     LmData *d = data_new(path, t);
     FileMap *map = file_map(path);
     if (!map) return opened(d, false);
-    bool good = text_check(path, map->bytes, map->size) &&
+    bool good = kaeru_text_check(path, map->bytes, map->size) &&
                 examples_read(d, path, map->bytes, map->size, t, begin, end, &d->examples);
     ag_free(map);
     Tokens tokens = { (const char *)d->examples.ids, good ? d->examples.example[d->examples.n].start : 0, sizeof(int32_t) };
     return opened(d, good && take_tokens(d, tokens));
 }
 
-LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t)
+LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const KaeruTokenizer *t)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "name", name);
@@ -190,9 +191,9 @@ bool lm_data_fits_at(Site at, const LmData *d, const void *m, int64_t length)
     if (length > context)
         return ag_set_error("windows of %" PRId64 " tokens are longer than the model's context of %" PRId64, length,
                             context);
-    if (tokenizer_size(&d->tokenizer) > l.vocab)
+    if (kaeru_tokenizer_size(&d->tokenizer) > l.vocab)
         return ag_set_error("%s: its vocabulary has %d tokens, the model's only %" PRId64, d->name,
-                            (int)tokenizer_size(&d->tokenizer), l.vocab);
+                            (int)kaeru_tokenizer_size(&d->tokenizer), l.vocab);
     if (d->examples.n && d->count[LM_HELD_OUT] >= 2) return true;
     if (d->count[LM_TRAIN] < window || d->count[LM_HELD_OUT] < 2)
         return ag_set_error("%s: %" PRId64 " tokens to learn from and %" PRId64 " held out are too few: expected %" PRId64
@@ -316,7 +317,7 @@ bool data_agrees(const LmData *d, Parallel *p)
     const char *bytes = d->text ? d->text : d->tokens.bytes;
     size_t size = (size_t)d->end[LM_HELD_OUT] * (d->text ? 1 : (size_t)d->tokens.width);
     size_t part = size < SAMPLES * BYTES ? size : BYTES, n = part < size ? SAMPLES : 1;
-    uint64_t fingerprint = tokenizer_fingerprint(&d->tokenizer);
+    uint64_t fingerprint = kaeru_tokenizer_fingerprint(&d->tokenizer);
     char *sample = ag_alloc(sizeof size + sizeof fingerprint + n * part, 1), *at = sample;
     at = (char *)memcpy(at, &size, sizeof size) + sizeof size;
     at = (char *)memcpy(at, &fingerprint, sizeof fingerprint) + sizeof fingerprint;

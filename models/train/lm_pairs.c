@@ -6,7 +6,7 @@
 
 #include "json.h"
 
-typedef struct { void *owner; const Tokenizer *tokenizer; int32_t *ids; int64_t n, room; } Ids;
+typedef struct { void *owner; const KaeruTokenizer *tokenizer; int32_t *ids; int64_t n, room; } Ids;
 
 static void append(Ids *to, const int32_t *ids, size_t count)
 {
@@ -22,7 +22,7 @@ static void append(Ids *to, const int32_t *ids, size_t count)
 static bool append_text(Ids *to, const Json *text)
 {
     size_t count;
-    int32_t *ids = tokenizer_encode(to->tokenizer, text->as.text, text->count, &count);
+    int32_t *ids = kaeru_tokenizer_encode(to->tokenizer, text->as.text, text->count, &count);
     if (ids) append(to, ids, count);
     ag_free(ids);
     return ids != NULL;
@@ -58,8 +58,8 @@ static bool is_blank(const char *line, size_t size)
     return i == size;
 }
 
-bool examples_read(void *owner, const char *path, const char *text, size_t size, const Tokenizer *t, int32_t begin, int32_t end,
-                   Examples *out)
+bool examples_read(void *owner, const char *path, const char *text, size_t size, const KaeruTokenizer *t, int32_t begin,
+                   int32_t end, Examples *out)
 {
     Ids ids = { .owner = owner, .tokenizer = t };
     int64_t number = 0, room = 0;

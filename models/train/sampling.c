@@ -55,7 +55,7 @@ typedef struct { const int32_t *ids; int64_t n; } Choice;
 
 /* The top_k ids of largest weight, and of these the fewest, largest first, that have the share top_p of their weight. The
  * list is scratch memory. */
-static Choice choice(const real *logits, int64_t n, const Sampling *how, Scale s)
+static Choice choice(const real *logits, int64_t n, const LmSampling *how, Scale s)
 {
     bool has_top_k = how->top_k > 0 && how->top_k < n, has_top_p = how->top_p > 0 && how->top_p < 1;
     if (!has_top_k && !has_top_p) return (Choice){ NULL, n };
@@ -86,7 +86,7 @@ static int32_t draw(const real *logits, Choice among, Scale s)
 }
 
 /* The id of the largest logit, the first one of equal logits; -1 with ag_error() if a logit is NaN or infinite. */
-static int32_t largest_logit(const char *caller, const real *logits, int64_t n, const Sampling *how)
+static int32_t largest_logit(const char *caller, const real *logits, int64_t n, const LmSampling *how)
 {
     ag_check_pointer_at(AG_HERE, caller, "logits", logits);
     ag_check_pointer_at(AG_HERE, caller, "how", how);
@@ -107,10 +107,10 @@ static int32_t largest_logit(const char *caller, const real *logits, int64_t n, 
     return best;
 }
 
-int32_t sample_next_at(Site at, const real *logits, int64_t n, const Sampling *how)
+int32_t lm_sample_next_at(Site at, const real *logits, int64_t n, const LmSampling *how)
 {
     AG_LAYER(at);
-    int32_t best = largest_logit("sample_next", logits, n, how);
+    int32_t best = largest_logit("lm_sample_next", logits, n, how);
     if (best < 0 || how->temperature == 0) return best;
     Scope scope = ag_begin(AG_NO_GRAD);
     Scale s = { (double)logits[best], how->temperature };
@@ -119,11 +119,11 @@ int32_t sample_next_at(Site at, const real *logits, int64_t n, const Sampling *h
     return id;
 }
 
-bool sample_probabilities_at(Site at, const real *logits, int64_t n, const Sampling *how, double *p)
+bool lm_sample_probabilities_at(Site at, const real *logits, int64_t n, const LmSampling *how, double *p)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "p", p);
-    int32_t best = largest_logit("sample_probabilities", logits, n, how);
+    int32_t best = largest_logit("lm_sample_probabilities", logits, n, how);
     if (best < 0) return false;
     for (int64_t i = 0; i < n; i++) p[i] = 0;
     p[best] = 1;

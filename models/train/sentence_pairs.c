@@ -21,10 +21,10 @@ struct SentencePairs {
     bool ended;                 /* no batch is left, or no epoch has begun */
 };
 
-Sentence sentence_of(void *owner, const SentenceVocab *v, const Lines *lines, int64_t line)
+Sentence sentence_of(void *owner, const SentenceVocab *v, const KaeruLines *lines, int64_t line)
 {
     size_t size;
-    int32_t *ids = sentence_encode(v, lines->line[line].text, lines->line[line].size, &size);
+    int32_t *ids = kaeru_sentence_encode(v, lines->line[line].text, lines->line[line].size, &size);
     ag_set_owner(ids, owner);
     return (Sentence){ ids, (int64_t)size, line };
 }
@@ -37,7 +37,7 @@ Tensor *sentences_pad(const Sentence *s, int64_t n)
     Tensor *rows = tensor_ints(SHAPE(n, longest), NULL);
     int32_t *to = tensor_mutable_int_data(rows);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < longest; j++) *to++ = j < s[i].size ? s[i].ids[j] : WORD_BLANK;
+        for (int64_t j = 0; j < longest; j++) *to++ = j < s[i].size ? s[i].ids[j] : KAERU_WORD_BLANK;
     return rows;
 }
 
@@ -46,16 +46,16 @@ static int64_t longer_side(const Pair *pair)
     return pair->src.size > pair->tgt.size ? pair->src.size : pair->tgt.size;
 }
 
-SentencePairs *sentence_pairs_new_at(Site at, const Lines *src, const SentenceVocab *src_vocab, const Lines *tgt,
-                                     const SentenceVocab *tgt_vocab, int64_t max_tokens)
+SentencePairs *kaeru_sentence_pairs_new_at(Site at, const KaeruLines *src, const SentenceVocab *src_vocab,
+                                           const KaeruLines *tgt, const SentenceVocab *tgt_vocab, int64_t max_tokens)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "src", src);
     ag_check_pointer_at(at, __func__, "src_vocab", src_vocab);
     ag_check_pointer_at(at, __func__, "tgt", tgt);
     ag_check_pointer_at(at, __func__, "tgt_vocab", tgt_vocab);
-    sentence_vocab_size(src_vocab);         /* a usage error if it is closed */
-    sentence_vocab_size(tgt_vocab);
+    kaeru_sentence_vocab_size(src_vocab);   /* a usage error if it is closed */
+    kaeru_sentence_vocab_size(tgt_vocab);
     if (max_tokens < 0) ag_usage_error(at, __func__, "max_tokens is %" PRId64 ", expected 0 or more", max_tokens);
     if (src->n != tgt->n) {
         ag_set_error("%" PRId64 " sentences in one language and %" PRId64 " in the other, expected the same number", src->n,
@@ -88,18 +88,18 @@ SentencePairs *sentence_pairs_new_at(Site at, const Lines *src, const SentenceVo
     return p;
 }
 
-void sentence_pairs_free_at(Site at, SentencePairs *p)
+void kaeru_sentence_pairs_free_at(Site at, SentencePairs *p)
 {
     ag_free_at(at, p);
 }
 
-int64_t sentence_pairs_count_at(Site at, const SentencePairs *p)
+int64_t kaeru_sentence_pairs_count_at(Site at, const SentencePairs *p)
 {
     ag_check_object_at(at, __func__, "p", p);
     return p->n;
 }
 
-int64_t sentence_pairs_left_out_at(Site at, const SentencePairs *p)
+int64_t kaeru_sentence_pairs_left_out_at(Site at, const SentencePairs *p)
 {
     ag_check_object_at(at, __func__, "p", p);
     return p->left_out;
@@ -150,41 +150,42 @@ static void check_tokens(const char *what, int64_t batch_tokens)
     if (batch_tokens < 1) ag_usage_error(AG_HERE, what, "batches of %" PRId64 " tokens, expected 1 or more", batch_tokens);
 }
 
-void sentence_pairs_shuffle_at(Site at, SentencePairs *p, int64_t batch_tokens)
+void kaeru_sentence_pairs_shuffle_at(Site at, SentencePairs *p, int64_t batch_tokens)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "p", p);
-    check_tokens("sentence_pairs_shuffle", batch_tokens);
+    check_tokens("kaeru_sentence_pairs_shuffle", batch_tokens);
     ag_random_permutation(p->n, p->order);
     sort_by_length(p);
     cut_into_batches(p, batch_tokens);
     ag_random_permutation(p->n_batches, p->batch_order);
 }
 
-void sentence_pairs_sort_at(Site at, SentencePairs *p, int64_t batch_tokens)
+void kaeru_sentence_pairs_sort_at(Site at, SentencePairs *p, int64_t batch_tokens)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "p", p);
-    check_tokens("sentence_pairs_sort", batch_tokens);
+    check_tokens("kaeru_sentence_pairs_sort", batch_tokens);
     for (int64_t i = 0; i < p->n; i++) p->order[i] = (int32_t)i;
     sort_by_length(p);
     cut_into_batches(p, batch_tokens);
 }
 
-int64_t sentence_pairs_batches_at(Site at, const SentencePairs *p)
+int64_t kaeru_sentence_pairs_batches_at(Site at, const SentencePairs *p)
 {
     ag_check_object_at(at, __func__, "p", p);
     return p->n_batches;
 }
 
-bool sentence_pairs_next_at(Site at, void *pairs, Batch *batch)
+bool kaeru_sentence_pairs_next_at(Site at, void *pairs, TransformerBatch *batch)
 {
     AG_LAYER(at);
     ag_check_object_at(at, __func__, "pairs", pairs);
     ag_check_pointer_at(at, __func__, "batch", batch);
     SentencePairs *p = pairs;
     if (p->ended)
-        ag_usage_error(at, __func__, "no epoch has begun: call sentence_pairs_shuffle or sentence_pairs_sort before each "
+        ag_usage_error(at, __func__,
+                       "no epoch has begun: call kaeru_sentence_pairs_shuffle or kaeru_sentence_pairs_sort before each "
                        "epoch");
     p->ended = p->next >= p->n_batches;
     if (p->ended) return false;
@@ -195,11 +196,11 @@ bool sentence_pairs_next_at(Site at, void *pairs, Batch *batch)
         src[i] = pair->src;
         tgt[i] = pair->tgt;
     }
-    *batch = batch_new(sentences_pad(src, rows), sentences_pad(tgt, rows), WORD_BLANK);
+    *batch = transformer_batch_new(sentences_pad(src, rows), sentences_pad(tgt, rows), KAERU_WORD_BLANK);
     return true;
 }
 
-bool (sentence_pairs_next)(void *pairs, Batch *batch)
+bool (kaeru_sentence_pairs_next)(void *pairs, TransformerBatch *batch)
 {
-    return sentence_pairs_next(pairs, batch);
+    return kaeru_sentence_pairs_next(pairs, batch);
 }

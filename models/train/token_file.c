@@ -53,7 +53,7 @@ static bool check_ids(const Tokens *tokens, const char *path, int32_t size)
     return true;
 }
 
-bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, Tokens *tokens)
+bool token_file_read(const FileMap *map, const char *path, const KaeruTokenizer *t, Tokens *tokens)
 {
     Header h;
     uint64_t count;
@@ -69,10 +69,10 @@ bool token_file_read(const FileMap *map, const char *path, const Tokenizer *t, T
     if (size % h.width != 0 || count != size / h.width)
         return ag_set_error("%s: expected %" PRIu64 " tokens of %" PRIu32 " bytes, found %" PRIu64 " bytes", path, count,
                             h.width, size);
-    if (h.vocab != (uint32_t)tokenizer_size(t) || h.fingerprint != tokenizer_fingerprint(t))
+    if (h.vocab != (uint32_t)kaeru_tokenizer_size(t) || h.fingerprint != kaeru_tokenizer_fingerprint(t))
         return ag_set_error("%s: was made with another vocabulary, of %" PRIu32 " tokens", path, h.vocab);
     *tokens = (Tokens){ map->bytes + sizeof h, (int64_t)count, (int)h.width };
-    return check_ids(tokens, path, tokenizer_size(t));
+    return check_ids(tokens, path, kaeru_tokenizer_size(t));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -90,10 +90,10 @@ static bool begins_word(unsigned char c)
 /* The size of a text's first piece. It ends where the ids of the pieces are the same as those of the whole text: for
  * characters, before any character; for byte pairs, before a space or newline that a word follows, because the last
  * white space before a word always begins a new one. */
-static size_t first_piece(const Tokenizer *t, const char *text, size_t n)
+static size_t first_piece(const KaeruTokenizer *t, const char *text, size_t n)
 {
     size_t end = PIECE;
-    if (t->kind == TOKENIZER_CHARS) {
+    if (t->kind == KAERU_TOKENIZER_CHARS) {
         while (end < n && utf8_continues(text[end])) end++;
     } else {
         while (end + 1 < n && !((text[end] == ' ' || text[end] == '\n') && begins_word((unsigned char)text[end + 1])))
@@ -102,9 +102,9 @@ static size_t first_piece(const Tokenizer *t, const char *text, size_t n)
     return end + 1 < n ? end : n;
 }
 
-static bool write_ids(FileWriter *w, const Tokenizer *t, const char *text, size_t n, int width, size_t *count)
+static bool write_ids(FileWriter *w, const KaeruTokenizer *t, const char *text, size_t n, int width, size_t *count)
 {
-    int32_t *ids = tokenizer_encode(t, text, n, count);
+    int32_t *ids = kaeru_tokenizer_encode(t, text, n, count);
     if (!ids) return false;
     if (width == 2) {                           /* in place: an id never moves to the right */
         for (size_t i = 0; i < *count; i++) {
@@ -117,10 +117,10 @@ static bool write_ids(FileWriter *w, const Tokenizer *t, const char *text, size_
     return true;
 }
 
-static bool write_tokens(FileWriter *w, const Text *text, const Tokenizer *t, int64_t *count)
+static bool write_tokens(FileWriter *w, const KaeruText *text, const KaeruTokenizer *t, int64_t *count)
 {
-    Header h = { .version = VERSION, .width = tokenizer_size(t) <= 1 << 16 ? 2 : 4,
-                 .vocab = (uint32_t)tokenizer_size(t), .fingerprint = tokenizer_fingerprint(t) };
+    Header h = { .version = VERSION, .width = kaeru_tokenizer_size(t) <= 1 << 16 ? 2 : 4,
+                 .vocab = (uint32_t)kaeru_tokenizer_size(t), .fingerprint = kaeru_tokenizer_fingerprint(t) };
     memcpy(h.magic, magic, sizeof magic);
     file_write(w, &h, sizeof h);
     uint64_t total = 0;
@@ -134,23 +134,23 @@ static bool write_tokens(FileWriter *w, const Text *text, const Tokenizer *t, in
     return true;
 }
 
-bool lm_tokenize_at(Site at, const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count)
+bool lm_tokenize_at(Site at, const char *text_path, const KaeruTokenizer *t, const char *tokens_path, int64_t *count)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "text_path", text_path);
     ag_check_pointer_at(at, __func__, "t", t);
     ag_check_pointer_at(at, __func__, "tokens_path", tokens_path);
     ag_check_pointer_at(at, __func__, "count", count);
-    tokenizer_size(t);                          /* a usage error if the tokenizer is not open */
-    if (text_is_same_file(text_path, tokens_path))
+    kaeru_tokenizer_size(t);                    /* a usage error if the tokenizer is not open */
+    if (kaeru_text_is_same_file(text_path, tokens_path))
         return ag_set_error("%s: is the file %s, which would be replaced", text_path, tokens_path);
-    Text text;
-    if (!text_open(&text, text_path)) return false;
-    bool known = t->kind == TOKENIZER_BPE || char_vocab_check(t->chars, text_path, text.bytes, text.size);
+    KaeruText text;
+    if (!kaeru_text_open(&text, text_path)) return false;
+    bool known = t->kind == KAERU_TOKENIZER_BPE || kaeru_char_vocab_check(t->chars, text_path, text.bytes, text.size);
     FileWriter *w = known ? file_replace(tokens_path) : NULL;
     bool good = w && write_tokens(w, &text, t, count);
     if (good) good = file_commit(w);
     else ag_free(w);
-    text_close(&text);
+    kaeru_text_close(&text);
     return good;
 }

@@ -19,34 +19,36 @@ static int64_t positions_of(const Sequential *embed)
     return tensor_dim(nn_item(PositionalEncoding, embed, 1)->pe, 1);
 }
 
-static void put_line(const Translator *t, int64_t line, const int32_t *ids, int64_t count, Lines *out)
+static void put_line(const TransformerTranslator *t, int64_t line, const int32_t *ids, int64_t count, KaeruLines *out)
 {
     size_t n;
-    char *text = sentence_decode(t->tgt, ids, (size_t)count, &n);
+    char *text = kaeru_sentence_decode(t->tgt, ids, (size_t)count, &n);
     ag_set_owner(text, out->owner);
-    out->line[line] = (Line){ text, n };
+    out->line[line] = (KaeruLine){ text, n };
 }
 
 /* Translates n sentences, which are sorted by length. */
-static bool translate_greedily(const Translator *t, const Sentence *s, int64_t n, int64_t positions, Lines *out)
+static bool translate_greedily(const TransformerTranslator *t, const Sentence *s, int64_t n, int64_t positions, KaeruLines *out)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, n);
     int64_t room = translation_room(s[n - 1].size, positions);
-    Tensor *ids = greedy_decode_until(t->model, src, nn_padding_mask(src, WORD_BLANK), room, WORD_START, WORD_END);
+    Tensor *ids = transformer_greedy_decode_until(t->model, src, nn_padding_mask(src, KAERU_WORD_BLANK), room, KAERU_WORD_START,
+                                                  KAERU_WORD_END);
     for (int64_t i = 0; ids && i < n; i++) put_line(t, s[i].line, tensor_int_data(ids) + i * room, room, out);
     ag_end(scope);
     return ids != NULL;
 }
 
-static bool translate_by_beam(const Translator *t, const Sentence *s, int64_t positions, const TranslateOptions *how,
-                              Lines *out)
+static bool translate_by_beam(const TransformerTranslator *t, const Sentence *s, int64_t positions, const TranslateOptions *how,
+                              KaeruLines *out)
 {
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *src = sentences_pad(s, 1);
     BeamOptions beam = { .beam = how->beam, .max_len = translation_room(s->size, positions),
-                         .start_symbol = WORD_START, .end_symbol = WORD_END, .length_penalty = how->length_penalty };
-    Tensor *ids = beam_search(t->model, src, nn_padding_mask(src, WORD_BLANK), beam, NULL);
+                         .start_symbol = KAERU_WORD_START, .end_symbol = KAERU_WORD_END,
+                         .length_penalty = how->length_penalty };
+    Tensor *ids = transformer_beam_search(t->model, src, nn_padding_mask(src, KAERU_WORD_BLANK), beam, NULL);
     if (ids) put_line(t, s->line, tensor_int_data(ids), tensor_numel(ids), out);
     ag_end(scope);
     return ids != NULL;
@@ -61,7 +63,8 @@ static int compare_sizes(const void *left, const void *right)
 
 /* Encodes the lines that are not empty and sorts them by length. Returns their number; -1 with ag_error() if one is too
  * long. */
-static int64_t encode_lines(void *r, const Translator *t, const Lines *src, int64_t positions, Sentence *sentence)
+static int64_t encode_lines(void *r, const TransformerTranslator *t, const KaeruLines *src, int64_t positions,
+                            Sentence *sentence)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < src->n; i++) {
@@ -78,7 +81,8 @@ static int64_t encode_lines(void *r, const Translator *t, const Lines *src, int6
     return n;
 }
 
-bool translate_lines_at(Site at, const Translator *t, const Lines *src, const TranslateOptions *how, Lines *out)
+bool transformer_translate_lines_at(Site at, const TransformerTranslator *t, const KaeruLines *src, const TranslateOptions *how,
+                                    KaeruLines *out)
 {
     AG_LAYER(at);
     ag_check_pointer_at(at, __func__, "t", t);
@@ -90,13 +94,13 @@ bool translate_lines_at(Site at, const Translator *t, const Lines *src, const Tr
     nn_check_at(at, __func__, t->model, sizeof *t->model);
     if (!isfinite(how->length_penalty))
         ag_usage_error(at, __func__, "length_penalty is %g, expected a finite number", how->length_penalty);
-    if (how->beam < 1) ag_usage_error(AG_HERE, "translate_lines", "a beam of %d, expected 1 or more", how->beam);
-    *out = (Lines){ 0 };
+    if (how->beam < 1) ag_usage_error(AG_HERE, "transformer_translate_lines", "a beam of %d, expected 1 or more", how->beam);
+    *out = (KaeruLines){ 0 };
     int64_t src_positions = positions_of(t->model->src_embed), tgt_positions = positions_of(t->model->tgt_embed);
     void *work = ag_alloc(1, 1), *result = ag_alloc(1, 1);
     Sentence *sentence = ag_alloc_in(work, (size_t)src->n, sizeof *sentence);
     int64_t n = encode_lines(work, t, src, src_positions, sentence);
-    Lines lines = { src->n, ag_alloc_in(result, (size_t)src->n, sizeof *lines.line), result, src->first };
+    KaeruLines lines = { src->n, ag_alloc_in(result, (size_t)src->n, sizeof *lines.line), result, src->first };
     for (int64_t i = 0; i < src->n; i++) lines.line[i].text = "";
     bool good = n >= 0;
     for (int64_t i = 0; good && i < n;) {

@@ -93,8 +93,8 @@ static void put_optimizer(Saving *s, const Optimizer *o)
     }
 }
 
-/* A usage error if the path is NULL, if the module or the optimizer (may be NULL) is not alive, or if they do not fit. The state
- * of the optimizer exists afterwards. */
+/* A usage error if the path is NULL, if the module or the optimizer (may be NULL) is not alive, or if they do not fit. The
+ * state of the optimizer exists afterwards. */
 static void check_file(Site at, const char *what, const char *path, const void *module, Optimizer *o)
 {
     if (!path) ag_usage_error(at, what, "the path is NULL");
@@ -226,9 +226,9 @@ static bool plan_tensor(Loading *l, Tensor *t, Shape expected, int64_t first, co
     Shape shape = { 0 };
     char text[2][AG_SHAPE_TEXT];
     if (!st_shape(l->st, from, &shape)) {
-        problem(&l->wrong, name, " has %zu dimensions, expected %s", from->ndim, shape_text(expected, text[1]));
-    } else if (!shape_equal(shape, expected)) {
-        problem(&l->wrong, name, " is %s, expected %s", shape_text(shape, text[0]), shape_text(expected, text[1]));
+        problem(&l->wrong, name, " has %zu dimensions, expected %s", from->ndim, ag_shape_text(expected, text[1]));
+    } else if (!ag_shape_equal(shape, expected)) {
+        problem(&l->wrong, name, " is %s, expected %s", ag_shape_text(shape, text[0]), ag_shape_text(expected, text[1]));
     }
     l->transfer[l->n++] = (Transfer){ .to = t, .from = from, .first = first };
     return true;

@@ -316,7 +316,7 @@ bool st_read(const StTensor *t, DType dtype, void *out)
 
 size_t st_entry_bytes(const StEntry *entry)
 {
-    return (size_t)shape_numel(entry->shape) * dtype_bytes(entry->dtype);
+    return (size_t)ag_shape_numel(entry->shape) * dtype_bytes(entry->dtype);
 }
 
 static const char *write_header(void *owner, const StEntry *entry, size_t n, const StText *metadata,

@@ -68,9 +68,9 @@ bool tensor_file_read_at(Site at, const TensorFile *f, const char *name, Tensor 
     char text[2][AG_SHAPE_TEXT];
     if (!from) return absent(f, name);
     if (!st_shape(f, from, &shape)) return false;
-    if (!shape_equal(shape, expected)) {
-        return st_tensor_error(from->file, name, "is %s, expected %s", shape_text(shape, text[0]),
-                               shape_text(expected, text[1]));
+    if (!ag_shape_equal(shape, expected)) {
+        return st_tensor_error(from->file, name, "is %s, expected %s", ag_shape_text(shape, text[0]),
+                               ag_shape_text(expected, text[1]));
     }
     return st_read(from, tensor_dtype(t), values);
 }

@@ -65,7 +65,7 @@ _Noreturn static void fail(const char *line)
 {
     fflush(stdout);
     fprintf(stderr, "kaeru: %s\n", line);
-    mpi_abort(1);
+    nn_mpi_abort(1);
 }
 
 static void mpi_fail(Processes *p, const char *line)
@@ -248,7 +248,7 @@ static void divide_processors(MPI_Comm comm)
     if (sharers > 1 && !getenv("KAERU_THREADS")) ag_set_threads(ag_threads() / sharers > 1 ? ag_threads() / sharers : 1);
 }
 
-Processes *mpi_begin(void)
+Processes *nn_mpi_begin(void)
 {
     int expected = launched();
     if (expected == 0) return NULL;

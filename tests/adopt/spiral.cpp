@@ -63,7 +63,7 @@ double share_right(Net *model)
     Points p = draw_points(400);
     Tensor *scores = net(model, tensor_from(SHAPE(400, 2), p.x.data()));
     Tensor *right = ag_compare(AG_EQ, ag_argmax(scores, -1, false), tensor_ints(SHAPE(400), p.arm.data()));
-    return tensor_item(ag_mean(ag_where(right, tensor_ones(SCALAR), tensor_zeros(SCALAR))));
+    return tensor_item(ag_mean(ag_where(right, tensor_ones(AG_SCALAR), tensor_zeros(AG_SCALAR))));
 }
 
 void check(bool good, const char *what)
@@ -90,7 +90,7 @@ void try_errors_and_lists(Net *model)
     ag_free(nn_sgd_new(model, 0.1));
     nn_free(nn_layer_norm_new_kind(4, AG_NORM_STD));
     check(tensor_save("two.npz", { "x", x }, { "sum", sum }), "tensor_save");
-    check(shape_equal(tensor_shape(tensor_load("two.npz", "x")), SHAPE(3, 5)), "tensor_load");
+    check(ag_shape_equal(tensor_shape(tensor_load("two.npz", "x")), SHAPE(3, 5)), "tensor_load");
 }
 
 }

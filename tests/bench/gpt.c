@@ -117,7 +117,7 @@ static bool continue_always(void *unused, int32_t id)
 void decode_step(void *state)
 {
     Generation *d = state;
-    lm_generate(d->model, d->prompt, d->length, d->tokens, &(Sampling){ .temperature = 0 }, continue_always, NULL);
+    lm_generate(d->model, d->prompt, d->length, d->tokens, &(LmSampling){ .temperature = 0 }, continue_always, NULL);
 }
 
 void decode_end(void *state)

@@ -58,9 +58,9 @@ void skip_end(void *state)
 
 typedef struct {
     Scope scope;
-    Batch batch;
+    TransformerBatch batch;
     LabelSmoothing criterion;
-    EncoderDecoder *model;
+    Transformer *model;
     Optimizer *adam;
 } Translation;
 
@@ -72,15 +72,15 @@ static Translation *translation_new(int layers, int32_t src_vocab, int32_t tgt_v
     t->scope = ag_begin(AG_NO_GRAD);
     TransformerOptions o = transformer_defaults();
     o.N = layers;
-    t->model = make_model(src_vocab, tgt_vocab, o);
+    t->model = transformer_new(src_vocab, tgt_vocab, o);
     AdamOptions adam = nn_adam_options(1e-4);
     adam.beta2 = 0.98;
     adam.eps = 1e-9;
     t->adam = nn_adam_new_with(t->model, adam);
     t->criterion = criterion;
     int32_t first = criterion.padding_idx + 1;
-    t->batch = batch_new(tensor_randint(SHAPE(batch, source), first, src_vocab),
-                         tensor_randint(SHAPE(batch, target + 1), first, tgt_vocab), criterion.padding_idx);
+    t->batch = transformer_batch_new(tensor_randint(SHAPE(batch, source), first, src_vocab),
+                                     tensor_randint(SHAPE(batch, target + 1), first, tgt_vocab), criterion.padding_idx);
     *parameters = nn_count(t->model);
     return t;
 }
@@ -101,8 +101,8 @@ void transformer_step(void *state)
 {
     Translation *t = state;
     Scope step = ag_begin(AG_RECORD);
-    Tensor *y = encoder_decoder(t->model, t->batch.src, t->batch.tgt, t->batch.src_mask, t->batch.tgt_mask);
-    ag_backward(label_smoothing(t->criterion, generator(t->model->generator, y), t->batch.tgt_y));
+    Tensor *y = transformer_forward(t->model, t->batch.src, t->batch.tgt, t->batch.src_mask, t->batch.tgt_mask);
+    ag_backward(transformer_label_smoothing(t->criterion, transformer_generator(t->model->generator, y), t->batch.tgt_y));
     nn_optimizer_set_lr(t->adam, 1e-4);
     nn_optimizer_step_scaled(t->adam, 1 / (double)t->batch.ntokens);
     ag_end(step);

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     static const char *const names[NUMBERS] = { "--threads", "--steps", "--shards", "--batch" };
     double value[NUMBERS] = { [STEPS] = 5 };
     const Workload *chosen = NULL;
-    Processes *processes = mpi_begin();
+    Processes *processes = nn_mpi_begin();
     for (int i = 1; i < argc; i++) {
         int k = 0;
         while (k < NUMBERS && strcmp(argv[i], names[k]) != 0) k++;
@@ -96,12 +96,12 @@ int main(int argc, char **argv)
         } else if (!(chosen = find(argv[i]))) {
             fprintf(stderr, "processes: there is no %s %s (--help lists them)\n",
                     argv[i][0] == '-' ? "option" : "workload", argv[i]);
-            mpi_abort(2);
+            nn_mpi_abort(2);
         }
     }
     if (!chosen) {
         fprintf(stderr, "processes: expected a workload (--help lists them)\n");
-        mpi_abort(2);
+        nn_mpi_abort(2);
     }
     if (value[THREADS] > 0) ag_set_threads((int)value[THREADS]);
     Workload w = *chosen;
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     if (shards && w.size[0] % shards) {
         fprintf(stderr, "processes: a batch of %lld in %lld shards: expected a multiple\n", (long long)w.size[0],
                 (long long)shards);
-        mpi_abort(2);
+        nn_mpi_abort(2);
     }
     if (shards) w.size[0] /= shards;
     run(w, shards, value[STEPS] < 1 ? 1 : (int)value[STEPS], processes);

@@ -42,15 +42,15 @@ static void use(Bpe *bpe, const char *text, size_t n)
 {
     for (int round = 0; round < 3; round++) {
         size_t count, back;
-        int32_t *ids = bpe_encode(bpe, text, n, round == 2 ? BPE_SPECIAL : BPE_TEXT, &count);
+        int32_t *ids = kaeru_bpe_encode(bpe, text, n, round == 2 ? KAERU_BPE_SPECIAL : KAERU_BPE_TEXT, &count);
         CHECK(count <= n);
-        for (size_t i = 0; i < count; i++) CHECK(ids[i] >= 0 && ids[i] < bpe_size(bpe));
-        char *again = bpe_decode(bpe, ids, count, &back);
+        for (size_t i = 0; i < count; i++) CHECK(ids[i] >= 0 && ids[i] < kaeru_bpe_size(bpe));
+        char *again = kaeru_bpe_decode(bpe, ids, count, &back);
         CHECK(again && back == n && memcmp(again, text, n) == 0);
         ag_free(again);
         ag_free(ids);
     }
-    bpe_free(bpe);
+    kaeru_bpe_free(bpe);
 }
 
 static void use_tokenizer(BpeFile rest, const char *text, size_t n)
@@ -76,8 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data + 1;
     size_t n = size - 1;
     if (data[0] % 4 == 2) {
-        Bpe *bpe = bpe_train(text + 1, n - 1, 257 + data[1]);
-        CHECK(bpe && bpe_size(bpe) <= 257 + data[1]);
+        Bpe *bpe = kaeru_bpe_train(text + 1, n - 1, 257 + data[1]);
+        CHECK(bpe && kaeru_bpe_size(bpe) <= 257 + data[1]);
         use(bpe, text + 1, n - 1);
         return 0;
     }

@@ -16,8 +16,8 @@ static void use(LlamaOptions o)
     if (llama_size(&o) > 10000 || o.layers > 10 || o.context > 1000) return;
     Llama *m = llama_of_zeros(o);
     Scope scope = ag_begin(AG_NO_GRAD);
-    Tensor *y = llama(m, tensor_ints(SHAPE(1, 1), NULL));
-    CHECK(shape_equal(tensor_shape(y), SHAPE(1, 1, o.vocab)) && tensor_data(y)[0] == 0);
+    Tensor *y = llama_forward(m, tensor_ints(SHAPE(1, 1), NULL));
+    CHECK(ag_shape_equal(tensor_shape(y), SHAPE(1, 1, o.vocab)) && tensor_data(y)[0] == 0);
     ag_end(scope);
     nn_free(m);
 }

@@ -6,16 +6,16 @@
 #include "utf8.h"
 
 /* The ids are those of this text. */
-static void check_text(const Tokenizer *t, const int32_t *ids, int64_t n, const Json *text)
+static void check_text(const KaeruTokenizer *t, const int32_t *ids, int64_t n, const Json *text)
 {
     size_t size;
     CHECK(text && text->type == JSON_STRING);
-    char *back = tokenizer_decode(t, ids, (size_t)n, &size);
+    char *back = kaeru_tokenizer_decode(t, ids, (size_t)n, &size);
     CHECK(back && size == text->count && memcmp(back, text->as.text, size) == 0);
     ag_free(back);
 }
 
-static void check_example(const Tokenizer *t, const Examples *e, int64_t i, const char *line, size_t size, bool ends)
+static void check_example(const KaeruTokenizer *t, const Examples *e, int64_t i, const char *line, size_t size, bool ends)
 {
     void *owner = ag_alloc(1, 1);
     const Json *root = json_parse(owner, "line", line, size);
@@ -30,8 +30,8 @@ static void check_example(const Tokenizer *t, const Examples *e, int64_t i, cons
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static Tokenizer t = { .kind = TOKENIZER_BPE };
-    if (!t.bpe) t.bpe = bpe_train("the frog, the pond", 18, 260);
+    static KaeruTokenizer t = { .kind = KAERU_TOKENIZER_BPE };
+    if (!t.bpe) t.bpe = kaeru_bpe_train("the frog, the pond", 18, 260);
     if (size < 2) return -1;
     const char *text = (const char *)data + 1;
     size_t n = size - 1;

@@ -24,7 +24,7 @@ static void read_all(const SafeTensors *st, size_t size)
         CHECK(numel_is_right(t));
         CHECK(t->offset + t->size <= size);
         total += t->size;
-        if (st_shape(st, t, &shape)) CHECK(t->numel == (uint64_t)shape_numel(shape));
+        if (st_shape(st, t, &shape)) CHECK(t->numel == (uint64_t)ag_shape_numel(shape));
         else fuzz_check_refusal("fuzz: tensor ");
         CHECK(t->numel <= 2 * t->size);                         /* no type has less than four bits */
         real *values = malloc((size_t)t->numel * sizeof *values + 1);

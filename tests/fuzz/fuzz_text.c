@@ -6,35 +6,35 @@
 static void use_characters(const char *text, size_t n)
 {
     size_t count, back;
-    CharVocab *v = char_vocab_new(text, n);
+    CharVocab *v = kaeru_char_vocab_new(text, n);
     if (!v) {
         fuzz_check_refusal("the text: line ");
         return;
     }
-    int32_t *ids = char_vocab_encode(v, text, n, &count);
+    int32_t *ids = kaeru_char_vocab_encode(v, text, n, &count);
     CHECK(ids);
-    char *again = char_vocab_decode(v, ids, count, &back);
+    char *again = kaeru_char_vocab_decode(v, ids, count, &back);
     CHECK(again && back == n && memcmp(again, text, n) == 0);
     ag_free(again);
     ag_free(ids);
-    char_vocab_free(v);
+    kaeru_char_vocab_free(v);
 }
 
 static void use_words(const char *text, size_t n)
 {
     size_t count, back;
-    WordVocab *v = word_vocab_new(text, n, 2);
+    WordVocab *v = kaeru_word_vocab_new(text, n, 2);
     if (!v) {
         fuzz_check_refusal("the text: line ");
-        v = word_vocab_new("a a b b", 7, 1);
+        v = kaeru_word_vocab_new("a a b b", 7, 1);
     }
-    int32_t *ids = word_vocab_encode(v, text, n, &count);
-    for (size_t i = 0; i < count; i++) CHECK(ids[i] >= 0 && ids[i] < word_vocab_size(v));
-    char *again = word_vocab_decode(v, ids, count, &back);
+    int32_t *ids = kaeru_word_vocab_encode(v, text, n, &count);
+    for (size_t i = 0; i < count; i++) CHECK(ids[i] >= 0 && ids[i] < kaeru_word_vocab_size(v));
+    char *again = kaeru_word_vocab_decode(v, ids, count, &back);
     CHECK(again && strlen(again) <= back);
     ag_free(again);
     ag_free(ids);
-    word_vocab_free(v);
+    kaeru_word_vocab_free(v);
 }
 
 static void parse_vocabulary(const char *text, size_t n)

@@ -30,7 +30,7 @@ static Tensor *vae_loss(Vae *v, Tensor *x)
     Tensor *mean = nn_linear(v->mean, h), *log_variance = nn_linear(v->log_variance, h), *variance = ag_exp(log_variance);
     Tensor *z = ag_add(mean, ag_mul(ag_sqrt(variance), tensor_normal(tensor_shape(mean), 0, 1)));
     Tensor *likelihood = ag_binary_cross_entropy(vae_decode(v, z), x, AG_SUM);
-    Tensor *divergence = ag_sum(ag_sub(ag_add(ag_mul(mean, mean), variance), ag_add(log_variance, tensor_ones(SCALAR))));
+    Tensor *divergence = ag_sum(ag_sub(ag_add(ag_mul(mean, mean), variance), ag_add(log_variance, tensor_ones(AG_SCALAR))));
     return ag_scale(ag_add(likelihood, ag_scale(divergence, 0.5)), 1.0 / (double)tensor_dim(x, 0));
 }
 

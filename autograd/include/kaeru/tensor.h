@@ -127,7 +127,7 @@ typedef struct { int ndim; int64_t dim[AG_MAX_DIMS]; } Shape;
 #define SHAPE(...) \
     ((Shape){ (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), { __VA_ARGS__ } })
 #endif
-#define SCALAR (AG_VALUE(Shape){ 0, { 0 } })
+#define AG_SCALAR (AG_VALUE(Shape){ 0, { 0 } })
 
 /* A list of dimensions; negative ones count from the last: DIMS(-1), DIMS(0, 2). */
 typedef struct { int n; int dim[AG_MAX_DIMS]; } Dims;
@@ -202,11 +202,11 @@ void tensor_fprint_at(Site at, FILE *out, const Tensor *t);
 
 /* Writes "(3, 4)" into text and returns text. */
 #define AG_SHAPE_TEXT 192
-const char *shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT]);
+const char *ag_shape_text_at(Site at, Shape shape, char text[AG_SHAPE_TEXT]);
 
-bool    shape_equal_at(Site at, Shape a, Shape b);
+bool    ag_shape_equal_at(Site at, Shape a, Shape b);
 /* The number of items; -1 if the product of the nonzero sizes overflows, even if another size is 0. */
-int64_t shape_numel_at(Site at, Shape shape);
+int64_t ag_shape_numel_at(Site at, Shape shape);
 
 /* ---- lifetimes --------------------------------------------------------------------------------------------------- */
 
@@ -231,10 +231,10 @@ bool ag_recording(void);
 
 /* Sets in what numbers matrix products compute until the innermost scope ends, or from now on if no scope is open; returns what
  * was set before. Each thread has a setting of its own; the first is AG_FLOAT32.
- * With AG_BF16 the operands of linear, matmul, attention and conv2d, and of their backward rules, are rounded to bfloat16: 8 bits
- * of precision, the range of float. Sums, results and everything else stay as they are. An operation's backward rule computes as
- * the operation did. The bits are the same on every machine and any number of threads. Intel's AMX computes such products
- * several times as fast. */
+ * With AG_BF16 the operands of linear, matmul, attention and conv2d, and of their backward rules, are rounded to bfloat16: 8
+ * bits of precision, the range of float. Sums, results and everything else stay as they are. An operation's backward rule
+ * computes as the operation did. The bits are the same on every machine and any number of threads. Intel's AMX computes such
+ * products several times as fast. */
 AgPrecision ag_precision_at(Site at, AgPrecision precision);
 AgPrecision ag_precision_now(void);                     /* what is set */
 

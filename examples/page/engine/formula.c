@@ -87,7 +87,7 @@ void EXPORT(formula_trace)(void)
     int n = 0;
     for (int i = 0; i < f.n; i++)
         if (f.line[i].leaf) {
-            in[n] = tensor_name(tensor_full(SCALAR, f.line[i].value), f.line[i].name);
+            in[n] = tensor_name(tensor_full(AG_SCALAR, f.line[i].value), f.line[i].name);
             tensor_set_requires_grad(in[n++], f.line[i].trained);
         }
     printf("{\"slopes\":[");

@@ -102,8 +102,8 @@ void EXPORT(sorter_look)(void)
     Tensor *source, *target, *log_p;
     read_row(&source, &target);
     sorter_loss(sorter, source, target, true, &log_p);
-    EncoderLayer *e = nn_item(EncoderLayer, sorter->model->encoder->layers, 0);
-    DecoderLayer *d = nn_item(DecoderLayer, sorter->model->decoder->layers, 0);
+    TransformerEncoderLayer *e = nn_item(TransformerEncoderLayer, sorter->model->encoder->layers, 0);
+    TransformerDecoderLayer *d = nn_item(TransformerDecoderLayer, sorter->model->decoder->layers, 0);
     putchar('{');
     json_ids("answer", target);
     json_ids("output", ag_argmax(log_p, -1, false));

@@ -62,10 +62,10 @@ typedef struct {
 GPT *gpt_new_at(Site at, GPTOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
-Tensor *gpt_at(Site at, GPT *m, Tensor *ids);
+Tensor *gpt_forward_at(Site at, GPT *m, Tensor *ids);
 
 /* The mean or sum of -log p(target): ids and targets (B,T) -> scalar. A target of -100 is ignored. It needs less memory than
- * nn_cross_entropy(gpt(m, ids), targets), which has the same bits (see ag_linear_cross_entropy). */
+ * nn_cross_entropy(gpt_forward(m, ids), targets), which has the same bits (see ag_linear_cross_entropy). */
 Tensor *gpt_loss_with_at(Site at, GPT *m, Tensor *ids, Tensor *targets, AgReduce reduce);
 #define gpt_loss(m, ids, targets) gpt_loss_with(m, ids, targets, AG_MEAN)
 

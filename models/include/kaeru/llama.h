@@ -84,7 +84,7 @@ typedef struct {
 Llama *llama_new_at(Site at, LlamaOptions options);
 
 /* ids (B,T), T at most the context -> (B,T,V) logits of the token after each id */
-Tensor *llama_at(Site at, Llama *m, Tensor *ids);
+Tensor *llama_forward_at(Site at, Llama *m, Tensor *ids);
 
 /* The mean or sum of -log p(target), as gpt_loss_with: ids and targets (B,T) -> scalar. A target of -100 is ignored. */
 Tensor *llama_loss_with_at(Site at, Llama *m, Tensor *ids, Tensor *targets, AgReduce reduce);

@@ -1,13 +1,13 @@
 /* lm.h: training and use of language models: text to ids and back, training data, training that can be interrupted and
  * resumed, and generation of text. A model is a GPT or a Llama; any other module is a usage error.
  *
- *     Tokenizer t;
+ *     KaeruTokenizer t;
  *     GPT *m = gpt_open("model.safetensors", "config.json");
- *     if (!m || !tokenizer_open(&t, "vocab.json", "merges.txt")) { fprintf(stderr, "%s\n", ag_error()); return 1; }
+ *     if (!m || !kaeru_tokenizer_open(&t, "vocab.json", "merges.txt")) { fprintf(stderr, "%s\n", ag_error()); return 1; }
  *     size_t n;
- *     int32_t *prompt = tokenizer_encode(&t, "Hello", 5, &n);
+ *     int32_t *prompt = kaeru_tokenizer_encode(&t, "Hello", 5, &n);
  *     nn_eval(m);
- *     lm_generate(m, prompt, (int64_t)n, 50, &(Sampling){ .temperature = 0.8 }, print, &t);
+ *     lm_generate(m, prompt, (int64_t)n, 50, &(LmSampling){ .temperature = 0.8 }, print, &t);
  *
  * As in tensor.h, NAME_at(Site at, ...) is called as NAME(...). A pointer that is NULL or was freed is a usage error. A
  * function that returns NULL or false sets ag_error(). The caller owns what a function returns. */
@@ -27,24 +27,24 @@ AG_PUBLIC_BEGIN
 /* ---- text and ids ------------------------------------------------------------------------------------------------ */
 
 /* Owns a vocabulary of characters or of byte pairs. One thread may use it at a time. */
-typedef enum { TOKENIZER_CHARS, TOKENIZER_BPE } TokenizerKind;
+typedef enum { KAERU_TOKENIZER_CHARS, KAERU_TOKENIZER_BPE } KaeruTokenizerKind;
 typedef struct {
-    TokenizerKind kind;
+    KaeruTokenizerKind kind;
     union { CharVocab *chars; Bpe *bpe; };
-} Tokenizer;
+} KaeruTokenizer;
 
 /* Opens a vocabulary of byte pairs, or, if merges_path is NULL, one of characters; and writes its files. */
-bool tokenizer_open_at(Site at, Tokenizer *t, const char *vocab_path, const char *merges_path);
-bool tokenizer_save_at(Site at, const Tokenizer *t, const char *vocab_path, const char *merges_path);
-void tokenizer_close_at(Site at, Tokenizer *t);                     /* may be closed already, or zeroed */
-int32_t tokenizer_size_at(Site at, const Tokenizer *t);             /* ids are 0..size-1 */
+bool kaeru_tokenizer_open_at(Site at, KaeruTokenizer *t, const char *vocab_path, const char *merges_path);
+bool kaeru_tokenizer_save_at(Site at, const KaeruTokenizer *t, const char *vocab_path, const char *merges_path);
+void kaeru_tokenizer_close_at(Site at, KaeruTokenizer *t);          /* may be closed already, or zeroed */
+int32_t kaeru_tokenizer_size_at(Site at, const KaeruTokenizer *t);  /* ids are 0..size-1 */
 
 /* A hash of the tokens, to recognize a vocabulary. */
-uint64_t tokenizer_fingerprint_at(Site at, const Tokenizer *t);
+uint64_t kaeru_tokenizer_fingerprint_at(Site at, const KaeruTokenizer *t);
 
-/* As char_vocab_encode, or bpe_encode with BPE_SPECIAL; free the result with ag_free. */
-int32_t *tokenizer_encode_at(Site at, const Tokenizer *t, const char *text, size_t n, size_t *count);
-char *tokenizer_decode_at(Site at, const Tokenizer *t, const int32_t *ids, size_t count, size_t *n);
+/* As kaeru_char_vocab_encode, or kaeru_bpe_encode with KAERU_BPE_SPECIAL; free the result with ag_free. */
+int32_t *kaeru_tokenizer_encode_at(Site at, const KaeruTokenizer *t, const char *text, size_t n, size_t *count);
+char *kaeru_tokenizer_decode_at(Site at, const KaeruTokenizer *t, const int32_t *ids, size_t count, size_t *n);
 
 /* ---- data: the first nine tenths for training, the last tenth held out ------------------------------------------- */
 
@@ -54,15 +54,15 @@ typedef enum { LM_TRAIN, LM_HELD_OUT } LmPart;
 
 /* With a vocabulary of characters, each window of a text is encoded when it is drawn. With byte pairs, the whole text is
  * encoded at once, and all ids are in memory; a token file needs less. The tokenizer must stay open; its struct is copied. */
-LmData *lm_data_open_at(Site at, const char *path, const Tokenizer *t);
+LmData *lm_data_open_at(Site at, const char *path, const KaeruTokenizer *t);
 /* The same for a text in memory, which must stay valid; `name` is for messages. */
-LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const Tokenizer *t);
+LmData *lm_data_of_text_at(Site at, const char *name, const char *text, size_t n, const KaeruTokenizer *t);
 
 /* Pairs of a question and an answer for fine-tuning, one JSON object a line: {"prompt": "...", "completion": "..."}, of which
  * the loss counts the completion and the token after it, or {"text": "..."}, of which it counts all but the first token.
  * `begin` and `end` are the tokens before and after each example, -1: none. A window is then an example, cut off or padded.
  * */
-LmData *lm_data_open_pairs_at(Site at, const char *path, const Tokenizer *t, int32_t begin, int32_t end);
+LmData *lm_data_open_pairs_at(Site at, const char *path, const KaeruTokenizer *t, int32_t begin, int32_t end);
 
 void lm_data_close_at(Site at, LmData *d);                          /* NULL is fine */
 int64_t lm_data_tokens_at(Site at, const LmData *d, LmPart part);
@@ -83,7 +83,7 @@ double lm_evaluate_at(Site at, void *m, const LmData *d, int64_t batch, int64_t 
 /* Writes the ids of a text to a token file, and their number to *count. The text is encoded in pieces. The format, all
  * little-endian: "kaerutok"; four uint32: the version 1, the size of an id in bytes (2 or 4), the size of the vocabulary, 0;
  * uint64: the fingerprint of the vocabulary; the ids; uint64: their number. */
-bool lm_tokenize_at(Site at, const char *text_path, const Tokenizer *t, const char *tokens_path, int64_t *count);
+bool lm_tokenize_at(Site at, const char *text_path, const KaeruTokenizer *t, const char *tokens_path, int64_t *count);
 
 /* Whether a file begins like a token file. False if it cannot be read. */
 bool lm_is_token_file_at(Site at, const char *path);
@@ -149,20 +149,21 @@ bool lm_train_at(Site at, LmTraining *t, bool resume);
  * if the temperature is 0. top_k keeps only the k most probable tokens; ties go to the smaller id. top_p then keeps the
  * smallest number of most probable tokens whose share of the remaining probability is at least top_p (Holtzman et al. 2020).
  * top_k or top_p of 0 keeps all tokens. */
-typedef struct { double temperature; int64_t top_k; double top_p; } Sampling;
+typedef struct { double temperature; int64_t top_k; double top_p; } LmSampling;
 
 /* Draws an id of 0..n-1 with this thread's random generator; -1 with ag_error() if a logit is NaN or infinite. */
-int32_t sample_next_at(Site at, const real *logits, int64_t n, const Sampling *how);
+int32_t lm_sample_next_at(Site at, const real *logits, int64_t n, const LmSampling *how);
 
-/* The probabilities p[0..n-1] with which sample_next draws each id. False with ag_error() where sample_next returns -1. */
-bool sample_probabilities_at(Site at, const real *logits, int64_t n, const Sampling *how, double *p);
+/* The probabilities p[0..n-1] with which lm_sample_next draws each id. False with ag_error() where lm_sample_next returns
+ * -1. */
+bool lm_sample_probabilities_at(Site at, const real *logits, int64_t n, const LmSampling *how, double *p);
 
 /* Generates up to `most` tokens after a prompt of n >= 1 tokens; the model reads the last `context` of them. Calls
  * next(arg, id) with each token and stops when it returns false. When the context is full, the model reads its last half again
- * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if sample_next
- * fails. */
+ * and continues from there. The model must be in evaluation mode, and the ids must be in its vocabulary. False if
+ * lm_sample_next fails. */
 typedef bool NextToken(void *arg, int32_t id);
-bool lm_generate_at(Site at, void *m, const int32_t *prompt, int64_t n, int64_t most, const Sampling *how, NextToken *next,
+bool lm_generate_at(Site at, void *m, const int32_t *prompt, int64_t n, int64_t most, const LmSampling *how, NextToken *next,
                      void *arg);
 
 AG_PUBLIC_END

@@ -29,8 +29,8 @@ typedef struct {
     Recurrent *encoder, *decoder;
     Score *score;                   /* NULL: no attention */
     Dropout *dropout;
-    Generator *generator;           /* predicts the next word from the decoder's state */
-    bool keep_weights;              /* whether seq2seq sets `weights` */
+    TransformerGenerator *generator; /* predicts the next word from the decoder's state */
+    bool keep_weights;              /* whether seq2seq_forward sets `weights` */
     Tensor *weights;                /* the attention weights a_i(j) of the last call, (B,T,S), until its scope ends */
 } Seq2Seq;
 /* The initial weights are those of the layers. Free with nn_free. */
@@ -38,10 +38,10 @@ Seq2Seq *seq2seq_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, Seq2SeqOp
 
 /* Teacher forcing: src (B,S), src_mask (B,1,S) or NULL, tgt (B,T), which begins with the start symbol -> (B,T,V)
  * log-probabilities of the word that follows each word of tgt. */
-Tensor *seq2seq_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
+Tensor *seq2seq_forward_at(Site at, Seq2Seq *m, Tensor *src, Tensor *tgt, Tensor *src_mask);
 
 /* The mean of -log p over the words of the batch that are not `pad` -> scalar */
-Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const Batch *batch, int32_t pad);
+Tensor *seq2seq_loss_at(Site at, Seq2Seq *m, const TransformerBatch *batch, int32_t pad);
 
 /* Takes the most probable word at each step, until each row has an end_symbol. Returns (B,max_len) ids that begin with
  * start_symbol; a row that has ended is filled with end_symbol. NULL with ag_error() if NaN or infinity in the weights makes

@@ -1,12 +1,12 @@
 /* training.h: batches, the loss and the training loop of the Annotated Transformer, and decoding. Names in the notebook and
  * here:
- *     Batch, Batch.make_std_mask          batch_new, nn_causal_padding_mask
- *     TrainState, run_epoch, data_iter    TrainState, run_epoch, NextBatch
+ *     Batch, Batch.make_std_mask          transformer_batch_new, nn_causal_padding_mask
+ *     TrainState, run_epoch, data_iter    TrainState, transformer_run_epoch, NextBatch
  *     mode="eval", DummyOptimizer         no optimizer
- *     rate, LambdaLR                      rate, called by run_epoch for each step
- *     LabelSmoothing, SimpleLossCompute   label_smoothing, called by run_epoch
- *     greedy_decode                       greedy_decode
- *     average                             average_checkpoints */
+ *     rate, LambdaLR                      transformer_rate, called by transformer_run_epoch for each step
+ *     LabelSmoothing, SimpleLossCompute   transformer_label_smoothing, called by transformer_run_epoch
+ *     greedy_decode                       transformer_greedy_decode
+ *     average                             nn_average_checkpoints */
 #ifndef KAERU_TRAINING_H
 #define KAERU_TRAINING_H
 
@@ -23,26 +23,26 @@ typedef struct {
     Tensor *src, *src_mask;         /* (B,S), (B,1,S): src != pad */
     Tensor *tgt, *tgt_y, *tgt_mask; /* (B,T), (B,T), (B,T,T): tgt != pad and causal */
     int64_t ntokens;                /* tokens of tgt_y that are not pad */
-} Batch;
+} TransformerBatch;
 /* src (B,S), tgt (B,T+1), both AG_INT. In the notebook, pad is 2 by default, and 0 in the copy task. */
-Batch batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
+TransformerBatch transformer_batch_new_at(Site at, Tensor *src, Tensor *tgt, int32_t pad);
 
 /* ---- loss and learning rate -------------------------------------------------------------------------------------- */
 
 /* The sum of the KL divergences of log-probabilities x (..,V) from smoothed targets (..). With smoothing s, the target has
  * probability 1-s, padding_idx has 0, and each other word has s/(V-2). s = 0 gives the negative log-likelihood, summed. */
 typedef struct { int32_t padding_idx; double smoothing; } LabelSmoothing;
-Tensor *label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor *target);
+Tensor *transformer_label_smoothing_at(Site at, LabelSmoothing criterion, Tensor *x, Tensor *target);
 /* The smoothed targets themselves, to show them: (N) -> (N,V). */
-Tensor *label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab);
+Tensor *transformer_label_smoothing_targets_at(Site at, LabelSmoothing criterion, Tensor *target, int64_t vocab);
 
 /* factor d_model^-1/2 min(step^-1/2, step warmup^-3/2); step 0 counts as 1 (section 5.3 of the paper). */
-double rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t warmup);
+double transformer_rate_at(Site at, int64_t step, int64_t model_size, double factor, int64_t warmup);
 
 /* ---- a training epoch -------------------------------------------------------------------------------------------- */
 
 /* Constructs the next batch in the current scope; false at the end of the epoch. */
-typedef bool NextBatch(void *source, Batch *batch);
+typedef bool NextBatch(void *source, TransformerBatch *batch);
 
 /* The progress of a training run. */
 typedef struct {
@@ -57,9 +57,9 @@ typedef void BatchDone(void *arg, const TrainState *state, double loss, double l
 typedef struct {
     LabelSmoothing criterion;
     Optimizer *optimizer;           /* NULL: evaluation, no gradients, no dropout */
-    double factor;                  /* of rate(), above 0: the notebook's factor times its base lr; step n, from 0, uses
-                                     * rate(n, ...) */
-    int64_t model_size, warmup;     /* of rate() */
+    double factor;                  /* of transformer_rate, above 0: the notebook's factor times its base lr; step n, from 0,
+                                     * uses transformer_rate(n, ...) */
+    int64_t model_size, warmup;     /* of transformer_rate() */
     int accum_iter;                 /* batches per optimizer step; 0 means 1 */
     Parallel *parallel;             /* of the optimizer, if several processes train together or with shards; else NULL. Its
                                        shards are those of a batch times accum_iter. Evaluation then divides the batches. */
@@ -71,21 +71,22 @@ typedef struct {
  * divided by the number of their tokens. Afterwards the model is in training mode or, without an optimizer, in evaluation mode.
  * If accum_iter is more than 1, the notebook differs: its first step is after batch 0, the batches that remain at the end get
  * no step, each batch's gradient is divided by the batch's own number of tokens, and the rate changes with each batch. */
-double run_epoch_at(Site at, EncoderDecoder *m, NextBatch *next, void *source, const EpochOptions *options,
-                    TrainState *state);
+double transformer_run_epoch_at(Site at, Transformer *m, NextBatch *next, void *source, const EpochOptions *options,
+                                TrainState *state);
 
 /* Sets the model's weights to the mean of those in n files. False with ag_error() if a file cannot be loaded. */
-bool average_checkpoints_at(Site at, void *model, const char *const *paths, int n);
+bool nn_average_checkpoints_at(Site at, void *model, const char *const *paths, int n);
 
 /* ---- decoding ---------------------------------------------------------------------------------------------------- */
 
 /* Takes the most probable token at each step: src (B,S), src_mask (B,1,S) -> (B,max_len) ids that begin with start_symbol.
  * This function and the next two use the model in evaluation mode, then restore its mode. They return NULL with ag_error() if
  * NaN or infinity in the weights makes the probabilities NaN. */
-Tensor *greedy_decode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol);
+Tensor *transformer_greedy_decode_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
+                                     int32_t start_symbol);
 /* The same, but stops when each row has an end_symbol. A row that has ended is filled with end_symbol. */
-Tensor *greedy_decode_until_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, int64_t max_len, int32_t start_symbol,
-                              int32_t end_symbol);
+Tensor *transformer_greedy_decode_until_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, int64_t max_len,
+                                           int32_t start_symbol, int32_t end_symbol);
 
 typedef struct {
     int beam;
@@ -95,7 +96,7 @@ typedef struct {
 } BeamOptions;
 /* The best sequence that a search with `beam` hypotheses finds: src (1,S) -> (n) ids with start and end. If `score` is not
  * NULL, *score receives its score. */
-Tensor *beam_search_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
+Tensor *transformer_beam_search_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask, BeamOptions options, double *score);
 
 AG_PUBLIC_END
 

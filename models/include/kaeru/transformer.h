@@ -1,5 +1,5 @@
 /* transformer.h: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), with the classes of the Annotated
- * Transformer (Harvard NLP, 2022). Read models/transformer.c with the notebook beside it.
+ * Transformer (Harvard NLP, 2022). Read models/transformer.c, whose first lines list their names, with the notebook beside it.
  *
  * Shapes: B batch, S source time, T target time, D = d_model, V vocabulary. Ids are AG_INT. Masks are AG_BOOL; true means
  * that a position may be attended to. */
@@ -10,7 +10,7 @@
 
 AG_PUBLIC_BEGIN
 
-/* The options of make_model. transformer_defaults() has the notebook's values: N 6, d_model 512, d_ff 2048, h 8, dropout
+/* The options of transformer_new. transformer_defaults() has the notebook's values: N 6, d_model 512, d_ff 2048, h 8, dropout
  * 0.1, pre-norm with the notebook's layer norm, ReLU, max_len 5000, no shared embeddings. */
 typedef struct {
     int N;                                  /* layers of each stack */
@@ -30,14 +30,14 @@ TransformerOptions transformer_defaults(void);
 /* ---- the parts --------------------------------------------------------------------------------------------------- */
 
 /* A linear layer and log-softmax: (..,D) -> (..,V) log-probabilities. */
-typedef struct { Module module; Linear *proj; } Generator;
-Generator *generator_new_at(Site at, int64_t d_model, int64_t vocab);
-Tensor *generator_at(Site at, Generator *g, Tensor *x);
+typedef struct { Module module; Linear *proj; } TransformerGenerator;
+TransformerGenerator *transformer_generator_new_at(Site at, int64_t d_model, int64_t vocab);
+Tensor *transformer_generator_at(Site at, TransformerGenerator *g, Tensor *x);
 
 /* Embeddings times sqrt(D): ids (B,T) -> (B,T,D). */
-typedef struct { Module module; Embedding *lut; int64_t d_model; } Embeddings;
-Embeddings *embeddings_new_at(Site at, int64_t d_model, int64_t vocab);
-Tensor *embeddings_at(Site at, Embeddings *e, Tensor *ids);
+typedef struct { Module module; Embedding *lut; int64_t d_model; } TransformerEmbeddings;
+TransformerEmbeddings *transformer_embeddings_new_at(Site at, int64_t d_model, int64_t vocab);
+Tensor *transformer_embeddings_at(Site at, TransformerEmbeddings *e, Tensor *ids);
 
 /* Self-attention and feed-forward, each in a SublayerConnection: x (B,S,D), mask (B,1,S) -> (B,S,D). */
 typedef struct {
@@ -45,14 +45,14 @@ typedef struct {
     MultiHeadAttention *self_attn;
     PositionwiseFeedForward *feed_forward;
     ModuleList *sublayer;
-} EncoderLayer;
-EncoderLayer *encoder_layer_new_at(Site at, const TransformerOptions *o);
-Tensor *encoder_layer_at(Site at, EncoderLayer *l, Tensor *x, Tensor *mask);
+} TransformerEncoderLayer;
+TransformerEncoderLayer *transformer_encoder_layer_new_at(Site at, const TransformerOptions *o);
+Tensor *transformer_encoder_layer_at(Site at, TransformerEncoderLayer *l, Tensor *x, Tensor *mask);
 
 /* A stack of N layers. With pre-norm, a norm follows the last layer; with post-norm, each layer ends with a norm. */
-typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Encoder;
-Encoder *encoder_new_at(Site at, const TransformerOptions *o);
-Tensor *encoder_at(Site at, Encoder *e, Tensor *x, Tensor *mask);
+typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } TransformerEncoder;
+TransformerEncoder *transformer_encoder_new_at(Site at, const TransformerOptions *o);
+Tensor *transformer_encoder_at(Site at, TransformerEncoder *e, Tensor *x, Tensor *mask);
 
 /* Self-attention, attention to the encoder's output (memory), and feed-forward, each in a SublayerConnection: x (B,T,D),
  * memory (B,S,D), src_mask (B,1,S), tgt_mask (B,T,T) -> (B,T,D). */
@@ -61,61 +61,68 @@ typedef struct {
     MultiHeadAttention *self_attn, *src_attn;
     PositionwiseFeedForward *feed_forward;
     ModuleList *sublayer;
-} DecoderLayer;
-DecoderLayer *decoder_layer_new_at(Site at, const TransformerOptions *o);
+} TransformerDecoderLayer;
+TransformerDecoderLayer *transformer_decoder_layer_new_at(Site at, const TransformerOptions *o);
 /* The cache may be NULL. Layer number `layer` uses its entries 2 layer (self-attention) and 2 layer + 1 (attention to
  * memory). */
-Tensor *decoder_layer_at(Site at, DecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache,
-                        int layer);
+Tensor *transformer_decoder_layer_at(Site at, TransformerDecoderLayer *l, Tensor *x, Tensor *memory, Tensor *src_mask,
+                                     Tensor *tgt_mask, Cache *cache, int layer);
 
-/* A stack of N decoder layers, with a norm as in Encoder. The cache, which may be NULL, is that of transformer_cache_new. */
-typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } Decoder;
-Decoder *decoder_new_at(Site at, const TransformerOptions *o);
-Tensor *decoder_at(Site at, Decoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask, Cache *cache);
+/* A stack of N decoder layers, with a norm as in TransformerEncoder. The cache, which may be NULL, is that of
+ * transformer_cache_new. */
+typedef struct { Module module; ModuleList *layers; LayerNorm *norm; } TransformerDecoder;
+TransformerDecoder *transformer_decoder_new_at(Site at, const TransformerOptions *o);
+Tensor *transformer_decoder_at(Site at, TransformerDecoder *d, Tensor *x, Tensor *memory, Tensor *src_mask, Tensor *tgt_mask,
+                               Cache *cache);
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     Module module;
-    Encoder *encoder;
-    Decoder *decoder;
+    TransformerEncoder *encoder;
+    TransformerDecoder *decoder;
     Sequential *src_embed, *tgt_embed;      /* Embeddings, PositionalEncoding */
-    Generator *generator;
-} EncoderDecoder;
+    TransformerGenerator *generator;
+} Transformer;
 
 /* Every weight matrix, including the embeddings, is initialized by nn_init_xavier_uniform. Free with nn_free. */
-EncoderDecoder *make_model_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
+Transformer *transformer_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
 
 /* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. */
-Tensor *encoder_decoder_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
-Tensor *encode_at(Site at, EncoderDecoder *m, Tensor *src, Tensor *src_mask);                     /* -> memory (B,S,D) */
-Tensor *decode_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
+Tensor *transformer_forward_at(Site at, Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
+Tensor *transformer_encode_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask);            /* -> memory (B,S,D) */
+Tensor *transformer_decode_at(Site at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
 
 /* The same for tgt (B,t), whose positions come after those in the cache (see transformer_cache_new). */
-Tensor *decode_next_at(Site at, EncoderDecoder *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
+Tensor *transformer_decode_next_at(Site at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Cache *cache);
 
 /* A cache for up to `capacity` target positions of this model's decoder. Free with ag_free. */
-Cache *transformer_cache_new_at(Site at, EncoderDecoder *m, int64_t capacity);
+Cache *transformer_cache_new_at(Site at, Transformer *m, int64_t capacity);
 
 /* Sets whether each attention layer keeps its attention weights after a call (MultiHeadAttention.weights). */
-void transformer_keep_weights_at(Site at, EncoderDecoder *m, bool keep);
+void transformer_keep_weights_at(Site at, Transformer *m, bool keep);
 
 /* (1,n,n): position i attends to 0..i. */
-Tensor *subsequent_mask_at(Site at, int64_t n);
+Tensor *transformer_subsequent_mask_at(Site at, int64_t n);
 
 /* Writes the options as settings "transformer.N", "transformer.d_model", ..., for checkpoints. */
 void transformer_to_settings_at(Site at, int64_t src_vocab, int64_t tgt_vocab, const TransformerOptions *o, Settings *s);
 
 /* A model with the options and weights of a checkpoint (see module.h), whose settings must contain the options. NULL with
  * ag_error() if this fails. */
-EncoderDecoder *transformer_load_at(Site at, const char *path);
+Transformer *transformer_load_at(Site at, const char *path);
 
 /* ---- encoder only: predicts masked tokens (Devlin et al. 2018) --------------------------------------------------- */
 
-typedef struct { Module module; Encoder *encoder; Sequential *embed; Generator *generator; } EncoderOnly;
-EncoderOnly *make_encoder_only_at(Site at, int64_t vocab, TransformerOptions options);
+typedef struct {
+    Module module;
+    TransformerEncoder *encoder;
+    Sequential *embed;
+    TransformerGenerator *generator;
+} TransformerEncoderOnly;
+TransformerEncoderOnly *transformer_encoder_only_new_at(Site at, int64_t vocab, TransformerOptions options);
 /* (B,S) (B,1,S) -> (B,S,V) log-probabilities */
-Tensor *encoder_only_at(Site at, EncoderOnly *m, Tensor *ids, Tensor *mask);
+Tensor *transformer_encoder_only_at(Site at, TransformerEncoderOnly *m, Tensor *ids, Tensor *mask);
 
 #include "kaeru/models_at.h"
 

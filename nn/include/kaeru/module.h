@@ -243,7 +243,8 @@ Optimizer *nn_optimizer_new_at(Site at, void *module, const OptimizerKind *kind,
 
 /* ---- schedules: the learning rate as a pure function of the step --------------------------------------------------
  * Steps count from 1, as in lm_train and OptimizerUpdate: set the rate of step n before the n-th nn_optimizer_step. Step 0 of a
- * warmup has the rate 0. The notebook of the Annotated Transformer counts from 0, and run_epoch with it (training.h). */
+ * warmup has the rate 0. The notebook of the Annotated Transformer counts from 0, and transformer_run_epoch with it
+ * (training.h). */
 
 /* Linear from 0 to lr over `warmup` steps, then half a cosine down to lr_min at step `total`, then lr_min. The
  * warmup is part of the total. */

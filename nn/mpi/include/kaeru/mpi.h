@@ -10,10 +10,10 @@ AG_PUBLIC_BEGIN
  * From here on, standard output of all processes but the first goes to /dev/null. Processes on one machine
  * that may use the same processors divide them among their threads (ag_set_threads), unless KAERU_THREADS is set. Call it once,
  * from the thread that trains, before that thread opens files. nn_parallel_end ends MPI. */
-Processes *mpi_begin(void);
+Processes *nn_mpi_begin(void);
 
 /* Ends all processes with this status; without MPI, this process. */
-AG_NORETURN void mpi_abort(int status);
+AG_NORETURN void nn_mpi_abort(int status);
 
 AG_PUBLIC_END
 #endif
