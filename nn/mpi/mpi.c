@@ -50,7 +50,7 @@ static void leave_after(int microseconds, int status)
 
 /* MPICH's launcher loses a line that is on its way when MPI_Abort is called, so this waits a little first. Its MPI_Abort waits
  * for a process that is stopped. So this process ends itself after a while; the launcher ends the others. */
-_Noreturn void mpi_abort(int status)
+_Noreturn void nn_mpi_abort(int status)
 {
     int begun = 0, ended = 0;
     nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
