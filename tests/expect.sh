@@ -68,21 +68,29 @@ japanese() {
 
 # killed FILE FIRST LAST ARGUMENT...: starts a run and kills it when the file has the row FIRST. If the file then already has
 # the row LAST (on a busy machine), the test removes the folder and starts again.
-killed() {
-    file=$1 first=$2 last=$3
-    shift 3
+killed() { ended_by KILL 137 "$@"; }
+# stopped FILE FIRST ARGUMENT...: the same by SIGTERM, after which the run saves a checkpoint and ends with status 75.
+stopped() {
+    _file=$1 _first=$2
+    shift 2
+    ended_by TERM 75 "$_file" "$_first" none "$@"
+}
+ended_by() {
+    signal=$1 want=$2 file=$3 first=$4 last=$5
+    shift 5
     for attempt in 1 2 3 4 5 6 7 8 9 10; do
         rm -rf "$(dirname "$file")"
         (
             LC_ALL=C "$program" "$@" >/dev/null 2>&1 &
             child=$!
             while ! grep -q "^$first," "$file" && kill -0 $child; do sleep 0.01; done
-            kill -9 $child
+            kill "-$signal" $child
             wait $child
         ) 2>/dev/null
-        if [ $? -eq 137 ] && [ -e "$file" ] && ! grep -q "^$last," "$file"; then ok; return; fi
+        [ $? -eq "$want" ] || continue
+        if [ "$signal" = TERM ] || { [ -e "$file" ] && ! grep -q "^$last," "$file"; }; then ok; return; fi
     done
-    wrong "each of $attempt runs ended before the kill: $*"
+    wrong "each of $attempt runs ended before SIG$signal: $*"
 }
 
 # summary NAME: prints the numbers; the status is 0 if nothing failed.

@@ -161,6 +161,14 @@ interrupted KILL 1 broken/gpt.csv.part 100 2 $gpt --steps 1000 --out broken
 that "a status other than 0 after a kill" [ $status -ne 0 ]
 gone
 resumes 3
+program=$examples/translate
+interrupted USR1 1 broken/translate.csv.part 1 3 $translate --sentences 2000 --batch-tokens 100 --out broken
+ended 75 'translate train: stopped by a signal in epoch '
+together 0 '' 2 train --resume --out broken
+expect 0 '' '' $translate --sentences 2000 --batch-tokens 100 --out words_long
+same words_long/translate.safetensors broken/translate.safetensors
+same_run words_long broken
+program=$examples/gpt
 after=0.5                                               # then no checkpoint is written, for which processes wait longer
 for rank in 0 2; do
     begin=$(date +%s)

@@ -64,6 +64,14 @@ same one two
 same plain/translate_valid.txt broken/translate_valid.txt
 expect 0 'all 4 epochs are done' '' --resume --out broken
 same plain/translate.safetensors broken/translate.safetensors
+# A run that was stopped by a signal goes on within its epoch.
+long="$tiny --dropout 0.2 --sentences 2000 --held-out 20 --batch-tokens 100 --accumulate 2"
+expect 0 '' '' $long --epochs 3 --out long
+stopped stopped/translate.csv.part 1 train $long --epochs 3 --out stopped
+expect 0 'resumes after epoch ' '' --resume --out stopped
+for file in translate_last translate; do same long/$file.safetensors stopped/$file.safetensors; done
+for name in long stopped; do cut -d, -f1-5 $name/translate.csv >$name.rows; done
+same long.rows stopped.rows
 # More epochs to average than there are files: an error before the training, which changes nothing.
 for file in translate_last.safetensors translate.csv; do cp broken/$file one.$file; done
 expect 1 '' 'broken/translate_epoch_01.safetensors: No such file or directory, but --average 5 needs the weights after' \

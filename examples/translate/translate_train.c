@@ -9,6 +9,10 @@
 enum { POSITIONS = 512, SHOWN = 8 };
 static const int64_t most_shards = 8;                                   /* unless --shards is given */
 #define EPOCH_KEY "translate.epochs"
+#define COUNTER_KEY "translate.epoch.counter"                           /* these four: of a run stopped within an epoch */
+#define BATCHES_KEY "translate.epoch.batches"
+#define LOSS_KEY "translate.epoch.loss"
+#define TOKENS_KEY "translate.epoch.tokens"
 static const char data_name[] = "translate.csv";
 static const char data_header[] = "epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second";
 
@@ -45,6 +49,9 @@ typedef struct {
     Optimizer *optimizer;
     Parallel *parallel;                 /* NULL: one process without shards */
     int64_t epoch;                      /* number of epochs done */
+    int64_t counter;                    /* of the random state before the batches of the current epoch were drawn */
+    int64_t batches;                    /* of this epoch, learned before the run was stopped and resumed */
+    TrainState state;
 } Training;
 
 static SentenceVocab learn_vocab(const KaeruLines *texts, int n)
@@ -67,6 +74,24 @@ static void set_epoch(Training *t, int64_t epoch)
 {
     t->epoch = epoch;
     nn_settings_set(t->run.settings, EPOCH_KEY, "%" PRId64, epoch);
+}
+
+static void save_part_of_epoch(const Training *t, int64_t batches)
+{
+    Settings *s = t->run.settings;
+    nn_settings_set(s, COUNTER_KEY, "%" PRId64, t->counter);
+    nn_settings_set(s, BATCHES_KEY, "%" PRId64, batches);
+    nn_settings_set(s, LOSS_KEY, "%.17g", t->state.epoch_loss);
+    nn_settings_set(s, TOKENS_KEY, "%" PRId64, t->state.epoch_tokens);
+    checkpoint_must_save(t->run.last, t->model, t->optimizer, s);
+}
+
+static bool load_part_of_epoch(Training *t)
+{
+    const Settings *s = t->run.saved;
+    return !nn_settings_get(s, BATCHES_KEY) ||
+        (nn_settings_int(s, COUNTER_KEY, &t->counter) && nn_settings_int(s, BATCHES_KEY, &t->batches) &&
+         nn_settings_real(s, LOSS_KEY, &t->state.epoch_loss) && nn_settings_int(s, TOKENS_KEY, &t->state.epoch_tokens));
 }
 
 /* Makes or loads the vocabularies, the model and the optimizer, and sets the settings that describe them. */
@@ -100,10 +125,11 @@ static void make_all(Training *t)
     t->optimizer = nn_adam_new_with(t->model, adam);
     t->parallel = parallel_or_none(t->optimizer, accumulate);
     if (run->resumed && (!nn_checkpoint_load(run->last, t->model, t->optimizer, NULL) ||
-                         !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch))) {
+                         !nn_settings_int(run->saved, EPOCH_KEY, &t->epoch) || !load_part_of_epoch(t))) {
         example_fail("%s", ag_error());
     }
     set_epoch(t, t->epoch);
+    t->state.accum_step = nn_optimizer_steps(t->optimizer);
 }
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
@@ -191,28 +217,53 @@ static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most,
     return pairs;
 }
 
+/* Draws the batches of an epoch. Those that were learned before the run was stopped are left out. */
+static void draw_batches(Training *t, SentencePairs *pairs)
+{
+    AgRandom now = ag_random_state(), first = { now.seed, t->batches > 0 ? (uint64_t)t->counter : now.counter };
+    t->counter = (int64_t)first.counter;
+    ag_set_random_state(first);
+    kaeru_sentence_pairs_shuffle(pairs, batch_tokens);
+    for (int64_t i = 0; i < t->batches; i++) {
+        Scope scope = ag_begin(AG_NO_GRAD);
+        TransformerBatch batch;
+        kaeru_sentence_pairs_next(pairs, &batch);
+        ag_end(scope);
+    }
+    if (t->batches > 0) {
+        ag_set_random_state(now);
+    }
+}
+
 static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid, Csv *csv)
 {
-    TrainState state = { .accum_step = nn_optimizer_steps(t->optimizer) };
+    TrainState *state = &t->state;
     EpochOptions training = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = smoothing },
                               .optimizer = t->optimizer, .factor = factor,
                               .model_size = width, .warmup = warmup, .accum_iter = (int)accumulate,
-                              .parallel = t->parallel, .done = show_progress };
+                              .parallel = t->parallel, .done = show_progress, .stop = example_stop() };
     EpochOptions evaluation = { .criterion = { .padding_idx = KAERU_WORD_BLANK, .smoothing = 0 }, .parallel = t->parallel };
     TransformerTranslator translator = translator_of(t->model, &t->vocabularies);
     while (t->epoch < epochs) {
         char name[64];
         snprintf(name, sizeof name, "epoch %" PRId64 " of %" PRId64, t->epoch + 1, epochs);
-        kaeru_sentence_pairs_shuffle(pairs, batch_tokens);
-        Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state.step };
+        draw_batches(t, pairs);
+        Watch watch = { progress_begin(name, kaeru_sentence_pairs_batches(pairs)), state->step - t->batches };
         training.done_arg = &watch;
-        double start = example_seconds(), lr = transformer_rate(state.accum_step, width, factor, warmup);
-        int64_t tokens = state.tokens;
-        double train_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, pairs, &training, &state);
-        double speed = (double)(state.tokens - tokens) / (example_seconds() - start);
+        double start = example_seconds();
+        double lr = transformer_rate(state->accum_step - t->batches / accumulate, width, factor, warmup);
+        int64_t tokens = state->tokens;
+        double train_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, pairs, &training, state);
+        double speed = (double)(state->tokens - tokens) / (example_seconds() - start);
         progress_end(&watch.progress);
+        if (state->stopped) {
+            save_part_of_epoch(t, state->step - watch.before);
+            example_warn("stopped by a signal in %s: --resume continues", name);
+            return;
+        }
+        t->batches = 0;
         kaeru_sentence_pairs_sort(valid, batch_tokens);
-        double valid_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, valid, &evaluation, &state);
+        double valid_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, valid, &evaluation, state);
         Quality score = corpus_score(&translator, &t->valid, 1, 0, lower_case, NULL);
         set_epoch(t, t->epoch + 1);
         csv_row(csv, t->epoch, train_loss, valid_loss, score.bleu, lr, speed);      /* before the checkpoint: see csv_resume */
@@ -241,12 +292,14 @@ static void train(Training *t)
     train_epochs(t, pairs, valid, csv);
     kaeru_sentence_pairs_free(pairs);
     kaeru_sentence_pairs_free(valid);
-    if (csv_rows(csv) > 1) {
+    if (csv_rows(csv) > 1 && !t->state.stopped) {
         chart_print(csv, &(Chart){ "loss per token", "epoch", false,
                                    { { "train_loss", "training" }, { "valid_loss", "held out" } } });
     }
     csv_close(csv);
-    picture_draw("translate");
+    if (!t->state.stopped) {
+        picture_draw("translate");
+    }
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
@@ -366,7 +419,8 @@ int translate_train(int argc, char **argv)
         "--hidden 1024 --dropout 0.2 --epochs 20 --batch-tokens 2000 --factor 0.7 --warmup 1000 --average 5.\n"
         "After each epoch it saves a checkpoint and measures loss and BLEU (by greedy decoding): translate.csv\n"
         "(epoch,train_loss,valid_loss,bleu,learning_rate,tokens_per_second). The result is " MODEL_FILE ",\n"
-        "for translate translate, score and show. A run that was stopped, even by a kill, resumes with --resume.",
+        "for translate translate, score and show. A run that was stopped, even by a kill, resumes with --resume.\n"
+        "After SIGTERM or SIGUSR1 it saves where it is and ends with status 75.",
         options };
     processes_begin();
     example_begin(argc, argv, &program);
@@ -381,14 +435,16 @@ int translate_train(int argc, char **argv)
     train(&t);
     ag_free(t.parallel);
     if (!processes_end()) {
-        processes_exit(0);
+        processes_exit(t.state.stopped ? EXIT_STOPPED : 0);
     }
-    finish(&t);
+    if (!t.state.stopped) {
+        finish(&t);
+    }
     corpus_close(&t.train);
     corpus_close(&t.valid);
     vocabularies_close(&t.vocabularies);
     ag_free(t.optimizer);
     nn_free(t.model);
     training_run_end(&t.run);
-    return example_end();
+    return t.state.stopped ? EXIT_STOPPED : example_end();
 }

@@ -118,6 +118,7 @@ static bool step_together(Epoch *e, NextBatch *next, void *source)
     while (n < most && next(source, &batches[n])) n++;
     if (n > 0) {
         set_rate(e);
+        if (o->stop && *o->stop) nn_parallel_stop(o->parallel);
         while (nn_parallel_shard(o->parallel)) learn_shard(e, o->parallel, batches, n);
         double loss = nn_parallel_step(o->parallel);
         e->state->accum_step++;
@@ -146,6 +147,25 @@ static void evaluate_together(Epoch *e, NextBatch *next, void *source)
     e->loss = losses_sum(&losses);
 }
 
+/* Whether to stop between two steps. All processes stop after the same one. */
+static bool is_stopped(const EpochOptions *o)
+{
+    return o->parallel ? nn_parallel_stopped(o->parallel) : o->stop && *o->stop;
+}
+
+static void train_batches(Epoch *e, NextBatch *next, void *source)
+{
+    TrainState *s = e->state;
+    e->loss = s->epoch_loss;
+    e->tokens = s->epoch_tokens;
+    s->stopped = false;
+    while (!s->stopped && (e->options->parallel ? step_together(e, next, source) : run_alone(e, next, source)))
+        s->stopped = e->pending == 0 && is_stopped(e->options);
+    if (e->pending > 0) take_step(e);
+    s->epoch_loss = s->stopped ? e->loss : 0;
+    s->epoch_tokens = s->stopped ? e->tokens : 0;
+}
+
 /* ---- an epoch ---------------------------------------------------------------------------------------------------- */
 
 double transformer_run_epoch_at(Site at, Transformer *m, NextBatch *next, void *source, const EpochOptions *o,
@@ -169,13 +189,9 @@ double transformer_run_epoch_at(Site at, Transformer *m, NextBatch *next, void *
     Epoch epoch = { .model = m, .options = o, .state = state };
     if (o->optimizer) nn_train(m);
     else nn_eval(m);
-    if (o->parallel && !o->optimizer) {
-        evaluate_together(&epoch, next, source);
-    } else {
-        while (o->parallel ? step_together(&epoch, next, source) : run_alone(&epoch, next, source)) continue;
-        if (epoch.pending > 0) take_step(&epoch);
-    }
-
+    if (o->optimizer) train_batches(&epoch, next, source);
+    else if (o->parallel) evaluate_together(&epoch, next, source);
+    else while (run_alone(&epoch, next, source)) continue;
     return epoch.tokens ? epoch.loss / (double)epoch.tokens : 0;
 }
 

@@ -10,6 +10,8 @@
 #ifndef KAERU_TRAINING_H
 #define KAERU_TRAINING_H
 
+#include <signal.h>
+
 #include "kaeru/parallel.h"
 #include "kaeru/transformer.h"
 
@@ -49,6 +51,10 @@ typedef struct {
     int64_t step;                   /* number of batches */
     int64_t accum_step;             /* number of optimizer steps */
     int64_t samples, tokens;        /* sentence pairs; tokens of tgt_y that are not pad */
+    bool stopped;                   /* by EpochOptions.stop, before the end of the epoch. Then a call with the batches that
+                                       remain goes on with the epoch, whose sums of losses and of tokens so far are: */
+    double epoch_loss;
+    int64_t epoch_tokens;
 } TrainState;
 
 /* Called after each batch with its loss per token, and the learning rate of the last step (0 before the first). */
@@ -65,6 +71,7 @@ typedef struct {
                                        shards are those of a batch times accum_iter. Evaluation then divides the batches. */
     BatchDone *done;                /* may be NULL */
     void *done_arg;
+    const volatile sig_atomic_t *stop;      /* not 0: a signal asks to stop training after the current step; NULL: none does */
 } EpochOptions;
 /* Runs all batches of an epoch. Returns the loss per token. With an optimizer, the optimizer takes a step after every
  * accum_iter batches, and one more at the end for the batches that remain. The gradient of a step is the sum over its batches
