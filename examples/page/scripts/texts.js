@@ -62,8 +62,8 @@ const texts = {
     formula_grammar: [
         '+ − * / ^, tanh, exp, log, sqrt, sigmoid, relu, sin, cos. Two factors side by side are a product; a semicolon ' +
             'divides steps.',
-        '+ − * / ^ と tanh, exp, log, sqrt, sigmoid, relu, sin, cos を使えます。並べて書いた因数は積です。; で区切ります' +
-            '。',
+        '+ − * / ^ と tanh, exp, log, sqrt, sigmoid, relu, sin, cos を使えます。並べて書いた因数は積です。ステップは' +
+            'セミコロン（;）で区切ります。',
     ],
     formula_examples: ['or take one', '例から選ぶ'],
     formula_character: ['The character “{character}” is not part of a formula.', '「{character}」という文字は式に使えません。'],
@@ -92,7 +92,7 @@ const texts = {
     leaves_title: ['Change a value', '値を変える'],
     check_title: ['Is it right?', '正しいか確かめる'],
     check_backward: ['backward', '逆伝播'],
-    check_moved: ['measured: moved by ±0.01', '実測：±0.01 動かす'],
+    check_moved: ['measured: moved by ±0.01', '実測：±0.01動かす'],
     check_agree: ['✓ ag_gradcheck: the gradients agree.', '✓ ag_gradcheck：勾配は一致しています。'],
     check_nothing: ['Here the formula has no finite value or gradient.', 'ここでは式の値または勾配が有限ではありません。'],
     check_differ: [
