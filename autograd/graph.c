@@ -464,7 +464,7 @@ void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
         ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, or the scope is AG_NO_GRAD");
 }
 
-static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
+static void backward_from(Site at, Tensor *y, const Tensor *dy, bool keep)
 {
     Context *c = context();
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
@@ -492,16 +492,16 @@ static void backward(Site at, Tensor *y, const Tensor *dy, bool keep)
 
 void ag_backward_at(Site at, Tensor *loss)
 {
-    backward(at, loss, NULL, false);
+    backward_from(at, loss, NULL, false);
 }
 
 void ag_backward_keep_at(Site at, Tensor *loss)
 {
-    backward(at, loss, NULL, true);
+    backward_from(at, loss, NULL, true);
 }
 
 void ag_backward_from_at(Site at, Tensor *y, const Tensor *dy)
 {
     check_tensor(at, "ag_backward_from", "dy", dy, AG_REAL);
-    backward(at, y, dy, false);
+    backward_from(at, y, dy, false);
 }

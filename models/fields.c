@@ -46,7 +46,7 @@ void fields_to_settings(const Field *field, int n, const void *options, Settings
     for (int i = 0; i < n; i++) nn_settings_set(s, field[i].name, "%.17g", get(&field[i], options));
 }
 
-static bool read(const Field *field, const Settings *s, double *value)
+static bool read_field(const Field *field, const Settings *s, double *value)
 {
     int64_t integer;
     if (field->kind == FIELD_DOUBLE) return nn_settings_real(s, field->name, value) && check(field, *value);
@@ -59,9 +59,9 @@ bool fields_from_settings(const Field *field, int n, void *options, const Settin
 {
     double value;
     for (int i = 0; i < n; i++)
-        if (!read(&field[i], s, &value)) return false;
+        if (!read_field(&field[i], s, &value)) return false;
     for (int i = 0; i < n; i++)
-        if (read(&field[i], s, &value)) set(&field[i], options, value);
+        if (read_field(&field[i], s, &value)) set(&field[i], options, value);
     return true;
 }
 

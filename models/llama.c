@@ -40,7 +40,7 @@ static Tensor *attention(LlamaAttention *a, Tensor *x, Tensor *table, Cache *cac
 
 /* ---- feed-forward: each position by itself (SwiGLU, Shazeer 2020) ------------------------------------------------ */
 
-static Tensor *mlp(LlamaMlp *m, Tensor *x)                                      /* (B,T,D) -> (B,T,D) */
+static Tensor *gated_mlp(LlamaMlp *m, Tensor *x)                                /* (B,T,D) -> (B,T,D) */
 {
     Tensor *gate = nn_linear_activate(m->gate_proj, x, AG_SILU);                /* (B,T,F) */
     return nn_linear(m->down_proj, ag_mul(gate, nn_linear(m->up_proj, x)));
@@ -49,7 +49,7 @@ static Tensor *mlp(LlamaMlp *m, Tensor *x)                                      
 static Tensor *block(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cache, int layer)              /* (B,T,D) -> (B,T,D) */
 {
     x = ag_add(x, attention(l->self_attn, nn_rms_norm(l->input_layernorm, x), table, cache, layer));
-    return ag_add(x, mlp(l->mlp, nn_rms_norm(l->post_attention_layernorm, x)));
+    return ag_add(x, gated_mlp(l->mlp, nn_rms_norm(l->post_attention_layernorm, x)));
 }
 
 static Tensor *block_for_recompute(Tensor **in, void *layer)

@@ -4,7 +4,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *forward(Site at, void *self, Tensor *x)
+static Tensor *conv2d_forward(Site at, void *self, Tensor *x)
 {
     return nn_conv2d_at(at, self, x);
 }
@@ -15,7 +15,7 @@ Conv2d *nn_conv2d_new_with_at(Site at, int64_t in, int64_t out, int size, int st
         ag_usage_error(at, "nn_conv2d_new", "%lld and %lld channels, size %d, stride %d: expected 1 or more; padding %d: 0 "
                        "or more", (long long)in, (long long)out, size, stride, padding);
     Conv2d *l = (Conv2d *)nn_new_sized_at(at, sizeof *l, "Conv2d");
-    l->module.forward = forward;
+    l->module.forward = conv2d_forward;
     l->stride = stride;
     l->padding = padding;
     nn_add_tensor_at(at, &l->module, "weight", &l->weight, SHAPE(out, in, size, size), true);

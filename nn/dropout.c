@@ -2,7 +2,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *forward(Site at, void *self, Tensor *x)
+static Tensor *dropout_forward(Site at, void *self, Tensor *x)
 {
     return nn_dropout_at(at, self, x);
 }
@@ -11,7 +11,7 @@ Dropout *nn_dropout_new_at(Site at, double p)
 {
     if (!(p >= 0 && p < 1)) ag_usage_error(at, "nn_dropout_new", "probability %g, must be in [0, 1)", p);
     Dropout *d = (Dropout *)nn_new_sized_at(at, sizeof *d, "Dropout");
-    d->module.forward = forward;
+    d->module.forward = dropout_forward;
     d->p = p;
     return d;
 }

@@ -2,7 +2,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *forward(Site at, void *self, Tensor *ids)
+static Tensor *embedding_forward(Site at, void *self, Tensor *ids)
 {
     return nn_embedding_at(at, self, ids);
 }
@@ -13,7 +13,7 @@ Embedding *nn_embedding_new_at(Site at, int64_t count, int64_t width)
         ag_usage_error(at, "nn_embedding_new", "%lld rows of width %lld, expected 1 or more", (long long)count,
                        (long long)width);
     Embedding *e = (Embedding *)nn_new_sized_at(at, sizeof *e, "Embedding");
-    e->module.forward = forward;
+    e->module.forward = embedding_forward;
     nn_add_tensor_at(at, &e->module, "weight", &e->weight, SHAPE(count, width), true);
     nn_init_normal(e->weight, 0, 1);
     return e;

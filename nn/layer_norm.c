@@ -4,7 +4,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *forward(Site at, void *self, Tensor *x)
+static Tensor *layer_norm_forward(Site at, void *self, Tensor *x)
 {
     return nn_layer_norm_at(at, self, x);
 }
@@ -22,7 +22,7 @@ LayerNorm *nn_layer_norm_new_with_at(Site at, int64_t width, AgNorm kind, bool b
     if (!(kind.eps >= 0 && kind.eps < INFINITY))
         ag_usage_error(at, "nn_layer_norm_new", "eps is %g, expected a finite number of 0 or more", kind.eps);
     LayerNorm *l = (LayerNorm *)nn_new_sized_at(at, sizeof *l, "LayerNorm");
-    l->module.forward = forward;
+    l->module.forward = layer_norm_forward;
     l->kind = kind;
     bool annotated = is_annotated(kind);
     nn_add_tensor_at(at, &l->module, annotated ? "a_2" : "weight", &l->gamma, SHAPE(width), true);

@@ -4,7 +4,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *forward(Site at, void *self, Tensor *x)
+static Tensor *linear_forward(Site at, void *self, Tensor *x)
 {
     return nn_linear_at(at, self, x);
 }
@@ -14,7 +14,7 @@ Linear *nn_linear_new_with_at(Site at, int64_t in, int64_t out, bool bias)
     if (in < 1 || out < 1)
         ag_usage_error(at, "nn_linear_new", "sizes %lld and %lld, expected 1 or more", (long long)in, (long long)out);
     Linear *l = (Linear *)nn_new_sized_at(at, sizeof *l, "Linear");
-    l->module.forward = forward;
+    l->module.forward = linear_forward;
     nn_add_tensor_at(at, &l->module, "weight", &l->weight, SHAPE(out, in), true);
     if (bias) nn_add_tensor_at(at, &l->module, "bias", &l->bias, SHAPE(out), true);
 

@@ -2,7 +2,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-static Tensor *forward(Site at, void *self, Tensor *x)
+static Tensor *positional_encoding_forward(Site at, void *self, Tensor *x)
 {
     return nn_positional_encoding_at(at, self, x);
 }
@@ -27,7 +27,7 @@ PositionalEncoding *nn_positional_encoding_new_with_at(Site at, int64_t width, d
         ag_usage_error(at, "nn_positional_encoding_new", "width %lld and max_len %lld, expected 1 or more", (long long)width,
                        (long long)max_len);
     PositionalEncoding *p = (PositionalEncoding *)nn_new_sized_at(at, sizeof *p, "PositionalEncoding");
-    p->module.forward = forward;
+    p->module.forward = positional_encoding_forward;
     nn_child(p, dropout, nn_dropout_new_at(at, dropout));
     nn_add_tensor_at(at, &p->module, "pe", &p->pe, SHAPE(1, max_len, width), learned);
     if (learned) nn_init_normal(p->pe, 0, 0.02);

@@ -4,7 +4,7 @@
 
 typedef struct { Site at; Module *layer; } Call;
 
-static Tensor *forward(Tensor **in, void *arg)
+static Tensor *layer_forward(Tensor **in, void *arg)
 {
     const Call *call = arg;
     nn_check_at(call->at, "nn_recompute", call->layer, 0);              /* it may have been freed before backward */
@@ -18,5 +18,5 @@ Tensor *nn_recompute_at(Site at, void *layer, Tensor *x)
     Call *call = ag_scratch_at(at, 1, sizeof *call);
     *call = (Call){ at, layer };
     if (!call->layer->forward) ag_usage_error(at, "nn_recompute", "a %s has no forward with one input", call->layer->type);
-    return ag_recompute_at(at, forward, call, &x, 1);
+    return ag_recompute_at(at, layer_forward, call, &x, 1);
 }

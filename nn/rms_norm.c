@@ -4,7 +4,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/nn.h"
 
-static Tensor *forward(Site at, void *self, Tensor *x)
+static Tensor *rms_norm_forward(Site at, void *self, Tensor *x)
 {
     return nn_rms_norm_at(at, self, x);
 }
@@ -15,7 +15,7 @@ RMSNorm *nn_rms_norm_new_with_at(Site at, int64_t width, double eps)
     if (!(eps >= 0 && eps < INFINITY))
         ag_usage_error(at, "nn_rms_norm_new", "eps is %g, expected a finite number of 0 or more", eps);
     RMSNorm *l = (RMSNorm *)nn_new_sized_at(at, sizeof *l, "RMSNorm");
-    l->module.forward = forward;
+    l->module.forward = rms_norm_forward;
     l->eps = eps;
     nn_add_tensor_at(at, &l->module, "weight", &l->gamma, SHAPE(width), true);
     nn_init_constant(l->gamma, 1);

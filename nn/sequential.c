@@ -10,7 +10,7 @@ static Tensor *activate(Site at, void *self, Tensor *x)
     return ag_activate_at(at, ((ActivationLayer *)self)->kind, x);
 }
 
-static Tensor *forward(Site at, void *self, Tensor *x)
+static Tensor *sequential_forward(Site at, void *self, Tensor *x)
 {
     return nn_sequential_at(at, self, x);
 }
@@ -18,7 +18,7 @@ static Tensor *forward(Site at, void *self, Tensor *x)
 Sequential *nn_sequential_new_at(Site at)
 {
     Sequential *s = (Sequential *)nn_new_sized_at(at, sizeof *s, "Sequential");
-    s->module.forward = forward;
+    s->module.forward = sequential_forward;
     return s;
 }
 

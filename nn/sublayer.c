@@ -3,7 +3,7 @@
 #include "kaeru/autograd.h"
 #include "kaeru/attention.h"
 
-static Tensor *forward(Site at, void *self, Tensor *x)
+static Tensor *feed_forward_forward(Site at, void *self, Tensor *x)
 {
     return nn_positionwise_feed_forward_at(at, self, x);
 }
@@ -14,7 +14,7 @@ PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t wi
     if ((int)activation < AG_IDENTITY || activation > AG_SIGMOID)
         ag_usage_error(at, "nn_positionwise_feed_forward_new", "%d is not an AgActivation", (int)activation);
     PositionwiseFeedForward *f = (PositionwiseFeedForward *)nn_new_sized_at(at, sizeof *f, "PositionwiseFeedForward");
-    f->module.forward = forward;
+    f->module.forward = feed_forward_forward;
     f->activation = activation;
     nn_child(f, w_1, nn_linear_new_with_at(at, width, hidden, true));
     nn_child(f, w_2, nn_linear_new_with_at(at, hidden, width, true));

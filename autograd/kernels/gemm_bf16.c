@@ -97,7 +97,7 @@ INLINE void pack_stored_columns(Packed *panel, const KGemm *s, const float *b, i
 }
 
 /* Packs n columns and k rows of op(B). */
-static void pack_b(Packed *to, const KGemm *s, const float *b, int64_t n, int64_t k)
+static void pack_b_part(Packed *to, const KGemm *s, const float *b, int64_t n, int64_t k)
 {
     const int64_t end = padded(k);
     for (int64_t first = 0; first < n; first += TILE_N) {
@@ -128,7 +128,7 @@ INLINE vf even_rows(vi pairs) { return vfrom_bits(pairs << 16); }
 INLINE vf odd_rows(vi pairs)  { return vfrom_bits(pairs & viset((int32_t)0xffff0000)); }
 INLINE vi load_pairs(const uint32_t *p) { return vbits(vload((const float *)p)); }
 
-/* Columns j..j + n - 1 and rows p..p + k - 1, as pack_b packs them. */
+/* Columns j..j + n - 1 and rows p..p + k - 1, as pack_b_part packs them. */
 static void unpack_b(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_t n, int64_t k)
 {
     const int64_t end = padded(k);
@@ -367,7 +367,7 @@ static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *
                 } else if (s->packed_b)
                     unpack_b(plan->b, s, j, p, n, k);
                 else
-                    pack_b(plan->b, s, b + (s->tb ? j * s->ldb + p : j + p * s->ldb), n, k);
+                    pack_b_part(plan->b, s, b + (s->tb ? j * s->ldb + p : j + p * s->ldb), n, k);
                 for (int64_t r = 0; s->k == 0 && !s->add && r < m; r++)
                     memset(block + r * s->ldc, 0, (size_t)n * sizeof *c);
                 const unsigned before = begin_flushing();

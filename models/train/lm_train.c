@@ -149,7 +149,7 @@ static bool resume_from(LmTraining *t, Optimizer *optimizer, double *sum, int64_
 /* ---- the training loop ------------------------------------------------------------------------------------------- */
 
 /* Saves a checkpoint in which the next step continues. */
-static bool stop(LmTraining *t, Optimizer *optimizer, Parallel *p, double sum, int64_t since)
+static bool stop_training(LmTraining *t, Optimizer *optimizer, Parallel *p, double sum, int64_t since)
 {
     t->stopped = true;
     nn_settings_set(t->settings, sum_key, "%.17g", sum);
@@ -172,7 +172,7 @@ static bool run(LmTraining *t, Optimizer *optimizer, Parallel *p, double sum, in
             since = t->step;
         }
         if (t->step < t->options.steps && (p ? nn_parallel_stopped(p) : t->stop && *t->stop))
-            return stop(t, optimizer, p, sum, since);
+            return stop_training(t, optimizer, p, sum, since);
     }
     return true;
 }

@@ -308,7 +308,7 @@ static bool check_plan(Loading *l, bool with_optimizer)
 }
 
 /* New memory with the values of a transfer; NULL with ag_error() if they cannot be read or do not fit. */
-static void *values_of(const Loading *l, const Transfer *t)
+static void *values_to_load(const Loading *l, const Transfer *t)
 {
     DType dtype = tensor_dtype(t->to);
     void *values = ag_alloc_in(l->st, (size_t)tensor_numel(t->to), dtype_bytes(dtype));
@@ -321,7 +321,7 @@ static bool same_as_before(const Loading *l, const Transfer *t, const void *valu
     size_t bytes = (size_t)tensor_numel(t->to) * dtype_bytes(tensor_dtype(t->to));
     for (const Transfer *other = l->transfer; other < t; other++) {
         if (other->to != t->to) continue;
-        void *others = other->values ? other->values : values_of(l, other);
+        void *others = other->values ? other->values : values_to_load(l, other);
         bool same = others && memcmp(others, values, bytes) == 0;
         if (!other->values) ag_free(others);
         if (same) continue;
@@ -338,7 +338,7 @@ static bool read_values(Loading *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         Transfer *t = &l->transfer[i];
-        void *values = values_of(l, t);
+        void *values = values_to_load(l, t);
         if (!values || !same_as_before(l, t, values)) return false;
         if (l->options.map) ag_free(values);
         else t->values = values;

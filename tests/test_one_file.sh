@@ -1,0 +1,49 @@
+#!/bin/sh
+# test_one_file.sh SOURCE BUILD CC...: the two files kaeru.c and kaeru.h, which `meson compile onefile` writes in BUILD/packaging.
+# They export what the library does, and train models to the weights that the library of BUILD has, with each instruction set.
+
+source=$1 build=$2
+shift 2
+passed=0
+failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+# try "WHAT" COMMAND...: counts, and shows the output of what fails.
+try() {
+    what=$1
+    shift
+    if "$@" >"$folder/output" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what: $*"
+        cat "$folder/output"
+    fi
+}
+
+# A user's program includes kaeru.h; that of the tests includes the library's headers.
+mkdir -p "$folder/public" "$folder/include/kaeru"
+cp "$build/packaging/kaeru.h" "$folder/public/"
+for name in autograd lm parallel training; do echo '#include "../../public/kaeru.h"' >"$folder/include/kaeru/$name.h"; done
+
+# The level of optimization takes time and changes no bit.
+try "compile kaeru.c" "$@" -Wall -Wextra -Werror -O1 -c "$build/packaging/kaeru.c" -o "$folder/kaeru.o"
+nm -g --defined-only "$folder/kaeru.o" | awk '{ print $NF }' | LC_ALL=C sort >"$folder/exported"
+sed -n 's/^ \([a-z0-9_]*\)@.*/\1/p' "$source/debian/libkaeru0.symbols" | LC_ALL=C sort >"$folder/public/symbols"
+try "names" diff "$folder/public/symbols" "$folder/exported"
+try "compile a program" "$@" -O1 -I "$folder/include" "$source/tests/final_weights.c" "$source/tests/runs.c" "$folder/kaeru.o" \
+    -lm -pthread -o "$folder/final_weights"
+for model in transformer gpt; do
+    for precision in float32 bf16; do
+        try "$model in $precision" "$build/tests/final_weights" $model $precision 2 "$folder/library"
+        # An instruction set that the processor lacks is replaced by the best that it has.
+        for isa in portable avx2 avx512 amx; do
+            try "$model in $precision, $isa" env KAERU_ISA=$isa "$folder/final_weights" $model $precision 2 "$folder/one_file"
+            try "the same weights of $model in $precision, $isa" cmp "$folder/library" "$folder/one_file"
+        done
+    done
+done
+
+echo "one file: $passed passed, $failed failed"
+[ $failed -eq 0 ]
