@@ -59,6 +59,7 @@ TOP = """\
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off", "no-math-errno", "no-trapping-math", "wrapv")
 #pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wformat-truncation"
 #endif
 
 #include "kaeru.h"
