@@ -17,7 +17,7 @@ static void show_softmax(void)
     for (int i = 0; i < SCORES; i++) {
         sum += ag_math_exp((double)score[i]);
     }
-    printf("softmax([1, 3, -2, 6, -1]): each e^x divided by their sum, %.4f\n", sum);
+    printf("softmax([1, 3, -2, 6, -1]): each e^x divided by their sum, %.4f; e = %.12f\n", sum, ag_math_exp(1));
     for (int i = 0; i < SCORES; i++) {
         double e = ag_math_exp((double)score[i]);
         csv_row(csv, (double)score[i], e, (double)w[i]);
@@ -26,12 +26,14 @@ static void show_softmax(void)
     }
     csv_close(csv);
     printf("  The weights add up to %.6f. If a mask hides the 6, its score becomes minus infinity, and e^-inf = 0:\n  ", total);
-    static const real hidden[SCORES] = { 1, 3, -2, -INFINITY, -1 };
-    const real *left = tensor_data(ag_softmax(tensor_from(SHAPE(SCORES), hidden), -1));
+    static const real hidden[2][SCORES] = { { 1, 3, -2, -INFINITY, -1 }, { 1, 3, -2, (real)-1e9, -1 } };
+    const real *left = tensor_data(ag_softmax(tensor_from(SHAPE(2, SCORES), hidden[0]), -1));
+    double most = 0;
     for (int i = 0; i < SCORES; i++) {
         printf("%s%.6f", i ? ", " : "", (double)left[i]);
+        most = fmax(most, fabs((double)(left[i] - left[SCORES + i])));
     }
-    printf("\n");
+    printf("\n  With -1e9 in place of minus infinity, as some programs have it, the weights differ by at most %.2g.\n", most);
 }
 
 /* 0.6 これ + 0.2 は + 0.8 ペン + 0.1 です, and the same with weights that add up to 1. */

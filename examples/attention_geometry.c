@@ -69,14 +69,13 @@ static void write_polygon(Csv *csv, double number, Tensor *x)
     }
 }
 
-static void print_weights(Tensor *weights)
+static void print_attention(Tensor *scores, Tensor *weights)              /* (N,N) each */
 {
-    printf("Attention weights of each word (row) for これ, は, ペン and です (columns):\n");
-    for (int i = 0; i < N; i++) {
-        for (int j = 0; j < N; j++) {
-            printf("  %6.3f", (double)tensor_data(weights)[i * N + j]);
-        }
-        printf("  %s\n", token[i]);
+    printf("Scores q.k / sqrt(D) of each word (row) for これ, は, ペン and です (columns), and their softmax, the weights:\n");
+    for (int i = 0; i < N * N; i += N) {
+        const real *c = tensor_data(scores) + i, *w = tensor_data(weights) + i;
+        printf("  %6.3f  %6.3f  %6.3f  %6.3f    %6.3f  %6.3f  %6.3f  %6.3f  %s\n", (double)c[0], (double)c[1], (double)c[2],
+               (double)c[3], (double)w[0], (double)w[1], (double)w[2], (double)w[3], token[i / N]);
     }
 }
 
@@ -111,7 +110,8 @@ int main(int argc, char **argv)
     Tensor *x = tensor_from(SHAPE(N, D), words[0]), *v = ag_linear(x, w.value, NULL), *weights;
 
     Tensor *rows = attend(w, x, 1, &weights), *columns = attend_columns(w, ag_transpose(x, 0, 1));
-    print_weights(weights);
+    Tensor *products = ag_linear(ag_linear(x, w.query, NULL), ag_linear(x, w.key, NULL), NULL);         /* Q K^T */
+    print_attention(ag_scale(products, 1 / sqrt(D)), weights);
     printf("Words as rows, softmax(QK'/sqrt(D))V, and as columns, V softmax(K'Q/sqrt(D)), differ by at most %.2g.\n\n",
            tensor_item(ag_max(ag_abs(ag_sub(rows, ag_transpose(columns, 0, 1))))));
 

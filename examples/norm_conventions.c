@@ -18,11 +18,12 @@ static double deviation(Tensor *x)
     return sqrt(tensor_item(ag_var_dims(x, DIMS(-1), false, false)));
 }
 
-static void print_normalized(const char *what, Tensor *x)
+/* gamma and beta, (WIDTH) each, or NULL: 1 and 0. */
+static void print_normalized(const char *what, Tensor *x, Tensor *gamma, Tensor *beta)
 {
     printf("%s\n", what);
     for (int k = 0; k < N_NORMS; k++) {
-        const real *y = tensor_data(ag_layer_norm(x, NULL, NULL, norms[k].kind));
+        const real *y = tensor_data(ag_layer_norm(x, gamma, beta, norms[k].kind));
         printf("  %-10s", norms[k].name);
         for (int i = 0; i < WIDTH; i++) {
             printf(" %9.5f", (double)y[i]);
@@ -58,11 +59,18 @@ int main(int argc, char **argv)
         "after each of the four norms), and draws it.", options });
     Scope scope = ag_begin(AG_NO_GRAD);
     Tensor *x = tensor_from(SHAPE(WIDTH), (const real[]){ 1, 2, 3, 6 });
-    print_normalized("The row 1, 2, 3, 6:", x);
-    print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6));
-    print_normalized("A row of equal numbers, 3, 3, 3, 3:", tensor_full(SHAPE(WIDTH), 3));
+    print_normalized("The row 1, 2, 3, 6:", x, NULL, NULL);
+    print_normalized("The same, a million times smaller:", ag_scale(x, 1e-6), NULL, NULL);
+    print_normalized("A row of equal numbers, 3, 3, 3, 3:", tensor_full(SHAPE(WIDTH), 3), NULL, NULL);
     printf("Here std divides 0 by 0. kaeru returns 0; without such a rule the result is NaN, not a number.\n"
            "annotated gives an ordinary row the deviation sqrt((n - 1) / n): 0.866 for n = 4, 0.999 for n = 512.\n");
+    LayerNorm *norm = nn_layer_norm_new(WIDTH);
+    printf("Before training gamma is %g and beta is %g everywhere. With others, gamma * (...) + beta:\n",
+           (double)tensor_data(norm->gamma)[0], (double)tensor_data(norm->beta)[0]);
+    nn_free(norm);
+    print_normalized("The row 1, 2, 3, 6, gamma 2, 1, 1, 0.5 and beta 0, 10, 0, 0:", x,
+                     tensor_from(SHAPE(WIDTH), (const real[]){ 2, 1, 1, 0.5 }),
+                     tensor_from(SHAPE(WIDTH), (const real[]){ 0, 10, 0, 0 }));
     write_deviations(x);
     picture_draw("norm_conventions");
     ag_end(scope);

@@ -103,8 +103,10 @@ int main(int argc, char **argv)
     }
     compare(products);
     double worst = write_products(products);
-    printf("Over all %lld pairs, the sum of cosines and the inner product differ by at most %.2g.\n",
-           (long long)(length * length), worst);
+    if (!learned) {
+        printf("Over all %lld pairs, the sum of cosines and the inner product differ by at most %.2g.\n",
+               (long long)(length * length), worst);
+    }
     write_table(pe);
     picture_draw("positions");
     picture_draw("positions_products");

@@ -61,6 +61,12 @@ if [ $known = no ]; then
     exit 2
 fi
 
+if [ "$name" = spiral ] && [ $# -gt 0 ]; then
+    say "spiral has no options: it is a whole program in one file, examples/spiral.c, and writes out/spiral.safetensors."
+    case $1 in --help | -h) exit 0 ;; esac
+    exit 2
+fi
+
 # Starts the processes and passes signals on: mpirun forwards SIGUSR1 to them, and ends them at once after SIGTERM. A process
 # that a signal ended has told nothing.
 run_processes() {

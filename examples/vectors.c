@@ -69,7 +69,8 @@ static void write_projection(void)
 static void print_products(void)
 {
     Tensor *x = tensor_from(SHAPE(WORDS, D), words[0]), *products = ag_matmul(x, ag_transpose(x, 0, 1));
-    printf("\nThe inner products of all pairs of words, X X':\n");
+    printf("\nThe inner products of all pairs of words, X X'. The shapes: (%d, %d) times (%d, %d) is (%d, %d).\n",
+           WORDS, D, D, WORDS, WORDS, WORDS);
     for (int i = 0; i < WORDS; i++) {
         for (int j = 0; j < WORDS; j++) {
             printf("  %5.2f", (double)tensor_data(products)[i * WORDS + j]);

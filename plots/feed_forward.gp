@@ -35,7 +35,7 @@ do for [format in FORMATS] {
     set key at screen 0.98, 0.13 right horizontal maxrows 1 samplen 1 font ',18'
     set style fill solid noborder
     set xrange [0:100]
-    set yrange [5.6:-0.6]
+    set yrange [6.6:-0.6]
     set xtics 25
     set ytics font ",16" noenhanced
     plot parameters using (percent($2 / ($2 + $3 + $4)) / 2):0:(percent($2 / ($2 + $3 + $4)) / 2):(0.3):ytic(say(strcol(1))) \

@@ -15,12 +15,12 @@ do for [format in FORMATS] {
     eval open_picture(format, "layer_norm", 1200, 800)
     eval heading(learns_sooner ? "A normalized deep network learns sooner" : "Deep networks, plain and normalized", \
         sprintf(say("Loss of %d networks of each kind, each with its own initial weights"), RUN_max))
-    set tmargin at screen 0.8
+    set tmargin at screen 0.77
     set xlabel say("training step")
     set ylabel say("cross-entropy in nats")
     set xrange [0:STEP_max]
     set yrange [0:*]
-    set key top right
+    set key at screen 0.97, 0.835 right horizontal maxrows 1        # above the curves, which can be anywhere
     plot for [run = 1:RUN_max] data using 2:3 every ::first(run)::(first(run) + steps - 1) with lines lt 1 lw 3 \
             title run == 1 ? say("plain") : "", \
          for [run = 1:RUN_max] data using 2:4 every ::first(run)::(first(run) + steps - 1) with lines lt 2 lw 3 \

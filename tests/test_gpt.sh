@@ -258,6 +258,7 @@ expect 0 '' '' train --data story.txt --weights theirs/model.safetensors --confi
 # ---- files of tokens -------------------------------------------------------------------------------------------------
 
 expect 0 'tokens, vocabulary of 300' '' tokenize --data story.txt --size 300 --out pairs
+that 'the first tokens' grep -q "^It begins with 'The" stdout
 pairs='--vocab pairs/gpt_vocab.json --merges pairs/gpt_merges.txt'
 expect 0 '' '' train --data pairs/gpt.tokens $pairs $tiny --steps 5 --sample 10 --seed 3 --out learned
 expect 0 '' '' train --data story.txt $pairs $tiny --steps 5 --sample 10 --seed 3 --out again

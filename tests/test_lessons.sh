@@ -156,6 +156,7 @@ prints 'layer norm, (x - mean) / deviation             mean 0.0000, deviation 1.
 prints 'ReLU(x) = max(0, x)     0.0000  0.0000  0.0000  0.5000  2.0000'
 prints 'instance norm: over the words of one sentence  mean'
 prints '3,152,384 parameters'
+prints 'BERT-base (12 layers + embeddings)    56669184 of 108891648: 52.0 %'
 that "a square too many is told" sh -c '! grep "divided by the variance" stdout | grep -q "deviation 1.0000"'
 csv feed_forward.csv part,changed,position,change
 shows 'feed-forward and layer norm work by position, attention and batch norm do not' \
@@ -163,7 +164,8 @@ shows 'feed-forward and layer norm work by position, attention and batch norm do
 csv feed_forward_parameters.csv model,feed_forward,attention,other
 shows 'two thirds of an encoder layer, half of a decoder layer, less of a model' \
     '{ share[NR] = $2 / ($2 + $3 + $4) } $1 ~ /GPT-2 .12/ && abs($2 + $3 + $4 - 124.439808) > 1e-5 { bad = 1 }
-     END { exit bad || abs(share[1] - 2 / 3) > 0.01 || abs(share[2] - 0.5) > 0.01 || share[4] > 0.41 || NR != 6 }'
+     $1 ~ /BERT-base/ && abs($2 + $3 + $4 - 108.891648) > 1e-5 { bad = 1 }
+     END { exit bad || abs(share[1] - 2 / 3) > 0.01 || abs(share[2] - 0.5) > 0.01 || share[4] > 0.41 || NR != 7 }'
 draws feed_forward
 
 lesson heads --steps 200
@@ -214,8 +216,10 @@ program=$programs/backprop
 
 lesson attention_by_hand
 prints 'x =  6   e^x = 403.4288   e^x / sum = 0.945383   ag_softmax: 0.945383'
+prints '426.7358; e = 2.718281828459'
 prints 'The weights add up to 1.000000.'
 prints '0.116629, 0.861780, 0.005807, 0.000000, 0.015784'
+prints 'the weights differ by at most 0.'
 prints 'These weights add up to 1.7'
 prints "x' = 0.353 これ + 0.118 は + 0.471 ペン + 0.059 です = (0.059, 0.318)"
 csv attention_by_hand_softmax.csv score,exponential,weight
@@ -240,6 +244,8 @@ that "clipping limits the norm to 1" [ "$(awk '/^ +[01]\.[0-9]/ { print $5 }' st
 draws exploding
 
 lesson score_width --widest 256
+prints ' seconds of processor time.'
+that 'the additive score takes longest' awk '/^At K = 256/ { found = 1; if ($11 < $8 + 0 || $11 < $9 + 0) bad = 1 } END { exit bad || !found }' stdout
 csv score_width.csv k,dot,dot_least,dot_most,scaled,scaled_least,scaled_most,additive,additive_least,additive_most
 shows 'at a large width the plain dot product is worse than the other scores' \
     '$3 > $2 || $2 > $4 { bad = 1 } END { exit bad || $1 != 256 || $2 > 90 || $5 < 99 || $8 < 99 || NR != 4 }'
@@ -268,6 +274,7 @@ draws families
 
 lesson norm_conventions
 prints '-0.92582  -0.46291   0.00000   1.38873'
+prints '-2.13809   9.46548   0.00000   0.80178'
 csv norm_conventions.csv deviation,pytorch,annotated,std_eps,std
 shows 'each convention gives the deviation of its formula' \
     'function off(got, want) { return abs(got - want) > 1e-4 }
@@ -299,6 +306,7 @@ draws positions positions_products
 
 lesson vectors
 prints '|a| w = 2.7600'
+prints '(4, 2) times (2, 4) is (4, 4)'
 csv vectors_words.csv token,x,y
 csv vectors_map.csv x,y,mapped_x,mapped_y
 shows 'the map is linear' 'NR <= 2 { x[NR] = $1; y[NR] = $2; X[NR] = $3; Y[NR] = $4; d = x[1] * y[2] - x[2] * y[1] }
@@ -326,6 +334,7 @@ shows 'unscaled scores grow with K, harden softmax and lose the gradient; scaled
 draws temperature temperature_width
 
 lesson attention_geometry
+prints '2.689   0.936  -2.516  -1.180     0.834   0.144   0.005   0.017  これ'
 csv attention_geometry.csv token,temperature,x,y
 shows 'the higher the temperature, the smaller the polygon' \
     '{ x[(NR - 1) % 4] = $3; y[(NR - 1) % 4] = $4 }

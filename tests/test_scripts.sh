@@ -43,6 +43,8 @@ for n in '' 0 x 10000; do
     ends 2 stderr "examples/run.sh: --processes '$n': expected 1 to 9999" "$root/examples/run.sh" --processes "$n" gpt
 done
 ends 2 stderr 'There is no example nonsense.' "$root/examples/run.sh" --processes 2 nonsense
+ends 0 stderr 'spiral has no options' "$root/examples/run.sh" spiral --help
+ends 2 stderr 'spiral has no options' "$root/examples/run.sh" spiral --out elsewhere
 ends 0 stdout 'All pictures of the lessons' "$root/examples/run.sh" gallery --help
 ends 2 stderr "gallery: unexpected argument '--nonsense'" "$root/examples/run.sh" gallery --nonsense
 ends 2 stderr "tests/fresh.sh: unexpected argument 'b'" "$root/tests/fresh.sh" a b

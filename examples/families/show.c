@@ -33,7 +33,8 @@ static int32_t word_for(const WordVocab *vocab, TransformerEncoderOnly *m, const
 void show_filling(const WordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on)
 {
     int right[2] = { 0, 0 };
-    printf("\n1. Encoder: fills in a word from the words on both sides. The decoder sees only those on the left.\n");
+    printf("\n1. Encoder, like BERT and RoBERTa: fills in a word from the words on both sides. The decoder sees only those on the\n"
+           "left.\n");
     for (int k = TRAIN; k < ALL; k++) {
         int32_t row[LENGTH], verb = active[k][VERB];
         bool shown = k % EACH == 0;
@@ -52,7 +53,7 @@ void show_filling(const WordVocab *vocab, TransformerEncoderOnly *fills, Transfo
 
 void show_going_on(const WordVocab *vocab, TransformerEncoderOnly *goes_on)
 {
-    printf("\n2. Decoder: continues after \"the\", word by word.\n");
+    printf("\n2. Decoder, like GPT and LLaMA: continues after \"the\", word by word.\n");
     int trained = 0, new = 0;
     for (int k = 0; k < HELD_OUT; k++) {
         int32_t row[LENGTH] = { KAERU_WORD_START, active[0][1] };
@@ -77,7 +78,7 @@ void show_going_on(const WordVocab *vocab, TransformerEncoderOnly *goes_on)
 
 void show_rewriting(const WordVocab *vocab, Transformer *rewrites)
 {
-    printf("\n3. Encoder-decoder: the encoder reads a sentence, the decoder writes it in the passive.\n");
+    printf("\n3. Encoder-decoder, like T5 and BART: the encoder reads a sentence, the decoder writes it in the passive.\n");
     Tensor *src = tensor_ints(SHAPE(HELD_OUT, LENGTH), active[TRAIN]);
     Tensor *out = transformer_greedy_decode_until(rewrites, src, nn_padding_mask(src, KAERU_WORD_BLANK), PASSIVE,
                                                   KAERU_WORD_START, KAERU_WORD_END);

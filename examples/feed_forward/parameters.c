@@ -31,6 +31,9 @@ void show_parameters(void)
     TransformerDecoderLayer *d = transformer_decoder_layer_new(&o);
     GPTOptions g = gpt_defaults();
     double layers = (double)g.layers, gpt_all = gpt_size(&g);
+    g.vocab = 30522;
+    g.context = 512;
+    double bert_all = gpt_size(&g) + 2.0 * (double)g.width;             /* and a vector for the first and the second sentence */
     g.layers = g.vocab = g.context = 1;
     GPT *gpt = gpt_new(g);
     double ef = count(e, "feed_forward"), ea = count(e, "attn"), df = count(d, "feed_forward"), da = count(d, "attn");
@@ -45,6 +48,7 @@ void show_parameters(void)
     show_row(csv, "the same and 37000 embeddings", f, a, all + 37000.0 * (double)o.d_model);
     show_row(csv, "layer of GPT-2", gf, ga, count(gpt, "h."));
     show_row(csv, "GPT-2 (12 layers + 50257 embeddings)", layers * gf, layers * ga, gpt_all);
+    show_row(csv, "BERT-base (12 layers + embeddings)", layers * gf, layers * ga, bert_all);
     csv_close(csv);
     nn_free(e);
     nn_free(d);

@@ -47,6 +47,35 @@ static void check_outputs(const char *const *path, int n)
     }
 }
 
+/* How the text is cut: its first tokens with their ids. */
+static void show_beginning(const KaeruTokenizer *t, const KaeruText *text)
+{
+    enum { BYTES = 1000, SHOWN = 16 };
+    size_t bytes = text->size < BYTES ? text->size : BYTES, n, length;
+    while (bytes < text->size && ((unsigned char)text->bytes[bytes] & 0xC0) == 0x80) {
+        bytes--;                                                        /* whole characters */
+    }
+    int32_t *ids = kaeru_tokenizer_encode(t, text->bytes, bytes, &n);
+    if (!ids) {
+        example_fail("%s", ag_error());
+    }
+    printf("It begins with");
+    for (size_t i = 0; i < n && i < SHOWN; i++) {
+        TextStream out = { .out = stdout };
+        char *piece = kaeru_tokenizer_decode(t, ids + i, 1, &length);
+        printf(" '");
+        for (size_t k = 0; piece && k < length; k++) {
+            bool line_end = piece[k] == '\n';
+            kaeru_text_stream_put(&out, line_end ? "\\n" : piece + k, line_end ? 2 : 1);
+        }
+        kaeru_text_stream_end(&out);
+        printf("'=%" PRId32, ids[i]);
+        ag_free(piece);
+    }
+    printf("\n");
+    ag_free(ids);
+}
+
 int gpt_tokenize(int argc, char **argv)
 {
     const Option options[] = {
@@ -80,6 +109,7 @@ int gpt_tokenize(int argc, char **argv)
         example_fail("%s", ag_error());
     }
     printf("%zu bytes are %" PRId64 " tokens, vocabulary of %d\n", text.size, count, (int)kaeru_tokenizer_size(&t));
+    show_beginning(&t, &text);
     printf("tokens:  %s\nvocabulary: %s%s%s\n", tokens_path, vocab_path, t.kind == KAERU_TOKENIZER_BPE ? ", " : "",
            t.kind == KAERU_TOKENIZER_BPE ? merges_path : "");
     ag_free(merges_path);
