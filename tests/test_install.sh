@@ -6,23 +6,8 @@
 source=$1 build=$2
 shift 2
 cc=$*
-passed=0
-failed=0
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-
-# try "WHAT" COMMAND...: counts, and shows the output of what fails.
-try() {
-    what=$1
-    shift
-    if "$@" >"$folder/output" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $what: $*"
-        cat "$folder/output"
-    fi
-}
+# shellcheck source=tests/try.sh
+. "$source/tests/try.sh"
 
 # lacks TOOL WHAT
 lacks() {
