@@ -7,7 +7,8 @@
  *                                 Generator, Embeddings
  *     subsequent_mask             transformer_subsequent_mask
  * The constructor of a class is followed by its forward function: layer(x, mask) in the notebook is
- * transformer_encoder_layer(l, x, mask) here. Only EncoderDecoder has no constructor; make_model builds it. Python writes:
+ * transformer_encoder_layer(l, x, mask) here. Only the notebook's EncoderDecoder has no constructor; its make_model
+ * builds it. Python writes:
  *     nn_new(T)               super().__init__()
  *     nn_child(g, proj, x)    self.proj = x
  *     nn_item(T, list, i)     list[i]

@@ -62,7 +62,7 @@ typedef void BatchDone(void *arg, const TrainState *state, double loss, double l
 
 typedef struct {
     LabelSmoothing criterion;
-    Optimizer *optimizer;           /* NULL: evaluation, no gradients, no dropout */
+    Optimizer *optimizer;           /* its lr is set before each step; NULL: evaluation, no gradients, no dropout */
     double factor;                  /* of transformer_rate, above 0: the notebook's factor times its base lr; step n, from 0,
                                      * uses transformer_rate(n, ...) */
     int64_t model_size, warmup;     /* of transformer_rate() */

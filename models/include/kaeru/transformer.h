@@ -81,14 +81,15 @@ typedef struct {
     Module module;
     TransformerEncoder *encoder;
     TransformerDecoder *decoder;
-    Sequential *src_embed, *tgt_embed;      /* Embeddings, PositionalEncoding */
+    Sequential *src_embed, *tgt_embed;      /* TransformerEmbeddings, PositionalEncoding */
     TransformerGenerator *generator;
 } Transformer;
 
 /* Every weight matrix, including the embeddings, is initialized by nn_init_xavier_uniform. Free with nn_free. */
 Transformer *transformer_new_at(Site at, int64_t src_vocab, int64_t tgt_vocab, TransformerOptions options);
 
-/* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. */
+/* (B,S) (B,T) (B,1,S) (B,T,T) -> (B,T,D); the generator is not applied. A mask that is NULL lets all positions be seen: with a
+ * tgt_mask of NULL, the decoder also sees the words that it has to predict. */
 Tensor *transformer_forward_at(Site at, Transformer *m, Tensor *src, Tensor *tgt, Tensor *src_mask, Tensor *tgt_mask);
 Tensor *transformer_encode_at(Site at, Transformer *m, Tensor *src, Tensor *src_mask);            /* -> memory (B,S,D) */
 Tensor *transformer_decode_at(Site at, Transformer *m, Tensor *memory, Tensor *src_mask, Tensor *tgt, Tensor *tgt_mask);
