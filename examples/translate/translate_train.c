@@ -220,9 +220,12 @@ static SentencePairs *pairs_of(const Training *t, const Corpus *c, int64_t most,
 /* Draws the batches of an epoch. Those that were learned before the run was stopped are left out. */
 static void draw_batches(Training *t, SentencePairs *pairs)
 {
-    AgRandom now = ag_random_state(), first = { now.seed, t->batches > 0 ? (uint64_t)t->counter : now.counter };
-    t->counter = (int64_t)first.counter;
-    ag_set_random_state(first);
+    AgRandom now = ag_random_state();
+    if (t->batches > 0) {
+        ag_set_random_state((AgRandom){ now.seed, (uint64_t)t->counter });
+    } else {
+        t->counter = (int64_t)now.counter;
+    }
     kaeru_sentence_pairs_shuffle(pairs, batch_tokens);
     for (int64_t i = 0; i < t->batches; i++) {
         Scope scope = ag_begin(AG_NO_GRAD);

@@ -46,7 +46,7 @@ static const Workload workloads[] = {
     { "decode_llama", "the weights that are read while a Llama of 135M parameters writes 48 tokens", decode_begin, decode_step,
       decode_end, BENCH_RATE, 48 * 4 * 0.134515008, "GB/s", { 16, 48 }, "llama" },
     { "lora", "Llama of SmolLM2-135M's size, adapters of rank 8 in attention, batch 4 of 128: AdamW", lora_begin,
-      lora_step, lora_end, BENCH_TIME, 1e3, "ms/step", { 4, 128 }, NULL },
+      gpt_step, gpt_end, BENCH_TIME, 1e3, "ms/step", { 4, 128 }, NULL },
     { "conv", "3 x 3 convolution, 64 to 64 channels, batch 16 of 32 x 32, forward and backward", conv_begin, conv_step,
       conv_end, BENCH_TIME, 1e3, "ms/step", { 16, 64, 32 }, NULL },
 };

@@ -66,6 +66,7 @@ void  transformer_end(void *state);
 void *shakespeare_begin(const Workload *w, int64_t *parameters);        /* size: batch, length */
 void *gpt2_begin(const Workload *w, int64_t *parameters);       /* size: batch, length */
 void *scaled_gpt_begin(const Workload *w, int64_t *parameters);         /* size: batch, length, width, layers */
+void *lora_begin(const Workload *w, int64_t *parameters);       /* size: batch, length */
 void  gpt_step(void *state);
 void  gpt_end(void *state);
 /* Steps by several processes: each shard has the batch of gpt2_begin or shakespeare_begin. */
@@ -75,10 +76,6 @@ void  gpt_shared_step(void *state);
 void *decode_begin(const Workload *w, int64_t *parameters);     /* size: prompt, tokens to write; kind: "gpt2", "llama" */
 void  decode_step(void *state);
 void  decode_end(void *state);
-
-void *lora_begin(const Workload *w, int64_t *parameters);       /* size: batch, length */
-void  lora_step(void *state);
-void  lora_end(void *state);
 
 void *conv_begin(const Workload *w, int64_t *parameters);       /* size: batch, channels, height and width */
 void  conv_step(void *state);

@@ -6,18 +6,31 @@
 
 /* ---- a training step --------------------------------------------------------------------------------------------- */
 
-typedef struct { Scope scope; Tensor *ids, *targets; GPT *model; Optimizer *adam; Parallel *all; } Training;
+typedef struct { Scope scope; Tensor *ids, *targets; GPT *gpt; Llama *llama; Optimizer *adam; Parallel *all; } Training;
 
-static Training *training_new(GPTOptions options, int64_t batch, int64_t length, int64_t *parameters)
+/* One of the models is NULL. Each of its parameters that requires gradients is trained. */
+static Training *training_new(GPT *gpt, Llama *llama, int64_t vocab, int64_t batch, int64_t length, int64_t *parameters)
 {
     Training *l = ag_alloc(1, sizeof *l);
+    void *model = gpt ? (void *)gpt : llama;
     l->scope = ag_begin(AG_NO_GRAD);
-    l->model = gpt_new(options);
-    l->adam = nn_adamw_new(l->model, 1e-4);
-    l->ids = tensor_randint(SHAPE(batch, length), 0, (int32_t)options.vocab);
-    l->targets = tensor_randint(SHAPE(batch, length), 0, (int32_t)options.vocab);
-    *parameters = nn_count(l->model);
+    l->gpt = gpt;
+    l->llama = llama;
+    l->adam = nn_adamw_new(model, 1e-4);
+    l->ids = tensor_randint(SHAPE(batch, length), 0, (int32_t)vocab);
+    l->targets = tensor_randint(SHAPE(batch, length), 0, (int32_t)vocab);
+    *parameters = nn_count(model);
     return l;
+}
+
+static Training *gpt_training(GPTOptions o, int64_t batch, int64_t length, int64_t *parameters)
+{
+    return training_new(gpt_new(o), NULL, o.vocab, batch, length, parameters);
+}
+
+static Tensor *training_loss(const Training *l)
+{
+    return l->gpt ? gpt_loss(l->gpt, l->ids, l->targets) : llama_loss(l->llama, l->ids, l->targets);
 }
 
 /* The smallest GPT-2, without dropout, the usual setting for training today. */
@@ -35,12 +48,12 @@ void *shakespeare_begin(const Workload *w, int64_t *parameters)
     o.width = 128;
     o.vocab = 65;
     o.context = 64;
-    return training_new(o, w->size[0], w->size[1], parameters);
+    return gpt_training(o, w->size[0], w->size[1], parameters);
 }
 
 void *gpt2_begin(const Workload *w, int64_t *parameters)
 {
-    return training_new(gpt2_options(), w->size[0], w->size[1], parameters);
+    return gpt_training(gpt2_options(), w->size[0], w->size[1], parameters);
 }
 
 void *scaled_gpt_begin(const Workload *w, int64_t *parameters)
@@ -51,14 +64,22 @@ void *scaled_gpt_begin(const Workload *w, int64_t *parameters)
     o.heads = o.width / 64;
     o.layers = w->size[3];
     o.vocab = 256;
-    return training_new(o, w->size[0], o.context, parameters);
+    return gpt_training(o, w->size[0], o.context, parameters);
+}
+
+void *lora_begin(const Workload *w, int64_t *parameters)
+{
+    static const char *const targets[] = { "q_proj", "k_proj", "v_proj", "o_proj", NULL };
+    Llama *m = llama_new(llama_defaults());
+    nn_lora_add(m, (LoraOptions){ .rank = 8, .alpha = 16, .targets = targets });
+    return training_new(NULL, m, m->options.vocab, w->size[0], w->size[1], parameters);
 }
 
 void gpt_step(void *state)
 {
     Training *l = state;
     Scope step = ag_begin(AG_RECORD);
-    ag_backward(gpt_loss(l->model, l->ids, l->targets));
+    ag_backward(training_loss(l));
     nn_optimizer_set_lr(l->adam, 1e-4);
     nn_optimizer_step(l->adam);
     ag_end(step);
@@ -75,7 +96,7 @@ void gpt_shared_step(void *state)
     Training *l = state;
     while (nn_parallel_shard(l->all)) {
         Scope shard = ag_begin(AG_RECORD);
-        ag_backward(gpt_loss(l->model, l->ids, l->targets));
+        ag_backward(training_loss(l));
         ag_end(shard);
     }
     nn_parallel_step(l->all);
@@ -85,7 +106,8 @@ void gpt_end(void *state)
 {
     Training *l = state;
     ag_free(l->adam);
-    nn_free(l->model);
+    nn_free(l->gpt);
+    nn_free(l->llama);
     ag_end(l->scope);
     ag_free(l);
 }

@@ -1,4 +1,4 @@
-/* models.c: training steps of the skip connection's experiment and of the Transformer. */
+/* models.c: training steps of the skip connection's experiment and of the Transformer, and a convolution. */
 #include "bench.h"
 #include "kaeru/kaeru.h"
 
@@ -115,4 +115,38 @@ void transformer_end(void *state)
     nn_free(t->model);
     ag_end(t->scope);
     ag_free(t);
+}
+
+/* ---- convolution ------------------------------------------------------------------------------------------------- */
+
+typedef struct { Scope scope; Conv2d *conv; Tensor *x, *dy; } Convolution;
+
+void *conv_begin(const Workload *w, int64_t *parameters)
+{
+    int64_t batch = w->size[0], channels = w->size[1], side = w->size[2];
+    Convolution *c = ag_alloc(1, sizeof *c);
+    c->scope = ag_begin(AG_NO_GRAD);
+    c->conv = nn_conv2d_new(channels, channels, 3);
+    c->x = tensor_set_requires_grad(tensor_normal(SHAPE(batch, channels, side, side), 0, 1), true);
+    c->dy = tensor_normal(SHAPE(batch, channels, side, side), 0, 1);
+    *parameters = nn_count(c->conv);
+    return c;
+}
+
+void conv_step(void *state)
+{
+    Convolution *c = state;
+    Scope step = ag_begin(AG_RECORD);
+    ag_backward_from(nn_conv2d(c->conv, c->x), c->dy);
+    ag_end(step);
+    tensor_zero_grad(c->x);
+    nn_zero_grad(c->conv);
+}
+
+void conv_end(void *state)
+{
+    Convolution *c = state;
+    nn_free(c->conv);
+    ag_end(c->scope);
+    ag_free(c);
 }
