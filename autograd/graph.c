@@ -65,7 +65,6 @@ static Tensor *record(Site at, const Op *op, Tensor *y, Tensor *const *in, int n
 {
     Context *c = context();
     bool requires_grad = false;
-    if (!c->recording) recompute_collect(at, op->name, in, n);
     for (int i = 0; c->recording && i < n; i++) requires_grad = requires_grad || (in[i] && in[i]->requires_grad);
     if (!requires_grad && !c->find_nan) return y;
     y->in = scope_alloc(at, op->name, (size_t)n * sizeof *in);
@@ -119,6 +118,7 @@ static void release_value(Tensor *t)
 Tensor *op_new_over(Site at, int op, Tensor *x)
 {
     Tensor *y = op_new_alias(at, op, &x->shape, x);
+    if (x->op) x->version[x->n_in] = x->buffer->version;
     release_value(x);
     return y;
 }
@@ -331,7 +331,7 @@ static void release_node(Tensor *y)
         Tensor *x = y->in[i];
         if (!x || !x->op) continue;
         x->users--;
-        if (reads_input(y->op, i)) x->readers--;
+        if (reads_input(y->op, i) || y->needs_inputs) x->readers--;
         if (x->grad && can_release(x)) release_value(x);
     }
     if (y->op->needs & NEEDS_Y) y->readers--;
@@ -370,7 +370,7 @@ _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y)
                    "ag_backward_keep for the earlier one", y->op->name, place_text(y->site, y->user_site, place));
 }
 
-/* The values of x, which the rule of y reads, are not those that the operation read. */
+/* The values of input i of y, or its own for i = n_in, are not those that the operation read. */
 _Noreturn static void error_written(Site at, const Tensor *y, int i)
 {
     const Tensor *x = i < y->n_in ? y->in[i] : y;
@@ -385,9 +385,7 @@ _Noreturn static void error_written(Site at, const Tensor *y, int i)
                    x->name ? ", " : "", x->name ? x->name : "", by, op, op);
 }
 
-/* A usage error if an input of y was freed, or if the rule of y reads values that were written in place after its operation had
- * read them. */
-static void check_inputs(Site at, const Tensor *y)
+void check_inputs(Site at, const Tensor *y, bool of_rule)
 {
     char made[PLACE_TEXT];
     for (int i = 0; i <= y->n_in; i++) {
@@ -395,8 +393,18 @@ static void check_inputs(Site at, const Tensor *y)
         if (x && x->magic != TENSOR_ALIVE)
             ag_usage_error(at, "ag_backward", "input %d of %s (made at %s) was freed before backward", i, y->op->name,
                            place_text(y->site, y->user_site, made));
-        if (!rule_reads(y, i)) continue;
-        if (x->buffer->version != y->version[i] || (y->hash && y->hash[i] != guard_hash(x))) error_written(at, y, i);
+        if (of_rule ? !rule_reads(y, i) : x == y || !x) continue;
+        if (x->buffer->version != y->version[i] || (of_rule && y->hash && y->hash[i] != guard_hash(x))) error_written(at, y, i);
+    }
+}
+
+/* Computes again what the rule of y reads. */
+static void compute_values(Tensor *y)
+{
+    for (int i = 0; i <= y->n_in; i++) {
+        Tensor *x = i < y->n_in ? y->in[i] : y;
+        bool reads = i < y->n_in ? reads_input(y->op, i) : y->op->needs & NEEDS_Y;
+        if (reads && x && x->dropped && !x->data) value_again(x);
     }
 }
 
@@ -404,7 +412,8 @@ static void node_run(Site at, Tensor *y)
 {
     Context *c = context();
     if (y->graph_released) error_graph_released(at, "ag_backward", y);
-    check_inputs(at, y);
+    compute_values(y);
+    check_inputs(at, y, true);
     rule_run(y);
     for (int i = 0; c->find_nan && i < y->n_in; i++)
         if (y->in[i] && y->in[i]->grad)
@@ -443,16 +452,6 @@ static void tell_complete_leaves(const Tensor *y)
     }
 }
 
-void backward_rules_run(Site at, Tensor *from, const Tensor *end)
-{
-    bool watched = context()->watch.complete && !end;       /* the rules of ag_recompute are part of one rule */
-    for (Tensor *y = from; y != end; y = y->older) {
-        if (!y->op) continue;
-        if (y->grad) node_run(at, y);
-        if (watched) tell_complete_leaves(y);
-    }
-}
-
 void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
 {
     char text[AG_SHAPE_TEXT];
@@ -485,7 +484,11 @@ static void backward_from(Site at, Tensor *y, const Tensor *dy, bool keep)
     else memcpy(g.data, dy->data, (size_t)y->numel * sizeof(real));
     c->keep_graph = keep;
     if (c->guard) guard_backward_begins(at);
-    backward_rules_run(at, y, NULL);
+    for (Tensor *node = y; node; node = node->older) {
+        if (!node->op) continue;
+        if (node->grad) node_run(at, node);
+        if (c->watch.complete) tell_complete_leaves(node);
+    }
     if (c->pass) guard_backward_ends();
     c->keep_graph = false;
 }

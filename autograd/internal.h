@@ -30,6 +30,7 @@ typedef struct Buffer {
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
 Buffer *buffer_new(Site at, const char *what, size_t bytes);        /* content undefined; usage error if out of memory */
+Buffer *buffer_new_lasting(Site at, const char *what, size_t bytes);        /* the same for a value that outlives scopes */
 Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size);       /* n items; checks the product */
 void    buffer_release(Buffer *b);                                  /* b may be NULL */
 static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
@@ -96,6 +97,10 @@ struct Tensor {
     bool owned;                 /* allocated by ag_keep or tensor_new_owned; else in the arena of a scope */
     bool retained;              /* ag_retain: value and gradient outlive backward */
     bool graph_released;        /* backward has run its rule and released what the rule reads */
+    bool dropped;               /* ag_recompute released its value; it is computed again if something reads it */
+    bool needs_inputs;          /* for that, it is counted among the readers of its inputs */
+    bool stays;                 /* ag_recompute keeps its value */
+    bool wanted;                /* value_again has met it */
     Shape shape;
     int64_t numel;
 
@@ -125,6 +130,7 @@ struct Tensor {
     char *name;
     uint32_t number;            /* its index while the graph is listed; otherwise undefined */
     struct Tensor *older;       /* the next entry of the tape */
+    struct Tensor *newer_wanted;        /* of value_again */
 };
 
 /* Writes "FILE:LINE", followed by the user's own line if layers were in between: where something was made. */
@@ -164,9 +170,6 @@ typedef struct {
     ArenaMark mark;             /* the arena's position then */
     int calls;                  /* the number of layer calls then */
     AgPrecision precision;      /* of products then */
-    bool collects;              /* the first run of ag_recompute's function: collects the leaves that require a gradient, */
-    Buffer *leaves;             /* as an array of Tensor *, */
-    int n_leaves;               /* that many */
 } ScopeState;
 enum { MAX_SCOPES = 256, MAX_CALLS = 64, BINS = 512, QUARANTINE = 4096 };
 
@@ -262,13 +265,15 @@ real *op_save(Tensor *y, int64_t n);
 
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);
-/* Runs the rules of the tape's nodes that have a gradient: from node `from` down to the one before `end`. */
-void backward_rules_run(Site at, Tensor *from, const Tensor *end);
-/* If the innermost scope collects leaves (recompute.c): adds those among the inputs of operation `what`. */
-void recompute_collect(Site at, const char *what, Tensor *const *in, int n);
+/* Computes a value that ag_recompute has released (recompute.c). */
+void value_again(Tensor *t);
+extern size_t recompute_least_bytes;
 /* A usage error unless the loss has one item (or `any_shape`) and requires a gradient. */
 void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape);
 _Noreturn void error_graph_released(Site at, const char *what, const Tensor *y);
+/* A usage error if an input of y was freed, or if values that y's rule reads (otherwise: any input) were written in place after
+ * its operation had read them. */
+void check_inputs(Site at, const Tensor *y, bool of_rule);
 
 /* Input checks; `argument` is the parameter's name in messages. Alive: its scope is still open, and it is not freed. */
 void check_alive(Site at, const char *what, const char *argument, const Tensor *t);

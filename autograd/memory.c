@@ -4,7 +4,7 @@
  * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
  * rounded up to one of eight steps between powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to
  * about twice the size is used instead. Shapes that change from step to step (sentences of different lengths) then share
- * buffers. */
+ * buffers. What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -82,10 +82,10 @@ static void fill_with_nan(Buffer *b)
 }
 
 /* A released buffer of that bin or of a slightly larger one; NULL if there is none. There are more bins than sizes. */
-static Buffer *from_cache(Context *c, int bin)
+static Buffer *from_cache(Context *c, int bin, bool lasting)
 {
     int found = bin;
-    while (!c->bin[found] && found < bin + STEPS) found++;
+    while (!c->bin[found] && !lasting && found < bin + STEPS) found++;
     Buffer *b = c->bin[found];
     if (!b) return NULL;
     c->bin[found] = b->next;
@@ -98,13 +98,13 @@ static Buffer *from_system(Context *c, size_t size)
     return c->guard ? guard_alloc(size) : system_alloc(BUFFER_HEADER + size);
 }
 
-Buffer *buffer_new(Site at, const char *what, size_t bytes)
+static Buffer *new_buffer(Site at, const char *what, size_t bytes, bool lasting)
 {
     Context *c = context();
     if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
     size_t rounded;
     int bin = bin_of(bytes, &rounded);
-    Buffer *b = c->guard ? NULL : from_cache(c, bin);
+    Buffer *b = c->guard ? NULL : from_cache(c, bin, lasting);
     if (!b) {
         b = from_system(c, rounded);
         if (!b) {                                       /* return cached buffers to the system, and try again */
@@ -127,6 +127,16 @@ Buffer *buffer_new(Site at, const char *what, size_t bytes)
     c->memory.in_use += b->size;
     if (c->memory.in_use > c->memory.peak) c->memory.peak = c->memory.in_use;
     return b;
+}
+
+Buffer *buffer_new(Site at, const char *what, size_t bytes)
+{
+    return new_buffer(at, what, bytes, false);
+}
+
+Buffer *buffer_new_lasting(Site at, const char *what, size_t bytes)
+{
+    return new_buffer(at, what, bytes, true);
 }
 
 Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size)

@@ -147,7 +147,6 @@ void ag_end_at(Site at, Scope scope)
         blocks_unwind(s->serial, failed);
         c->calls = s->calls;
     }
-    for (ScopeState *inner = s; inner <= innermost; inner++) buffer_release(inner->leaves);
     release_tensors(c, s->tape);
     c->depth = scope.depth - 1;
     arena_end(&c->arena, s->mark);

@@ -144,7 +144,7 @@ Tensor *tensor_new_owned_at(Site at, Shape shape, DType dtype)
     int64_t numel = check_shape(at, "tensor_new_owned", &shape);
     size_t bytes = checked_bytes(at, "tensor_new_owned", numel, dtype);
     Tensor *t = owned_header(at, "tensor_new_owned", &shape, dtype);
-    t->buffer = buffer_new(at, "tensor_new_owned", bytes);
+    t->buffer = buffer_new_lasting(at, "tensor_new_owned", bytes);
     t->data = memset(buffer_data(t->buffer), 0, bytes);
     return t;
 }
@@ -277,6 +277,7 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
     const Tensor *rule = context()->rule;
     if (rule && !declares(rule, t)) error_undeclared_read(t);
     char place[PLACE_TEXT];
+    if (!t->data && t->dropped && !t->graph_released) value_again((Tensor *)t);
     if (!t->data)
         ag_usage_error(at, what, "the value of %s (%s made at %s) was released by backward; call ag_retain on it first",
                        argument, t->made_by, place_text(t->site, t->user_site, place));

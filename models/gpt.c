@@ -47,8 +47,8 @@ static Tensor *block_forward(Site at, void *self, Tensor *x)
     return block(b, x, NULL, 0);
 }
 
-/* The same for generation, without gradients. The scope frees the intermediate results of a block, so that the next block
- * reuses their memory. */
+/* The same without gradients. The scope frees the intermediate results of a block, so that the next block reuses their
+ * memory. */
 static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -66,8 +66,9 @@ static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (
     Tensor *x = nn_dropout(m->drop, ag_add(token, position));
     for (int i = 0; i < m->h->n; i++) {
         GPTBlock *b = nn_item(GPTBlock, m->h, i);
-        if (cache) x = block_no_grad(b, x, cache, i);
-        else x = m->options.recompute ? nn_recompute(b, x) : block(b, x, NULL, i);
+        AgMark begin = ag_mark();
+        if (!ag_recording()) x = block_no_grad(b, x, cache, i);
+        else x = ag_recompute(begin, block(b, x, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
     }
     return nn_layer_norm(m->ln_f, x);
 }

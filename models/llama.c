@@ -52,12 +52,7 @@ static Tensor *block(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cache, int 
     return ag_add(x, gated_mlp(l->mlp, nn_rms_norm(l->post_attention_layernorm, x)));
 }
 
-static Tensor *block_for_recompute(Tensor **in, void *layer)
-{
-    return block(layer, in[0], in[1], NULL, 0);
-}
-
-/* The same for generation, without gradients. The scope frees the intermediate results of a layer. */
+/* The same without gradients. The scope frees the intermediate results of a layer. */
 static Tensor *block_no_grad(LlamaLayer *l, Tensor *x, Tensor *table, Cache *cache, int layer)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -74,9 +69,9 @@ static Tensor *body(Llama *m, Tensor *ids, Cache *cache)                        
     Tensor *x = nn_embedding(m->model->embed_tokens, ids);                      /* (B,T,D) */
     for (int i = 0; i < m->model->layers->n; i++) {
         LlamaLayer *l = nn_item(LlamaLayer, m->model->layers, i);
-        if (cache) x = block_no_grad(l, x, table, cache, i);
-        else if (m->options.recompute) x = ag_recompute(block_for_recompute, l, ((Tensor *[]){ x, table }), 2);
-        else x = block(l, x, table, NULL, i);
+        AgMark begin = ag_mark();
+        if (!ag_recording()) x = block_no_grad(l, x, table, cache, i);
+        else x = ag_recompute(begin, block(l, x, table, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
     }
     return nn_rms_norm(m->model->norm, x);
 }

@@ -456,17 +456,6 @@ START_TEST(custom_operations)
 }
 END_TEST
 
-static Tensor *add_arg(Tensor **in, void *arg)
-{
-    return ag_add_at(custom_at, in[0], arg);
-}
-
-static Tensor *no_result(Tensor **in, void *arg)
-{
-    (void)in, (void)arg;
-    return NULL;
-}
-
 static Tensor *leaving_scope(Tensor **in, void *arg)
 {
     (void)arg;
@@ -477,22 +466,17 @@ static Tensor *leaving_scope(Tensor **in, void *arg)
 START_TEST(recomputation)
 {
     begin();
-    Tensor *w = leaf(2, 3), *x = ag_tanh(w), *in[] = { x }, *c = ones(2, 3);
-    MISTAKE("f is NULL", ag_recompute(NULL, NULL, in, 1));
-    MISTAKE("-1 inputs", ag_recompute(add_arg, w, in, -1));
-    MISTAKE("in is NULL", ag_recompute(add_arg, w, NULL, 1));
-    MISTAKE("input 0 is NULL", Tensor *absent = NULL; ag_recompute(add_arg, w, &absent, 1));
-    MISTAKE("input 0 is not a live tensor", Tensor *dead = ended(); ag_recompute(add_arg, w, &dead, 1));
-    MISTAKE("the result of f is NULL", ag_recompute(no_result, NULL, in, 1));
-    MISTAKE("ag_recompute: f must end the scopes that it begins: 3 were open before its call, 4 after it",
-            ag_recompute(leaving_scope, NULL, in, 1));
+    Tensor *w = leaf(2, 3), *c = ones(2, 3), *y = ag_tanh(w), *dead = ended();
+    AgMark mark = ag_mark();
+    MISTAKE("y is NULL", ag_recompute(mark, none, AG_CHEAP));
+    MISTAKE("y is not a live tensor", ag_recompute(mark, dead, AG_CHEAP));
+    MISTAKE("y is AG_INT", ag_recompute(mark, tensor_ints(SHAPE(2), NULL), AG_CHEAP));
+    MISTAKE("5 is not an AgRecompute", ag_recompute(mark, y, (AgRecompute)5));
+    MISTAKE("the scope in which ag_mark was called has ended",
+            Scope s = ag_begin(AG_RECORD); ag_tanh(w); AgMark inside = ag_mark(); ag_end(s); ag_recompute(inside, y, AG_CHEAP));
+    MISTAKE("but ag_fill wrote it", Tensor *sum = ag_sum(ag_recompute(mark, ag_exp(ag_exp(ag_add(y, c))), AG_PRODUCTS));
+            ag_fill(c, 2); ag_backward(sum));
     MISTAKE("ag_gradcheck: f must end the scopes that it begins: 3 were open", ag_gradcheck(leaving_scope, NULL, &w, 1, NULL));
-    custom_at = (Site){ __FILE__, __LINE__ + 1 };
-    MISTAKE("a result from outside of it: pass it as an input", ag_recompute(add_arg, x, &w, 1));
-    MISTAKE("b is NULL", ag_recompute(add_arg, NULL, in, 1));
-    MISTAKE("shapes (2, 3) and (7, 2) do not fit", ag_recompute(add_arg, ones(7, 2), in, 1));
-    MISTAKE("but ag_fill wrote it", Tensor *y = ag_recompute(add_arg, w, in, 1); ag_fill(w, 2); ag_backward(ag_sum(y)));
-    MISTAKE("another result than", Tensor *y = ag_recompute(add_arg, c, in, 1); ag_fill(c, 2); ag_backward(ag_sum(y)));
     end();
 }
 END_TEST
@@ -1118,7 +1102,7 @@ START_TEST(layers)
     MISTAKE("the module is NULL", nn_recompute(NULL, x));
     MISTAKE("this Linear was freed", nn_recompute(dead, x));
     MISTAKE("a GRU has no forward with one input", nn_recompute(nn_gru_new(3, 2), x));
-    MISTAKE("input 0 is NULL", nn_recompute(l, none));
+    MISTAKE("x is NULL", nn_recompute(l, none));
     MISTAKE("do not fit", nn_recompute(l, ones(2, 2)));
     MISTAKE("x is NULL", nn_sequential(s, none));
     MISTAKE("do not fit", nn_sequential(s, ones(2, 2)));

@@ -99,8 +99,9 @@ Trace trace_begin(Site at, const char *what, Tensor *loss)
     trace.copy = scope_alloc(at, what, trace.n * sizeof *trace.copy);
     trace.uses = scope_alloc(at, what, trace.n * sizeof *trace.uses);
     for (uint32_t i = 0; i < trace.n; i++) {
-        const Tensor *t = trace.node[i];
+        Tensor *t = trace.node[i];
         if (t->graph_released) error_graph_released(at, what, t);
+        if (t->dropped && !t->data) value_again(t);
         trace.copy[i] = copy_of(t);
         if (!t->op) continue;
         trace.ops++;

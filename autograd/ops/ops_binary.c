@@ -7,6 +7,12 @@
 #include "kernels.h"
 #include "ops/table.h"
 
+static void compute(KBinary f, Tensor *y, const Tensor *a, const Tensor *b)
+{
+    KWalk walk = walk_over(&y->shape, &a->shape, &b->shape);
+    k_binary(f, &walk, reals(y), reals(a), reals(b));
+}
+
 static Tensor *binary(Site at, int op, KBinary f, Tensor *a, Tensor *b)
 {
     const char *name = op_table[op].name;
@@ -14,8 +20,7 @@ static Tensor *binary(Site at, int op, KBinary f, Tensor *a, Tensor *b)
     check_tensor(at, name, "b", b, AG_REAL);
     Shape shape = broadcast_shape(at, name, a, b);
     Tensor *y = op_new(at, op, &shape, a, b, NULL);
-    KWalk walk = walk_over(&shape, &a->shape, &b->shape);
-    k_binary(f, &walk, reals(y), reals(a), reals(b));
+    compute(f, y, a, b);
     return op_done(y);
 }
 
@@ -77,6 +82,10 @@ static Tensor *two_inputs(Sample *s, Tensor *in(Sample *, int, Shape), Tensor *o
     void name##_backward(Tensor *y)                                \
     {                                                              \
         binary_backward(y, f);                                     \
+    }                                                              \
+    void name##_again(Tensor *y)                                   \
+    {                                                              \
+        compute(f, y, y->in[0], y->in[1]);                         \
     }                                                              \
     Tensor *name##_sample(Sample *s)                               \
     {                                                              \

@@ -16,9 +16,15 @@ static int64_t last_size(Site at, const char *what, const Tensor *x)
 /* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps)
  * With g = dy gamma, n = x / r:  dx = (g - n mean(g n)) / r,  dgamma = sum over rows of dy n ------------------------ */
 
+static void normalize(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
+{
+    k_rms_norm(row_count(x), x->shape.dim[x->shape.ndim - 1], reals(y), buffer_data(y->saved), reals(x),
+               gamma ? reals(gamma) : NULL, eps);
+}
+
 Tensor *ag_rms_norm_at(Site at, Tensor *x, Tensor *gamma, double eps)
 {
-    int64_t n = last_size(at, "rms_norm", x), rows = row_count(x);
+    int64_t n = last_size(at, "rms_norm", x);
     char tx[AG_SHAPE_TEXT], tg[AG_SHAPE_TEXT];
     if (!(eps >= 0 && eps < INFINITY))
         ag_usage_error(at, "rms_norm", "eps is %g, expected a finite number of 0 or more", eps);
@@ -27,9 +33,15 @@ Tensor *ag_rms_norm_at(Site at, Tensor *x, Tensor *gamma, double eps)
         ag_usage_error(at, "rms_norm", "gamma %s does not fit x %s: expected (D) and (..,D)", ag_shape_text(gamma->shape, tg),
                        ag_shape_text(x->shape, tx));
     Tensor *y = op_new(at, OP_rms_norm, &x->shape, x, gamma, NULL);
-    real *rstd = op_save(y, rows);
-    k_rms_norm(rows, n, reals(y), rstd, reals(x), gamma ? reals(gamma) : NULL, eps);
+    if (y->op) *(double *)op_args(y, sizeof eps) = eps;
+    op_save(y, row_count(x));
+    normalize(y, x, gamma, eps);
     return op_done(y);
+}
+
+void rms_norm_again(Tensor *y)
+{
+    normalize(y, y->in[0], y->n_in > 1 ? y->in[1] : NULL, *(double *)y->args);
 }
 
 void rms_norm_backward(Tensor *y)
@@ -63,6 +75,11 @@ Tensor *ag_swiglu_at(Site at, Tensor *x)
     Tensor *y = op_new(at, OP_swiglu, &shape, x, NULL, NULL);
     k_swiglu(row_count(x), n / 2, reals(y), reals(x));
     return op_done(y);
+}
+
+void swiglu_again(Tensor *y)
+{
+    k_swiglu(row_count(y), y->shape.dim[y->shape.ndim - 1], reals(y), reals(y->in[0]));
 }
 
 void swiglu_backward(Tensor *y)
@@ -133,6 +150,12 @@ Tensor *ag_rope_at(Site at, Tensor *x, Tensor *table, int heads, bool adjacent)
     KRope shape = rope_shape(x, table, args, false, false);
     k_rope(&shape, reals(y), reals(x), reals(table));
     return op_done(y);
+}
+
+void rope_again(Tensor *y)
+{
+    KRope shape = rope_shape(y, y->in[1], *(RopeArgs *)y->args, false, false);
+    k_rope(&shape, reals(y), reals(y->in[0]), reals(y->in[1]));
 }
 
 void rope_backward(Tensor *y)

@@ -112,6 +112,12 @@ void dropout_backward(Tensor *y)
     k_dropout(y->numel, g.data, grad_of(y), args->p, args->random.seed, args->random.counter, g.add);
 }
 
+void dropout_again(Tensor *y)
+{
+    DropoutArgs *args = y->args;
+    k_dropout(y->numel, reals(y), reals(y->in[0]), args->p, args->random.seed, args->random.counter, false);
+}
+
 Tensor *dropout_sample(Sample *s)
 {
     static const double rates[] = { 0, 0.1, 0.5, 0.5, 0.9, 0.3, 0.2, 0.7 };

@@ -89,6 +89,17 @@ static void result_strides(const Shape *y, int64_t stride[AG_MAX_DIMS])
     broadcast_strides(&batch, &batch, stride);
 }
 
+static void matmul_product(Tensor *y, const Tensor *a, const Tensor *b)
+{
+    int64_t n = a->shape.dim[a->shape.ndim - 2], k = a->shape.dim[a->shape.ndim - 1], m = y->shape.dim[y->shape.ndim - 1];
+    Batch batch = batch_of(&y->shape, &a->shape, &b->shape);
+    fold_rows(&batch, a, b, k, m, &n);
+    int64_t sc[AG_MAX_DIMS];
+    result_strides(&y->shape, sc);
+    KGemm g = { .bf16 = y->precision == AG_BF16, .m = n, .n = m, .k = k, .lda = k, .ldb = m, .ldc = m };
+    multiply(g, &batch, batch.walk.a, batch.walk.b, sc, n * k, k * m, n * m, reals(y), reals(a), reals(b));
+}
+
 Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
 {
     check_tensor(at, "matmul", "a", a, AG_REAL);
@@ -109,13 +120,13 @@ Tensor *ag_matmul_at(Site at, Tensor *a, Tensor *b)
     shape.dim[shape.ndim++] = n;
     shape.dim[shape.ndim++] = m;
     Tensor *y = op_new(at, OP_matmul, &shape, a, b, NULL);
-    Batch batch = batch_of(&shape, &a->shape, &b->shape);
-    fold_rows(&batch, a, b, k, m, &n);
-    int64_t sc[AG_MAX_DIMS];
-    result_strides(&shape, sc);
-    KGemm g = { .bf16 = y->precision == AG_BF16, .m = n, .n = m, .k = k, .lda = k, .ldb = m, .ldc = m };
-    multiply(g, &batch, batch.walk.a, batch.walk.b, sc, n * k, k * m, n * m, reals(y), reals(a), reals(b));
+    matmul_product(y, a, b);
     return op_done(y);
+}
+
+void matmul_again(Tensor *y)
+{
+    matmul_product(y, y->in[0], y->in[1]);
 }
 
 void matmul_backward(Tensor *y)
@@ -271,6 +282,11 @@ void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, co
     product = (KGemm){ .bf16 = s->bf16, .add = dx.add, .m = s->rows, .n = s->in, .k = s->out, .lda = s->out, .ldb = s->in,
                        .ldc = s->in, .batch = 1 };
     if (dx.data) k_gemm(&product, dx.data, dy, weight);
+}
+
+void linear_again(Tensor *y)
+{
+    linear_forward(y, NULL, y->in[0], y->in[1], y->n_in > 2 ? y->in[2] : NULL, AG_IDENTITY);
 }
 
 void linear_backward(Tensor *y)

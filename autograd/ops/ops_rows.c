@@ -138,6 +138,14 @@ Tensor *masked_softmax_sample(Sample *s)
  * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. The term mean(g n)
  * depends on this convention; see k_layer_norm_backward. */
 
+static void normalize(Tensor *y, const Tensor *x, const Tensor *gamma, const Tensor *beta, AgNorm kind)
+{
+    int64_t rows = row_count(x);
+    real *mean = buffer_data(y->saved), *rstd = mean + rows;
+    k_layer_norm(rows, row_size(x), reals(y), mean, rstd, reals(x), gamma ? reals(gamma) : NULL, beta ? reals(beta) : NULL,
+                 kind);
+}
+
 Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm kind)
 {
     check_tensor(at, "layer_norm", "x", x, AG_REAL);
@@ -160,10 +168,14 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
     Tensor *in[] = { x, gamma, beta };
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
-    real *mean = op_save(y, 2 * rows), *rstd = mean + rows;
-    k_layer_norm(rows, n, reals(y), mean, rstd, reals(x), gamma ? reals(gamma) : NULL, beta ? reals(beta) : NULL,
-                 kind);
+    op_save(y, 2 * rows);
+    normalize(y, x, gamma, beta, kind);
     return op_done(y);
+}
+
+void layer_norm_again(Tensor *y)
+{
+    normalize(y, y->in[0], y->in[1], y->in[2], *(AgNorm *)y->args);
 }
 
 void layer_norm_backward(Tensor *y)

@@ -27,6 +27,12 @@ static void unary_backward(Tensor *y, KUnary f)
     k_unary_backward(f, y->numel, g.data, grad_of(y), vx, vy, args.p, args.q, g.add);
 }
 
+static void unary_again(Tensor *y, KUnary f)
+{
+    UnaryArgs args = y->args ? *(UnaryArgs *)y->args : (UnaryArgs){ 0, 0 };
+    k_unary(f, y->numel, reals(y), reals(y->in[0]), args.p, args.q);
+}
+
 static const Shape sample_shapes[] = {
     { 0, { 0 } }, { 1, { 1 } }, { 1, { 7 } }, { 2, { 3, 5 } }, { 2, { 1, 17 } },
     { 3, { 2, 3, 4 } }, { 2, { 0, 3 } }, { 8, { 1, 2, 1, 2, 1, 2, 1, 3 } }, { 1, { 67 } },
@@ -50,6 +56,10 @@ static Tensor *unary_sample(Sample *s, Tensor *in(Sample *, int, Shape), Tensor 
     void name##_backward(Tensor *y)                         \
     {                                                       \
         unary_backward(y, f);                               \
+    }                                                       \
+    void name##_again(Tensor *y)                            \
+    {                                                       \
+        unary_again(y, f);                                  \
     }                                                       \
     Tensor *name##_sample(Sample *s)                        \
     {                                                       \
@@ -88,6 +98,11 @@ void scale_backward(Tensor *y)
     unary_backward(y, K_SCALE);
 }
 
+void scale_again(Tensor *y)
+{
+    unary_again(y, K_SCALE);
+}
+
 static Tensor *scale_some(Site at, Tensor *x)
 {
     return ag_scale_at(at, x, -1.5);
@@ -110,6 +125,11 @@ void pow_scalar_backward(Tensor *y)
     unary_backward(y, K_POW_SCALAR);
 }
 
+void pow_scalar_again(Tensor *y)
+{
+    unary_again(y, K_POW_SCALAR);
+}
+
 Tensor *pow_scalar_sample(Sample *s)
 {
     static const double exponents[] = { 2, 3, 0.5, -1, -0.5, 1, 1.7, -2 };
@@ -129,6 +149,11 @@ Tensor *ag_clamp_at(Site at, Tensor *x, double low, double high)
 void clamp_backward(Tensor *y)
 {
     unary_backward(y, K_CLAMP);
+}
+
+void clamp_again(Tensor *y)
+{
+    unary_again(y, K_CLAMP);
 }
 
 static Tensor *clamp_some(Site at, Tensor *x)

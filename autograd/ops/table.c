@@ -10,6 +10,22 @@ const Op op_table[] = {
 #undef OP
 };
 
+#define AGAIN(name) [OP_##name] = { .run = name##_again }
+static const Again again_table[OP_COUNT] = {
+    AGAIN(neg), AGAIN(scale), AGAIN(pow_scalar), AGAIN(exp), AGAIN(log), AGAIN(sqrt), AGAIN(abs), AGAIN(clamp), AGAIN(tanh),
+    AGAIN(sigmoid), AGAIN(relu), AGAIN(gelu), AGAIN(gelu_erf), AGAIN(silu), AGAIN(softplus), AGAIN(erf), AGAIN(sin),
+    AGAIN(cos), AGAIN(sign), AGAIN(add), AGAIN(sub), AGAIN(mul), AGAIN(div), AGAIN(pow), AGAIN(maximum), AGAIN(minimum),
+    AGAIN(dropout), AGAIN(layer_norm), AGAIN(rms_norm), AGAIN(swiglu), AGAIN(rope),
+    [OP_linear] = { .run = linear_again, .is_product = true }, [OP_matmul] = { .run = matmul_again, .is_product = true },
+    [OP_reshape] = { .run = reshape_again, .shares = true },
+};
+
+const Again *again_of(const Op *op)
+{
+    const Again *again = op >= op_table && op < op_table + OP_COUNT ? &again_table[op - op_table] : NULL;
+    return again && again->run ? again : NULL;
+}
+
 int ag_op_count(void)
 {
     return OP_COUNT;

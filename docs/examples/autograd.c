@@ -73,7 +73,7 @@ static void gradients(void)
     }
 }
 
-/* cube(in, arg) for ag_gradcheck and ag_recompute. */
+/* cube(in, arg) for ag_gradcheck. */
 static Tensor *cube(Tensor **in, void *arg)
 {
     (void)arg;
@@ -88,9 +88,11 @@ static void functions(void)
         printf("%s\n", ag_gradcheck(cube, NULL, &x, 1, stdout) ? "right" : "wrong");
     }
     EXAMPLE(ag_recompute) {
-        /* static Tensor *cube(Tensor **in, void *arg) { return ag_mul(in[0], ag_mul(in[0], in[0])); } */
         Tensor *x = variable(tensor_arange(1, 4, 1));
-        ag_backward(ag_sum(ag_recompute(cube, NULL, &x, 1)));
+        AgMark begin = ag_mark();
+        Tensor *y = ag_mul(x, ag_mul(x, x));
+        ag_recompute(begin, y, AG_PRODUCTS);                            /* the inner product is released */
+        ag_backward(ag_sum(y));                                         /* and computed again */
         tensor_print(tensor_grad(x));                                   /* 3 x^2 */
     }
 }

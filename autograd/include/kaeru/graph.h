@@ -195,14 +195,21 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
 
 /* ---- less memory for more time ------------------------------------------------------------------------------------- */
 
-/* f(in, arg), whose intermediate values are not kept for backward: backward runs f again, with the random state and the
- * precision of the first run, and then its rules (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). The
- * values and the gradients have the same bits as those of a plain call. f computes one tensor of reals from the n tensors `in`,
- * of any type, and from leaves, such as parameters. To use another result of the graph that is not in `in` is a usage error.
- * `arg`, and all that f reads, must be the same in both runs, and f must not change it: backward reports inputs and parameters
- * that were written in between, and a second run that gives another result. f may call ag_recompute. Of the values that f
- * makes, only its result can be read later. ag_explain and ag_graph_dot show one operation on the inputs and the parameters. */
-Tensor *ag_recompute_at(Site at, AgFunction *f, void *arg, Tensor *const *in, int n);
+/* A point of this thread's computation, until the innermost scope ends. */
+typedef struct { const void *newest; } AgMark;
+AgMark ag_mark(void);
+/* What ag_recompute releases. AG_CHEAP: results of 2 MiB or more that take little time: those of operations by item, of norms
+ * and of dropout. AG_PRODUCTS: smaller ones, too, and those of linear and matmul. Both: what no rule reads. The results of
+ * other operations, such as attention, and what their rules read are kept. */
+typedef enum { AG_CHEAP, AG_PRODUCTS } AgRecompute;
+/* Releases the values that were computed and recorded since the mark, but not y, and returns y. Whatever reads such a value
+ * later, most of all a backward rule, makes it be computed again from its inputs: less memory, more time, the same bits (Chen
+ * et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). Results with ag_retain are kept. Without recording it does
+ * nothing. Typically y is the result of one of many layers:
+ *
+ *     AgMark begin = ag_mark();
+ *     x = ag_recompute(begin, layer(x), AG_PRODUCTS); */
+Tensor *ag_recompute_at(Site at, AgMark since, Tensor *y, AgRecompute what);
 
 AG_PUBLIC_END
 #endif

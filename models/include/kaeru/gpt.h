@@ -19,7 +19,7 @@ typedef struct {
     double dropout;
     bool bias;                  /* whether linear layers and norms have biases */
     double eps;                 /* of the norms */
-    bool recompute;             /* backward computes each block again (nn_recompute): less memory, the same bits. Not saved. */
+    bool recompute;             /* backward computes most values of a block again (AG_PRODUCTS): less memory. Not saved. */
 } GPTOptions;
 /* The smallest GPT-2: 12 layers, 12 heads, width 768, vocabulary 50257, context 1024, dropout 0.1, biases, eps 1e-5. */
 GPTOptions gpt_defaults(void);

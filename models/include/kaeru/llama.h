@@ -30,7 +30,7 @@ typedef struct {
     bool head_norms;                        /* queries and keys are normalized in each head: Qwen3 */
     bool tied;                              /* one table for input and output */
     int64_t begin, end[LLAMA_ENDS];         /* the tokens before and after a text, for programs; -1: none */
-    bool recompute;                         /* backward computes each layer again (ag_recompute): less memory. Not saved */
+    bool recompute;                         /* backward computes most values again (AG_PRODUCTS): less memory. Not saved */
 } LlamaOptions;
 /* The sizes of SmolLM2-135M: 30 layers, 9 heads and 3 of keys and values, width 576, hidden 1536, vocabulary 49152, context
  * 8192, tied, eps 1e-5, base 100000. */

@@ -71,8 +71,8 @@ void nn_sequential_add_at(Site at, Sequential *s, void *layer);
 void nn_sequential_activation_at(Site at, Sequential *s, AgActivation kind);
 Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x);
 
-/* layer(x) of any layer that a Sequential can hold. Its intermediate values are not kept for backward, which computes them
- * again: less memory, more time, the same bits. See ag_recompute in graph.h. */
+/* layer(x) of any layer that a Sequential can hold. Most of its intermediate values are not kept for backward, which computes
+ * them again: less memory, more time, the same bits. See ag_recompute in graph.h: AG_PRODUCTS. */
 Tensor *nn_recompute_at(Site at, void *layer, Tensor *x);
 
 /* ---- losses: the common forms; ops.h has all options ------------------------------------------------------------- */
