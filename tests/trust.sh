@@ -241,8 +241,8 @@ together() {
 # is_running ID: the process is neither gone nor a zombie, which waits for its parent.
 is_running() { ps -o stat= -p "$1" | grep -qv '^Z'; }
 
-# kill_one FOLDER COUNT: kills a process of gpt train COUNT times and resumes by another number of processes. All others must end
-# within ten seconds; their deadline is 5. Open MPI 4.1's mpirun itself may hang if a process is killed while it connects to
+# kill_one FOLDER COUNT: kills a process of gpt train COUNT times and resumes by another number of processes. All others must
+# end within ten seconds; their deadline is 5. Open MPI 4.1's mpirun itself may hang if a process is killed while it connects to
 # mpirun ("PMIX ERROR: UNREACHABLE"): such a mpirun is killed, too, and counted.
 kill_one() {
     program=$root/$1/examples/gpt wanted=$2 killed=0 ended=0 turn=0 hung=0
