@@ -7,7 +7,7 @@
 #include "kernels.h"
 #include "ops/table.h"
 
-static void compute(KBinary f, Tensor *y, const Tensor *a, const Tensor *b)
+static void binary_values(KBinary f, Tensor *y, const Tensor *a, const Tensor *b)
 {
     KWalk walk = walk_over(&y->shape, &a->shape, &b->shape);
     k_binary(f, &walk, reals(y), reals(a), reals(b));
@@ -20,7 +20,7 @@ static Tensor *binary(Site at, int op, KBinary f, Tensor *a, Tensor *b)
     check_tensor(at, name, "b", b, AG_REAL);
     Shape shape = broadcast_shape(at, name, a, b);
     Tensor *y = op_new(at, op, &shape, a, b, NULL);
-    compute(f, y, a, b);
+    binary_values(f, y, a, b);
     return op_done(y);
 }
 
@@ -85,7 +85,7 @@ static Tensor *two_inputs(Sample *s, Tensor *in(Sample *, int, Shape), Tensor *o
     }                                                              \
     void name##_again(Tensor *y)                                   \
     {                                                              \
-        compute(f, y, y->in[0], y->in[1]);                         \
+        binary_values(f, y, y->in[0], y->in[1]);                   \
     }                                                              \
     Tensor *name##_sample(Sample *s)                               \
     {                                                              \

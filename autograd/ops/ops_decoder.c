@@ -16,7 +16,7 @@ static int64_t last_size(Site at, const char *what, const Tensor *x)
 /* ---- rms_norm: y = gamma x / r, r = sqrt(mean x² + eps)
  * With g = dy gamma, n = x / r:  dx = (g - n mean(g n)) / r,  dgamma = sum over rows of dy n ------------------------ */
 
-static void normalize(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
+static void rms_values(Tensor *y, const Tensor *x, const Tensor *gamma, double eps)
 {
     k_rms_norm(row_count(x), x->shape.dim[x->shape.ndim - 1], reals(y), buffer_data(y->saved), reals(x),
                gamma ? reals(gamma) : NULL, eps);
@@ -35,13 +35,13 @@ Tensor *ag_rms_norm_at(Site at, Tensor *x, Tensor *gamma, double eps)
     Tensor *y = op_new(at, OP_rms_norm, &x->shape, x, gamma, NULL);
     if (y->op) *(double *)op_args(y, sizeof eps) = eps;
     op_save(y, row_count(x));
-    normalize(y, x, gamma, eps);
+    rms_values(y, x, gamma, eps);
     return op_done(y);
 }
 
 void rms_norm_again(Tensor *y)
 {
-    normalize(y, y->in[0], y->n_in > 1 ? y->in[1] : NULL, *(double *)y->args);
+    rms_values(y, y->in[0], y->n_in > 1 ? y->in[1] : NULL, *(double *)y->args);
 }
 
 void rms_norm_backward(Tensor *y)

@@ -138,7 +138,7 @@ Tensor *masked_softmax_sample(Sample *s)
  * `deviation` is sqrt(var + eps) or sqrt(var) + eps, with the variance over D or D-1 items: see AgNorm. The term mean(g n)
  * depends on this convention; see k_layer_norm_backward. */
 
-static void normalize(Tensor *y, const Tensor *x, const Tensor *gamma, const Tensor *beta, AgNorm kind)
+static void layer_values(Tensor *y, const Tensor *x, const Tensor *gamma, const Tensor *beta, AgNorm kind)
 {
     int64_t rows = row_count(x);
     real *mean = buffer_data(y->saved), *rstd = mean + rows;
@@ -169,13 +169,13 @@ Tensor *ag_layer_norm_at(Site at, Tensor *x, Tensor *gamma, Tensor *beta, AgNorm
     Tensor *y = op_new_n(at, &op_table[OP_layer_norm], &x->shape, in, 3);
     if (y->op) *(AgNorm *)op_args(y, sizeof kind) = kind;
     op_save(y, 2 * rows);
-    normalize(y, x, gamma, beta, kind);
+    layer_values(y, x, gamma, beta, kind);
     return op_done(y);
 }
 
 void layer_norm_again(Tensor *y)
 {
-    normalize(y, y->in[0], y->in[1], y->in[2], *(AgNorm *)y->args);
+    layer_values(y, y->in[0], y->in[1], y->in[2], *(AgNorm *)y->args);
 }
 
 void layer_norm_backward(Tensor *y)
