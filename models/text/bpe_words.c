@@ -96,7 +96,7 @@ size_t bpe_word_llama(const char *text, size_t n, int digits)
 
 /* Whether the character at text[at] is a number for the rule of SmolLM, and in *length its number of bytes. There `tokenizers`
  * asks Rust, which knows Unicode 17, while its regular expressions know Unicode 16, without the last two runs here. */
-static bool number_at(const char *text, size_t n, size_t at, size_t *length)
+static bool is_number_at(const char *text, size_t n, size_t at, size_t *length)
 {
     uint32_t code = 0;
     int size = utf8_decode(text + at, n - at, &code);
@@ -108,8 +108,8 @@ static bool number_at(const char *text, size_t n, size_t at, size_t *length)
 size_t bpe_digits(const char *text, size_t n)
 {
     size_t length;
-    bool first = number_at(text, n, 0, &length);
-    for (size_t more; !first && length < n && !number_at(text, n, length, &more);) length += more;
+    bool first = is_number_at(text, n, 0, &length);
+    for (size_t more; !first && length < n && !is_number_at(text, n, length, &more);) length += more;
     return length;
 }
 
