@@ -20,13 +20,14 @@ void memory_unpoison(void *p, size_t bytes);
 
 /* A reference-counted array for values or gradients, from a cache of released ones. */
 typedef struct Buffer {
-    int refs, bin;              /* bin: the free list that it returns to */
+    int refs, bin;              /* bin: the free list that it returns to, or one of these */
     uint32_t version;           /* how often values were written in place; see values_to_write */
     size_t size;                /* usable bytes, after the header */
     struct Buffer *next;        /* in a free list, or in the list of scratch buffers */
     Site written;               /* the user's line of the last write in place, */
     const char *writer;         /* and the function called there */
 } Buffer;
+enum { GUARDED = -1, POOLED = -2, ALONE = -3 };       /* of guard.c, of pool.c, a system_alloc of its own */
 #define BUFFER_HEADER 64        /* keeps the data on a cache line of its own */
 
 Buffer *buffer_new(Site at, const char *what, size_t bytes);        /* content undefined; usage error if out of memory */
@@ -35,6 +36,12 @@ Buffer *buffer_items(Site at, const char *what, int64_t n, size_t size);       /
 void    buffer_release(Buffer *b);                                  /* b may be NULL */
 static inline void *buffer_data(Buffer *b) { return (char *)b + BUFFER_HEADER; }
 static inline Buffer *buffer_share(Buffer *b) { b->refs++; return b; }
+
+/* Memory of at least so many bytes, aligned to 64; *size: how many it has. NULL if the system has none. */
+void  *pool_alloc(size_t bytes, size_t *size);
+void   pool_free(void *p);
+size_t pool_free_bytes(void);                                       /* released, and kept for later */
+void   pool_trim(void);                                             /* returns to the system what it can */
 
 /* Memory that one call of an operation or of a backward rule needs. op_done and the backward pass release it at the end of
  * the call, and an error releases it, too. Functions without op_done call scratch_end. A nested operation also ends it. */
@@ -56,7 +63,6 @@ void blocks_trim(void);
 
 /* ---- guard mode (debug/guard.c): what ag_guard changes ------------------------------------------------------------ */
 
-enum { GUARDED = -1 };                                              /* the bin of a guarded buffer */
 Buffer *guard_alloc(size_t size);                                   /* NULL if out of memory */
 void guard_begin(Site at, const char *what, Buffer *b, size_t bytes);
 void guard_end(Buffer *b);
@@ -208,6 +214,7 @@ typedef struct {
 
 extern _Thread_local Context *this_context;
 Context *context_make(void);
+void context_trim(Context *c);                  /* returns to the system what it keeps for later */
 static inline Context *context(void) { return this_context ? this_context : context_make(); }
 /* Releases the gradients that an unfinished backward pass has left in the graph. */
 void release_pending_gradients(void);

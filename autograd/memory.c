@@ -1,10 +1,11 @@
 /* memory.c: buffers for values and gradients, and scratch memory.
  *
- * A training step creates the same shapes again and again. A released buffer goes to a free list of its size (a bin), and
+ * A training step creates the same shapes again and again. A released small buffer goes to a free list of its size (a bin), and
  * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
  * rounded up to one of eight steps between powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to
  * about twice the size is used instead. Shapes that change from step to step (sentences of different lengths) then share
- * buffers. What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. */
+ * buffers. Large buffers are parts of a pool (pool.c). Those that outlive scopes, such as a parameter or an optimizer's state,
+ * would divide its free memory, so each has its own memory of the system. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -54,6 +55,7 @@ void system_free(void *p)
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 enum { STEPS = 8 };                                     /* between one power of two and the next */
+enum { LARGE = 1 << 20, REDZONE = 64 };                 /* bytes; behind a pooled buffer, for AddressSanitizer */
 
 /* The bin for a size. Sets *rounded to the size of that bin's buffers. */
 static int bin_of(size_t bytes, size_t *rounded)
@@ -82,10 +84,10 @@ static void fill_with_nan(Buffer *b)
 }
 
 /* A released buffer of that bin or of a slightly larger one; NULL if there is none. There are more bins than sizes. */
-static Buffer *from_cache(Context *c, int bin, bool lasting)
+static Buffer *from_cache(Context *c, int bin)
 {
     int found = bin;
-    while (!c->bin[found] && !lasting && found < bin + STEPS) found++;
+    while (!c->bin[found] && found < bin + STEPS) found++;
     Buffer *b = c->bin[found];
     if (!b) return NULL;
     c->bin[found] = b->next;
@@ -93,29 +95,42 @@ static Buffer *from_cache(Context *c, int bin, bool lasting)
     return b;
 }
 
-static Buffer *from_system(Context *c, size_t size)
+/* NULL if the system has no memory. */
+static Buffer *find_memory(Context *c, size_t bytes, bool lasting)
 {
-    return c->guard ? guard_alloc(size) : system_alloc(BUFFER_HEADER + size);
+    size_t size = bytes;
+    int bin = bin_of(bytes, &size);
+    Buffer *b;
+    if (c->guard) {
+        bin = GUARDED;
+        b = guard_alloc(size);
+    } else if (bytes < LARGE && (b = from_cache(c, bin))) {
+        return b;
+    } else if (bytes < LARGE) {
+        b = system_alloc(BUFFER_HEADER + size);
+    } else if (lasting) {
+        bin = ALONE;
+        size = bytes;
+        b = system_alloc(BUFFER_HEADER + size);
+    } else {
+        bin = POOLED;
+        b = pool_alloc(BUFFER_HEADER + bytes + REDZONE, &size);
+        size -= BUFFER_HEADER;
+    }
+    if (b) *b = (Buffer){ .bin = bin, .size = size };
+    return b;
 }
 
 static Buffer *new_buffer(Site at, const char *what, size_t bytes, bool lasting)
 {
     Context *c = context();
     if (bytes > SIZE_MAX / 4) ag_usage_error(at, what, "a tensor of %zu bytes is too large for this machine", bytes);
-    size_t rounded;
-    int bin = bin_of(bytes, &rounded);
-    Buffer *b = c->guard ? NULL : from_cache(c, bin, lasting);
-    if (!b) {
-        b = from_system(c, rounded);
-        if (!b) {                                       /* return cached buffers to the system, and try again */
-            ag_memory_trim();
-            b = from_system(c, rounded);
-        }
-        if (!b) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
-        b->bin = c->guard ? GUARDED : bin;
-        b->size = rounded;
-        b->version = 0;
+    Buffer *b = find_memory(c, bytes, lasting);
+    if (!b) {                                           /* return cached buffers to the system, and try again */
+        ag_memory_trim();
+        b = find_memory(c, bytes, lasting);
     }
+    if (!b) ag_usage_error(at, what, "no memory for %zu bytes", bytes);
     b->refs = 1;
     b->next = NULL;
     if (b->bin == GUARDED) guard_begin(at, what, b, bytes);
@@ -158,7 +173,15 @@ void buffer_release(Buffer *b)
         return;
     }
     memory_unpoison(buffer_data(b), b->size);
+    if (b->bin == ALONE) {
+        system_free(b);
+        return;
+    }
     fill_with_nan(b);
+    if (b->bin == POOLED) {
+        pool_free(b);
+        return;
+    }
     memory_poison(buffer_data(b), b->size);
     b->next = c->bin[b->bin];
     c->bin[b->bin] = b;
@@ -191,7 +214,9 @@ void scratch_end(void)
 
 AgMemory ag_memory(void)
 {
-    return context()->memory;
+    AgMemory m = context()->memory;
+    m.cached += pool_free_bytes();
+    return m;
 }
 
 void ag_memory_reset_peak(void)
@@ -200,9 +225,8 @@ void ag_memory_reset_peak(void)
     c->memory.peak = c->memory.in_use;
 }
 
-void ag_memory_trim(void)
+void context_trim(Context *c)
 {
-    Context *c = context();
     for (int i = 0; i < BINS; i++) {
         while (c->bin[i]) {
             Buffer *b = c->bin[i];
@@ -215,4 +239,10 @@ void ag_memory_trim(void)
     guard_trim();
     blocks_trim();
     arena_trim(&c->arena);
+}
+
+void ag_memory_trim(void)
+{
+    context_trim(context());
+    pool_trim();
 }

@@ -1,6 +1,6 @@
 /* scope.c: this thread's state, and the scopes that own its tensors.
  *
- * All state is per thread, so two threads can each train a model. Nothing here takes a lock. */
+ * All state but the pool of large buffers is per thread, so two threads can each train a model. Nothing here takes a lock. */
 #include "internal.h"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ static void context_destroy(void *p)
     }
     guard_thread_ends();
     if (used_later) arena_keep(&c->arena);
-    ag_memory_trim();
+    context_trim(c);
     this_context = NULL;
     free(c);
 }
@@ -35,6 +35,7 @@ static void context_destroy(void *p)
 static void at_exit(void)
 {
     if (this_context) context_destroy(this_context);
+    pool_trim();
 }
 
 static void make_key(void)

@@ -195,6 +195,100 @@ START_TEST(a_failed_request_returns_what_waits)
 }
 END_TEST
 
+enum { MILLION = 1 << 20 };
+
+static Buffer *large(int millions)
+{
+    Buffer *b = buffer_new(AG_HERE, "test", (size_t)millions * MILLION);
+    memset(buffer_data(b), millions, (size_t)millions * MILLION);
+    return b;
+}
+
+/* Released neighbors are joined, in any order, and what is left of a larger one is used. */
+START_TEST(large_buffers_of_other_sizes_get_released_memory)
+{
+    ag_guard(false);
+    static const int order[][6] = { { 0, 1, 2, 3, 4, 5 }, { 5, 4, 3, 2, 1, 0 }, { 5, 3, 1, 0, 2, 4 }, { 2, 4, 0, 1, 5, 3 } };
+    Buffer *b[6];
+    ag_memory_trim();
+    buffer_release(large(6 * 3));                                       /* the pool's first chunk has this much at least */
+    int64_t before = ag_memory().system_calls;
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 6; i++) b[i] = large(2 + i % 2);
+        for (int i = 0; i < 6; i++)
+            for (int k = 0; k < (2 + i % 2) * MILLION; k += MILLION / 2)
+                ck_assert_int_eq(((char *)buffer_data(b[i]))[k], 2 + i % 2);
+        size_t cached = ag_memory().cached;
+        for (int i = 0; i < 6; i++) buffer_release(b[order[round][i]]);
+        ck_assert_uint_ge(ag_memory().cached - cached, (size_t)15 * MILLION);
+        buffer_release(large(15));
+        ck_assert_int_eq(ag_memory().system_calls, before);
+    }
+    size_t in_use = ag_memory().in_use;
+    Buffer *kept = large(1);
+    ck_assert_uint_lt(ag_memory().in_use - in_use, MILLION + MILLION / 8);
+    ag_memory_trim();
+    ck_assert_uint_gt(ag_memory().cached, 0);                           /* one buffer keeps its chunk */
+    buffer_release(kept);
+    ag_memory_trim();
+    ck_assert_uint_eq(ag_memory().cached, 0);
+}
+END_TEST
+
+/* A buffer gets the smallest part that is large enough. What is left of that part is joined with what is released above. */
+START_TEST(large_buffers_get_the_smallest_part)
+{
+    ag_guard(false);
+    ag_memory_trim();
+    Buffer *wide = large(3), *between = large(1), *narrow = large(2), *last = large(1);
+    buffer_release(narrow);
+    buffer_release(wide);
+    Buffer *first = large(2);
+    ck_assert_ptr_eq(first, narrow);
+    Buffer *begin = large(1);
+    ck_assert_ptr_eq(begin, wide);
+    buffer_release(between);
+    Buffer *joined = large(3);
+    ck_assert((char *)joined > (char *)begin && (char *)joined < (char *)first);
+    Buffer *all[] = { begin, joined, first, last };
+    for (int i = 0; i < 4; i++) buffer_release(all[i]);
+}
+END_TEST
+
+static void *release_in_thread(void *buffer)
+{
+    buffer_release(buffer);
+    return NULL;
+}
+
+START_TEST(large_memory_is_shared_by_threads)
+{
+    ag_guard(false);
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, release_in_thread, large(3)), 0);
+    pthread_join(thread, NULL);
+    int64_t before = ag_memory().system_calls;
+    buffer_release(large(2));
+    ck_assert_int_eq(ag_memory().system_calls, before);
+}
+END_TEST
+
+/* A parameter's memory would divide the pool's free memory. */
+START_TEST(a_large_parameter_returns_its_memory)
+{
+    ag_guard(false);
+    if (!faults_work()) return;
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *x = tensor_new_owned(SHAPE(MILLION), AG_REAL);
+    int64_t live = faults_live();
+    size_t cached = ag_memory().cached;
+    tensor_free(x);
+    ck_assert_int_lt(faults_live(), live);
+    ck_assert_uint_eq(ag_memory().cached, cached);
+    ag_end(s);
+}
+END_TEST
+
 /* The chunks of ended scopes are used again, but not for more bytes than they have. */
 START_TEST(a_chunk_is_not_used_for_more_than_its_size)
 {
@@ -509,6 +603,10 @@ Suite *memory_suite(void)
     tcase_add_test(reuse, changing_shapes_share_buffers);
     tcase_add_test(reuse, trimming_frees_everything);
     tcase_add_test(reuse, a_failed_request_returns_what_waits);
+    tcase_add_test(reuse, large_buffers_of_other_sizes_get_released_memory);
+    tcase_add_test(reuse, large_buffers_get_the_smallest_part);
+    tcase_add_test(reuse, large_memory_is_shared_by_threads);
+    tcase_add_test(reuse, a_large_parameter_returns_its_memory);
     tcase_add_test(reuse, a_chunk_is_not_used_for_more_than_its_size);
     suite_add_tcase(suite, reuse);
     TCase *release = tcase_create("release");

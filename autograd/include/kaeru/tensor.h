@@ -107,8 +107,8 @@ void ag_check_object_at(Site at, const char *what, const char *name, const void 
 /* Zeroed memory that the innermost scope owns and frees. */
 void *ag_scratch_at(Site at, size_t n, size_t size);
 
-/* The memory of this thread's tensors. Released buffers are cached for the next tensor of the same size, so once shapes repeat,
- * `system_calls` (the number of requests to the system for memory) stays constant. */
+/* The memory of this thread's tensors. Released memory is cached for later tensors, that of large ones for those of all threads.
+ * So once shapes repeat, `system_calls` (the number of requests to the system for memory) stays constant. */
 typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory;     /* bytes, bytes, bytes, count */
 AgMemory ag_memory(void);
 void ag_memory_reset_peak(void);
