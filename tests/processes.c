@@ -122,7 +122,7 @@ void run_processes(int n, void (*body)(Processes *p, void *arg), void *arg)
     run_body = body;
     run_arg = arg;
     for (int i = 0; i < n; i++) {
-        thread[i] = (Thread){ .processes = { i, n, 60, send_message, receive_message, progress, peer, fail_all, end } };
+        thread[i] = (Thread){ .processes = { i, n, 60, 1, send_message, receive_message, progress, peer, fail_all, end } };
         ck_assert_int_eq(pthread_create(&id[i], NULL, run_thread, &thread[i]), 0);
     }
     for (int i = 0; i < n; i++) pthread_join(id[i], NULL);

@@ -46,9 +46,8 @@ bool example_writes(void)
 void processes_wait_to_fail(void)
 {
     if (!example_writes()) {
-        int tenths = processes->rank < 20 ? 10 + processes->rank : 30;
         signal(SIGTERM, SIG_DFL);                                       /* by which it ends them */
-        nanosleep(&(struct timespec){ tenths / 10, tenths % 10 * 100000000L }, NULL);
+        nanosleep(&(struct timespec){ .tv_sec = processes->patience * (processes->rank < 3 ? processes->rank : 3) }, NULL);
     }
 }
 

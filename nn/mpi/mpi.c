@@ -232,8 +232,9 @@ static Processors own_processors(void)
     return own;
 }
 
-/* Processes on one machine that may use the same processors divide them, unless the user has set the number of threads. */
-static void divide_processors(MPI_Comm comm)
+/* Processes on one machine that may use the same processors divide them, unless the user has set the number of threads. Returns
+ * the number of processes on this machine. */
+static int divide_processors(MPI_Comm comm)
 {
     MPI_Comm machine;
     int n = 1, sharers = 0;
@@ -246,6 +247,7 @@ static void divide_processors(MPI_Comm comm)
     ag_free(each);
     check(MPI_Comm_free(&machine), "MPI_Comm_free", -1);
     if (sharers > 1 && !getenv("KAERU_THREADS")) ag_set_threads(ag_threads() / sharers > 1 ? ag_threads() / sharers : 1);
+    return n;
 }
 
 Processes *nn_mpi_begin(void)
@@ -267,9 +269,10 @@ Processes *nn_mpi_begin(void)
     check(MPI_Comm_rank(m->comm, &own_rank), "MPI_Comm_rank", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;
-    m->processes = (Processes){ own_rank, size, 60, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
+    m->processes = (Processes){ own_rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
-    divide_processors(m->comm);
+    /* Open MPI's mpirun ends the processes on its own machine at once, and those on others up to three seconds later. */
+    if (divide_processors(m->comm) < size) m->processes.patience = 4;
     if (own_rank > 0) {
         fflush(stdout);
         int null = open("/dev/null", O_WRONLY);

@@ -25,7 +25,7 @@ _Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
     va_end(list);
     /* Most errors are those of all: one process tells it and ends the others, by SIGTERM, which the program may handle. */
     signal(SIGTERM, SIG_DFL);
-    nanosleep(&(struct timespec){ .tv_sec = least(p->rank, 3) }, NULL);
+    nanosleep(&(struct timespec){ .tv_sec = p->processes->patience * least(p->rank, 3) }, NULL);
     p->processes->fail(p->processes, line);
     abort();                                            /* it does not return */
 }

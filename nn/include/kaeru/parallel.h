@@ -36,6 +36,7 @@ typedef struct Processes Processes;
 struct Processes {
     int rank, size;                 /* this process is number `rank` of 0..size-1 */
     double deadline;                /* seconds to wait for another process before all end with an error */
+    int patience;                   /* seconds after which a process that ends all others has ended them */
     /* Each begins to send n bytes to a process, or to receive them from it. Messages between two processes with the same tag
      * (0 or more) arrive in their order. The bytes must stay as they are until the message is done. Adds 1 to *pending now, and
      * subtracts it when the message is done. */
