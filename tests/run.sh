@@ -43,12 +43,12 @@ tools="cc meson ninja pkg-config check gnuplot?"
 for run in $runs; do
     case $run in
     valgrind | clang) tools="$tools $run" ;;
-    mpi) tools="$tools mpi mpich" ;;
+    mpi) tools="$tools mpi mpich ip?" ;;
     oldest) tools="$tools venv" ;;
     esac
 done
-# The page is tested where these are installed; in CI always.
-[ "${CI-}" != true ] || tools="$tools node chromium?"
+# The page and the training on several machines are tested where these are installed; in CI always.
+[ "${CI-}" != true ] || tools="$tools node chromium? ip"
 # shellcheck disable=SC2086 # a list of words
 need $tools
 [ "${CI-}" != true ] || need_wasm
@@ -95,6 +95,8 @@ run_tests() {
     # shellcheck disable=SC2086 # a list of words
     meson test -C "$folder" --no-rebuild --print-errorlogs $how </dev/null
     status=$?
+    # Why a test was skipped.
+    grep -h ': not tried: \|: skipped$' "$folder"/meson-logs/testlog*.txt
     counts=$(count "$folder"/meson-logs/testlog*.txt)
     passed=${counts% *}
     failed=${counts#* }
@@ -133,7 +135,7 @@ for run in $runs; do
     mpi)
         targets='examples/gpt examples/translate mpi_faults'
         # The release build has tested Open MPI already.
-        case " $runs " in *' release '*) ;; *) run_tests build mpi -Dmpi=enabled -Dmpich=false ;; esac
+        case " $runs " in *' release '*) ;; *) run_tests build "mpi hosts" -Dmpi=enabled -Dmpich=false ;; esac
         run_tests build-mpich mpi -Dmpi=enabled -Dmpich=true
         targets='' ;;
     fuzz)

@@ -54,6 +54,9 @@ packages() {
     # Only recommended by the package clang; clang is installed before.
     debian:fuzzer) echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev" ;;
     *:fuzzer) echo compiler-rt ;;
+    mac:ip) ;;
+    fedora:ip) echo iproute ;;
+    *:ip) echo iproute2 ;;
     # A C library and a linker for WebAssembly; the package of clang's own functions has clang's version in its name.
     debian:wasm) echo lld wasi-libc "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev-wasm32" ;;
     arch:wasm) echo lld wasi-libc wasi-compiler-rt ;;
@@ -250,13 +253,13 @@ configure_with_mpi() {
 # need_bare SCRIPT: debootstrap, and what else a script needs to make a bare Debian system. Without it the script ends.
 need_bare() {
     _script=$1
-    [ "$(id -u)" -eq 0 ] || not_tried "$_script" "only root can make one"
+    [ "$(id -u)" -eq 0 ] || not_tried "$_script" "only root can make a bare system"
     have debootstrap || [ "$(system_kind)" = debian ] || not_tried "$_script" "there is no debootstrap"
     need debootstrap
 }
 # not_tried SCRIPT "WHY": ends the script with status 77: skipped. With CI=true, 1.
 not_tried() {
-    say "$1: no bare system was tried: $2"
+    say "$1: not tried: $2"
     [ "${CI-}" != true ] || exit 1
     exit 77
 }

@@ -54,7 +54,7 @@ printf '#!/bin/sh\necho 1000\n' >not_root/id
 chmod +x not_root/id
 for status_and_ci in '77 false' '1 true'; do
     # shellcheck disable=SC2016
-    ends "${status_and_ci% *}" stderr 'tests/fresh.sh: no bare system was tried: only root can make one' \
+    ends "${status_and_ci% *}" stderr 'tests/fresh.sh: not tried: only root can make a bare system' \
         -c 'PATH=$PWD/not_root:$PATH CI=$2 exec sh "$1" --short' sh "$root/tests/fresh.sh" "${status_and_ci#* }"
 done
 
