@@ -14,8 +14,9 @@ export LC_ALL
 
 # Each process writes its number here. $other is what process $odd has besides: options, or fault=CALL.
 mkdir pids
-# The MPI libraries keep memory until the end. test_parallel.c looks for leaks of kaeru, without MPI.
-export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+# The MPI libraries keep memory until the end. test_parallel.c looks for leaks of kaeru, without MPI. A process may load FAULTS
+# before the library of the address sanitizer.
+export ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 cat >each.sh <<'END'
 rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 echo $$ >"$FOLDER/pids/$rank"

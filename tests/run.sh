@@ -13,7 +13,8 @@ each in float and in double where both make sense. Each option is a way to build
   --tsan        with the thread sanitizer, in build-tsan/
   --valgrind    under valgrind, in build-valgrind/
   --clang       compiled by clang, in build-clang/
-  --mpi         training by several processes, over Open MPI in build/ and over MPICH in build-mpich/
+  --mpi         training by several processes, over Open MPI in build/ and over MPICH in build-mpich/,
+                or with --asan in build-asan/
   --fuzz        a minute of random input for the readers of files and command lines, compiled by clang, in build-fuzz/
   --oldest      only configures, by the oldest meson that meson.build accepts, in build-oldest/; pip installs that meson
   --all         all of these
@@ -125,7 +126,9 @@ for run in $runs; do
     # shellcheck disable=SC2086 # lists of words
     case $run in
     release) run_tests build "" ;;
-    asan) run_tests build-asan "" $checked -Db_sanitize=address,undefined ;;
+    asan)
+        case " $runs " in *' mpi '*) mpi='-Dmpi=enabled -Dmpich=true' ;; *) mpi=-Dmpich=false ;; esac
+        run_tests build-asan "" $checked -Db_sanitize=address,undefined $mpi ;;
     tsan) run_tests build-tsan "" $checked -Db_sanitize=thread ;;
     valgrind) run_tests build-valgrind "--setup valgrind --suite float --suite double" -Dbuildtype=debugoptimized ;;
     clang)
@@ -134,9 +137,9 @@ for run in $runs; do
         unset CC ;;
     mpi)
         targets='examples/gpt examples/translate mpi_faults'
-        # The release build has tested Open MPI already.
+        # The release build has tested Open MPI already, and the build with sanitizers MPICH.
         case " $runs " in *' release '*) ;; *) run_tests build "mpi hosts" -Dmpi=enabled -Dmpich=false ;; esac
-        run_tests build-mpich mpi -Dmpi=enabled -Dmpich=true
+        case " $runs " in *' asan '*) ;; *) run_tests build-mpich mpi -Dmpi=enabled -Dmpich=true ;; esac
         targets='' ;;
     fuzz)
         export CC=clang
