@@ -83,7 +83,7 @@ gone() {
     i=0
     while set -- /proc/[0-9]*; [ $# -gt 3 ]; do
         i=$((i + 1))
-        [ $i -lt 400 ] || { wrong "left: $(cat /proc/[0-9]*/comm)"; return; }
+        [ $i -lt 800 ] || { wrong "left: $(cat /proc/[0-9]*/comm)"; return; }
         sleep 0.05
     done
     ok
@@ -91,7 +91,7 @@ gone() {
 
 # ---- the same files from three machines as from one ------------------------------------------------------------------
 
-run="$gpt --steps 300 --deadline 3"
+run="$gpt --steps 300 --every 100 --deadline 3"
 expect 0 '' '' $run --out long
 together 0 '' 3 $run --out together
 same_run long together
@@ -104,6 +104,7 @@ done
 
 # ---- a process that is killed, a cable that is cut -------------------------------------------------------------------
 
+after=0.2                                               # then no checkpoint is written, for which processes wait longer
 kill_process() { send KILL 1 && begin=$(date +%s); }
 interrupted kill_process broken/gpt.csv.part 100 3 $run --out broken
 that "a status other than 0 after a kill" [ $status -ne 0 ]
