@@ -134,6 +134,12 @@ real *op_save(Tensor *y, int64_t n)
     return buffer_data(y->saved);
 }
 
+real *op_save_gradient(Tensor *y, int64_t n)
+{
+    y->saved_gradient = buffer_items(y->site, "graph", n, sizeof(real));
+    return buffer_data(y->saved_gradient);
+}
+
 static int64_t first_not_finite(const real *x)
 {
     int64_t i = 0;
@@ -244,6 +250,13 @@ static void share_gradient(Tensor *x, Tensor *y)
     x->grad = buffer_share(y->grad);
 }
 
+void grad_take(Tensor *x, Buffer *gradient)
+{
+    if (!x->op && context()->guard) guard_gradient(x);
+    if (can_release(x)) release_value(x);
+    x->grad = gradient;
+}
+
 Grad grad_in_place(Tensor *x, Tensor *y)
 {
     bool first = x && x->requires_grad && x->op && !x->grad && !context()->mark_unwritten;
@@ -337,7 +350,8 @@ static void release_node(Tensor *y)
     if (y->op->needs & NEEDS_Y) y->readers--;
     if (can_release(y)) release_value(y);
     buffer_release(y->saved);
-    y->saved = NULL;
+    buffer_release(y->saved_gradient);
+    y->saved = y->saved_gradient = NULL;
     y->graph_released = true;
 }
 

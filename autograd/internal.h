@@ -124,7 +124,8 @@ struct Tensor {
     uint64_t pass;              /* guard mode, a leaf: the last backward pass that wrote its gradient */
     int n_in;
     void *args;                 /* the operation's own numbers, in the arena */
-    Buffer *saved;              /* what forward stored for backward, besides inputs and output */
+    Buffer *saved;              /* what forward stored for backward, besides inputs and output, */
+    Buffer *saved_gradient;     /* and the gradient of an input that it computed */
 
     int readers;                /* rules that will still read this value */
     int users;                  /* recorded operations on it whose rules are still to run; of a leaf: while a pass is watched */
@@ -189,6 +190,7 @@ typedef struct {
     bool mark_unwritten;        /* during ag_gradcheck: a new gradient holds UNWRITTEN */
     AgWatch watch;              /* of ag_watch_backward */
     Tensor *rule;               /* the node whose backward rule is running */
+    real last_dy;               /* the gradient that the last linear_cross_entropy had */
     Tensor *forward;            /* the result that the forward function of ag_custom is writing */
     uint64_t serial;
     Tensor *tape;               /* the newest tensor */
@@ -267,8 +269,9 @@ Tensor *op_done(Tensor *y);
 Tensor *op_done_unchecked(Tensor *y);           /* ag_find_nan does not search it */
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
-/* Sets y->saved to n reals. Without recording they are released at the end of the scope. */
+/* Sets y->saved, or y->saved_gradient, to n reals. Without recording they are released at the end of the scope. */
 real *op_save(Tensor *y, int64_t n);
+real *op_save_gradient(Tensor *y, int64_t n);
 
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);
@@ -333,6 +336,8 @@ real *grad_to_add(Tensor *x);
 /* The same for an elementwise rule of one input, which may write dx over dy: uses y's gradient memory for x if nothing else
  * needs it. */
 Grad grad_in_place(Tensor *x, Tensor *y);
+/* Makes these values the first gradient of x, which requires one. */
+void grad_take(Tensor *x, Buffer *gradient);
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */
 /* Passes y's gradient to x unchanged: shares it if it is the first, otherwise adds. Sizes are equal. */
 void grad_pass(Tensor *x, Tensor *y);

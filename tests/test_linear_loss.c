@@ -88,6 +88,71 @@ START_TEST(few_logits)
 }
 END_TEST
 
+/* Scales of losses: forward computes the gradients for the scale of the loss before. */
+static const double scales[] = { 1, 0.3, 0.3, 1 };
+
+/* More than 2^23 logits, and no gradient to add to: forward computes the gradients, in several chunks of rows. */
+START_TEST(gradients_at_once)
+{
+    static const LossCase cases[] = {
+        { 2100, 3, 8193, false, AG_MEAN, 0, 0 },        { 1500, 40, 11300, false, AG_SUM, 3, 0.1 },
+        { 1024, 5, 16000, false, AG_MEAN, -100, 0 },    { 520, 2, 30000, false, AG_MEAN, -100, 0.2 },
+        { 9000, 2, 1100, true, AG_MEAN, -100, 0 },
+    };
+    const LossCase *c = &cases[_i];
+    if (sizeof(real) == sizeof(double) && _i > 0) return;
+    Scope s = ag_begin(AG_RECORD);
+    Inputs a = inputs_of(c), b = inputs_of(c);
+    for (int i = 0; i < 3 && c->bias; i++) {                            /* of x and the weight only */
+        tensor_set_requires_grad(a.in[2], false);
+        tensor_set_requires_grad(b.in[2], false);
+    }
+    for (int k = 0; k < 8; k++) {
+        ag_precision(sizeof(real) == sizeof(float) && k >= 4 ? AG_BF16 : AG_FLOAT32);
+        ag_set_threads(1);
+        ag_backward(ag_scale(two_operations(c, &a), scales[k % 4]));
+        ag_set_threads(1 + k % 3);
+        Tensor *loss = ag_scale(one_operation(c, &b), scales[k % 4]);
+        ag_memory_reset_peak();
+        size_t before = ag_memory().in_use;
+        if (_i == 2) ag_backward_keep(loss);
+        else ag_backward(loss);
+        if (k == 2 && _i == 0) ck_assert_uint_lt(ag_memory().peak - before, 1 << 20);   /* no logits */
+        for (int i = 0; i < 2; i++)
+            same_bits(c, "gradient", i, tensor_grad_data(a.in[i]), tensor_grad_data(b.in[i]), tensor_numel(a.in[i]));
+        for (int i = 0; i < 2; i++) {
+            tensor_zero_grad(a.in[i]);
+            tensor_zero_grad(b.in[i]);
+        }
+    }
+    ag_end(s);
+    ag_set_threads(0);
+}
+END_TEST
+
+/* There is a gradient to add to: of x; of the weight, from a loss whose forward pass was before, too. */
+START_TEST(gradients_at_once_cannot_be_used)
+{
+    static const LossCase c = { 1030, 3, 8200, false, AG_MEAN, 3, 0.1 };
+    Scope s = ag_begin(AG_RECORD);
+    Inputs a = inputs_of(&c), b = inputs_of(&c);
+    if (_i == 0) {
+        ag_backward(ag_sum(a.in[0]));
+        ag_backward(ag_sum(b.in[0]));
+        ag_backward(two_operations(&c, &a));
+        ag_backward(one_operation(&c, &b));
+    } else {
+        tensor_set_requires_grad(a.in[0], false);
+        tensor_set_requires_grad(b.in[0], false);
+        ag_backward(ag_add(two_operations(&c, &a), two_operations(&c, &a)));
+        ag_backward(ag_add(one_operation(&c, &b), one_operation(&c, &b)));
+        a.in[0] = NULL;
+    }
+    same_gradients(&c, "gradient", &a, &b);
+    ag_end(s);
+}
+END_TEST
+
 /* More than 2^24: in several chunks of rows and of columns. The double build, plain loops on one thread, takes one case. */
 START_TEST(many_logits)
 {
@@ -105,19 +170,20 @@ END_TEST
 /* The rule runs twice: the first time must not overwrite what the second one reads. */
 START_TEST(the_rule_can_run_again)
 {
-    static const LossCase c = { 20, 6, 11, true, AG_MEAN, 3, 0.1 };
+    static const LossCase cases[] = { { 20, 6, 11, true, AG_MEAN, 3, 0.1 }, { 1030, 3, 8200, false, AG_MEAN, 3, 0.1 } };
+    const LossCase c = cases[_i / 3];
     Scope s = ag_begin(AG_RECORD);
     Inputs a = inputs_of(&c), b = inputs_of(&c);
     Tensor *losses[] = { two_operations(&c, &a), one_operation(&c, &b) };
     for (int i = 0; i < 2; i++) {
         Tensor *last = losses[i];
-        if (_i == 0) ag_backward_keep(losses[i]);
-        if (_i == 1) {
+        if (_i % 3 == 0) ag_backward_keep(losses[i]);
+        if (_i % 3 == 1) {
             Tensor *first = ag_scale(losses[i], 2);
             last = ag_scale(losses[i], 3);
             ag_backward(first);
         }
-        if (_i == 2) {
+        if (_i % 3 == 2) {
             FILE *out = tmpfile();
             ag_explain(out, losses[i]);
             fclose(out);
@@ -129,15 +195,16 @@ START_TEST(the_rule_can_run_again)
 }
 END_TEST
 
-/* x is also the weight, or the bias. */
+/* x is also the weight, without a bias too, or the bias. */
 START_TEST(one_tensor_as_two_inputs)
 {
-    const int64_t n = _i % 2 ? 4100 : 9;
-    LossCase c = { _i < 2 ? n : 1, _i < 2 ? 3 : n, n, true, AG_MEAN, -100, 0 };
+    const bool is_weight = _i < 3;
+    const int64_t n = _i == 0 || _i == 3 ? 9 : 4100;
+    LossCase c = { is_weight ? n : 1, is_weight ? 3 : n, n, _i != 2, AG_MEAN, -100, 0 };
     Scope s = ag_begin(AG_RECORD);
     Inputs a = inputs_of(&c), b = inputs_of(&c);
     for (Inputs *i = &a; i; i = i == &a ? &b : NULL) {
-        if (_i < 2) i->in[1] = i->in[0];
+        if (is_weight) i->in[1] = i->in[0];
         else {
             i->in[0] = i->in[2];
             i->target = tensor_ints(AG_SCALAR, NULL);
@@ -211,8 +278,10 @@ Suite *linear_loss_suite(void)
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, few_logits, 0, 2);
     tcase_add_loop_test(tests, many_logits, 0, 6);
-    tcase_add_loop_test(tests, the_rule_can_run_again, 0, 3);
-    tcase_add_loop_test(tests, one_tensor_as_two_inputs, 0, 4);
+    tcase_add_loop_test(tests, gradients_at_once, 0, 5);
+    tcase_add_loop_test(tests, gradients_at_once_cannot_be_used, 0, 2);
+    tcase_add_loop_test(tests, the_rule_can_run_again, 0, 6);
+    tcase_add_loop_test(tests, one_tensor_as_two_inputs, 0, 5);
     tcase_add_loop_test(tests, one_gradient, 0, 6);
     tcase_add_test(tests, memory);
     suite_add_tcase(suite, tests);

@@ -1,5 +1,6 @@
 /* ops_loss.c: losses: operations on predictions and targets whose result is a scalar. Sums are in a fixed order. */
 #include <math.h>
+#include <string.h>
 
 #include "kaeru/autograd.h"
 #include "kernels.h"
@@ -212,13 +213,18 @@ Tensor *cross_entropy_sample(Sample *s)
 }
 
 /* ---- linear_cross_entropy: y = cross_entropy(x W^T + b, target), with the same bits --------------------------------
- * About CHUNK logits exist at a time. Forward computes them for some rows, because a row's maximum and log-sum need the whole
- * row. Backward computes them again for some columns: every entry of dW and db is then one sum over all rows, as in linear,
- * and dx is continued from chunk to chunk at a border of the product's blocks (gemm.h). Up to most_kept_logits are computed
- * once: forward keeps them, and backward overwrites them by their gradient. */
+ * Few logits are kept, and backward overwrites them by their gradient. Of more, about CHUNK exist at a time, and forward
+ * computes the gradients at once (Liger Kernel, Hsu et al. 2024), for the dy of the last loss: 1, or the factor of a scaled loss.
+ * A chunk is some rows; dW is continued from chunk to chunk at a border of the product's blocks (gemm.h).
+ *
+ * If backward finds another dy, or a gradient to add to, it computes the logits again, for some columns at a time. Then every
+ * entry of dW and db is one sum over all rows, as in linear, and dx is continued from chunk to chunk. */
 
-/* GPT-2 124M with 1024 tokens (51 million logits), one thread of an AMD EPYC: a step takes as long as with two operations if
- * the logits are kept, and about 1.1 times as long if not. Chunks of 4 to 16 million logits differ by 2 % at most. */
+typedef enum { KEEP_LOGITS, GRADIENTS_AT_ONCE, LOGITS_AGAIN } LossPlan;
+typedef struct { ClassArgs classes; LossPlan plan; real dy; } LinearLossArgs;      /* dy: that of the gradients at once */
+
+/* Logits that exist at a time. GPT-2 124M with 1024 tokens (51 million logits) on an AMD EPYC: chunks of 4 to 16 million logits
+ * differ by 2 % at most; the logits computed again take a tenth of a step. */
 int64_t most_kept_logits = 1 << 26;
 enum { CHUNK = 1 << 23 };
 
@@ -231,10 +237,29 @@ static int64_t part_size(int64_t n, int64_t width, int64_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-/* How many logits forward keeps. */
-static int64_t kept_logits(const ClassArgs *c)
+/* Whether that many rows of n logits can exist at a time. */
+static bool may_exist(int64_t rows, int64_t n)
 {
-    return c->rows > 0 && c->n <= most_kept_logits / c->rows ? c->rows * c->n : 0;
+    return rows > 0 && n <= most_kept_logits / rows;
+}
+
+static LossPlan plan_of(const ClassArgs *c, const Tensor *x, const Tensor *weight, const Tensor *bias)
+{
+    bool all = may_exist(c->rows, c->n), first = x != weight && !weight->grad && !(bias && bias->requires_grad);
+    if (all && c->rows * c->n <= CHUNK) return KEEP_LOGITS;
+    if (c->rows > 0 && first && may_exist(part_size(c->rows, c->n, K_GEMM_BLOCK), c->n)) return GRADIENTS_AT_ONCE;
+    return all ? KEEP_LOGITS : LOGITS_AGAIN;
+}
+
+static int64_t kept_logits(const LinearLossArgs *args)
+{
+    return args->plan == KEEP_LOGITS ? args->classes.rows * args->classes.n : 0;
+}
+
+/* The part of a gradient from item `first` on. */
+static Grad grad_from(Grad g, int64_t first)
+{
+    return (Grad){ g.data ? g.data + first : NULL, g.add };
 }
 
 Tensor *ag_linear_cross_entropy_at(Site at, Tensor *x, Tensor *weight, Tensor *bias, Tensor *target, AgReduce reduce,
@@ -244,36 +269,50 @@ Tensor *ag_linear_cross_entropy_at(Site at, Tensor *x, Tensor *weight, Tensor *b
     check_linear(at, what, x, weight, bias);
     check_target(at, what, "x", "in", x, target);
     check_smoothing(at, what, smoothing);
-    ClassArgs c = class_args(at, what, weight->shape.dim[0], target, ignore, reduce);
-    c.smoothing = smoothing;
+    LinearLossArgs args = { class_args(at, what, weight->shape.dim[0], target, ignore, reduce), LOGITS_AGAIN,
+                            context()->last_dy };
+    ClassArgs *c = &args.classes;
+    c->smoothing = smoothing;
     Tensor *in[] = { x, weight, bias, target };
     Tensor *y = op_new_n(at, &op_table[OP_linear_cross_entropy], &AG_SCALAR, in, 4);
-    if (y->op) *(ClassArgs *)op_args(y, sizeof c) = c;
-    int64_t kept = y->op ? kept_logits(&c) : 0, step = kept > 0 ? c.rows : part_size(c.rows, c.n, 1);
-    real *logits = op_save(y, kept + 3 * c.rows), *losses = logits + kept, *top = losses + c.rows, *log_sum = top + c.rows;
-    if (kept == 0) logits = scratch_new(at, what, step * c.n, sizeof *logits);
-    LinearSize part = linear_size(y, x, weight);
-    for (int64_t row = 0; row < c.rows; row += step) {
-        part.rows = c.rows - row < step ? c.rows - row : step;
-        linear_product(&part, logits, NULL, reals(x) + row * part.in, reals(weight), bias ? reals(bias) : NULL, AG_IDENTITY);
-        k_cross_entropy(part.rows, c.n, losses + row, top + row, log_sum + row, logits, ints(target) + row, ignore, smoothing);
+    if (y->op) args.plan = plan_of(c, x, weight, bias);
+    if (y->op) *(LinearLossArgs *)op_args(y, sizeof args) = args;
+    bool at_once = args.plan == GRADIENTS_AT_ONCE;
+    int64_t kept = kept_logits(&args), step = kept > 0 ? c->rows : part_size(c->rows, c->n, at_once ? K_GEMM_BLOCK : 1);
+    real *logits = op_save(y, kept + 3 * c->rows + (at_once ? x->numel : 0)), *losses = logits + kept, *top = losses + c->rows;
+    real *log_sum = top + c->rows, *scale = NULL;
+    if (kept == 0) logits = scratch_new(at, what, step * c->n, sizeof *logits);
+    Grad dx = { NULL, false }, dweight = dx;
+    if (at_once) {
+        scale = scratch_new(at, what, step, sizeof *scale);
+        k_fill(step, scale, args.dy / (real)c->divisor);
+        if (x->requires_grad) dx.data = log_sum + c->rows;
+        if (weight->requires_grad) dweight.data = op_save_gradient(y, weight->numel);
     }
-    *reals(y) = mean_loss(&c, losses);
+    LinearSize part = linear_size(y, x, weight);
+    for (int64_t row = 0; row < c->rows; row += step) {
+        const real *part_x = reals(x) + row * part.in;
+        const int32_t *part_target = ints(target) + row;
+        part.rows = c->rows - row < step ? c->rows - row : step;
+        linear_product(&part, logits, NULL, part_x, reals(weight), bias ? reals(bias) : NULL, AG_IDENTITY);
+        k_cross_entropy(part.rows, c->n, losses + row, top + row, log_sum + row, logits, part_target, ignore, smoothing);
+        if (!at_once) continue;
+        k_cross_entropy_backward(part.rows, c->n, 0, c->n, logits, logits, top + row, log_sum + row, part_target, ignore,
+                                 smoothing, scale, false);
+        linear_gradients(&part, grad_from(dx, row * part.in), dweight, (Grad){ NULL, false }, logits, part_x, reals(weight));
+        dweight.add = true;
+    }
+    *reals(y) = mean_loss(c, losses);
     return op_done(y);
-}
-
-/* The part of a gradient from item `first` on. */
-static Grad grad_from(Grad g, int64_t first)
-{
-    return (Grad){ g.data ? g.data + first : NULL, g.add };
 }
 
 /* Overwrites the kept logits if `last`. */
 static void add_gradients(Tensor *y, bool last, Grad dx, Grad dweight, Grad dbias)
 {
-    const ClassArgs *c = y->args;
+    const LinearLossArgs *args = y->args;
+    const ClassArgs *c = &args->classes;
     const Tensor *x = y->in[0], *weight = y->in[1], *bias = y->in[2], *target = y->in[3];
-    int64_t kept = kept_logits(c), step = c->n;
+    int64_t kept = kept_logits(args), step = c->n;
     real *logits = buffer_data(y->saved), *scale = logits + kept;       /* replaces the losses, as in cross_entropy */
     const real *top = scale + c->rows, *log_sum = top + c->rows;
     k_fill(c->rows, scale, *grad_of(y) / (real)c->divisor);
@@ -298,12 +337,30 @@ static void add_gradients(Tensor *y, bool last, Grad dx, Grad dweight, Grad dbia
     } while (first < c->n);
 }
 
+/* Uses the gradients that forward computed, if they are the ones that are needed now. */
+static bool use_gradients(Tensor *y)
+{
+    const LinearLossArgs *args = y->args;
+    Tensor *x = y->in[0], *weight = y->in[1];
+    if (args->plan != GRADIENTS_AT_ONCE || *grad_of(y) != args->dy || x->grad || weight->grad) return false;
+    if (weight->requires_grad) {
+        if (!y->saved_gradient) return false;               /* used before */
+        grad_take(weight, y->saved_gradient);
+        y->saved_gradient = NULL;
+    }
+    real *dx = grad_into(x).data, *computed = (real *)buffer_data(y->saved) + 3 * args->classes.rows;
+    if (dx) memcpy(dx, computed, (size_t)x->numel * sizeof(real));
+    return true;
+}
+
 void linear_cross_entropy_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *weight = y->in[1], *bias = y->in[2];
+    context()->last_dy = *grad_of(y);
+    if (use_gradients(y)) return;
+    /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
+    bool last = !context()->keep_graph && y->users == 0 && y->saved->refs == 1;
     if (x != weight) {
-        /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
-        bool last = !context()->keep_graph && y->users == 0 && y->saved->refs == 1;
         Grad dbias = grad_into(bias), dweight = grad_into(weight), dx = grad_into(x);
         add_gradients(y, last, dx, dweight, dbias);
         return;
