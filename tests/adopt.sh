@@ -39,22 +39,8 @@ esac
 need_bare tests/adopt.sh
 git -C "$root" rev-parse HEAD >/dev/null 2>&1 || not_tried tests/adopt.sh "this is not a clone of the repository"
 
-folder=${1-}
-made=''
-if [ -z "$folder" ]; then
-    folder=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
-    made=$folder
-fi
-mkdir -p "$folder"
-machine=$folder/adopt
-# shellcheck disable=SC2154 # set when the script ends
-trap 'status=$?; umount "$machine/proc" "$machine/dev" 2>/dev/null; [ -z "$made" ] || rm -rf --one-file-system "$made"
-    exit $status' EXIT
-trap 'exit 1' HUP INT TERM
-
-bare_system bookworm "$machine"
-enter_system tests/adopt.sh "$machine"
-rm -rf "$machine/home/the project" "$machine/home/packages" "$machine/home/user"
+bare_folder "$@"
+enter_machine tests/adopt.sh bookworm
 quietly git clone "$root" "$machine/home/the project"
 
 passed=0

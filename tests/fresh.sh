@@ -42,34 +42,12 @@ commands=$(awk '
 first=$(echo "$commands" | sed -n 1p)
 second=$(echo "$commands" | sed -n 2p)
 
-machine=''
-leave() {
-    [ -n "$machine" ] || return 0
-    umount "$machine/proc" "$machine/dev" 2>/dev/null
-    rm -rf --one-file-system "$machine"
-    machine=''
-}
-made=''
-# shellcheck disable=SC2154 # set when the script ends
-trap 'status=$?; leave; [ -z "$made" ] || rm -rf --one-file-system "$made"; exit $status' EXIT
-trap 'exit 1' HUP INT TERM
-if [ $# -eq 1 ]; then
-    mkdir -p "$1" || exit 1
-    folder=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
-else
-    folder=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
-    made=$folder
-fi
+bare_folder "$@"
 
-# enter SYSTEM: makes a new bare system in $machine and copies the project into it.
+# enter SYSTEM: makes a new bare system and copies the project into it.
 enter() {
     system=$1
-    bare_system "$system" "$folder/$system"
-    machine=$folder/machine
-    rm -rf --one-file-system "$machine"
-    cp -a "$folder/$system" "$machine" || exit 1
-    rm -rf "$machine"/var/lib/apt/lists/*
-    enter_system tests/fresh.sh "$machine"
+    enter_machine tests/fresh.sh "$system"
     mkdir "$machine/home/the project"
     (cd "$root" && tar --exclude='./build*' --exclude=./.git -cf - .) | tar -xf - -C "$machine/home/the project"
 }
@@ -101,7 +79,6 @@ enter bookworm
 try root "$first"
 [ $short = yes ] || try root "$second"
 [ $short = yes ] || try root 'sh examples/run.sh page && test -s out/page.html'
-leave
 
 enter bookworm
 quietly add_student
@@ -110,7 +87,6 @@ try student "$second"
 try student 'sudo meson install -C build >log && sudo ldconfig && cd &&
     cc "$OLDPWD"/examples/spiral.c $(pkg-config --cflags --libs kaeru) && ./a.out'
 [ $short = yes ] || try student "$first"
-leave
 
 enter trixie
 quietly there root 'apt-get update -q &&
@@ -118,7 +94,6 @@ quietly there root 'apt-get update -q &&
 for compiler in gcc clang; do
     try root "CC=$compiler meson setup build-$compiler >log && meson compile -C build-$compiler >>log || { cat log; false; }"
 done
-leave
 
 echo "fresh: $passed passed, $failed failed"
 [ $failed -eq 0 ]

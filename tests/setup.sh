@@ -264,18 +264,39 @@ not_tried() {
     exit 77
 }
 
-# bare_system SYSTEM FOLDER: a bare Debian of that name in the folder, unless it is there from an earlier run.
-bare_system() {
-    [ ! -d "$2" ] || return 0
-    say "Making a bare Debian system, $1 ..."
-    rm -rf --one-file-system "$2.part"
-    quietly debootstrap --variant=minbase "$1" "$2.part"
-    mv "$2.part" "$2" || exit 1
+# bare_folder [FOLDER]: sets $folder, where bare Debian systems are made. Without FOLDER it is a temporary folder. When the script
+# ends, that is removed, and from FOLDER the system in use, $machine.
+# shellcheck disable=SC2154 # status: set when the script ends
+bare_folder() {
+    if [ $# -eq 1 ]; then
+        mkdir -p "$1" || exit 1
+        folder=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
+        trap 'status=$?; leave_machine; exit $status' EXIT
+    else
+        folder=$(mktemp -d) || die "cannot make a temporary folder in ${TMPDIR:-/tmp}"
+        trap 'status=$?; leave_machine; rm -rf --one-file-system "$folder"; exit $status' EXIT
+    fi
+    trap 'exit 1' HUP INT TERM
+    machine=$folder/machine
 }
-# enter_system SCRIPT FOLDER: the bare system can reach the network and has /dev and /proc.
-enter_system() {
-    cp /etc/resolv.conf "$2/etc/"
-    { mount --bind /dev "$2/dev" && mount -t proc proc "$2/proc"; } || not_tried "$1" "mount does not work here"
+leave_machine() {
+    umount "$machine/proc" "$machine/dev" 2>/dev/null
+    rm -rf --one-file-system "$machine"
+}
+# enter_machine SCRIPT SYSTEM: a bare Debian of that name in $machine, which can reach the network and has /dev and /proc: a copy of
+# the one in $folder, which is made unless it is there from an earlier run.
+enter_machine() {
+    if [ ! -d "$folder/$2" ]; then
+        say "Making a bare Debian system, $2 ..."
+        rm -rf --one-file-system "$folder/$2.part"
+        quietly debootstrap --variant=minbase "$2" "$folder/$2.part"
+        rm -rf "$folder/$2.part"/var/lib/apt/lists/*
+        mv "$folder/$2.part" "$folder/$2" || exit 1
+    fi
+    leave_machine
+    cp -a "$folder/$2" "$machine" || exit 1
+    cp /etc/resolv.conf "$machine/etc/"
+    { mount --bind /dev "$machine/dev" && mount -t proc proc "$machine/proc"; } || not_tried "$1" "mount does not work here"
 }
 
 # quoted WORD...: prints the words with the quotes that a shell needs.
