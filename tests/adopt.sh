@@ -14,7 +14,7 @@ Makes a bare Debian 12 in FOLDER, or in a temporary folder that is removed at th
   - builds a meson project with the archive and the wrap file,
   - compiles a program with the two files kaeru.c and kaeru.h, by clang, and compares its weights with the library's
     (tests/test_one_file.sh),
-  - builds, installs and uses the library by pkg-config, CMake, g++, clang++ and as a subproject (tests/test_install.sh),
+  - builds, installs and uses the library by pkg-config, CMake, g++ and clang++ (tests/test_install.sh, tests/test_cpp.sh),
   - compares the binary interface with that of the last tag, if there is one (abidiff).
 
 Needs root and a network; installs debootstrap if it is missing.
@@ -82,9 +82,10 @@ try "wrap file" "mkdir -p user/wrap/subprojects/packagefiles && cd user/wrap &&
     cp /home/packages/kaeru_$version.orig.tar.xz subprojects/packagefiles/kaeru-$version.tar.xz &&
     cp '/home/the project/packaging/kaeru.wrap' subprojects/ && cp '/home/the project/examples/spiral.c' . &&
     printf \"project('user', 'c')\\nexecutable('spiral', 'spiral.c', dependencies: dependency('kaeru'))\\n\" >meson.build &&
-    meson setup build -Dc_args=-O1 && meson compile -C build spiral && build/spiral"
-try "pkg-config, CMake, C++, subproject" "cd 'the project' && meson setup build-user -Dexamples=false -Dmpi=disabled &&
-    meson compile -C build-user && NEED_TOOLS=yes sh tests/test_install.sh \"\$PWD\" \"\$PWD/build-user\" cc"
+    meson setup build -Dc_args=-O0 -Ddebug=false && meson compile -C build spiral && build/spiral"
+try "pkg-config" "cd 'the project' && meson setup build-user -Dexamples=false -Dmpi=disabled &&
+    meson compile -C build-user && sh tests/test_install.sh \"\$PWD\" \"\$PWD/build-user\" cc"
+try "CMake, C++" "cd 'the project' && NEED_TOOLS=yes sh tests/test_cpp.sh \"\$PWD\" \"\$PWD/build-user\" cc"
 try "two files" "cd 'the project' && meson compile -C build-user onefile tests/final_weights && mkdir ../user/two_files &&
     cp build-user/packaging/kaeru.? ../user/two_files/ &&
     sed 's|<kaeru/kaeru.h>|\"kaeru.h\"|' examples/spiral.c >../user/two_files/spiral.c &&

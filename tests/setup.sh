@@ -264,8 +264,8 @@ not_tried() {
     exit 77
 }
 
-# bare_folder [FOLDER]: sets $folder, where bare Debian systems are made. Without FOLDER it is a temporary folder. When the script
-# ends, that is removed, and from FOLDER the system in use, $machine.
+# bare_folder [FOLDER]: sets $folder, where bare Debian systems are made. Without FOLDER it is a temporary folder. When the
+# script ends, that is removed, and from FOLDER the system in use, $machine.
 # shellcheck disable=SC2154 # status: set when the script ends
 bare_folder() {
     if [ $# -eq 1 ]; then
@@ -283,8 +283,8 @@ leave_machine() {
     umount "$machine/proc" "$machine/dev" 2>/dev/null
     rm -rf --one-file-system "$machine"
 }
-# enter_machine SCRIPT SYSTEM: a bare Debian of that name in $machine, which can reach the network and has /dev and /proc: a copy of
-# the one in $folder, which is made unless it is there from an earlier run.
+# enter_machine SCRIPT SYSTEM: a bare Debian of that name in $machine, which can reach the network and has /dev and /proc: a
+# copy of the one in $folder, which is made unless it is there from an earlier run.
 enter_machine() {
     if [ ! -d "$folder/$2" ]; then
         say "Making a bare Debian system, $2 ..."

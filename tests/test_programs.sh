@@ -1,0 +1,50 @@
+#!/bin/sh
+# test_programs.sh SOURCE BUILD CC...: programs that use an installed kaeru train what they should.
+
+# shellcheck source=tests/installed.sh
+. "$1/tests/installed.sh"
+
+# program SOURCE [FLAG...]: compiles a program of at most 100 lines against the installed files, and runs it.
+program() {
+    name=$(basename "$1" .c) file=$1
+    shift
+    try "$name: at most 100 lines" [ "$(wc -l <"$file")" -le 100 ]
+    try "$name: compile" compile kaeru "$file" "$folder/$name" -O2 -Wall -Wextra -Wshadow -Werror "$@"
+    try "$name: run" run_there env KAERU_PLOTS="$source/plots" sh -c "./$name >printed 2>&1 || { cat printed; false; }"
+}
+
+# learned "TEXT" '<' NUMBER: the program printed this text once, and behind it a number that is less; '>': more.
+learned() {
+    # shellcheck disable=SC2016 # a program of awk
+    try "$name: $*" awk -v text="$1" -v sign="$2" -v limit="$3" '
+        { print } at = index($0, text) { n++; value = substr($0, at + length(text)) + 0 }
+        END { exit !(n == 1 && (sign == "<" ? value < limit : value > limit)) }' "$folder/printed"
+}
+
+# Untrained, they print 101 and 0.44; 0 and 0; 51; 1.1; with SGD instead of Muon 0.31; 10; 0.7.
+program "$source/tests/programs/vae.c" -std=c11 -Wpedantic
+learned 'loss for new images ' '<' 26
+learned 'loss for new images ' '>' 24                           # a bound that is not one is lower
+learned 'difference of made images from spots ' '<' 0.02
+program "$source/tests/programs/gan.c" -std=c11 -Wpedantic
+learned 'made points near a spot ' '>' 60
+learned 'made points near the rarest spot ' '>' 2
+program "$source/tests/programs/vit.c" -std=c11 -Wpedantic
+learned 'new images right ' '>' 98
+program "$source/tests/programs/experts.c" -std=c11 -Wpedantic
+learned 'loss for new rows ' '<' 0.02
+learned 'share of the expert that is used least ' '>' 2
+program "$source/tests/programs/muon.c" -std=c11 -Wpedantic
+learned 'loss with Muon ' '<' 0.12
+try "muon: resumed" grep -qx 'resumed from a checkpoint: the same loss' "$folder/printed"
+# Two programs are examples, which share code of their own.
+set -- -I"$source/examples" -DKAERU_PLOTS='""' "$source"/examples/common/*.c
+program "$source/examples/digits.c" "$@"
+learned 'the network reads ' '>' 98
+program "$source/examples/moons.c" "$@"
+learned ' 0 levels left: distance from the moons ' '<' 0.06
+on_both_moons() { awk -F, '$1 == 0 { left += $2 < -0.2; right += $2 > 1.2 } END { exit left < 100 || right < 100 }' "$1"; }
+try "moons: both" on_both_moons "$folder/out/moons.csv"
+
+echo "programs: $passed passed, $failed failed"
+[ $failed -eq 0 ]
