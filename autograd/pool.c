@@ -16,7 +16,7 @@ struct PoolBlock {
     bool free;
 };
 
-enum { POOL_HEADER = 64, PAGE = 4096, LEAST_CHUNK = 1 << 26 };
+enum { POOL_HEADER = 64, PAGE = 4096, LEAST_CHUNK = sizeof(void *) > 4 ? 3ull << 30 : 1 << 24 };
 _Static_assert(sizeof(PoolBlock) <= POOL_HEADER, "a block's header");
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -40,11 +40,11 @@ static void unlist_free(PoolBlock *b)
     if (b->next) b->next->previous = b->previous;
 }
 
-/* Half of the pool's size at once: few chunks, since blocks of two chunks cannot be joined. */
+/* As much as the pool has, or the exact size if the system has no more: few chunks, since blocks of two chunks cannot be
+ * joined. */
 static PoolBlock *new_pool_chunk(size_t size)
 {
-    size_t bytes = chunk_bytes / 2 / PAGE * PAGE;
-    if (bytes < LEAST_CHUNK) bytes = LEAST_CHUNK;
+    size_t bytes = chunk_bytes < LEAST_CHUNK ? LEAST_CHUNK : chunk_bytes;
     PoolBlock *b = bytes > size ? system_alloc(bytes) : NULL;
     if (!b) b = system_alloc(bytes = size);
     if (!b) return NULL;
