@@ -134,10 +134,19 @@ real *op_save(Tensor *y, int64_t n)
     return buffer_data(y->saved);
 }
 
-real *op_save_gradient(Tensor *y, int64_t n)
+real *op_save_gradient(Tensor *y, int i)
 {
-    y->saved_gradient = buffer_items(y->site, "graph", n, sizeof(real));
-    return buffer_data(y->saved_gradient);
+    if (!y->in[i]->requires_grad) return NULL;
+    y->saved_gradient[i] = buffer_items(y->site, "graph", y->in[i]->numel, sizeof(real));
+    return buffer_data(y->saved_gradient[i]);
+}
+
+void release_saved_gradients(Tensor *y)
+{
+    for (int i = 0; i < 2; i++) {
+        buffer_release(y->saved_gradient[i]);
+        y->saved_gradient[i] = NULL;
+    }
 }
 
 static int64_t first_not_finite(const real *x)
@@ -253,7 +262,6 @@ static void share_gradient(Tensor *x, Tensor *y)
 void grad_take(Tensor *x, Buffer *gradient)
 {
     if (!x->op && context()->guard) guard_gradient(x);
-    if (can_release(x)) release_value(x);
     x->grad = gradient;
 }
 
@@ -350,8 +358,8 @@ static void release_node(Tensor *y)
     if (y->op->needs & NEEDS_Y) y->readers--;
     if (can_release(y)) release_value(y);
     buffer_release(y->saved);
-    buffer_release(y->saved_gradient);
-    y->saved = y->saved_gradient = NULL;
+    y->saved = NULL;
+    release_saved_gradients(y);
     y->graph_released = true;
 }
 

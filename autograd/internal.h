@@ -124,8 +124,8 @@ struct Tensor {
     uint64_t pass;              /* guard mode, a leaf: the last backward pass that wrote its gradient */
     int n_in;
     void *args;                 /* the operation's own numbers, in the arena */
-    Buffer *saved;              /* what forward stored for backward, besides inputs and output, */
-    Buffer *saved_gradient;     /* and the gradient of an input that it computed */
+    Buffer *saved;              /* what forward stored for backward, besides inputs and output */
+    Buffer *saved_gradient[2];  /* the gradients of the first inputs, if forward computed them (linear_cross_entropy) */
 
     int readers;                /* rules that will still read this value */
     int users;                  /* recorded operations on it whose rules are still to run; of a leaf: while a pass is watched */
@@ -178,7 +178,7 @@ typedef struct {
     int calls;                  /* the number of layer calls then */
     AgPrecision precision;      /* of products then */
 } ScopeState;
-enum { MAX_SCOPES = 256, MAX_CALLS = 64, BINS = 512, QUARANTINE = 4096 };
+enum { MAX_SCOPES = 256, MAX_CALLS = 64, BINS = 128, QUARANTINE = 4096 };
 
 typedef struct {
     ScopeState scope[MAX_SCOPES];
@@ -190,7 +190,7 @@ typedef struct {
     bool mark_unwritten;        /* during ag_gradcheck: a new gradient holds UNWRITTEN */
     AgWatch watch;              /* of ag_watch_backward */
     Tensor *rule;               /* the node whose backward rule is running */
-    real last_dy;               /* the gradient that the last linear_cross_entropy had */
+    real previous_dy;           /* the gradient of the previous linear_cross_entropy with many logits */
     Tensor *forward;            /* the result that the forward function of ag_custom is writing */
     uint64_t serial;
     Tensor *tape;               /* the newest tensor */
@@ -269,9 +269,11 @@ Tensor *op_done(Tensor *y);
 Tensor *op_done_unchecked(Tensor *y);           /* ag_find_nan does not search it */
 /* Sets y->args to memory for the numbers that backward needs. Only worth filling if y is recorded. */
 void *op_args(Tensor *y, size_t size);
-/* Sets y->saved, or y->saved_gradient, to n reals. Without recording they are released at the end of the scope. */
+/* Sets y->saved to n reals. Without recording they are released at the end of the scope. */
 real *op_save(Tensor *y, int64_t n);
-real *op_save_gradient(Tensor *y, int64_t n);
+/* Memory for the gradient of input i (0 or 1); NULL if it requires none. */
+real *op_save_gradient(Tensor *y, int i);
+void  release_saved_gradients(Tensor *y);
 
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);

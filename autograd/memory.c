@@ -4,8 +4,8 @@
  * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
  * rounded up to one of eight steps between powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to
  * about twice the size is used instead. Shapes that change from step to step (sentences of different lengths) then share
- * buffers. Large buffers are parts of a pool (pool.c). Those that outlive scopes, such as a parameter or an optimizer's state,
- * would divide its free memory, so each has its own memory of the system. */
+ * buffers. Large buffers are parts of a pool (pool.c). Large ones that outlive scopes, such as a parameter or an optimizer's
+ * state, would divide its free memory, so each has its own memory of the system. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static Buffer *find_memory(Context *c, size_t bytes, bool lasting)
         b = system_alloc(BUFFER_HEADER + size);
     } else if (lasting) {
         bin = ALONE;
-        size = bytes;
+        size = (bytes + REDZONE - 1) / REDZONE * REDZONE;
         b = system_alloc(BUFFER_HEADER + size);
     } else {
         bin = POOLED;

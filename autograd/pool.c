@@ -16,7 +16,7 @@ struct PoolBlock {
     bool free;
 };
 
-enum { POOL_HEADER = 64, PAGE = 4096, LEAST_CHUNK = sizeof(void *) > 4 ? 3ull << 30 : 1 << 24 };
+enum { POOL_HEADER = 64, PAGE = 4096, LEAST_CHUNK = sizeof(void *) > 4 ? 1 << 27 : 1 << 24 };
 _Static_assert(sizeof(PoolBlock) <= POOL_HEADER, "a block's header");
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -40,15 +40,25 @@ static void unlist_free(PoolBlock *b)
     if (b->next) b->next->previous = b->previous;
 }
 
-/* As much as the pool has, or the exact size if the system has no more: few chunks, since blocks of two chunks cannot be
+static void pool_before_fork(void) { pthread_mutex_lock(&pool_lock); }
+static void pool_after_fork(void) { pthread_mutex_unlock(&pool_lock); }
+
+/* As much as the pool has, or the next less that the system can give: few chunks, since blocks of two chunks cannot be
  * joined. */
 static PoolBlock *new_pool_chunk(size_t size)
 {
+    static bool fork_handled;
+    if (!fork_handled) fork_handled = pthread_atfork(pool_before_fork, pool_after_fork, pool_after_fork) == 0;
     size_t bytes = chunk_bytes < LEAST_CHUNK ? LEAST_CHUNK : chunk_bytes;
-    PoolBlock *b = bytes > size ? system_alloc(bytes) : NULL;
-    if (!b) b = system_alloc(bytes = size);
+    if (bytes < size) bytes = size;
+    PoolBlock *b = system_alloc(bytes);
+    while (!b && bytes > size) {
+        bytes = bytes / 4 > size ? bytes / 4 / PAGE * PAGE : size;
+        b = system_alloc(bytes);
+    }
     if (!b) return NULL;
     *b = (PoolBlock){ .size = bytes };
+    memory_poison((char *)b + POOL_HEADER, bytes - POOL_HEADER);
     chunk_bytes += bytes;
     list_free(b);
     return b;
@@ -96,10 +106,11 @@ void *pool_alloc(size_t bytes, size_t *size)
 static void join_blocks(PoolBlock *lower, PoolBlock *upper)
 {
     unlist_free(upper);
-    if (upper->touched) lower->touched = lower->size + upper->touched;
+    lower->touched += upper->touched;                   /* only the highest block of a chunk can have an unused part */
     lower->size += upper->size;
     lower->above = upper->above;
     if (lower->above) lower->above->below = lower;
+    memory_poison(upper, POOL_HEADER);
 }
 
 void pool_free(void *p)

@@ -1,6 +1,6 @@
 /* scope.c: this thread's state, and the scopes that own its tensors.
  *
- * All state but the pool of large buffers is per thread, so two threads can each train a model. Nothing here takes a lock. */
+ * All state but the pool of large buffers is per thread, so two threads can each train a model. Only the pool takes a lock. */
 #include "internal.h"
 
 #include <pthread.h>
@@ -53,7 +53,7 @@ Context *context_make(void)
         abort();
     }
     c->serial = atomic_fetch_add(&contexts, 1) << 40;           /* a scope of another thread has another number */
-    c->last_dy = 1;
+    c->previous_dy = 1;
     pthread_setspecific(key, c);
     this_context = c;
     const char *guard = getenv("KAERU_GUARD");
@@ -107,11 +107,11 @@ static void release_tensors(Context *c, Tensor *until)
         buffer_release(t->grad);
         buffer_release(t->kept_grad);
         buffer_release(t->saved);
-        buffer_release(t->saved_gradient);
+        release_saved_gradients(t);
         free(t->name);
         t->magic = TENSOR_DEAD;
         t->data = NULL;
-        t->buffer = t->grad = t->kept_grad = t->saved = t->saved_gradient = NULL;
+        t->buffer = t->grad = t->kept_grad = t->saved = NULL;
         t->name = NULL;
     }
 }

@@ -153,6 +153,49 @@ START_TEST(gradients_at_once_cannot_be_used)
 }
 END_TEST
 
+/* What requires a gradient is set after the forward pass: x (0), the bias (1), or neither x nor the weight any more (2, 3). */
+START_TEST(gradients_wanted_later)
+{
+    static const LossCase c = { 600, 3, 15000, true, AG_MEAN, -100, 0 };
+    Scope s = ag_begin(AG_RECORD);
+    Inputs inputs[] = { inputs_of(&c), inputs_of(&c) };
+    for (int k = 0; k < 2; k++) {
+        Inputs *i = &inputs[k];
+        tensor_set_requires_grad(i->in[2], false);
+        tensor_set_requires_grad(i->in[0], _i != 0);
+        Tensor *loss = k ? one_operation(&c, i) : two_operations(&c, i);
+        tensor_set_requires_grad(i->in[_i == 1 ? 2 : _i == 3 ? 1 : 0], _i < 2);
+        ag_backward(loss);
+    }
+    for (int j = 0; j < 3; j++) {
+        const real *expected = tensor_grad_data(inputs[0].in[j]), *found = tensor_grad_data(inputs[1].in[j]);
+        ck_assert(!expected == !found);
+        if (expected) same_bits(&c, "gradient", j, expected, found, tensor_numel(inputs[0].in[j]));
+    }
+    ag_end(s);
+}
+END_TEST
+
+/* x and the weight are results of operations, or the weight is also an embedding. */
+START_TEST(gradients_at_once_of_results)
+{
+    static const LossCase c = { 600, 4, 15000, false, AG_MEAN, -100, 0 };
+    Scope s = ag_begin(AG_RECORD);
+    Inputs inputs[] = { inputs_of(&c), inputs_of(&c) };
+    for (int k = 0; k < 2; k++) {
+        Inputs i = inputs[k];
+        if (_i == 0) i.in[1] = ag_tanh(i.in[1]);
+        i.in[0] = _i == 0 ? ag_tanh(i.in[0]) : ag_add(i.in[0], ag_embedding(i.in[1], i.target));
+        if (_i == 2) ag_retain(i.in[0]);
+        ag_backward(k ? one_operation(&c, &i) : two_operations(&c, &i));
+    }
+    for (int j = 0; j < 2; j++)
+        same_bits(&c, "gradient", j, tensor_grad_data(inputs[0].in[j]), tensor_grad_data(inputs[1].in[j]),
+                  tensor_numel(inputs[0].in[j]));
+    ag_end(s);
+}
+END_TEST
+
 /* More than 2^24: in several chunks of rows and of columns. The double build, plain loops on one thread, takes one case. */
 START_TEST(many_logits)
 {
@@ -258,12 +301,14 @@ static double peak_share(const LossCase *c, AgMode mode)
 START_TEST(memory)
 {
     static const LossCase small = { 500, 2, 30000, true, AG_MEAN, -100, 0 }, wide = { 1000, 2, 40000, true, AG_MEAN, -100, 0 },
-                          high = { 64000, 2, 1024, true, AG_MEAN, -100, 0 };
+                          high = { 64000, 2, 1024, true, AG_MEAN, -100, 0 },
+                          few_rows = { 300, 2, 32000, false, AG_MEAN, -100, 0 };
     ck_assert_double_lt(peak_share(&small, AG_RECORD), 1.2);
     ck_assert_double_lt(peak_share(&small, AG_NO_GRAD), 0.7);
     ck_assert_double_lt(peak_share(&wide, AG_RECORD), 0.3);
     ck_assert_double_lt(peak_share(&wide, AG_NO_GRAD), 0.3);
     ck_assert_double_lt(peak_share(&high, AG_RECORD), 0.6);
+    ck_assert_double_lt(peak_share(&few_rows, AG_RECORD), 1.2);
 }
 END_TEST
 
@@ -280,6 +325,8 @@ Suite *linear_loss_suite(void)
     tcase_add_loop_test(tests, many_logits, 0, 6);
     tcase_add_loop_test(tests, gradients_at_once, 0, 5);
     tcase_add_loop_test(tests, gradients_at_once_cannot_be_used, 0, 2);
+    tcase_add_loop_test(tests, gradients_wanted_later, 0, 4);
+    tcase_add_loop_test(tests, gradients_at_once_of_results, 0, 3);
     tcase_add_loop_test(tests, the_rule_can_run_again, 0, 6);
     tcase_add_loop_test(tests, one_tensor_as_two_inputs, 0, 5);
     tcase_add_loop_test(tests, one_gradient, 0, 6);

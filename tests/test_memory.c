@@ -1,6 +1,7 @@
-/* test_memory.c: memory is released during backward and reused, and repeated shapes need no new allocations; threads and
- * forked processes have separate memory. */
+/* test_memory.c: memory is released during backward and reused, and repeated shapes need no new allocations; threads share
+ * that of large buffers; forked processes have memory of their own. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -219,9 +220,13 @@ START_TEST(large_buffers_of_other_sizes_get_released_memory)
             for (int k = 0; k < (2 + i % 2) * MILLION; k += MILLION / 2)
                 ck_assert_int_eq(((char *)buffer_data(b[i]))[k], 2 + i % 2);
         size_t cached = ag_memory().cached;
+        Buffer *lowest = b[0];
+        for (int i = 1; i < 6; i++) lowest = b[i] < lowest ? b[i] : lowest;
         for (int i = 0; i < 6; i++) buffer_release(b[order[round][i]]);
         ck_assert_uint_ge(ag_memory().cached - cached, (size_t)15 * MILLION);
-        buffer_release(large(15));
+        Buffer *all = large(15);
+        ck_assert_ptr_eq(all, lowest);
+        buffer_release(all);
         ck_assert_int_eq(ag_memory().system_calls, before);
     }
     size_t in_use = ag_memory().in_use;
@@ -265,11 +270,68 @@ START_TEST(large_memory_is_shared_by_threads)
 {
     ag_guard(false);
     pthread_t thread;
-    ck_assert_int_eq(pthread_create(&thread, NULL, release_in_thread, large(3)), 0);
+    Buffer *b = large(3);
+    size_t cached = ag_memory().cached;
+    ck_assert_int_eq(pthread_create(&thread, NULL, release_in_thread, b), 0);
     pthread_join(thread, NULL);
-    int64_t before = ag_memory().system_calls;
+    ck_assert_uint_ge(ag_memory().cached - cached, (size_t)3 * MILLION);
+    Buffer *again = large(3);
+    ck_assert_ptr_eq(again, b);
+    buffer_release(again);
+}
+END_TEST
+
+/* Without memory for a large chunk, a smaller one is enough; without any, what waits is returned first. */
+START_TEST(a_pool_in_little_memory)
+{
+    if (!faults_work()) return;
+    ag_guard(false);
+    ag_memory_trim();
+    buffer_release(buffer_new(AG_HERE, "test", 1000));
+    int64_t live = faults_live(), before = ag_memory().system_calls;
+    faults_at(0, false);
+    Buffer *b = large(3);
+    ck_assert(faults_hit());
+    faults_at(-1, false);
+    ck_assert_uint_ge(ag_memory().cached, 1000);
+    ck_assert_int_eq(ag_memory().system_calls, before + 2);
+    buffer_release(b);
+    faults_at(0, false);
+    buffer_release(large(300));                                         /* more than the chunk has */
+    ck_assert(faults_hit());
+    faults_at(-1, false);
+    ag_memory_trim();
+    ck_assert_int_eq(faults_live(), live - 1);                          /* the small one is returned, too */
+}
+END_TEST
+
+static void *use_the_pool(void *stop)
+{
+    while (!atomic_load((atomic_bool *)stop)) pool_trim();
+    return NULL;
+}
+
+/* A child of a process whose other thread is in the pool. */
+START_TEST(a_forked_child_has_a_pool)
+{
+    ag_guard(false);
+    pthread_t thread;
+    atomic_bool stop = false;
     buffer_release(large(2));
-    ck_assert_int_eq(ag_memory().system_calls, before);
+    ck_assert_int_eq(pthread_create(&thread, NULL, use_the_pool, &stop), 0);
+    for (int i = 0; i < 300; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            buffer_release(buffer_new(AG_HERE, "test", 2 * MILLION));
+            _exit(0);
+        }
+        int status;
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_int_eq(status, 0);
+    }
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
 }
 END_TEST
 
@@ -606,6 +668,8 @@ Suite *memory_suite(void)
     tcase_add_test(reuse, large_buffers_of_other_sizes_get_released_memory);
     tcase_add_test(reuse, large_buffers_get_the_smallest_part);
     tcase_add_test(reuse, large_memory_is_shared_by_threads);
+    tcase_add_test(reuse, a_pool_in_little_memory);
+    tcase_add_test(reuse, a_forked_child_has_a_pool);
     tcase_add_test(reuse, a_large_parameter_returns_its_memory);
     tcase_add_test(reuse, a_chunk_is_not_used_for_more_than_its_size);
     suite_add_tcase(suite, reuse);

@@ -88,7 +88,6 @@ static void copy_op(Tensor *copy, const Tensor *t, Tensor **in)
     copy->n_in = t->n_in;
     copy->args = t->args;
     if (t->saved) copy->saved = buffer_share(t->saved);
-    if (t->saved_gradient) copy->saved_gradient = buffer_share(t->saved_gradient);
 }
 
 Trace trace_begin(Site at, const char *what, Tensor *loss)

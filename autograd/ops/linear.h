@@ -17,7 +17,7 @@ void linear_product(const LinearSize *s, real *y, real *pre, const real *x, cons
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
                       const real *weight);
 
-/* So many logits exist at a time at most in linear_cross_entropy. The tests set a smaller number. */
+/* linear_cross_entropy keeps up to so many logits from forward to backward. The tests set a smaller number. */
 extern int64_t most_kept_logits;
 
 #endif

@@ -213,28 +213,30 @@ Tensor *cross_entropy_sample(Sample *s)
 }
 
 /* ---- linear_cross_entropy: y = cross_entropy(x W^T + b, target), with the same bits --------------------------------
- * Few logits are kept, and backward overwrites them by their gradient. Of more, about CHUNK exist at a time, and forward
- * computes the gradients at once (Liger Kernel, Hsu et al. 2024), for the dy of the last loss: 1, or the factor of a scaled loss.
- * A chunk is some rows; dW is continued from chunk to chunk at a border of the product's blocks (gemm.h).
+ * Few logits are kept, and backward overwrites them by their gradient. Of more, only a part exists at a time, and forward
+ * computes the gradients at once (Liger Kernel, Hsu et al. 2024), for the dy of the previous such loss: 1, or the factor of a
+ * scaled loss. A part is some rows. Its number of rows is a multiple of K_GEMM_BLOCK, so the terms of dW are added in the same
+ * order as in one product (gemm.h).
  *
  * If backward finds another dy, or a gradient to add to, it computes the logits again, for some columns at a time. Then every
- * entry of dW and db is one sum over all rows, as in linear, and dx is continued from chunk to chunk. */
+ * entry of dW and db is one sum over all rows, as in linear, and dx is continued from part to part. */
 
 typedef enum { KEEP_LOGITS, GRADIENTS_AT_ONCE, LOGITS_AGAIN } LossPlan;
 typedef struct { ClassArgs classes; LossPlan plan; real dy; } LinearLossArgs;      /* dy: that of the gradients at once */
 
-/* Logits that exist at a time. GPT-2 124M with 1024 tokens (51 million logits) on an AMD EPYC: chunks of 4 to 16 million logits
- * differ by 2 % at most; the logits computed again take a tenth of a step. */
+/* A part has about CHUNK logits, but at least K_GEMM_BLOCK rows or columns. GPT-2 124M with 1024 tokens (51 million logits) on
+ * an AMD EPYC: 4 to 16 million differ by 2 % at most; logits that are computed again take a tenth of a step. */
 int64_t most_kept_logits = 1 << 26;
 enum { CHUNK = 1 << 23 };
 
 /* The size of the parts if n items are cut into parts of about the same size, whole multiples of `unit`. A part has at most
- * CHUNK / width items, but never less than one unit. */
+ * CHUNK / width items, but never less than one unit, or all n. */
 static int64_t part_size(int64_t n, int64_t width, int64_t unit)
 {
     int64_t most = width > 0 ? CHUNK / width : CHUNK, parts = most > 0 ? (n + most - 1) / most : n;
     int64_t size = parts > 0 ? (n + parts - 1) / parts : 1;
-    return (size + unit - 1) / unit * unit;
+    size = (size + unit - 1) / unit * unit;
+    return size > n && n > 0 ? n : size;
 }
 
 /* Whether that many rows of n logits can exist at a time. */
@@ -270,7 +272,7 @@ Tensor *ag_linear_cross_entropy_at(Site at, Tensor *x, Tensor *weight, Tensor *b
     check_target(at, what, "x", "in", x, target);
     check_smoothing(at, what, smoothing);
     LinearLossArgs args = { class_args(at, what, weight->shape.dim[0], target, ignore, reduce), LOGITS_AGAIN,
-                            context()->last_dy };
+                            context()->previous_dy };
     ClassArgs *c = &args.classes;
     c->smoothing = smoothing;
     Tensor *in[] = { x, weight, bias, target };
@@ -279,15 +281,15 @@ Tensor *ag_linear_cross_entropy_at(Site at, Tensor *x, Tensor *weight, Tensor *b
     if (y->op) *(LinearLossArgs *)op_args(y, sizeof args) = args;
     bool at_once = args.plan == GRADIENTS_AT_ONCE;
     int64_t kept = kept_logits(&args), step = kept > 0 ? c->rows : part_size(c->rows, c->n, at_once ? K_GEMM_BLOCK : 1);
-    real *logits = op_save(y, kept + 3 * c->rows + (at_once ? x->numel : 0)), *losses = logits + kept, *top = losses + c->rows;
+    real *logits = op_save(y, kept + 3 * c->rows), *losses = logits + kept, *top = losses + c->rows;
     real *log_sum = top + c->rows, *scale = NULL;
     if (kept == 0) logits = scratch_new(at, what, step * c->n, sizeof *logits);
     Grad dx = { NULL, false }, dweight = dx;
     if (at_once) {
         scale = scratch_new(at, what, step, sizeof *scale);
         k_fill(step, scale, args.dy / (real)c->divisor);
-        if (x->requires_grad) dx.data = log_sum + c->rows;
-        if (weight->requires_grad) dweight.data = op_save_gradient(y, weight->numel);
+        dx.data = op_save_gradient(y, 0);
+        dweight.data = op_save_gradient(y, 1);
     }
     LinearSize part = linear_size(y, x, weight);
     for (int64_t row = 0; row < c->rows; row += step) {
@@ -337,27 +339,30 @@ static void add_gradients(Tensor *y, bool last, Grad dx, Grad dweight, Grad dbia
     } while (first < c->n);
 }
 
-/* Uses the gradients that forward computed, if they are the ones that are needed now. */
+/* Uses the gradients that forward computed, if they are those that are needed now. */
 static bool use_gradients(Tensor *y)
 {
     const LinearLossArgs *args = y->args;
-    Tensor *x = y->in[0], *weight = y->in[1];
-    if (args->plan != GRADIENTS_AT_ONCE || *grad_of(y) != args->dy || x->grad || weight->grad) return false;
-    if (weight->requires_grad) {
-        if (!y->saved_gradient) return false;               /* used before */
-        grad_take(weight, y->saved_gradient);
-        y->saved_gradient = NULL;
+    Tensor *bias = y->in[2];
+    if (memcmp(grad_of(y), &args->dy, sizeof args->dy) != 0 || (bias && bias->requires_grad)) return false;
+    for (int i = 0; i < 2; i++)
+        if (y->in[i]->requires_grad && (!y->saved_gradient[i] || y->in[i]->grad)) return false;
+    for (int i = 0; i < 2; i++) {
+        if (!y->in[i]->requires_grad) continue;
+        grad_take(y->in[i], y->saved_gradient[i]);
+        y->saved_gradient[i] = NULL;
     }
-    real *dx = grad_into(x).data, *computed = (real *)buffer_data(y->saved) + 3 * args->classes.rows;
-    if (dx) memcpy(dx, computed, (size_t)x->numel * sizeof(real));
     return true;
 }
 
 void linear_cross_entropy_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *weight = y->in[1], *bias = y->in[2];
-    context()->last_dy = *grad_of(y);
-    if (use_gradients(y)) return;
+    if (((LinearLossArgs *)y->args)->plan == GRADIENTS_AT_ONCE) {
+        context()->previous_dy = *grad_of(y);
+        if (use_gradients(y)) return;
+        release_saved_gradients(y);
+    }
     /* the rule runs again if the graph is kept, if another loss uses y, or if a trace shares what is saved */
     bool last = !context()->keep_graph && y->users == 0 && y->saved->refs == 1;
     if (x != weight) {

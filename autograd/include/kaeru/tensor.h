@@ -107,13 +107,15 @@ void ag_check_object_at(Site at, const char *what, const char *name, const void 
 /* Zeroed memory that the innermost scope owns and frees. */
 void *ag_scratch_at(Site at, size_t n, size_t size);
 
-/* The memory of this thread's tensors. Released memory is cached for later tensors, that of large ones for those of all threads.
- * So once shapes repeat, `system_calls` (the number of requests to the system for memory) stays constant. */
+/* The memory of this thread's tensors. Released memory is cached for later tensors, so once shapes repeat, `system_calls` (the
+ * number of requests to the system for memory) stays constant. Tensors of a megabyte or more share one pool in all threads:
+ * `cached` has its free memory in each of them. Large ones that no scope owns (ag_keep) are returned to the system. */
 typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory;     /* bytes, bytes, bytes, count */
 AgMemory ag_memory(void);
 void ag_memory_reset_peak(void);
 
-/* Returns cached memory to the system. A tensor whose scope has ended, or that was freed, can then no longer be named. */
+/* Returns cached memory to the system, that of large tensors by whole chunks of 128 MiB or more. A tensor whose scope has
+ * ended, or that was freed, can then no longer be named. */
 void ag_memory_trim(void);
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,12 @@ typedef int pthread_mutex_t, pthread_once_t, pthread_key_t;
 static inline int pthread_mutex_lock(pthread_mutex_t *lock)   { (void)lock; return 0; }
 static inline int pthread_mutex_unlock(pthread_mutex_t *lock) { (void)lock; return 0; }
 
+static inline int pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void))
+{
+    (void)before, (void)parent, (void)child;
+    return 0;
+}
+
 static inline int pthread_once(pthread_once_t *once, void (*f)(void))
 {
     if (!*once) {
