@@ -15,11 +15,10 @@ static Tensor *attention(GPTAttention *a, Tensor *x, Cache *cache, int layer)   
     double p = a->module.training ? a->dropout : 0;
     Tensor *qkv = nn_linear(a->c_attn, x), *y;                              /* (B,T,3D) */
     if (cache) {
-        Tensor *part[3], *k, *v;
+        Tensor *part[3];
         Tensor *q = ag_split(qkv, 3, -1, part);                             /* q, k and v: (B,T,D) */
         nn_cache_append(cache, layer, part[1], part[2]);
-        nn_cache_read(cache, layer, &k, &v);                                /* (B,S,D) */
-        y = ag_attention(q, k, v, NULL, a->heads, true, p);
+        y = nn_cache_attention(cache, layer, q, NULL, (AgAttention){ .heads = a->heads, .causal = true, .dropout = p });
     } else {
         y = ag_self_attention(qkv, NULL, a->heads, true, p);
     }

@@ -29,13 +29,11 @@ static Tensor *attention(LlamaAttention *a, Tensor *x, Tensor *table, Cache *cac
     }
     q = ag_rope(q, table, a->heads, false);                                     /* (B,T,HK) */
     k = ag_rope(k, table, a->kv_heads, false);                                  /* (B,T,H'K) */
-    if (cache) {
-        nn_cache_append(cache, layer, k, v);
-        nn_cache_read(cache, layer, &k, &v);                                    /* (B,S,H'K) */
-    }
     AgAttention how = { .heads = a->heads, .kv_heads = a->kv_heads, .causal = true,
                         .dropout = a->module.training ? a->dropout : 0 };
-    return nn_linear(a->o_proj, ag_attention_with(q, k, v, NULL, how));
+    if (cache) nn_cache_append(cache, layer, k, v);
+    Tensor *y = cache ? nn_cache_attention(cache, layer, q, NULL, how) : ag_attention_with(q, k, v, NULL, how);
+    return nn_linear(a->o_proj, y);                                             /* y: (B,T,HK) */
 }
 
 /* ---- feed-forward: each position by itself (SwiGLU, Shazeer 2020) ------------------------------------------------ */

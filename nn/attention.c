@@ -109,12 +109,13 @@ Tensor *nn_multi_head_attention_cached_at(Site at, MultiHeadAttention *a, Tensor
     Tensor *k = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 1), key);
     Tensor *v = filled ? NULL : nn_linear(nn_item(Linear, a->linears, 2), value);
     if (cache && !filled) nn_cache_append(cache, layer, k, v);
-    if (cache) nn_cache_read(cache, layer, &k, &v);
     /* 2) attention in each head, then the heads are joined */
     if (mask && tensor_ndim(mask) == 3) mask = ag_unsqueeze(mask, 1);       /* (B,1,T,S): the same for each head */
-    double p = a->dropout->module.training ? a->dropout->p : 0;
-    Tensor *x = a->keep_weights || a->score ? attend_in_steps(a, q, k, v, mask)
-                                            : ag_attention(q, k, v, mask, a->heads, false, p);
+    AgAttention how = { .heads = a->heads, .dropout = a->dropout->module.training ? a->dropout->p : 0 };
+    bool in_steps = a->keep_weights || a->score;
+    if (cache && in_steps) nn_cache_read(cache, layer, &k, &v);
+    Tensor *x = in_steps ? attend_in_steps(a, q, k, v, mask) :
+                cache ? nn_cache_attention(cache, layer, q, mask, how) : ag_attention_with(q, k, v, mask, how);
     /* 3) the last projection */
     return nn_linear(nn_item(Linear, a->linears, 3), x);
 }

@@ -1,4 +1,7 @@
-/* cache.c: the cache of keys and values that attention uses in generation. */
+/* cache.c: the cache of keys and values that attention uses in generation.
+ *
+ * The arrays of a layer are AG_REAL or, in bfloat16, AG_INT with half as many items for a position. Only append and read
+ * convert numbers; the rest moves bytes. */
 #include <string.h>
 
 #include "kaeru/autograd.h"
@@ -12,42 +15,70 @@ Cache *nn_cache_new_at(Site at, int n, int64_t capacity)
     c->layer = ag_alloc_in_at(at, c, (size_t)n, sizeof *c->layer);
     c->n = n;
     c->capacity = capacity;
+    c->bf16 = ag_precision_now() == AG_BF16;
     return c;
 }
 
-/* Copies `count` positions of each of n sequences: from position `from` of src, which has room_from positions for a sequence,
- * to position `to` of dst, which has room_to. */
-static void copy_positions(real *dst, int64_t to, int64_t room_to, const real *src, int64_t from, int64_t room_from,
+static const char *bytes_of(const Tensor *t)
+{
+    return tensor_dtype(t) == AG_INT ? (const char *)tensor_int_data(t) : (const char *)tensor_data(t);
+}
+
+static char *bytes_to_write(Tensor *t)
+{
+    return tensor_dtype(t) == AG_INT ? (char *)tensor_mutable_int_data(t) : (char *)tensor_mutable_data(t);
+}
+
+/* The bytes of a position. */
+static int64_t width_of(const Tensor *t)
+{
+    return tensor_dim(t, 2) * (int64_t)(tensor_dtype(t) == AG_INT ? sizeof(int32_t) : sizeof(real));
+}
+
+/* The shape of the numbers in keys or values. */
+static Shape shape_of(const Tensor *t)
+{
+    Shape shape = tensor_shape(t);
+    if (tensor_dtype(t) == AG_INT) shape.dim[2] *= 2;
+    return shape;
+}
+
+/* Copies `count` positions of `width` bytes of each of n sequences: from position `from` of src, which has room_from positions
+ * for a sequence, to position `to` of dst, which has room_to. */
+static void copy_positions(char *dst, int64_t to, int64_t room_to, const char *src, int64_t from, int64_t room_from,
                            int64_t count, int64_t n, int64_t width)
 {
     for (int64_t i = 0; i < n; i++)
-        memmove(dst + (i * room_to + to) * width, src + (i * room_from + from) * width,
-                (size_t)(count * width) * sizeof(real));
+        memmove(dst + (i * room_to + to) * width, src + (i * room_from + from) * width, (size_t)(count * width));
 }
 
 /* Makes room for `needed` positions in *x, which has `length`. The capacity is doubled, up to `limit`: a short text uses little
  * memory. */
-static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t needed, int64_t limit, int64_t b, int64_t width)
+static void make_room(Site at, Cache *c, Tensor **x, int64_t length, int64_t needed, int64_t limit, const Tensor *more)
 {
     enum { FIRST = 64 };
-    int64_t capacity = *x ? tensor_dim(*x, 1) : 0;
+    int64_t capacity = *x ? tensor_dim(*x, 1) : 0, b = tensor_dim(more, 0);
     if (*x && needed <= capacity) return;
     int64_t larger = capacity ? 2 * capacity : FIRST;
     while (larger < needed) larger *= 2;
     if (larger > limit) larger = limit;
-    Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, width), AG_REAL);
+    Tensor *moved = tensor_new_owned_at(at, SHAPE(b, larger, tensor_dim(more, 2)), tensor_dtype(more));
     ag_set_owner(moved, c);
-    if (*x) copy_positions(tensor_mutable_data(moved), 0, larger, tensor_data(*x), 0, capacity, length, b, width);
+    if (*x) copy_positions(bytes_to_write(moved), 0, larger, bytes_of(*x), 0, capacity, length, b, width_of(*x));
     ag_free(*x);
     *x = moved;
 }
 
-/* Appends positions (B,t,D) to *x, which has `length`. */
+/* Appends positions (B,t,D) to *x, which has `length`. An odd D stays in reals. */
 static void append(Site at, Cache *c, Tensor **x, int64_t length, Tensor *more, int64_t limit)
 {
-    int64_t b = tensor_dim(more, 0), t = tensor_dim(more, 1), width = tensor_dim(more, 2);
-    make_room(at, c, x, length, length + t, limit, b, width);
-    copy_positions(tensor_mutable_data(*x), length, tensor_dim(*x, 1), tensor_data(more), 0, t, t, b, width);
+    int64_t b = tensor_dim(more, 0), t = tensor_dim(more, 1);
+    bool bf16 = *x ? tensor_dtype(*x) == AG_INT : c->bf16 && tensor_dim(more, 2) % 2 == 0;
+    Scope s = ag_begin(AG_NO_GRAD);
+    if (bf16) more = ag_to_bf16_at(at, more);
+    make_room(at, c, x, length, length + t, limit, more);
+    copy_positions(bytes_to_write(*x), length, tensor_dim(*x, 1), bytes_of(more), 0, t, t, b, width_of(more));
+    ag_end(s);
 }
 
 static KeysValues *checked_layer(Site at, const char *what, const Cache *c, int layer)
@@ -66,9 +97,9 @@ static void check_positions(Site at, const KeysValues *kv, const Tensor *key, co
     if (tensor_ndim(key) != 3 || !ag_shape_equal(tensor_shape(key), tensor_shape(value)))
         ag_usage_error(at, "nn_cache_append", "key %s and value %s, expected (B,t,D) for both",
                        ag_shape_text(tensor_shape(key), k), ag_shape_text(tensor_shape(value), v));
-    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != tensor_dim(kv->key, 2)))
+    if (kv->key && (tensor_dim(key, 0) != tensor_dim(kv->key, 0) || tensor_dim(key, 2) != shape_of(kv->key).dim[2]))
         ag_usage_error(at, "nn_cache_append", "keys %s do not fit %s in the cache: batch or width differs",
-                       ag_shape_text(tensor_shape(key), k), ag_shape_text(tensor_shape(kv->key), v));
+                       ag_shape_text(tensor_shape(key), k), ag_shape_text(shape_of(kv->key), v));
 }
 
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value)
@@ -89,14 +120,37 @@ void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value
     kv->length += t;
 }
 
+static KeysValues *filled_layer(Site at, const char *what, const Cache *c, int layer)
+{
+    KeysValues *kv = checked_layer(at, what, c, layer);
+    if (!kv->key) ag_usage_error(at, what, "layer %d of the cache is empty", layer);
+    return kv;
+}
+
+static Tensor *first_positions(Site at, Tensor *x, int64_t n)
+{
+    x = ag_slice_at(at, x, 1, 0, n);
+    return tensor_dtype(x) == AG_INT ? ag_from_bf16_at(at, x) : x;
+}
+
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value)
 {
-    KeysValues *kv = checked_layer(at, "nn_cache_read", c, layer);
+    KeysValues *kv = filled_layer(at, "nn_cache_read", c, layer);
     ag_check_pointer_at(at, "nn_cache_read", "key", key);
     ag_check_pointer_at(at, "nn_cache_read", "value", value);
-    if (!kv->key) ag_usage_error(at, "nn_cache_read", "layer %d of the cache is empty", layer);
-    *key = ag_slice_at(at, kv->key, 1, 0, kv->length);
-    *value = ag_slice_at(at, kv->value, 1, 0, kv->length);
+    *key = first_positions(at, kv->key, kv->length);
+    *value = first_positions(at, kv->value, kv->length);
+}
+
+Tensor *nn_cache_attention_at(Site at, Cache *c, int layer, Tensor *q, Tensor *mask, AgAttention how)
+{
+    AG_LAYER(at);
+    KeysValues *kv = filled_layer(at, "nn_cache_attention", c, layer);
+    if (!ag_recording() || !tensor_requires_grad(q))
+        return ag_attention_cached(q, kv->key, kv->value, kv->length, mask, how);
+    Tensor *key, *value;                            /* backward reads them when the cache may hold others */
+    nn_cache_read(c, layer, &key, &value);
+    return ag_attention_with(q, key, value, mask, how);
 }
 
 bool nn_cache_is_filled_at(Site at, const Cache *c, int layer)
@@ -106,21 +160,17 @@ bool nn_cache_is_filled_at(Site at, const Cache *c, int layer)
 }
 
 /* Replaces *t by its rows rows[0..n). */
-static void select_rows(Cache *c, Tensor **t, const int32_t *rows, int64_t n)
+static void select_rows(Cache *c, Tensor **t, int64_t length, const int32_t *rows, int64_t n)
 {
-    if (!*t) return;
-    Scope s = ag_begin(AG_NO_GRAD);
     Shape shape = tensor_shape(*t);
-    int64_t row = shape.dim[0] ? tensor_numel(*t) / shape.dim[0] : 0;
-    Tensor *flat = ag_reshape(*t, SHAPE(shape.dim[0], row));
+    int64_t row = shape.dim[1] * width_of(*t);
     shape.dim[0] = n;
-    Tensor *chosen = ag_reshape(ag_embedding(flat, tensor_ints(SHAPE(n), rows)), shape);
-    Tensor *owned = tensor_new_owned(shape, AG_REAL);
-    ag_set_owner(owned, c);
-    tensor_copy(owned, chosen);
+    Tensor *chosen = tensor_new_owned(shape, tensor_dtype(*t));
+    ag_set_owner(chosen, c);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(bytes_to_write(chosen) + i * row, bytes_of(*t) + rows[i] * row, (size_t)(length * width_of(*t)));
     ag_free(*t);
-    *t = owned;
-    ag_end(s);
+    *t = chosen;
 }
 
 void nn_cache_select_at(Site at, Cache *c, const int32_t *rows, int64_t n)
@@ -130,8 +180,14 @@ void nn_cache_select_at(Site at, Cache *c, const int32_t *rows, int64_t n)
     if (n < 1) ag_usage_error(at, __func__, "%lld rows, expected 1 or more", (long long)n);
     ag_check_pointer_at(at, __func__, "rows", rows);
     for (int i = 0; i < c->n; i++) {
-        select_rows(c, &c->layer[i].key, rows, n);
-        select_rows(c, &c->layer[i].value, rows, n);
+        KeysValues *kv = &c->layer[i];
+        if (!kv->key) continue;
+        for (int64_t j = 0; j < n; j++)
+            if (rows[j] < 0 || rows[j] >= tensor_dim(kv->key, 0))
+                ag_usage_error(at, __func__, "row %d at item %lld is out of range: expected 0 to %lld", (int)rows[j],
+                               (long long)j, (long long)tensor_dim(kv->key, 0) - 1);
+        select_rows(c, &kv->key, kv->length, rows, n);
+        select_rows(c, &kv->value, kv->length, rows, n);
     }
 }
 
@@ -143,11 +199,10 @@ void nn_cache_keep_last_at(Site at, Cache *c, int64_t keep)
     for (int i = 0; i < c->n; i++) {
         KeysValues *kv = &c->layer[i];
         if (kv->fixed || kv->length <= keep) continue;
-        Shape shape = tensor_shape(kv->key);
-        int64_t from = kv->length - keep;
+        int64_t b = tensor_dim(kv->key, 0), room = tensor_dim(kv->key, 1), from = kv->length - keep;
         for (int j = 0; j < 2; j++) {
-            real *x = tensor_mutable_data(j ? kv->value : kv->key);
-            copy_positions(x, 0, shape.dim[1], x, from, shape.dim[1], keep, shape.dim[0], shape.dim[2]);
+            Tensor *x = j ? kv->value : kv->key;
+            copy_positions(bytes_to_write(x), 0, room, bytes_of(x), from, room, keep, b, width_of(x));
         }
         kv->length = keep;
     }

@@ -1,8 +1,10 @@
-/* test_precision.c: ag_precision: which operations compute in bfloat16, until when, and their gradients. The arithmetic itself:
- * test_gemm.c. */
+/* test_precision.c: ag_precision: which operations compute in bfloat16, until when, and their gradients; caches in
+ * bfloat16. The arithmetic itself: test_gemm.c. */
 #include <math.h>
 #include <pthread.h>
+#include <string.h>
 
+#include "dispatch.h"
 #include "kaeru/kaeru.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -193,6 +195,193 @@ START_TEST(packed_weights_change_nothing)
 }
 END_TEST
 
+/* ---- caches of keys and values in bfloat16 ----------------------------------------------------------------------- */
+
+/* Calls check(arg) with each instruction set. */
+static void with_each_isa(void (*check)(int arg), int arg)
+{
+    const char *const isas[] = { k_isa(), "avx512", "avx2", "portable" };
+    for (int i = 0; i < 4; i++)
+        if (k_use_isa(isas[i])) check(arg);
+    k_use_isa(isas[0]);
+}
+
+static void check_same(const char *what, int64_t step, Tensor *x, Tensor *expected)
+{
+    ck_assert(ag_shape_equal(tensor_shape(x), tensor_shape(expected)));
+    bool same = memcmp(tensor_data(x), tensor_data(expected), (size_t)tensor_numel(x) * sizeof(real)) == 0;
+    ck_assert_msg(same, "%s, step %d, %s: other bits", what, (int)step, k_isa());
+}
+
+static Cache *cache_of(AgPrecision precision, int64_t capacity)
+{
+    ag_precision(precision);
+    return nn_cache_new(1, capacity);
+}
+
+/* Attention to either kind of cache, in float32 and in bfloat16, compared with attention to all keys. */
+static void check_attention(int i)
+{
+    enum { ROWS = 3, ROOM = 340 };
+    static const struct { int64_t width; AgAttention how; bool masked; } cases[] = {
+        { 16, { 3, 0, true, 0, 0 }, false }, { 10, { 4, 2, true, 0, 0 }, false }, { 34, { 4, 1, true, 21, 0 }, false },
+        { 5, { 2, 0, true, 0, 0 }, false },  { 3, { 6, 3, false, 0, 0 }, true },  { 64, { 2, 1, true, 7, 0.3 }, true },
+        { 2, { 1, 0, false, 0, 0 }, false },
+    };
+    static const int64_t steps[] = { 7, 1, 1, 40, 2, 1, 11, 5, 1, 230, 1, 1, 6 };
+    const AgAttention how = cases[i].how;
+    const int64_t width = cases[i].width, kv_width = width * (how.kv_heads ? how.kv_heads : how.heads);
+    Cache *wide = cache_of(AG_FLOAT32, ROOM), *narrow = cache_of(AG_BF16, ROOM);
+    ck_assert(narrow->bf16 && !wide->bf16);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *k = tensor_normal(SHAPE(ROWS, ROOM, kv_width), 0, 1), *v = tensor_normal(SHAPE(ROWS, ROOM, kv_width), 0, 1);
+    for (int64_t at = 0, step = 0; step < (int64_t)(sizeof steps / sizeof *steps); at += steps[step++]) {
+        Scope one = ag_begin(AG_NO_GRAD);
+        const int64_t end = at + steps[step];
+        Tensor *q = tensor_normal(SHAPE(ROWS, steps[step], width * how.heads), 0, 1);
+        Tensor *mask = cases[i].masked ? ag_compare_scalar(AG_LT, tensor_uniform(SHAPE(ROWS, 1, 1, end), 0, 1), 0.8) : NULL;
+        Tensor *keys = ag_slice(k, 1, 0, end), *values = ag_slice(v, 1, 0, end);
+        nn_cache_append(wide, 0, ag_slice(k, 1, at, end), ag_slice(v, 1, at, end));
+        nn_cache_append(narrow, 0, ag_slice(k, 1, at, end), ag_slice(v, 1, at, end));
+        for (int turn = 0; turn < 4; turn++) {
+            Cache *c = turn % 2 ? narrow : wide;
+            const bool rounded = tensor_dtype(c->layer[0].key) == AG_INT;
+            ck_assert(rounded == (c == narrow && kv_width % 2 == 0));
+            ag_precision(turn < 2 ? AG_BF16 : AG_FLOAT32);
+            Tensor *read_keys, *read_values;
+            nn_cache_read(c, 0, &read_keys, &read_values);
+            check_same("keys", step, read_keys, rounded ? ag_from_bf16(ag_to_bf16(keys)) : keys);
+            check_same("values", step, read_values, rounded ? ag_from_bf16(ag_to_bf16(values)) : values);
+            AgRandom before = ag_random_state();
+            Tensor *expected = turn < 2 ? ag_attention_with(q, keys, values, mask, how)
+                                        : ag_attention_with(q, read_keys, read_values, mask, how);
+            ag_set_random_state(before);
+            check_same("attention", step, nn_cache_attention(c, 0, q, mask, how), expected);
+        }
+        ag_end(one);
+    }
+    ag_end(s);
+    ag_free(wide);
+    ag_free(narrow);
+    ag_precision(AG_FLOAT32);
+}
+
+START_TEST(attention_to_a_cache_has_the_same_bits) { with_each_isa(check_attention, _i); } END_TEST
+
+static GPT *small_gpt(void)
+{
+    return gpt_new((GPTOptions){ .layers = 2, .heads = 2, .width = 48, .vocab = 31, .context = 80, .eps = 1e-5 });
+}
+
+static Llama *small_llama(void)
+{
+    LlamaOptions o = llama_defaults();
+    o.layers = 2;
+    o.heads = 4;
+    o.kv_heads = 2;
+    o.head_width = 10;
+    o.width = 24;
+    o.hidden = 40;
+    o.vocab = 31;
+    o.context = 80;
+    return llama_new(o);
+}
+
+/* What one of the models makes of ids, which follow those in the cache. */
+typedef struct { void *model; Tensor *memory; int kind; } Decoder;
+
+static Decoder decoder_new(int kind)
+{
+    ag_seed(9);
+    Decoder d = { .kind = kind };
+    if (kind == 0) d.model = small_gpt();
+    if (kind == 1) d.model = small_llama();
+    if (kind == 2) {
+        TransformerOptions o = transformer_defaults();
+        o.N = 2;
+        o.d_model = 24;
+        o.d_ff = 40;
+        o.h = 2;
+        o.max_len = 80;
+        d.model = transformer_new(31, 31, o);
+    }
+    nn_eval(d.model);
+    return d;
+}
+
+static Cache *decoder_cache(const Decoder *d, AgPrecision precision)
+{
+    ag_precision(precision);
+    Cache *c = d->kind == 0 ? gpt_cache_new(d->model) : d->kind == 1 ? llama_cache_new(d->model)
+                                                                     : transformer_cache_new(d->model, 80);
+    ag_precision(AG_BF16);
+    return c;
+}
+
+static Tensor *decoder_next(const Decoder *d, Tensor *ids, Cache *c)
+{
+    if (d->kind == 0) return gpt_next(d->model, ids, c);
+    if (d->kind == 1) return llama_next(d->model, ids, c);
+    return transformer_decode_next(d->model, d->memory, NULL, ids, c);
+}
+
+/* A prompt, tokens one by one, other rows, several tokens at once, fewer positions. */
+static void check_decoder(int kind)
+{
+    static const struct { int64_t ids, rows, keep; } steps[] = {
+        { 13, 3, 0 }, { 1, 3, 0 }, { 1, 3, 0 }, { 1, 4, 0 }, { 6, 4, 0 }, { 1, 4, 9 }, { 1, 4, 0 }, { 30, 4, 0 }, { 1, 4, 0 },
+    };
+    Decoder d = decoder_new(kind);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Cache *wide = decoder_cache(&d, AG_FLOAT32), *narrow = decoder_cache(&d, AG_BF16);
+    ck_assert(!wide->bf16 && narrow->bf16);
+    d.memory = tensor_normal(SHAPE(3, 7, 24), 0, 1);
+    for (int64_t i = 0; i < (int64_t)(sizeof steps / sizeof *steps); i++) {
+        if (i > 0 && steps[i].rows != steps[i - 1].rows) {
+            nn_cache_select(wide, (int32_t[]){ 2, 0, 2, 1 }, 4);
+            nn_cache_select(narrow, (int32_t[]){ 2, 0, 2, 1 }, 4);
+        }
+        if (steps[i].keep > 0) {
+            nn_cache_keep_last(wide, steps[i].keep);
+            nn_cache_keep_last(narrow, steps[i].keep);
+        }
+        Tensor *ids = tensor_randint(SHAPE(steps[i].rows, steps[i].ids), 0, 31);
+        check_same("logits", i, decoder_next(&d, ids, narrow), decoder_next(&d, ids, wide));
+    }
+    ck_assert_int_eq(tensor_dtype(narrow->layer[1].value), AG_INT);
+    ck_assert_int_eq(tensor_dtype(wide->layer[1].value), AG_REAL);
+    ag_free(wide);
+    ag_free(narrow);
+    ag_end(s);
+    nn_free(d.model);
+    ag_precision(AG_FLOAT32);
+}
+
+START_TEST(models_with_a_cache_in_bfloat16_have_the_same_bits) { with_each_isa(check_decoder, _i); } END_TEST
+
+START_TEST(a_cache_in_bfloat16_needs_half_of_the_memory)
+{
+    Decoder d = decoder_new(_i);
+    Scope s = ag_begin(AG_NO_GRAD);
+    size_t used[2];
+    for (int i = 0; i < 2; i++) {
+        Cache *c = decoder_cache(&d, i ? AG_BF16 : AG_FLOAT32);
+        size_t before = ag_memory().in_use;
+        Scope one = ag_begin(AG_NO_GRAD);
+        decoder_next(&d, tensor_randint(SHAPE(2, 64), 0, 31), c);
+        ag_end(one);
+        used[i] = ag_memory().in_use - before;
+        ag_free(c);
+    }
+    size_t numbers = 2 * 2 * 64 * (size_t)(_i == 0 ? 48 : 20) * 2;      /* layers, keys and values, positions, width, rows */
+    ck_assert_msg(used[0] >= numbers * sizeof(real) && used[1] >= numbers * 2 && used[1] < numbers * 2 * 11 / 10,
+                  "%d and %d bytes", (int)used[0], (int)used[1]);
+    ag_end(s);
+    nn_free(d.model);
+    ag_precision(AG_FLOAT32);
+}
+END_TEST
+
 static Tensor *first_input(Tensor **in, void *arg)
 {
     (void)arg;
@@ -222,6 +411,9 @@ Suite *precision_suite(void)
     tcase_add_loop_test(tests, operands_are_rounded, 0, 4);
     tcase_add_test(tests, attention_is_rounded);
     tcase_add_test(tests, packed_weights_change_nothing);
+    tcase_add_loop_test(tests, attention_to_a_cache_has_the_same_bits, 0, 7);
+    tcase_add_loop_test(tests, models_with_a_cache_in_bfloat16_have_the_same_bits, 0, 3);
+    tcase_add_loop_test(tests, a_cache_in_bfloat16_needs_half_of_the_memory, 0, 2);
     tcase_add_loop_test(tests, gradients_are_right, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;

@@ -61,7 +61,11 @@ typedef struct {
 
 /* The part of the work that one block is: rows t0..t0+rows of a head, and the `seen` keys, of number `from` on, that some of
  * them can see. Its rows of weights have `width` items; those beyond the keys are 0. kv: where K and V have the first key. */
-typedef struct { int64_t b, h, t0, rows, from, seen, width, kv; const real *q, *k, *v; } Block;
+typedef struct {
+    int64_t b, h, t0, rows, from, seen, width, kv;
+    const real *q, *k, *v;
+    const uint32_t *k_pairs, *v_pairs;
+} Block;
 
 static Block block_at(const Job *job, int64_t head, int64_t number)
 {
@@ -76,6 +80,11 @@ static Block block_at(const Job *job, int64_t head, int64_t number)
     block.width = padded(block.seen);
     block.q = job->q + block.b * a->q.b + block.h * a->q.h + block.t0 * a->q.t;
     block.kv = block.b * a->kv.b + block.h / a->group * a->kv.h + block.from * a->kv.t;
+    if (a->k_pairs) {
+        block.k_pairs = a->k_pairs + block.kv / 2;
+        block.v_pairs = a->v_pairs + block.kv / 2;
+        return block;
+    }
     block.k = job->k + block.kv;
     block.v = job->v + block.kv;
     return block;
@@ -108,7 +117,7 @@ static void block_weights(const KAttention *a, const Block *block, real *w, real
     for (int64_t i = 0; i < block->rows; i++)
         for (int64_t j = 0; j < a->k; j++) scaled[i * a->k + j] = block->q[i * a->q.t + j] * scale;
     KGemm scores = { .tb = true, .m = block->rows, .n = block->seen, .k = a->k, .lda = a->k, .ldb = a->kv.t,
-                     .ldc = block->width, .batch = 1, .bf16 = a->bf16 };
+                     .ldc = block->width, .batch = 1, .bf16 = a->bf16, .b_pairs = block->k_pairs };
     k_gemm(&scores, w, scaled, block->k);
     hide(a, block, w);
     k_softmax(block->rows, block->width, w, w);
@@ -127,11 +136,11 @@ static void drop(const KAttention *a, const Block *block, real *y)
         k_dropout(n, y + i * n, y + i * n, a->dropout, a->seed, a->counter + (row + (uint64_t)i) * per_row + from, false);
 }
 
-static void fetch_rows(const real *x, int64_t rows, int64_t step, int64_t n)
+static void fetch_rows(const void *x, int64_t rows, int64_t step, int64_t bytes)
 {
-    enum { LINE = 64 / sizeof(real) };
+    enum { LINE = 64 };
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < n; j += LINE) __builtin_prefetch(x + i * step + j, 0, 2);
+        for (int64_t j = 0; j < bytes; j += LINE) __builtin_prefetch((const char *)x + i * step + j, 0, 2);
 }
 
 /* A head's rows lie apart, so that the processor does not foresee them: asks for those of the next head if a head is one
@@ -141,9 +150,10 @@ static void fetch_ahead(const Job *job, int64_t head)
     if (job->blocks != 1) return;
     const KAttention *a = job->a;
     Block next = block_at(job, head, 0);
-    fetch_rows(next.q, next.rows, a->q.t, a->k);
-    fetch_rows(next.k, next.seen, a->kv.t, a->k);
-    fetch_rows(next.v, next.seen, a->kv.t, a->k);
+    const int64_t number = a->k_pairs ? sizeof(uint32_t) / 2 : sizeof(real);
+    fetch_rows(next.q, next.rows, a->q.t * (int64_t)sizeof(real), a->k * (int64_t)sizeof(real));
+    fetch_rows(a->k_pairs ? (const void *)next.k_pairs : next.k, next.seen, a->kv.t * number, a->k * number);
+    fetch_rows(a->k_pairs ? (const void *)next.v_pairs : next.v, next.seen, a->kv.t * number, a->k * number);
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
@@ -159,7 +169,7 @@ static void forward_block(const Job *job, int64_t task, int64_t next, real *work
     drop(a, &block, w);
     real *y = job->y + block.b * a->y.b + block.h * a->y.h + block.t0 * a->y.t;
     KGemm sum = { .m = block.rows, .n = a->k, .k = block.seen, .lda = block.width, .ldb = a->kv.t, .ldc = a->y.t,
-                  .batch = 1, .bf16 = a->bf16 };
+                  .batch = 1, .bf16 = a->bf16, .b_pairs = block.v_pairs };
     k_gemm(&sum, y, w, block.v);
 }
 

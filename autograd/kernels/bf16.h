@@ -1,5 +1,6 @@
-/* bf16.h: the arithmetic of a matrix product in bfloat16 (gemm.h), one number at a time: for the plain loops in reference/ and
- * for the emulation of AMX. Subnormal floats count as zero, and a subnormal result becomes zero. */
+/* bf16.h: bfloat16 and the arithmetic of a matrix product in it (gemm.h), one number at a time: for the plain loops in
+ * reference/, the emulation of AMX, and arrays in bfloat16. Subnormal floats count as zero, and a subnormal result becomes
+ * zero. */
 #ifndef KAERU_BF16_H
 #define KAERU_BF16_H
 
@@ -16,6 +17,22 @@ static inline float bf16_round(float x)
     else if ((bits & 0x7fffffff) > 0x7f800000) bits |= 0x00400000;
     else bits += 0x7fff + (bits >> 16 & 1);
     bits &= 0xffff0000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* An item of an array in bfloat16: two numbers that are rounded already, the first one in the lower half. */
+static inline uint32_t bf16_pair(float first, float second)
+{
+    uint32_t low, high;
+    memcpy(&low, &first, sizeof low);
+    memcpy(&high, &second, sizeof high);
+    return low >> 16 | high;
+}
+static inline float bf16_of_pair(uint32_t pair, int second)
+{
+    uint32_t bits = second ? pair & 0xffff0000 : pair << 16;
+    float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }

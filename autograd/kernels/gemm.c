@@ -344,7 +344,7 @@ static int64_t small_n(const KGemm *s)
 
 static void gemm_serial(const KGemm *s, float *c, const float *a, const float *b)
 {
-    if (s->bf16 && s->n <= SMALL_N && s->m > s->n && !s->packed_b) {
+    if (s->bf16 && s->n <= SMALL_N && s->m > s->n && !s->packed_b && !s->b_pairs) {
         gemm_small_n(s, c, a, b);
         return;
     }
@@ -385,9 +385,12 @@ static void thread_task(void *arg, int64_t begin, int64_t end)
         s.pre = shift_out(s.pre, matrix * s.step_c + i * s.ldc + j);
         if (s.packed_b)
             s.packed_b += k_packed_items(j, s.k);
+        if (s.b_pairs)
+            s.b_pairs += (s.tb ? j * s.ldb : j) / 2;
         if (s.m > 0 && s.n > 0)
             gemm_serial(&s, job->c + matrix * s.step_c + i * s.ldc + j,
-                     job->a + matrix * s.step_a + (s.ta ? i : i * s.lda), job->b + matrix * s.step_b + (s.tb ? j * s.ldb : j));
+                        job->a + matrix * s.step_a + (s.ta ? i : i * s.lda),
+                        shift(job->b, matrix * s.step_b + (s.tb ? j * s.ldb : j)));
     }
 }
 

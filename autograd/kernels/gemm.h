@@ -18,7 +18,9 @@
  *     t0 = t1 = 0;  for p = 0, 2, ..., 30:  t0 = fma(a[p], b[p], t0), t1 = fma(a[p + 1], b[p + 1], t1)
  *     c = c + (t0 + t1)       c starts at 0, or with `add` at the former C[i][j]
  * Here subnormal operands count as 0, and a result that is subnormal after rounding to 24 bits becomes 0. The sign and payload
- * of a NaN are not specified. */
+ * of a NaN are not specified.
+ * b_pairs: with bf16 and a batch of 1, B in bfloat16 instead of b: two neighbors of a stored row in an item, the first one in
+ * its lower half. Distances are still counted in numbers; ldb and the length of B's stored rows must be even. */
 #define K_GEMM_BLOCK 512
 #define K_BF16_BLOCK 32
 typedef struct {
@@ -26,6 +28,7 @@ typedef struct {
     int64_t m, n, k, lda, ldb, ldc;
     int64_t batch, step_a, step_b, step_c;      /* batch 1 for a single product */
     const uint32_t *packed_b;       /* with bf16: op(B) as k_pack_b packs it, instead of b; NULL: none. batch must be 1 */
+    const uint32_t *b_pairs;        /* NULL: none */
     const real *bias;
     real *pre;
     AgActivation act;               /* AG_IDENTITY, AG_RELU, AG_GELU or AG_GELU_ERF */

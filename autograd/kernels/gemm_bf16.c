@@ -175,6 +175,90 @@ void ISA(pack_b)(const KPackB *job)
     k_parallel((job->n + K_PANEL - 1) / K_PANEL, 8, pack_panels, (void *)job);
 }
 
+/* ---- B that is stored in bfloat16 ---------------------------------------------------------------------------------- */
+
+/* Packs columns of B's stored rows as a panel. Only `pairs` pairs of columns exist. */
+INLINE void pack_rows_of_pairs(uint32_t *to, const uint32_t *from, int64_t step, int64_t pairs, int64_t k)
+{
+    const bool whole = pairs == K_PANEL / 2;
+    for (int64_t p = 0; p < k; p += 2, from += 2 * step, to += K_PANEL) {
+        uint32_t copy[2][K_PANEL / 2] = { { 0 } };
+        const uint32_t *even = from, *odd = from + step;
+        if (!whole || p + 1 == k) {
+            memcpy(copy[0], even, (size_t)pairs * sizeof *from);
+            if (p + 1 < k)
+                memcpy(copy[1], odd, (size_t)pairs * sizeof *from);
+            even = copy[0], odd = copy[1];
+        }
+        for (int64_t j = 0; j < K_PANEL; j += W)
+            vstore((float *)to + j, vfrom_bits(load_halves(even + j / 2) | load_halves(odd + j / 2) << 16));
+    }
+}
+
+/* The same if B is transposed: the pairs of its stored rows are those of the panel. Columns that do not exist repeat the last
+ * one; no result is stored for them. */
+INLINE void pack_columns_of_pairs(uint32_t *to, const uint32_t *from, int64_t step, int64_t columns, int64_t k)
+{
+    for (int64_t j = 0; j < K_PANEL; j += W) {
+        const float *rows = (const float *)(from + min(j, columns - 1) * step);
+        const int64_t left = columns > j ? columns - j : 1;
+        float *out = (float *)to + j;
+        int64_t p = 0;
+        for (; p + 4 <= k / 2; p += 4) {
+            vf column[4];
+            load_4_columns(column, rows + p, step, left);
+            for (int q = 0; q < 4; q++)
+                vstore(out + (p + q) * K_PANEL, column[q]);
+        }
+        for (; p < k / 2; p++)
+            vstore(out + p * K_PANEL, load_column(rows + p, step, left));
+    }
+}
+
+/* Packs rows p..p + k - 1 and columns j..j + n - 1 of op(B), as k_pack_b does. */
+static void pack_pairs(uint32_t *to, const KGemm *s, int64_t p, int64_t j, int64_t k, int64_t n)
+{
+    const int64_t step = s->ldb / 2, used = (k + 1) / 2 * K_PANEL, size = k_packed_items(K_PANEL, k);
+    const uint32_t *from = s->b_pairs + (s->tb ? j * step + p / 2 : p * step + j / 2);
+    for (; n > 0; n -= K_PANEL, from += s->tb ? K_PANEL * step : K_PANEL / 2, to += size) {
+        if (s->tb && n >= K_PANEL)
+            pack_columns_of_pairs(to, from, step, K_PANEL, k);
+        else if (s->tb)
+            pack_columns_of_pairs(to, from, step, n, k);
+        else if (n >= K_PANEL)
+            pack_rows_of_pairs(to, from, step, K_PANEL / 2, k);
+        else
+            pack_rows_of_pairs(to, from, step, n / 2, k);
+        memset(to + used, 0, (size_t)(size - used) * sizeof *to);
+    }
+}
+
+/* Multiplies by one part of B after another. A part is packed first, and then read from the first-level cache. */
+static void gemm_of_pairs(const KGemm *s, float *c, const float *a)
+{
+    enum { ROWS = 256, ITEMS = 8192 };
+    _Alignas(64) uint32_t panels[ITEMS];
+    const int64_t columns = ITEMS / k_packed_items(K_PANEL, min(ROWS, s->k > 0 ? s->k : 1)) * K_PANEL;
+    for (int64_t j = 0; j < s->n; j += columns) {
+        int64_t p = 0;
+        do {                                        /* if k is 0, too: C must be set to 0 */
+            KGemm part = *s;
+            part.k = min(ROWS, s->k - p);
+            part.n = min(columns, s->n - j);
+            part.b_pairs = NULL;
+            part.packed_b = panels;
+            part.add = s->add || p > 0;
+            part.bias = shift(s->bias, j);
+            part.pre = shift_out(s->pre, j);
+            if (p + part.k < s->k)                  /* the epilogue is for whole sums */
+                part.bias = NULL, part.pre = NULL, part.act = AG_IDENTITY;
+            pack_pairs(panels, s, p, j, part.k, part.n);
+            ISA(gemm_bf16)(&part, c + j, a + (s->ta ? p * s->lda : p), NULL);
+            p += ROWS;
+        } while (p < s->k);
+    }
+}
+
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
 #if defined(HAVE_FLUSH_MODE)
@@ -391,6 +475,10 @@ __attribute__((noinline)) static void gemm_without_scratch(const KGemm *s, float
 
 void ISA(gemm_bf16)(const KGemm *s, real *c, const real *a, const real *b)
 {
+    if (s->b_pairs) {
+        gemm_of_pairs(s, c, a);
+        return;
+    }
     if (s->m <= FEW_ROWS && s->k > 0 && (s->packed_b || !s->tb) && gemm_few_rows(s, c, a, b))
         return;
     const int64_t a_size = packed_a_size(min(MC, s->m)), b_size = packed_b_size(NC);

@@ -38,14 +38,6 @@ static void tile_store(int t, void *to, int64_t row_bytes)
         memcpy((char *)to + i * row_bytes, tile_register[t].pair[i], 64);
 }
 
-static float half_of_pair(uint32_t pair, int odd)
-{
-    const uint32_t bits = odd ? pair & 0xffff0000 : pair << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 static void tile_multiply_add(int c, int a, int b)
 {
     for (int i = 0; i < SIDE; i++)
@@ -53,8 +45,8 @@ static void tile_multiply_add(int c, int a, int b)
             float sum[2] = { 0, 0 };
             for (int q = 0; q < PAIRS; q++)
                 for (int odd = 0; odd < 2; odd++)
-                    sum[odd] = bf16_multiply_add(half_of_pair(tile_register[a].pair[i][q], odd),
-                                                 half_of_pair(tile_register[b].pair[q][j], odd), sum[odd]);
+                    sum[odd] = bf16_multiply_add(bf16_of_pair(tile_register[a].pair[i][q], odd),
+                                                 bf16_of_pair(tile_register[b].pair[q][j], odd), sum[odd]);
             float *x = &tile_register[c].number[i][j];
             *x = bf16_add(bf16_result(*x), bf16_add(sum[0], sum[1]));
         }

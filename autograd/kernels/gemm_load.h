@@ -25,6 +25,18 @@ INLINE void vstore_masked(float *p, vf x, int64_t n)
 /* Hides from the compiler how a pointer was computed. Otherwise it keeps too many addresses in registers. */
 #define OPAQUE(pointer) __asm__("" : "+r"(pointer))
 
+/* The halves of W / 2 items, the lower half of an item first. */
+INLINE vi load_halves(const uint32_t *p)
+{
+#if defined(__AVX512F__)
+    return (vi)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+#elif defined(__AVX2__)
+    return (vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+#else
+    return (vi){ (int32_t)(p[0] & 0xffff), (int32_t)(p[0] >> 16), (int32_t)(p[1] & 0xffff), (int32_t)(p[1] >> 16) };
+#endif
+}
+
 /* Loads four columns of W rows: out[q] is column q. Rows beyond `rows` repeat the last one. */
 INLINE void load_4_columns(vf out[4], const float *from, int64_t ld, int64_t rows)
 {

@@ -72,30 +72,58 @@ static void run_backward(Tensor *y, Grad q, Grad k, Grad v, const real *xq, cons
     k_attention_backward(a, q.data, q.add, k.data, k.add, v.data, v.add, grad_of(y), xq, xk, xv, work);
 }
 
+/* Attention to the first s positions of k and v, which are reals or, for forward alone, pairs in bfloat16. */
+static Tensor *attend(Site at, const char *what, Tensor *q, Tensor *k, Tensor *v, int64_t s, Tensor *mask,
+                      const AgAttention *how)
+{
+    char tq[AG_SHAPE_TEXT], tk[AG_SHAPE_TEXT], tv[AG_SHAPE_TEXT];
+    bool grouped = how->kv_heads != 0 && how->kv_heads != how->heads, pairs = k->dtype == AG_INT;
+    Shape keys = k->shape, of_v = v->shape;
+    if (pairs) keys.dim[2] *= 2, of_v.dim[2] *= 2;
+    if (q->shape.ndim != 3 || keys.ndim != 3 || !ag_shape_equal(keys, of_v) ||
+        q->shape.dim[0] != keys.dim[0] || (!grouped && q->shape.dim[2] != keys.dim[2]))
+        ag_usage_error(at, what, "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
+                       ag_shape_text(q->shape, tq), ag_shape_text(keys, tk), ag_shape_text(of_v, tv));
+    int64_t t = q->shape.dim[1], width = q->shape.dim[2], kv_width = keys.dim[2];
+    int64_t part = check_heads(at, what, q, width, how->heads), kv_heads = check_options(at, what, how);
+    if (kv_width != kv_heads * part)
+        ag_usage_error(at, what, "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
+                       ag_shape_text(keys, tk), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
+    if (pairs && (part % 2 != 0 || context()->precision != AG_BF16))
+        return attend(at, what, q, ag_from_bf16_at(at, ag_slice_at(at, k, 1, 0, s)),
+                      ag_from_bf16_at(at, ag_slice_at(at, v, 1, 0, s)), s, mask, how);
+    KSteps rows = { t * width, part, width }, sources = { keys.dim[1] * kv_width, part, kv_width };
+    KAttention a = { .b = q->shape.dim[0], .h = how->heads, .t = t, .s = s, .k = part, .group = how->heads / kv_heads,
+                     .window = how->window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
+                     .causal = how->causal, .k_pairs = pairs ? values(k) : NULL, .v_pairs = pairs ? values(v) : NULL };
+    set_mask(at, what, &a, mask);
+    set_dropout(&a, how->dropout);
+    Tensor *in[] = { q, k, v, mask };
+    return run_forward(op_new_n(at, &op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals_if(k, !pairs),
+                       reals_if(v, !pairs));
+}
+
 Tensor *ag_attention_with_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, AgAttention how)
 {
     check_tensor(at, "attention", "q", q, AG_REAL);
     check_tensor(at, "attention", "k", k, AG_REAL);
     check_tensor(at, "attention", "v", v, AG_REAL);
-    char tq[AG_SHAPE_TEXT], tk[AG_SHAPE_TEXT], tv[AG_SHAPE_TEXT];
-    bool grouped = how.kv_heads != 0 && how.kv_heads != how.heads;
-    if (q->shape.ndim != 3 || k->shape.ndim != 3 || !ag_shape_equal(k->shape, v->shape) ||
-        q->shape.dim[0] != k->shape.dim[0] || (!grouped && q->shape.dim[2] != k->shape.dim[2]))
-        ag_usage_error(at, "attention", "q %s, k %s and v %s do not fit: expected (B,T,D), (B,S,D) and (B,S,D)",
-                       ag_shape_text(q->shape, tq), ag_shape_text(k->shape, tk), ag_shape_text(v->shape, tv));
-    int64_t t = q->shape.dim[1], s = k->shape.dim[1], width = q->shape.dim[2], kv_width = k->shape.dim[2];
-    int64_t part = check_heads(at, "attention", q, width, how.heads), kv_heads = check_options(at, "attention", &how);
-    if (kv_width != kv_heads * part)
-        ag_usage_error(at, "attention", "k %s for %lld heads of width %lld, the width of q's heads: expected (B,S,%lld)",
-                       ag_shape_text(k->shape, tk), (long long)kv_heads, (long long)part, (long long)(kv_heads * part));
-    KSteps rows = { t * width, part, width }, sources = { s * kv_width, part, kv_width };
-    KAttention a = { .b = q->shape.dim[0], .h = how.heads, .t = t, .s = s, .k = part, .group = how.heads / kv_heads,
-                     .window = how.window, .q = rows, .kv = sources, .y = rows, .scale = 1 / sqrt((double)part),
-                     .causal = how.causal };
-    set_mask(at, "attention", &a, mask);
-    set_dropout(&a, how.dropout);
-    Tensor *in[] = { q, k, v, mask };
-    return run_forward(op_new_n(at, &op_table[OP_attention], &q->shape, in, 4), &a, reals(q), reals(k), reals(v));
+    return attend(at, "attention", q, k, v, k->shape.ndim == 3 ? k->shape.dim[1] : 0, mask, &how);
+}
+
+Tensor *ag_attention_cached_at(Site at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how)
+{
+    char text[AG_SHAPE_TEXT];
+    bool pairs = k && k->magic == TENSOR_ALIVE && k->dtype == AG_INT;
+    check_tensor(at, "attention_cached", "q", q, AG_REAL);
+    check_tensor(at, "attention_cached", "k", k, pairs ? AG_INT : AG_REAL);
+    check_tensor(at, "attention_cached", "v", v, pairs ? AG_INT : AG_REAL);
+    if (n < 0 || k->shape.ndim != 3 || n > k->shape.dim[1])
+        ag_usage_error(at, "attention_cached", "%lld positions of k %s", (long long)n, ag_shape_text(k->shape, text));
+    if (ag_recording() && (q->requires_grad || k->requires_grad || v->requires_grad))
+        ag_usage_error(at, "attention_cached", "an input requires a gradient, and none is passed on: expected a scope with "
+                       "AG_NO_GRAD");
+    return attend(at, "attention_cached", q, k, v, n, mask, &how);
 }
 
 Tensor *ag_attention_at(Site at, Tensor *q, Tensor *k, Tensor *v, Tensor *mask, int heads, bool causal, double p)

@@ -1,5 +1,6 @@
-/* ops_plain.c: operations without gradients: comparisons, and, not, cast, one-hot. */
+/* ops_plain.c: operations without gradients: comparisons, and, not, cast, bfloat16, one-hot. */
 #include "kaeru/autograd.h"
+#include "bf16.h"
 #include "kernels.h"
 #include "ops/table.h"
 
@@ -103,6 +104,34 @@ Tensor *ag_cast_at(Site at, Tensor *x, DType dtype)
         else if (dtype == AG_INT) ints(y)[i] = (int32_t)v;
         else bools(y)[i] = v != 0;
     }
+    return y;
+}
+
+Tensor *ag_to_bf16_at(Site at, Tensor *x)
+{
+    check_tensor(at, "to_bf16", "x", x, AG_REAL);
+    char text[AG_SHAPE_TEXT];
+    Shape shape = x->shape;
+    if (shape.ndim < 1 || shape.dim[shape.ndim - 1] % 2 != 0)
+        ag_usage_error(at, "to_bf16", "x %s, expected an even last dimension", ag_shape_text(shape, text));
+    shape.dim[shape.ndim - 1] /= 2;
+    Tensor *y = tensor_new(at, "to_bf16", &shape, AG_INT);
+    const real *from = reals(x);
+    uint32_t *to = values(y);
+    for (int64_t i = 0; i < y->numel; i++)
+        to[i] = bf16_pair(bf16_round((float)from[2 * i]), bf16_round((float)from[2 * i + 1]));
+    return y;
+}
+
+Tensor *ag_from_bf16_at(Site at, Tensor *x)
+{
+    check_tensor(at, "from_bf16", "x", x, AG_INT);
+    Shape shape = x->shape;
+    if (shape.ndim < 1) ag_usage_error(at, "from_bf16", "x is a scalar, expected one dimension or more");
+    shape.dim[shape.ndim - 1] *= 2;
+    Tensor *y = tensor_new(at, "from_bf16", &shape, AG_REAL);
+    const uint32_t *from = values(x);
+    for (int64_t i = 0; i < y->numel; i++) reals(y)[i] = (real)bf16_of_pair(from[i / 2], i % 2);
     return y;
 }
 

@@ -155,6 +155,19 @@ static void compositions(void)
         tensor_print(ag_cast(x, AG_INT));
         tensor_print(ag_cast(x, AG_BOOL));
     }
+    EXAMPLE(ag_to_bf16) {
+        Tensor *pairs = ag_to_bf16(tensor_from(SHAPE(4), (real[]){ 1, 1.001f, 1000, 1001 }));
+        char text[AG_SHAPE_TEXT];
+        puts(ag_shape_text(tensor_shape(pairs), text));
+        tensor_print(ag_from_bf16(pairs));                              /* a number has 8 bits */
+    }
+    EXAMPLE(ag_attention_cached) {
+        Tensor *k = tensor_zeros(SHAPE(1, 16, 8)), *v = tensor_ones(SHAPE(1, 16, 8));       /* room for 16 positions */
+        Tensor *q = tensor_normal(SHAPE(1, 1, 8), 0, 1);
+        AgAttention how = { .heads = 2, .causal = true };
+        ag_precision(AG_BF16);
+        tensor_print(ag_attention_cached(q, ag_to_bf16(k), ag_to_bf16(v), 4, NULL, how));
+    }
     EXAMPLE(ag_rope_table) {
         Tensor *frequencies = ag_rope_frequencies(4, 10000);
         tensor_print(frequencies);

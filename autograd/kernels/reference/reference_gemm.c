@@ -27,12 +27,13 @@ static int64_t place_in_panels(int64_t k, int64_t p, int64_t j)
     return k_packed_items(j / K_PANEL * K_PANEL, k) + p / 2 * K_PANEL + j % K_PANEL;
 }
 
-static float unpacked(const KGemm *s, int64_t p, int64_t j)
+/* Row p and column j of op(B), rounded. */
+static real rounded_b(const KGemm *s, const real *b, int64_t p, int64_t j)
 {
-    uint32_t pair = s->packed_b[place_in_panels(s->k, p, j)], bits = p % 2 ? pair & 0xffff0000 : pair << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    int64_t at = s->tb ? j * s->ldb + p : p * s->ldb + j;
+    if (s->packed_b) return bf16_of_pair(s->packed_b[place_in_panels(s->k, p, j)], p % 2);
+    if (s->b_pairs) return bf16_of_pair(s->b_pairs[at / 2], at % 2);
+    return bf16_round((float)b[at]);
 }
 
 void ref_pack_b(const KPackB *job)
@@ -53,8 +54,7 @@ static real dot_bf16(const KGemm *s, const real *a, const real *b, int64_t i, in
         real part[2] = { 0, 0 };
         for (int64_t k = k0; k < k0 + K_BF16_BLOCK; k++) {
             real x = k < s->k ? bf16_round((float)a[s->ta ? k * s->lda + i : i * s->lda + k]) : 0;
-            real y = s->packed_b ? unpacked(s, k, j) :
-                     k < s->k ? bf16_round((float)b[s->tb ? j * s->ldb + k : k * s->ldb + j]) : 0;
+            real y = k < s->k ? rounded_b(s, b, k, j) : 0;
             part[k % 2] = multiply_add(x, y, part[k % 2]);
         }
         sum = result(result(sum) + result(part[0] + part[1]));

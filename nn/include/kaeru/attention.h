@@ -46,20 +46,28 @@ Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k);                 /*
 
 /* ---- the cache of keys and values ----------------------------------------------------------------------------------
  * In generation, the keys and values of earlier tokens do not change. A cache stores them for each attention layer, so a step
- * computes only the new position. It stores no gradients. */
+ * computes only the new position. It stores no gradients.
+ *
+ * A cache that is made while products are in bfloat16 (ag_precision) keeps keys and values in bfloat16: half of the memory,
+ * which is also faster to read. Products in bfloat16 round them anyway, so that no result changes. With products in float32,
+ * such a cache gives the rounded numbers; change `bf16` before the first use if that is not wanted. An odd D stays in
+ * float32. */
 typedef struct {
-    Tensor *key, *value;        /* (B,n,D), n grows up to `capacity`; owned by the cache; NULL before the first use */
+    Tensor *key, *value;        /* (B,n,D), n grows up to `capacity`; owned by the cache; NULL before the first use. In
+                                   bfloat16: AG_INT (B,n,D/2), see ag_to_bf16 */
     int64_t length;             /* the number of positions stored */
     bool fixed;                 /* set by the caller: filled once, then only read (the source in cross-attention) */
 } KeysValues;
-typedef struct { int n; int64_t capacity; KeysValues *layer; } Cache;
+typedef struct { int n; int64_t capacity; KeysValues *layer; bool bf16; } Cache;
 /* A cache for n attention layers and up to `capacity` positions. Free it with ag_free. */
 Cache *nn_cache_new_at(Site at, int n, int64_t capacity);
 
-/* The first function appends new positions (B,t,D) to a layer, the second one reads all positions of a layer.
- * nn_multi_head_attention_cached calls both. */
+/* The first function appends new positions (B,t,D) to a layer, the second one copies all positions of a layer (B,S,D), as
+ * reals. */
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value);
+/* ag_attention_with of q (B,T,D) to all positions of a layer, which it reads where they are. Gradients reach q alone. */
+Tensor *nn_cache_attention_at(Site at, Cache *c, int layer, Tensor *q, Tensor *mask, AgAttention how);
 /* Whether a layer is fixed and filled. */
 bool nn_cache_is_filled_at(Site at, const Cache *c, int layer);
 
