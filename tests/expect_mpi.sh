@@ -26,8 +26,9 @@ case $OTHER in
 *) exec "$@" $OTHER ;;
 esac
 END
-FOLDER=$folder FAULTS=$faults odd=none other=''
-export FOLDER FAULTS
+# TMPDIR: each mpirun removes what it finds of Open MPI there when it ends, and another one may run.
+FOLDER=$folder FAULTS=$faults TMPDIR=$folder odd=none other=''
+export FOLDER FAULTS TMPDIR
 
 # start N ARGUMENT...: becomes N processes of $program, which leave stdout and stderr.
 start() {

@@ -76,7 +76,7 @@ machine two 2
 machine three 3
 
 printf '%s slots=1\n' one two three >machines
-export TMPDIR="$folder" OMPI_MCA_plm_rsh_agent=agent OMPI_MCA_orte_default_hostfile="$folder/machines"
+export OMPI_MCA_plm_rsh_agent=agent OMPI_MCA_orte_default_hostfile="$folder/machines"
 
 # gone: as in expect_mpi.sh, but of MPI's processes none is left either: there are only this script and one for each machine.
 gone() {
