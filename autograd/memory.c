@@ -4,8 +4,10 @@
  * the next buffer of that size is taken from there, so after the first steps the system is asked for no memory. Sizes are
  * rounded up to one of eight steps between powers of two, so at most an eighth is lost. If a bin is empty, a buffer of up to
  * about twice the size is used instead. Shapes that change from step to step (sentences of different lengths) then share
- * buffers. Large buffers are parts of a pool (pool.c). Large ones that outlive scopes, such as a parameter or an optimizer's
- * state, would divide its free memory, so each has its own memory of the system. */
+ * buffers. Large buffers are parts of a pool (pool.c).
+ *
+ * What outlives scopes, such as a parameter or an optimizer's state, takes no larger buffer. If it is large, it would divide
+ * the pool's free memory, so it has its own memory of the system. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -84,10 +86,10 @@ static void fill_with_nan(Buffer *b)
 }
 
 /* A released buffer of that bin or of a slightly larger one; NULL if there is none. There are more bins than sizes. */
-static Buffer *from_cache(Context *c, int bin)
+static Buffer *from_cache(Context *c, int bin, bool lasting)
 {
     int found = bin;
-    while (!c->bin[found] && found < bin + STEPS) found++;
+    while (!c->bin[found] && !lasting && found < bin + STEPS) found++;
     Buffer *b = c->bin[found];
     if (!b) return NULL;
     c->bin[found] = b->next;
@@ -104,7 +106,7 @@ static Buffer *find_memory(Context *c, size_t bytes, bool lasting)
     if (c->guard) {
         bin = GUARDED;
         b = guard_alloc(size);
-    } else if (bytes < LARGE && (b = from_cache(c, bin))) {
+    } else if (bytes < LARGE && (b = from_cache(c, bin, lasting))) {
         return b;
     } else if (bytes < LARGE) {
         b = system_alloc(BUFFER_HEADER + size);
