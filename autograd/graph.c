@@ -108,7 +108,7 @@ Tensor *op_new_alias(Site at, int op, const Shape *shape, Tensor *x)
     return op_new_sharing(at, &op_table[op], shape, x->buffer, &x, 1);
 }
 
-static void release_value(Tensor *t)
+void release_value(Tensor *t)
 {
     buffer_release(t->buffer);
     t->buffer = NULL;
@@ -212,8 +212,7 @@ void ag_find_nan(bool on)
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
-/* Whether backward may release this value: no rule will read it, and it is neither a leaf nor retained. */
-static bool can_release(const Tensor *t)
+bool can_release(const Tensor *t)
 {
     return t->op && !t->retained && t->readers == 0 && t->buffer && !context()->keep_graph;
 }
@@ -257,6 +256,14 @@ static void share_gradient(Tensor *x, Tensor *y)
 {
     if (can_release(x)) release_value(x);
     x->grad = buffer_share(y->grad);
+}
+
+/* The rule may run again if the graph is kept or if another loss uses y. */
+void rule_has_read(Tensor *y)
+{
+    if (context()->keep_graph || y->users > 0 || !y->in[0]->op) return;
+    y->in[0]->readers--;
+    y->has_read = true;
 }
 
 void grad_take(Tensor *x, Buffer *gradient)
@@ -352,7 +359,8 @@ static void release_node(Tensor *y)
         Tensor *x = y->in[i];
         if (!x || !x->op) continue;
         x->users--;
-        if (reads_input(y->op, i) || y->needs_inputs) x->readers--;
+        bool reader = reads_input(y->op, i) || y->needs_inputs;
+        if (reader && !(i == 0 && y->has_read)) x->readers--;
         if (x->grad && can_release(x)) release_value(x);
     }
     if (y->op->needs & NEEDS_Y) y->readers--;

@@ -107,6 +107,7 @@ struct Tensor {
     bool needs_inputs;          /* for that, it is counted among the readers of its inputs */
     bool stays;                 /* ag_recompute keeps its value */
     bool wanted;                /* value_again has met it */
+    bool has_read;              /* its rule reads input 0 no more (rule_has_read) */
     Shape shape;
     int64_t numel;
 
@@ -279,6 +280,9 @@ void  release_saved_gradients(Tensor *y);
 void rule_run(Tensor *y);
 /* Computes a value that ag_recompute has released (recompute.c). */
 void value_again(Tensor *t);
+/* Whether backward may release this value: no rule will read it, and it is neither a leaf nor retained. */
+bool can_release(const Tensor *t);
+void release_value(Tensor *t);
 extern size_t recompute_least_bytes;
 /* A usage error unless the loss has one item (or `any_shape`) and requires a gradient. */
 void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape);
@@ -338,6 +342,8 @@ real *grad_to_add(Tensor *x);
 /* The same for an elementwise rule of one input, which may write dx over dy: uses y's gradient memory for x if nothing else
  * needs it. */
 Grad grad_in_place(Tensor *x, Tensor *y);
+/* For the rule of y, which runs: it will read the first input's values no more, so their memory may be used for the gradient. */
+void rule_has_read(Tensor *y);
 /* Makes these values the first gradient of x, which requires one. */
 void grad_take(Tensor *x, Buffer *gradient);
 #define UNWRITTEN 4096          /* large, and its sum with a usual gradient is exact enough in a float */

@@ -1,19 +1,25 @@
 /* pool.c: memory for large buffers, which all threads share.
  *
- * A chunk of the system's memory is divided into blocks. A new buffer gets the lower part of the smallest free block that is
- * large enough, and free neighbors are joined. So the gradients of a backward pass get the memory of activations, whose sizes
- * are different. Under Linux, the part of a chunk that was never used takes no memory. */
+ * A chunk of the system's memory is divided into blocks. A block is in use, or free and touched (it has pages of memory), or
+ * free and untouched (the system gives it pages when it is written). Free neighbors of one kind are joined. A new buffer gets
+ * free neighbors of both kinds: where it needs the fewest new pages, and there the least space that is enough. For the pages
+ * that it still needs, as many of other free blocks are returned to the system. So the process has about as many pages as its
+ * buffers had at most, although the sizes of activations and gradients are different. Few pages are returned: in a step of
+ * GPT-2 with 1024 tokens, 12 MiB of 620 MiB. */
 #include "internal.h"
 
 #include <pthread.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 typedef struct PoolBlock PoolBlock;
 struct PoolBlock {
-    size_t size;                /* bytes, with this header */
-    size_t touched;             /* of a free block: so many of its first bytes were used before */
+    size_t size;                    /* bytes, with this header */
     PoolBlock *below, *above;       /* its neighbors in the chunk; NULL at the ends */
     PoolBlock *previous, *next;     /* in the list of free blocks */
-    bool free;
+    bool free, touched;
 };
 
 enum { POOL_HEADER = 64, PAGE = 4096, LEAST_CHUNK = sizeof(void *) > 4 ? 1 << 27 : 1 << 24 };
@@ -21,23 +27,60 @@ _Static_assert(sizeof(PoolBlock) <= POOL_HEADER, "a block's header");
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static PoolBlock *free_blocks;
-static size_t chunk_bytes, free_bytes;          /* of all chunks; of what was used before and is free */
+static size_t chunk_bytes, free_bytes;          /* of all chunks; of free blocks that are touched */
 
-static void list_free(PoolBlock *b)
+/* Two free neighbors of one kind become one. */
+static void join_blocks(PoolBlock *lower, PoolBlock *upper)
+{
+    if (!lower || !upper || !lower->free || !upper->free || lower->touched != upper->touched) return;
+    if (upper->previous) upper->previous->next = upper->next;
+    else free_blocks = upper->next;
+    if (upper->next) upper->next->previous = upper->previous;
+    lower->size += upper->size;
+    lower->above = upper->above;
+    if (lower->above) lower->above->below = lower;
+    memory_poison(upper, POOL_HEADER);
+}
+
+static void list_free(PoolBlock *b, bool touched)
 {
     b->free = true;
+    b->touched = touched;
+    if (touched) free_bytes += b->size;
     b->previous = NULL;
     b->next = free_blocks;
     if (b->next) b->next->previous = b;
     free_blocks = b;
+    join_blocks(b, b->above);
+    join_blocks(b->below, b);
 }
 
 static void unlist_free(PoolBlock *b)
 {
     b->free = false;
+    if (b->touched) free_bytes -= b->size;
     if (b->previous) b->previous->next = b->next;
     else free_blocks = b->next;
     if (b->next) b->next->previous = b->previous;
+}
+
+/* Returns pages of free blocks to the system until they have `bytes` less, or none. */
+static void return_pages(size_t bytes)
+{
+    for (PoolBlock *b = free_blocks, *next; b && bytes > 0; b = next) {
+        next = b->next;
+        if (!b->touched) continue;
+#ifdef __linux__
+        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)b + POOL_HEADER, end = (uintptr_t)b + b->size;
+        begin = (begin + page - 1) / page * page;
+        end = end / page * page;
+        if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
+#endif
+        bytes -= b->size < bytes ? b->size : bytes;
+        unlist_free(b);
+        list_free(b, false);
+        next = free_blocks;                         /* the block was joined with others */
+    }
 }
 
 static void pool_before_fork(void) { pthread_mutex_lock(&pool_lock); }
@@ -60,41 +103,66 @@ static PoolBlock *new_pool_chunk(size_t size)
     *b = (PoolBlock){ .size = bytes };
     memory_poison((char *)b + POOL_HEADER, bytes - POOL_HEADER);
     chunk_bytes += bytes;
-    list_free(b);
+    list_free(b, false);
     return b;
 }
 
-static PoolBlock *find_block(size_t size)
+/* The first of the free neighbors for a new block, and how many of its bytes are untouched. */
+static PoolBlock *find_block(size_t size, size_t *untouched)
 {
     PoolBlock *best = NULL;
-    for (PoolBlock *b = free_blocks; b; b = b->next)
-        if (b->size >= size && (!best || b->size < best->size)) best = b;
+    size_t best_space = 0;
+    for (PoolBlock *b = free_blocks; b; b = b->next) {
+        size_t space = 0, new_pages = 0;
+        for (PoolBlock *n = b; n && n->free; n = n->above) {
+            if (!n->touched && space < size) new_pages += n->size < size - space ? n->size : size - space;
+            space += n->size;
+        }
+        if (space < size) continue;
+        for (PoolBlock *n = b->below; n && n->free; n = n->below) space += n->size;
+        if (best && (new_pages > *untouched || (new_pages == *untouched && space >= best_space))) continue;
+        best = b;
+        best_space = space;
+        *untouched = new_pages;
+    }
     return best;
 }
 
-/* Takes the first bytes of a free block. */
+/* Takes the first bytes of the free neighbors from b on. */
 static void take_block(PoolBlock *b, size_t size)
 {
+    bool touched = b->touched;
     unlist_free(b);
-    free_bytes -= b->touched < size ? b->touched : size;
-    if (b->size == size) return;
-    PoolBlock *rest = (PoolBlock *)((char *)b + size);
-    memory_unpoison(rest, POOL_HEADER);
-    *rest = (PoolBlock){ .size = b->size - size, .below = b, .above = b->above };
-    if (b->touched > size) rest->touched = b->touched - size;
-    if (rest->above) rest->above->below = rest;
-    b->above = rest;
-    b->size = size;
-    list_free(rest);
+    while (b->size < size) {
+        PoolBlock *upper = b->above;
+        touched = upper->touched;
+        unlist_free(upper);
+        b->size += upper->size;
+        b->above = upper->above;
+        memory_poison(upper, POOL_HEADER);
+    }
+    if (b->size > size) {
+        PoolBlock *rest = (PoolBlock *)((char *)b + size);
+        memory_unpoison(rest, POOL_HEADER);
+        *rest = (PoolBlock){ .size = b->size - size, .below = b, .above = b->above };
+        b->size = size;
+        b->above = rest;
+        if (rest->above) rest->above->below = rest;
+        list_free(rest, touched);
+    } else if (b->above) {
+        b->above->below = b;
+    }
 }
 
 void *pool_alloc(size_t bytes, size_t *size)
 {
     size_t needed = (bytes + POOL_HEADER + PAGE - 1) / PAGE * PAGE;
     pthread_mutex_lock(&pool_lock);
-    PoolBlock *b = find_block(needed);
+    size_t untouched = needed;
+    PoolBlock *b = find_block(needed, &untouched);
     if (!b) b = new_pool_chunk(needed);
     if (b) take_block(b, needed);
+    if (b) return_pages(untouched);
     pthread_mutex_unlock(&pool_lock);
     if (!b) return NULL;
     *size = needed - POOL_HEADER;
@@ -102,27 +170,12 @@ void *pool_alloc(size_t bytes, size_t *size)
     return (char *)b + POOL_HEADER;
 }
 
-/* Two free neighbors become one. */
-static void join_blocks(PoolBlock *lower, PoolBlock *upper)
-{
-    unlist_free(upper);
-    lower->touched += upper->touched;                   /* only the highest block of a chunk can have an unused part */
-    lower->size += upper->size;
-    lower->above = upper->above;
-    if (lower->above) lower->above->below = lower;
-    memory_poison(upper, POOL_HEADER);
-}
-
 void pool_free(void *p)
 {
     PoolBlock *b = (PoolBlock *)((char *)p - POOL_HEADER);
     memory_poison(p, b->size - POOL_HEADER);
     pthread_mutex_lock(&pool_lock);
-    b->touched = b->size;
-    free_bytes += b->size;
-    list_free(b);
-    if (b->above && b->above->free) join_blocks(b, b->above);
-    if (b->below && b->below->free) join_blocks(b->below, b);
+    list_free(b, true);
     pthread_mutex_unlock(&pool_lock);
 }
 
@@ -137,11 +190,11 @@ size_t pool_free_bytes(void)
 void pool_trim(void)
 {
     pthread_mutex_lock(&pool_lock);
+    return_pages(SIZE_MAX);
     for (PoolBlock *b = free_blocks, *next; b; b = next) {
         next = b->next;
-        if (b->below || b->above) continue;
+        if (b->below || b->above) continue;             /* a part of a chunk */
         unlist_free(b);
-        free_bytes -= b->touched;
         chunk_bytes -= b->size;
         memory_unpoison(b, b->size);
         system_free(b);

@@ -27,6 +27,13 @@ static void compute_again(Tensor *t)
         t->data = buffer_data(t->buffer);
     }
     again->run(t);
+    for (int i = 0; t->needs_inputs && i < t->n_in; i++) {
+        Tensor *x = t->in[i];
+        if (!x || !x->op || reads_input(t->op, i)) continue;
+        x->readers--;
+        if (x->dropped && can_release(x)) release_value(x);
+    }
+    t->needs_inputs = false;
 }
 
 void value_again(Tensor *t)
@@ -62,9 +69,7 @@ static void drop(Tensor *t)
     t->needs_inputs = t->readers > 0;
     for (int i = 0; t->needs_inputs && i < t->n_in; i++)
         if (t->in[i] && t->in[i]->op && !reads_input(t->op, i)) t->in[i]->readers++;
-    buffer_release(t->buffer);
-    t->buffer = NULL;
-    t->data = NULL;
+    release_value(t);
 }
 
 /* Whether it takes little time to compute it again. A result that linear and an activation computed in one pass has an input

@@ -60,12 +60,13 @@ static Tensor *block_no_grad(GPTBlock *b, Tensor *x, Cache *cache, int layer)
 static Tensor *body(GPT *m, Tensor *ids, Cache *cache)                      /* (B,T) -> (B,T,D) */
 {
     int64_t past = decoder_past("gpt_forward", ids, cache, m->options.context), n = tensor_dim(ids, 1);
+    AgMark begin = ag_mark();
     Tensor *token = nn_embedding(m->wte, ids);                              /* (B,T,D) */
     Tensor *position = ag_slice(m->wpe->weight, 0, past, past + n);         /* (T,D) */
-    Tensor *x = nn_dropout(m->drop, ag_add(token, position));
+    Tensor *x = ag_recompute(begin, nn_dropout(m->drop, ag_add(token, position)), AG_CHEAP);
     for (int i = 0; i < m->h->n; i++) {
         GPTBlock *b = nn_item(GPTBlock, m->h, i);
-        AgMark begin = ag_mark();
+        begin = ag_mark();
         if (!ag_recording()) x = block_no_grad(b, x, cache, i);
         else x = ag_recompute(begin, block(b, x, cache, i), m->options.recompute ? AG_PRODUCTS : AG_CHEAP);
     }

@@ -115,7 +115,8 @@ static Tensor *only_leaves_require_a_gradient(Parts *p)
 static Tensor *takes_rows(Tensor **in, void *arg)
 {
     Parts *p = arg;
-    return ag_where(in[2], ag_tanh(ag_embedding(p->leaf[1], in[0])), in[1]);
+    Tensor *row = ag_tanh(ag_slice(in[1], 0, 3, 4));
+    return ag_where(in[2], ag_tanh(ag_embedding(p->leaf[1], in[0])), ag_mul(in[1], row));
 }
 
 static Tensor *ids_and_masks(Parts *p)
@@ -571,6 +572,25 @@ START_TEST(the_peak_is_that_of_one_function)
 }
 END_TEST
 
+/* No rule reads the sums but the last. */
+START_TEST(what_only_a_later_value_needs_is_released_at_once)
+{
+    enum { SUMS = 30 };
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_ones(SHAPE(LONG)), true), *sum = x;
+    ag_fill_normal(x, 0, 1);
+    AgMark begin = ag_mark();
+    for (int i = 0; i < SUMS; i++) sum = ag_add(sum, x);
+    Tensor *y = ag_recompute(begin, ag_mul(sum, sum), AG_PRODUCTS), *loss = ag_sum(y);
+    ag_memory_reset_peak();
+    size_t before = ag_memory().in_use;
+    ag_backward(loss);
+    size_t peak = (ag_memory().peak - before) / (LONG * sizeof(real));
+    ck_assert_msg(peak < 5, "%zu", peak);
+    ag_end(s);
+}
+END_TEST
+
 static size_t peak_of_gpt(bool recompute)
 {
     GPTOptions o = small_gpt(recompute);
@@ -702,6 +722,20 @@ START_TEST(a_released_value_can_be_read)
 }
 END_TEST
 
+START_TEST(reading_a_released_value_leaves_what_was_kept)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(2, 2), 3), true);
+    recompute_least_bytes = 0;
+    AgMark begin = ag_mark();
+    Tensor *product = ag_matmul(w, w), *sum = ag_add(product, w), *y = ag_recompute(begin, ag_mul(sum, sum), AG_CHEAP);
+    ck_assert(tensor_data(sum)[0] == 21);
+    ck_assert(tensor_data(product)[0] == 18);
+    ag_backward(ag_sum(y));
+    ag_end(s);
+}
+END_TEST
+
 /* Released memory of LONG numbers that was written in place. */
 static void write_and_release(void)
 {
@@ -797,6 +831,7 @@ Suite *recompute_suite(void)
     suite_add_tcase(suite, bits);
     TCase *memory = tcase_create("memory");
     tcase_add_test(memory, the_peak_is_that_of_one_function);
+    tcase_add_test(memory, what_only_a_later_value_needs_is_released_at_once);
     tcase_add_test(memory, gpt_needs_less);
     tcase_add_test(memory, steps_ask_the_system_for_no_memory);
     tcase_add_test(memory, nothing_is_recorded_without_gradients);
@@ -805,6 +840,7 @@ Suite *recompute_suite(void)
     TCase *inside = tcase_create("looking inside");
     tcase_add_test(inside, it_is_explained_and_drawn);
     tcase_add_test(inside, a_released_value_can_be_read);
+    tcase_add_test(inside, reading_a_released_value_leaves_what_was_kept);
     tcase_add_test(inside, memory_that_was_written_before_is_used_again);
     tcase_add_test(inside, misuse_is_reported);
     tcase_add_test(inside, layers);

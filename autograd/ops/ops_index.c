@@ -15,6 +15,11 @@ void check_ids(Site at, const char *what, const Tensor *ids, int64_t below)
 
 /* ---- embedding: y[..] = table[ids[..]]                       dtable[ids[..]] += dy[..] --------------------------- */
 
+static void embedding_values(Tensor *y, const Tensor *table, const Tensor *ids)
+{
+    k_gather_rows(ids->numel, table->shape.dim[1], reals(y), reals(table), ints(ids));
+}
+
 Tensor *ag_embedding_at(Site at, Tensor *table, Tensor *ids)
 {
     check_tensor(at, "embedding", "table", table, AG_REAL);
@@ -27,8 +32,13 @@ Tensor *ag_embedding_at(Site at, Tensor *table, Tensor *ids)
     Shape shape = ids->shape;
     shape.dim[shape.ndim++] = table->shape.dim[1];
     Tensor *y = op_new(at, OP_embedding, &shape, table, ids, NULL);
-    k_gather_rows(ids->numel, table->shape.dim[1], reals(y), reals(table), ints(ids));
+    embedding_values(y, table, ids);
     return op_done(y);
+}
+
+void embedding_again(Tensor *y)
+{
+    embedding_values(y, y->in[0], y->in[1]);
 }
 
 void embedding_backward(Tensor *y)

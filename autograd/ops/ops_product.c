@@ -293,8 +293,10 @@ void linear_backward(Tensor *y)
 {
     Tensor *x = y->in[0], *weight = y->in[1];
     LinearSize size = linear_size(y, x, weight);
-    Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL), dweight = grad_into(weight), dx = grad_into(x);
-    linear_gradients(&size, dx, dweight, dbias, grad_of(y), reals(x), reals(weight));
+    Grad dbias = grad_into(y->n_in > 2 ? y->in[2] : NULL), dweight = grad_into(weight), none = { NULL, false };
+    linear_gradients(&size, none, dweight, dbias, grad_of(y), reals(x), reals(weight));
+    rule_has_read(y);
+    linear_gradients(&size, grad_into(x), none, none, grad_of(y), NULL, reals(weight));
 }
 
 Tensor *linear_sample(Sample *s)

@@ -168,6 +168,12 @@ Tensor *ag_transpose_at(Site at, Tensor *x, int dim0, int dim1)
 
 typedef struct { int64_t offset; KWalk walk; bool whole; } SliceArgs;
 
+static void slice_values(Tensor *y, const Tensor *x, const SliceArgs *args)
+{
+    size_t size = dtype_size(x->dtype);
+    k_copy(&args->walk, y->data, (const char *)x->data + (size_t)args->offset * size, size);
+}
+
 Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
 {
     check_any(at, "slice", "x", x);
@@ -183,9 +189,13 @@ Tensor *ag_slice_at(Site at, Tensor *x, int dim, int64_t start, int64_t stop)
     args.offset = from * args.walk.b[d];
     Tensor *y = moved_new(at, OP_slice, &shape, &x, 1);
     if (y->op) *(SliceArgs *)op_args(y, sizeof args) = args;
-    size_t size = dtype_size(x->dtype);
-    k_copy(&args.walk, y->data, (const char *)x->data + (size_t)args.offset * size, size);
+    slice_values(y, x, &args);
     return moved_done(y);
+}
+
+void slice_again(Tensor *y)
+{
+    slice_values(y, y->in[0], y->args);
 }
 
 void slice_backward(Tensor *y)

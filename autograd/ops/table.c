@@ -15,7 +15,7 @@ static const Again again_table[OP_COUNT] = {
     AGAIN(neg), AGAIN(scale), AGAIN(pow_scalar), AGAIN(exp), AGAIN(log), AGAIN(sqrt), AGAIN(abs), AGAIN(clamp), AGAIN(tanh),
     AGAIN(sigmoid), AGAIN(relu), AGAIN(gelu), AGAIN(gelu_erf), AGAIN(silu), AGAIN(softplus), AGAIN(erf), AGAIN(sin),
     AGAIN(cos), AGAIN(sign), AGAIN(add), AGAIN(sub), AGAIN(mul), AGAIN(div), AGAIN(pow), AGAIN(maximum), AGAIN(minimum),
-    AGAIN(dropout), AGAIN(layer_norm), AGAIN(rms_norm), AGAIN(swiglu), AGAIN(rope),
+    AGAIN(dropout), AGAIN(layer_norm), AGAIN(rms_norm), AGAIN(swiglu), AGAIN(rope), AGAIN(embedding), AGAIN(slice),
     [OP_linear] = { .run = linear_again, .is_product = true }, [OP_matmul] = { .run = matmul_again, .is_product = true },
     [OP_reshape] = { .run = reshape_again, .shares = true },
 };

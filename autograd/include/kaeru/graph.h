@@ -198,9 +198,9 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
 /* A point of this thread's computation, until the innermost scope ends. */
 typedef struct { const void *newest; } AgMark;
 AgMark ag_mark(void);
-/* What ag_recompute releases. AG_CHEAP: results of 2 MiB or more that take little time: those of operations by item, of norms
- * and of dropout. AG_PRODUCTS: smaller ones, too, and those of linear and matmul. Both: what no rule reads. The results of
- * other operations, such as attention, and what their rules read are kept. */
+/* What ag_recompute releases. AG_CHEAP: results of 2 MiB or more that take little time: those of operations by item, of norms,
+ * of dropout, embedding and slice. AG_PRODUCTS: smaller ones, too, and those of linear and matmul. Both: what no rule reads.
+ * The results of other operations, such as attention, and what their rules read are kept. */
 typedef enum { AG_CHEAP, AG_PRODUCTS } AgRecompute;
 /* Releases the values that were computed and recorded since the mark, but not y, and returns y. Whatever reads such a value
  * later, most of all a backward rule, makes it be computed again from its inputs: less memory, more time, the same bits (Chen
