@@ -261,7 +261,8 @@ static void share_gradient(Tensor *x, Tensor *y)
 /* The rule may run again if the graph is kept or if another loss uses y. */
 void rule_has_read(Tensor *y)
 {
-    if (context()->keep_graph || y->users > 0 || !y->in[0]->op) return;
+    const Context *c = context();
+    if (y->has_read || c->keep_graph || c->find_nan || y->users > 0 || !y->in[0]->op) return;
     y->in[0]->readers--;
     y->has_read = true;
 }
@@ -434,7 +435,7 @@ static void compute_values(Tensor *y)
     for (int i = 0; i <= y->n_in; i++) {
         Tensor *x = i < y->n_in ? y->in[i] : y;
         bool reads = i < y->n_in ? reads_input(y->op, i) : y->op->needs & NEEDS_Y;
-        if (reads && x && x->dropped && !x->data) value_again(x);
+        if (reads && x && x->dropped && !x->data) value_again(x, true);
     }
 }
 

@@ -278,8 +278,9 @@ void  release_saved_gradients(Tensor *y);
 
 /* Runs y's backward rule, which adds to the gradients of its inputs. */
 void rule_run(Tensor *y);
-/* Computes a value that ag_recompute has released (recompute.c). */
-void value_again(Tensor *t);
+/* Computes a value that ag_recompute has released (recompute.c). `of_rule`: for a backward rule, so values that only this one
+ * needed are released. A caller may have a pointer to them otherwise. */
+void value_again(Tensor *t, bool of_rule);
 /* Whether backward may release this value: no rule will read it, and it is neither a leaf nor retained. */
 bool can_release(const Tensor *t);
 void release_value(Tensor *t);

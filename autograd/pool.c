@@ -70,6 +70,7 @@ static void return_pages(size_t bytes)
     for (PoolBlock *b = free_blocks, *next; b && bytes > 0; b = next) {
         next = b->next;
         if (!b->touched) continue;
+        while (next && !next->touched) next = next->next;       /* a block without pages may be joined with b */
 #ifdef __linux__
         uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)b + POOL_HEADER, end = (uintptr_t)b + b->size;
         begin = (begin + page - 1) / page * page;
@@ -79,7 +80,6 @@ static void return_pages(size_t bytes)
         bytes -= b->size < bytes ? b->size : bytes;
         unlist_free(b);
         list_free(b, false);
-        next = free_blocks;                         /* the block was joined with others */
     }
 }
 
@@ -107,23 +107,36 @@ static PoolBlock *new_pool_chunk(size_t size)
     return b;
 }
 
+static size_t untouched_bytes(const PoolBlock *b) { return b->touched ? 0 : b->size; }
+
 /* The first of the free neighbors for a new block, and how many of its bytes are untouched. */
 static PoolBlock *find_block(size_t size, size_t *untouched)
 {
     PoolBlock *best = NULL;
     size_t best_space = 0;
-    for (PoolBlock *b = free_blocks; b; b = b->next) {
-        size_t space = 0, new_pages = 0;
-        for (PoolBlock *n = b; n && n->free; n = n->above) {
-            if (!n->touched && space < size) new_pages += n->size < size - space ? n->size : size - space;
-            space += n->size;
+    for (PoolBlock *lowest = free_blocks; lowest; lowest = lowest->next) {
+        if (lowest->below && lowest->below->free) continue;             /* each space is searched once */
+        size_t space = 0;
+        for (PoolBlock *n = lowest; n && n->free; n = n->above) space += n->size;
+        /* the blocks from `first` on that are enough, without `end`: so many bytes, and so many that are untouched */
+        size_t bytes = 0, fresh = 0;
+        PoolBlock *last = NULL, *end = lowest;
+        for (PoolBlock *first = lowest; first && first->free && space >= size; first = first->above) {
+            for (; bytes < size && end && end->free; end = end->above) {
+                bytes += end->size;
+                fresh += untouched_bytes(end);
+                last = end;
+            }
+            if (bytes < size) break;
+            size_t new_pages = fresh - (last->touched ? 0 : bytes - size);
+            if (!best || new_pages < *untouched || (new_pages == *untouched && space < best_space)) {
+                best = first;
+                best_space = space;
+                *untouched = new_pages;
+            }
+            bytes -= first->size;
+            fresh -= untouched_bytes(first);
         }
-        if (space < size) continue;
-        for (PoolBlock *n = b->below; n && n->free; n = n->below) space += n->size;
-        if (best && (new_pages > *untouched || (new_pages == *untouched && space >= best_space))) continue;
-        best = b;
-        best_space = space;
-        *untouched = new_pages;
     }
     return best;
 }

@@ -27,6 +27,11 @@ static void compute_again(Tensor *t)
         t->data = buffer_data(t->buffer);
     }
     again->run(t);
+}
+
+/* t has been computed again, so its inputs need not stay for that. */
+static void leave_inputs(Tensor *t)
+{
     for (int i = 0; t->needs_inputs && i < t->n_in; i++) {
         Tensor *x = t->in[i];
         if (!x || !x->op || reads_input(t->op, i)) continue;
@@ -36,7 +41,7 @@ static void compute_again(Tensor *t)
     t->needs_inputs = false;
 }
 
-void value_again(Tensor *t)
+void value_again(Tensor *t, bool of_rule)
 {
     /* inputs are older than results, so a walk down the tape finds all that is needed, and the way back computes it */
     Tensor *oldest = NULL;
@@ -56,19 +61,27 @@ void value_again(Tensor *t)
             wanted++;
         }
     }
-    for (; oldest; oldest = oldest->newer_wanted) compute_again(oldest);
+    for (; oldest; oldest = oldest->newer_wanted) {
+        compute_again(oldest);
+        if (of_rule) leave_inputs(oldest);
+    }
 }
 
 /* ---- releasing --------------------------------------------------------------------------------------------------- */
 
-/* Releases t's value. If a rule or another released value needs it, it will be computed again from its inputs, so these must
- * stay until then. */
+/* If a rule or another released value needs t's released value, it will be computed again from its inputs, so these must stay
+ * until then. */
+static void hold_inputs(Tensor *t)
+{
+    if (t->data || t->needs_inputs || t->readers == 0) return;
+    t->needs_inputs = true;
+    for (int i = 0; i < t->n_in; i++)
+        if (t->in[i] && t->in[i]->op && !reads_input(t->op, i)) t->in[i]->readers++;
+}
+
 static void drop(Tensor *t)
 {
     t->dropped = true;
-    t->needs_inputs = t->readers > 0;
-    for (int i = 0; t->needs_inputs && i < t->n_in; i++)
-        if (t->in[i] && t->in[i]->op && !reads_input(t->op, i)) t->in[i]->readers++;
     release_value(t);
 }
 
@@ -115,7 +128,8 @@ Tensor *ag_recompute_at(Site at, AgMark since, Tensor *y, AgRecompute what)
         const Again *again = again_of(t->op);
         bool may_drop = again && t != y && !t->retained && !t->stays && !t->dropped;
         if (may_drop && (what == AG_PRODUCTS || t->readers == 0 || is_cheap(t, again))) drop(t);
-        else if (!t->dropped) keep_inputs(t, !again);
+        if (t->dropped) hold_inputs(t);
+        else keep_inputs(t, !again);
     }
     return y;
 }

@@ -277,7 +277,7 @@ void check_tensor(Site at, const char *what, const char *argument, const Tensor 
     const Tensor *rule = context()->rule;
     if (rule && !declares(rule, t)) error_undeclared_read(t);
     char place[PLACE_TEXT];
-    if (!t->data && t->dropped && !t->graph_released) value_again((Tensor *)t);
+    if (!t->data && t->dropped && !t->graph_released) value_again((Tensor *)t, false);
     if (!t->data)
         ag_usage_error(at, what, "the value of %s (%s made at %s) was released by backward; call ag_retain on it first",
                        argument, t->made_by, place_text(t->site, t->user_site, place));

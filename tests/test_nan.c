@@ -101,6 +101,24 @@ START_TEST(in_a_gradient_of_every_operation)
 }
 END_TEST
 
+/* linear's rule gives the memory of its input to the gradient, but not while the search may report the input. */
+START_TEST(backward_can_run_after_the_report)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = tensor_set_requires_grad(tensor_full(SHAPE(2, 4), 3), true);
+    Tensor *w = tensor_set_requires_grad(tensor_ones(SHAPE(4, 4)), true), *y = ag_linear(ag_neg(x), w, NULL);
+    Tensor *bad = tensor_full(SHAPE(2, 4), (real)INFINITY), *good = tensor_ones(SHAPE(2, 4));
+    ag_find_nan(true);
+    EXPECT_USAGE_ERROR("linear: first infinity found in the gradient that it computed", ag_backward_from(y, bad));
+    ag_find_nan(false);
+    tensor_zero_grad(x);
+    tensor_zero_grad(w);
+    ag_backward_from(y, good);
+    ck_assert(tensor_grad_data(x)[0] == -4 && tensor_grad_data(w)[0] == -6);
+    ag_end(s);
+}
+END_TEST
+
 /* ---- by name and line -------------------------------------------------------------------------------------------- */
 
 static Tensor *leaf(double a, double b)
@@ -210,6 +228,7 @@ Suite *nan_suite(void)
     tcase_add_test(named, the_layer_is_named_too);
     tcase_add_test(named, an_input_with_nan_or_infinity_is_named);
     tcase_add_test(named, finite_values_pass);
+    tcase_add_test(named, backward_can_run_after_the_report);
     suite_add_tcase(suite, named);
     return suite;
 }

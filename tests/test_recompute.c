@@ -736,6 +736,59 @@ START_TEST(reading_a_released_value_leaves_what_was_kept)
 }
 END_TEST
 
+/* A value that is read in the forward pass stays, with those that it was computed from. */
+START_TEST(what_was_read_stays)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(LONG), 3), true);
+    recompute_least_bytes = 0;
+    AgMark begin = ag_mark();
+    Tensor *x = ag_add(w, w), *t = ag_add(x, w), *y = ag_recompute(begin, ag_add(ag_mul(t, t), w), AG_CHEAP);
+    const real *values = tensor_data(x);
+    ck_assert(tensor_data(t)[LONG - 1] == 9);
+    Tensor *other = tensor_full(SHAPE(LONG), 7);
+    ck_assert(values[LONG - 1] == 6 && tensor_data(other)[0] == 7);
+    ag_backward(ag_sum(y));
+    ck_assert(tensor_grad_data(w)[LONG - 1] == 2 * 9 * 3 + 1);
+
+    tensor_zero_grad(w);
+    begin = ag_mark();
+    x = ag_add(w, w), t = ag_add(x, w);
+    y = ag_recompute(begin, ag_add(ag_mul(t, t), w), AG_CHEAP);
+    Tensor *z = ag_add(x, t);                           /* two released values, of which one needs the other */
+    ck_assert(tensor_data(z)[0] == 15);
+    ag_backward(ag_sum(ag_add(y, z)));
+    ck_assert(tensor_grad_data(w)[0] == 2 * 9 * 3 + 1 + 5);
+
+    tensor_zero_grad(w);
+    begin = ag_mark();
+    x = ag_add(w, w), t = ag_add(x, w);
+    Tensor *unread = ag_add(x, t);                      /* the sum after it does not read it */
+    y = ag_recompute(begin, ag_add(ag_mul(t, t), unread), AG_CHEAP);
+    ck_assert(tensor_data(unread)[0] == 15);
+    ag_backward(ag_sum(y));
+    ck_assert(tensor_grad_data(w)[0] == 2 * 9 * 3 + 5);
+    ag_end(s);
+}
+END_TEST
+
+/* Nothing needed u when it was released. A value that is released later needs it. */
+START_TEST(a_released_value_is_needed_later)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(4, 4), 3), true);
+    recompute_least_bytes = 0;
+    AgMark outer = ag_mark();
+    Tensor *x = ag_transpose(w, 0, 1);
+    AgMark inner = ag_mark();
+    Tensor *u = ag_add(x, w), *v = ag_recompute(inner, ag_add(u, w), AG_CHEAP);
+    Tensor *y = ag_recompute(outer, ag_add(ag_mul(v, v), w), AG_CHEAP);
+    ag_backward(ag_sum(ag_add(y, x)));
+    ck_assert(tensor_grad_data(w)[0] == 2 * 9 * 3 + 1 + 1);
+    ag_end(s);
+}
+END_TEST
+
 /* Released memory of LONG numbers that was written in place. */
 static void write_and_release(void)
 {
@@ -841,6 +894,8 @@ Suite *recompute_suite(void)
     tcase_add_test(inside, it_is_explained_and_drawn);
     tcase_add_test(inside, a_released_value_can_be_read);
     tcase_add_test(inside, reading_a_released_value_leaves_what_was_kept);
+    tcase_add_test(inside, what_was_read_stays);
+    tcase_add_test(inside, a_released_value_is_needed_later);
     tcase_add_test(inside, memory_that_was_written_before_is_used_again);
     tcase_add_test(inside, misuse_is_reported);
     tcase_add_test(inside, layers);

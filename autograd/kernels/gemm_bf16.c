@@ -298,7 +298,7 @@ INLINE void few_rows_tile(int rows, int vecs, LayoutB layout, const KGemm *s, co
             sum[0][i] = sum[1][i] = vset(0);
         for (int64_t q = p; q < min(p + BLOCK, t->end); q += 4, a += 4 * rows)
             UNROLL
-            for (int r = 0; r < 4; r += 2, pairs += layout == B_PACKED ? K_PANEL : 0)
+            for (int r = 0; r < 4; r += 2) {
                 UNROLL
                 for (int v = 0; v < vecs; v++) {
                     const int64_t place = v * W / K_PANEL * panel + v * W % K_PANEL;
@@ -310,6 +310,9 @@ INLINE void few_rows_tile(int rows, int vecs, LayoutB layout, const KGemm *s, co
                         for (int i = 0; i < rows; i++)
                             sum[odd][i * vecs + v] = vfma(vset(a[(r + odd) * rows + i]), row[odd], sum[odd][i * vecs + v]);
                 }
+                if (layout == B_PACKED)
+                    pairs += K_PANEL;
+            }
         UNROLL
         for (int i = 0; i < rows; i++)
             UNROLL
