@@ -343,7 +343,7 @@ real *grad_to_add(Tensor *x);
 /* The same for an elementwise rule of one input, which may write dx over dy: uses y's gradient memory for x if nothing else
  * needs it. */
 Grad grad_in_place(Tensor *x, Tensor *y);
-/* For the rule of y, which runs: it will read the first input's values no more, so their memory may be used for the gradient. */
+/* For the rule of y, which runs: it will read the first input's values no more, so their memory may be that of a gradient. */
 void rule_has_read(Tensor *y);
 /* Makes these values the first gradient of x, which requires one. */
 void grad_take(Tensor *x, Buffer *gradient);

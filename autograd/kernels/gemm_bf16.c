@@ -332,7 +332,7 @@ typedef void FewRowsKernel(const KGemm *s, const FewRows *t, float *c);
 #define FEW_ROWS_KERNEL(rows, layout)                                                   \
     static void few_##layout##_##rows(const KGemm *s, const FewRows *t, float *c)       \
     {                                                                                   \
-        enum { ONE_ROW = layout == B_PACKED && W > 4 ? 4 * K_PANEL / W : 4 };  \
+        enum { ONE_ROW = layout == B_PACKED && W > 4 ? 4 * K_PANEL / W : 4 };           \
         enum { VECTORS = rows == 1 ? ONE_ROW : rows * 2 <= FEW_ROWS ? 2 : 1 };          \
         int64_t j = 0;                                                                  \
         for (; j + VECTORS * W <= s->n; j += VECTORS * W)                               \
