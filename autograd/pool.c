@@ -29,17 +29,28 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static PoolBlock *free_blocks;
 static size_t chunk_bytes, free_bytes;          /* of all chunks; of free blocks that are touched */
 
-/* Two free neighbors of one kind become one. */
-static void join_blocks(PoolBlock *lower, PoolBlock *upper)
+static void remove_from_list(PoolBlock *b)
 {
-    if (!lower || !upper || !lower->free || !upper->free || lower->touched != upper->touched) return;
-    if (upper->previous) upper->previous->next = upper->next;
-    else free_blocks = upper->next;
-    if (upper->next) upper->next->previous = upper->previous;
+    if (b->previous) b->previous->next = b->next;
+    else free_blocks = b->next;
+    if (b->next) b->next->previous = b->previous;
+}
+
+/* `upper`, which is in no list, becomes a part of its lower neighbor. */
+static void absorb(PoolBlock *lower, PoolBlock *upper)
+{
     lower->size += upper->size;
     lower->above = upper->above;
     if (lower->above) lower->above->below = lower;
     memory_poison(upper, POOL_HEADER);
+}
+
+/* Two free neighbors of one kind become one. */
+static void join_blocks(PoolBlock *lower, PoolBlock *upper)
+{
+    if (!lower || !upper || !lower->free || !upper->free || lower->touched != upper->touched) return;
+    remove_from_list(upper);
+    absorb(lower, upper);
 }
 
 static void list_free(PoolBlock *b, bool touched)
@@ -59,9 +70,7 @@ static void unlist_free(PoolBlock *b)
 {
     b->free = false;
     if (b->touched) free_bytes -= b->size;
-    if (b->previous) b->previous->next = b->next;
-    else free_blocks = b->next;
-    if (b->next) b->next->previous = b->previous;
+    remove_from_list(b);
 }
 
 /* Returns pages of free blocks to the system until they have `bytes` less, or none. */
@@ -150,21 +159,16 @@ static void take_block(PoolBlock *b, size_t size)
         PoolBlock *upper = b->above;
         touched = upper->touched;
         unlist_free(upper);
-        b->size += upper->size;
-        b->above = upper->above;
-        memory_poison(upper, POOL_HEADER);
+        absorb(b, upper);
     }
-    if (b->size > size) {
-        PoolBlock *rest = (PoolBlock *)((char *)b + size);
-        memory_unpoison(rest, POOL_HEADER);
-        *rest = (PoolBlock){ .size = b->size - size, .below = b, .above = b->above };
-        b->size = size;
-        b->above = rest;
-        if (rest->above) rest->above->below = rest;
-        list_free(rest, touched);
-    } else if (b->above) {
-        b->above->below = b;
-    }
+    if (b->size == size) return;
+    PoolBlock *rest = (PoolBlock *)((char *)b + size);
+    memory_unpoison(rest, POOL_HEADER);
+    *rest = (PoolBlock){ .size = b->size - size, .below = b, .above = b->above };
+    b->size = size;
+    b->above = rest;
+    if (rest->above) rest->above->below = rest;
+    list_free(rest, touched);
 }
 
 void *pool_alloc(size_t bytes, size_t *size)

@@ -8,8 +8,8 @@ usage: sh tests/fresh.sh [--short] [FOLDER]
 Makes bare Debian systems in FOLDER, or in a temporary folder that is removed at the end, and runs commands in a copy of
 this project there; the copy's folder has a space in its name. On Debian 12 it runs the README's two commands, unchanged:
 as root, and in the other order as a user with sudo; that user then installs kaeru and builds a program with it. On
-Debian 13 it configures and builds everything, with gcc and with clang, without optimization. Needs root and a network;
-installs debootstrap if it is missing.
+Debian 13 it configures and builds everything, with gcc and with clang. Needs root and a network; installs debootstrap if
+it is missing.
 
   --short   each of the two commands once: the first as root, the second as a user with sudo
   --help    this text
@@ -92,7 +92,7 @@ enter trixie
 quietly there root 'apt-get update -q &&
     apt-get install -q -y --no-install-recommends gcc clang libc6-dev meson pkg-config check'
 for compiler in gcc clang; do
-    try root "CC=$compiler meson setup build-$compiler -Dc_args=-O0 >log && meson compile -C build-$compiler >>log || { cat log; false; }"
+    try root "CC=$compiler meson setup build-$compiler >log && meson compile -C build-$compiler >>log || { cat log; false; }"
 done
 
 echo "fresh: $passed passed, $failed failed"

@@ -114,8 +114,8 @@ typedef struct { size_t in_use, peak, cached; int64_t system_calls; } AgMemory; 
 AgMemory ag_memory(void);
 void ag_memory_reset_peak(void);
 
-/* Returns cached memory to the system, that of large tensors by whole chunks of 128 MiB or more. A tensor whose scope has
- * ended, or that was freed, can then no longer be named. */
+/* Returns cached memory to the system; that of large tensors only by whole chunks of 128 MiB or more, unless this is Linux. A
+ * tensor whose scope has ended, or that was freed, can then no longer be named. */
 void ag_memory_trim(void);
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
