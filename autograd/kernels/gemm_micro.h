@@ -71,7 +71,7 @@ INLINE void rank_1_update(vf *sum, int rows, int vecs, const float *a, int64_t a
         vf x = vset(a[i * a_row]);
         UNROLL
         for (int j = 0; j < vecs; j++)
-            sum[i * vecs + j] = vfma(x, b[j], sum[i * vecs + j]);
+            vadd_product(&sum[i * vecs + j], x, b[j]);
     }
 }
 
