@@ -37,8 +37,9 @@ enum {
     /* Floats in a cache line. */
     LINE = 16,
     /* Up to this m, B is not reused enough to pack it. With B in memory, 28 x 512 x 512: 1.13; m = 42: 1.09. In the cache: 0.92
-     * for both. */
-    SMALL_M = 2 * MR,
+     * for both. With AVX2 on a core with Zen 3, B in memory, 18 x 768 x 768: 1.09; m = 24: 1.00. In the cache, 16 x 640 x 640:
+     * 1.13; 20 x 768 x 300: 0.89. */
+    SMALL_M = W == 16 ? 2 * MR : 3 * MR,
     /* If n % W is at most this and m >= W, gemm_small_n computes the last n % W columns. 2000 x 10 x 200: 1.13; n = 11: 0.93.
      * 15 x 8 x 512: 1.15; m = 12: 0.89. */
     SMALL_N = W * 5 / 8,
@@ -55,16 +56,19 @@ enum {
     /* Up to this n, A is read in place: each row of A is used at most 512 / NR times. 512 x 256 x 500: 1.04;
      * 512 x 512 x 768: 1.02; n = 1500: 0.98. */
     UNPACKED_A_MAX_N = 512,
-    /* Up to this m, B is read in place. 42 x 768 x 128: 1.22; m = 128: 1.06; m = 512: 1.01; m = 1000: 0.96. */
+    /* Up to this m, B is read in place. 42 x 768 x 128: 1.22; m = 128: 1.06; m = 512: 1.01; m = 1000: 0.96. Narrower vectors:
+     * never. A tile then reads one cache line of each row. With AVX2 on Zen 3, 64 x 768 x 768: 0.67; 64 x 128 x 512: 0.89;
+     * 512 x 768 x 50257, B in memory: 0.57; the exception is a small B, 24 x 100 x 100: 1.10. */
     UNPACKED_B_MAX_M = 512,
-    /* If lda or ldb is a multiple of this, rows share cache sets, and the next four limits apply. B in place instead of packed,
+    /* If lda or ldb is a multiple of this, rows share cache sets, and the next five limits apply. B in place instead of packed,
      * 128 x 256 x 512: 0.94 with ldb 1024; 1.07 with ldb 512. */
     ALIASED_LD = 1024,
     /* Up to this n, A is read in place. 512 x 128 x 1024: 1.04; n = 256: 0.99; in some runs 0.67 for both. */
     ALIASED_A_MAX_N = 128,
-    /* Up to this m, B is read in place. 42 x 1024 x 1024: 1.16; m = 56: 1.09; 128 x 256 x 512: 0.94. With AVX2,
-     * 20 x 1024 x 512: 0.73. */
-    ALIASED_B_MAX_M = W == 16 ? 4 * MR : 2 * MR,
+    /* Up to this m, B is read in place. 42 x 1024 x 1024: 1.16; m = 56: 1.09; 128 x 256 x 512: 0.94. */
+    ALIASED_B_MAX_M = 4 * MR,
+    /* SMALL_M for such an ldb. With AVX2 on Zen 3, 6 x 1024 x 256: 1.00; m = 8: 0.66; 12 x 1024 x 1024, B in memory: 0.74. */
+    ALIASED_B_SMALL_M = W == 16 ? SMALL_M : MR,
     /* Up to this m, a transposed B with k >= ALIASED_LD is read in place. 4 x 1024 x 1024: 0.39; with B in memory 0.55.
      * 3 x 256 x 1024, B in memory: 1.08. A limit of 3 with AVX2, 4 x 4096 x 1024: 0.82. */
     ALIASED_SMALL_M = W == 16 ? 3 : MR,
@@ -299,7 +303,7 @@ __attribute__((noinline)) static void gemm_without_scratch(const KGemm *s, float
 static int64_t small_m(const KGemm *s)
 {
     if (!s->tb)
-        return SMALL_M;
+        return s->ldb % ALIASED_LD == 0 ? ALIASED_B_SMALL_M : SMALL_M;
     return s->ldb % ALIASED_LD == 0 && s->k >= ALIASED_LD && s->n > NR ? ALIASED_SMALL_M : MR;
 }
 
@@ -312,7 +316,8 @@ static void gemm_by_size(const KGemm *s, float *c, const float *a, const float *
     }
     Packing plan = { .columns = NC };
     plan.pack_a = s->n > (s->ta ? TRANSPOSED_A_MAX : s->lda % ALIASED_LD == 0 ? ALIASED_A_MAX_N : UNPACKED_A_MAX_N);
-    plan.pack_b = s->tb || s->m > (s->ta ? TRANSPOSED_A_MAX : s->ldb % ALIASED_LD == 0 ? ALIASED_B_MAX_M : UNPACKED_B_MAX_M);
+    plan.pack_b = s->tb || W < 16 ||
+                  s->m > (s->ta ? TRANSPOSED_A_MAX : s->ldb % ALIASED_LD == 0 ? ALIASED_B_MAX_M : UNPACKED_B_MAX_M);
     if (plan.pack_a || plan.pack_b) {
         plan.packed_b = k_scratch((A_FLOATS + B_FLOATS) * sizeof(float));
         if (!plan.packed_b) {
