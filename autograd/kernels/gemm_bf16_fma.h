@@ -142,6 +142,7 @@ INLINE void tile(int rows, int vecs, bool columns_of_a, bool plain, bool add, co
         UNROLL
         for (int i = 0; i < rows * vecs; i++)
             sum[0][i] = sum[1][i] = vset(0);
+        _Pragma("GCC unroll 4")
         for (int64_t q = 0; q < products; q += 2, b += 2 * TILE_N)
             UNROLL
             for (int odd = 0; odd < 2; odd++) {
