@@ -132,6 +132,26 @@ INLINE vf multiply_add(vf a, vf b, vf c, bool plain)
 /* C = A B or C += A B for a tile. */
 typedef void Microkernel(bool add, const Packed *a, const Packed *b, int64_t k, float *c, int64_t ldc);
 
+/* Adds an even and an odd product to the sums. */
+INLINE void multiply_2(vf sum[2][TILE_M * VECS], int rows, int vecs, bool plain, const Packed *a, int64_t a_row, int64_t a_k,
+                       const Packed *b)
+{
+    UNROLL
+    for (int odd = 0; odd < 2; odd++) {
+        vf row[VECS];
+        UNROLL
+        for (int j = 0; j < vecs; j++)
+            row[j] = vload(b + odd * TILE_N + j * W);
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            const vf x = vset(a[i * a_row + odd * a_k]);
+            UNROLL
+            for (int j = 0; j < vecs; j++)
+                sum[odd][i * vecs + j] = multiply_add(x, row[j], sum[odd][i * vecs + j], plain);
+        }
+    }
+}
+
 INLINE void tile(int rows, int vecs, bool columns_of_a, bool plain, bool add, const Packed *a, const Packed *b, int64_t k,
                  float *c, int64_t ldc)
 {
@@ -142,22 +162,13 @@ INLINE void tile(int rows, int vecs, bool columns_of_a, bool plain, bool add, co
         UNROLL
         for (int i = 0; i < rows * vecs; i++)
             sum[0][i] = sum[1][i] = vset(0);
-        _Pragma("GCC unroll 4")
-        for (int64_t q = 0; q < products; q += 2, b += 2 * TILE_N)
-            UNROLL
-            for (int odd = 0; odd < 2; odd++) {
-                vf row[VECS];
-                UNROLL
-                for (int j = 0; j < vecs; j++)
-                    row[j] = vload(b + odd * TILE_N + j * W);
-                UNROLL
-                for (int i = 0; i < rows; i++) {
-                    const vf x = vset(a[i * a_row + (p + q + odd) * a_k]);
-                    UNROLL
-                    for (int j = 0; j < vecs; j++)
-                        sum[odd][i * vecs + j] = multiply_add(x, row[j], sum[odd][i * vecs + j], plain);
-                }
-            }
+        int64_t q = 0;
+#define STEP() (multiply_2(sum, rows, vecs, plain, a + (p + q) * a_k, a_row, a_k, b), q += 2, b += 2 * TILE_N)
+        while (q + 8 <= products)
+            STEP(), STEP(), STEP(), STEP();         /* fewer at once, or a loop that is unrolled: 0.95 (AVX2, Zen 3) */
+        while (q < products)
+            STEP();
+#undef STEP
         UNROLL
         for (int i = 0; i < rows; i++)
             UNROLL
