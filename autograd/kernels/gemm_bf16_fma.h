@@ -164,8 +164,9 @@ INLINE void tile(int rows, int vecs, bool columns_of_a, bool plain, bool add, co
             sum[0][i] = sum[1][i] = vset(0);
         int64_t q = 0;
 #define STEP() (multiply_2(sum, rows, vecs, plain, a + (p + q) * a_k, a_row, a_k, b), q += 2, b += 2 * TILE_N)
-        while (q + 8 <= products)
-            STEP(), STEP(), STEP(), STEP();         /* fewer at once, or a loop that is unrolled: 0.95 (AVX2, Zen 3) */
+        /* AVX2 on Zen 3: 1.05 times the speed of one step at once. With 32 registers gcc would keep sums on the stack. */
+        while (W < 16 && q + 8 <= products)
+            STEP(), STEP(), STEP(), STEP();
         while (q < products)
             STEP();
 #undef STEP
