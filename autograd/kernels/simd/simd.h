@@ -54,6 +54,16 @@ INLINE vf vcopysign(vf a, vf b)
 }
 /* c - a b, rounded once. */
 INLINE vf vfnma(vf a, vf b, vf c) { return vfma(vneg(a), b, c); }
+/* sum += a b, rounded once, for a sum that stays in its register: with AVX2, gcc otherwise copies the sums of a matrix product
+ * from register to register and to the stack. */
+INLINE void vadd_product(vf *sum, vf a, vf b)
+{
+#if defined(__AVX2__) && defined(__FMA__) && !defined(__AVX512F__)
+    __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
+#else
+    *sum = vfma(a, b, *sum);
+#endif
+}
 /* 2^k for k in -126..127. */
 INLINE vf vpow2(vi k)      { return vfrom_bits((k + viset(127)) << 23); }
 

@@ -12,9 +12,6 @@ INLINE vf vload_n(const float *p, int64_t n)       { return _mm256_maskload_ps(p
 INLINE void vstore_n(float *p, vf a, int64_t n)    { _mm256_maskstore_ps(p, (__m256i)vfirst(n), a); }
 
 INLINE vf vfma(vf a, vf b, vf c)       { return _mm256_fmadd_ps(a, b, c); }
-/* sum += a b, rounded once: vfma for a sum that stays in its register. Without this gcc copies the sums of a matrix product
- * from register to register and to the stack. */
-INLINE void vadd_product(vf *sum, vf a, vf b) { __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b)); }
 INLINE vf vsqrt(vf a)                  { return _mm256_sqrt_ps(a); }
 /* a > b ? a : b, and so b where either is NaN. */
 INLINE vf vmax(vf a, vf b)             { return _mm256_max_ps(a, b); }

@@ -13,7 +13,6 @@ INLINE vf vload_n(const float *p, int64_t n)       { return _mm512_maskz_loadu_p
 INLINE void vstore_n(float *p, vf a, int64_t n)    { _mm512_mask_storeu_ps(p, vfirst(n), a); }
 
 INLINE vf vfma(vf a, vf b, vf c)       { return _mm512_fmadd_ps(a, b, c); }
-INLINE void vadd_product(vf *sum, vf a, vf b) { *sum = vfma(a, b, *sum); }
 INLINE vf vsqrt(vf a)                  { return _mm512_sqrt_ps(a); }
 /* a > b ? a : b, and so b where either is NaN. */
 INLINE vf vmax(vf a, vf b)             { return _mm512_max_ps(a, b); }

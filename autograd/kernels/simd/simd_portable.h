@@ -160,7 +160,6 @@ INLINE vf vfma(vf a, vf b, vf c)
     return fma_to_odd(a, b, c);
 }
 #endif
-INLINE void vadd_product(vf *sum, vf a, vf b) { *sum = vfma(a, b, *sum); }
 
 /* The last steps of lanes_sum and lanes_max within one vector. */
 INLINE float vsum_tree(vf a)
