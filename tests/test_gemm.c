@@ -219,6 +219,43 @@ START_TEST(subnormal_numbers_count_as_zero)
 }
 END_TEST
 
+/* Powers of two, and here and there an operand that is hard to round: the greatest subnormal number is 0, the greatest float
+ * becomes infinity, and a NaN stays one whatever its bits are. */
+static float *hard_to_round(Case *c, int64_t n, int exponent)
+{
+    static const uint32_t hard[] = {
+        0x007fffff, 0x807fffff, 0x00000001, 0x00800000, 0x3f808000, 0x3f818000, 0xbf807fff, 0x7f7f7fff,
+        0x7f7fffff, 0x7f800001, 0xff800001, 0x7fffffff, 0xffffffff,
+    };
+    enum { FINITE = 8 };
+    float *x = input(c, n, -1, 1);
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (float)ldexp(x[i] < 0 ? -1 : 1, exponent);
+        if (below(10) == 0)
+            memcpy(&x[i], &hard[below(below(50) == 0 ? COUNT(hard) : FINITE)], sizeof x[i]);
+    }
+    return x;
+}
+
+/* The last turns have several blocks of columns, after each of which an epilogue runs. */
+START_TEST(operands_hard_to_round)
+{
+    for (int i = 0; i < 80; i++) {
+        const bool large = i >= 72;
+        set_layout_shape(large ? 20 : 1 + below(40), large ? 600 : 1 + below(40), 1 + below(40), 4 + i % 4);
+        Case c = { .tolerance = 0 };
+        c.in[0] = hard_to_round(&c, shape.m * shape.k, i % 8 < 4 ? 100 : -10);
+        c.in[1] = hard_to_round(&c, shape.k * shape.n, i % 8 < 4 ? -20 : 100);
+        if (large)
+            c.in[2] = input(&c, shape.n, -1, 1);
+        c.out[0] = output(&c, shape.m * shape.n);
+        if (shape.tb && below(2))
+            c.places = int_output(&c, k_packed_items(shape.n, shape.k));
+        check_case(&c, call_gemm);
+    }
+}
+END_TEST
+
 /* One product that is added to another: a result between 2^-126 - 2^-150 and 2^-126 - 2^-151 becomes 0, above that 2^-126. */
 START_TEST(a_result_is_flushed_after_rounding)
 {
@@ -298,6 +335,7 @@ Suite *gemm_suite(void)
     tcase_add_test(tests, sums_over_the_batch);
     tcase_add_test(tests, special_numbers);
     tcase_add_test(tests, subnormal_numbers_count_as_zero);
+    tcase_add_test(tests, operands_hard_to_round);
     tcase_add_test(tests, a_result_is_flushed_after_rounding);
     tcase_add_loop_test(tests, without_scratch_memory, 0, 8);
     suite_add_tcase(suite, tests);
