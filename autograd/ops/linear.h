@@ -17,7 +17,8 @@ void linear_product(const LinearSize *s, real *y, real *pre, const real *x, cons
 void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, const real *dy, const real *x,
                       const real *weight);
 
-/* linear_cross_entropy keeps up to so many logits from forward to backward. The tests set a smaller number. */
-extern int64_t most_kept_logits;
+/* linear_cross_entropy keeps up to so many logits from forward to backward; of more, only a part of about logits_of_part exists
+ * at a time. The tests set smaller numbers. */
+extern int64_t most_kept_logits, logits_of_part;
 
 #endif

@@ -224,16 +224,15 @@ Tensor *cross_entropy_sample(Sample *s)
 typedef enum { KEEP_LOGITS, GRADIENTS_AT_ONCE, LOGITS_AGAIN } LossPlan;
 typedef struct { ClassArgs classes; LossPlan plan; real dy; } LinearLossArgs;      /* dy: that of the gradients at once */
 
-/* A part has about CHUNK logits, but at least K_GEMM_BLOCK rows or columns. GPT-2 124M with 1024 tokens (51 million logits) on
+/* A part has about logits_of_part logits, but at least K_GEMM_BLOCK rows or columns. GPT-2 124M with 1024 tokens (51 million logits) on
  * an AMD EPYC: 4 to 16 million differ by 2 % at most; logits that are computed again take a tenth of a step. */
-int64_t most_kept_logits = 1 << 26;
-enum { CHUNK = 1 << 23 };
+int64_t most_kept_logits = 1 << 26, logits_of_part = 1 << 23;
 
 /* The size of the parts if n items are cut into parts of about the same size, whole multiples of `unit`. A part has at most
- * CHUNK / width items, but never less than one unit, or all n. */
+ * logits_of_part / width items, but never less than one unit, or all n. */
 static int64_t part_size(int64_t n, int64_t width, int64_t unit)
 {
-    int64_t most = width > 0 ? CHUNK / width : CHUNK, parts = most > 0 ? (n + most - 1) / most : n;
+    int64_t most = logits_of_part / (width > 0 ? width : 1), parts = most > 0 ? (n + most - 1) / most : n;
     int64_t size = parts > 0 ? (n + parts - 1) / parts : 1;
     size = (size + unit - 1) / unit * unit;
     return size > n && n > 0 ? n : size;
@@ -248,7 +247,7 @@ static bool may_exist(int64_t rows, int64_t n)
 static LossPlan plan_of(const ClassArgs *c, const Tensor *x, const Tensor *weight, const Tensor *bias)
 {
     bool all = may_exist(c->rows, c->n), first = x != weight && !weight->grad && !(bias && bias->requires_grad);
-    if (all && c->rows * c->n <= CHUNK) return KEEP_LOGITS;
+    if (all && c->rows * c->n <= logits_of_part) return KEEP_LOGITS;
     if (c->rows > 0 && first && may_exist(part_size(c->rows, c->n, K_GEMM_BLOCK), c->n)) return GRADIENTS_AT_ONCE;
     return all ? KEEP_LOGITS : LOGITS_AGAIN;
 }
@@ -321,12 +320,13 @@ static void add_gradients(Tensor *y, bool last, Grad dx, Grad dweight, Grad dbia
     bool compute = kept == 0 || !last;
     if (compute) {
         step = part_size(c->n, c->rows, K_GEMM_BLOCK);
-        logits = scratch_new(y->site, y->op->name, c->rows * step, sizeof *logits);
+        logits = scratch_new(y->site, y->op->name, c->rows * (step < c->n ? step + 1 : step), sizeof *logits);
     }
     LinearSize part = linear_size(y, x, weight);
     int64_t first = 0;
     do {                                        /* if there is no class, too: dx must be set to 0 */
-        part.out = c->n - first < step ? c->n - first : step;
+        /* A part is never one column of several: ag_linear would add that column's db in another order. */
+        part.out = c->n - first <= step + 1 ? c->n - first : step;
         const real *part_weight = reals(weight) + first * part.in;
         if (compute)
             linear_product(&part, logits, NULL, reals(x), part_weight, bias ? reals(bias) + first : NULL, AG_IDENTITY);
@@ -335,7 +335,7 @@ static void add_gradients(Tensor *y, bool last, Grad dx, Grad dweight, Grad dbia
         linear_gradients(&part, dx, grad_from(dweight, first * part.in), grad_from(dbias, first), logits, reals(x),
                          part_weight);
         dx.add = true;
-        first += step;
+        first += part.out;
     } while (first < c->n);
 }
 
