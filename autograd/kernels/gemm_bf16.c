@@ -407,10 +407,10 @@ static void multiply_part(const Tiles *t, int64_t rows, int64_t columns, const P
         memcpy(c + i * t->ldc, copy + i * TILE_N, (size_t)columns * sizeof *c);
 }
 
-/* Each row's first and last element. */
-INLINE void prefetch_tile(const float *c, int64_t ldc, int64_t rows, int64_t columns)
+/* The first and the last element of each of these rows. */
+INLINE void prefetch_rows(const float *c, int64_t ldc, int64_t begin, int64_t end, int64_t columns)
 {
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = begin; i < end; i++) {
         __builtin_prefetch(c + i * ldc);
         __builtin_prefetch(c + i * ldc + columns - 1);
     }
@@ -427,7 +427,7 @@ __attribute__((noinline)) static void multiply_blocks(Tiles t, int64_t m, int64_
                 const int64_t rows = min(TILE_M, m - i), columns = min(TILE_N, n - j);
                 const Packed *tile_a = tile_of_a(&t, a, i), *panel = panel_of_b(b, j, t.b_k);
                 float *to = c + i * t.ldc + j;
-                prefetch_tile(to + TILE_M * t.ldc, t.ldc, min(TILE_M, m - i - TILE_M), columns);
+                prefetch_rows(c + j, t.ldc, i + TILE_M, min(i + 2 * TILE_M, m), columns);
                 if (columns < TILE_N || (WHOLE_TILES && rows < TILE_M))
                     multiply_part(&t, rows, columns, tile_a, panel, to);
                 else
