@@ -491,7 +491,8 @@ void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
         ag_usage_error(at, what, "the loss has shape %s, expected one item (ag_mean or ag_sum it, or use ag_backward_from)",
                        ag_shape_text(loss->shape, text));
     if (!loss->requires_grad)
-        ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, or the scope is AG_NO_GRAD");
+        ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, the scope is "
+                     "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
 }
 
 static void backward_from(Site at, Tensor *y, const Tensor *dy, bool keep)

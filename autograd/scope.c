@@ -190,7 +190,7 @@ AgPrecision ag_precision_at(Site at, AgPrecision precision)
 {
     AgPrecision former = context()->precision;
     if (precision != AG_FLOAT32 && precision != AG_BF16)
-        ag_usage_error(at, "ag_precision", "%d is not an AgPrecision", (int)precision);
+        ag_usage_error(at, "ag_precision", "%d is not an AgPrecision; expected AG_FLOAT32 or AG_BF16", (int)precision);
     context()->precision = precision;
     return former;
 }

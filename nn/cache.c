@@ -84,7 +84,7 @@ static void append(Site at, Cache *c, Tensor **x, int64_t length, Tensor *more, 
 static KeysValues *checked_layer(Site at, const char *what, const Cache *c, int layer)
 {
     ag_check_object_at(at, what, "the cache", c);
-    if (layer < 0 || layer >= c->n) ag_usage_error(at, what, "layer %d of a cache for %d layers", layer, c->n);
+    if (layer < 0 || layer >= c->n) ag_usage_error(at, what, "layer %d of a cache for %d layers, counted from 0", layer, c->n);
     return &c->layer[layer];
 }
 

@@ -7,7 +7,8 @@ Tensor *nn_recompute_at(Site at, void *layer, Tensor *x)
     AG_LAYER(at);
     nn_check_at(at, "nn_recompute", layer, 0);
     const Module *m = layer;
-    if (!m->forward) ag_usage_error(at, "nn_recompute", "a %s has no forward with one input", m->type);
+    if (!m->forward)
+        ag_usage_error(at, "nn_recompute", "a %s has no forward with one input (module.forward is not set)", m->type);
     AgMark begin = ag_mark();
     return ag_recompute_at(at, begin, m->forward(at, layer, x), AG_PRODUCTS);
 }

@@ -27,7 +27,8 @@ void nn_sequential_add_at(Site at, Sequential *s, void *layer)
     const Module *m = layer;
     nn_check_at(at, "nn_sequential_add", s, sizeof *s);
     if (m) nn_check_at(at, "nn_sequential_add", m, 0);
-    if (m && !m->forward) ag_usage_error(at, "nn_sequential_add", "a %s has no forward with one input", m->type);
+    if (m && !m->forward)
+        ag_usage_error(at, "nn_sequential_add", "a %s has no forward with one input (module.forward is not set)", m->type);
     nn_list_add_at(at, s, layer);
 }
 
@@ -48,7 +49,8 @@ Tensor *nn_sequential_at(Site at, Sequential *s, Tensor *x)
     for (int i = 0; i < s->n; i++) {
         Module *layer = nn_item(Module, s, i);
         if (!layer->forward)
-            ag_usage_error(at, "nn_sequential", "item %d, a %s, has no forward with one input", i, layer->type);
+            ag_usage_error(at, "nn_sequential", "item %d, a %s, has no forward with one input (module.forward is not set)", i,
+                           layer->type);
         x = layer->forward(AG_HERE, layer, x);
     }
     return x;

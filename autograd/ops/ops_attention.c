@@ -119,7 +119,8 @@ Tensor *ag_attention_cached_at(Site at, Tensor *q, Tensor *k, Tensor *v, int64_t
     check_tensor(at, "attention_cached", "k", k, pairs ? AG_INT : AG_REAL);
     check_tensor(at, "attention_cached", "v", v, pairs ? AG_INT : AG_REAL);
     if (n < 0 || k->shape.ndim != 3 || n > k->shape.dim[1])
-        ag_usage_error(at, "attention_cached", "%lld positions of k %s", (long long)n, ag_shape_text(k->shape, text));
+        ag_usage_error(at, "attention_cached", "%lld positions of k %s, expected n positions of (B,S,D), 0 <= n <= S",
+                       (long long)n, ag_shape_text(k->shape, text));
     if (ag_recording() && (q->requires_grad || k->requires_grad || v->requires_grad))
         ag_usage_error(at, "attention_cached", "an input requires a gradient, and none is passed on: expected a scope with "
                        "AG_NO_GRAD");

@@ -71,14 +71,15 @@ Tensor *ag_topk_at(Site at, Tensor *x, int64_t k, int dim, Tensor **ids);       
  * error where a real cannot hold the number (float: some above 2^24). To bool: whether it is not 0. To its own type: x. */
 Tensor *ag_cast_at(Site at, Tensor *x, DType dtype);
 
-/* x (..,D), D even, rounded to bfloat16 as the operands of products with AG_BF16 are -> AG_INT (..,D/2), half of the memory: an
- * item holds two numbers, the first one in its lower half. The second function gives the rounded numbers back as reals. */
+/* x (..,D), D even, rounded in the way AG_BF16 rounds operands -> AG_INT (..,D/2), half of the memory: an item holds two
+ * numbers, the first one in its lower half. The second function gives the rounded numbers back as reals. No gradient passes
+ * through them. */
 Tensor *ag_to_bf16_at(Site at, Tensor *x);
 Tensor *ag_from_bf16_at(Site at, Tensor *x);
 
-/* ag_attention_with to the first n positions of k and v, without a copy: k and v are arrays with room for more positions, as
- * in a cache, (B,S,D) with S >= n. They are reals, or both come from ag_to_bf16, (B,S,D/2). With AG_BF16 both give the same
- * bits. */
+/* ag_attention_with to the first n positions of k and v, without a copy: k and v are arrays with room for more positions, as in
+ * a cache, (B,S,D) with S >= n. They are reals, or both come from ag_to_bf16, (B,S,D/2). With AG_BF16 both give the same bits.
+ * In a scope that records, no input may require a gradient; nn_cache_attention passes one to q. */
 Tensor *ag_attention_cached_at(Site at, Tensor *q, Tensor *k, Tensor *v, int64_t n, Tensor *mask, AgAttention how);
 
 /* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, of

@@ -49,9 +49,10 @@ Tensor *ag_retain_at(Site at, Tensor *t);
 /* A constant with t's value, outside the graph. It shares t's memory. */
 Tensor *ag_detach_at(Site at, Tensor *t);
 
-/* Makes a copy of a weight (out,in) in bfloat16. ag_linear reads it instead of the weight in products with AG_BF16 that are not
- * recorded, with the same results. It is for generation, where reading the weights takes most of the time. The copy is not used
- * after a write that the library counts. A write through a pointer that was taken before is not noticed: call it again. */
+/* Makes a copy of a weight (out,in) in bfloat16, which takes half as much memory as the weight. The weight, which no scope may
+ * own, stays as it is. ag_linear reads the copy instead of the weight in products with AG_BF16 that are not recorded, with the
+ * same results. It is for generation, where reading the weights takes most of the time. The copy is not used after a write that
+ * the library counts. A write through a pointer that was taken before is not noticed: call it again. */
 void ag_pack_weight_at(Site at, Tensor *weight);
 void ag_unpack_weight_at(Site at, Tensor *weight);                              /* frees the copy */
 
@@ -199,8 +200,8 @@ Tensor *ag_custom_at(Site at, const AgCustom *op, Shape shape, Tensor *const *in
 typedef struct { const void *newest; } AgMark;
 AgMark ag_mark(void);
 /* What ag_recompute releases. AG_CHEAP: results of 2 MiB or more that take little time: those of operations by item, of norms,
- * of dropout, embedding and slice. AG_PRODUCTS: smaller ones, too, and those of linear and matmul. Both: what no rule reads.
- * The results of other operations, such as attention, and what their rules read are kept. */
+ * of dropout, embedding and slice. AG_PRODUCTS: smaller ones, too, and those of linear and matmul. Both: results that no
+ * backward rule reads. The results of other operations, such as attention, and what their rules read are kept. */
 typedef enum { AG_CHEAP, AG_PRODUCTS } AgRecompute;
 /* Releases the values that were computed and recorded since the mark, but not y, and returns y. Whatever reads such a value
  * later, most of all a backward rule, makes it be computed again from its inputs: less memory, more time, the same bits (Chen

@@ -50,11 +50,12 @@ Tensor *nn_score_at(Site at, Score *s, Tensor *q, Tensor *k);                 /*
  *
  * A cache that is made while products are in bfloat16 (ag_precision) keeps keys and values in bfloat16: half of the memory,
  * which is also faster to read. Products in bfloat16 round them anyway, so that no result changes. With products in float32,
- * such a cache gives the rounded numbers; change `bf16` before the first use if that is not wanted. An odd D stays in
- * float32. */
+ * such a cache gives the rounded numbers; set `bf16` to false before the first use if that is not wanted, never later. An odd D
+ * stays in float32. */
 typedef struct {
-    Tensor *key, *value;        /* (B,n,D), n grows up to `capacity`; owned by the cache; NULL before the first use. In
-                                   bfloat16: AG_INT (B,n,D/2), see ag_to_bf16 */
+    Tensor *key, *value;        /* (B,room,D), of which the first `length` positions are valid: read them by the functions
+                                   below. The room grows up to `capacity`. Owned by the cache; NULL before the first
+                                   use. In bfloat16: AG_INT (B,room,D/2), see ag_to_bf16 */
     int64_t length;             /* the number of positions stored */
     bool fixed;                 /* set by the caller: filled once, then only read (the source in cross-attention) */
 } KeysValues;
@@ -66,7 +67,7 @@ Cache *nn_cache_new_at(Site at, int n, int64_t capacity);
  * reals. */
 void nn_cache_append_at(Site at, Cache *c, int layer, Tensor *key, Tensor *value);
 void nn_cache_read_at(Site at, Cache *c, int layer, Tensor **key, Tensor **value);
-/* ag_attention_with of q (B,T,D) to all positions of a layer, which it reads where they are. Gradients reach q alone. */
+/* ag_attention_with of q (B,T,D) to all positions of a layer, without copying them. Gradients reach q alone. */
 Tensor *nn_cache_attention_at(Site at, Cache *c, int layer, Tensor *q, Tensor *mask, AgAttention how);
 /* Whether a layer is fixed and filled. */
 bool nn_cache_is_filled_at(Site at, const Cache *c, int layer);

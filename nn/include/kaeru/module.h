@@ -43,7 +43,8 @@ struct Module {
     Module *parent;             /* the module that contains this one, in slot number `index`; NULL: none */
     int index;
     bool training;              /* true at first; nn_train and nn_eval set it, in all descendants as well */
-    Tensor *(*forward)(Site at, void *self, Tensor *x);     /* of a layer with one input, for Sequential; else NULL */
+    /* The forward function of a layer with one input, for Sequential and nn_recompute; its constructor sets it. Else NULL. */
+    Tensor *(*forward)(Site at, void *self, Tensor *x);
     /* Called before the module and its parts are freed, to close a file or the like; NULL: nothing. nn_clone does not copy a
      * module that has it. Memory does not need it: what ag_alloc_in(module, ...) returns is freed with the module. */
     void (*destroy)(void *self);
@@ -143,7 +144,8 @@ Parameters *nn_parameters_at(Site at, void *module);
 /* The tensor of that name ("fc1.weight"), or NULL. */
 Tensor *nn_find_at(Site at, void *module, const char *name);
 
-/* ag_pack_weight and ag_unpack_weight for all matrices. lm_generate does so while it runs, if products are in bfloat16. */
+/* ag_pack_weight and ag_unpack_weight for all matrices, tables of embeddings too. lm_generate does so while it runs, if
+ * products are in bfloat16. */
 void nn_pack_weights_at(Site at, void *module);
 void nn_unpack_weights_at(Site at, void *module);
 
