@@ -19,6 +19,7 @@ void linear_gradients(const LinearSize *s, Grad dx, Grad dweight, Grad dbias, co
 
 /* linear_cross_entropy keeps up to so many logits from forward to backward; of more, only a part of about logits_of_part exists
  * at a time. The tests set smaller numbers. */
-extern int64_t most_kept_logits, logits_of_part;
+extern int64_t most_kept_logits;
+extern int64_t logits_of_part;
 
 #endif

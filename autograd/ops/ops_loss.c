@@ -226,7 +226,8 @@ typedef struct { ClassArgs classes; LossPlan plan; real dy; } LinearLossArgs;   
 
 /* A part has about logits_of_part logits, but at least K_GEMM_BLOCK rows or columns. GPT-2 124M with 1024 tokens (51 million logits) on
  * an AMD EPYC: 4 to 16 million differ by 2 % at most; logits that are computed again take a tenth of a step. */
-int64_t most_kept_logits = 1 << 26, logits_of_part = 1 << 23;
+int64_t most_kept_logits = 1 << 26;
+int64_t logits_of_part = 1 << 23;
 
 /* The size of the parts if n items are cut into parts of about the same size, whole multiples of `unit`. A part has at most
  * logits_of_part / width items, but never less than one unit, or all n. */
