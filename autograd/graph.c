@@ -492,7 +492,7 @@ void check_loss(Site at, const char *what, const Tensor *loss, bool any_shape)
                        ag_shape_text(loss->shape, text));
     if (!loss->requires_grad)
         ag_usage_error(at, what, "the loss does not require a gradient: no parameter was used, the scope is "
-                     "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
+                       "AG_NO_GRAD, or a value was cut from the graph (ag_end_return, ag_keep, ag_detach)");
 }
 
 static void backward_from(Site at, Tensor *y, const Tensor *dy, bool keep)

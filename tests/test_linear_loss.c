@@ -74,6 +74,8 @@ static void compare(const LossCase *c, AgPrecision precision, int threads)
     ag_set_threads(0);
 }
 
+/* The double build has plain loops on one thread. */
+static const int most_threads = sizeof(real) == sizeof(float) ? 3 : 1;
 static const int64_t row_counts[] = { 0, 1, 2, 511, 512, 513, 1500 };
 
 START_TEST(few_logits)
@@ -82,7 +84,7 @@ START_TEST(few_logits)
         for (int kind = 0; kind < 4; kind++) {
             LossCase c = { row_counts[i], i == 3 ? 530 : 7, kind == 1 ? 540 : 33, kind != 2, kind == 3 ? AG_SUM : AG_MEAN,
                            kind == 2 ? -100 : 3, kind == 1 ? 0.1 : 0 };
-            for (int threads = 1; threads <= (sizeof(real) == sizeof(float) ? 3 : 1); threads++)
+            for (int threads = 1; threads <= most_threads; threads++)
                 compare(&c, _i ? AG_BF16 : AG_FLOAT32, threads);
         }
 }
@@ -91,12 +93,12 @@ END_TEST
 /* Scales of losses: forward computes the gradients for the scale of the loss before. */
 static const double scales[] = { 1, 0.3, 0.3, 1 };
 
-/* More than 2^20 logits, and no gradient to add to: forward computes the gradients, in several chunks of rows. */
+/* More than 2^20 logits, and no gradient to add to: forward computes the gradients, in several parts of rows. */
 START_TEST(gradients_at_once)
 {
     static const LossCase cases[] = {
         { 2100, 3, 1025, false, AG_MEAN, 0, 0 },        { 1500, 40, 1413, false, AG_SUM, 3, 0.1 },
-        { 1024, 5, 2000, false, AG_MEAN, -100, 0 },    { 520, 2, 3750, false, AG_MEAN, -100, 0.2 },
+        { 1024, 5, 2000, false, AG_MEAN, -100, 0 },     { 520, 2, 3750, false, AG_MEAN, -100, 0.2 },
         { 9000, 2, 138, true, AG_MEAN, -100, 0 },
     };
     const LossCase *c = &cases[_i];
@@ -195,7 +197,7 @@ START_TEST(gradients_at_once_of_results)
 }
 END_TEST
 
-/* More than 2^21: in several chunks of rows and of columns. */
+/* More than 2^21: in several parts of rows and of columns. */
 START_TEST(many_logits)
 {
     static const LossCase cases[] = {
