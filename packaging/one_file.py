@@ -20,8 +20,9 @@ SETS = [
     ("avx2", "defined(__x86_64__)", "avx2,fma", ["__AVX2__", "__FMA__"]),
     ("avx512", "defined(__x86_64__)", "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl",
      ["__AVX2__", "__FMA__", "__AVX512F__", "__AVX512DQ__", "__AVX512BW__", "__AVX512VL__"]),
-    ("amx", "defined(HAVE_AMX)", "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl,amx-tile,amx-bf16",
-     ["__AVX2__", "__FMA__", "__AVX512F__", "__AVX512DQ__", "__AVX512BW__", "__AVX512VL__", "__AMX_TILE__", "__AMX_BF16__"]),
+    ("amx", "defined(HAVE_AMX)", "avx2,fma,avx512f,avx512dq,avx512bw,avx512vl,amx-tile,amx-bf16,avx512bf16",
+     ["__AVX2__", "__FMA__", "__AVX512F__", "__AVX512DQ__", "__AVX512BW__", "__AVX512VL__", "__AMX_TILE__", "__AMX_BF16__",
+      "__AVX512BF16__"]),
 ]
 
 TOP = """\

@@ -3,6 +3,7 @@
 #include "kernel_case.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "bf16.h"
 #include "faults.h"
@@ -277,6 +278,21 @@ START_TEST(a_result_is_flushed_after_rounding)
 }
 END_TEST
 
+#ifdef HAVE_AMX
+/* At the start of a program AMX is compared with AVX-512, and not used if they differ. No other test would see that. */
+START_TEST(amx_is_used_if_the_processor_has_it)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char word[64];
+    bool listed = false;
+    while (f && !listed && fscanf(f, "%63s", word) == 1)
+        listed = strcmp(word, "amx_bf16") == 0;
+    if (f) fclose(f);
+    ck_assert_int_eq(use_isa("amx"), listed);
+}
+END_TEST
+#endif
+
 /* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 enum { WIDE = 700, DEEP = 600 };
@@ -337,6 +353,9 @@ Suite *gemm_suite(void)
     tcase_add_test(tests, subnormal_numbers_count_as_zero);
     tcase_add_test(tests, operands_hard_to_round);
     tcase_add_test(tests, a_result_is_flushed_after_rounding);
+#ifdef HAVE_AMX
+    tcase_add_test(tests, amx_is_used_if_the_processor_has_it);
+#endif
     tcase_add_loop_test(tests, without_scratch_memory, 0, 8);
     suite_add_tcase(suite, tests);
     return suite;

@@ -3,6 +3,7 @@
  * A call costs one load and one jump. The choice is made when the library is loaded, before any thread can exist. */
 #include "dispatch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef HAVE_AMX
@@ -44,14 +45,18 @@ static const KernelTable *table_in_use;
 
 extern void k_amx_gemm_bf16(const KGemm *s, real *c, const real *a, const real *b);
 
-/* The processor has the unit, and the kernel saves its registers and lets this process use it. */
+/* The processor has the unit and AVX-512's conversion to bfloat16, and the kernel saves the unit's registers and lets this
+ * process use it. */
 static bool may_use_amx(void)
 {
-    enum { TILE_DATA = 18, REQUEST = 0x1023, OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, TILE_STATE = 3 << 17 };
+    enum { TILE_DATA = 18, REQUEST = 0x1023, OSXSAVE = 1 << 27, BF16_AND_TILE = 1 << 22 | 1 << 24, AVX512_BF16 = 1 << 5,
+           TILE_STATE = 3 << 17 };
     unsigned a, b, c, d, low, high;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE))
         return false;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & BF16_AND_TILE) != BF16_AND_TILE)
+        return false;
+    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & AVX512_BF16))
         return false;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & TILE_STATE) == TILE_STATE && syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
@@ -140,6 +145,10 @@ __attribute__((constructor)) static void choose_isa(void)
     while (!processor_has(all_tables[i]))
         i++;
     k_use_table(all_tables[i]);
+#ifndef KAERU_DOUBLE
+    if (wanted && *wanted)
+        fprintf(stderr, "kaeru: KAERU_ISA=%s: not an instruction set that this processor has; using %s\n", wanted, k_isa());
+#endif
 }
 
 const char *k_isa(void)

@@ -12,12 +12,6 @@
 
 enum { BLOCK = K_BF16_BLOCK };
 
-/* Stores rounded numbers of two rows in pairs: the even row's in the lower half of an item, the odd row's in the upper. */
-INLINE void store_pairs(uint32_t *to, vf even, vf odd)
-{
-    vstore((float *)to, vfrom_bits(vshr(vbits(even), 16) | vbits(odd)));
-}
-
 /* See bf16_round. Only between begin_flushing and end_flushing. */
 INLINE vf round_to_bf16(vf x)
 {
@@ -25,6 +19,22 @@ INLINE vf round_to_bf16(vf x)
     const vi bits = vbits(x), rounded = bits + viset(0x7fff) + (vshr(bits, 16) & viset(1));
     return vfrom_bits(viselect(vne(x, x), bits, rounded) & viset((int32_t)0xffff0000));
 }
+
+/* Rounds two rows. In pairs: the even row's number in the lower half of an item, the odd row's in the upper. */
+INLINE vi round_to_pairs(vf even, vf odd)
+{
+#if defined(__AVX512BF16__)
+    const vi order = viota() | (viota() + viset(W)) << 16;
+    return (vi)_mm512_permutexvar_epi16((__m512i)order, (__m512i)_mm512_cvtne2ps_pbh(odd, even));
+#else
+    return vshr(vbits(round_to_bf16(even)), 16) | vbits(round_to_bf16(odd));
+#endif
+}
+
+INLINE vi load_pairs(const uint32_t *p)        { return vbits(vload((const float *)p)); }
+INLINE void store_pairs(uint32_t *p, vi pairs) { vstore((float *)p, vfrom_bits(pairs)); }
+INLINE vf even_rows(vi pairs)                  { return vfrom_bits(pairs << 16); }
+INLINE vf odd_rows(vi pairs)                   { return vfrom_bits(pairs & viset((int32_t)0xffff0000)); }
 
 INLINE vf first_lanes(vf x, int64_t n) { return n >= W ? x : vselect(vfirst(n > 0 ? n : 0), x, vset(0)); }
 
@@ -36,6 +46,15 @@ INLINE vf add_products_of_zeros(vf sum) { return sum + vset(0); }
  * first k are used. */
 typedef struct { bool columns_of_a, plain, add; int64_t k, b_k, ldc; } Tiles;
 
+/* B that k_pack_b has packed. */
+static int64_t stored_rows(const KGemm *s) { return bf16_whole_blocks(s->k); }
+
+/* The pairs of row p in the panel that has column j; p is even, and j a multiple of K_PANEL. */
+static const uint32_t *stored_part(const KGemm *s, int64_t j, int64_t p)
+{
+    return s->packed_b + j * stored_rows(s) / 2 + p / 2 * K_PANEL;
+}
+
 /* Rows of A and columns of B packed at once. */
 enum { MC = 512, NC = 256 };
 
@@ -45,98 +64,12 @@ enum { MC = 512, NC = 256 };
 #include "gemm_bf16_fma.h"
 #endif
 
-/* ---- packing ----------------------------------------------------------------------------------------------------- */
-
-/* Packs m rows and k columns of op(A). */
-static void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_t k)
-{
-    if (s->ta) {
-        pack_transposed_a(to, a, s->lda, m, k);
-        return;
-    }
-    const int64_t end = padded(k);
-    for (int64_t i = 0; i < packed_rows(m); i++, a += s->lda)
-        for (int64_t p = 0; p < end; p += W)
-            pack_row(to, end, i, p, i < m && p < k ? round_to_bf16(vload_left(a + p, k - p)) : vset(0));
-}
-
-/* Packs columns j..j + W - 1 of a micropanel from the stored rows of B; `columns` of them exist. */
-INLINE void pack_stored_rows(Packed *panel, const KGemm *s, const float *b, int64_t j, int64_t columns, int64_t k)
-{
-    const int64_t end = padded(k);
-    int64_t p = 0;
-    for (; p + 2 <= k; p += 2, b += 2 * s->ldb)
-        pack_two_rows(panel, end, p, j, round_to_bf16(vload_left(b, columns)), round_to_bf16(vload_left(b + s->ldb, columns)));
-    if (p < k)
-        pack_two_rows(panel, end, p, j, round_to_bf16(vload_left(b, columns)), vset(0));
-}
-
-/* The same if B is transposed. */
-INLINE void pack_stored_columns(Packed *panel, const KGemm *s, const float *b, int64_t j, int64_t columns, int64_t k)
-{
-    const int64_t end = padded(k);
-    int64_t p = 0;
-    for (; p + 4 <= k; p += 4) {
-        vf column[4];
-        load_4_columns(column, b + p, s->ldb, columns);
-        pack_two_rows(panel, end, p, j, round_to_bf16(column[0]), round_to_bf16(column[1]));
-        pack_two_rows(panel, end, p + 2, j, round_to_bf16(column[2]), round_to_bf16(column[3]));
-    }
-    for (; p < k; p += 2)
-        pack_two_rows(panel, end, p, j, round_to_bf16(load_column(b + p, s->ldb, columns)),
-                      p + 1 < k ? round_to_bf16(load_column(b + p + 1, s->ldb, columns)) : vset(0));
-}
-
-/* Packs n columns and k rows of op(B). */
-static void pack_b_part(Packed *to, const KGemm *s, const float *b, int64_t n, int64_t k)
-{
-    const int64_t end = padded(k);
-    for (int64_t first = 0; first < n; first += TILE_N) {
-        Packed *panel = (Packed *)panel_of_b(to, first, end);
-        for (int64_t j = 0; j < TILE_N; j += W) {
-            const int64_t columns = n - first - j;
-            if (columns > 0 && s->tb)
-                pack_stored_columns(panel, s, b + (first + j) * s->ldb, j, columns, k);
-            else if (columns > 0)
-                pack_stored_rows(panel, s, b + first + j, j, columns, k);
-            for (int64_t p = columns > 0 ? (k + 1) / 2 * 2 : 0; p < end; p += 2)
-                pack_two_rows(panel, end, p, j, vset(0), vset(0));
-        }
-    }
-}
-
-/* ---- B that k_pack_b has packed ------------------------------------------------------------------------------------ */
-
-static int64_t stored_rows(const KGemm *s) { return bf16_whole_blocks(s->k); }
-
-/* The pairs of row p in the panel that has column j; p is even, and j a multiple of K_PANEL. */
-static const uint32_t *stored_part(const KGemm *s, int64_t j, int64_t p)
-{
-    return s->packed_b + j * stored_rows(s) / 2 + p / 2 * K_PANEL;
-}
-
-INLINE vf even_rows(vi pairs) { return vfrom_bits(pairs << 16); }
-INLINE vf odd_rows(vi pairs)  { return vfrom_bits(pairs & viset((int32_t)0xffff0000)); }
-INLINE vi load_pairs(const uint32_t *p) { return vbits(vload((const float *)p)); }
-
-/* Columns j..j + n - 1 and rows p..p + k - 1, as pack_b_part packs them. */
-static void unpack_b(Packed *to, const KGemm *s, int64_t j, int64_t p, int64_t n, int64_t k)
-{
-    const int64_t end = padded(k);
-    for (int64_t column = 0; column < (n + TILE_N - 1) / TILE_N * TILE_N; column += W) {
-        Packed *panel = (Packed *)panel_of_b(to, column / TILE_N * TILE_N, end);
-        const uint32_t *from = stored_part(s, (j + column) / K_PANEL * K_PANEL, p) + (j + column) % K_PANEL;
-        for (int64_t q = 0; q < end; q += 2, from += K_PANEL) {
-            const vi pairs = column < n ? load_pairs(from) : viset(0);
-            pack_two_rows(panel, end, q, column % TILE_N, even_rows(pairs), odd_rows(pairs));
-        }
-    }
-}
+/* ---- k_pack_b ---------------------------------------------------------------------------------------------------- */
 
 /* Two rows of a panel, W columns. Columns beyond `columns` become 0. */
 INLINE void store_rounded(uint32_t *to, vf even, vf odd, int64_t columns)
 {
-    store_pairs(to, first_lanes(round_to_bf16(even), columns), first_lanes(round_to_bf16(odd), columns));
+    store_pairs(to, round_to_pairs(first_lanes(even, columns), first_lanes(odd, columns)));
 }
 
 /* Packs whole panels. */
@@ -450,16 +383,9 @@ static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *
             for (int64_t j = 0; j < s->n; j += plan->columns) {
                 const int64_t n = min(plan->columns, s->n - j);
                 float *block = c + i * s->ldc + j;
-                const Packed *block_b = plan->b;
                 Tiles tiles = { .columns_of_a = s->ta, .add = s->add || p > 0, .k = padded(k), .b_k = padded(k),
                                 .ldc = s->ldc };
-                if (s->packed_b && READS_STORED_B) {
-                    tiles.b_k = stored_rows(s);
-                    block_b = (const Packed *)stored_part(s, j, p);
-                } else if (s->packed_b)
-                    unpack_b(plan->b, s, j, p, n, k);
-                else
-                    pack_b_part(plan->b, s, b + (s->tb ? j * s->ldb + p : j + p * s->ldb), n, k);
+                const Packed *block_b = block_of_b(plan->b, s, b, j, p, n, k, &tiles.b_k);
                 for (int64_t r = 0; s->k == 0 && !s->add && r < m; r++)
                     memset(block + r * s->ldc, 0, (size_t)n * sizeof *c);
                 if (k > 0)

@@ -2,7 +2,7 @@
  * instruction TDPBF16PS adds a product of 16 x 32 by 32 x 16 bfloat16 to a tile of 16 x 16 floats.
  *
  * Packed operands are bfloat16 in pairs along k, a pair in 32 bits. A: tiles of 16 rows, one after another along k. B: as
- * k_pack_b packs it (gemm.h).
+ * k_pack_b packs it (gemm.h). AVX-512's conversion to bfloat16, which every processor with AMX has, rounds as bf16_round does.
  * With EMULATED_AMX the instructions are plain C, so that the tests can run this file on any processor. */
 #ifndef KAERU_GEMM_BF16_AMX_H
 #define KAERU_GEMM_BF16_AMX_H
@@ -81,53 +81,88 @@ INLINE int64_t padded(int64_t k) { return bf16_whole_blocks(k); }
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 enum { PACKED_A_ROW = KC / 2, PACKED_TILE_A = TILE_M * PACKED_A_ROW, PACKED_B_COLUMN = KC / 2 };
-enum { WHOLE_TILES = true, READS_STORED_B = true };
-INLINE int64_t packed_rows(int64_t rows)               { return (rows + SIDE - 1) / SIDE * SIDE; }
-INLINE int64_t packed_a_size(int64_t rows)             { return packed_rows(rows) * PACKED_A_ROW; }
+enum { WHOLE_TILES = true };
+INLINE int64_t packed_a_size(int64_t rows)             { return (rows + SIDE - 1) / SIDE * SIDE * PACKED_A_ROW; }
 INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * PACKED_B_COLUMN; }
 INLINE const Packed *tile_of_a(const Tiles *t, const Packed *a, int64_t i) { return a + i * t->k / 2; }
 INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return b + j * k / 2; }
 
-/* Elements p..p + W - 1 of row i. */
-INLINE void pack_row(Packed *a, int64_t k, int64_t i, int64_t p, vf x)
+/* A tile of SIDE rows of BLOCK numbers, in pairs along the row. Only `rows` rows and n numbers exist. */
+INLINE void pack_along_rows(Packed *tile, const float *x, int64_t ld, int64_t rows, int64_t n)
 {
-    uint16_t *row = (uint16_t *)(a + i / SIDE * SIDE * k / 2 + p / BLOCK * SIDE * PAIRS + i % SIDE * PAIRS) + p % BLOCK;
-    const vi upper = vshr(vbits(x), 16);
-#if defined(__AVX512F__)
-    _mm256_storeu_si256((__m256i *)row, _mm512_cvtepi32_epi16((__m512i)upper));
+    if (rows < SIDE)
+        memset(tile, 0, SIDE * PAIRS * sizeof *tile);
+    for (int64_t i = 0; i < min(rows, SIDE); i++, x += ld, tile += PAIRS)
+        for (int j = 0; j < BLOCK; j += W) {
+            const vf y = j < n ? vload_left(x + j, n - j) : vset(0);
+            uint16_t *to = (uint16_t *)tile + j;
+#if defined(__AVX512BF16__)
+            _mm256_storeu_si256((__m256i *)to, (__m256i)_mm512_cvtneps_pbh(y));
 #else
-    for (int q = 0; q < W; q++)
-        row[q] = (uint16_t)upper[q];
+            const vi upper = vshr(vbits(round_to_bf16(y)), 16);
+            for (int q = 0; q < W; q++)
+                to[q] = (uint16_t)upper[q];
 #endif
-}
-
-/* Packs m rows and k columns of op(A) if A is transposed. */
-static void pack_transposed_a(Packed *to, const float *a, int64_t lda, int64_t m, int64_t k)
-{
-    const int64_t end = padded(k);
-    for (int64_t i = m; i < packed_rows(m); i++)
-        for (int64_t p = 0; p < end; p += W)
-            pack_row(to, end, i, p, vset(0));
-    for (int64_t i = 0; i < m; i += 4) {
-        const int64_t columns = min(4, m - i);
-        for (int64_t p = 0; p < end; p += W) {
-            const int64_t left = k - p;
-            vf column[4] = { vset(0), vset(0), vset(0), vset(0) };
-            if (left > 0 && columns == 4)
-                load_4_columns(column, a + p * lda + i, lda, left);
-            for (int64_t q = 0; left > 0 && columns < 4 && q < columns; q++)
-                column[q] = load_column(a + p * lda + i + q, lda, left);
-            for (int64_t q = 0; q < columns; q++)
-                pack_row(to, end, i + q, p, first_lanes(round_to_bf16(column[q]), left));
         }
-    }
 }
 
-/* Columns j..j + W - 1 of the micropanel, rows p and p + 1. */
-INLINE void pack_two_rows(Packed *panel, int64_t k, int64_t p, int64_t j, vf even, vf odd)
+/* A tile of BLOCK rows of SIDE numbers, in pairs of two rows. Only `rows` rows and n numbers exist. */
+INLINE void pack_across_rows(Packed *tile, const float *x, int64_t ld, int64_t rows, int64_t n)
 {
-    Packed *to = panel + j / SIDE * SIDE * k / 2 + p / 2 * SIDE + j % SIDE;
-    store_pairs(to, even, odd);
+    if (rows < BLOCK || n < SIDE)
+        memset(tile, 0, SIDE * PAIRS * sizeof *tile);
+    for (int64_t i = 0; i < min(rows, BLOCK); i += 2, x += 2 * ld, tile += SIDE)
+        for (int64_t j = 0; j < min(n, SIDE); j += W)
+            store_pairs(tile + j, round_to_pairs(vload_left(x + j, n - j),
+                                                 i + 1 < rows ? vload_left(x + ld + j, n - j) : vset(0)));
+}
+
+INLINE void transpose_tile(Packed *to, const Packed *tile)
+{
+    for (int j = 0; j < SIDE; j += 4)
+        for (int i = 0; i < SIDE; i += W) {
+            vf column[4];
+            load_4_columns(column, (const float *)tile + i * SIDE + j, SIDE, W);
+            for (int q = 0; q < 4; q++)
+                vstore((float *)to + (j + q) * SIDE + i, column[q]);
+        }
+}
+
+/* Packs n rows of op(A) or columns of op(B), k numbers of each: tiles of SIDE of them, one after another along k. In memory k
+ * goes along the rows or across them. A tile of op(A) has pairs along its rows, and one of op(B) across them. */
+static void pack_tiles(Packed *to, const float *x, int64_t ld, int64_t n, int64_t k, bool along_rows, bool transposed)
+{
+    _Alignas(64) Packed copy[SIDE * PAIRS];
+    for (int64_t i = 0; i < n; i += SIDE)
+        for (int64_t p = 0; p < k; p += BLOCK, to += SIDE * PAIRS) {
+            const float *from = x + (along_rows ? i * ld + p : p * ld + i);
+            Packed *tile = transposed ? copy : to;
+            if (along_rows)
+                pack_along_rows(tile, from, ld, n - i, k - p);
+            else
+                pack_across_rows(tile, from, ld, k - p, n - i);
+            if (transposed)
+                transpose_tile(to, tile);
+        }
+}
+
+static void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_t k)
+{
+    pack_tiles(to, a, s->lda, m, k, !s->ta, s->ta);
+}
+
+/* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B), unless k_pack_b has done it. Returns where the block is, and how
+ * many rows its panels have. */
+static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k,
+                                int64_t *rows)
+{
+    if (s->packed_b) {
+        *rows = stored_rows(s);
+        return stored_part(s, j, p);
+    }
+    *rows = padded(k);
+    pack_tiles(room, b + (s->tb ? j * s->ldb + p : p * s->ldb + j), s->ldb, n, k, s->tb, s->tb);
+    return room;
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ enum {
      * times the speed of MC rows, with AVX2 on Zen 3. */
     NEAR_ROWS = 96 / TILE_M * TILE_M
 };
-enum { WHOLE_TILES = false, READS_STORED_B = false };
+enum { WHOLE_TILES = false };
 
 /* The number of products that is computed for k. Those of the zeros that fill up the last block are left out: see
  * add_products_of_zeros. */
@@ -64,7 +64,6 @@ INLINE vf add_pairs(const vf pairs[2])
 /* Where make_pairs puts the pair of lane i. */
 INLINE int64_t place_of_pair(int64_t i) { return i / W * 2 * W + i % 4 / 2 * W + i % W / 4 * 4 + i % 2 * 2; }
 
-INLINE int64_t packed_rows(int64_t rows)               { return rows; }
 INLINE int64_t packed_a_size(int64_t rows)             { return (rows + TILE_M - 1) / TILE_M * PACKED_TILE_A; }
 INLINE int64_t packed_b_size(int64_t columns)          { return (columns + TILE_N - 1) / TILE_N * TILE_N * KC; }
 INLINE const Packed *tile_of_a(const Tiles *t, const Packed *a, int64_t i)
@@ -73,11 +72,12 @@ INLINE const Packed *tile_of_a(const Tiles *t, const Packed *a, int64_t i)
 }
 INLINE const Packed *panel_of_b(const Packed *b, int64_t j, int64_t k) { return b + j * k; }
 
-/* Elements p..p + W - 1 of row i. */
-INLINE void pack_row(Packed *a, int64_t k, int64_t i, int64_t p, vf x)
+/* Packs m rows and k columns of A. */
+static void pack_rows_of_a(Packed *to, const float *a, int64_t lda, int64_t m, int64_t k)
 {
-    (void)k;
-    vstore(a + i * A_LD + p, x);
+    for (int64_t i = 0; i < m; i++, a += lda, to += A_LD)
+        for (int64_t p = 0; p < k; p += W)
+            vstore(to + p, round_to_bf16(vload_left(a + p, k - p)));
 }
 
 INLINE void store_in_pairs(Packed *to, vf even, vf odd)
@@ -102,11 +102,66 @@ static void pack_transposed_a(Packed *to, const float *a, int64_t lda, int64_t m
     }
 }
 
-/* Columns j..j + W - 1 of the micropanel, rows p and p + 1. */
-INLINE void pack_two_rows(Packed *panel, int64_t k, int64_t p, int64_t j, vf even, vf odd)
+INLINE void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_t k)
 {
-    (void)k;
-    store_in_pairs(panel + p * TILE_N + 2 * j, even, odd);
+    if (s->ta)
+        pack_transposed_a(to, a, s->lda, m, k);
+    else
+        pack_rows_of_a(to, a, s->lda, m, k);
+}
+
+/* Two rows of a micropanel. */
+enum { TWO_ROWS = 2 * TILE_N };
+INLINE void pack_two_rows(Packed *to, vf even, vf odd) { store_in_pairs(to, round_to_bf16(even), round_to_bf16(odd)); }
+
+/* Packs a micropanel from the stored rows of B; `columns` of its columns exist. */
+INLINE void pack_rows_of_b(Packed *to, const float *b, int64_t ldb, int64_t columns, int64_t k)
+{
+    int64_t p = 0;
+    for (; p + 2 <= k; p += 2, b += 2 * ldb, to += TWO_ROWS)
+        pack_two_rows(to, vload_left(b, columns), vload_left(b + ldb, columns));
+    if (p < k)
+        pack_two_rows(to, vload_left(b, columns), vset(0));
+}
+
+/* The same if B is transposed. */
+INLINE void pack_transposed_b(Packed *to, const float *b, int64_t ldb, int64_t columns, int64_t k)
+{
+    int64_t p = 0;
+    for (; p + 4 <= k; p += 4, to += 2 * TWO_ROWS) {
+        vf column[4];
+        load_4_columns(column, b + p, ldb, columns);
+        pack_two_rows(to, column[0], column[1]);
+        pack_two_rows(to + TWO_ROWS, column[2], column[3]);
+    }
+    for (; p < k; p += 2, to += TWO_ROWS)
+        pack_two_rows(to, load_column(b + p, ldb, columns), p + 1 < k ? load_column(b + p + 1, ldb, columns) : vset(0));
+}
+
+/* The same from what k_pack_b has packed. */
+INLINE void unpack_b(Packed *to, const uint32_t *from, int64_t k)
+{
+    for (int64_t p = 0; p < k; p += 2, from += K_PANEL, to += TWO_ROWS) {
+        const vi pairs = load_pairs(from);
+        store_in_pairs(to, even_rows(pairs), odd_rows(pairs));
+    }
+}
+
+/* Packs columns j..j + n - 1 and rows p..p + k - 1 of op(B). Returns where the block is, and how many rows its panels have. */
+static const Packed *block_of_b(Packed *room, const KGemm *s, const float *b, int64_t j, int64_t p, int64_t n, int64_t k,
+                                int64_t *rows)
+{
+    *rows = padded(k);
+    Packed *to = room;
+    for (int64_t end = j + n; j < end; j += TILE_N, to += TILE_N * padded(k)) {
+        if (s->packed_b)
+            unpack_b(to, stored_part(s, j / K_PANEL * K_PANEL, p) + j % K_PANEL, k);
+        else if (s->tb)
+            pack_transposed_b(to, b + j * s->ldb + p, s->ldb, end - j, k);
+        else
+            pack_rows_of_b(to, b + p * s->ldb + j, s->ldb, end - j, k);
+    }
+    return room;
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */

@@ -38,8 +38,8 @@
 #include "scalar.h"
 
 /* The instruction set in use: "amx" (AVX-512, and AMX for products in bfloat16), "avx512", "avx2", "portable" or, in the double
- * build, "reference". The environment variable
- * KAERU_ISA names one to use instead of the best; an unknown one, or one that the processor lacks, is ignored. */
+ * build, "reference". The environment variable KAERU_ISA names one to use instead of the best; for one that the processor
+ * lacks there is a line on stderr, and the best is used. */
 const char *k_isa(void);
 
 #endif
