@@ -46,7 +46,7 @@ INLINE vf add_products_of_zeros(vf sum) { return sum + vset(0); }
  * first k are used. */
 typedef struct { bool columns_of_a, plain, add; int64_t k, b_k, ldc; } Tiles;
 
-/* B that k_pack_b has packed. */
+/* The rows of a panel that k_pack_b has packed. */
 static int64_t stored_rows(const KGemm *s) { return bf16_whole_blocks(s->k); }
 
 /* The pairs of row p in the panel that has column j; p is even, and j a multiple of K_PANEL. */

@@ -110,7 +110,7 @@ INLINE void pack_a(Packed *to, const KGemm *s, const float *a, int64_t m, int64_
         pack_rows_of_a(to, a, s->lda, m, k);
 }
 
-/* Two rows of a micropanel. */
+/* Two rows of a micropanel, in floats. */
 enum { TWO_ROWS = 2 * TILE_N };
 INLINE void pack_two_rows(Packed *to, vf even, vf odd) { store_in_pairs(to, round_to_bf16(even), round_to_bf16(odd)); }
 
