@@ -383,8 +383,7 @@ static void gemm_loops(const Plan *plan, const KGemm *s, float *c, const float *
             for (int64_t j = 0; j < s->n; j += plan->columns) {
                 const int64_t n = min(plan->columns, s->n - j);
                 float *block = c + i * s->ldc + j;
-                Tiles tiles = { .columns_of_a = s->ta, .add = s->add || p > 0, .k = padded(k), .b_k = padded(k),
-                                .ldc = s->ldc };
+                Tiles tiles = { .columns_of_a = s->ta, .add = s->add || p > 0, .k = padded(k), .ldc = s->ldc };
                 const Packed *block_b = block_of_b(plan->b, s, b, j, p, n, k, &tiles.b_k);
                 for (int64_t r = 0; s->k == 0 && !s->add && r < m; r++)
                     memset(block + r * s->ldc, 0, (size_t)n * sizeof *c);

@@ -224,8 +224,8 @@ Tensor *cross_entropy_sample(Sample *s)
 typedef enum { KEEP_LOGITS, GRADIENTS_AT_ONCE, LOGITS_AGAIN } LossPlan;
 typedef struct { ClassArgs classes; LossPlan plan; real dy; } LinearLossArgs;      /* dy: that of the gradients at once */
 
-/* A part has about logits_of_part logits, but at least K_GEMM_BLOCK rows or columns. GPT-2 124M with 1024 tokens (51 million logits) on
- * an AMD EPYC: 4 to 16 million differ by 2 % at most; logits that are computed again take a tenth of a step. */
+/* A part has about logits_of_part logits, but at least K_GEMM_BLOCK rows or columns. GPT-2 124M with 1024 tokens (51 million
+ * logits) on an AMD EPYC: 4 to 16 million differ by 2 % at most; logits that are computed again take a tenth of a step. */
 int64_t most_kept_logits = 1 << 26;
 int64_t logits_of_part = 1 << 23;
 
