@@ -17,7 +17,7 @@ static const Field fields[] = {
     { "transformer.d_ff", FIELD_INT64, AT(o.d_ff), 1, 1 << 24, false },
     { "transformer.h", FIELD_INT, AT(o.h), 1, 1 << 24, false },
     { "transformer.max_len", FIELD_INT64, AT(o.max_len), 1, 1 << 30, false },
-    { "transformer.activation", FIELD_INT, AT(o.activation), AG_IDENTITY, AG_SIGMOID, false },
+    { "transformer.activation", FIELD_INT, AT(o.activation), AG_IDENTITY, AG_SILU, false },
     { "transformer.dropout", FIELD_DOUBLE, AT(o.dropout), 0, 1, true },
     { "transformer.eps", FIELD_DOUBLE, AT(o.norm.eps), 0, 1, true },
     { "transformer.post_norm", FIELD_INT, AT(o.norm_place), NN_PRE_NORM, NN_POST_NORM, false },

@@ -11,7 +11,7 @@ static Tensor *feed_forward_forward(Site at, void *self, Tensor *x)
 PositionwiseFeedForward *nn_positionwise_feed_forward_new_at(Site at, int64_t width, int64_t hidden, double dropout,
                                                              AgActivation activation)
 {
-    if ((int)activation < AG_IDENTITY || activation > AG_SIGMOID)
+    if ((int)activation < AG_IDENTITY || activation > AG_SILU)
         ag_usage_error(at, "nn_positionwise_feed_forward_new", "%d is not an AgActivation", (int)activation);
     PositionwiseFeedForward *f = (PositionwiseFeedForward *)nn_new_sized_at(at, sizeof *f, "PositionwiseFeedForward");
     f->module.forward = feed_forward_forward;

@@ -1345,7 +1345,7 @@ START_TEST(transformer_parts)
     MISTAKE("the module is NULL", transformer_encoder(no_encoder, x, NULL));
     MISTAKE("does not fit x (2, 3, 4)", transformer_encoder(en, narrow, NULL));
     MISTAKE("o is NULL", transformer_decoder_layer_new(NULL));
-    MISTAKE("6 is not an AgActivation", TransformerOptions b = o; b.activation = (AgActivation)6;
+    MISTAKE("7 is not an AgActivation", TransformerOptions b = o; b.activation = (AgActivation)7;
             transformer_decoder_layer_new(&b));
     MISTAKE("the module is NULL", transformer_decoder_layer(no_decoder_layer, x, x, NULL, NULL, NULL, 0));
     MISTAKE("x is NULL", transformer_decoder_layer(dl, x, none, NULL, NULL, NULL, 0));
@@ -2008,6 +2008,8 @@ START_TEST(later_operations)
     MISTAKE("x is a scalar, expected (..,D)", ag_rms_norm(tensor_ones(AG_SCALAR), NULL, 1e-5));
     MISTAKE("eps is -1", ag_rms_norm(x, NULL, -1));
     MISTAKE("eps is nan", ag_rms_norm(x, NULL, nan));
+    MISTAKE("logsumexp: there is nothing to choose from in shape (2, 0)", ag_logsumexp(ones(2, 0), 1, false));
+    MISTAKE("eps is inf", ag_rms_norm(x, NULL, (double)INFINITY));
     MISTAKE("gamma (2, 3) does not fit x (2, 3)", ag_rms_norm(x, x, 1e-5));
     MISTAKE("gamma (2,) does not fit x (2, 3)", ag_rms_norm(x, tensor_ones(SHAPE(2)), 1e-5));
     MISTAKE("gamma (3, 1) does not fit x (2, 3)", ag_rms_norm(x, tensor_ones(SHAPE(3, 1)), 1e-5));

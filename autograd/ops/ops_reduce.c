@@ -1,4 +1,6 @@
 /* ops_reduce.c: operations that reduce dimensions: sum, mean, variance, largest and smallest. */
+#include <float.h>
+
 #include "kaeru/autograd.h"
 #include "kernels.h"
 #include "ops/table.h"
@@ -359,8 +361,9 @@ Tensor *ag_max_at(Site at, Tensor *x)
 
 Tensor *ag_logsumexp_at(Site at, Tensor *x, int dim, bool keep)
 {
-    check_tensor(at, "logsumexp", "x", x, AG_REAL);
-    double most = sizeof(real) == sizeof(float) ? 0x1p127 : 0x1p1023;
+    Along a;
+    choice(at, "logsumexp", x, dim, &a);
+    double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
     Tensor *largest = ag_clamp_at(at, ag_detach_at(at, ag_max_dim_at(at, x, dim, true)), -most, most);
     Tensor *sum = ag_sum_dims_at(at, ag_exp_at(at, ag_sub_at(at, x, largest)), DIMS(dim), true);
     Tensor *y = ag_add_at(at, ag_log_at(at, sum), largest);
