@@ -55,6 +55,11 @@ static bool read_rope(const Config *c, LlamaOptions *o)
     const Json *type = json_get(found, "rope_type");
     if (!json_is(type ? type : json_get(found, "type"), "llama3"))
         return config_text(&rope, type ? "rope_type" : "type", "default", "llama3");
+    static const char *const needed[] = { "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings" };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        const Json *value = json_get(found, needed[i]);
+        if (!value || value->type == JSON_NULL) return config_error(&rope, needed[i], "a number", value);
+    }
     return config_real(&rope, "factor", &o->rope_factor) && config_real(&rope, "low_freq_factor", &o->rope_low) &&
            config_real(&rope, "high_freq_factor", &o->rope_high) &&
            config_real(&rope, "original_max_position_embeddings", &o->rope_context);

@@ -456,6 +456,11 @@ bad_config("yarn", '"rope_type": expected "default", found "yarn"', rope_scaling
 bad_config("linear_rope", '"type": expected "default", found "linear"', rope_scaling={"type": "linear", "factor": 2})
 bad_config("rope_array", '"rope_scaling": expected an object, found an array', rope_scaling=[8])
 bad_config("rope_text", '"factor": expected a number, found a string', rope_scaling={**SCALING, "factor": "8"})
+for key in SCALING:
+    if key != "rope_type":
+        bad_config("no_" + key, f'"{key}": expected a number, found nothing',
+                   rope_scaling={name: value for name, value in SCALING.items() if name != key})
+bad_config("null_factor", '"factor": expected a number, found null', rope_scaling={**SCALING, "factor": None})
 bad_config("rope_order", "llama.rope_low is 4, expected less than llama.rope_high, 4",
            rope_scaling={**SCALING, "low_freq_factor": 4})
 bad_config("rope_base", "llama.rope_base is 0, expected 1 to 1e+15", rope_theta=0)
