@@ -122,7 +122,9 @@ class Sources:
                 return "" if found[1] == "reference.h" else self.text(self.find(found[1], os.path.dirname(path)),
                                                                       set(seen) if inside > 0 else seen)
             if inside <= 0 and not public:
-                self.system[found[2]] = True
+                # TOP includes the headers of processors, each on its own.
+                if f"<{found[2]}>" not in TOP:
+                    self.system[found[2]] = True
                 return ""
             return line
 

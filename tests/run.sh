@@ -48,8 +48,8 @@ for run in $runs; do
     oldest) tools="$tools venv" ;;
     esac
 done
-# The page and the training on several machines are tested where these are installed; in CI always.
-[ "${CI-}" != true ] || tools="$tools node chromium? ip"
+# The page, the training on several machines and AArch64 are tested where these are installed; in CI always.
+[ "${CI-}" != true ] || tools="$tools node chromium? ip aarch64-linux-gnu-gcc qemu-aarch64"
 # shellcheck disable=SC2086 # a list of words
 need $tools
 [ "${CI-}" != true ] || need_wasm
@@ -78,6 +78,14 @@ sum_up() {
     echo "$run: $1 passed, $2 failed, $(($(date +%s) - begin)) s"
 }
 
+# check_prerequisites FOLDER: everything that the tests need is built.
+check_prerequisites() {
+    ninja -C "$1" -t query meson-test-prereq >/dev/null 2>&1 || return 0
+    ninja -C "$1" -n meson-test-prereq | grep -q 'no work to do' && return
+    echo "a test needs these files, which are not built by default:" && ninja -C "$1" -n meson-test-prereq
+    return 1
+}
+
 # run_tests FOLDER "MESON TEST OPTIONS" BUILD_OPTION...: builds $targets (all) in FOLDER, runs the tests and adds to the totals.
 targets=''
 run_tests() {
@@ -91,6 +99,8 @@ run_tests() {
     echo "$run: building"
     # shellcheck disable=SC2086 # a list of words
     (quietly meson compile -C "$folder" $targets) || { sum_up 0 1; return; }
+    # The tests run without another build. meson builds what only tests depend on by default, or not: that depends on its version.
+    [ -n "$targets" ] || (quietly check_prerequisites "$folder") || { sum_up 0 1; return; }
     rm -f "$folder"/meson-logs/testlog*
     echo "$run: testing"
     # shellcheck disable=SC2086 # a list of words

@@ -30,6 +30,7 @@ have() {
     cc)
         # shellcheck disable=SC2086 # a command and its first words
         compiles "$_program" ${CC:-cc} -pthread ;;
+    gnuplot) command -v gnuplot >/dev/null 2>&1 && { ! command -v apt-get >/dev/null 2>&1 || [ -n "$(fc-list :lang=ja family 2>/dev/null)" ]; } ;;
     ninja) command -v ninja >/dev/null 2>&1 || command -v ninja-build >/dev/null 2>&1 ;;
     pkg-config) command -v pkg-config >/dev/null 2>&1 || command -v pkgconf >/dev/null 2>&1 ;;
     check) pkg-config --exists check 2>/dev/null ;;
@@ -62,6 +63,8 @@ packages() {
     arch:wasm) echo lld wasi-libc wasi-compiler-rt ;;
     *:wasm) echo lld wasi-libc ;;
     debian:node) echo nodejs ;;
+    debian:aarch64-linux-gnu-gcc) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
+    debian:qemu-aarch64) echo qemu-user ;;
     debian:venv) echo python3-venv ;;
     *:venv) echo python3 ;;
     debian:mpi) echo libopenmpi-dev openmpi-bin ;;

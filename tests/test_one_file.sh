@@ -7,10 +7,7 @@ shift 2
 # shellcheck source=tests/try.sh
 . "$source/tests/try.sh"
 
-# A user's program includes kaeru.h; that of the tests includes the library's headers.
-mkdir -p "$folder/public" "$folder/include/kaeru"
-cp "$build/packaging/kaeru.h" "$folder/public/"
-for name in autograd lm parallel training; do echo '#include "../../public/kaeru.h"' >"$folder/include/kaeru/$name.h"; done
+with_one_file "$build"
 
 # From -O2 on, gcc fuses products with sums where nothing forbids it.
 try "compile kaeru.c" "$@" -Wall -Wextra -Werror -O2 -c "$build/packaging/kaeru.c" -o "$folder/kaeru.o"

@@ -18,3 +18,13 @@ try() {
         cat "$folder/output"
     fi
 }
+
+# with_one_file BUILD: a program of the tests that is compiled with -I $folder/include sees BUILD's packaging/kaeru.h, as a user's
+# program does, in the place of the library's headers.
+with_one_file() {
+    mkdir -p "$folder/public" "$folder/include/kaeru"
+    cp "$1/packaging/kaeru.h" "$folder/public/"
+    for name in autograd lm parallel training; do
+        echo '#include "../../public/kaeru.h"' >"$folder/include/kaeru/$name.h"
+    done
+}
