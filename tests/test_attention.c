@@ -297,14 +297,23 @@ static Tensor *repeated(Tensor *x, int heads, int group)
     return ag_reshape(copies, SHAPE(b, s, heads * group * part));
 }
 
-/* (T,S): query i sees the last `window` keys up to its own; 0: all of these. */
-static Tensor *window_mask(int64_t t, int64_t s, int64_t window)
+/* (B,1,T,S): query i sees the last `window` keys up to its own (0: all of these), or nothing if `rows` (B,1,T,1) says so. */
+static Tensor *window_mask(int64_t t, int64_t s, int64_t window, Tensor *rows)
 {
-    Tensor *mask = tensor_bools(SHAPE(t, s), NULL);
-    for (int64_t i = 0; i < t * s; i++) {
-        int64_t own = i / s + s - t, key = i % s;
-        tensor_mutable_bool_data(mask)[i] = key <= own && (window == 0 || key > own - window);
+    Tensor *mask = tensor_bools(SHAPE(B, 1, t, s), NULL);
+    for (int64_t i = 0; i < B * t * s; i++) {
+        int64_t own = i / s % t + s - t, key = i % s;
+        bool seen = !rows || tensor_bool_data(rows)[i / s];
+        tensor_mutable_bool_data(mask)[i] = seen && key <= own && (window == 0 || key > own - window);
     }
+    return mask;
+}
+
+/* (B,1,T,1): what each query sees, a third of them nothing. */
+static Tensor *row_mask(int64_t t)
+{
+    Tensor *mask = tensor_bools(SHAPE(B, 1, t, 1), NULL);
+    for (int64_t i = 0; i < B * t; i++) tensor_mutable_bool_data(mask)[i] = ag_random_uniform() < 0.67;
     return mask;
 }
 
@@ -313,10 +322,12 @@ static Tensor *leaf(Tensor *x)
     return tensor_set_requires_grad(ag_detach(x), true);
 }
 
-static const struct { int t, s, heads, kv_heads; bool causal; int window; double p; } groups[] = {
-    { 5, 7, 4, 2, false, 0, 0 },  { 5, 7, 3, 1, true, 0, 0 },    { 5, 5, 4, 4, true, 1, 0 },   { 9, 9, 6, 2, true, 4, 0 },
-    { 3, 20, 4, 1, true, 6, 0 },  { 150, 150, 2, 1, true, 37, 0 }, { 90, 600, 2, 1, true, 300, 0 }, { 8, 5, 2, 1, true, 2, 0 },
-    { 70, 70, 4, 2, true, 9, 0.3 }, { 6, 6, 4, 2, false, 0, 0.3 }, { 5, 5, 2, 1, true, 2000000000, 0 },
+static const struct { int t, s, heads, kv_heads; bool causal; int window; double p; bool rows; } groups[] = {
+    { 5, 7, 4, 2, false, 0, 0, false }, { 5, 7, 3, 1, true, 0, 0, false }, { 5, 5, 4, 4, true, 1, 0, false },
+    { 9, 9, 6, 2, true, 4, 0, false }, { 3, 20, 4, 1, true, 6, 0, false }, { 150, 150, 2, 1, true, 37, 0, false },
+    { 90, 600, 2, 1, true, 300, 0, false }, { 8, 5, 2, 1, true, 2, 0, false }, { 70, 70, 4, 2, true, 9, 0.3, false },
+    { 6, 6, 4, 2, false, 0, 0.3, false }, { 5, 5, 2, 1, true, 2000000000, 0, false },
+    { 70, 70, 4, 2, true, 10, 0.3, false }, { 150, 150, 2, 1, true, 37, 0, true },
 };
 enum { N_GROUPS = sizeof groups / sizeof *groups };
 
@@ -334,10 +345,10 @@ START_TEST(grouped_attention_equals_repeated_keys_and_a_mask)
         Tensor *q = tensor_normal(SHAPE(B, t, heads * K), 0, 1), *k = tensor_normal(SHAPE(B, n, kv_heads * K), 0, 1);
         Tensor *v = tensor_normal(SHAPE(B, n, kv_heads * K), 0, 1), *dy = tensor_normal(SHAPE(B, t, heads * K), 0, 1);
         Tensor *own[3] = { leaf(q), leaf(k), leaf(v) }, *wide[3] = { leaf(q), leaf(k), leaf(v) };
+        Tensor *rows = groups[_i].rows ? row_mask(t) : NULL, *mask = how.causal ? window_mask(t, n, how.window, rows) : NULL;
         AgRandom random = ag_random_state();
-        Tensor *y = ag_retain(ag_attention_with(own[0], own[1], own[2], NULL, how));
+        Tensor *y = ag_retain(ag_attention_with(own[0], own[1], own[2], rows, how));
         ag_set_random_state(random);
-        Tensor *mask = how.causal ? window_mask(t, n, how.window) : NULL;
         Tensor *keys = repeated(wide[1], kv_heads, heads / kv_heads), *values = repeated(wide[2], kv_heads, heads / kv_heads);
         Tensor *expected = ag_retain(ag_attention(wide[0], keys, values, mask, heads, false, how.dropout));
         ag_backward_from(y, dy);
@@ -683,6 +694,9 @@ START_TEST(caches_append_select_and_keep_the_last)
     rows = ag_reshape(ag_embedding(ag_reshape(value, SHAPE(3, 12)), order), SHAPE(4, 6, 2));
     check_close("chosen values", v, ag_slice(rows, 1, 0, 5), 0);
 
+    EXPECT_USAGE_ERROR("row 4 at item 0 is out of range: expected 0 to 3", nn_cache_select(c, (int32_t[]){ 4 }, 1));
+    EXPECT_USAGE_ERROR("row -1 at item 0 is out of range", nn_cache_select(c, (int32_t[]){ -1 }, 1));
+
     nn_cache_keep_last(c, 2);
     nn_cache_read(c, 0, &k, &v);
     check_close("kept values", v, ag_slice(rows, 1, 3, 5), 0);
@@ -735,6 +749,21 @@ START_TEST(a_cache_grows)
         if (at + t <= 64) ck_assert_int_eq(tensor_dim(c->layer[0].key, 1), 64);
     }
     ck_assert_int_eq(tensor_dim(c->layer[0].key, 1), ROOM);
+    ag_end(s);
+    ag_free(c);
+}
+END_TEST
+
+/* One call may need more than twice the first room. */
+START_TEST(a_cache_makes_room_for_many_positions)
+{
+    Cache *c = nn_cache_new(1, 1000);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *key = tensor_normal(SHAPE(2, 300, 3), 0, 1), *k, *v;
+    nn_cache_append(c, 0, key, key);
+    ck_assert_int_eq(tensor_dim(c->layer[0].key, 1), 512);
+    nn_cache_read(c, 0, &k, &v);
+    check_close("keys", k, key, 0);
     ag_end(s);
     ag_free(c);
 }
@@ -821,6 +850,7 @@ Suite *attention_suite(void)
     tcase_add_test(parts, caches_append_select_and_keep_the_last);
     tcase_add_test(parts, fixed_layers_keep_everything);
     tcase_add_test(parts, a_cache_grows);
+    tcase_add_test(parts, a_cache_makes_room_for_many_positions);
     suite_add_tcase(suite, parts);
     return suite;
 }

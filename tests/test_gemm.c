@@ -278,6 +278,40 @@ START_TEST(a_result_is_flushed_after_rounding)
 }
 END_TEST
 
+/* All products become -0, and so does their sum with -0. Zeros that fill up the last block make it 0. Few rows of A have
+ * functions of their own. */
+START_TEST(a_sum_of_minus_zeros)
+{
+    static const int64_t depths[] = { K_BF16_BLOCK - 1, K_BF16_BLOCK, K_BF16_BLOCK + 1, 3 * K_BF16_BLOCK, 600 };
+    for (int64_t m = 1; m <= 12; m++)
+        for (int i = 0; i < COUNT(depths); i++) {
+            set_layout_shape(m, 37, depths[i], 4 + _i);
+            shape.add = true;
+            Case c = { .tolerance = 0 };
+            c.in[0] = input(&c, m * shape.k, -0x1.8p-70, -0x1p-70);
+            c.in[1] = input(&c, shape.k * shape.n, 0x1p-70, 0x1.8p-70);
+            c.out[0] = output(&c, m * shape.n);
+            for (int64_t j = 0; j < m * shape.n; j++)
+                c.out[0][j] = -0.0f;
+            if (shape.tb && m % 2)
+                c.places = int_output(&c, k_packed_items(shape.n, shape.k));
+            for (int p = 0; p < COUNT(isa_names); p++)
+                if (use_isa(isa_names[p])) {
+                    float y[12 * 37];
+                    memcpy(y, c.out[0], (size_t)(m * shape.n) * sizeof *y);
+                    float *before = c.out[0];
+                    c.out[0] = y;
+                    call_gemm(&(KernelTable){ .pack_b = k_pack_b, .gemm = k_gemm }, &c);
+                    c.out[0] = before;
+                    for (int64_t j = 0; j < m * shape.n; j++)
+                        ck_assert_msg(y[j] == 0 && !signbit(y[j]) == (shape.k % K_BF16_BLOCK != 0), "%s: %g", k_isa(),
+                                      (double)y[j]);
+                }
+            check_case(&c, call_gemm);
+        }
+}
+END_TEST
+
 #ifdef HAVE_AMX
 /* At the start of a program AMX is compared with AVX-512, and not used if they differ. No other test would see that. */
 START_TEST(amx_is_used_if_the_processor_has_it)
@@ -353,6 +387,7 @@ Suite *gemm_suite(void)
     tcase_add_test(tests, subnormal_numbers_count_as_zero);
     tcase_add_test(tests, operands_hard_to_round);
     tcase_add_test(tests, a_result_is_flushed_after_rounding);
+    tcase_add_loop_test(tests, a_sum_of_minus_zeros, 0, 4);
 #ifdef HAVE_AMX
     tcase_add_test(tests, amx_is_used_if_the_processor_has_it);
 #endif

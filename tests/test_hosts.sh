@@ -104,18 +104,23 @@ done
 
 # ---- a process that is killed, a cable that is cut -------------------------------------------------------------------
 
-after=0.2                                               # then no checkpoint is written, for which processes wait longer
 kill_process() { send KILL 1 && begin=$(date +%s); }
-interrupted kill_process broken/gpt.csv.part 100 3 $run --out broken
+endless="$endless --deadline 3"
+interrupted kill_process broken/gpt.csv.part 100 3 $endless --out broken
 that "a status other than 0 after a kill" [ $status -ne 0 ]
 gone
 that "processes end within twenty seconds" [ $(($(date +%s) - begin)) -le 20 ]
 resumes 1
-interrupted 'ip link set cable2 down' broken/gpt.csv.part 100 3 $run --out broken
-ended 1 ' has been silent for 3 seconds, since step '
+expect 0 '' '' $endless --steps 100 --overwrite --out broken
 # To resume, each machine needs a copy of the checkpoint.
-ip link set cable2 up
 for name in two three; do cp -r broken "/proc/$(cat id.$name)/root$folder"; done
+after=0.5                                               # no checkpoint is written then, for which processes wait longer
+interrupted 'ip link set cable2 down' broken/gpt.csv.part 100 3 train --resume --steps 1000000 --every 1000000 --out broken
+ended 1 ' has been silent for 3 seconds, since step '
+# A connection needs no question for the address of machine two, which has failed while the cable was cut.
+ip link set cable2 up
+until agent two 'ip link show eth0' | grep -q 'state UP'; do sleep 0.01; done
+agent two 'ip neigh flush dev eth0'
 resumes 3
 
 summary hosts

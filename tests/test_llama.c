@@ -14,6 +14,7 @@
 #include "json.h"
 #include "kaeru/autograd.h"
 #include "kaeru/lm.h"
+#include "llama_parts.h"
 #include "lm_pairs.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -249,6 +250,38 @@ START_TEST(what_is_written_opens_again)
 }
 END_TEST
 
+/* All four ids that end a text are in use. */
+START_TEST(four_ends_are_written)
+{
+    LlamaOptions o = small();
+    for (int i = 0; i < LLAMA_ENDS; i++) o.end[i] = i + 3;
+    o.rope_factor = 2;
+    Llama *m = llama_new(o);
+    expect_done(llama_write(m, in_folder("")));
+    Llama *again = opened(in_folder(""));
+    check_same_options(&m->options, &again->options);
+    nn_free(again);
+    nn_free(m);
+}
+END_TEST
+
+/* The default of a Qwen3 is 128; of the others, the width divided by the heads. */
+START_TEST(the_width_of_a_head_can_be_missing)
+{
+    for (int i = 0; i < 2; i++) {
+        char text[400];
+        snprintf(text, sizeof text, "{\"model_type\": \"%s\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
+                 "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7}", i ? "qwen3" : "llama");
+        folder_write("config.json", text, strlen(text));
+        Config c;
+        LlamaOptions o;
+        expect_done(config_open(&c, in_folder("config.json")) && llama_read_config(&c, &o));
+        ck_assert_int_eq(o.head_width, i ? 128 : 6);
+        ag_free(c.owner);
+    }
+}
+END_TEST
+
 START_TEST(checkpoints_load)
 {
     Llama *m = model_of(_i);
@@ -394,6 +427,8 @@ Suite *llama_suite(void)
     tcase_add_test(t, wrong_sizes_are_refused);
     tcase_add_test(t, wrong_calls_are_usage_errors);
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
+    tcase_add_test(t, four_ends_are_written);
+    tcase_add_test(t, the_width_of_a_head_can_be_missing);
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, the_loss_counts_answers_only);

@@ -32,22 +32,22 @@ program=$examples/gpt
 
 # ---- signals, kills and resuming -------------------------------------------------------------------------------------
 
-expect 0 '' '' $gpt --steps 1000 --out long
-interrupted 'send USR1 1' broken/gpt.csv.part 100 3 $gpt --steps 1000 --out broken
+interrupted 'send USR1 1' broken/gpt.csv.part 100 3 $endless --out broken
 ended 75 'gpt train: stopped by a signal after step '
 resumes 2
-interrupted 'send TERM 0' broken/gpt.csv.part 100 2 $gpt --steps 1000 --out broken
+interrupted 'send TERM 0' broken/gpt.csv.part 100 2 $endless --out broken
 ended 75 'gpt train: stopped by a signal after step '
 resumes 1
-interrupted 'send KILL 1' broken/gpt.csv.part 100 2 $gpt --steps 1000 --out broken
+interrupted 'send KILL 1' broken/gpt.csv.part 100 2 $endless --out broken
 that "a status other than 0 after a kill" [ $status -ne 0 ]
 gone
 resumes 3
 program=$examples/translate
-interrupted 'send USR1 1' broken/translate.csv.part 1 3 $translate --sentences 2000 --batch-tokens 100 --out broken
+interrupted 'send USR1 1' broken/translate.csv.part 1 3 $translate --epochs 100000 --out broken
 ended 75 'translate train: stopped by a signal in epoch '
-together 0 '' 2 train --resume --out broken
-expect 0 '' '' $translate --sentences 2000 --batch-tokens 100 --out words_long
+epochs=$(($(last_row) + 2))
+together 0 '' 2 train --resume --epochs $epochs --out broken
+expect 0 '' '' $translate --epochs $epochs --out words_long
 same words_long/translate.safetensors broken/translate.safetensors
 same_run words_long broken
 program=$examples/gpt
@@ -90,10 +90,11 @@ calls='Init-0 Comm_set_errhandler-0 Comm_size-0 Comm_size-1 Comm_dup-0 Comm_rank
 [ -n "$faults" ] || calls=''
 n=0
 for call in $calls; do
-    mkdir -p "$call/pids"
+    mkdir -p "$call/pids" "$folder/$n"
     cp story.txt each.sh "$call"
     (
         cd "$call" || exit 1
+        TMPDIR=$folder/$n                               # each mpirun removes the files of those beside it
         folder=$PWD FOLDER=$PWD odd=1 other="fault=MPI_${call%-*} ${call#*-}"
         (start 2 $gpt --steps 20 --out differs)
         echo $? >status

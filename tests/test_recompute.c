@@ -8,6 +8,7 @@
 #include "faults.h"
 #include "internal.h"
 #include "kaeru/kaeru.h"
+#include "ops/table.h"
 #include "suites.h"
 #include "usage_error.h"
 
@@ -522,6 +523,82 @@ START_TEST(the_graph_can_be_kept)
 }
 END_TEST
 
+/* ---- every operation --------------------------------------------------------------------------------------------- */
+
+/* The operations whose results stay, and why. All others are computed again. */
+#define LONG_WORK "it takes as long as a product"
+#define SMALL     "the result has fewer items than the input"
+#define ELSEWHERE "no layer of a model keeps a large one"
+static const char *const stays[OP_COUNT] = {
+    [OP_attention] = LONG_WORK, [OP_self_attention] = LONG_WORK, [OP_conv2d] = LONG_WORK, [OP_max_pool2d] = SMALL,
+    [OP_mean_pool2d] = SMALL, [OP_sum_dims] = SMALL, [OP_mean_dims] = SMALL, [OP_max_dim] = SMALL, [OP_min_dim] = SMALL,
+    [OP_var_dims] = SMALL, [OP_mse_loss] = SMALL, [OP_binary_cross_entropy] = SMALL, [OP_cross_entropy] = SMALL,
+    [OP_linear_cross_entropy] = SMALL, [OP_nll_loss] = SMALL, [OP_kl_div] = SMALL, [OP_label_smoothing] = SMALL,
+    [OP_where] = ELSEWHERE, [OP_masked_fill] = ELSEWHERE, [OP_cumsum] = ELSEWHERE, [OP_softmax] = ELSEWHERE,
+    [OP_log_softmax] = ELSEWHERE, [OP_masked_softmax] = ELSEWHERE, [OP_gather] = ELSEWHERE, [OP_scatter_add] = ELSEWHERE,
+    [OP_permute] = ELSEWHERE, [OP_concat] = ELSEWHERE, [OP_expand] = ELSEWHERE,
+};
+
+enum { OP_INPUTS = 4, ITEMS = 1000 };
+typedef struct { real y[ITEMS], grad[OP_INPUTS][ITEMS]; } OpResult;
+
+static Tensor *scaled(Sample *s, int i, Shape shape, SampleRange range)
+{
+    (void)shape;
+    (void)range;
+    return ag_scale(s->in[i], 1);
+}
+
+static void copy_items(real *to, const Tensor *x)
+{
+    ck_assert_int_le(x->numel, ITEMS);
+    memcpy(to, tensor_data(x), (size_t)x->numel * sizeof *to);
+}
+
+/* A case of the operation between two others. `read`: the result is read before backward. */
+static void run_sample(const Op *op, int number, Tensor **in, bool again, bool read, OpResult *r)
+{
+    memset(r, 0, sizeof *r);
+    ag_seed(7);
+    Scope s = ag_begin(AG_RECORD);
+    AgMark begin = ag_mark();
+    Sample sample = { .number = number, .in = in, .make_input = scaled };
+    Tensor *y = op->sample(&sample), *square = ag_mul(y, y);
+    if (again) ag_recompute(begin, square, AG_PRODUCTS);
+    for (const Tensor *t = context()->tape; again && t && t != begin.newest; t = t->older) {
+        if (t->op != op || t == square || t->numel == 0) continue;
+        const char *why = stays[op - op_table];
+        ck_assert_msg(!t->data == !why, "%s, case %d: the value %s", op->name, number, why ? "was released" : "stays");
+    }
+    if (read) copy_items(r->y, y);
+    ag_backward(ag_sum(square));
+    for (int i = 0; i < OP_INPUTS; i++)
+        if (in[i] && tensor_grad(in[i])) copy_items(r->grad[i], tensor_grad(in[i])), tensor_zero_grad(in[i]);
+    ag_end(s);
+}
+
+START_TEST(every_operation)
+{
+    static OpResult plain, released, was_read;
+    const Op *op = &op_table[_i];
+    int number = 0;
+    for (;; number++) {
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *in[OP_INPUTS] = { NULL };
+        bool found = op->sample(&(Sample){ .number = number, .in = in }) != NULL;
+        ag_end(s);
+        if (!found) break;
+        run_sample(op, number, in, false, true, &plain);
+        run_sample(op, number, in, true, false, &released);
+        run_sample(op, number, in, true, true, &was_read);
+        ck_assert_msg(memcmp(&plain, &was_read, sizeof plain) == 0, "%s, case %d: read before backward", op->name, number);
+        ck_assert_msg(memcmp(plain.grad, released.grad, sizeof plain.grad) == 0, "%s, case %d", op->name, number);
+        for (int i = 0; i < OP_INPUTS; i++) tensor_free(in[i]);
+    }
+    ck_assert_int_ge(number, 8);
+}
+END_TEST
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* A chain of large values, of which a plain call keeps 20. */
@@ -633,6 +710,29 @@ START_TEST(steps_ask_the_system_for_no_memory)
 }
 END_TEST
 
+static size_t peak_of_reshaped(AgRecompute *what)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_set_requires_grad(tensor_ones(SHAPE(LONG)), true);
+    AgMark begin = ag_mark();
+    Tensor *y = ag_retain(ag_reshape(ag_exp(w), SHAPE(10, LONG / 10)));
+    if (what) ag_recompute(begin, y, *what);
+    size_t before = ag_memory().in_use;
+    ag_memory_reset_peak();
+    ag_backward(ag_sum(y));
+    size_t peak = ag_memory().peak - before;
+    ag_end(s);
+    return peak;
+}
+
+/* To release one of two tensors that share memory would free nothing, and computing it again would need more. */
+START_TEST(memory_that_is_shared_with_a_kept_value_stays)
+{
+    size_t plain = peak_of_reshaped(NULL);
+    ck_assert_uint_eq(peak_of_reshaped(&(AgRecompute){ AG_PRODUCTS }), plain);
+}
+END_TEST
+
 START_TEST(nothing_is_recorded_without_gradients)
 {
     Parts p = { .call = recomputed };
@@ -718,6 +818,34 @@ START_TEST(a_released_value_can_be_read)
     ag_backward(ag_sum(y));
     ck_assert(tensor_data(kept)[0] == 18);
     EXPECT_USAGE_ERROR("was released by backward; call ag_retain on it first", tensor_data(h));
+    ag_end(s);
+}
+END_TEST
+
+/* Nothing else reads the retained value. After backward it could not be computed again. */
+START_TEST(a_retained_value_is_there_after_backward)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(2), 3), true);
+    AgMark begin = ag_mark();
+    Tensor *kept = ag_retain(ag_scale(w, 2)), *y = ag_recompute(begin, ag_neg(ag_neg(kept)), AG_PRODUCTS);
+    ag_backward(ag_sum(y));
+    ck_assert(tensor_data(kept)[1] == 6);
+    ag_end(s);
+}
+END_TEST
+
+/* u needs b, which can be computed again, and x, which was released by backward. b is newer than what v needs. */
+START_TEST(after_an_error_other_values_can_be_read)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *w = tensor_set_requires_grad(tensor_full(SHAPE(2), 3), true), *x = ag_scale(w, 4);
+    AgMark begin = ag_mark();
+    Tensor *a = ag_scale(w, 2), *b = ag_scale(w, 5), *u = ag_add(b, x), *v = ag_mul(a, a);
+    ag_recompute(begin, ag_add(u, v), AG_PRODUCTS);
+    ag_backward(ag_sum(x));
+    EXPECT_USAGE_ERROR("cannot be computed again after backward: call ag_retain on it first", tensor_data(u));
+    ck_assert(tensor_data(v)[1] == 36);
     ag_end(s);
 }
 END_TEST
@@ -882,17 +1010,23 @@ Suite *recompute_suite(void)
     tcase_add_test(bits, numerical_gradients_agree);
     tcase_add_test(bits, the_graph_can_be_kept);
     suite_add_tcase(suite, bits);
+    TCase *operations = tcase_create("operations");
+    tcase_add_loop_test(operations, every_operation, 0, OP_COUNT);
+    suite_add_tcase(suite, operations);
     TCase *memory = tcase_create("memory");
     tcase_add_test(memory, the_peak_is_that_of_one_function);
     tcase_add_test(memory, what_only_a_later_value_needs_is_released_at_once);
     tcase_add_test(memory, gpt_needs_less);
     tcase_add_test(memory, steps_ask_the_system_for_no_memory);
+    tcase_add_test(memory, memory_that_is_shared_with_a_kept_value_stays);
     tcase_add_test(memory, nothing_is_recorded_without_gradients);
     tcase_add_loop_test(memory, each_allocation_fails_once, 0, 2);
     suite_add_tcase(suite, memory);
     TCase *inside = tcase_create("looking inside");
     tcase_add_test(inside, it_is_explained_and_drawn);
     tcase_add_test(inside, a_released_value_can_be_read);
+    tcase_add_test(inside, a_retained_value_is_there_after_backward);
+    tcase_add_test(inside, after_an_error_other_values_can_be_read);
     tcase_add_test(inside, reading_a_released_value_leaves_what_was_kept);
     tcase_add_test(inside, what_was_read_stays);
     tcase_add_test(inside, a_released_value_is_needed_later);
