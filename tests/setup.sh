@@ -30,7 +30,9 @@ have() {
     cc)
         # shellcheck disable=SC2086 # a command and its first words
         compiles "$_program" ${CC:-cc} -pthread ;;
-    gnuplot) command -v gnuplot >/dev/null 2>&1 && { ! command -v apt-get >/dev/null 2>&1 || [ -n "$(fc-list :lang=ja family 2>/dev/null)" ]; } ;;
+    gnuplot)
+        command -v gnuplot >/dev/null 2>&1 &&
+            { [ "$(system_kind)" != debian ] || [ -n "$(fc-list :lang=ja family 2>/dev/null)" ]; } ;;
     ninja) command -v ninja >/dev/null 2>&1 || command -v ninja-build >/dev/null 2>&1 ;;
     pkg-config) command -v pkg-config >/dev/null 2>&1 || command -v pkgconf >/dev/null 2>&1 ;;
     check) pkg-config --exists check 2>/dev/null ;;
