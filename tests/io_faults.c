@@ -117,6 +117,20 @@ static bool fails(const char *function, int error)
     }
 BOTH(WRAP_OPEN, open)
 
+/* With _FORTIFY_SOURCE, a call of open without a mode may become one of these. */
+#define WRAP_OPEN_2(name)                                                       \
+    int __real_##name(const char *path, int flags) __attribute__((weak));       \
+    int __wrap_##name(const char *path, int flags);                             \
+    int __wrap_##name(const char *path, int flags)                              \
+    {                                                                           \
+        if (fails("open", EACCES)) return -1;                                   \
+        int fd = __real_##name(path, flags);                                    \
+        open_files += fd >= 0;                                                  \
+        return fd;                                                              \
+    }
+WRAP_OPEN_2(__open_2)
+WRAP_OPEN_2(__open64_2)
+
 #define WRAP_PREAD(name, function)                                                                          \
     ssize_t __real_##name(int fd, void *out, size_t n, off_t offset) __attribute__((weak));                 \
     ssize_t __wrap_##name(int fd, void *out, size_t n, off_t offset);                                       \
