@@ -112,6 +112,13 @@ CALL(huber_loss, ag_huber_loss(x[0], x[1], 0.7))
 CALL(l1_loss, ag_mean(ag_abs(ag_sub(x[0], x[1]))))
 CALL(bce_0, ag_binary_cross_entropy(x[0], x[1], AG_MEAN))
 CALL(bce_1, ag_binary_cross_entropy(x[0], x[1], AG_SUM))
+CALL(sum_dims_2, ag_sum_dims(x[0], DIMS(0), false))
+CALL(mean_dims_2, ag_mean_dims(x[0], DIMS(-1), true))
+CALL(max_dim_2, ag_max_dim(x[0], 0, false))
+CALL(min_dim_2, ag_min_dim(x[0], -1, false))
+CALL(var_dims_2, ag_var_dims(x[0], DIMS(0), false, false))
+CALL(pick_2, ag_gather(x[0], 0, x[1]))
+CALL(topk_1, ag_topk(x[0], 1, 0, NULL))
 CALL(stack, ag_concat(((Tensor *[]){ ag_unsqueeze(x[0], 1), ag_unsqueeze(x[1], 1) }), 2, 1))
 
 #define ONE(op)   { #op ".0", call_##op }
@@ -156,6 +163,10 @@ static const Case cases[] = {
     { "cumsum.1", cumsum_1 }, { "sort.0", sort_0 }, { "sort.1", sort_1 }, { "topk.0", topk_0 },
     { "logsumexp.0", logsumexp_0 }, { "logsumexp.1", logsumexp_1 }, { "huber_loss.0", huber_loss },
     { "l1_loss.0", l1_loss }, { "bce.0", bce_0 }, { "bce.1", bce_1 }, { "stack.0", stack },
+    { "sum_dims.2", sum_dims_2 }, { "mean_dims.2", mean_dims_2 }, { "max_dim.2", max_dim_2 }, { "min_dim.2", min_dim_2 },
+    { "var_dims.2", var_dims_2 }, { "softmax.2", softmax_0 }, { "log_softmax.2", log_softmax_1 }, { "pick.2", pick_2 },
+    { "scatter_add.2", scatter_add_1 }, { "cumsum.2", cumsum_0 }, { "sort.2", sort_1 }, { "topk.1", topk_1 },
+    { "logsumexp.2", logsumexp_1 },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
