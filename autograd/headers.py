@@ -3,7 +3,7 @@
 
     headers.py ops OPS_DEF OPS_H
 
-OPS_H, the prototypes of all differentiable operations, from the list OPS_DEF: a line OP(name, (parameters), NEEDS,
+OPS_H, the prototypes of all differentiable operations, from the list OPS_DEF: an entry OP(name, (parameters), NEEDS,
 "forward", "backward") gives a comment with the two formulas, the prototype of ag_<name>_at and the macro ag_<name> that
 passes the caller's line along. The comments of the list, except the first, become headings.
 
@@ -107,7 +107,7 @@ def comment(lines):
     return "/* " + "\n * ".join(wrapped) + " */\n"
 
 
-# A line of the list. parameters: C source; inputs, numbers: names of those that are Tensor * and double.
+# An entry of the list. parameters: C source; inputs, numbers: names of those that are Tensor * and double.
 Operation = collections.namedtuple("Operation", "name parameters inputs numbers forward backward")
 
 

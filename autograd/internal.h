@@ -308,6 +308,8 @@ static inline void check_any(Site at, const char *what, const char *argument, co
 }
 /* A dimension number made non-negative and checked. */
 int  check_dim(Site at, const char *what, const Tensor *x, int dim);
+/* The same for operations along a dimension, which take a scalar as a vector of one item: dimension 0. */
+int  check_along(Site at, const char *what, const Tensor *x, int dim);
 /* Ids (AG_INT) in 0..below-1. */
 void check_ids(Site at, const char *what, const Tensor *ids, int64_t below);
 /* Checks a caller's shape: 0 to 8 dimensions, none negative, no overflow. Returns the number of items. */

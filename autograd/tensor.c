@@ -310,6 +310,11 @@ int check_dim(Site at, const char *what, const Tensor *x, int dim)
     return d;
 }
 
+int check_along(Site at, const char *what, const Tensor *x, int dim)
+{
+    return x->shape.ndim == 0 && (dim == 0 || dim == -1) ? 0 : check_dim(at, what, x, dim);
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 Shape tensor_shape_at(Site at, const Tensor *t)

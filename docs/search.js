@@ -4,8 +4,8 @@
 const field = document.getElementById("search"), list = document.getElementById("found");
 let chosen = 0;
 
-/* How well a row fits: 0 not at all. A name counts more than a text, a function more than a constant; "ag_", "torch.nn." and the
- * like need not be typed. */
+/* How well a row fits: 0 not at all. A name counts more than a text, a function more than a constant; "ag_", "torch.nn." and
+ * the like need not be typed. */
 function score(row, words) {
     const name = row[0].toLowerCase(), short = name.replace(/^(ag|nn|tensor)_|^torch\.(nn\.functional\.|nn\.)?/, "");
     const text = (name + " " + row[2]).toLowerCase(), first = words.join("_");

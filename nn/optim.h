@@ -35,8 +35,8 @@ struct Optimizer {
 
 /* Makes the state tensors, zeroed, unless they exist: before the first step, or for a file. */
 void optimizer_make_state(Optimizer *o);
-/* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one dimension unless
- * they are all. */
+/* From now on, o updates only items first..first+count-1 of parameter i, and has state for them alone, in tensors of one
+ * dimension unless they are all. */
 void optimizer_keep_part(Optimizer *o, int i, int64_t first, int64_t count);
 /* A usage error if o has a part of the state only, and no processes have the others. */
 void check_undivided(Site at, const char *what, const Optimizer *o);

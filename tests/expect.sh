@@ -60,8 +60,8 @@ no_font='no font has Japanese letters'
 stays='Adam|BERT|BLEU|GELU|GPT|GRU|ID|KL|PE|PyTorch|ReLU|Seq|Transformer|One|Hot|annotated|base|eps|nat|norm|post|pre|std'
 stays="$stays|[a-z][0-9]|cos|dw|ex|ln|log|lr|sin|softmax|sqrt"
 japanese() {
-    sed -n '/Boxes stand for letters/d; /<text/{s/<[^>]*>//g; s/&[a-z]*;/ /g; p;}' "$1" | grep -oE '[A-Za-z_][A-Za-z0-9_]+(\(\))?' |
-        grep -vxE "$stays|${2:-$stays}" >english_words
+    sed -n '/Boxes stand for letters/d; /<text/{s/<[^>]*>//g; s/&[a-z]*;/ /g; p;}' "$1" |
+        grep -oE '[A-Za-z_][A-Za-z0-9_]+(\(\))?' | grep -vxE "$stays|${2:-$stays}" >english_words
     that "English in $1: $(tr '\n' ' ' <english_words)" [ ! -s english_words ]
     that "no Japanese in $1" grep -q 'の\|を\|が\|は\|に\|逆\|順' "$1"
 }

@@ -80,8 +80,8 @@ together() {
     status=$?
     ended "$want" "$line"
 }
-# interrupted "COMMAND" FILE ROW N ARGUMENT...: runs the command $after seconds after the file has the row. The arguments ask for
-# so many steps that the run does not end by itself.
+# interrupted "COMMAND" FILE ROW N ARGUMENT...: runs the command $after seconds after the file has the row. The arguments ask
+# for so many steps that the run does not end by itself.
 after=0
 interrupted() {
     command=$1 file=$2 row=$3

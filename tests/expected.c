@@ -48,6 +48,16 @@ void check_close(const char *what, const Tensor *found, const Tensor *expected, 
     }
 }
 
+void check_reals(const Tensor *t, Shape shape, const double *values)
+{
+    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
+    ck_assert_msg(ag_shape_equal(tensor_shape(t), shape), "shape %s, expected %s", ag_shape_text(tensor_shape(t), a),
+                  ag_shape_text(shape, b));
+    for (int64_t i = 0; i < tensor_numel(t); i++)
+        ck_assert_msg(tensor_data(t)[i] == (real)values[i] || (isnan(values[i]) && isnan((double)tensor_data(t)[i])),
+                      "item %d: %.9g, expected %.9g", (int)i, (double)tensor_data(t)[i], values[i]);
+}
+
 void check_same_parameters(void *left, void *right)
 {
     Parameters *p = nn_parameters(left), *q = nn_parameters(right);

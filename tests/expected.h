@@ -14,6 +14,9 @@ Tensor *ids_of(const SafeTensors *st, const char *name);
 double largest(const Tensor *t);
 /* Same shape, and no number further off than the tolerance. */
 void check_close(const char *what, const Tensor *found, const Tensor *expected, double tolerance);
+/* This shape and exactly these numbers; NaN equals NaN. */
+void check_reals(const Tensor *t, Shape shape, const double *values);
+#define CHECK(t, shape, ...) check_reals(t, shape, (double[]){ __VA_ARGS__ })
 /* Two modules must have the same parameters: names, sizes, and values to the bit. */
 void check_same_parameters(void *left, void *right);
 

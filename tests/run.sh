@@ -99,7 +99,8 @@ run_tests() {
     echo "$run: building"
     # shellcheck disable=SC2086 # a list of words
     (quietly meson compile -C "$folder" $targets) || { sum_up 0 1; return; }
-    # The tests run without another build. meson builds what only tests depend on by default, or not: that depends on its version.
+    # The tests run without another build. meson builds what only tests depend on by default, or not: that depends on its
+    # version.
     [ -n "$targets" ] || (quietly check_prerequisites "$folder") || { sum_up 0 1; return; }
     rm -f "$folder"/meson-logs/testlog*
     echo "$run: testing"

@@ -194,7 +194,8 @@ that "the assembled block is that of the library" \
     awk '/differs by at most/ { n++; if ($NF > 1e-5) bad = 1 } END { exit bad || n != 2 }' stdout
 prints 'decoder: attention to the source            6 x    1050624 =     6303744'
 prints 'in 12 hours: 3.3e+18 operations'
-that "the sum is that of the library's model" awk '/  sum  / { sum = $2 } /nn_count of transformer_new:/ { exit sum != $4 }' stdout
+that "the sum is that of the library's model" \
+    awk '/  sum  / { sum = $2 } /nn_count of transformer_new:/ { exit sum != $4 }' stdout
 csv block.csv layer,deviation_pre,deviation_post,gradient_pre,gradient_post
 shows 'pre-norm vectors grow, post-norm vectors do not' \
     'abs($3 - 1) > 0.02 || $2 < last { bad = 1 } { last = $2 } END { exit bad || $2 < 1.5 || NR != 4 }'
@@ -252,7 +253,8 @@ draws exploding
 
 lesson score_width --widest 256 --steps "$(steps 150 3)"
 prints ' seconds of processor time.'
-learned 'it prints three times' awk '/^At K = 256/ { found = $8 + 0 > 0 && $9 + 0 > 0 && $11 + 0 > 0 } END { exit !found }' stdout
+learned 'it prints three times' \
+    awk '/^At K = 256/ { found = $8 + 0 > 0 && $9 + 0 > 0 && $11 + 0 > 0 } END { exit !found }' stdout
 csv score_width.csv k,dot,dot_least,dot_most,scaled,scaled_least,scaled_most,additive,additive_least,additive_most
 learns 'at a large width the plain dot product is worse than the other scores' \
     '$3 > $2 || $2 > $4 { bad = 1 } END { exit bad || $1 != 256 || $2 > 90 || $5 < 99 || $8 < 99 || NR != 4 }'

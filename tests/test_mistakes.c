@@ -2075,6 +2075,9 @@ START_TEST(later_operations)
     MISTAKE("sort: x is NULL", ag_sort(none, 0, false, &out));
     MISTAKE("topk: 4 items along dimension 1 of (2, 3)", ag_topk(x, 4, 1, NULL));
     MISTAKE("topk: -1 items", ag_topk(x, -1, 1, NULL));
+    MISTAKE("topk: 0 items along dimension 0 of ()", ag_topk(ag_sum(x), 0, 0, NULL));
+    MISTAKE("cumsum: there is no dimension 1 in shape ()", ag_cumsum(ag_sum(x), 1));
+    MISTAKE("sum_dims: 2 dimensions named for shape ()", ag_sum_dims(ag_sum(x), DIMS(0, -1), false));
     MISTAKE("logsumexp: x is NULL", ag_logsumexp(none, 0, false));
     MISTAKE("there is no dimension 5", ag_logsumexp(x, 5, false));
     MISTAKE("huber_loss: x (2, 3) and target (3,) differ in shape", ag_huber_loss(x, row, 1));

@@ -1,6 +1,7 @@
 #!/bin/sh
-# test_one_file.sh SOURCE BUILD CC...: the two files kaeru.c and kaeru.h, which `meson compile onefile` writes in BUILD/packaging.
-# They export what the library does, and train models to the weights that the library of BUILD has, with each instruction set.
+# test_one_file.sh SOURCE BUILD CC...: the two files kaeru.c and kaeru.h, which `meson compile onefile` writes in
+# BUILD/packaging. They export what the library does, and train models to the weights that the library of BUILD has, with each
+# instruction set.
 
 source=$1 build=$2
 shift 2

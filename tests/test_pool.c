@@ -88,8 +88,8 @@ static void own_trim(void);
 
 /* ---- what must be true after every call -------------------------------------------------------------------------- */
 
-/* Blocks fill each chunk without overlapping, know their neighbors, and are what their pages are. Free neighbors of one kind are
- * joined. The list has each free block once, and the sums of bytes are right. */
+/* Blocks fill each chunk without overlapping, know their neighbors, and are what their pages are. Free neighbors of one kind
+ * are joined. The list has each free block once, and the sums of bytes are right. */
 static void check_pool(void)
 {
     size_t all = 0, touched = 0;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # test_scripts.sh ROOT: the command lines of the scripts: --help prints to stdout with status 0, wrong options to stderr
-# with status 2. The message of a failed command has the quotes that a shell needs. The C sources have one brace style.
+# with status 2. The message of a failed command has the quotes that a shell needs. The C sources have one brace style. No line
+# of a source is longer than 128 characters.
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 program=/bin/sh
@@ -80,5 +81,11 @@ none "a brace belongs at the end of the line before" '/^ +{$/'
 none "else belongs on the line of the closing brace" 'last ~ /^ *}$/ && /^ *else/'
 none "a tab" '/\t/'
 none "spaces at the end of a line" '/ $/'
+
+# In UTF-8 every character has one byte that is not in 80..bf.
+(cd "$root" && find autograd docs examples models nn packaging plots tests \
+    \( -name '*.[ch]' -o -name '*.def' -o -name '*.py' -o -name '*.sh' -o -name '*.js' -o -name '*.gp' -o -name meson.build \) \
+    -exec env LC_ALL=C awk '{ gsub(/[\200-\277]/, "") } length > 128 { print FILENAME ":" FNR }' {} +) >stdout
+that "a line of more than 128 characters: $(head -n 1 stdout)" [ ! -s stdout ]
 
 summary scripts

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expected.h"
 #include "kaeru/autograd.h"
 #include "suites.h"
 #include "usage_error.h"
@@ -20,17 +21,6 @@ static void end(void)
 {
     ag_end(scope);
 }
-
-static void check_reals(Tensor *t, Shape shape, const double *values)
-{
-    char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
-    ck_assert_msg(ag_shape_equal(tensor_shape(t), shape), "shape %s, expected %s", ag_shape_text(tensor_shape(t), a),
-                  ag_shape_text(shape, b));
-    for (int64_t i = 0; i < tensor_numel(t); i++)
-        ck_assert_msg(tensor_data(t)[i] == (real)values[i] || (isnan(values[i]) && isnan((double)tensor_data(t)[i])),
-                      "item %d: %.9g, expected %.9g", (int)i, (double)tensor_data(t)[i], values[i]);
-}
-#define CHECK(t, shape, ...) check_reals(t, shape, (double[]){ __VA_ARGS__ })
 
 static void check_ints(Tensor *t, Shape shape, const int32_t *values)
 {

@@ -1,4 +1,5 @@
 /* test_torch.c: operations and optimizers against PyTorch's results (fixtures/make_torch.py). */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -112,6 +113,13 @@ CALL(huber_loss, ag_huber_loss(x[0], x[1], 0.7))
 CALL(l1_loss, ag_mean(ag_abs(ag_sub(x[0], x[1]))))
 CALL(bce_0, ag_binary_cross_entropy(x[0], x[1], AG_MEAN))
 CALL(bce_1, ag_binary_cross_entropy(x[0], x[1], AG_SUM))
+CALL(sum_dims_2, ag_sum_dims(x[0], DIMS(0), false))
+CALL(mean_dims_2, ag_mean_dims(x[0], DIMS(-1), true))
+CALL(max_dim_2, ag_max_dim(x[0], 0, false))
+CALL(min_dim_2, ag_min_dim(x[0], -1, false))
+CALL(var_dims_2, ag_var_dims(x[0], DIMS(0), false, false))
+CALL(pick_2, ag_gather(x[0], 0, x[1]))
+CALL(topk_1, ag_topk(x[0], 1, 0, NULL))
 CALL(stack, ag_concat(((Tensor *[]){ ag_unsqueeze(x[0], 1), ag_unsqueeze(x[1], 1) }), 2, 1))
 
 #define ONE(op)   { #op ".0", call_##op }
@@ -156,6 +164,10 @@ static const Case cases[] = {
     { "cumsum.1", cumsum_1 }, { "sort.0", sort_0 }, { "sort.1", sort_1 }, { "topk.0", topk_0 },
     { "logsumexp.0", logsumexp_0 }, { "logsumexp.1", logsumexp_1 }, { "huber_loss.0", huber_loss },
     { "l1_loss.0", l1_loss }, { "bce.0", bce_0 }, { "bce.1", bce_1 }, { "stack.0", stack },
+    { "sum_dims.2", sum_dims_2 }, { "mean_dims.2", mean_dims_2 }, { "max_dim.2", max_dim_2 }, { "min_dim.2", min_dim_2 },
+    { "var_dims.2", var_dims_2 }, { "softmax.2", softmax_0 }, { "log_softmax.2", log_softmax_1 }, { "pick.2", pick_2 },
+    { "scatter_add.2", scatter_add_1 }, { "cumsum.2", cumsum_0 }, { "sort.2", sort_1 }, { "topk.1", topk_1 },
+    { "logsumexp.2", logsumexp_1 },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -230,6 +242,111 @@ START_TEST(every_fixture_is_compared)
         ck_assert_msg(found, "%s of the file is not compared", name);
     }
     st_close(st);
+}
+END_TEST
+
+/* ---- infinities, NaN and the ends of the range: ops.def says where PyTorch differs ---------------------------------- */
+
+static const double inf = (double)INFINITY, nan_value = (double)NAN;
+
+static Tensor *leaf(Shape shape, const double *values)
+{
+    Tensor *t = tensor_set_requires_grad(tensor_zeros(shape), true);
+    for (int64_t i = 0; i < tensor_numel(t); i++) tensor_mutable_data(t)[i] = (real)values[i];
+    return t;
+}
+#define LEAF(shape, ...) leaf(shape, (double[]){ __VA_ARGS__ })
+
+/* y, after the gradients of its sum. */
+static Tensor *with_gradients(Tensor *y)
+{
+    ag_retain(y);
+    ag_backward(ag_sum(y));
+    return y;
+}
+
+START_TEST(silu_and_swiglu)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = LEAF(SHAPE(4), -inf, -800, inf, nan_value), *pairs = LEAF(SHAPE(3, 2), -inf, 1, inf, 1, -800, 1);
+    CHECK(with_gradients(ag_silu(x)), SHAPE(4), 0, 0, inf, nan_value);
+    CHECK(tensor_grad(x), SHAPE(4), 0, 0, 1, nan_value);
+    CHECK(with_gradients(ag_swiglu(pairs)), SHAPE(3, 1), 0, inf, 0);
+    CHECK(tensor_grad(pairs), SHAPE(3, 2), 0, 0, 1, inf, 0, 0);
+    bool is_zero = tensor_item(ag_silu(LEAF(AG_SCALAR, -87.5))) == 0;
+    ck_assert(is_zero == (sizeof(real) == sizeof(float)));
+    ag_end(s);
+}
+END_TEST
+
+/* The loss of an almost certain prediction is about e^-x, however small. */
+START_TEST(binary_cross_entropy)
+{
+    Scope s = ag_begin(AG_RECORD);
+    for (int x = 1; x <= 87; x++)
+        for (int target = 0; target <= 1; target++) {
+            double y = tensor_item(ag_binary_cross_entropy(LEAF(SHAPE(1), target ? x : -x), LEAF(SHAPE(1), target), AG_SUM));
+            double expected = log1p(exp(-x)), tolerance = (sizeof(real) == sizeof(float) ? 1e-6 : 1e-13) * expected;
+            ck_assert_msg(fabs(y - expected) <= tolerance, "x %d, target %d: %.17g, expected %.17g", x, target, y, expected);
+        }
+    Tensor *x = LEAF(SHAPE(3), -inf, inf, -inf), *target = LEAF(SHAPE(3), 1, 0, 0.5);
+    CHECK(with_gradients(ag_binary_cross_entropy(x, target, AG_SUM)), AG_SCALAR, inf);
+    CHECK(tensor_grad(x), SHAPE(3), -1, 1, -0.5);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(huber_loss_of_NaN)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *x = LEAF(SHAPE(4), nan_value, inf, -3, 0.5);
+    CHECK(with_gradients(ag_huber_loss(x, tensor_zeros(SHAPE(4)), 2)), AG_SCALAR, nan_value);
+    CHECK(tensor_grad(x), SHAPE(4), nan_value, 0.5, -0.5, 0.125);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(an_ignored_row_of_NaN)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *target = tensor_ints(SHAPE(2), (int32_t[]){ -100, 1 }), *logits = LEAF(SHAPE(2, 2), nan_value, 1, 0, 0);
+    Tensor *x = LEAF(SHAPE(2, 2), nan_value, 1, 0, 0), *weight = LEAF(SHAPE(2, 2), 1, 2, 3, 4), *bias = LEAF(SHAPE(2), 0, 0);
+    double y = tensor_item(with_gradients(ag_cross_entropy(logits, target, AG_MEAN, -100, 0)));
+    ck_assert_double_eq_tol(y, log(2), 1e-6);
+    CHECK(tensor_grad(logits), SHAPE(2, 2), 0, 0, 0.5, -0.5);
+    y = tensor_item(with_gradients(ag_linear_cross_entropy(x, weight, bias, target, AG_MEAN, -100, 0)));
+    ck_assert_double_eq_tol(y, log(2), 1e-6);
+    CHECK(tensor_grad(x), SHAPE(2, 2), 0, 0, -1, -1);
+    CHECK(tensor_grad(bias), SHAPE(2), 0.5, -0.5);
+    CHECK(tensor_grad(weight), SHAPE(2, 2), nan_value, 0, nan_value, 0);
+    ag_end(s);
+}
+END_TEST
+
+START_TEST(a_masked_key_of_NaN)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *mask = tensor_bools(SHAPE(2), (uint8_t[]){ 1, 0 }), *q = LEAF(SHAPE(1, 1, 1), 1);
+    Tensor *k = LEAF(SHAPE(1, 2, 1), 0, nan_value), *v = LEAF(SHAPE(1, 2, 1), 3, 5), *bad = LEAF(SHAPE(1, 2, 1), 3, nan_value);
+    CHECK(with_gradients(ag_attention(q, k, v, mask, 1, false, 0)), SHAPE(1, 1, 1), 3);
+    CHECK(tensor_grad(k), SHAPE(1, 2, 1), 0, 0);
+    CHECK(tensor_grad(v), SHAPE(1, 2, 1), 1, 0);
+    CHECK(ag_attention(q, v, bad, mask, 1, false, 0), SHAPE(1, 1, 1), nan_value);
+    ag_end(s);
+}
+END_TEST
+
+/* PyTorch's gradient e^(x - y) of two equal large numbers is 1 for each, because y rounds to x. */
+START_TEST(logsumexp)
+{
+    Scope s = ag_begin(AG_RECORD);
+    const double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX, large = most / 4 * 3;
+    Tensor *x = LEAF(SHAPE(9, 2), large, 0, -large, -large, most, most, -most, -most, most, -most, -most, -inf, inf, 0,
+                     -inf, -inf, nan_value, inf);
+    CHECK(with_gradients(ag_logsumexp(x, 1, false)), SHAPE(9), large, -large, most, -most, most, -most, inf, -inf, nan_value);
+    CHECK(tensor_grad(x), SHAPE(9, 2), 1, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 0, 1, 0, nan_value, 0, nan_value, nan_value,
+          nan_value, nan_value);
+    ag_end(s);
 }
 END_TEST
 
@@ -349,6 +466,14 @@ Suite *torch_suite(void)
     tcase_add_test(ops, every_fixture_is_compared);
     tcase_add_test(ops, a_batch_of_two_dimensions_is_multiplied_pair_by_pair);
     suite_add_tcase(suite, ops);
+    TCase *limits = tcase_create("infinities and NaN");
+    tcase_add_test(limits, silu_and_swiglu);
+    tcase_add_test(limits, binary_cross_entropy);
+    tcase_add_test(limits, huber_loss_of_NaN);
+    tcase_add_test(limits, an_ignored_row_of_NaN);
+    tcase_add_test(limits, a_masked_key_of_NaN);
+    tcase_add_test(limits, logsumexp);
+    suite_add_tcase(suite, limits);
     TCase *optim = tcase_create("optimizers");
     tcase_add_loop_test(optim, optimizers_agree, 0, N_OPTIMIZERS);
     tcase_add_test(optim, clipping_agrees);

@@ -1,5 +1,5 @@
-# try.sh: for tests that count commands. A test reads this file with `.`. It makes a temporary folder, $folder, and removes it at
-# the end.
+# try.sh: for tests that count commands. A test reads this file with `.`. It makes a temporary folder, $folder, and removes it
+# at the end.
 # shellcheck shell=sh
 passed=0
 failed=0
@@ -19,8 +19,8 @@ try() {
     fi
 }
 
-# with_one_file BUILD: a program of the tests that is compiled with -I $folder/include sees BUILD's packaging/kaeru.h, as a user's
-# program does, in the place of the library's headers.
+# with_one_file BUILD: a program of the tests that is compiled with -I $folder/include sees BUILD's packaging/kaeru.h, as a
+# user's program does, in the place of the library's headers.
 with_one_file() {
     mkdir -p "$folder/public" "$folder/include/kaeru"
     cp "$1/packaging/kaeru.h" "$folder/public/"

@@ -88,15 +88,16 @@ static GatherArgs gather_args(Site at, const char *what, const Tensor *x, int di
 {
     check_tensor(at, what, "x", x, AG_REAL);
     check_tensor(at, what, "ids", ids, AG_INT);
-    int d = check_dim(at, what, x, dim);
+    int d = check_along(at, what, x, dim);
     bool fit = ids->shape.ndim == x->shape.ndim;
     for (int i = 0; fit && i < x->shape.ndim; i++) fit = i == d || ids->shape.dim[i] == x->shape.dim[i];
     char a[AG_SHAPE_TEXT], b[AG_SHAPE_TEXT];
     if (!fit)
         ag_usage_error(at, what, "ids %s do not fit x %s: sizes must be equal except along dimension %d",
                        ag_shape_text(ids->shape, a), ag_shape_text(x->shape, b), dim);
-    check_ids(at, what, ids, x->shape.dim[d]);
-    return (GatherArgs){ shape_along(&x->shape, d, d), ids->shape.dim[d] };
+    GatherArgs args = { shape_along(&x->shape, d, d), shape_along(&ids->shape, d, d).n };
+    check_ids(at, what, ids, args.x.n);
+    return args;
 }
 
 Tensor *ag_gather_at(Site at, Tensor *x, int dim, Tensor *ids)

@@ -60,16 +60,18 @@ Tensor *ag_huber_loss_at(Site at, Tensor *x, Tensor *target, double delta)
     check_tensor(at, "huber_loss", "target", target, AG_REAL);
     check_same_shape(at, "huber_loss", "x", x, target);
     if (!(delta > 0 && delta < INFINITY)) ag_usage_error(at, "huber_loss", "delta is %g, expected more than 0", delta);
-    Tensor *distance = ag_abs_at(at, ag_sub_at(at, x, target)), *held = ag_clamp_at(at, distance, 0, delta);
-    return ag_mean_at(at, ag_mul_at(at, held, ag_sub_at(at, distance, ag_scale_at(at, held, 0.5))));
+    Tensor *d = ag_sub_at(at, x, target), *held = ag_clamp_at(at, d, -delta, delta);
+    return ag_mean_at(at, ag_mul_at(at, held, ag_sub_at(at, d, ag_scale_at(at, held, 0.5))));
 }
 
 /* ---- binary_cross_entropy: y = mean of ln(1 + e^x) - t x     dx = dy (sigmoid(x) - t) / n, dt = -dy x / n ---------- */
 
-/* With t inside: max(x, 0) - t x is exact where the prediction is right. */
+/* With t inside: max(x, 0) - t x is exact where the prediction is right. What the sum 1 + e loses by rounding is added to its
+ * logarithm. */
 static double binary_loss(double x, double t)
 {
-    return (x > 0 ? (1 - t) * x : -t * x) + k_log(1 + k_exp(-fabs(x)));
+    double e = k_exp(-fabs(x)), sum = 1 + e;
+    return (x > 0 ? (1 - t) * x : -t * x) + (k_log(sum) + (e - (sum - 1)));
 }
 
 Tensor *ag_binary_cross_entropy_at(Site at, Tensor *logits, Tensor *target, AgReduce reduce)

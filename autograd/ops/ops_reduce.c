@@ -15,13 +15,13 @@ static Reduction reduction(Site at, const char *what, const Tensor *x, Dims dims
 {
     Reduction r = { .kept = x->shape, .count = 1 };
     char text[AG_SHAPE_TEXT];
-    if (dims.n < 0 || dims.n > x->shape.ndim)
+    if (dims.n < 0 || dims.n > (x->shape.ndim > 0 ? x->shape.ndim : 1))
         ag_usage_error(at, what, "%d dimensions named for shape %s", dims.n, ag_shape_text(x->shape, text));
     for (int i = 0; i < dims.n; i++) {
-        int d = check_dim(at, what, x, dims.dim[i]);
+        int d = check_along(at, what, x, dims.dim[i]);
         if (r.reduced[d]) ag_usage_error(at, what, "dimension %d is named twice", dims.dim[i]);
         r.reduced[d] = true;
-        r.count *= x->shape.dim[d];
+        r.count *= shape_along(&x->shape, d, d).n;
         r.kept.dim[d] = 1;
     }
     for (int i = 0; i < x->shape.ndim; i++)
@@ -169,7 +169,7 @@ static void running_sums(Along a, Grad y, const real *x, bool back)
 Tensor *ag_cumsum_at(Site at, Tensor *x, int dim)
 {
     check_tensor(at, "cumsum", "x", x, AG_REAL);
-    int d = check_dim(at, "cumsum", x, dim);
+    int d = check_along(at, "cumsum", x, dim);
     Along a = shape_along(&x->shape, d, d);
     Tensor *y = op_new(at, OP_cumsum, &x->shape, x, NULL, NULL);
     if (y->op) *(Along *)op_args(y, sizeof a) = a;
@@ -362,10 +362,10 @@ Tensor *ag_max_at(Site at, Tensor *x)
 Tensor *ag_logsumexp_at(Site at, Tensor *x, int dim, bool keep)
 {
     Along a;
-    choice(at, "logsumexp", x, dim, &a);
+    Reduction r = choice(at, "logsumexp", x, dim, &a);
     double most = sizeof(real) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
     Tensor *largest = ag_clamp_at(at, ag_detach_at(at, ag_max_dim_at(at, x, dim, true)), -most, most);
     Tensor *sum = ag_sum_dims_at(at, ag_exp_at(at, ag_sub_at(at, x, largest)), DIMS(dim), true);
     Tensor *y = ag_add_at(at, ag_log_at(at, sum), largest);
-    return keep ? y : ag_squeeze_at(at, y, dim);
+    return keep ? y : ag_reshape_at(at, y, r.dropped);
 }

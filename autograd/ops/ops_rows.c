@@ -24,7 +24,7 @@ static Tensor *transposed(Site at, Tensor *x, int dim, AlongLast *f)
 static bool is_last(Site at, const char *what, const Tensor *x, int dim)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    return x->shape.ndim == 0 ? (dim == 0 || dim == -1) : check_dim(at, what, x, dim) == x->shape.ndim - 1;
+    return check_along(at, what, x, dim) >= x->shape.ndim - 1;
 }
 
 /* Sample calls of softmax and log_softmax. */

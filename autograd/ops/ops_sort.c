@@ -36,10 +36,10 @@ static void sort_ids(const real *x, int64_t step, int64_t n, bool descending, in
 static Tensor *first_ids(Site at, const char *what, const Tensor *x, int dim, bool descending, int64_t k)
 {
     check_tensor(at, what, "x", x, AG_REAL);
-    int d = check_dim(at, what, x, dim);
+    int d = check_along(at, what, x, dim);
     char text[AG_SHAPE_TEXT];
     Along a = shape_along(&x->shape, d, d);
-    if (k > a.n || k < 0 || a.n > INT32_MAX)
+    if (k > a.n || k < 0 || a.n > INT32_MAX || (k == 0 && x->shape.ndim == 0))
         ag_usage_error(at, what, "%lld items along dimension %d of %s", (long long)k, dim, ag_shape_text(x->shape, text));
     Shape shape = x->shape;
     shape.dim[d] = k;
@@ -57,7 +57,8 @@ static Tensor *first_ids(Site at, const char *what, const Tensor *x, int dim, bo
 Tensor *ag_sort_at(Site at, Tensor *x, int dim, bool descending, Tensor **ids)
 {
     check_tensor(at, "sort", "x", x, AG_REAL);
-    Tensor *order = first_ids(at, "sort", x, dim, descending, x->shape.dim[check_dim(at, "sort", x, dim)]);
+    int d = check_along(at, "sort", x, dim);
+    Tensor *order = first_ids(at, "sort", x, dim, descending, shape_along(&x->shape, d, d).n);
     if (ids) *ids = order;
     return ag_gather_at(at, x, dim, order);
 }

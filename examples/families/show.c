@@ -33,8 +33,8 @@ static int32_t word_for(const WordVocab *vocab, TransformerEncoderOnly *m, const
 void show_filling(const WordVocab *vocab, TransformerEncoderOnly *fills, TransformerEncoderOnly *goes_on)
 {
     int right[2] = { 0, 0 };
-    printf("\n1. Encoder, like BERT and RoBERTa: fills in a word from the words on both sides. The decoder sees only those on the\n"
-           "left.\n");
+    printf("\n1. Encoder, like BERT and RoBERTa: fills in a word from the words on both sides. The decoder sees only those "
+           "on the\nleft.\n");
     for (int k = TRAIN; k < ALL; k++) {
         int32_t row[LENGTH], verb = active[k][VERB];
         bool shown = k % EACH == 0;

@@ -77,8 +77,8 @@ SafeTensors *st_open_index(const char *path, bool map);
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL. If there is a values_of, the values are
- * what it returns when they are to be written; they must be valid until it is called again. */
+/* A tensor to write: reals as F32 (F64 in the double build), ints as I32, bools as BOOL. If there is a values_of, the values
+ * are what it returns when they are to be written; they must be valid until it is called again. */
 typedef struct {
     const char *name;
     Shape shape;

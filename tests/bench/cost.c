@@ -1,8 +1,8 @@
 /* cost.c: a model of the cost of data-parallel training: its efficiency from 1 to 1024 processes. Prints CSV for plots/cost.gp.
  *
  * A step of one process computes for T seconds, of which the backward pass takes two thirds. With P processes, each sends N/P
- * of its N gradients to each of the P - 1 others while backward goes on, and N/P new weights to each after the optimizer's step. A
- * network adapter sends and receives at the same time. So each of the two exchanges takes
+ * of its N gradients to each of the P - 1 others while backward goes on, and N/P new weights to each after the optimizer's
+ * step. A network adapter sends and receives at the same time. So each of the two exchanges takes
  *
  *     E = messages x overhead + 4 N (P - 1) / P / bandwidth
  *

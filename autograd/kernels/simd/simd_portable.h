@@ -1,5 +1,5 @@
-/* simd_portable.h: simd.h's vectors of 4 floats, in the compilers' own vector notation: SSE2 on x86, NEON on AArch64, SIMD128 in
- * WebAssembly, and scalar code where there is none of them. Intrinsics stand where the notation has no word: square roots,
+/* simd_portable.h: simd.h's vectors of 4 floats, in the compilers' own vector notation: SSE2 on x86, NEON on AArch64, SIMD128
+ * in WebAssembly, and scalar code where there is none of them. Intrinsics stand where the notation has no word: square roots,
  * fused multiply-add. */
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -261,7 +261,8 @@ const texts = {
     ],
     geometry_ask: [
         '<b>What does temperature do?</b> Hot: all weights become equal, and the words fall into one point, their mean. ' +
-            'Cold: each word picks one word, at the first places itself. Can you place a word so that even cold attention moves it far?',
+            'Cold: each word picks one word, at the first places itself. Can you place a word so that even cold attention ' +
+            'moves it far?',
         '<b>温度は何をするのでしょう。</b> 高いと、重みはすべて等しくなり、単語は平均の一点に集まります。低いと、各単語' +
             'はひとつの単語を選びます。初めの位置では自分自身です。低い温度でも大きく動く場所に、単語を置けますか。',
     ],
