@@ -79,6 +79,7 @@ bool nn_lora_add_at(Site at, void *module, LoraOptions o)
 static void merge(Linear *l)
 {
     Scope s = ag_begin(AG_NO_GRAD);
+    ag_precision(AG_FLOAT32);                           /* also in a program that trains in bfloat16 */
     Tensor *more = ag_matmul(l->lora_B->weight, l->lora_A->weight);
     tensor_copy(l->weight, ag_add(l->weight, ag_scale(more, l->lora_scale)));
     ag_end(s);

@@ -70,6 +70,12 @@ for data in pairs.jsonl story.txt; do
     rm -r broken
 done
 
+# The adapter is added to the weights in float32, whatever the precision of the training was.
+expect 0 '' '' finetune --model model --data pairs.jsonl --steps 20 --lr 0.01 --window 16 --precision bf16 --out half
+mv half/model/model.safetensors merged
+expect 0 '' '' finetune --resume --precision float32 --out half
+same half/model/model.safetensors merged
+
 # --best writes what the run had at the evaluation with the least held-out loss. The learning rate is the same at each step, so
 # that a run of that many steps ends there.
 run="--model model --data story.txt --lr 0.02 --lr-min 0.02 --warmup 0 --window 16 --every 10"
