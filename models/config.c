@@ -76,30 +76,6 @@ bool config_text(const Config *c, const char *key, const char *expected, const c
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-void json_put_text(JsonWriter *w, const char *key, const char *text)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_text(w, text, strlen(text));
-}
-
-void json_put_int(JsonWriter *w, const char *key, int64_t value)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_int(w, value);
-}
-
-void json_put_real(JsonWriter *w, const char *key, double value)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_real(w, value);
-}
-
-void json_put_bool(JsonWriter *w, const char *key, bool value)
-{
-    json_write_name(w, key, strlen(key));
-    json_write_bool(w, value);
-}
-
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type)
 {
     JsonWriter *w = json_writer(owner, 2);

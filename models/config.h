@@ -27,10 +27,6 @@ bool config_text(const Config *c, const char *key, const char *expected, const c
 
 /* A file that begins with these entries; close its '{'. */
 JsonWriter *config_writer(void *owner, const char *architecture, const char *model_type);
-void json_put_text(JsonWriter *w, const char *key, const char *text);
-void json_put_int(JsonWriter *w, const char *key, int64_t value);
-void json_put_real(JsonWriter *w, const char *key, double value);
-void json_put_bool(JsonWriter *w, const char *key, bool value);
 /* Replaces the file by this text (NULL: returns false) and calls then(arg), which writes the weights. The text is on the disk
  * before, and in place after. */
 bool config_replace(const char *path, const char *text, size_t size, bool (*then)(void *arg), void *arg);

@@ -7,14 +7,24 @@
 #include <math.h>
 #include <string.h>
 
+static bool is_linear(const Module *m)
+{
+    return m && strcmp(m->type, "Linear") == 0 && m->size == sizeof(Linear);
+}
+
 Linear *lora_linear_of(const NamedTensor *p)
 {
     Linear *l = (Linear *)p->owner;
-    return strcmp(p->owner->type, "Linear") == 0 && p->owner->size == sizeof *l && l->weight == p->tensor ? l : NULL;
+    return is_linear(p->owner) && l->weight == p->tensor ? l : NULL;
 }
 
-/* Whether p is the weight of a Linear of that name: "layers.0.q_proj.weight" of a "q_proj". */
-static bool is_target(const NamedTensor *p, const char *target)
+Linear *lora_adapted(const NamedTensor *p)
+{
+    Linear *l = lora_linear_of(p);
+    return l && l->lora_A ? l : NULL;
+}
+
+bool lora_is_named(const NamedTensor *p, const char *target)
 {
     size_t n = strlen(p->name), end = strlen(".weight"), size = strlen(target);
     if (!lora_linear_of(p) || n < end + size) return false;
@@ -24,8 +34,10 @@ static bool is_target(const NamedTensor *p, const char *target)
 
 void lora_freeze(const Parameters *p)
 {
-    for (int i = 0; i < p->n; i++)
-        if (tensor_dtype(p->item[i].tensor) == AG_REAL) tensor_set_requires_grad(p->item[i].tensor, false);
+    for (int i = 0; i < p->n; i++) {
+        bool adapter = is_linear(p->item[i].owner->parent);             /* a Linear has no other children */
+        if (!adapter && tensor_dtype(p->item[i].tensor) == AG_REAL) tensor_set_requires_grad(p->item[i].tensor, false);
+    }
 }
 
 void lora_add(Linear *l, int64_t rank, double alpha, double dropout)
@@ -63,8 +75,8 @@ bool nn_lora_add_at(Site at, void *module, LoraOptions o)
     for (const char *const *target = o.targets; *target; target++) {
         bool found = false;
         for (int i = 0; i < p->n; i++) {
-            if (!is_target(&p->item[i], *target)) continue;
-            if (lora_linear_of(&p->item[i])->lora_A) ag_usage_error(at, __func__, "%s has an adapter", p->item[i].name);
+            if (!lora_is_named(&p->item[i], *target)) continue;
+            if (lora_adapted(&p->item[i])) ag_usage_error(at, __func__, "%s has an adapter", p->item[i].name);
             chosen[i] = found = true;
         }
         if (!found) good = ag_set_error("no Linear of this %s has the name \"%s\"", ((Module *)module)->type, *target);
@@ -79,6 +91,7 @@ bool nn_lora_add_at(Site at, void *module, LoraOptions o)
 static void merge(Linear *l)
 {
     Scope s = ag_begin(AG_NO_GRAD);
+    ag_precision(AG_FLOAT32);                           /* also in a program that trains in bfloat16 */
     Tensor *more = ag_matmul(l->lora_B->weight, l->lora_A->weight);
     tensor_copy(l->weight, ag_add(l->weight, ag_scale(more, l->lora_scale)));
     ag_end(s);
@@ -90,8 +103,8 @@ void lora_remove_all(void *module, bool merged)
     Linear **adapted = ag_alloc_in(p, (size_t)p->n, sizeof *adapted);
     int n = 0;
     for (int i = 0; i < p->n; i++) {
-        Linear *l = lora_linear_of(&p->item[i]);
-        if (l && l->lora_A) adapted[n++] = l;
+        Linear *l = lora_adapted(&p->item[i]);
+        if (l) adapted[n++] = l;
     }
     for (int i = 0; i < n; i++) {
         if (merged) merge(adapted[i]);

@@ -42,6 +42,9 @@ done >pairs.jsonl
 expect 2 '' 'expected --model, the folder of a model, and --data' finetune --model model
 expect 2 '' '--targets: no Linear of this Llama has the name "proj"' \
     finetune --model model --data pairs.jsonl --targets proj --window 16 --out x
+names=q_proj,q_proj,q_proj,q_proj
+expect 2 '' '--targets: no Linear of this Llama has the name "other"' \
+    finetune --model model --data pairs.jsonl --targets $names,$names,$names,$names,$names,other --window 16 --out x
 expect 0 'loss 0.' '' finetune --model model --data pairs.jsonl --rank 0 --steps 60 --lr 0.02 --window 16 --out full
 lacks full/adapter
 expect 0 '3? n' '' generate --model full/model --prompt '3?' --temperature 0
@@ -66,6 +69,12 @@ for data in pairs.jsonl story.txt; do
     that "$data: rows" [ "$(wc -l <whole.csv)" -eq 31 ]
     rm -r broken
 done
+
+# The adapter is added to the weights in float32, whatever the precision of the training was.
+expect 0 '' '' finetune --model model --data pairs.jsonl --steps 20 --lr 0.01 --window 16 --precision bf16 --out half
+mv half/model/model.safetensors merged
+expect 0 '' '' finetune --resume --precision float32 --out half
+same half/model/model.safetensors merged
 
 # --best writes what the run had at the evaluation with the least held-out loss. The learning rate is the same at each step, so
 # that a run of that many steps ends there.

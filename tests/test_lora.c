@@ -1,9 +1,10 @@
-/* test_lora.c: adapters of Linears compared with the library peft (fixtures/make_llama.py), and their files. */
+/* test_lora.c: adapters of Linears compared with the library peft (fixtures/make_llama.py, make_peft.py), and their files. */
 #include <stdio.h>
 #include <string.h>
 
 #include "expected.h"
 #include "faults.h"
+#include "file.h"
 #include "folder.h"
 #include "json.h"
 #include "kaeru/autograd.h"
@@ -87,11 +88,48 @@ START_TEST(merged_weights_give_the_same)
 }
 END_TEST
 
+START_TEST(merging_is_in_float32)
+{
+    Llama *m = adapted(), *other = adapted();
+    nn_lora_merge(m);
+    Scope s = ag_begin(AG_NO_GRAD);
+    ag_precision(AG_BF16);
+    nn_lora_merge(other);
+    ck_assert_int_eq(ag_precision_now(), AG_BF16);
+    ag_end(s);
+    check_same_parameters(m, other);
+    nn_free(other);
+    nn_free(m);
+}
+END_TEST
+
+/* Whether the settings that were saved have this one, with this value as text. */
+static void check_setting(const char *name, const char *expected)
+{
+    void *owner = ag_alloc(1, 1);
+    const Json *value = json_get(json_read(owner, in_folder("adapter_config.json"), 1 << 20), name);
+    char text[512] = "";
+    size_t n = 0;
+    ck_assert_msg(value && (value->type == JSON_ARRAY || value->type == JSON_OBJECT), "%s", name);
+    for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s ", value->as.item[i].as.text);
+    for (uint32_t i = 0; value->type == JSON_OBJECT && i < value->count; i++) {
+        const Json *member = &value->as.item[2 * i];
+        ck_assert(member[1].whole);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s=%d ", member->as.text, (int)member[1].as.integer);
+    }
+    ck_assert_str_eq(text, expected);
+    ag_free(owner);
+}
+
 START_TEST(what_is_saved_loads_again)
 {
     Llama *m = adapted(), *again = base();
     expect_done(nn_lora_save(m, in_folder("")));
     ck_assert_int_eq(folder_count(), 2);
+    check_setting("target_modules", "q_proj v_proj down_proj ");
+    check_setting("rank_pattern", "");
+    check_setting("alpha_pattern", "");
     expect_done(nn_lora_load(again, in_folder("")));
     check_same_parameters(m, again);
     LlamaAttention *a = nn_item(LlamaLayer, again->model->layers, 1)->self_attn;
@@ -103,6 +141,101 @@ START_TEST(what_is_saved_loads_again)
     nn_free(copy);
     nn_free(again);
     nn_free(m);
+}
+END_TEST
+
+/* Makes both matrices of each adapter random. */
+static void randomize(Llama *m)
+{
+    Parameters *p = nn_parameters(m);
+    for (int i = 0; i < p->n; i++)
+        if (strstr(p->item[i].name, ".lora_")) nn_init_uniform(p->item[i].tensor, -1, 1);
+    ag_free(p);
+}
+
+/* A second call leaves the adapters of the first one as they are, and both are saved with their own rank and alpha. */
+START_TEST(adapters_can_have_different_options)
+{
+    static const char *const first[] = { "q_proj", NULL }, *const second[] = { "v_proj", "down_proj", NULL };
+    Llama *m = base(), *again = base();
+    LlamaLayer *last = nn_item(LlamaLayer, m->model->layers, 1);
+    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 8, .dropout = 0.5, .targets = first }));
+    Linear *k_proj = last->self_attn->k_proj;
+    tensor_set_requires_grad(k_proj->weight, true);
+    expect_done(nn_lora_add(last, (LoraOptions){ .rank = 3, .alpha = 64, .dropout = 0.5, .targets = second }));
+    ck_assert(!tensor_requires_grad(k_proj->weight));
+    Parameters *p = nn_parameters(m);
+    for (int i = 0; i < p->n; i++)
+        ck_assert_msg(p->item[i].trained == (strstr(p->item[i].name, ".lora_") != NULL), "%s", p->item[i].name);
+    ag_free(p);
+    randomize(m);
+    expect_done(nn_lora_save(m, in_folder("")));
+    check_setting("target_modules", "q_proj v_proj down_proj ");
+    check_setting("rank_pattern", "^model.layers.1.self_attn.v_proj=3 ^model.layers.1.mlp.down_proj=3 ");
+    check_setting("alpha_pattern", "^model.layers.1.self_attn.v_proj=64 ^model.layers.1.mlp.down_proj=64 ");
+    expect_done(nn_lora_load(again, in_folder("")));
+    check_same_parameters(m, again);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_ints(SHAPE(1, 5), NULL);
+    check_close("logits", llama_forward(again, ids), llama_forward(m, ids), 0);
+    ag_end(s);
+    nn_free(again);
+    nn_free(m);
+}
+END_TEST
+
+/* ---- the settings of peft ---------------------------------------------------------------------------------------- */
+
+/* Writes the tensors of that group of adapters.safetensors, without the group's name, as adapter_model.safetensors. */
+static void write_group(const SafeTensors *st, const char *group)
+{
+    enum { MOST = 64 };
+    StEntry entry[MOST];
+    size_t n = 0, size = strlen(group);
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const char *name = st->tensor[i].name;
+        if (strncmp(name, group, size) != 0 || strncmp(name + size, "/base_model.", 12) != 0) continue;
+        ck_assert_uint_lt(n, MOST);
+        entry[n++] = st_entry(AG_HERE, name + size + 1, reals_of(st, name));
+    }
+    expect_done(st_write(in_folder("adapter_model.safetensors"), entry, n, NULL, 0));
+}
+
+/* The adapter of this line of settings.txt (see make_peft.py) is loaded and computes what peft computes, or is refused with the
+ * name of the setting. */
+static void check_line(const SafeTensors *st, char *line)
+{
+    char *name = line, *group = strchr(name, '\t'), *config = group ? strchr(group + 1, '\t') : NULL, path[120];
+    ck_assert_ptr_nonnull(config);
+    *group++ = *config++ = '\0';
+    Llama *m = base();
+    Scope s = ag_begin(AG_NO_GRAD);
+    folder_write("adapter_config.json", config, strlen(config));
+    if (strcmp(group, "-") == 0) {
+        snprintf(path, sizeof path, "adapter_config.json: \"%s\": ", name);
+        expect_refused(nn_lora_load(m, in_folder("")), path);
+    } else {
+        write_group(st, group);
+        ck_assert_msg(nn_lora_load(m, in_folder("")), "%s", ag_error());
+        snprintf(path, sizeof path, "%s/logits", group);
+        check_close(config, llama_forward(m, ids_of(st, "ids")), reals_of(st, path), 1e-4);
+    }
+    ag_end(s);
+    nn_free(m);
+}
+
+START_TEST(each_setting_of_peft_counts)
+{
+    SafeTensors *st = open_safetensors(FOLDER "peft/adapters.safetensors");
+    size_t size, count = 0;
+    char *text = file_read(st, FOLDER "peft/settings.txt", 1 << 20, &size);
+    ck_assert_msg(text != NULL, "%s", ag_error());
+    for (char *end; (end = strchr(text, '\n')); text = end + 1, count++) {
+        *end = '\0';
+        check_line(st, text);
+    }
+    ck_assert_uint_eq(count, 77);
+    st_close(st);
 }
 END_TEST
 
@@ -166,6 +299,20 @@ START_TEST(each_linear_can_have_an_adapter)
 }
 END_TEST
 
+/* A module of one's own that has the size of a Linear is none: its layers are no adapters, and are frozen. */
+START_TEST(a_module_of_the_size_of_a_linear_is_frozen)
+{
+    typedef struct { Module module; Linear *q; char rest[sizeof(Linear) - sizeof(Module) - sizeof(Linear *)]; } Other;
+    static const char *const q[] = { "q", NULL };
+    Other *m = nn_new(Other);
+    ck_assert_uint_eq(m->module.size, sizeof(Linear));
+    nn_child(m, q, nn_linear_new(2, 3));
+    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 1, .alpha = 1, .targets = q }));
+    ck_assert_int_eq(nn_count(m), 2 + 3);
+    nn_free(m);
+}
+END_TEST
+
 START_TEST(wrong_use_is_refused)
 {
     static const char *const none[] = { "q_proj", "proj", NULL };
@@ -179,6 +326,10 @@ START_TEST(wrong_use_is_refused)
     expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
     EXPECT_USAGE_ERROR("has an adapter", nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
     EXPECT_USAGE_ERROR("this module has adapters", nn_lora_load(m, FOLDER "adapter"));
+    static const char *const other[] = { "k_proj", NULL };
+    expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .dropout = 0.5, .targets = other }));
+    expect_refused(nn_lora_save(m, in_folder("")), "adapters have the dropouts 0 and 0.5, but the file has one for all");
+    ck_assert_int_eq(folder_count(), 0);
     nn_free(m);
 }
 END_TEST
@@ -189,9 +340,7 @@ START_TEST(files_that_do_not_fit_are_refused)
         { "[]", "\"peft_type\": expected \"LORA\"" },
         { "{\"peft_type\": \"IA3\"}", "\"peft_type\": expected \"LORA\"" },
         { "{\"peft_type\": \"LORA\"}", "\"lora_alpha\": expected a number" },
-        { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"use_dora\": true}", "\"use_dora\" is not supported" },
-        { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"alpha_pattern\": {\"q\": 1}}", "\"alpha_pattern\" is not supported" },
-        { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"bias\": \"all\"}", "\"bias\" is not supported" },
+        { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"use_dora\": true}", "\"use_dora\": this value is not supported" },
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7, \"lora_dropout\": 1}",
           "\"lora_dropout\": expected a number of 0 to below 1" },
         { "{\"peft_type\": \"LORA\", \"lora_alpha\": 7}",
@@ -227,9 +376,13 @@ Suite *lora_suite(void)
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, logits_and_gradients_agree);
     tcase_add_test(t, merged_weights_give_the_same);
+    tcase_add_test(t, merging_is_in_float32);
     tcase_add_test(t, what_is_saved_loads_again);
+    tcase_add_test(t, adapters_can_have_different_options);
+    tcase_add_test(t, each_setting_of_peft_counts);
     tcase_add_test(t, a_new_adapter_changes_nothing_but_what_is_trained);
     tcase_add_test(t, each_linear_can_have_an_adapter);
+    tcase_add_test(t, a_module_of_the_size_of_a_linear_is_frozen);
     tcase_add_test(t, wrong_use_is_refused);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     suite_add_tcase(suite, t);

@@ -19,11 +19,9 @@ static LmOptions how;
 /* Adds adapters to the layers that --targets names; with --rank 0, all weights are trained. */
 static void prepare(Llama *m)
 {
-    enum { MOST = 16 };
-    const char *list[MOST + 1] = { NULL };
     char *names = ag_strdup(targets), *next = names;
-    int n = 0;
-    for (; n < MOST && next; n++) {
+    const char **list = ag_alloc_in(names, strlen(names) + 2, sizeof *list);    /* more than it has names */
+    for (int n = 0; next; n++) {
         list[n] = next;
         next = strchr(next, ',');
         if (next) {

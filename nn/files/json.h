@@ -56,6 +56,11 @@ void json_write_text(JsonWriter *w, const char *text, size_t n);
 void json_write_int(JsonWriter *w, int64_t value);
 void json_write_real(JsonWriter *w, double value);
 void json_write_bool(JsonWriter *w, bool value);
+/* A member of an object. */
+void json_put_text(JsonWriter *w, const char *key, const char *text);
+void json_put_int(JsonWriter *w, const char *key, int64_t value);
+void json_put_real(JsonWriter *w, const char *key, double value);
+void json_put_bool(JsonWriter *w, const char *key, bool value);
 /* The text, owned by `owner`, and its size; NULL with ag_error() if a value could not be written. */
 const char *json_written(JsonWriter *w, size_t *size);
 

@@ -137,6 +137,30 @@ void json_write_bool(JsonWriter *w, bool value)
     put_plain(w, value ? "true" : "false");
 }
 
+void json_put_text(JsonWriter *w, const char *key, const char *text)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_text(w, text, strlen(text));
+}
+
+void json_put_int(JsonWriter *w, const char *key, int64_t value)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_int(w, value);
+}
+
+void json_put_real(JsonWriter *w, const char *key, double value)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_real(w, value);
+}
+
+void json_put_bool(JsonWriter *w, const char *key, bool value)
+{
+    json_write_name(w, key, strlen(key));
+    json_write_bool(w, value);
+}
+
 const char *json_written(JsonWriter *w, size_t *size)
 {
     if (w->indent && w->depth == 0) put(w, "\n", 1);

@@ -5,6 +5,7 @@
 #include "json.h"
 #include "lora_parts.h"
 #include "safetensors.h"
+#include "utf8.h"
 
 #define PREFIX "base_model.model."
 enum { MAX_CONFIG = 1 << 20 };                  /* bytes */
@@ -16,57 +17,59 @@ static char *path_in(void *owner, const char *folder, const char *name)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static void put_name(JsonWriter *w, const char *name)
-{
-    json_write_name(w, name, strlen(name));
-}
-
-/* The last part of the name of a Linear, of whose weight this is the name; its size in *n. */
-static const char *short_name(const char *weight, size_t *n)
-{
-    const char *end = weight + strlen(weight) - strlen(".weight"), *start = end;
-    while (start > weight && start[-1] != '.') start--;
-    *n = (size_t)(end - start);
-    return start;
-}
-
 /* Writes the names of the Linears that have adapters, each one once. */
 static void put_targets(JsonWriter *w, const Parameters *p)
 {
-    put_name(w, "target_modules");
+    json_write_name(w, "target_modules", strlen("target_modules"));
     json_open(w, '[');
     for (int i = 0; i < p->n; i++) {
-        const Linear *l = lora_linear_of(&p->item[i]);
-        bool first = l && l->lora_A;
-        size_t n, m;
-        const char *name = first ? short_name(p->item[i].name, &n) : NULL;
-        for (int k = 0; first && k < i; k++) {
-            const Linear *other = lora_linear_of(&p->item[k]);
-            const char *earlier = other && other->lora_A ? short_name(p->item[k].name, &m) : NULL;
-            first = !earlier || m != n || memcmp(name, earlier, n) != 0;
-        }
-        if (first) json_write_text(w, name, n);
+        if (!lora_adapted(&p->item[i])) continue;
+        const char *name = ag_strndup_in(w, p->item[i].name, strlen(p->item[i].name) - strlen(".weight"));
+        const char *point = strrchr(name, '.'), *last = point ? point + 1 : name;
+        int first = 0;
+        while (!lora_adapted(&p->item[first]) || !lora_is_named(&p->item[first], last)) first++;
+        if (first == i) json_write_text(w, last, strlen(last));
     }
     json_close(w, ']');
+}
+
+static double rank_of(const Linear *l)
+{
+    return (double)tensor_dim(l->lora_A->weight, 0);
+}
+
+static double alpha_of(const Linear *l)
+{
+    return l->lora_scale * rank_of(l);
+}
+
+/* Writes the values that are not the usual one by the whole names of the Linears. peft reads keys as regular expressions. */
+static void put_pattern(JsonWriter *w, const char *key, const Parameters *p, double (*value_of)(const Linear *), double usual)
+{
+    json_write_name(w, key, strlen(key));
+    json_open(w, '{');
+    for (int i = 0; i < p->n; i++) {
+        const Linear *l = lora_adapted(&p->item[i]);
+        if (!l || value_of(l) == usual) continue;
+        const char *name = st_join(w, "^", p->item[i].name);
+        json_write_name(w, name, strlen(name) - strlen(".weight"));
+        json_write_real(w, value_of(l));
+    }
+    json_close(w, '}');
 }
 
 static const char *config_text(void *owner, const Parameters *p, const Linear *l, size_t *size)
 {
     JsonWriter *w = json_writer(owner, 2);
-    int64_t rank = tensor_dim(l->lora_A->weight, 0);
     json_open(w, '{');
-    put_name(w, "peft_type");
-    json_write_text(w, "LORA", 4);
-    put_name(w, "task_type");
-    json_write_text(w, "CAUSAL_LM", 9);
-    put_name(w, "r");
-    json_write_int(w, rank);
-    put_name(w, "lora_alpha");
-    json_write_real(w, l->lora_scale * (double)rank);
-    put_name(w, "lora_dropout");
-    json_write_real(w, l->lora_dropout->p);
-    put_name(w, "bias");
-    json_write_text(w, "none", 4);
+    json_put_text(w, "peft_type", "LORA");
+    json_put_text(w, "task_type", "CAUSAL_LM");
+    json_put_real(w, "r", rank_of(l));
+    json_put_real(w, "lora_alpha", alpha_of(l));
+    put_pattern(w, "rank_pattern", p, rank_of, rank_of(l));
+    put_pattern(w, "alpha_pattern", p, alpha_of, alpha_of(l));
+    json_put_real(w, "lora_dropout", l->lora_dropout->p);
+    json_put_text(w, "bias", "none");
     put_targets(w, p);
     json_close(w, '}');
     return json_written(w, size);
@@ -89,10 +92,14 @@ bool nn_lora_save_at(Site at, void *module, const char *folder)
     StEntry *entry = ag_alloc_in(p, (size_t)p->n, sizeof *entry);
     const Linear *first = NULL;
     size_t n = 0, size;
+    bool done = true;
     for (int i = 0; i < p->n; i++) {
-        const Linear *l = lora_linear_of(&p->item[i]);
-        if (!l || !l->lora_A) continue;
+        const Linear *l = lora_adapted(&p->item[i]);
+        if (!l) continue;
         if (!first) first = l;
+        if (l->lora_dropout->p != first->lora_dropout->p)
+            done = ag_set_error("%s: adapters have the dropouts %g and %g, but the file has one for all", folder,
+                                first->lora_dropout->p, l->lora_dropout->p);
         const char *name = st_join(p, PREFIX, p->item[i].name);
         char *stem = ag_strndup_in(p, name, strlen(name) - strlen("weight"));
         entry[n++] = st_entry(at, st_join(p, stem, "lora_A.weight"), l->lora_A->weight);
@@ -100,35 +107,92 @@ bool nn_lora_save_at(Site at, void *module, const char *folder)
     }
     if (!first) ag_usage_error(at, __func__, "this %s has no adapters", ((Module *)module)->type);
     const char *text = config_text(p, p, first, &size);
-    bool done = st_write(path_in(p, folder, "adapter_model.safetensors"), entry, n, &(StText){ "format", "pt" }, 1) &&
-                write_config(path_in(p, folder, "adapter_config.json"), text, size);
+    done = done && st_write(path_in(p, folder, "adapter_model.safetensors"), entry, n, &(StText){ "format", "pt" }, 1) &&
+           write_config(path_in(p, folder, "adapter_config.json"), text, size);
     ag_free(p);
     return done;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static bool is_empty(const Json *value)
+typedef struct { double alpha, dropout; const Json *pattern; } AdapterConfig;
+
+/* The settings of peft that may have any value: they say how training began, or which Linears have adapters and of what rank,
+ * which the file of weights says, too. The first three are read below. */
+static const char *const any_value[] = {
+    "peft_type", "lora_alpha", "lora_dropout", "rank_pattern", "r", "target_modules", "exclude_modules", "layers_to_transform",
+    "layers_pattern", "fan_in_fan_out", "inference_mode", "task_type", "auto_mapping", "peft_version", "runtime_config",
+    "base_model_name_or_path", "revision", "megatron_core", "qalora_group_size", "loftq_config", "eva_config", "corda_config",
+};
+
+/* Whether it has numbers by keys that are the end of a Linear's name or, after a ^, all of it. peft reads any regular
+ * expression. */
+static bool is_pattern(const Json *value)
 {
-    return !value || value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth) ||
-           (value->type == JSON_OBJECT && value->count == 0) || json_is(value, "none");
+    double number;
+    bool good = value->type == JSON_OBJECT;
+    for (uint32_t i = 0; good && i < value->count; i++) {
+        const Json *key = &value->as.item[2 * i];
+        size_t start = *key->as.text == '^';
+        good = start + strcspn(key->as.text + start, "\\^$*+?()[]{}|") == key->count && json_real(key + 1, &number);
+    }
+    return good;
 }
 
-static bool read_config(const char *path, const Json *root, double *alpha, double *dropout)
+/* Whether an adapter with this setting is computed as in nn_linear. A setting that is null, false or {} is not in use. Other
+ * values of init_lora_weights make peft change the model's weights when it loads the adapter. */
+static bool is_supported(const Json *name, const Json *value)
 {
-    static const char *const others[] = { "use_dora", "use_rslora", "fan_in_fan_out", "alpha_pattern", "bias" };
-    const Json *found = json_get(root, "lora_dropout");
+    for (size_t i = 0; i < sizeof any_value / sizeof *any_value; i++)
+        if (json_is(name, any_value[i])) return true;
+    if (json_is(name, "bias") && json_is(value, "none")) return true;
+    if (json_is(name, "alpha_pattern") && is_pattern(value)) return true;
+    if (json_is(name, "init_lora_weights") &&
+        (value->type == JSON_BOOL || json_is(value, "gaussian") || json_is(value, "eva") || json_is(value, "orthogonal")))
+        return true;
+    return value->type == JSON_NULL || (value->type == JSON_BOOL && !value->as.truth) ||
+           (value->type == JSON_OBJECT && value->count == 0);
+}
+
+static bool read_config(const char *path, const Json *root, AdapterConfig *c)
+{
+    const Json *dropout = json_get(root, "lora_dropout");
+    char quoted[UTF8_QUOTE];
     if (!json_is(json_get(root, "peft_type"), "LORA")) return ag_set_error("%s: \"peft_type\": expected \"LORA\"", path);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!is_empty(json_get(root, others[i]))) return ag_set_error("%s: \"%s\" is not supported", path, others[i]);
-    if (!json_real(json_get(root, "lora_alpha"), alpha)) return ag_set_error("%s: \"lora_alpha\": expected a number", path);
-    if (!found) return true;
-    return (json_real(found, dropout) && *dropout >= 0 && *dropout < 1) ||
+    for (uint32_t i = 0; i < root->count; i++) {
+        const Json *key = &root->as.item[2 * i];
+        if (!is_supported(key, key + 1))
+            return ag_set_error("%s: %s: this value is not supported", path, utf8_quote(key->as.text, key->count, quoted));
+    }
+    c->pattern = json_get(root, "alpha_pattern");
+    if (!json_real(json_get(root, "lora_alpha"), &c->alpha))
+        return ag_set_error("%s: \"lora_alpha\": expected a number", path);
+    if (!dropout) return true;
+    return (json_real(dropout, &c->dropout) && c->dropout >= 0 && c->dropout < 1) ||
            ag_set_error("%s: \"lora_dropout\": expected a number of 0 to below 1", path);
 }
 
+/* Whether a key of alpha_pattern is that of the Linear of whose weight this is the name. A point is any character. */
+static bool matches(const char *key, const char *weight)
+{
+    bool whole = *key == '^';
+    size_t size = strlen(key += whole), n = strlen(weight) - strlen(".weight"), same = 0;
+    if (size > n || (size < n && (whole || weight[n - size - 1] != '.'))) return false;
+    while (same < size && (key[same] == '.' || key[same] == weight[n - size + same])) same++;
+    return same == size;
+}
+
+/* As in peft, the first key that matches counts. */
+static double alpha_for(const AdapterConfig *c, const char *weight)
+{
+    double alpha = c->alpha;
+    for (uint32_t i = c->pattern ? c->pattern->count : 0; i-- > 0; )
+        if (matches(c->pattern->as.item[2 * i].as.text, weight)) json_real(&c->pattern->as.item[2 * i + 1], &alpha);
+    return alpha;
+}
+
 /* Adds an adapter to each Linear for which the file has a lora_A, of its rank; false with ag_error() if there is none. */
-static bool add_all(const SafeTensors *st, const Parameters *p, double alpha, double dropout)
+static bool add_all(const SafeTensors *st, const Parameters *p, const AdapterConfig *c)
 {
     int added = 0;
     for (int i = 0; i < p->n; i++) {
@@ -141,7 +205,7 @@ static bool add_all(const SafeTensors *st, const Parameters *p, double alpha, do
         /* another shape is an error of nn_load_with */
         bool fits = a && st_shape(st, a, &shape) && shape.ndim == 2 && shape.dim[0] > 0 &&
                     shape.dim[1] == tensor_dim(l->weight, 1);
-        if (fits) lora_add(l, shape.dim[0], alpha, dropout);
+        if (fits) lora_add(l, shape.dim[0], alpha_for(c, p->item[i].name), c->dropout);
         added += fits;
         ag_free(work);
     }
@@ -165,13 +229,13 @@ bool nn_lora_load_at(Site at, void *module, const char *folder)
     for (int i = 0; i < p->n; i++)
         if (strstr(p->item[i].name, "lora_")) ag_usage_error(at, __func__, "this module has adapters: %s", p->item[i].name);
     char *config = path_in(p, folder, "adapter_config.json"), *weights = path_in(p, folder, "adapter_model.safetensors");
-    double alpha = 0, dropout = 0;
+    AdapterConfig c = { .dropout = 0 };
     const Json *root = json_read(p, config, MAX_CONFIG);
-    SafeTensors *st = root && read_config(config, root, &alpha, &dropout) ? st_open(weights) : NULL;
+    SafeTensors *st = root && read_config(config, root, &c) ? st_open(weights) : NULL;
     bool good = st != NULL;
     if (good) {
         LoadReport *report = NULL;
-        good = add_all(st, p, alpha, dropout) &&
+        good = add_all(st, p, &c) &&
                nn_load_with(weights, module, (LoadOptions){ .prefix = PREFIX, .allow_missing = true, .report = &report }) &&
                is_complete(weights, report);
         if (good) lora_freeze(p);

@@ -541,12 +541,12 @@ DROPOUT = '"lora_dropout": expected a number of 0 to below 1'
 bad_adapter_config("dropout_one", DROPOUT, lora(lora_dropout=1))
 bad_adapter_config("dropout_negative", DROPOUT, lora(lora_dropout=-0.1))
 bad_adapter_config("dropout_text", DROPOUT, lora(lora_dropout="0"))
-bad_adapter_config("dora", '"use_dora" is not supported', lora(use_dora=True))
-bad_adapter_config("rslora", '"use_rslora" is not supported', lora(use_rslora=True))
-bad_adapter_config("fan_in", '"fan_in_fan_out" is not supported', lora(fan_in_fan_out=True))
-bad_adapter_config("alpha_pattern", '"alpha_pattern" is not supported', lora(alpha_pattern={"q": 4}))
-bad_adapter_config("bias_all", '"bias" is not supported', lora(bias="all"))
-bad_adapter_config("bias_number", '"bias" is not supported', lora(bias=0))
+bad_adapter_config("dora", '"use_dora": this value is not supported', lora(use_dora=True))
+bad_adapter_config("rslora", '"use_rslora": this value is not supported', lora(use_rslora=True))
+bad_adapter_config("alpha_pattern", '"alpha_pattern": this value is not supported', lora(alpha_pattern={"q": 4, ".*v": 8}))
+bad_adapter_config("unknown", r'"a\x0Asetting": this value is not supported', lora(**{"a\nsetting": 1}))
+bad_adapter_config("bias_all", '"bias": this value is not supported', lora(bias="all"))
+bad_adapter_config("bias_number", '"bias": this value is not supported', lora(bias=0))
 bad_adapter_weights("no_weights", "cannot be opened: No such file or directory", b"")
 bad_adapter_weights("text_weights",
                     "expected a header of at most 100000000 bytes, found 8079564521636842320: is this a safetensors file?",
