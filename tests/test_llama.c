@@ -60,6 +60,28 @@ START_TEST(logits_agree)
 }
 END_TEST
 
+/* Logits up to position 2047, and the table beyond. With angles in double they would differ by 2e-5 and by 3e-4. */
+START_TEST(long_texts_agree)
+{
+    static const char *const files[][2] = { { FOLDER "long", FOLDER "long/expected.safetensors" },
+                                            { FOLDER "long3", FOLDER "long3/expected.safetensors" } };
+    static const int64_t rows[] = { 63, 511, 599, 2047 }, positions[] = { 1, 599, 8191, 131071 };
+    Llama *m = opened(files[_i][0]);
+    SafeTensors *st = open_safetensors(files[_i][1]);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_ints(SHAPE(1, 2048), NULL), *table = reals_of(st, "table"), *logits = reals_of(st, "logits");
+    for (int32_t p = 0; p < 2048; p++) tensor_mutable_int_data(ids)[p] = p * p % 37;
+    Tensor *found = ag_squeeze(llama_forward(m, ids), 0);
+    for (int i = 0; i < 4; i++) {
+        check_close("table", ag_rope_table(m->frequencies, positions[i], 1), ag_slice(table, 0, i, i + 1), 0x1p-23);
+        check_close("logits", ag_slice(found, 0, rows[i], rows[i] + 1), ag_slice(logits, 0, i, i + 1), 1e-5);
+    }
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
 /* With recompute, too. */
 START_TEST(loss_and_gradients_agree)
 {
@@ -420,6 +442,7 @@ Suite *llama_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_loop_test(t, logits_agree, 0, MODELS);
+    tcase_add_loop_test(t, long_texts_agree, 0, 2);
     tcase_add_loop_test(t, loss_and_gradients_agree, 0, 2 * MODELS);
     tcase_add_loop_test(t, a_cache_changes_no_bit, 0, MODELS);
     tcase_add_loop_test(t, greedy_text_agrees, 0, MODELS);
