@@ -304,6 +304,30 @@ START_TEST(the_width_of_a_head_can_be_missing)
 }
 END_TEST
 
+/* Of two objects, `transformers` reads rope_scaling, unless it is null. The other one's base is 7. */
+START_TEST(one_of_two_rope_objects_counts)
+{
+    static const char llama3[] = "{\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 1, \"high_freq_factor\": 4, "
+                                 "\"original_max_position_embeddings\": 16}", other[] = "{\"rope_theta\": 7}";
+    const char *const cases[][2] = { { llama3, "null" }, { llama3, other }, { other, "null" }, { "null", llama3 },
+                                     { "null", other } };
+    static const double expected[][2] = { { 8, 5000 }, { 8, 5000 }, { 1, 7 }, { 8, 5000 }, { 1, 7 } };     /* factor, base */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[600];
+        snprintf(text, sizeof text, "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
+                 "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7, \"rope_theta\": 5000, "
+                 "\"rope_scaling\": %s, \"rope_parameters\": %s}", cases[i][0], cases[i][1]);
+        folder_write("config.json", text, strlen(text));
+        Config c;
+        LlamaOptions o;
+        expect_done(config_open(&c, in_folder("config.json")) && llama_read_config(&c, &o));
+        ck_assert_double_eq(o.rope_factor, expected[i][0]);
+        ck_assert_double_eq(o.rope_base, expected[i][1]);
+        ag_free(c.owner);
+    }
+}
+END_TEST
+
 START_TEST(checkpoints_load)
 {
     Llama *m = model_of(_i);
@@ -452,6 +476,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
     tcase_add_test(t, four_ends_are_written);
     tcase_add_test(t, the_width_of_a_head_can_be_missing);
+    tcase_add_test(t, one_of_two_rope_objects_counts);
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, the_loss_counts_answers_only);
