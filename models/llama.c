@@ -168,14 +168,15 @@ static LlamaBody *body_new(const LlamaOptions *o)
     return b;
 }
 
-/* Llama 3's frequency for long texts, from that of the model's first training, whose context was rope_context. */
-static double scaled_frequency(const LlamaOptions *o, double frequency)
+/* Llama 3's frequency for long texts, from that of the model's first training, whose context was rope_context. Each step is
+ * rounded to float, in the order of the library `transformers`, so that both get the same frequencies. */
+static float scaled_frequency(const LlamaOptions *o, float frequency)
 {
-    double turns = o->rope_context * frequency / (2 * PI);                      /* in the first context */
-    double kept = (turns - o->rope_low) / (o->rope_high - o->rope_low);
-    if (turns > o->rope_high) kept = 1;
-    if (turns < o->rope_low) kept = 0;
-    return (1 - kept) * frequency / o->rope_factor + kept * frequency;
+    float wavelength = 1 / frequency * (float)(2 * PI), turns = 1 / wavelength * (float)o->rope_context;
+    float kept = (turns - (float)o->rope_low) / (float)(o->rope_high - o->rope_low);
+    if (turns > (float)o->rope_high) kept = 1;
+    if (turns < (float)o->rope_low) kept = 0;
+    return (1 - kept) * frequency / (float)o->rope_factor + kept * frequency;
 }
 
 static void set_frequencies(Llama *m)
@@ -184,7 +185,7 @@ static void set_frequencies(Llama *m)
     Tensor *f = ag_rope_frequencies(m->options.head_width, m->options.rope_base);
     real *values = tensor_mutable_data(f);
     for (int64_t i = 0; m->options.rope_factor != 1 && i < tensor_numel(f); i++)
-        values[i] = (real)scaled_frequency(&m->options, (double)values[i]);
+        values[i] = (real)scaled_frequency(&m->options, (float)values[i]);
     tensor_copy(m->frequencies, f);
     ag_end(s);
 }

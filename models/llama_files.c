@@ -39,12 +39,14 @@ Llama *llama_load_at(Site at, const char *path)
 
 /* ---- reading config.json ----------------------------------------------------------------------------------------- */
 
-/* Older files have rope_theta, and rope_scaling with the rest; files of transformers 5 have both in rope_parameters. */
+/* Older files have rope_theta, and rope_scaling with the rest; files of transformers 5 have both in rope_parameters. Of two
+ * objects, transformers 4 and 5 read rope_scaling. */
 static bool read_rope(const Config *c, LlamaOptions *o)
 {
-    const Json *found = json_get(c->root, "rope_parameters"), *scaling = json_get(c->root, "rope_scaling");
-    const char *key = found ? "rope_parameters" : "rope_scaling";
-    if (!found) found = scaling;
+    const Json *found = json_get(c->root, "rope_scaling");
+    bool older = found && found->type != JSON_NULL;
+    const char *key = older ? "rope_scaling" : "rope_parameters";
+    if (!older) found = json_get(c->root, key);
     Config rope = { c->owner, c->path, found };
     double part = 1;
     if (!config_real(c, "rope_theta", &o->rope_base) || !config_real(&rope, "rope_theta", &o->rope_base) ||

@@ -78,6 +78,23 @@ START_TEST(special_tokens_can_be_text)
 }
 END_TEST
 
+/* "thé" is an added token. `tokenizers` decodes it to "th" and U+FFFD: in its byte alphabet, é stands for the byte 0xE9. */
+START_TEST(added_tokens_are_decoded_as_their_text)
+{
+    for (int i = 0; i < N_FAMILIES; i++) {
+        Bpe *b = open_family(i);
+        size_t count, size;
+        int32_t *ids = kaeru_bpe_encode(b, "thé", strlen("thé"), KAERU_BPE_SPECIAL, &count);
+        char *back = kaeru_bpe_decode(b, ids, count, &size);
+        ck_assert_uint_eq(count, 1);
+        ck_assert_str_eq(back, "thé");
+        ag_free(back);
+        ag_free(ids);
+        kaeru_bpe_free(b);
+    }
+}
+END_TEST
+
 START_TEST(gpt2s_files_cannot_hold_other_vocabularies)
 {
     for (int i = 0; i < N_FAMILIES; i++) {
@@ -120,6 +137,7 @@ Suite *bpe_json_suite(void)
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_loop_test(t, ids_equal_those_of_tokenizers, 0, N_FAMILIES);
     tcase_add_test(t, special_tokens_can_be_text);
+    tcase_add_test(t, added_tokens_are_decoded_as_their_text);
     tcase_add_test(t, gpt2s_files_cannot_hold_other_vocabularies);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");

@@ -60,6 +60,28 @@ START_TEST(logits_agree)
 }
 END_TEST
 
+/* Logits up to position 2047, and the table beyond. With angles in double they would differ by 2e-5 and by 3e-4. */
+START_TEST(long_texts_agree)
+{
+    static const char *const files[][2] = { { FOLDER "long", FOLDER "long/expected.safetensors" },
+                                            { FOLDER "long3", FOLDER "long3/expected.safetensors" } };
+    static const int64_t rows[] = { 63, 511, 599, 2047 }, positions[] = { 1, 599, 8191, 131071 };
+    Llama *m = opened(files[_i][0]);
+    SafeTensors *st = open_safetensors(files[_i][1]);
+    Scope s = ag_begin(AG_NO_GRAD);
+    Tensor *ids = tensor_ints(SHAPE(1, 2048), NULL), *table = reals_of(st, "table"), *logits = reals_of(st, "logits");
+    for (int32_t p = 0; p < 2048; p++) tensor_mutable_int_data(ids)[p] = p * p % 37;
+    Tensor *found = ag_squeeze(llama_forward(m, ids), 0);
+    for (int i = 0; i < 4; i++) {
+        check_close("table", ag_rope_table(m->frequencies, positions[i], 1), ag_slice(table, 0, i, i + 1), 0x1p-23);
+        check_close("logits", ag_slice(found, 0, rows[i], rows[i] + 1), ag_slice(logits, 0, i, i + 1), 1e-5);
+    }
+    ag_end(s);
+    st_close(st);
+    nn_free(m);
+}
+END_TEST
+
 /* With recompute, too. */
 START_TEST(loss_and_gradients_agree)
 {
@@ -282,6 +304,30 @@ START_TEST(the_width_of_a_head_can_be_missing)
 }
 END_TEST
 
+/* Of two objects, `transformers` reads rope_scaling, unless it is null. The other one's base is 7. */
+START_TEST(one_of_two_rope_objects_counts)
+{
+    static const char llama3[] = "{\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 1, \"high_freq_factor\": 4, "
+                                 "\"original_max_position_embeddings\": 16}", other[] = "{\"rope_theta\": 7}";
+    const char *const cases[][2] = { { llama3, "null" }, { llama3, other }, { other, "null" }, { "null", llama3 },
+                                     { "null", other } };
+    static const double expected[][2] = { { 8, 5000 }, { 8, 5000 }, { 1, 7 }, { 8, 5000 }, { 1, 7 } };     /* factor, base */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[600];
+        snprintf(text, sizeof text, "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 4, "
+                 "\"hidden_size\": 24, \"intermediate_size\": 5, \"vocab_size\": 7, \"rope_theta\": 5000, "
+                 "\"rope_scaling\": %s, \"rope_parameters\": %s}", cases[i][0], cases[i][1]);
+        folder_write("config.json", text, strlen(text));
+        Config c;
+        LlamaOptions o;
+        expect_done(config_open(&c, in_folder("config.json")) && llama_read_config(&c, &o));
+        ck_assert_double_eq(o.rope_factor, expected[i][0]);
+        ck_assert_double_eq(o.rope_base, expected[i][1]);
+        ag_free(c.owner);
+    }
+}
+END_TEST
+
 START_TEST(checkpoints_load)
 {
     Llama *m = model_of(_i);
@@ -420,6 +466,7 @@ Suite *llama_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_loop_test(t, logits_agree, 0, MODELS);
+    tcase_add_loop_test(t, long_texts_agree, 0, 2);
     tcase_add_loop_test(t, loss_and_gradients_agree, 0, 2 * MODELS);
     tcase_add_loop_test(t, a_cache_changes_no_bit, 0, MODELS);
     tcase_add_loop_test(t, greedy_text_agrees, 0, MODELS);
@@ -429,6 +476,7 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, what_is_written_opens_again, 0, MODELS);
     tcase_add_test(t, four_ends_are_written);
     tcase_add_test(t, the_width_of_a_head_can_be_missing);
+    tcase_add_test(t, one_of_two_rope_objects_counts);
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, the_loss_counts_answers_only);

@@ -81,15 +81,32 @@ static bool read_rule(const Reader *r, BpeRule *rule)
     return true;
 }
 
+/* A member that is there must be of the type that is read. */
+static bool check_member(const Reader *r, const char *name, const char *type, const char *expected)
+{
+    const Json *member = json_get(r->root, name);
+    return is_unset(r->root, name) || is_type(member, type) || wrong(r, name, expected, json_get(member, "type"));
+}
+
+/* Truncation would cut texts, padding to a fixed length or a multiple would add ids. Padding to the longest text of a batch
+ * changes no text by itself. */
+static bool check_lengths(const Reader *r)
+{
+    const Json *cut = json_get(r->root, "truncation"), *padding = json_get(r->root, "padding");
+    if (!is_unset(r->root, "truncation")) return wrong(r, "truncation", "nothing", cut);
+    return is_unset(r->root, "padding") ||
+           (json_is(json_get(padding, "strategy"), "BatchLongest") && is_unset(padding, "pad_to_multiple_of")) ||
+           wrong(r, "padding", "nothing, or BatchLongest without pad_to_multiple_of", padding);
+}
+
 static bool check_model(const Reader *r, const Json *model)
 {
     static const char *const unset[] = { "dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback" };
     if (!is_type(model, "BPE")) return wrong(r, "model", "a byte-level BPE", json_get(model, "type"));
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         if (!is_unset(model, unset[i])) return wrong(r, unset[i], "nothing", json_get(model, unset[i]));
-    const Json *normalizer = json_get(r->root, "normalizer");
-    return is_unset(r->root, "normalizer") || is_type(normalizer, "NFC") ||
-           wrong(r, "normalizer", "nothing or NFC", json_get(normalizer, "type"));
+    return check_member(r, "normalizer", "NFC", "nothing or NFC") &&
+           check_member(r, "decoder", "ByteLevel", "nothing or ByteLevel") && check_lengths(r);
 }
 
 /* Finds the token before a text, which the template of a post-processor has. */

@@ -363,7 +363,9 @@ def split(regex, **more):
 QWEN2 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 BYTE_LEVEL = "pre_tokenizer: expected ByteLevel without a prefix space, alone or after Split or Digits, found "
 RULE = "pre_tokenizer: expected the rule of GPT-2, Llama 3, Qwen2 or SmolLM, found "
-(HERE / "good_tokenizer.json").write_text(tokenizer(), "utf8")
+LONGEST = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 258, "pad_type_id": 0,
+           "pad_token": "<|endoftext|>"}
+(HERE / "good_tokenizer.json").write_text(tokenizer(truncation=None, padding=LONGEST, decoder=BYTES), "utf8")
 bad("tokenizer", "cut.tokenizer.json", tokenizer()[:-1],
     f"line 1, column {len(tokenizer())}: expected ',' or '}}' after a member, found the end")
 bad("tokenizer", "empty.tokenizer.json", "{}", "model: expected a byte-level BPE, found nothing")
@@ -372,6 +374,15 @@ bad_tokenizer("word_piece", 'model: expected a byte-level BPE, found "WordPiece"
 bad_tokenizer("dropout", "dropout: expected nothing, found a number", dropout=0.1)
 bad_tokenizer("fallback", "byte_fallback: expected nothing, found true or false", byte_fallback=True)
 bad_tokenizer("lower_case", 'normalizer: expected nothing or NFC, found "Lowercase"', normalizer={"type": "Lowercase"})
+bad_tokenizer("truncation", "truncation: expected nothing, found an object",
+              truncation={"direction": "Right", "max_length": 512, "strategy": "LongestFirst", "stride": 0})
+PADDING = "padding: expected nothing, or BatchLongest without pad_to_multiple_of, found an object"
+bad_tokenizer("padding_fixed", PADDING, padding={**LONGEST, "strategy": {"Fixed": 40}})
+bad_tokenizer("padding_multiple", PADDING, padding={**LONGEST, "pad_to_multiple_of": 8})
+bad_tokenizer("fuse", 'decoder: expected nothing or ByteLevel, found "Fuse"', decoder={"type": "Fuse"})
+REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}
+bad_tokenizer("decoders", 'decoder: expected nothing or ByteLevel, found "Sequence"',
+              decoder={"type": "Sequence", "decoders": [REPLACE, BYTES]})
 bad_tokenizer("no_splitter", BYTE_LEVEL + "nothing", None)
 bad_tokenizer("metaspace", BYTE_LEVEL + '"Metaspace"', {"type": "Metaspace"})
 bad_tokenizer("prefix_space", BYTE_LEVEL + '"ByteLevel"', {**BYTES, "add_prefix_space": True})

@@ -84,8 +84,9 @@ Tensor *ag_attention_cached_at(Site at, Tensor *q, Tensor *k, Tensor *v, int64_t
 
 /* Rotary positions for ag_rope. The first function gives the (width/2) frequencies base^(-2i/width) in radians a position, of
  * heads of that width; a model may change them (Llama 3). The second one gives the table (count,width) for the positions
- * start..start + count - 1: a row has the cosines of position times frequency, then the sines, computed in double from angles
- * up to 1e8. One table serves all layers. */
+ * start..start + count - 1: a row has the cosines of position times frequency, then the sines, of angles up to 1e8. One table
+ * serves all layers. Frequencies and angles are rounded to float32, as in the library `transformers`, whose models were trained
+ * with them: tables differ by 1e-7. */
 Tensor *ag_rope_frequencies_at(Site at, int64_t width, double base);
 Tensor *ag_rope_table_at(Site at, Tensor *frequencies, int64_t start, int64_t count);
 

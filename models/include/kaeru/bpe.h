@@ -36,7 +36,8 @@ Bpe *kaeru_bpe_train_at(Site at, const char *text, size_t n, int32_t size);
 
 /* Reads Hugging Face's tokenizer.json, if it is a byte-level BPE that splits text as GPT-2, Llama 3, Qwen2 and Qwen3, or SmolLM
  * do, with its added tokens. If its normalizer is NFC, text is brought into this form first, which decoding then returns. NULL
- * with ag_error() if the file is another kind of tokenizer, or has another normalizer. */
+ * with ag_error() if the file is another kind of tokenizer, has another normalizer or decoder, or truncates or pads a text by
+ * itself (`truncation`, `padding`): ids or text would differ from those of the library `tokenizers`. */
 Bpe *kaeru_bpe_open_json_at(Site at, const char *path);
 
 /* Frees it; NULL is fine. */
@@ -59,7 +60,9 @@ typedef enum {
 int32_t *kaeru_bpe_encode_at(Site at, Bpe *bpe, const char *text, size_t n, BpeMode mode, size_t *count);
 
 /* The bytes of the tokens, followed by a NUL, and in *n their number; free them with ag_free. NULL with ag_error() if an
- * id is out of range. */
+ * id is out of range. Two results differ from those of `tokenizers`. An added token is its own text; there, the letters of an
+ * added "é!" are taken for bytes, which gives U+FFFD and "!". A tokenizer.json without a decoder is decoded as one with
+ * ByteLevel; there, tokens are joined by spaces. */
 char *kaeru_bpe_decode_at(Site at, const Bpe *bpe, const int32_t *ids, size_t count, size_t *n);
 
 #include "kaeru/models_at.h"
