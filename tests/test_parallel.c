@@ -550,7 +550,8 @@ static void train_otherwise(Processes *processes, void *arg)
     ag_seed(5);
     GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .context = 4, .eps = 1e-5,
                                    .vocab = kaeru_tokenizer_size(&letters) });
-    LmTraining t = { .model = m, .data = data, .options = lm_defaults(), .settings = nn_settings_new(), .processes = processes };
+    LmTraining t = { .model = m, .data = data, .options = lm_defaults(), .settings = nn_settings_new(),
+                     .processes = processes };
     t.options.shards = 2;
     t.options.steps = 1 + processes->rank;
     expect_refused(lm_train(&t, false), "process 1 and process 0 differ in the options of the training");
