@@ -172,9 +172,17 @@ static void update_sgd(const OptimizerUpdate *u)
 static const OptimizerKind sgd_kind = { .name = "sgd", .update = update_sgd, .by_item = true };
 static const OptimizerKind momentum_kind = { .name = "sgd", .state = { "velocity" }, .update = update_sgd, .by_item = true };
 
+/* Clears the padding behind the last member, because optimizer_hash reads all bytes of options. */
+static void clear_padding(void *options, size_t size, bool *last)
+{
+    char *end = (char *)options + size, *begin = (char *)(last + 1);
+    memset(begin, 0, (size_t)(end - begin));
+}
+
 Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
 {
     const char *what = "nn_adam_new", *below_1 = "in [0, 1)";
+    clear_padding(&options, sizeof options, &options.decoupled);
     check(at, what, "beta1", options.beta1, options.beta1 >= 0 && options.beta1 < 1, below_1);
     check(at, what, "beta2", options.beta2, options.beta2 >= 0 && options.beta2 < 1, below_1);
     check(at, what, "eps", options.eps, options.eps > 0, "above 0");
@@ -184,6 +192,7 @@ Optimizer *nn_adam_new_with_at(Site at, void *module, AdamOptions options)
 Optimizer *nn_sgd_new_with_at(Site at, void *module, SgdOptions options)
 {
     const char *what = "nn_sgd_new";
+    clear_padding(&options, sizeof options, &options.nesterov);
     check(at, what, "momentum", options.momentum, options.momentum >= 0 && options.momentum < 1, "in [0, 1)");
     check(at, what, "momentum", options.momentum, options.momentum > 0 || !options.nesterov, "above 0 with nesterov");
     const OptimizerKind *kind = options.momentum > 0 ? &momentum_kind : &sgd_kind;

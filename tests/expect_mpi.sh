@@ -12,7 +12,8 @@ launcher=$(launcher_of "$program") || { echo "no mpirun"; exit 1; }
 LC_ALL=C
 export LC_ALL
 
-# Each process writes its number here. $other is what process $odd has besides: options, or fault=CALL.
+# Each process writes its number here. $other is what process $odd has besides: options, fault=CALL, or cd=FOLDER, in which it
+# starts.
 mkdir pids
 # The MPI libraries keep memory until the end. test_parallel.c looks for leaks of kaeru, without MPI. A process may load FAULTS
 # before the library of the address sanitizer.
@@ -22,6 +23,7 @@ rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
 echo $$ >"$FOLDER/pids/$rank"
 [ "$rank" = "$ODD" ] || exec "$@"
 case $OTHER in
+cd=*) cd "${OTHER#*=}" && exec "$@" ;;
 *=*) export LD_PRELOAD="$FAULTS" KAERU_MPI_FAULT="${OTHER#*=}"; exec "$@" ;;
 *) exec "$@" $OTHER ;;
 esac
@@ -57,7 +59,7 @@ ended() {
     # Of a race between Open MPI and its child, which changes nothing.
     grep -v '^plm:rsh: Warning: setpgid(' stderr >others
     mv others stderr
-    grep '^kaeru: \|^gpt train: \|^translate train: ' stderr | grep -v gnuplot >told
+    grep '^kaeru: \|^gpt\( train\)\?: \|^translate train: ' stderr | grep -v gnuplot >told
     if [ $status -ne "$1" ] && { [ "$status" -ne 9 ] || [ "$1" -gt 2 ] || is_open_mpi "$launcher"; }; then
         wrong "status $status, expected $1: $2"
         cat stderr

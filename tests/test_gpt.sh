@@ -155,6 +155,22 @@ cut -d, -f1-4 twice/gpt.csv >two
 cut -d, -f1-4 earlier/gpt.csv >one
 same one two
 
+# A run goes on with its own data alone, unless it is told that there are others. An earlier version's checkpoint has no hash.
+cp story.txt changing.txt
+short="--data changing.txt $tiny --every 2 --sample 0 --out changing"
+expect 0 '' '' train $short --steps 2
+sed 's/frog 1 /frog 2 /' story.txt >changing.txt
+other='changing/gpt_last.safetensors has learned from other data than the present: --other-data resumes it all the same'
+expect 1 '' "$other" train --resume --steps 4 --out changing
+expect 1 '' "$other" train --resume --data changing.txt --steps 4 --out changing
+expect 0 'step 4 of 4' '' train --resume --other-data --steps 4 --sample 0 --out changing
+expect 0 'step 6 of 6' '' train --resume --steps 6 --sample 0 --out changing
+cp story.txt changing.txt
+expect 1 '' "$other" train --resume --steps 8 --out changing
+at=$(LC_ALL=C grep -abo 'settings.data.hash' changing/gpt_last.safetensors | cut -d: -f1)
+printf X | dd of=changing/gpt_last.safetensors bs=1 seek=$((at + 17)) conv=notrunc 2>/dev/null
+expect 0 'step 8 of 8' '' train --resume --steps 8 --sample 0 --out changing
+
 expect 1 '' 'none/gpt_last.safetensors: cannot be opened' train --resume --out none
 expect 1 '' 'absent.txt: cannot be opened' train --data absent.txt --out none
 expect 2 '' 'a width of 16 does not divide into 3 heads' train --data story.txt $tiny --heads 3 --out none

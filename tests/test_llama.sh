@@ -89,6 +89,8 @@ differ last/model/model.safetensors best/model/model.safetensors
 has best/llama_best.safetensors
 lacks last/llama_best.safetensors
 expect 2 '' '--best' finetune --resume --best --out last
+expect 1 '' 'last/llama_last.safetensors has learned from other data than the present' finetune --resume --data pairs.jsonl \
+    --out last
 
 sed 's/"vocab_size": 853/"vocab_size": 852/' model/config.json >config.json
 mv config.json model/config.json

@@ -15,7 +15,7 @@ faults=''
 run="$gpt --steps 300"
 expect 0 '' '' $run --out one
 for n in 2 3; do
-    together 0 '' $n $run --out together$n
+    together 0 '' $n $run --deadline $((20 + n)) --out together$n       # it is not a setting of the run
     same_run one together$n
 done
 
@@ -69,14 +69,30 @@ differs() {
     together "${wanted:-1}" "$line" 2 $gpt --steps 20 --overwrite --out differs
     odd=none
 }
-differs 'process 1 and process 0 differ in the number of shards, the norm to clip, the seed or the precision' --seed 5
-differs 'process 1 and process 0 differ in the options of the optimizer' --beta2 0.9
-head -n 150 story.txt >shorter.txt
-differs 'process 1 and process 0 differ in ' --data shorter.txt
-differs 'gpt train: absent.txt: cannot be opened: No such file or directory' --data absent.txt
+differs 'process 1 and process 0 differ in --seed: 5 and 0' --seed 5
+differs 'process 1 and process 0 differ in --dropout: 0.3 and 0.1' --dropout 0.3
+differs 'process 1 and process 0 differ in --batch: 4 and 5' --batch 4
+differs 'process 1 and process 0 differ in --steps: 10 and 20' --steps 10
+differs 'process 1 and process 0 differ in --vocab: vocab.json and none' --vocab vocab.json
+differs 'process 1 and process 0 differ in --resume: 1 and 0' --resume
+mkdir elsewhere
+sed 's/frog 1 /frog 2 /' story.txt >elsewhere/story.txt
+differs 'process 1 and process 0 differ in the data: ' cd=elsewhere
+mkdir empty
+differs 'gpt train: story.txt: cannot be opened: No such file or directory' cd=empty
 wanted=2
 differs 'gpt train: unknown option --stepz' --stepz 4
 wanted=''
+# Process 1 trains with other labels than process 0.
+program=$examples/translate
+odd=1 other='--smoothing 0.2'
+together 1 'process 1 and process 0 differ in --smoothing: 0.2 and 0.1' 2 $translate --out differs
+odd=none
+# A usage error of the library in all processes
+program=${examples%/*}/tests/final_weights
+together 1 'kaeru: nn_parallel_new_with: -1 shards, expected 1 or more' 3 transformer float32 1 weights 2 -1
+program=$examples/gpt
+together 2 "gpt: unknown command 'trian' (gpt --help lists the commands)" 3 trian
 together 1 'gpt train: absent.txt: cannot be opened: No such file or directory' 3 train --data absent.txt --out differs
 together 1 ': the loss is ' 3 $gpt --clip 0 --lr 1000 --steps 100 --overwrite --out differs
 together 2 '3 processes for 2 shards: expected at most one process a shard (--shards)' 3 $gpt --shards 2 --overwrite \

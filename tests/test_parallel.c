@@ -45,7 +45,19 @@ static Tensor *loss_of(Net *n, int64_t rows, int64_t shard)
 
 typedef Optimizer *NewOptimizer(Net *n);
 static Optimizer *adam(Net *n) { return nn_adamw_new(n, 0.01); }
-static Optimizer *momentum(Net *n) { return nn_sgd_new_with(n, ((SgdOptions){ 0.1, 0.9, 0.01, true })); }
+
+/* The bytes behind the last member differ, which must not matter. */
+static Optimizer *momentum(Net *n)
+{
+    static _Atomic unsigned char calls;
+    SgdOptions sgd;
+    memset(&sgd, ++calls, sizeof sgd);
+    sgd.lr = 0.1;
+    sgd.momentum = 0.9;
+    sgd.weight_decay = 0.01;
+    sgd.nesterov = true;
+    return nn_sgd_new_with(n, sgd);
+}
 
 /* Scales by the norm of the whole gradient, so that it needs all items. */
 static void normed_update(const OptimizerUpdate *u)
@@ -236,7 +248,7 @@ START_TEST(one_shard_is_the_step_of_the_optimizer)
         for (int i = 0; i < 3; i++) {
             ck_assert(!shared || nn_parallel_shard(p));
             Scope s = ag_begin(AG_RECORD);
-            ag_backward(loss_of(n[shared], 5, 0));
+            ag_backward(loss_of(n[shared], 5, i));              /* in steps 1 and 2, `rare` has no gradient and stays */
             if (!shared) nn_optimizer_step(o);
             ag_end(s);
             if (!shared) continue;
@@ -267,7 +279,7 @@ START_TEST(a_loss_that_is_not_finite_changes_nothing)
         }
         double loss = nn_parallel_step(p);
         ck_assert_int_eq(isfinite(loss), step);
-        ck_assert_int_eq(nn_optimizer_steps(o), step);
+        ck_assert_int_eq(nn_optimizer_steps(o), step + 1);
         if (step == 0) check_same_parameters(n, before);
     }
     ck_assert(tensor_data(n->in->weight)[0] != tensor_data(before->in->weight)[0]);
@@ -275,6 +287,89 @@ START_TEST(a_loss_that_is_not_finite_changes_nothing)
     ag_free(o);
     nn_free(n);
     nn_free(before);
+}
+END_TEST
+
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
+
+/* Takes a step with a loss of this factor in its last shard, and writes the first number of each shard to drawn[]. */
+static void draw_in_step(Parallel *p, Net *n, double factor, double drawn[4])
+{
+    while (nn_parallel_shard(p)) {
+        int64_t shard = nn_parallel_index(p);
+        Scope s = ag_begin(AG_RECORD);
+        drawn[shard] = ag_random_uniform();
+        ag_backward(ag_scale(loss_of(n, 2, shard), shard == 3 ? factor : 1));
+        ag_end(s);
+    }
+    nn_parallel_step(p);
+}
+
+/* After a step that changes nothing, a run goes on with other numbers, and with the same ones if it was resumed. */
+START_TEST(a_step_is_not_repeated)
+{
+    const char *path = in_folder("after");
+    double drawn[3][4];
+    Net *n[2];
+    for (int resumed = 0; resumed < 2; resumed++) {
+        Optimizer *o;
+        ag_seed(5);
+        n[resumed] = net_new();
+        o = adam(n[resumed]);
+        Parallel *p = nn_parallel_new(o, 4, NULL);
+        if (resumed) {
+            ck_assert(nn_checkpoint_load(path, n[resumed], o, NULL));
+        } else {
+            draw_in_step(p, n[resumed], INFINITY, drawn[0]);
+            ck_assert(nn_checkpoint_save(path, n[resumed], o, NULL));
+        }
+        draw_in_step(p, n[resumed], 1, drawn[1 + resumed]);
+        nn_parallel_end(p);
+        ag_free(o);
+    }
+    for (int i = 0; i < 4; i++) {
+        ck_assert(drawn[1][i] != drawn[0][i]);
+        ck_assert(drawn[2][i] == drawn[1][i]);
+    }
+    check_same_parameters(n[0], n[1]);
+    nn_free(n[0]);
+    nn_free(n[1]);
+}
+END_TEST
+
+static void train_several(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n[3];
+    Optimizer *o[3];
+    Parallel *p[3];
+    double drawn[3][4];
+    ag_seed(5);
+    for (int i = 0; i < 3; i++) {
+        n[i] = net_new();
+        o[i] = adam(n[i]);
+        p[i] = nn_parallel_new(o[i], 4, processes);
+    }
+    ag_free(p[1]);                                              /* another one takes its place */
+    ag_free(o[1]);
+    o[1] = adam(n[1]);
+    p[1] = nn_parallel_new(o[1], 4, processes);
+    for (int i = 0; i < 3; i++) draw_in_step(p[i], n[i], 1, drawn[i]);
+    for (int shard = 0; shard < 4 && !processes; shard++) {
+        ck_assert(drawn[0][shard] != drawn[1][shard]);
+        ck_assert(drawn[0][shard] != drawn[2][shard]);
+        ck_assert(drawn[1][shard] != drawn[2][shard]);
+    }
+    for (int i = 0; i < 3; i++) {
+        nn_parallel_end(p[i]);
+        ag_free(o[i]);
+        nn_free(n[i]);
+    }
+}
+
+START_TEST(several_have_numbers_of_their_own)
+{
+    run_processes(_i + 1, train_several, NULL);
 }
 END_TEST
 
@@ -309,7 +404,7 @@ static void talk(Processes *processes, void *arg)
 
     ck_assert(nn_parallel_check(p, true));
     if (rank == size - 1) ag_set_error("the disk is full");
-    char expected[64];
+    char expected[128];
     snprintf(expected, sizeof expected, "process %d: the disk is full", size - 1);
     if (size > 1) expect_refused(nn_parallel_check(p, rank < size - 1), rank < size - 1 ? expected : "the disk is full");
 
@@ -318,16 +413,9 @@ static void talk(Processes *processes, void *arg)
         expect_refused(nn_parallel_agree(p, "the data", rank == 2 ? "abd" : "abc", 3),
                        "process 2 and process 0 differ in the data");
 
-    ck_assert(!nn_parallel_stopped(p));
-    if (rank == size - 1) nn_parallel_stop(p);
-    ck_assert(!nn_parallel_stopped(p));
-    while (nn_parallel_shard(p)) {
-        Scope s = ag_begin(AG_RECORD);
-        ag_backward(loss_of(n, 2, 0));
-        ag_end(s);
-    }
-    nn_parallel_step(p);
-    ck_assert(nn_parallel_stopped(p));
+    ck_assert(nn_processes_agree(processes, "the shift", "%s %d", "slow", 1));
+    snprintf(expected, sizeof expected, "process %d and process 0 differ in the shift: slow %d and slow 0", size - 1, size - 1);
+    if (size > 1) expect_refused(nn_processes_agree(processes, "the shift", "slow %d", rank < size - 1 ? 0 : rank), expected);
     end_parallel(p, n, o);
 }
 
@@ -337,22 +425,87 @@ START_TEST(processes_tell_each_other)
 }
 END_TEST
 
+static void ask_to_stop(Processes *processes, void *arg)
+{
+    Net *n;
+    Optimizer *o;
+    Parallel *p = parallel_of(processes, &n, &o);
+    double drawn[4];
+    draw_in_step(p, n, 1, drawn);
+    ck_assert(!nn_parallel_stopped(p));
+    if (processes->rank == *(int *)arg) nn_parallel_stop(p);
+    ck_assert(!nn_parallel_stopped(p));
+    draw_in_step(p, n, 1, drawn);
+    ck_assert(nn_parallel_stopped(p));
+    end_parallel(p, n, o);
+}
+
+START_TEST(each_process_can_stop_all)
+{
+    int asking = _i;
+    run_processes(3, ask_to_stop, &asking);
+}
+END_TEST
+
+static void save_without_folder(Processes *processes, void *arg)
+{
+    Net *n;
+    Optimizer *o;
+    Parallel *p = parallel_of(processes, &n, &o);
+    expect_refused(nn_checkpoint_save(arg, n, o, NULL), ": No such file or directory");
+    end_parallel(p, n, o);
+}
+
+/* Only the first process writes. */
+START_TEST(all_processes_know_that_a_checkpoint_is_missing)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s", in_folder("absent/checkpoint"));
+    run_processes(3, save_without_folder, path);
+}
+END_TEST
+
+/* A process may have another version of kaeru. */
+static _Thread_local const char *other_version;
+#ifdef HAVE_FAULTS
+const char *__real_kaeru_version(void);
+const char *__wrap_kaeru_version(void);
+const char *__wrap_kaeru_version(void)
+{
+    return other_version ? other_version : __real_kaeru_version();
+}
+#endif
+
 /* Process 1 differs in something, by case. */
+static const char *const differences[] = {
+    "process 1 and process 0 differ in the seed: 6 and 5",
+    "process 1 and process 0 differ in the options of the optimizer",
+    "process 1 and process 0 differ in the weights",
+    "process 1 and process 0 differ in the precision: 1 and 0",
+    "process 1 and process 0 differ in the number of shards: 5 and 4",
+    "process 1 and process 0 differ in the norm to clip: 0.25 and 0",
+#ifdef HAVE_FAULTS
+    "process 1 and process 0 differ in kaeru's version: 0.0.1 and " KAERU_VERSION,
+#endif
+};
+
 static void differ(Processes *processes, void *arg)
 {
     int what = *(int *)arg;
     bool other = processes->rank == 1;
+    if (other && what == 6) other_version = "0.0.1";
     ag_seed(other && what == 0 ? 6 : 5);
     Net *n = net_new();
     Optimizer *o = nn_adam_new(n, other && what == 1 ? 0.5 : 0.4);
     if (other && what == 2) tensor_mutable_data(n->in->bias)[3] = 1;
     if (other && what == 3) ag_precision(AG_BF16);
-    nn_parallel_new(o, other && what == 4 ? 5 : 4, processes);
+    nn_parallel_new_with(o, ((ParallelOptions){ other && what == 4 ? 5 : 4, other && what == 5 ? 0.25 : 0 }), processes);
 }
 
 START_TEST(processes_that_differ_end)
 {
     int what = _i;
+    expected_end = differences[what];
     run_processes(3, differ, &what);
 }
 END_TEST
@@ -384,6 +537,33 @@ START_TEST(data_that_differ_are_told)
     const int places[] = { LETTERS, 0, (LETTERS - 4096) / 63 * 63 + 4095 };
     int place = places[_i];
     run_processes(2, compare_data, &place);
+}
+END_TEST
+
+/* Each process would take another number of steps. */
+static void train_otherwise(Processes *processes, void *arg)
+{
+    (void)arg;
+    const char text[] = "The frog goes back to the pond, and the pond is deep. What was a tadpole is a frog.";
+    KaeruTokenizer letters = { .kind = KAERU_TOKENIZER_CHARS, .chars = kaeru_char_vocab_new(text, sizeof text - 1) };
+    LmData *data = lm_data_of_text("the text", text, sizeof text - 1, &letters);
+    ag_seed(5);
+    GPT *m = gpt_new((GPTOptions){ .layers = 1, .heads = 1, .width = 4, .context = 4, .eps = 1e-5,
+                                   .vocab = kaeru_tokenizer_size(&letters) });
+    LmTraining t = { .model = m, .data = data, .options = lm_defaults(), .settings = nn_settings_new(),
+                     .processes = processes };
+    t.options.shards = 2;
+    t.options.steps = 1 + processes->rank;
+    expect_refused(lm_train(&t, false), "process 1 and process 0 differ in the options of the training");
+    ag_free(t.settings);
+    nn_free(m);
+    lm_data_close(data);
+    kaeru_tokenizer_close(&letters);
+}
+
+START_TEST(options_that_differ_are_told)
+{
+    run_processes(2, train_otherwise, NULL);
 }
 END_TEST
 
@@ -500,9 +680,14 @@ Suite *parallel_suite(void)
     tcase_add_loop_test(c, a_step_is_that_of_the_whole_batch, 0, 4);
     tcase_add_test(c, one_shard_is_the_step_of_the_optimizer);
     tcase_add_test(c, a_loss_that_is_not_finite_changes_nothing);
+    tcase_add_test(c, a_step_is_not_repeated);
+    tcase_add_loop_test(c, several_have_numbers_of_their_own, 0, 4);
     tcase_add_loop_test(c, processes_tell_each_other, 0, 4);
-    tcase_add_loop_exit_test(c, processes_that_differ_end, 1, 0, 5);
+    tcase_add_loop_test(c, each_process_can_stop_all, 0, 3);
+    tcase_add_test(c, all_processes_know_that_a_checkpoint_is_missing);
+    tcase_add_loop_exit_test(c, processes_that_differ_end, 1, 0, (int)(sizeof differences / sizeof *differences));
     tcase_add_loop_test(c, data_that_differ_are_told, 0, 3);
+    tcase_add_test(c, options_that_differ_are_told);
     tcase_add_exit_test(c, a_silent_process_ends_the_others, 1);
     tcase_add_exit_test(c, more_processes_than_shards_end, 1);
     tcase_add_test(c, wrong_calls_are_told);

@@ -106,6 +106,21 @@ expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumu
 that "small letters" grep -q '"the"' words/translate_src_vocab.json
 lacks words/translate_src_merges.txt
 
+# A run goes on with its own sentences and its own vocabulary alone.
+cp train.src whole.src
+sed 's/The one and THE two/The two and THE one/' whole.src >train.src
+differ whole.src train.src
+expect 1 '' 'words/translate_last.safetensors has learned from other data than the present: --other-data resumes it' train \
+    --resume --epochs 3 --out words
+expect 0 'epoch 3 of 3' '' train --resume --epochs 3 --other-data --out words
+cp -r words swapped
+sed 's/"one"/"eno"/; s/"two"/"one"/; s/"eno"/"two"/' words/translate_src_vocab.json >swapped/translate_src_vocab.json
+differ words/translate_src_vocab.json swapped/translate_src_vocab.json
+for command in "train --resume --epochs 4" translate; do
+    expect 1 '' '.safetensors: was trained with another vocabulary than the one in its folder' $command --out swapped
+done
+mv whole.src train.src
+
 printf 'The one\n\nand \351t\xc3\xa9\n%s\nThe two' "$(yes two | head -n 600 | tr '\n' ' ')" >odd
 LC_ALL=C "$program" translate --out words <odd >stdout 2>stderr
 that "status of bad lines" [ $? -eq 1 ]

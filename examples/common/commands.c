@@ -30,8 +30,10 @@ int example_commands(int argc, char **argv, const Commands *c)
     const char *name = argc > 1 ? argv[1] : c->standard;
     example_called(c->name);
     if (!name) {
+        processes_begin();                                              /* of several processes, one tells it */
+        processes_wait_to_fail();
         print_usage(stderr, c);
-        return 2;
+        processes_exit(2);
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         print_usage(stdout, c);
@@ -42,8 +44,8 @@ int example_commands(int argc, char **argv, const Commands *c)
     }
     const Command *command = find(c, name);
     if (!command) {
-        fprintf(stderr, "%s: unknown command '%s' (%s --help lists the commands)\n", c->name, name, c->name);
-        return 2;
+        processes_begin();
+        example_usage_error("unknown command '%s' (%s --help lists the commands)", name, c->name);
     }
     return command->run(argc - 1, argv + 1);
 }

@@ -48,6 +48,8 @@ Option option_text(const char *name, const char *unit, const char **value, const
 Option option_flag(const char *name, bool *value, const char *help);
 /* --precision float32|bf16: example_begin sets it for the program (ag_precision). */
 Option option_precision(void);
+/* The value as text; NULL if a text was not given. */
+const char *option_value(const Option *o, char text[32]);
 #define OPTIONS_END ((Option){ OPTION_END, NULL, NULL, NULL, 0, 0, NULL, false })
 
 /* `name` as in messages ("gpt train" for one of several commands); `teaches`: lines for --help. */
@@ -99,6 +101,7 @@ int example_commands(int argc, char **argv, const Commands *commands);
  * uses them as defaults, so an option on the command line replaces the saved one, unless the option is fixed. */
 Option option_resume(void);                                             /* --resume */
 Option option_overwrite(void);                                          /* --overwrite */
+Option option_other_data(void);                                         /* --other-data */
 Option option_fixed(Option o);                                          /* the option, which a resumed run cannot change */
 typedef struct {
     bool resumed;
@@ -110,6 +113,13 @@ typedef struct {
  * checkpoint exists and neither --resume nor --overwrite is given, or if it cannot be resumed; with status 2 if a fixed
  * option differs from the saved one. *batch: the most shards if none are given (choose_shards). */
 TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch);
+/* Tells the run what it learns from, by a hash, which checkpoints save. Ends the program if processes have different data, or
+ * if a resumed run has learned from other data and --other-data is not given. */
+void training_run_data(TrainingRun *run, uint64_t hash);
+/* That hash: of n bytes after those that have led to `hash`, which is DATA_HASH_BEGIN at first; of a whole file. */
+#define DATA_HASH_BEGIN UINT64_C(0xcbf29ce484222325)
+uint64_t data_hash(uint64_t hash, const void *bytes, size_t n);
+uint64_t data_hash_file(const char *path);
 void training_run_end(TrainingRun *run);
 /* Saves a checkpoint (o may be NULL) or ends the program. */
 void checkpoint_must_save(const char *path, void *model, Optimizer *o, const Settings *s);
@@ -129,6 +139,9 @@ Option option_deadline(void);                                           /* --dea
 /* Decides on the number of shards if it was not given: at most `most`. Prints it if there are several processes. */
 void choose_shards(int64_t most);
 int64_t example_shards(void);
+/* Ends the program unless all processes have the same version of kaeru, the same --seed and the same values of these options.
+ * example_begin calls it. */
+void processes_must_agree(const Option *o);
 /* For steps of `accumulate` batches; NULL for one process without shards. */
 Parallel *parallel_or_none(Optimizer *o, int64_t accumulate);
 void processes_wait_to_fail(void);

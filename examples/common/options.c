@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -43,6 +44,16 @@ Option option_text(const char *name, const char *unit, const char **value, const
 Option option_flag(const char *name, bool *value, const char *help)
 {
     return (Option){ OPTION_FLAG, name, NULL, value, 0, 0, help, false };
+}
+
+const char *option_value(const Option *o, char text[32])
+{
+    switch (o->kind) {
+    case OPTION_INT:  snprintf(text, 32, "%" PRId64, *(int64_t *)o->value); return text;
+    case OPTION_REAL: snprintf(text, 32, "%.17g", *(double *)o->value); return text;
+    case OPTION_FLAG: return *(bool *)o->value ? "1" : "0";
+    default:          return *(const char **)o->value;
+    }
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -383,6 +394,7 @@ void example_begin(int argc, char **argv, const Program *program)
     }
     set_precision();
     set_language();
+    processes_must_agree(program->options);
 }
 
 /* After an earlier failure the file has only its error flag, without errno: writing one more byte fails again and sets it. */

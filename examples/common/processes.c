@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "common.h"
+#include "kaeru/version.h"
 #ifdef KAERU_MPI
 #include "kaeru/mpi.h"
 #endif
@@ -40,6 +41,37 @@ Processes *example_processes(void)
 bool example_writes(void)
 {
     return !processes || processes->rank == 0;
+}
+
+/* As option_value, but "0.1" and not "0.10000000000000001". */
+static const char *short_value(const Option *o, char text[32])
+{
+    if (o->kind == OPTION_REAL) {
+        snprintf(text, 32, "%.15g", *(double *)o->value);
+        if (strtod(text, NULL) == *(double *)o->value) {
+            return text;
+        }
+    }
+    return option_value(o, text);
+}
+
+void processes_must_agree(const Option *o)
+{
+    if (!processes) {
+        return;
+    }
+    processes->deadline = deadline;
+    bool good = nn_processes_agree(processes, "kaeru's version", "%s", kaeru_version()) &&
+                nn_processes_agree(processes, "--seed", "%lld", (long long)example_seed());
+    for (; good && o->kind != OPTION_END; o++) {
+        char name[80], text[32];
+        const char *value = short_value(o, text);
+        snprintf(name, sizeof name, "--%s", o->name);
+        good = nn_processes_agree(processes, name, "%s", value ? value : "none");
+    }
+    if (!good) {
+        example_fail("%s", ag_error());
+    }
 }
 
 /* All processes may end with the same error: the others wait until the first one has told it and ended them. */
@@ -82,7 +114,6 @@ void choose_shards(int64_t most)
     if (!processes) {
         return;
     }
-    processes->deadline = deadline;
     if (processes->size > shards) {
         example_usage_error("%d processes for %lld shards: expected at most one process a shard (--shards)", processes->size,
                             (long long)shards);

@@ -1,5 +1,6 @@
 /* training_run.c: training runs that can be resumed: their options are settings of their checkpoints; and the mean of
  * several checkpoints. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +8,7 @@
 #include "common.h"
 #include "kaeru/training.h"
 
-static bool resume, overwrite;
+static bool resume, overwrite, other_data;
 
 Option option_resume(void)
 {
@@ -18,6 +19,11 @@ Option option_resume(void)
 Option option_overwrite(void)
 {
     return option_flag("overwrite", &overwrite, "start a new run even if there is one in the output folder");
+}
+
+Option option_other_data(void)
+{
+    return option_flag("other-data", &other_data, "with --resume: the data may differ from what the run has learned from");
 }
 
 Option option_fixed(Option o)
@@ -31,37 +37,28 @@ static void key_of(const Option *o, char key[80])
     snprintf(key, 80, "option.%s", o->name);
 }
 
-/* --resume and --overwrite belong to one call of the program, not to the run. */
+/* The others belong to one call of the program, not to the run. */
 static bool is_saved(const Option *o)
 {
-    return o->value != &resume && o->value != &overwrite;
+    return o->value != &resume && o->value != &overwrite && o->value != &other_data && strcmp(o->name, "deadline") != 0;
 }
 
 static void save_options(const Option *o, Settings *s)
 {
     for (; o->kind != OPTION_END; o++) {
-        char key[80];
+        char key[80], text[32];
+        const char *value = option_value(o, text);
         key_of(o, key);
-        if (!is_saved(o)) {
-            continue;
-        }
-        switch (o->kind) {
-        case OPTION_INT:  nn_settings_set(s, key, "%" PRId64, *(int64_t *)o->value); break;
-        case OPTION_REAL: nn_settings_set(s, key, "%.17g", *(double *)o->value); break;
-        case OPTION_FLAG: nn_settings_set(s, key, "%d", *(bool *)o->value); break;
-        default:
-            if (*(const char **)o->value) {
-                nn_settings_set(s, key, "%s", *(const char **)o->value);
-            }
-            break;
+        if (is_saved(o) && value) {
+            nn_settings_set(s, key, "%s", value);
         }
     }
 }
 
-/* Options that older checkpoints do not have. */
+/* An option that older checkpoints do not have. */
 static bool is_new(const Option *o)
 {
-    return strcmp(o->name, "shards") == 0 || strcmp(o->name, "deadline") == 0;
+    return strcmp(o->name, "shards") == 0;
 }
 
 /* A text option that was not given has no setting. Nor has a flag that is newer than the checkpoint. */
@@ -141,6 +138,47 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
     }
     return run;
 }
+
+/* ---- data -------------------------------------------------------------------------------------------------------- */
+
+/* FNV-1a, 64 bits */
+uint64_t data_hash(uint64_t hash, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+uint64_t data_hash_file(const char *path)
+{
+    char bytes[1 << 14];
+    uint64_t hash = DATA_HASH_BEGIN;
+    FILE *file = fopen(path, "rb");
+    for (size_t n; file && (n = fread(bytes, 1, sizeof bytes, file)) > 0; ) {
+        hash = data_hash(hash, bytes, n);
+    }
+    if (!file || ferror(file)) {
+        example_fail("%s: cannot be read: %s", path, strerror(errno));
+    }
+    fclose(file);
+    return hash;
+}
+
+void training_run_data(TrainingRun *run, uint64_t hash)
+{
+    static const char key[] = "data.hash";
+    nn_settings_set(run->settings, key, "%016" PRIx64, hash);
+    const char *now = nn_settings_get(run->settings, key), *before = nn_settings_get(run->saved, key);
+    if (!nn_processes_agree(example_processes(), "the data", "%s", now)) {
+        example_fail("%s", ag_error());
+    }
+    if (before && strcmp(before, now) != 0 && !other_data) {
+        example_fail("%s has learned from other data than the present: --other-data resumes it all the same", run->last);
+    }
+}
+
+/* ---- the end and checkpoints ------------------------------------------------------------------------------------- */
 
 void training_run_end(TrainingRun *run)
 {

@@ -142,7 +142,8 @@ int gpt_train(int argc, char **argv)
         option_int("sample", &sample_tokens, 0, INT64_C(1) << 40, "tokens to write at the end"),
         option_flag("recompute", &recompute,
                     "compute each block again during backward: less memory, about a third more time"),
-        option_precision(), option_fixed(option_shards()), option_deadline(), option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_fixed(option_shards()), option_deadline(), option_resume(), option_other_data(),
+        option_overwrite(), OPTIONS_END
     };
     const Program program = { "gpt train",
         "Shows how a GPT learns a text: it learns to predict each next token, is tested on the last tenth of the text,\n"
@@ -166,6 +167,7 @@ int gpt_train(int argc, char **argv)
     make_model_and_vocabulary(&run, &training, &tokenizer);
     LmData *data = data_must_open(data_path, &tokenizer);
     training.data = data;
+    training_run_data(&run, data_path ? data_hash_file(data_path) : data_hash(DATA_HASH_BEGIN, corpus, corpus_size));
     if (!lm_data_fits(data, training.model, how.window)) {
         example_fail("%s", ag_error());
     }

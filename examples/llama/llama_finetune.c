@@ -133,7 +133,7 @@ int llama_finetune(int argc, char **argv)
         option_int("held-out", &how.evaluate_tokens, 0, INT64_C(1) << 40, "most tokens in an evaluation; 0: all"),
         option_fixed(option_flag("best", &keep_best, "write the model that has the least held-out loss, not the last")),
         option_flag("recompute", &recompute, "compute each layer again during backward: less memory, more time"),
-        option_precision(), option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_resume(), option_other_data(), option_overwrite(), OPTIONS_END
     };
     const Program program = { "llama finetune",
         "Shows how a trained model learns from a text or from pairs of a question and an answer, of which it learns the\n"
@@ -150,6 +150,7 @@ int llama_finetune(int argc, char **argv)
     KaeruTokenizer tokenizer;
     Llama *m = model_of_folder(folder, &tokenizer);
     LmData *data = open_data(m, &tokenizer);
+    training_run_data(&run, data_hash_file(data_path));
     prepare(m);
     char *best = keep_best ? example_path(BEST_FILE) : NULL;
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kaeru/lm.h"
 #include "translate_commands.h"
 
 Corpus corpus_must_open(const char *src_path, const char *tgt_path, bool lower_case)
@@ -34,6 +35,7 @@ void corpus_close(Corpus *c)
 
 #define KIND_KEY        "vocabulary"            /* "words" or "bpe" */
 #define SHARED_KEY      "vocabulary.shared"
+#define FINGERPRINT_KEY "vocabulary.fingerprint"
 #define LOWER_KEY       "option.lower-case"
 
 /* The names of the files of one language. */
@@ -64,8 +66,31 @@ void vocabularies_save(const Vocabularies *v)
     }
 }
 
+/* Continues a hash by the tokens of a vocabulary. */
+static uint64_t fingerprint(uint64_t hash, const SentenceVocab *v)
+{
+    if (v->kind == KAERU_SENTENCE_BPE) {
+        uint64_t own = kaeru_tokenizer_fingerprint(&((KaeruTokenizer){ .kind = KAERU_TOKENIZER_BPE, .bpe = v->bpe }));
+        return data_hash(hash, &own, sizeof own);
+    }
+    for (int32_t id = 0; id < kaeru_word_vocab_size(v->words); id++) {
+        size_t n;
+        const char *word = kaeru_word_vocab_word(v->words, id, &n);
+        hash = data_hash(hash, word, n + 1);                            /* with the NUL behind it */
+    }
+    return hash;
+}
+
+static const char *fingerprint_of_both(const Vocabularies *v, char text[24])
+{
+    snprintf(text, 24, "%016" PRIx64, fingerprint(fingerprint(DATA_HASH_BEGIN, &v->src), target_vocab(v)));
+    return text;
+}
+
 void vocabularies_describe(const Vocabularies *v, Settings *s)
 {
+    char text[24];
+    nn_settings_set(s, FINGERPRINT_KEY, "%s", fingerprint_of_both(v, text));
     nn_settings_set(s, KIND_KEY, "%s", v->src.kind == KAERU_SENTENCE_BPE ? "bpe" : "words");
     nn_settings_set(s, SHARED_KEY, "%d", v->shared);
 }
@@ -90,6 +115,16 @@ static void check_size(const Settings *s, const char *key, const SentenceVocab *
     }
 }
 
+/* Checkpoints of earlier versions have no fingerprint. */
+static void check_fingerprint(const Settings *s, const Vocabularies *v, const char *checkpoint)
+{
+    char text[24];
+    const char *before = nn_settings_get(s, FINGERPRINT_KEY);
+    if (before && strcmp(before, fingerprint_of_both(v, text)) != 0) {
+        example_fail("%s: was trained with another vocabulary than the one in its folder", checkpoint);
+    }
+}
+
 void vocabularies_open(Vocabularies *v, const char *checkpoint, const Settings *s)
 {
     const char *kind = nn_settings_get(s, KIND_KEY);
@@ -105,6 +140,7 @@ void vocabularies_open(Vocabularies *v, const char *checkpoint, const Settings *
     }
     check_size(s, "transformer.src_vocab", &v->src, checkpoint);
     check_size(s, "transformer.tgt_vocab", target_vocab(v), checkpoint);
+    check_fingerprint(s, v, checkpoint);
 }
 
 void vocabularies_close(Vocabularies *v)

@@ -381,6 +381,14 @@ static void open_corpora(Training *t)
         corpus_of_grammar(&t->train, sentences, &t->valid, held_out);
         ag_set_random_state(state);
     }
+    const KaeruLines *const texts[] = { &t->train.src, &t->train.tgt, &t->valid.src, &t->valid.tgt };
+    uint64_t hash = DATA_HASH_BEGIN;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (int64_t k = 0; k < texts[i]->n; k++) {
+            hash = data_hash(data_hash(hash, texts[i]->line[k].text, texts[i]->line[k].size), "\n", 1);
+        }
+    }
+    training_run_data(&t->run, hash);
 }
 
 int translate_train(int argc, char **argv)
@@ -413,7 +421,8 @@ int translate_train(int argc, char **argv)
         option_int("average", &average, 1, 1000, "last epochs; the result is the mean of their weights"),
         option_int("beam", &beam, 2, 1000, "hypotheses of beam search in the last test"),
         option_real("length-penalty", &length_penalty, 0, 10, "a: scores are divided by ((5 + length) / 6)^a"),
-        option_precision(), option_fixed(option_shards()), option_deadline(), option_resume(), option_overwrite(), OPTIONS_END
+        option_precision(), option_fixed(option_shards()), option_deadline(), option_resume(), option_other_data(),
+        option_overwrite(), OPTIONS_END
     };
     const Program program = { "translate train",
         "Shows how a Transformer learns to translate. Without files it uses English and Japanese sentences of a small\n"

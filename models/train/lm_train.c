@@ -205,7 +205,8 @@ bool lm_train_at(Site at, LmTraining *t, bool resume)
     t->best_loss = INFINITY;
     language_settings(&l, t->settings);
     lm_to_settings(&t->options, t->settings);
-    bool good = !p || data_agrees(t->data, p);
+    bool good = !p || (nn_parallel_agree(p, "the options of the training", &t->options, sizeof t->options) &&
+                       data_agrees(t->data, p));
     if (good && resume) {
         good = resume_from(t, optimizer, &sum, &since);
         if (p) good = nn_parallel_check(p, good);

@@ -74,6 +74,14 @@ static void mpi_fail(Processes *p, const char *line)
     fail(line);
 }
 
+/* Most usage errors are those of all processes: one tells it and ends the others (as parallel_fail does). */
+static void report_usage_error(const char *message)
+{
+    signal(SIGTERM, SIG_DFL);
+    if (all) nanosleep(&(struct timespec){ .tv_sec = all->processes.patience * (own_rank < 3 ? own_rank : 3) }, NULL);
+    fail(message);
+}
+
 /* Ends all processes unless an MPI function has succeeded. */
 static void check(int code, const char *what, int peer)
 {
@@ -271,6 +279,8 @@ Processes *nn_mpi_begin(void)
     m->largest_tag = found ? *largest : 32767;
     m->processes = (Processes){ own_rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
+    AgErrorHandler *own = ag_on_usage_error(report_usage_error);
+    if (own) ag_on_usage_error(own);
     /* Open MPI's mpirun ends the processes on its own machine at once, and those on others up to three seconds later. */
     if (divide_processors(m->comm) < size) m->processes.patience = 4;
     if (own_rank > 0) {

@@ -41,7 +41,8 @@ static void wait_seconds(const Parallel *p, const int *pending, double most)
         last = now;
         if (now - begun > most)
             parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64,
-                          p->processes->peer(p->processes, pending), most, nn_optimizer_steps(p->optimizer));
+                          p->processes->peer(p->processes, pending), most,
+                          p->optimizer ? nn_optimizer_steps(p->optimizer) : 0);
     }
 }
 

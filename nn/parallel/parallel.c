@@ -10,10 +10,15 @@
  * this order, so none waits for a message that cannot have been sent. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "kaeru/graph.h"
+#include "kaeru/version.h"
 #include "parallel_parts.h"
+
+/* Those of this thread that exist. Their numbers fall along the list. */
+static _Thread_local Parallel *newest;
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
 
@@ -61,7 +66,7 @@ static void set_random(const Parallel *p)
     uint64_t number = step * (uint64_t)p->options.shards + (uint64_t)p->shard;
     ag_set_random_state((AgRandom){ p->common.seed, UINT64_C(1) << 63 | number << 1 });
     uint64_t high = ag_random_u32();
-    ag_set_random_state((AgRandom){ high << 32 | ag_random_u32(), 0 });
+    ag_set_random_state((AgRandom){ (high << 32 | ag_random_u32()) + p->number, 0 });
 }
 
 /* A parameter without a gradient in this shard counts as if it were 0. */
@@ -257,9 +262,9 @@ double nn_parallel_step_at(Site at, Parallel *p)
     }
     Result sum = total(p);
     double mean = sum.count > 0 ? sum.loss / sum.count : 0, scale = sum.count > 0 ? 1 / sum.count : 0;
+    optimizer_begin_step(p->optimizer);                 /* also without an update: set_random needs another number */
     if (isfinite(mean)) {
         double factor = p->options.clip > 0 ? p->options.clip / (scale * norm(p) + 1e-6) : 1;
-        optimizer_begin_step(p->optimizer);
         update(p, factor < 1 ? scale * factor : scale);
     }
     end_step(p);
@@ -360,13 +365,38 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
+/* Receives n bytes from each process. Returns the first one whose bytes are not those of process 0; p->size: none. */
+static int compare(const Parallel *p, const void *mine, void *all, size_t n)
+{
+    int rank = 1;
+    exchange(p, mine, all, n);
+    while (rank < p->size && memcmp((char *)all + (size_t)rank * n, all, n) == 0) rank++;
+    return rank;
+}
+
 static bool agree(const Parallel *p, const char *what, uint64_t mine)
 {
     uint64_t *all = ag_alloc((size_t)p->size, sizeof *all);
-    exchange(p, &mine, all, sizeof mine);
-    int rank = 0;
-    while (rank < p->size && all[rank] == all[0]) rank++;
-    bool good = rank == p->size || ag_set_error("process %d and process 0 differ in %s", rank, what);
+    int rank = compare(p, &mine, all, sizeof mine);
+    ag_free(all);
+    return rank == p->size || ag_set_error("process %d and process 0 differ in %s", rank, what);
+}
+
+bool nn_processes_agree_at(Site at, Processes *processes, const char *what, const char *format, ...)
+{
+    enum { TEXT = 1024 };
+    ag_check_pointer_at(at, __func__, "what", what);
+    ag_check_pointer_at(at, __func__, "format", format);
+    if (!processes) return true;
+    Parallel p = { .processes = processes, .rank = processes->rank, .size = processes->size };
+    char mine[TEXT] = "", *all = ag_alloc((size_t)p.size, TEXT);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(mine, sizeof mine, format, list);
+    va_end(list);
+    int rank = compare(&p, mine, all, TEXT);
+    bool good = rank == p.size ||
+                ag_set_error("process %d and process 0 differ in %s: %s and %s", rank, what, all + rank * TEXT, all);
     ag_free(all);
     return good;
 }
@@ -420,9 +450,12 @@ static uint64_t hash_of_weights(const Parallel *p, bool of_values)
 
 static bool same_everywhere(Parallel *p)
 {
-    struct { int64_t shards; double clip; uint64_t seed; uint64_t precision; } run = {
-        p->options.shards, p->options.clip, ag_random_state().seed, ag_precision_now() };
-    return agree(p, "the number of shards, the norm to clip, the seed or the precision", hash(0, &run, sizeof run)) &&
+    Processes *all = p->processes;
+    return nn_processes_agree(all, "kaeru's version", "%s", kaeru_version()) &&
+           nn_processes_agree(all, "the number of shards", "%" PRId64, p->options.shards) &&
+           nn_processes_agree(all, "the norm to clip", "%.17g", p->options.clip) &&
+           nn_processes_agree(all, "the seed", "%" PRIu64, ag_random_state().seed) &&
+           nn_processes_agree(all, "the precision", "%d", (int)ag_precision_now()) &&
            agree(p, "the names and shapes of the parameters", hash_of_weights(p, false)) &&
            agree(p, "the weights", hash_of_weights(p, true)) &&
            agree(p, "the options of the optimizer", optimizer_hash(p->optimizer, hash));
@@ -431,6 +464,9 @@ static bool same_everywhere(Parallel *p)
 static void parallel_destroy(void *object)
 {
     Parallel *p = object;
+    Parallel **at = &newest;
+    while (*at != p) at = &(*at)->older;
+    *at = p->older;
     ag_watch_backward((AgWatch){ NULL, NULL, NULL });
     p->optimizer->parallel = NULL;
     for (int i = 0; i < p->n; i++)
@@ -449,7 +485,8 @@ Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions
     Parallel *p = ag_object_new_at(at, sizeof *p);
     ag_on_free(p, parallel_destroy);
     *p = (Parallel){ .options = options, .optimizer = optimizer, .processes = processes, .size = size,
-                     .rank = processes ? processes->rank : 0 };
+                     .rank = processes ? processes->rank : 0, .older = newest, .number = newest ? newest->number + 1 : 0 };
+    newest = p;
     if (size > options.shards) {
         parallel_fail(p, "%d processes for %" PRId64 " shards: expected at most one process a shard", size, options.shards);
     }
@@ -468,7 +505,9 @@ bool nn_parallel_end_at(Site at, Parallel *p)
     AG_LAYER(at);
     check_parallel(at, __func__, p);
     bool is_first = p->rank == 0;
-    if (p->processes) p->processes->end(p->processes);
+    const Parallel *other = newest;
+    while (other && (other == p || other->processes != p->processes)) other = other->older;
+    if (p->processes && !other) p->processes->end(p->processes);
     ag_free(p);
     return is_first;
 }

@@ -35,7 +35,7 @@ typedef struct { double loss, count; } Result;
 
 struct Parallel {
     ParallelOptions options;
-    Optimizer *optimizer;
+    Optimizer *optimizer;       /* NULL in nn_processes_agree */
     Processes *processes;       /* NULL: this one alone */
     int rank, size;
     int64_t first, end;         /* the shards of this process */
@@ -43,6 +43,8 @@ struct Parallel {
     int sums;                   /* partial sums of each part that were complete before the current shard */
     bool has_loss, stop, stopped;
     AgRandom common;            /* the state of the random generator outside of shards */
+    Parallel *older;            /* the next in the list of this thread; NULL: none */
+    uint64_t number;            /* unlike that of all others in this list */
     Result *result;             /* of each shard */
     int n;                      /* parts */
     Part *part;

@@ -14,7 +14,8 @@
  * The batch of a step is cut into a fixed number of shards. Each process computes the gradients of a run of shards, and the
  * gradients of all shards are added in the order of one binary tree. So the weights depend on the number of shards and not on
  * the number of processes, which is at most the number of shards. In a shard, this thread's random generator depends on its
- * seed, the step and the shard alone; between steps it is the same in all processes.
+ * seed, the step and the shard alone; between steps it is the same in all processes. If a program has several Parallel at a
+ * time, each has random numbers of its own.
  *
  * The state of the optimizer is divided among the processes (Rajbhandari et al. 2020, ZeRO stage 1): each updates its part of
  * every parameter and sends the new weights to the others. Gradients are sent while the backward pass goes on.
@@ -53,6 +54,10 @@ struct Processes {
     void (*end)(Processes *p);
 };
 
+/* Whether all processes (NULL: this one alone) have the same text, made as by printf, for example the value of an option. If
+ * not, ag_error() names the first one that differs, `what`, and both texts. Only the first 1023 bytes are compared. */
+bool nn_processes_agree_at(Site at, Processes *p, const char *what, const char *format, ...) AG_PRINTF(4, 5);
+
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -61,8 +66,8 @@ typedef struct {
 } ParallelOptions;
 
 /* Prepares `optimizer`, and the module that it trains, for steps with these processes, or with this process alone (NULL). It
- * checks that all processes have the same weights and options; otherwise all end with a line that names the first that
- * differs. The optimizer belongs to the caller and takes its steps here from now on. */
+ * checks that all processes have the same version of kaeru, weights and options; otherwise all end with a line that names the
+ * first that differs. The optimizer belongs to the caller and takes its steps here from now on. */
 Parallel *nn_parallel_new_with_at(Site at, Optimizer *optimizer, ParallelOptions options, Processes *processes);
 #define nn_parallel_new(optimizer, shards_, processes) \
     nn_parallel_new_with(optimizer, (AG_VALUE(ParallelOptions){ (shards_), 0.0 }), processes)
@@ -79,7 +84,8 @@ int64_t nn_parallel_index_at(Site at, const Parallel *p);
 void nn_parallel_count_at(Site at, Parallel *p, double n);
 
 /* Adds the gradients of all shards, clips their norm, takes a step of the optimizer with their mean, and makes the new weights
- * known to all processes. Returns the mean loss. If it is not finite, the weights stay as they are. */
+ * known to all processes. Returns the mean loss. If it is not finite, the weights stay as they are, but the step counts
+ * (nn_optimizer_steps), so that the next one has other random numbers. */
 double nn_parallel_step_at(Site at, Parallel *p);
 
 /* Asks for the end of the training, for example after a signal. From the end of the next step on, nn_parallel_stopped is true
@@ -105,7 +111,8 @@ bool nn_parallel_check_at(Site at, Parallel *p, bool good);
 int64_t nn_parallel_shards_at(Site at, const Parallel *p);          /* the number of shards */
 bool nn_parallel_is_first_at(Site at, const Parallel *p);           /* process 0, which writes the files */
 
-/* Ends the exchange and frees p. The optimizer can then only be freed. True in the first process; the others should end. */
+/* Frees p, and ends the exchange unless another Parallel uses the same processes. The optimizer can then only be freed. True in
+ * the first process; the others should end. */
 bool nn_parallel_end_at(Site at, Parallel *p);
 
 #include "kaeru/nn_at.h"
