@@ -146,7 +146,7 @@ static bool is_npy(const char *name)
     return length >= SUFFIX_SIZE && strcmp(name + length - SUFFIX_SIZE, SUFFIX) == 0;
 }
 
-/* Reads the array of the entry of that name, which has its part of the directory at p. The entries' data ends before data_end. */
+/* Reads the array of the entry of that name, whose part of the directory is at p. The entries' data ends before data_end. */
 static bool read_array(SafeTensors *st, const char *p, const char *name, uint64_t data_end, StTensor *t)
 {
     uint32_t flags = get16(p + 8), method = get16(p + 10), size = get32(p + 20), unpacked = get32(p + 24);
