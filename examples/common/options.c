@@ -399,6 +399,24 @@ const char *example_write_error(FILE *file)
     return errno ? strerror(errno) : "an earlier part of it could not be written";
 }
 
+void example_must_be_file(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        example_fail("cannot write %s: expected a regular file there", path);
+    }
+}
+
+FILE *example_create(const char *path)
+{
+    example_must_be_file(path);
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        example_fail("cannot write %s: %s", path, strerror(errno));
+    }
+    return file;
+}
+
 void example_close(FILE *file, const char *path)
 {
     const char *why = example_write_error(file);
