@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *program_name = "example";
@@ -263,22 +262,12 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static bool is_locked(int folder)
-{
-    return flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
-
-/* Locks the output folder until this program ends, even by a kill. Some file systems have no locks: then there is none. A
- * program that was killed while it started gnuplot leaves its lock to that for a moment, so this waits for a second. */
+/* Locks the output folder until this program ends, even by a kill. Some file systems have no locks: then there is none. This
+ * does not wait for a program that has the lock: its results would be replaced at once. */
 static void lock_folder(const char *path)
 {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool locked = folder >= 0 && is_locked(folder);
-    for (int i = 0; locked && i < 20; i++) {
-        nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
-        locked = is_locked(folder);
-    }
-    if (locked) {
+    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         made_length = found_length;                                     /* the folder belongs to the other program */
         example_fail("--out %s: another program is writing into this folder: expected another folder", path);
     }
