@@ -1,5 +1,4 @@
 /* architectures.c: drawings of Seq2Seq, attention, the Transformer, GPT and BERT: shapes on the arrows, links to the code. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,10 +64,7 @@ static void write_figure(const Figure *figure)
     char name[64];
     snprintf(name, sizeof name, "architectures_%s.dot", figure->name);
     char *path = example_path(name), *source = source_from_out();
-    FILE *f = fopen(path, "w");
-    if (!f) {
-        example_fail("cannot write %s: %s", path, strerror(errno));
-    }
+    FILE *f = example_create(path);
     fprintf(f, "digraph %s {\n  graph [rankdir=BT, label=\"%s\", labelloc=t, fontname=\"Sans\", fontsize=18, nodesep=0.35];\n"
                "  node [shape=box, style=\"filled,rounded\", fontname=\"Sans\", fontsize=13, margin=\"0.12,0.06\"];\n"
                "  edge [fontname=\"Sans\", fontsize=11, fontcolor=\"#0A5C8F\", arrowsize=0.7];\n", figure->name, figure->title);

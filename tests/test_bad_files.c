@@ -187,7 +187,7 @@ START_TEST(each_file_is_refused_with_its_message)
         *end = '\0';
         check_line(text);
     }
-    ck_assert_uint_ge(count, 321);
+    ck_assert_uint_ge(count, 328);
     ag_free(owner);
 }
 END_TEST

@@ -127,6 +127,31 @@ START_TEST(fifos_are_refused_at_once)
 }
 END_TEST
 
+/* A whole file may be a pipe, so its reader waits for a program that writes it, but not forever. */
+START_TEST(fifos_that_no_program_writes_are_refused)
+{
+    size_t size;
+    ck_assert_int_eq(mkfifo(in_folder("a"), 0600), 0);
+    expect_refused(file_read(NULL, in_folder("a"), 100, &size) != NULL,
+                   "a: expected a regular file, or a pipe that a program writes");
+}
+END_TEST
+
+/* The writer says nothing for longer than the reader waits for a writer. */
+START_TEST(slow_pipes_are_read)
+{
+    char command[256], path[64];
+    make_file("a", 100);
+    snprintf(command, sizeof command, "sleep 6; cat '%s'", in_folder("a"));
+    FILE *slow = popen(command, "r");
+    ck_assert_ptr_nonnull(slow);
+    snprintf(path, sizeof path, "/dev/fd/%d", fileno(slow));
+    ck_assert_int_eq(symlink(path, in_folder("slow")), 0);
+    check_read("slow", 100);
+    ck_assert_int_eq(pclose(slow), 0);
+}
+END_TEST
+
 /* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 static bool replace(const char *path, const char *text)
@@ -444,6 +469,8 @@ Suite *files_suite(void)
     tcase_add_test(t, parts_are_read);
     tcase_add_test(t, folders_and_missing_files_are_refused);
     tcase_add_test(t, fifos_are_refused_at_once);
+    tcase_add_test(t, fifos_that_no_program_writes_are_refused);
+    tcase_add_test(t, slow_pipes_are_read);
     tcase_add_test(t, files_are_made_and_replaced);
     tcase_add_test(t, names_without_a_folder_are_in_the_current_folder);
     tcase_add_test(t, symbolic_links_stay);

@@ -122,7 +122,14 @@ expect 1 '' '--out busy: another program' train --data story.txt $tiny --steps 2
 expect 1 '' '--out busy: another program' tokenize --data story.txt --out busy
 expect 0 '' '' sample --tokens 5 --out busy
 expect 0 'perplexity' '' eval --out busy
+# It does not wait for the end of the run, whose result it would replace: the run is killed only if it is seen to wait.
+LC_ALL=C "$program" train --data story.txt $tiny --steps 2 --overwrite --out busy >stdout 2>stderr &
+second=$!
+waits() { ls -l "/proc/$1/fd" | grep -q '/busy$' && grep -q '^State:.S' "/proc/$1/status"; }
+while kill -0 $second && ! waits $second; do sleep 0.01; done 2>/dev/null
 kill -9 $child
+wait $second
+that "a second run that waits for the first one" [ $? -eq 1 ]
 wait $child 2>/dev/null
 expect 0 'data:    busy/gpt.csv' '' train --resume --steps 310 --sample 0 --out busy
 # A new run in the same folder, killed: the file of the earlier run has more rows, but they are not used.
@@ -204,6 +211,15 @@ if command -v timeout >/dev/null; then
     timeout 60 "$program" train --data pipe --out none >stdout 2>stderr
     that "status with a FIFO" [ $? -eq 1 ]
     that "the reason with a FIFO" grep -qxF 'gpt train: pipe: expected a regular file' stderr
+fi
+mkdir fifo
+cp broken/gpt_last.safetensors fifo
+mkfifo fifo/gpt_vocab.json
+if command -v timeout >/dev/null; then
+    timeout -s KILL 60 "$program" train --resume --out fifo >stdout 2>stderr
+    that "status with a FIFO as vocabulary" [ $? -eq 1 ]
+    echo 'gpt train: fifo/gpt_vocab.json: expected a regular file, or a pipe that a program writes' >want
+    same want stderr
 fi
 cp broken/gpt_last.safetensors broken/gpt_vocab.json small
 ln -s /dev/zero small/gpt.csv

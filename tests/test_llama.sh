@@ -48,6 +48,47 @@ expect 2 '' '--targets: no Linear of this Llama has the name "other"' \
 expect 0 'loss 0.' '' finetune --model model --data pairs.jsonl --rank 0 --steps 60 --lr 0.02 --window 16 --out full
 lacks full/adapter
 expect 0 '3? n' '' generate --model full/model --prompt '3?' --temperature 0
+# A run would replace the files of its own model: it is refused before anything is written.
+mkdir self linked files
+cp -R full/model self
+ln -s ../full/model linked/model
+cp -R full/model files
+ln -sf ../../full/model/tokenizer.json files/model/tokenizer.json
+for own in self/config.json linked/config.json files/tokenizer.json; do
+    to=${own%/*} file=${own#*/}
+    model=full/model
+    [ $to = self ] && model=self/model/../model
+    expect 2 '' "--out $to: $to/model/$file is a file of --model and would be replaced: expected another folder" \
+        finetune --model $model --data pairs.jsonl --steps 1 --window 16 --out $to
+    that "only the model in $to" [ "$(ls -A $to)" = model ]
+    for file in config.json model.safetensors tokenizer.json; do same $to/model/$file full/model/$file; done
+done
+same full/model/tokenizer.json model/tokenizer.json
+# The tokenizer is replaced in one step, and what is there must be a regular file.
+cp -R model large
+i=0
+while [ $i -lt 3000 ]; do
+    printf '%100s' ''
+    i=$((i + 1))
+done >>large/tokenizer.json
+short='--data pairs.jsonl --steps 1 --window 16'
+expect 0 '' '' finetune --model model $short --out disk
+(ulimit -f 400 && "$program" finetune --model large $short --overwrite --out disk) >stdout 2>stderr
+that "status on a full disk" [ $? -eq 1 ]
+echo 'llama finetune: cannot write disk/model/tokenizer.json.part: File too large' >want
+same want stderr
+same disk/model/tokenizer.json model/tokenizer.json
+expect 0 '' '' finetune --model large $short --overwrite --out disk
+same disk/model/tokenizer.json large/tokenizer.json
+lacks disk/model/tokenizer.json.part
+rm disk/model/tokenizer.json
+mkfifo disk/model/tokenizer.json
+if command -v timeout >/dev/null; then
+    timeout -s KILL 60 "$program" finetune --model model $short --overwrite --out disk >stdout 2>stderr
+    that "status with a FIFO" [ $? -eq 1 ]
+    echo 'llama finetune: cannot write disk/model/tokenizer.json: expected a regular file there' >want
+    same want stderr
+fi
 # A run that is killed and resumed ends with the same bytes.
 for data in pairs.jsonl story.txt; do
     run="--model model --data $data --targets q_proj,down_proj --dropout 0.1 --steps 600 --every 20 --lr 0.01 --window 16"

@@ -1,5 +1,5 @@
 /* test_tensor_files.c: files of NumPy and of Hugging Face's library are read through the public functions, files written here
- * are NumPy's byte for byte, a value that does not fit is refused, and a failure leaves the old file. */
+ * are NumPy's byte for byte, a value that does not fit or is damaged is refused, and a failure leaves the old file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +131,55 @@ START_TEST(values_that_do_not_fit_are_refused)
 }
 END_TEST
 
+static const struct { const char *name, *reason; } unreadable[] = {
+    { "text", "expected numbers of a known type, found \"<U4\"" },
+    { "bytes", "expected numbers of a known type, found \"|S3\"" },
+    { "complex", "expected numbers of a known type, found \"<c16\"" },
+    { "objects", "expected numbers of a known type, found \"|O\"" },
+    { "structured", "expected a header as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, found " },
+    { "dates", "expected numbers of a known type, found \"<M8[ns]\"" },
+    { "spans", "expected numbers of a known type, found \"<m8[s]\"" },
+    { "long", "expected numbers of a known type, found \"<f16\"" },
+    { "big", "expected little-endian numbers, found \">f4\"" },
+    { "fortran", "is in Fortran's order; save np.ascontiguousarray(x) instead of x" },
+    { "notes/readme.txt", "expected a name that ends in .npy" },
+    { "deflated", "is compressed; np.savez writes arrays that are not" },
+};
+enum { N_UNREADABLE = sizeof unreadable / sizeof *unreadable };
+
+static void rename_bias(void *arg, const char *name, char *out, size_t size)
+{
+    if (strcmp(name, "bias") == 0) snprintf(out, size, "%s", (const char *)arg);
+}
+
+START_TEST(unreadable_arrays_leave_the_others_readable)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    TensorFile *f = must_open(FILES "mixed.npz");
+    ck_assert_int_eq(tensor_file_count(f), N_UNREADABLE + 2);
+    for (int i = 0; i < N_UNREADABLE; i++) {
+        const char *name = unreadable[i].name;
+        const FileTensor *item = tensor_file_find(f, name);
+        ck_assert_msg(item != NULL, "there is no %s", name);
+        ck_assert_str_eq(item->name, name);
+        ck_assert_str_eq(item->type, "");
+        ck_assert_int_eq(item->shape.ndim, -1);
+        expect_refused(tensor_file_get(f, name) != NULL, unreadable[i].reason);
+        expect_refused(tensor_file_read(f, name, tensor_zeros(SHAPE(2))), unreadable[i].reason);
+        expect_refused(tensor_load(FILES "mixed.npz", name) != NULL, unreadable[i].reason);
+        Linear *l = nn_linear_new(2, 2);
+        LoadOptions o = { .rename = rename_bias, .arg = (char *)unreadable[i].name, .allow_missing = true,
+                          .allow_unexpected = true };
+        expect_refused(nn_load_with(FILES "mixed.npz", l, o), unreadable[i].reason);
+        nn_free(l);
+    }
+    check_equal("first", tensor_file_get(f, "first"), tensor_load(FILES "types.npz", "f4"));
+    check_equal("last", tensor_load(FILES "mixed.npz", "last"), tensor_load(FILES "types.npz", "i4"));
+    ag_free(f);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(single_arrays_are_read)
 {
     static const char *const names[] = { "f4", "f8", "i4", "b1", "empty", "scalar" };
@@ -195,6 +244,40 @@ START_TEST(every_incomplete_file_is_refused_by_its_reader)
         }
         ag_free(bytes);
     }
+    ag_end(s);
+}
+END_TEST
+
+/* Whatever byte of an archive is damaged, its arrays have their values or are refused; those in which it is are refused. */
+START_TEST(damaged_arrays_are_refused)
+{
+    Scope s = ag_begin(AG_NO_GRAD);
+    static const char *const names[] = { "x", "y" };
+    Tensor *array[] = { tensor_normal(SHAPE(4999), 0, 1), tensor_randint(SHAPE(3), -9, 9) };    /* x has several chunks */
+    expect_done(tensor_save(in_folder("a.npz"), { "x", array[0] }, { "y", array[1] }));
+    size_t size, values = 0;
+    unsigned char *bytes = bytes_of(in_folder("a.npz"), &size);
+    for (size_t i = 0; i < size; i += i < 300 || i + 600 > size ? 1 : 97) {
+        int read = 0;
+        Scope inner = ag_begin(AG_NO_GRAD);
+        bytes[i] ^= 0x10;
+        TensorFile *f = st_open_any_bytes("memory", bytes, size);
+        for (int k = 0; f && k < 2; k++) {
+            Tensor *t = tensor_file_get(f, names[k]);
+            if (t) check_equal(names[k], t, array[k]);
+            read += t != NULL;
+        }
+        if (i >= 300 && i + 600 < size) {
+            values++;
+            ck_assert_int_eq(read, 1);
+            expect_refused(tensor_file_get(f, "x") != NULL, "memory: tensor \"x\": expected bytes with the checksum ");
+        }
+        ag_free(f);
+        bytes[i] ^= 0x10;
+        ag_end(inner);
+    }
+    ck_assert_uint_gt(values, 100);
+    ag_free(bytes);
     ag_end(s);
 }
 END_TEST
@@ -366,9 +449,11 @@ Suite *tensor_files_suite(void)
     tcase_add_checked_fixture(t, folder_make, folder_remove);
     tcase_add_test(t, each_type_is_read);
     tcase_add_test(t, values_that_do_not_fit_are_refused);
+    tcase_add_test(t, unreadable_arrays_leave_the_others_readable);
     tcase_add_test(t, single_arrays_are_read);
     tcase_add_test(t, a_model_in_several_files_is_one);
     tcase_add_test(t, every_incomplete_file_is_refused_by_its_reader);
+    tcase_add_test(t, damaged_arrays_are_refused);
     tcase_add_test(t, written_arrays_are_numpys);
     tcase_add_test(t, written_archives_have_numpys_checksums);
     tcase_add_test(t, written_files_are_read_back);

@@ -182,6 +182,22 @@ expect 2 '' 'expected --src and --tgt' score --out words
 cp plain/translate_src_vocab.json words/
 expect 1 '' 'words/translate.safetensors: was trained with another vocabulary than the one in its folder' translate \
     --out words
+# A FIFO that no program writes or reads, in the place of a file.
+if command -v timeout >/dev/null; then
+    for fifo in translate_src_vocab.json translate_tgt_vocab.json translate_attention.csv translate_valid.txt; do
+        cp -R plain fifo
+        rm fifo/$fifo
+        mkfifo fifo/$fifo
+        timeout -s KILL 60 "$program" train --resume --epochs 4 --out fifo >stdout 2>stderr
+        that "status with a FIFO $fifo" [ $? -eq 1 ]
+        case $fifo in
+        *.json) echo "translate train: fifo/$fifo: expected a regular file, or a pipe that a program writes" ;;
+        *) echo "translate train: cannot write fifo/$fifo: expected a regular file there" ;;
+        esac >want
+        same want stderr
+        rm -r fifo
+    done
+fi
 head -c 5000 pairs/translate.safetensors >cut.safetensors
 expect 1 '' 'cut.safetensors: ' translate --checkpoint cut.safetensors
 

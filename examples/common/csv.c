@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct Csv { FILE *file; char *path, *part, *header; int columns; double *value; size_t n, room; };
 
@@ -16,19 +15,16 @@ static _Noreturn void cannot_write(const char *path)
     example_fail("cannot write %s: %s", path, strerror(error));
 }
 
-/* The path of NAME with that ending. Ends the program if it is there and not a regular file: a FIFO would block. */
+/* The path of NAME with that ending. Ends the program if it is there and not a regular file. */
 static char *data_path(const char *name, const char *ending)
 {
     char whole_name[256];
-    struct stat about;
     if (!example_writes()) {
         return ag_strdup("/dev/null");
     }
     snprintf(whole_name, sizeof whole_name, "%s%s", name, ending);
     char *path = example_path(whole_name);
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
-        example_fail("cannot write %s: expected a regular file there", path);
-    }
+    example_must_be_file(path);
     return path;
 }
 

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *program_name = "example";
@@ -274,22 +273,12 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static bool is_locked(int folder)
-{
-    return flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
-
-/* Locks the output folder until this program ends, even by a kill. Some file systems have no locks: then there is none. A
- * program that was killed while it started gnuplot leaves its lock to that for a moment, so this waits for a second. */
+/* Locks the output folder until this program ends, even by a kill. Some file systems have no locks: then there is none. This
+ * does not wait for a program that has the lock: its results would be replaced at once. */
 static void lock_folder(const char *path)
 {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool locked = folder >= 0 && is_locked(folder);
-    for (int i = 0; locked && i < 20; i++) {
-        nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
-        locked = is_locked(folder);
-    }
-    if (locked) {
+    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         made_length = found_length;                                     /* the folder belongs to the other program */
         example_fail("--out %s: another program is writing into this folder: expected another folder", path);
     }
@@ -409,6 +398,24 @@ const char *example_write_error(FILE *file)
         return NULL;
     }
     return errno ? strerror(errno) : "an earlier part of it could not be written";
+}
+
+void example_must_be_file(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        example_fail("cannot write %s: expected a regular file there", path);
+    }
+}
+
+FILE *example_create(const char *path)
+{
+    example_must_be_file(path);
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        example_fail("cannot write %s: %s", path, strerror(errno));
+    }
+    return file;
 }
 
 void example_close(FILE *file, const char *path)

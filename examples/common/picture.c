@@ -224,10 +224,7 @@ static Drawing draw_graph(const FrameNames *f)
 static void write_frame(const char *name, int i, Tensor *loss)
 {
     char *path = example_path(frame_names(name, i).dot);
-    FILE *f = fopen(path, "w");
-    if (!f) {
-        example_fail("cannot write %s: %s", path, strerror(errno));
-    }
+    FILE *f = example_create(path);
     ag_graph_frame(f, loss, i);
     example_close(f, path);
     ag_free(path);

@@ -1,4 +1,5 @@
 /* llama_finetune.c: the command finetune. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,18 +62,40 @@ static char *made_folder(const char *name)
     return path;
 }
 
+/* The files that save writes into the folder model must not be those of --model, as with --model OUT/model. */
+static void check_out(void)
+{
+    static const char *const files[] = { "config.json", "model.safetensors", "tokenizer.json" };
+    char *written = example_path("model");
+    for (int i = 0; i < 3; i++) {
+        char *from = path_in(folder, files[i]), *to = path_in(written, files[i]);
+        if (kaeru_text_is_same_file(from, to)) {
+            example_usage_error("--out %s: %s is a file of --model and would be replaced: expected another folder",
+                                example_out(), to);
+        }
+        ag_free(to);
+        ag_free(from);
+    }
+    ag_free(written);
+}
+
+/* Copies a text. The file `to` is the old one until the new one is complete. */
 static void copy_file(const char *from, const char *to)
 {
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    if (!in || !out) {
-        example_fail("%s: cannot be copied to %s", from, to);
+    KaeruText text;
+    char *part = example_path_beside(to, "tokenizer.json.part");
+    if (!kaeru_text_open(&text, from)) {
+        example_fail("%s", ag_error());
     }
-    char bytes[1 << 12];
-    for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0; ) {
-        fwrite(bytes, 1, n, out);
+    example_must_be_file(to);
+    FILE *out = example_create(part);
+    fwrite(text.bytes, 1, text.size, out);
+    example_close(out, part);
+    if (rename(part, to) != 0) {
+        example_fail("cannot write %s: %s", to, strerror(errno));
     }
-    fclose(in);
-    example_close(out, to);
+    kaeru_text_close(&text);
+    ag_free(part);
 }
 
 /* Writes the adapter, then the model with the adapter in its weights. `best` is the checkpoint to take, or NULL. */
@@ -147,6 +170,7 @@ int llama_finetune(int argc, char **argv)
     if (!folder || !data_path) {
         example_usage_error("expected --model, the folder of a model, and --data, a file to learn");
     }
+    check_out();
     KaeruTokenizer tokenizer;
     Llama *m = model_of_folder(folder, &tokenizer);
     LmData *data = open_data(m, &tokenizer);

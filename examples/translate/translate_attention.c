@@ -1,7 +1,5 @@
 /* translate_attention.c: shows the attention weights of the translation of one sentence. */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "translate_commands.h"
 #include "kaeru/autograd.h"
@@ -52,10 +50,7 @@ static void put_map(FILE *file, const char *kind, int layer, const MultiHeadAtte
 static void write_maps(const TransformerTranslator *t, const Translation *r)
 {
     char *path = example_path("translate_attention.csv");
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        example_fail("cannot write %s: %s", path, strerror(errno));
-    }
+    FILE *file = example_create(path);
     Axis src = { t->src, r->src }, tgt = { t->tgt, r->tgt }, out = { t->tgt, r->out };
     fprintf(file, "kind,layer,head,row,column,weight,row_token,column_token\n");
     for (int i = 0; i < t->model->encoder->layers->n; i++) {

@@ -325,10 +325,7 @@ static void print_some(const Corpus *c, const KaeruLines *translations)
 static void write_translations(const KaeruLines *translations)
 {
     char *path = example_path("translate_valid.txt");
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        example_fail("cannot write %s: %s", path, strerror(errno));
-    }
+    FILE *file = example_create(path);
     TextStream stream = { .out = file };
     for (int64_t i = 0; i < translations->n; i++) {
         kaeru_text_stream_put(&stream, translations->line[i].text, translations->line[i].size);

@@ -223,9 +223,9 @@ static bool plan_tensor(Loading *l, Tensor *t, Shape expected, int64_t first, co
     if (!from) return false;
     name = from->name;
     l->used[from - l->st->tensor] = true;
-    Shape shape = { 0 };
+    Shape shape = expected;                                         /* of an unreadable tensor: reading it will tell why */
     char text[2][AG_SHAPE_TEXT];
-    if (!st_shape(l->st, from, &shape)) {
+    if (!from->unreadable && !st_shape(l->st, from, &shape)) {
         problem(&l->wrong, name, " has %zu dimensions, expected %s", from->ndim, ag_shape_text(expected, text[1]));
     } else if (!ag_shape_equal(shape, expected)) {
         problem(&l->wrong, name, " is %s, expected %s", ag_shape_text(shape, text[0]), ag_shape_text(expected, text[1]));

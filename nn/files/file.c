@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 enum { MOST_AT_ONCE = 1 << 30 };            /* bytes: every system accepts this many in one read or write */
+enum { WRITER_MS = 5000 };                  /* milliseconds that a reader of a FIFO waits for a program that writes it */
 
 /* Sets the error message, with the system's reason. */
 static bool system_error(const char *path, const char *what, int error)
@@ -61,12 +63,12 @@ static File *file_new(const char *name)
     return f;
 }
 
-/* A regular file, or any; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is refused without waiting for a writer. */
+/* A regular file, or any; NULL if it cannot be opened or is not. O_NONBLOCK: a FIFO is opened without waiting for a writer. */
 static File *open_kind(const char *path, bool regular)
 {
     File *f = file_new(path);
     struct stat status;
-    f->fd = open(path, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK : 0));
+    f->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     bool good = f->fd >= 0 && fstat(f->fd, &status) == 0;
     if (!good) system_error(path, "cannot be opened", errno);
     else if (S_ISREG(status.st_mode)) f->size = (uint64_t)status.st_size;
@@ -86,6 +88,7 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size)
 {
     File *f = open_kind(path, false);
     if (!f) return NULL;
+    bool silent = poll(&(struct pollfd){ .fd = f->fd, .events = POLLIN }, 1, WRITER_MS) <= 0;
     size_t room = f->size < limit ? (size_t)f->size + 1 : limit, n = 0;     /* + 1: to see the end of file */
     char *text = ag_alloc_in(owner, room + 1, 1);
     ssize_t got = 0;
@@ -96,13 +99,15 @@ char *file_read(void *owner, const char *path, size_t limit, size_t *size)
             room = larger;
         }
         got = read_some(f->fd, text + n, room - n, -1);
+        if (got < 0 && errno == EAGAIN && fcntl(f->fd, F_SETFL, 0) == 0) continue;  /* a pipe that a program writes: wait */
         if (got <= 0) break;
         n += (size_t)got;
     }
-    if (got < 0) system_error(path, "cannot be read", errno);
-    else if (n > limit) ag_set_error("%s: expected at most %zu bytes, found more", path, limit);
+    bool good = got < 0 ? system_error(path, "cannot be read", errno) :
+                n == 0 && silent ? ag_set_error("%s: expected a regular file, or a pipe that a program writes", path) :
+                n <= limit || ag_set_error("%s: expected at most %zu bytes, found more", path, limit);
     ag_free(f);
-    if (got < 0 || n > limit) return NULL;
+    if (!good) return NULL;
     text[n] = '\0';
     *size = n;
     return text;

@@ -140,21 +140,18 @@ enum { LOCAL_SIZE = 30, CENTRAL_SIZE = 46, END_SIZE = 22, MAX_COMMENT = 65535 };
 static const char SUFFIX[] = ".npy";
 enum { SUFFIX_SIZE = sizeof SUFFIX - 1 };
 
-/* Reads the entry whose part of the directory is at p, which has `left` bytes; *used: how many it has. The entries' data ends
- * before data_end. */
-static bool read_entry(SafeTensors *st, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
+static bool is_npy(const char *name)
 {
-    const char *archive = file_name(st->file);
-    if (left < CENTRAL_SIZE || get32(p) != CENTRAL || get16(p + 28) + get16(p + 30) + get16(p + 32) > left - CENTRAL_SIZE)
-        return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", archive, left);
+    size_t length = strlen(name);
+    return length >= SUFFIX_SIZE && strcmp(name + length - SUFFIX_SIZE, SUFFIX) == 0;
+}
+
+/* Reads the array of the entry of that name, whose part of the directory is at p. The entries' data ends before data_end. */
+static bool read_array(SafeTensors *st, const char *p, const char *name, uint64_t data_end, StTensor *t)
+{
     uint32_t flags = get16(p + 8), method = get16(p + 10), size = get32(p + 20), unpacked = get32(p + 24);
     uint64_t offset = get32(p + 42);
-    size_t length = get16(p + 28);
-    const char *name = ag_strndup_in(st, p + CENTRAL_SIZE, length);
-    *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);
-    if (strlen(name) < length || utf8_valid(name, length) < length)
-        return st_tensor_error(st->file, name, "expected a name in UTF-8 without NUL characters");
-    if (length < SUFFIX_SIZE || strcmp(name + length - SUFFIX_SIZE, SUFFIX) != 0)
+    if (!is_npy(name))
         return st_tensor_error(st->file, name, "expected a name that ends in .npy: was this archive made by np.savez?");
     if (flags & 1) return st_tensor_error(st->file, name, "is encrypted");
     if (method != 0) return st_tensor_error(st->file, name, "is compressed; np.savez writes arrays that are not");
@@ -170,7 +167,57 @@ static bool read_entry(SafeTensors *st, const char *p, size_t left, uint64_t dat
         return st_tensor_error(st->file, name, "expected the start of an entry at offset %" PRIu64, offset);
     offset += LOCAL_SIZE + get16(local + 26) + get16(local + 28);
     if (offset + size > data_end) return st_tensor_error(st->file, name, "expected its data before the directory");
-    return read_npy(st, ag_strndup_in(st, name, length - SUFFIX_SIZE), offset, size, t);
+    if (!read_npy(st, t->name, offset, size, t)) return false;
+    t->npy_start = offset;
+    t->npy_crc = get32(p + 16);
+    return true;
+}
+
+/* Reads the entry whose part of the directory is at p, which has `left` bytes; *used: how many it has. An entry that is no
+ * array, or one that cannot be read, is a tensor with the reason. */
+static bool read_entry(SafeTensors *st, const char *p, size_t left, uint64_t data_end, size_t *used, StTensor *t)
+{
+    const char *archive = file_name(st->file);
+    if (left < CENTRAL_SIZE || get32(p) != CENTRAL || get16(p + 28) + get16(p + 30) + get16(p + 32) > left - CENTRAL_SIZE)
+        return ag_set_error("%s: expected a directory of %zu more bytes with an entry for each array", archive, left);
+    size_t length = get16(p + 28);
+    const char *name = ag_strndup_in(st, p + CENTRAL_SIZE, length);
+    *used = CENTRAL_SIZE + length + get16(p + 30) + get16(p + 32);
+    if (strlen(name) < length || utf8_valid(name, length) < length)
+        return st_tensor_error(st->file, name, "expected a name in UTF-8 without NUL characters");
+    t->name = ag_strndup_in(st, name, length - (is_npy(name) ? SUFFIX_SIZE : 0));
+    if (read_array(st, p, name, data_end, t)) return true;
+    *t = (StTensor){ .name = t->name, .file = st->file, .unreadable = ag_strndup_in(st, ag_error(), strlen(ag_error())),
+                     .item = { t->name, "", { .ndim = -1 } } };
+    return true;
+}
+
+/* The checksum of n more bytes; it is 0 at first. */
+static uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
+{
+    static const uint32_t table[16] = {                             /* of four bits */
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    crc = ~crc;
+    for (const unsigned char *p = bytes, *end = n ? p + n : p; p < end; p++) {
+        crc = table[(crc ^ *p) & 15] ^ crc >> 4;
+        crc = table[(crc ^ (uint32_t)*p >> 4) & 15] ^ crc >> 4;
+    }
+    return ~crc;
+}
+
+bool npz_check(const StTensor *t)
+{
+    char chunk[16384];
+    uint32_t crc = 0;
+    for (uint64_t at = t->npy_start, end = t->offset + t->size, n; at < end; at += n) {
+        n = end - at < sizeof chunk ? end - at : sizeof chunk;
+        if (!file_read_at(t->file, at, chunk, (size_t)n)) return false;
+        crc = crc32_add(crc, chunk, (size_t)n);
+    }
+    return crc == t->npy_crc || st_tensor_error(t->file, t->name, "expected bytes with the checksum %08" PRIx32 ", found %08"
+                                                PRIx32 ": is the file damaged?", t->npy_crc, crc);
 }
 
 /* The offset in the last `n` bytes of the end's record, which a comment may follow; n if there is none. */
@@ -199,10 +246,14 @@ bool st_read_npz(SafeTensors *st)
     char *directory = ag_alloc_in(st, size, 1);
     if (!file_read_at(st->file, start, directory, size)) return false;
     st->tensor = ag_alloc_in(st, count, sizeof *st->tensor);
-    size_t read = 0;
-    for (size_t used = 0; st->n_tensors < count; read += used)
-        if (!read_entry(st, directory + read, size - read, start, &used, &st->tensor[st->n_tensors++])) return false;
+    size_t read = 0, unreadable = 0;
+    for (size_t used = 0; st->n_tensors < count; read += used) {
+        StTensor *t = &st->tensor[st->n_tensors++];
+        if (!read_entry(st, directory + read, size - read, start, &used, t)) return false;
+        unreadable += t->unreadable != NULL;
+    }
     if (read != size) return ag_set_error("%s: expected %" PRIu32 " entries in the directory, found more", archive, count);
+    if (count && unreadable == count) return ag_set_error("%s", st->tensor[0].unreadable);
     return st_sort_names(st);
 }
 
@@ -237,21 +288,6 @@ bool npy_write(const char *path, const StEntry *entry)
     file_write(w, header, n);
     file_write(w, entry->values, st_entry_bytes(entry));
     return file_commit(w);
-}
-
-/* The checksum of n more bytes; it is 0 at first. */
-static uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
-{
-    static const uint32_t table[16] = {                             /* of four bits */
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    crc = ~crc;
-    for (const unsigned char *p = bytes, *end = n ? p + n : p; p < end; p++) {
-        crc = table[(crc ^ *p) & 15] ^ crc >> 4;
-        crc = table[(crc ^ (uint32_t)*p >> 4) & 15] ^ crc >> 4;
-    }
-    return ~crc;
 }
 
 static char *put16(char *p, uint32_t value)

@@ -272,6 +272,7 @@ const char *st_metadata(const SafeTensors *st, const char *key)
 
 bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape)
 {
+    if (t->unreadable) return ag_set_error("%s", t->unreadable);
     if (t->ndim > AG_MAX_DIMS)
         return st_tensor_error(st->file, t->name, "expected at most %d dimensions, found %zu", AG_MAX_DIMS, t->ndim);
     *shape = (Shape){ .ndim = (int)t->ndim };
@@ -282,6 +283,7 @@ bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape)
 bool st_can_read(const StTensor *t, DType dtype)
 {
     static const char *const expected[] = { "numbers of a common type", "whole numbers", "BOOL" };
+    if (t->unreadable) return ag_set_error("%s", t->unreadable);
     return file_type(t->dtype)->to[dtype] ||
            st_tensor_error(t->file, t->name, "expected %s, found %s", expected[dtype], t->dtype);
 }
@@ -289,11 +291,11 @@ bool st_can_read(const StTensor *t, DType dtype)
 bool st_read_items(const StTensor *t, DType dtype, uint64_t first, uint64_t n, void *out)
 {
     static const char *const range[] = { "is finite, but beyond the range of a float", "is not in -2147483648..2147483647" };
+    if (!st_can_read(t, dtype) || (t->npy_start && !npz_check(t))) return false;
     const FileType *type = file_type(t->dtype);
     size_t width = (size_t)type->bits / 8, to_width = dtype_bytes(dtype);
     uint64_t offset = t->offset + first * width;
     char chunk[16384];
-    if (!st_can_read(t, dtype)) return false;
     if (n > SIZE_MAX / to_width)
         return st_tensor_error(t->file, t->name, "%" PRIu64 " numbers are too many for this machine", n);
     if (type == file_type_of(dtype) && dtype != AG_BOOL) return file_read_at(t->file, offset, out, (size_t)n * to_width);

@@ -17,6 +17,9 @@ typedef struct {
     uint64_t numel, offset, size;       /* size in bytes; offset in the file */
     File *file;
     FileTensor item;                    /* the same for the public functions */
+    const char *unreadable;             /* the error of reading it, in an .npz file; NULL: it can be read */
+    uint64_t npy_start;                 /* in an .npz file: the offset of its .npy file, which ends with the values; else 0 */
+    uint32_t npy_crc;                   /* the checksum of that file */
 } StTensor;
 
 typedef struct { const char *key, *value; } StText;
@@ -47,7 +50,7 @@ char *st_join(void *owner, const char *prefix, const char *name);
 /* The tensor of that name; the metadata of that key. NULL if there is none. */
 const StTensor *st_find(const SafeTensors *st, const char *name);
 const char *st_metadata(const SafeTensors *st, const char *key);
-/* The tensor's shape; false with ag_error() if it has more dimensions than a Tensor can have. */
+/* The tensor's shape; false with ag_error() if it is unreadable or has more dimensions than a Tensor can have. */
 bool st_shape(const SafeTensors *st, const StTensor *t, Shape *shape);
 /* Reads the tensor's numel values and converts them to that type, as tensor_file_read says. False with ag_error() if its type
  * is not converted, if a value does not fit, or if the file cannot be read. */
@@ -70,6 +73,8 @@ bool st_sort_names(SafeTensors *st);
 SafeTensors *st_new(File *file, bool (*read)(SafeTensors *st));
 bool st_read_npy(SafeTensors *st);
 bool st_read_npz(SafeTensors *st);
+/* Whether the bytes of a tensor in an .npz file have its checksum; false with ag_error(). */
+bool npz_check(const StTensor *t);
 /* Reads a safetensors file from its open file. */
 bool st_read_file(SafeTensors *st);
 /* Opens the index of a model in several files, and all of them. */

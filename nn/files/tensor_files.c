@@ -78,8 +78,9 @@ bool tensor_file_read_at(Site at, const TensorFile *f, const char *name, Tensor 
 static Tensor *get(Site at, const TensorFile *f, const StTensor *from)
 {
     Shape shape;
+    if (!st_shape(f, from, &shape)) return NULL;
     DType dtype = file_type(from->dtype)->natural;
-    if (!st_shape(f, from, &shape) || !st_can_read(from, dtype)) return NULL;
+    if (!st_can_read(from, dtype)) return NULL;
     Tensor *t = dtype == AG_REAL ? tensor_zeros_at(at, shape) :
                 dtype == AG_INT ? tensor_ints_at(at, shape, NULL) : tensor_bools_at(at, shape, NULL);
     return st_read(from, dtype, tensor_mutable_values(at, t)) ? t : NULL;

@@ -12,6 +12,7 @@ needs a line in test_bad_files.c.
 import json
 import pathlib
 import struct
+import zlib
 
 HERE = pathlib.Path(__file__).parent
 messages = []
@@ -186,16 +187,18 @@ bad("tensors", "large_real.npy", npy(DICTIONARY.replace("<f4", "<f8"), struct.pa
     'tensor "": item 0 is finite, but beyond the range of a float')
 
 
-def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", **changes):
-    """A ZIP archive; `changes` replaces fields of the (first) directory entry and of the end."""
+def archive(entries=(("x.npy", npy()),), method=0, flags=0, comment=b"", more=b"", **changes):
+    """A ZIP archive; `changes` replaces fields of the (first) directory entry and of the end; `more` follows the directory."""
     data, directory = b"", b""
     for name, content in entries:
         name = name if isinstance(name, bytes) else name.encode()
-        field = {"size": len(content), "unpacked": len(content), "offset": len(data), "length": len(name), **changes}
-        data += struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, flags, method, 0, 0, 0, field["size"], field["unpacked"],
-                            len(name), 0) + name + content
-        directory += struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, flags, method, 0, 0, 0, field["size"],
+        field = {"crc": zlib.crc32(content), "size": len(content), "unpacked": len(content), "offset": len(data),
+                 "length": len(name), **changes}
+        data += struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, flags, method, 0, 0, field["crc"], field["size"],
+                            field["unpacked"], len(name), 0) + name + content
+        directory += struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, flags, method, 0, 0, field["crc"], field["size"],
                                  field["unpacked"], field["length"], 0, 0, 0, 0, 0, field["offset"]) + name
+    directory += more
     end = {"count": len(entries), "directory": len(directory), "start": len(data), **changes}
     return data + directory + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, end["count"], end["count"], end["directory"],
                                           end["start"], len(comment)) + comment
@@ -213,6 +216,8 @@ npz("late_directory", archive(start=2**32 - 2), f"expected a directory at the en
 npz("zip64", archive(start=2**32 - 1), "expected less than 65535 arrays and 4 GiB")
 npz("many", archive(count=65535), "expected less than 65535 arrays and 4 GiB")
 npz("two_promised", archive(count=2), "expected a directory of 0 more bytes with an entry for each array")
+npz("cut_promised", archive(count=2, more=struct.pack("<I", 0x02014B50) + bytes(41)),
+    "expected a directory of 45 more bytes with an entry for each array")
 npz("none_promised", archive(count=0), "expected 0 entries in the directory, found more")
 npz("long_name", archive(length=65535), "expected a directory of 51 more bytes with an entry for each array")
 npz("deflated", archive(method=8), 'tensor "x.npy": is compressed; np.savez writes arrays that are not')
@@ -229,6 +234,8 @@ npz("no_local", archive(offset=1), 'tensor "x.npy": expected the start of an ent
 npz("twice", archive((("x.npy", npy()), ("x.npy", npy()))), 'tensor "x": expected each name once')
 npz("empty_entry", archive((("x.npy", b""),)), 'tensor "x": expected an .npy file, found 0 bytes')
 npz("no_magic", archive((("x.npy", npy(magic=b"NUMPY!")),)), 'tensor "x": expected the start of an .npy file')
+npz("checksum", archive(crc=0x1234), 'tensor "x": expected bytes with the checksum 00001234, found '
+    f"{zlib.crc32(npy()):08x}: is the file damaged?")
 npz("cut_values", archive((("x.npy", npy(data=b"")),)), 'tensor "x": expected 8 bytes for its shape and dtype, found 0')
 
 # ---- a model in several files ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+import zlib
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 BAD, BPE = TESTS / "bad_files", TESTS / "fixtures" / "bpe"
@@ -37,7 +38,9 @@ def main():
     whole_merges = [path.read_bytes() for path in sorted(BAD.glob("*.txt")) if path.name != "messages.txt"]
     arrays = [path.read_bytes() for path in sorted(BAD.glob("*.np[yz]"))]
     arrays += [path.read_bytes() for path in sorted((TESTS / "fixtures" / "files").glob("*.npy"))]
-    entry = (b"PK\1\2\24\0\24\0" + bytes(12) + (76).to_bytes(4, "little") * 2 + b"\5" + bytes(13) + b"%s" + b"%s.npy")
+    npy = b"\x93NUMPY\1\0\72\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n" + bytes(8)     # in fuzz_tensors.c
+    entry = (b"PK\1\2\24\0\24\0" + bytes(8) + zlib.crc32(npy).to_bytes(4, "little") +
+             len(npy).to_bytes(4, "little") * 2 + b"\5" + bytes(13) + b"%s" + b"%s.npy")
     indices = [path.read_bytes() for path in sorted(BAD.glob("*.index.json"))]
     indices += [b'{"weight_map": {"x": "s", "y": "s"}}', b'{"weight_map": {"z": "s"}}']
     tokenizers = [json.loads(path.read_text("utf8")) for path in sorted(BAD.glob("*tokenizer.json")) if path.name[:3] != "cut"]

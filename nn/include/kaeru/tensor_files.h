@@ -26,7 +26,11 @@ TensorFile *tensor_file_open_at(Site at, const char *path);
 
 /* A tensor of a file. The names are the file's: an .npy file has one tensor, named "". The type has the name that safetensors
  * gives it, in other files as well: F16, BF16, F32, F64, I8 to I64, U8 to U64, BOOL, and types that cannot be read here (C64,
- * F8_E4M3, ...). A tensor of more than AG_MAX_DIMS dimensions cannot be read either; its shape has an ndim of -1. */
+ * F8_E4M3, ...). A tensor of more than AG_MAX_DIMS dimensions cannot be read either; its shape has an ndim of -1.
+ *
+ * In an .npz file, a member that is no array, and an array that has no such type, is compressed, damaged in its header or in
+ * Fortran's order, has the type "" and an ndim of -1: reading it fails with the reason, and the others can be read. A file in
+ * which no member can be read is refused. The checksum of an array is compared when its values are read. */
 typedef struct { const char *name, *type; Shape shape; } FileTensor;
 int tensor_file_count_at(Site at, const TensorFile *f);                                 /* the number of its tensors */
 const FileTensor *tensor_file_item_at(Site at, const TensorFile *f, int i);             /* in the order of the file */
