@@ -111,6 +111,12 @@ typedef struct {
  * option differs from the saved one. *batch: the most shards if none are given (choose_shards). */
 TrainingRun training_run_begin(int argc, char **argv, const Program *program, const char *last, const int64_t *batch);
 void training_run_end(TrainingRun *run);
+typedef struct Csv Csv;
+/* csv_open for the losses of a run. If it is resumed, csv_resume, and a warning if these are not the rows of the checkpoint. */
+Csv *training_run_csv(const TrainingRun *run, const char *name, const char *header, int64_t last);
+/* Notes in the settings which rows there are. Call it after each row, which is written before the checkpoint is saved: resuming
+ * can drop a row that is too late, but cannot make a missing one. */
+void training_run_note_rows(const TrainingRun *run, const Csv *csv);
 /* Saves a checkpoint (o may be NULL) or ends the program. */
 void checkpoint_must_save(const char *path, void *model, Optimizer *o, const Settings *s);
 /* The model's weights become the mean of those in the n files path_of(first), path_of(first + 1), ..., whose paths it frees. */
@@ -142,7 +148,6 @@ enum { EXIT_STOPPED = 75 };
  * Columns of numbers under a header. They are kept in memory for charts and written as comma-separated values, with the
  * same bytes in every locale. Each row is written to NAME.part immediately; csv_close renames the file to NAME. Until then
  * an older file NAME remains. */
-typedef struct Csv Csv;
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
 /* The same for a resumed run: begins with those rows of the earlier file, finished or not, whose first number is at most
  * `last`. */
