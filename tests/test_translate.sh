@@ -110,6 +110,10 @@ that "beam, too" grep -q '^beam 4: BLEU' stdout
 expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumulate 3 --out words
 that "small letters" grep -q '"the"' words/translate_src_vocab.json
 lacks words/translate_src_merges.txt
+printf a >byte
+expect 1 '' 'translate train: byte: too few sentences to learn from, expected 2 or more' train --train-src byte --train-tgt byte \
+    --valid-src byte --valid-tgt byte $tiny --epochs 1 --out none
+lacks none
 
 printf 'The one\n\nand \351t\xc3\xa9\n%s\nThe two' "$(yes two | head -n 600 | tr '\n' ' ')" >odd
 LC_ALL=C "$program" translate --out words <odd >stdout 2>stderr

@@ -279,6 +279,9 @@ static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid
 static void train(Training *t)
 {
     SentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
+    if (kaeru_sentence_pairs_count(pairs) < 2) {
+        example_fail("%s: too few sentences to learn from, expected 2 or more", train_src ? train_src : "the grammar");
+    }
     SentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
     if (!t->run.resumed) {
         if (example_writes()) {
