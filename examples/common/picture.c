@@ -129,10 +129,15 @@ static void check_font(void)
 }
 
 typedef enum { DRAWN, NOT_INSTALLED, NOT_DRAWN } Drawing;
-/* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain. */
+/* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain, but only once for
+ * a program that cannot be started. */
 static Drawing draw(const char *const argv[], const char *source, const char *name)
 {
+    static const char *not_started;
     char picture[2][80];
+    if (not_started && strcmp(not_started, argv[0]) == 0) {
+        return NOT_DRAWN;
+    }
     snprintf(picture[0], sizeof picture[0], "%.70s.png", name);
     snprintf(picture[1], sizeof picture[1], "%.70s.svg", name);
     check_font();
@@ -144,6 +149,7 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
     bool has_png = access(png, F_OK) == 0;
     ag_free(png);
     if (error) {
+        not_started = argv[0];
         example_complain("%s could not be started: %s", argv[0], strerror(error));
     } else if (status != 0) {
         example_complain("%s could not draw %s (status %d)", argv[0], source, status);
