@@ -2,6 +2,7 @@
  * exhaustive search. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "expected.h"
 #include "kaeru/training.h"
@@ -356,6 +357,34 @@ START_TEST(sentences_may_begin_with_the_end_symbol)
 }
 END_TEST
 
+/* Decoding goes on until each row has ended, however long ago another one has. */
+START_TEST(rows_end_one_by_one)
+{
+    enum { ROWS = 2, LENGTH = 12 };
+    int far_apart = 0;
+    for (uint64_t i = 0; i < 20; i++) {
+        ag_seed(i);
+        Transformer *m = model_new(7);
+        Scope s = ag_begin(AG_NO_GRAD);
+        Tensor *src = tensor_randint(SHAPE(ROWS, 4), 3, 7), *mask = nn_padding_mask(src, PAD);
+        const int32_t *all = tensor_int_data(transformer_greedy_decode(m, src, mask, LENGTH, START));
+        const int32_t *ids = tensor_int_data(transformer_greedy_decode_until(m, src, mask, LENGTH, START, END));
+        int end[ROWS];
+        for (int b = 0; b < ROWS; b++) {
+            end[b] = LENGTH;
+            for (int t = 0; t < LENGTH; t++) {
+                ck_assert_int_eq(ids[b * LENGTH + t], t > end[b] ? END : all[b * LENGTH + t]);
+                if (end[b] == LENGTH && all[b * LENGTH + t] == END) end[b] = t;
+            }
+        }
+        far_apart += abs(end[0] - end[1]) >= ROWS;
+        ag_end(s);
+        nn_free(m);
+    }
+    ck_assert_int_gt(far_apart, 0);
+}
+END_TEST
+
 /* ---- special cases ----------------------------------------------------------------------------------------------- */
 
 /* With an empty source, each attention to the source returns only its last bias. */
@@ -432,6 +461,7 @@ Suite *decode_suite(void)
     tcase_add_test(decoding, the_search_ends_with_enough_hypotheses);
     tcase_add_test(decoding, beam_search_leaves_the_mode);
     tcase_add_test(decoding, sentences_may_begin_with_the_end_symbol);
+    tcase_add_test(decoding, rows_end_one_by_one);
     tcase_add_test(decoding, an_empty_source_is_defined);
     tcase_add_test(decoding, usage_errors_are_reported);
     suite_add_tcase(suite, decoding);

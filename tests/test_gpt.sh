@@ -102,12 +102,30 @@ mv checkpoint_300 broken/gpt_last.safetensors
 expect 0 'resumes at step 300 of 310' '' train --resume --steps 310 --sample 0 --out broken
 cut -d, -f1-4 broken/gpt.csv >two
 same one two
+# Losses that are not those of the checkpoint: cut, of another run, of another program, or none at all.
+mkdir lost
+cp broken/gpt_last.safetensors broken/gpt_vocab.json lost
+last=$(cut -d, -f1,2 broken/gpt.csv | sed -n '$p')
+third=$(cut -d, -f1,2 broken/gpt.csv | sed -n 4p)
+for rows in "3 rows, the last one $third,..." '4 rows, the last one 310,2.5,...' 'no rows'; do
+    case $rows in
+    3*) head -n 4 broken/gpt.csv ;;
+    4*) sed 's/^310,[^,]*/310,2.5/' broken/gpt.csv ;;
+    *) echo epoch,loss && echo 1,2.5 ;;
+    esac >lost/gpt.csv
+    expect 0 '' "gpt train: lost/gpt.csv: expected 4 rows, the last one $last,...; found $rows: continues with these" train \
+        --resume --steps 311 --sample 0 --out lost
+    cp broken/gpt_last.safetensors lost
+done
+cp broken/gpt.csv lost
+expect 0 '' '' train --resume --sample 0 --out lost
+that "no warning with the rows of the checkpoint" [ ! -s stderr ]
 # Resuming takes time in proportion to the rows: 60,000 rows within 10 s of processor time, of which it needs a twentieth.
 mkdir many
 cp broken/gpt_last.safetensors broken/gpt_vocab.json many
 head -n 1 broken/gpt.csv >many/gpt.csv
 yes 1,2,3,4,5 | head -n 60000 >>many/gpt.csv
-that "60,000 rows in linear time" env PATH="$folder" "$(command -v sh)" -c 'ulimit -t 10; exec "$@" >stdout' sh \
+that "60,000 rows in linear time" env PATH="$folder" "$(command -v sh)" -c 'ulimit -t 10; exec "$@" >stdout 2>stderr' sh \
     "$program" train --resume --sample 0 --out many
 that "all of the 60,000 rows" [ "$(wc -l <many/gpt.csv)" -eq 60001 ]
 # While a run writes into a folder, another one cannot; commands that read can.
@@ -237,6 +255,13 @@ cp plain/gpt_last.safetensors foreign/
 at=$(LC_ALL=C grep -abo '"settings.option.layers":"2"' foreign/gpt_last.safetensors | cut -d: -f1)
 printf 0 | dd of=foreign/gpt_last.safetensors bs=1 seek=$((at + 26)) conv=notrunc 2>/dev/null
 expect 1 '' 'foreign/gpt_last.safetensors: the setting "option.layers" is 0, expected 1 to 1000' train --resume --out foreign
+# A model whose sizes are not those of its options.
+cp plain/gpt_last.safetensors foreign/
+at=$(LC_ALL=C grep -abo '"settings.option.width":"16"' foreign/gpt_last.safetensors | cut -d: -f1)
+printf 2 | dd of=foreign/gpt_last.safetensors bs=1 seek=$((at + 25)) conv=notrunc 2>/dev/null
+cp plain/gpt_vocab.json foreign
+expect 1 '' 'foreign/gpt_last.safetensors: its option --width is 26, but its model has 16' train --resume --out foreign
+rm foreign/gpt_vocab.json
 cp plain/gpt_last.safetensors cut
 head -c 5000 cut >broken/gpt_last.safetensors
 expect 1 '' 'broken/gpt_last.safetensors: ' train --resume --out broken

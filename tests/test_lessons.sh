@@ -99,11 +99,19 @@ expect 0 '' ''
 with=LC_ALL=C
 prints 'pictures: out/backprop_formula_00.dot to 09.dot need Graphviz'
 mkdir bad
-printf '#!/bin/sh\nexit 3\n' >bad/dot
+printf '#!/bin/sh\nprintf "first\\nno memory\\n\\n" >&2\nexit 3\n' >bad/dot
 chmod +x bad/dot
 PATH=$folder/bad "$programs/backprop" >stdout 2>stderr
 that "status with a bad dot" [ $? -eq 1 ]
-that "message with a bad dot" grep -qF 'dot could not draw out/backprop_formula_00.dot (status 3)' stderr
+for picture in formula network; do
+    echo "backprop: dot could not draw out/backprop_${picture}_00.dot (status 3): no memory"
+done >want
+same want stderr
+printf '#!/no/such/interpreter\n' >bad/dot
+PATH=$folder/bad "$programs/backprop" >stdout 2>stderr
+that "status with a dot that cannot be started" [ $? -eq 1 ]
+echo 'backprop: dot could not be started: No such file or directory' >want
+same want stderr
 
 lesson learning_step --lr 1
 prints 'step 1: w = -0.2000, loss = 10.2400, dw = -6.4000; then w - 0.1 * dw = 0.4400'

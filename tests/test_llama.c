@@ -421,6 +421,52 @@ START_TEST(the_loss_counts_answers_only)
 }
 END_TEST
 
+/* The first held-out example is cut off before its answer. The batch without a target is not the last one. */
+START_TEST(an_example_without_targets_does_not_end_the_evaluation)
+{
+    static const char text[] = "{\"text\": \"\\u0001\"}\n";
+    static const char cut_off[] = "{\"prompt\": \"!\\u0001\\u0002\", \"completion\": \"\\u0001\"}\n";
+    char lines[400] = "";
+    for (int i = 0; i < 11; i++) strcat(lines, i == 9 ? cut_off : text);
+    KaeruTokenizer t = open_tokenizer();
+    LmData *d = pairs_of(&t, lines);
+    ck_assert_msg(d != NULL, "%s", ag_error());
+    LlamaOptions o = small();
+    o.vocab = kaeru_tokenizer_size(&t);
+    Llama *m = llama_new(o);
+    nn_eval(m);
+    int64_t counted[2];
+    double loss[2];
+    for (int batch = 1; batch <= 2; batch++) loss[batch - 1] = lm_evaluate(m, d, batch, 3, 0, &counted[batch - 1]);
+    ck_assert_int_eq(counted[1], 2);                                    /* the token and the end of the second */
+    ck_assert_int_eq(counted[0], 2);
+    ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
+    nn_free(m);
+    lm_data_close(d);
+    kaeru_tokenizer_close(&t);
+}
+END_TEST
+
+/* Room is made for 64 examples first. The address sanitizer sees if there is none for the end of the last one. */
+START_TEST(any_number_of_pairs_is_read)
+{
+    static const char line[] = "{\"text\": \"\\u0001\"}\n";
+    enum { SIZE = sizeof line - 1, MOST = 65 };
+    char text[MOST * SIZE];
+    for (int i = 0; i < MOST; i++) memcpy(text + i * SIZE, line, SIZE);
+    KaeruTokenizer t = open_tokenizer();
+    for (int n = MOST - 2; n <= MOST; n++) {
+        void *owner = ag_alloc(1, 1);
+        Examples examples = { NULL, NULL, 0 };
+        expect_done(examples_read(owner, "pairs", text, (size_t)n * SIZE, &t, 4, 5, &examples));
+        ck_assert_int_eq(examples.n, n);
+        for (int i = 0; i <= n; i++) ck_assert_int_eq(examples.example[i].start, 3 * i);
+        ag_free(owner);
+    }
+    kaeru_tokenizer_close(&t);
+}
+END_TEST
+
 /* The byte after the text cannot be read. */
 START_TEST(pairs_may_end_in_blanks)
 {
@@ -480,6 +526,8 @@ Suite *llama_suite(void)
     tcase_add_loop_test(t, checkpoints_load, 0, MODELS);
     tcase_add_test(t, files_that_do_not_fit_are_refused);
     tcase_add_test(t, the_loss_counts_answers_only);
+    tcase_add_test(t, an_example_without_targets_does_not_end_the_evaluation);
+    tcase_add_test(t, any_number_of_pairs_is_read);
     tcase_add_test(t, pairs_may_end_in_blanks);
     tcase_add_test(t, wrong_pairs_are_refused);
     suite_add_tcase(suite, t);

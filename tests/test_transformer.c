@@ -1,10 +1,12 @@
 /* test_transformer.c: the Transformer compared with the Annotated Transformer in PyTorch (fixtures/make_transformer.py), its
  * training loop, and its files. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "expected.h"
 #include "folder.h"
+#include "kaeru/parallel.h"
 #include "kaeru/training.h"
 #include "dispatch.h"
 #include "suites.h"
@@ -311,6 +313,66 @@ START_TEST(the_last_incomplete_step_is_taken)
 }
 END_TEST
 
+/* An epoch that is stopped after each batch and continued has the mean loss of the whole epoch, and the same weights. */
+START_TEST(a_stopped_epoch_goes_on)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *src, *tgt;
+    make_sentences(&src, &tgt);
+    double loss, whole;
+    int64_t steps;
+    Transformer *expected = trained_with(src, tgt, 3, 1, &whole, &steps), *m = opened();
+    ck_assert_int_eq(steps, 3);
+    Optimizer *o = adam(m);
+    volatile sig_atomic_t stop = 1;
+    EpochOptions options = epoch_options(o);
+    options.stop = &stop;
+    Source source = { .src = src, .tgt = tgt, .rows = 3, .rounds = 1 };
+    TrainState state = { 0 };
+    for (int i = 0; i <= steps; i++) {
+        loss = transformer_run_epoch(m, next_batch, &source, &options, &state);
+        ck_assert_int_eq(state.stopped, i < steps);
+    }
+    ck_assert(loss == whole && state.epoch_loss == 0 && state.epoch_tokens == 0);
+    check_same_parameters(expected, m);
+    ag_free(o);
+    nn_free(m);
+    nn_free(expected);
+    ag_end(s);
+}
+END_TEST
+
+/* The gradients of seven sentences are the same if they are computed in parts, also if some parts have no sentence. */
+START_TEST(parts_without_rows_change_nothing)
+{
+    Scope s = ag_begin(AG_RECORD);
+    Tensor *src, *tgt;
+    make_sentences(&src, &tgt);
+    double whole;
+    int64_t steps;
+    Transformer *expected = trained_with(src, tgt, 7, 1, &whole, &steps);
+    for (int shards = 2; shards <= 10; shards += 4) {
+        Transformer *m = opened();
+        Optimizer *o = adam(m);
+        EpochOptions options = epoch_options(o);
+        options.parallel = nn_parallel_new(o, shards, NULL);
+        Source source = { .src = src, .tgt = tgt, .rows = 7, .rounds = 1 };
+        TrainState state = { 0 };
+        ck_assert_double_eq_tol(transformer_run_epoch(m, next_batch, &source, &options, &state), whole, 1e-6);
+        Parameters *p = nn_parameters(m), *q = nn_parameters(expected);
+        for (int k = 0; k < p->n; k++)
+            if (!is_key_bias(p->item[k].name)) check_close(p->item[k].name, p->item[k].tensor, q->item[k].tensor, 1e-6);
+        ag_free(q);
+        ag_free(p);
+        ag_free(options.parallel);
+        ag_free(o);
+        nn_free(m);
+    }
+    nn_free(expected);
+    ag_end(s);
+}
+END_TEST
+
 START_TEST(batches_hide_padding_and_the_future)
 {
     Scope s = ag_begin(AG_NO_GRAD);
@@ -540,6 +602,8 @@ Suite *transformer_suite(void)
     tcase_add_test(parity, greedy_ids_agree);
     tcase_add_test(parity, three_steps_by_hand_agree);
     tcase_add_test(parity, three_steps_by_run_epoch_agree);
+    tcase_add_test(parity, a_stopped_epoch_goes_on);
+    tcase_add_test(parity, parts_without_rows_change_nothing);
     suite_add_tcase(suite, parity);
     TCase *training = tcase_create("training");
     tcase_add_test(training, accumulated_small_batches_equal_a_large_one);

@@ -80,6 +80,11 @@ for file in translate_last.safetensors translate.csv; do same one.$file broken/$
 expect 0 'epoch 5 of 5' '' --resume --epochs 5 --average 3 --out broken
 that "where it resumes" grep -qxF 'resumes after epoch 4 of 5, from broken/translate_last.safetensors' stdout
 that "epochs of the longer translate.csv" [ "$(cut -d, -f1 broken/translate.csv | tr '\n' ' ')" = 'epoch 1 2 3 4 5 ' ]
+# A translate.csv that was cut.
+head -n 3 broken/translate.csv >cut.csv
+mv cut.csv broken/translate.csv
+expect 0 '' 'broken/translate.csv: expected 5 rows, the last one 5,' --resume --out broken
+that "which rows there are" grep -q '; found 2 rows, the last one 2,.*: continues with these$' stderr
 expect 0 '' '' $run --epochs 1 --overwrite --seed 3 --out broken
 differ plain/translate_epoch_03.safetensors broken/translate_last.safetensors
 
@@ -105,6 +110,10 @@ that "beam, too" grep -q '^beam 4: BLEU' stdout
 expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumulate 3 --out words
 that "small letters" grep -q '"the"' words/translate_src_vocab.json
 lacks words/translate_src_merges.txt
+printf a >byte
+expect 1 '' 'translate train: byte: too few sentences to learn from, expected 2 or more' train --train-src byte --train-tgt byte \
+    --valid-src byte --valid-tgt byte $tiny --epochs 1 --out none
+lacks none
 
 # A run goes on with its own sentences and its own vocabulary alone.
 cp train.src whole.src

@@ -55,6 +55,29 @@ START_TEST(texts_are_split_into_lines)
 }
 END_TEST
 
+/* A line of 1,000,000 bytes is read, one of 1,000,001 is not, at the end of the text or within it. */
+START_TEST(a_longer_line_is_no_sentence)
+{
+    enum { MOST = 1000000 };
+    char *text = ag_alloc(MOST + 5, 1);
+    memset(text, 'x', MOST + 5);
+    text[1] = '\n';
+    KaeruLines l;
+    expect_done(kaeru_lines_of_part(&l, "text", 4, text, MOST + 2));
+    ck_assert_uint_eq(l.line[1].size, MOST);
+    kaeru_lines_close(&l);
+    const char *expected = "text: line 5: expected at most 1000000 bytes, found 1000001";
+    expect_refused(kaeru_lines_of_part(&l, "text", 4, text, MOST + 3), expected);
+    text[MOST + 2] = '\n';
+    expect_done(kaeru_lines_of_part(&l, "text", 4, text, MOST + 5));
+    ck_assert_uint_eq(l.line[1].size, MOST);
+    kaeru_lines_close(&l);
+    text[MOST + 2] = 'x', text[MOST + 3] = '\n';
+    expect_refused(kaeru_lines_of_part(&l, "text", 4, text, MOST + 5), expected);
+    ag_free(text);
+}
+END_TEST
+
 /* Some lower-case letters have more bytes than the upper-case ones, some have fewer. */
 START_TEST(upper_case_becomes_lower_case)
 {
@@ -573,6 +596,7 @@ Suite *translation_suite(void)
     TCase *sentences = tcase_create("sentences");
     tcase_add_checked_fixture(sentences, folder_make, folder_remove);
     tcase_add_test(sentences, texts_are_split_into_lines);
+    tcase_add_test(sentences, a_longer_line_is_no_sentence);
     tcase_add_test(sentences, upper_case_becomes_lower_case);
     tcase_add_test(sentences, sentences_of_words);
     tcase_add_test(sentences, unknown_words_are_named);

@@ -125,6 +125,12 @@ void training_run_data(TrainingRun *run, uint64_t hash);
 uint64_t data_hash(uint64_t hash, const void *bytes, size_t n);
 uint64_t data_hash_file(const char *path);
 void training_run_end(TrainingRun *run);
+typedef struct Csv Csv;
+/* csv_open for the losses of a run. If it is resumed, csv_resume, and a warning if these are not the rows of the checkpoint. */
+Csv *training_run_csv(const TrainingRun *run, const char *name, const char *header, int64_t last);
+/* Notes in the settings which rows there are. Call it after each row, which is written before the checkpoint is saved: resuming
+ * can drop a row that is too late, but cannot make a missing one. */
+void training_run_note_rows(const TrainingRun *run, const Csv *csv);
 /* Saves a checkpoint (o may be NULL) or ends the program. */
 void checkpoint_must_save(const char *path, void *model, Optimizer *o, const Settings *s);
 /* The model's weights become the mean of those in the n files path_of(first), path_of(first + 1), ..., whose paths it frees. */
@@ -159,7 +165,6 @@ enum { EXIT_STOPPED = 75 };
  * Columns of numbers under a header. They are kept in memory for charts and written as comma-separated values, with the
  * same bytes in every locale. Each row is written to NAME.part immediately; csv_close renames the file to NAME. Until then
  * an older file NAME remains. */
-typedef struct Csv Csv;
 Csv *csv_open(const char *name, const char *header);                    /* in the output folder; header "step,loss" */
 /* The same for a resumed run: begins with those rows of the earlier file, finished or not, whose first number is at most
  * `last`. */

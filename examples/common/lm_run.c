@@ -5,8 +5,8 @@
 
 static const char header[] = "step,train_loss,valid_loss,learning_rate,tokens_per_second";
 typedef struct {
+    const TrainingRun *run;
     const char *data_name;
-    bool resumed;
     Csv *csv;
     Progress progress;
     int64_t first, since;
@@ -23,13 +23,13 @@ static void start_clock(Watch *w, int64_t step)
 static void started(LmTraining *t, void *arg)
 {
     Watch *w = arg;
-    if (w->resumed && t->step < t->options.steps) {
+    if (w->run->resumed && t->step < t->options.steps) {
         printf("resumes at step %" PRId64 " of %" PRId64 ", from %s\n", t->step, t->options.steps, t->last);
-    } else if (w->resumed) {
+    } else if (w->run->resumed) {
         printf("all %" PRId64 " steps are done, from %s\n", t->options.steps, t->last);
     }
     w->first = t->step;
-    w->csv = w->resumed ? csv_resume(w->data_name, header, (double)t->step) : csv_open(w->data_name, header);
+    w->csv = training_run_csv(w->run, w->data_name, header, t->step);
     w->progress = progress_begin("step", t->options.steps - t->step);
     start_clock(w, t->step);
 }
@@ -44,11 +44,11 @@ static void stepped(LmTraining *t, void *arg)
     progress_show(&w->progress, t->step - w->first, "loss %.3f, %.0f tokens/s", t->loss, w->speed);
 }
 
-/* Writes the row before the checkpoint is saved: resuming can drop a row that is too late, but cannot make a missing one. */
 static void evaluated(LmTraining *t, void *arg)
 {
     Watch *w = arg;
     csv_row(w->csv, t->step, t->train_loss, t->valid_loss, t->lr, w->speed);
+    training_run_note_rows(w->run, w->csv);
     progress_end(&w->progress);
     printf("step %" PRId64 " of %" PRId64 ": loss %.3f, held out %.3f, %.0f tokens/s\n", t->step, t->options.steps,
            t->train_loss, t->valid_loss, w->speed);
@@ -64,14 +64,14 @@ static void show_losses(Watch *w)
     csv_close(w->csv);
 }
 
-void lm_run(LmTraining *t, const char *data_name, bool resumed)
+void lm_run(LmTraining *t, const char *data_name, const TrainingRun *run)
 {
-    Watch watch = { .data_name = data_name, .resumed = resumed };
+    Watch watch = { .run = run, .data_name = data_name };
     t->started = started;
     t->stepped = stepped;
     t->evaluated = evaluated;
     t->arg = &watch;
-    bool good = lm_train(t, resumed);
+    bool good = lm_train(t, run->resumed);
     if (watch.csv) {
         progress_end(&watch.progress);
     }

@@ -9,6 +9,6 @@
  * valid_loss, learning_rate, tokens_per_second), which a resumed run continues, and a chart at the end. The functions and `arg`
  * of *t are set here. Ends the program with the library's message if training fails. If a signal stops it (t->stopped), it
  * prints how to continue. */
-void lm_run(LmTraining *t, const char *data_name, bool resumed);
+void lm_run(LmTraining *t, const char *data_name, const TrainingRun *run);
 
 #endif

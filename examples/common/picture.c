@@ -68,17 +68,38 @@ static bool is_installed(const char *program)
     return false;
 }
 
-/* Runs a program in a folder; *error becomes errno if it could not be started, else 0. Returns its exit status. */
-static int run(const char *const argv[], const char *folder, int *error)
+enum { SAID = 300 };
+
+/* Copies the last line of a file that is not empty. */
+static void last_line(FILE *file, char line[SAID])
+{
+    char text[SAID];
+    rewind(file);
+    while (fgets(text, sizeof text, file)) {
+        text[strcspn(text, "\n")] = '\0';
+        if (text[0]) {
+            memcpy(line, text, sizeof text);
+        }
+    }
+}
+
+/* Runs a program in a folder; *error becomes errno if it could not be started, else 0. Returns its exit status, and in `said` the
+ * last line that it wrote on stderr. */
+static int run(const char *const argv[], const char *folder, int *error, char said[SAID])
 {
     int status = 0, report[2];              /* a pipe: the child writes its errno to it, and a started program closes it */
+    said[0] = '\0';
     if (pipe(report) != 0) {
         *error = errno;
         return 0;
     }
+    FILE *to = tmpfile();                   /* NULL: the program writes to this program's stderr */
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
+        if (to) {
+            dup2(fileno(to), STDERR_FILENO);
+        }
         int nothing = open("/dev/null", O_RDONLY);
         if (fcntl(report[1], F_SETFD, FD_CLOEXEC) == 0 && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
             chdir(folder) == 0) {
@@ -95,6 +116,10 @@ static int run(const char *const argv[], const char *folder, int *error)
         waitpid(child, &status, 0);
     }
     close(report[0]);
+    if (to) {
+        last_line(to, said);
+        fclose(to);
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -121,7 +146,7 @@ static void check_font(void)
 {
     static bool checked = false;
     if (!checked && example_japanese() &&
-        system("command -v fc-list >/dev/null && test -z \"$(fc-list :lang=ja family)\"") == 0) {
+        system("exec 2>/dev/null; command -v fc-list >/dev/null && test -z \"$(fc-list :lang=ja family)\"") == 0) {
         example_warn("no font has Japanese letters, so pictures show boxes: sudo apt install fonts-vlgothic (Debian, Ubuntu), "
                      "or --language en");
     }
@@ -129,14 +154,19 @@ static void check_font(void)
 }
 
 typedef enum { DRAWN, NOT_INSTALLED, NOT_DRAWN } Drawing;
-/* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain. */
+/* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain, but only once for
+ * a program that cannot be started. */
 static Drawing draw(const char *const argv[], const char *source, const char *name)
 {
-    char picture[2][80];
+    static const char *not_started;
+    char picture[2][80], said[SAID];
+    if (not_started && strcmp(not_started, argv[0]) == 0) {
+        return NOT_DRAWN;
+    }
     snprintf(picture[0], sizeof picture[0], "%.70s.png", name);
     snprintf(picture[1], sizeof picture[1], "%.70s.svg", name);
     check_font();
-    int error, status = run(argv, example_out(), &error);
+    int error, status = run(argv, example_out(), &error, said);
     if (error == ENOENT && !is_installed(argv[0])) {
         return NOT_INSTALLED;
     }
@@ -144,13 +174,17 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
     bool has_png = access(png, F_OK) == 0;
     ag_free(png);
     if (error) {
+        not_started = argv[0];
         example_complain("%s could not be started: %s", argv[0], strerror(error));
     } else if (status != 0) {
-        example_complain("%s could not draw %s (status %d)", argv[0], source, status);
+        example_complain("%s could not draw %s (status %d)%s%s", argv[0], source, status, said[0] ? ": " : "", said);
     } else if ((has_png && !is_complete(picture[0], "IEND")) || !is_complete(picture[1], "</svg>")) {
         example_complain("%s could not write all of the pictures %s and %s: expected room for them in the folder %s", argv[0],
                          picture[0], picture[1], example_out());
     } else {
+        if (said[0]) {
+            example_warn("%s: %s", argv[0], said);
+        }
         return DRAWN;
     }
     return NOT_DRAWN;

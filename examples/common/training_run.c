@@ -187,6 +187,32 @@ void training_run_end(TrainingRun *run)
     ag_free(run->last);
 }
 
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
+
+static const char rows_key[] = "csv.rows";
+
+void training_run_note_rows(const TrainingRun *run, const Csv *csv)
+{
+    int64_t n = csv_rows(csv);
+    if (n == 0) {
+        nn_settings_set(run->settings, rows_key, "no rows");
+    } else {
+        nn_settings_set(run->settings, rows_key, "%" PRId64 " row%s, the last one %.9g,%.9g,...", n, n > 1 ? "s" : "",
+                        csv_get(csv, n - 1, 0), csv_get(csv, n - 1, 1));
+    }
+}
+
+Csv *training_run_csv(const TrainingRun *run, const char *name, const char *header, int64_t last)
+{
+    Csv *csv = run->resumed ? csv_resume(name, header, (double)last) : csv_open(name, header);
+    training_run_note_rows(run, csv);
+    const char *expected = nn_settings_get(run->saved, rows_key), *found = nn_settings_get(run->settings, rows_key);
+    if (expected && strcmp(expected, found) != 0) {                     /* an older checkpoint does not say what to expect */
+        example_warn("%s/%s: expected %s; found %s: continues with these", example_out(), name, expected, found);
+    }
+    return csv;
+}
+
 void checkpoint_must_save(const char *path, void *model, Optimizer *o, const Settings *s)
 {
     bool takes_part = o || example_writes();                            /* the processes share the state of an optimizer */

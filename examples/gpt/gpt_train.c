@@ -58,6 +58,22 @@ static GPT *first_model(const KaeruTokenizer *t)
     return gpt_new(size);
 }
 
+/* The options must be those of the model in the checkpoint: it may be another run's. They do not describe GPT-2's weights. */
+static void check_sizes(const char *path, const GPTOptions *o)
+{
+    const struct { const char *name; double option, model; } size_of[] = {
+        { "layers", (double)size.layers, (double)o->layers }, { "heads", (double)size.heads, (double)o->heads },
+        { "width", (double)size.width, (double)o->width }, { "context", (double)size.context, (double)o->context },
+        { "dropout", size.dropout, o->dropout }, { "bias", size.bias, o->bias }
+    };
+    for (size_t i = 0; i < sizeof size_of / sizeof *size_of && !weights; i++) {
+        if (size_of[i].option != size_of[i].model) {
+            example_fail("%s: its option --%s is %g, but its model has %g", path, size_of[i].name, size_of[i].option,
+                         size_of[i].model);
+        }
+    }
+}
+
 static void save_vocabulary(const KaeruTokenizer *t)
 {
     char *vocab_path = example_path(VOCAB_FILE), *merges_path = example_path(MERGES_FILE);
@@ -81,7 +97,11 @@ static void make_model_and_vocabulary(const TrainingRun *run, LmTraining *traini
     if (!training->model) {
         example_fail("%s", ag_error());
     }
-    ((GPT *)training->model)->options.recompute = recompute;
+    GPT *m = training->model;
+    if (run->resumed) {
+        check_sizes(run->last, &m->options);
+    }
+    m->options.recompute = recompute;
     describe_tokenizer(t, run->settings);
 }
 
@@ -175,7 +195,7 @@ int gpt_train(int argc, char **argv)
         save_vocabulary(&tokenizer);                                    /* only after all input was read without error */
     }
     print_sizes(training.model, data, &tokenizer);
-    lm_run(&training, "gpt.csv", run.resumed);
+    lm_run(&training, "gpt.csv", &run);
     if (!processes_end()) {
         processes_exit(training.stopped ? EXIT_STOPPED : 0);
     }

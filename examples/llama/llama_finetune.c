@@ -179,7 +179,7 @@ int llama_finetune(int argc, char **argv)
     char *best = keep_best ? example_path(BEST_FILE) : NULL;
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .stop = example_stop() };
-    lm_run(&training, "llama.csv", run.resumed);
+    lm_run(&training, "llama.csv", &run);
     if (!training.stopped) {
         save(m, best);
     }

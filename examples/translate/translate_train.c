@@ -269,7 +269,8 @@ static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid
         double valid_loss = transformer_run_epoch(t->model, kaeru_sentence_pairs_next, valid, &evaluation, state);
         Quality score = corpus_score(&translator, &t->valid, 1, 0, lower_case, NULL);
         set_epoch(t, t->epoch + 1);
-        csv_row(csv, t->epoch, train_loss, valid_loss, score.bleu, lr, speed);      /* before the checkpoint: see csv_resume */
+        csv_row(csv, t->epoch, train_loss, valid_loss, score.bleu, lr, speed);
+        training_run_note_rows(&t->run, csv);
         save_epoch(t);
         printf("%s: loss %.3f, held out %.3f, BLEU %.2f, %.0f tokens/s\n", name, train_loss, valid_loss, score.bleu, speed);
     }
@@ -278,6 +279,9 @@ static void train_epochs(Training *t, SentencePairs *pairs, SentencePairs *valid
 static void train(Training *t)
 {
     SentencePairs *pairs = pairs_of(t, &t->train, max_tokens, "to learn from");
+    if (kaeru_sentence_pairs_count(pairs) < 2) {
+        example_fail("%s: too few sentences to learn from, expected 2 or more", train_src ? train_src : "the grammar");
+    }
     SentencePairs *valid = pairs_of(t, &t->valid, POSITIONS, "held out");
     if (!t->run.resumed) {
         if (example_writes()) {
@@ -291,7 +295,7 @@ static void train(Training *t)
     printf("vocabularies of %d and %d tokens; a Transformer of %" PRId64 " parameters\n\n",
            (int)kaeru_sentence_vocab_size(&t->vocabularies.src), (int)kaeru_sentence_vocab_size(target_vocab(&t->vocabularies)),
            nn_count(t->model));
-    Csv *csv = t->run.resumed ? csv_resume(data_name, data_header, (double)t->epoch) : csv_open(data_name, data_header);
+    Csv *csv = training_run_csv(&t->run, data_name, data_header, t->epoch);
     train_epochs(t, pairs, valid, csv);
     kaeru_sentence_pairs_free(pairs);
     kaeru_sentence_pairs_free(valid);

@@ -1,10 +1,25 @@
 /* lines.c: splits a text into lines, and converts them to lower case. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "checks.h"
 #include "kaeru/translation.h"
 #include "unicode.h"
 #include "utf8.h"
+
+enum { MAX_LINE = 1000000 };        /* bytes; no sentence is longer, and encoding takes eight times that memory */
+
+/* Counts the lines of a text into *n. False with ag_error() if one is too long. */
+static bool count_lines(const char *name, int64_t first, const char *text, size_t size, int64_t *n)
+{
+    for (size_t begin = 0, length; begin < size; begin += length + 1, ++*n) {
+        const char *stop = memchr(text + begin, '\n', size - begin);
+        length = stop ? (size_t)(stop - text) - begin : size - begin;
+        if (length > MAX_LINE)
+            return ag_set_error("%s: line %" PRId64 ": expected at most %d bytes, found %zu", name, first + *n, MAX_LINE, length);
+    }
+    return true;
+}
 
 bool kaeru_lines_of_text_at(Site at, KaeruLines *l, const char *name, const char *text, size_t size)
 {
@@ -19,11 +34,10 @@ bool kaeru_lines_of_part_at(Site at, KaeruLines *l, const char *name, int64_t fi
     ag_check_pointer_at(at, __func__, "name", name);
     check_text(at, __func__, "text", text, size);
     *l = (KaeruLines){ 0 };
-    if (!kaeru_text_check_part(name, first, text, size)) return false;
+    int64_t n = 0;
+    if (!kaeru_text_check_part(name, first, text, size) || !count_lines(name, first, text, size, &n)) return false;
     void *r = ag_alloc(1, 1);
     const char *rest = ag_strndup_in(r, text, size), *end = rest + size;
-    int64_t n = 0;
-    for (size_t i = 0; i < size; i++) n += rest[i] == '\n' || i + 1 == size;
     KaeruLine *line = ag_alloc_in(r, (size_t)n, sizeof *line);
     for (int64_t i = 0; i < n; i++) {
         const char *stop = memchr(rest, '\n', (size_t)(end - rest));

@@ -100,7 +100,7 @@ static void learn_shard(const Epoch *e, Parallel *p, const TransformerBatch *bat
     if (number >= n) return;
     const TransformerBatch *batch = &batches[number];
     int64_t rows = tensor_dim(batch->src, 0), from = rows * shard / shards, to = rows * (shard + 1) / shards;
-    if (from == to) return;
+    if (from == to) return;                     /* a gradient of zeros would take time and change nothing */
     Scope scope = ag_begin(AG_RECORD);
     TransformerBatch part = batch_rows(batch, from, to);
     nn_parallel_count(p, (double)batch_count_tokens(part.tgt_y, e->options->criterion.padding_idx));

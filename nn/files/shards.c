@@ -1,5 +1,5 @@
 /* shards.c: a model in several safetensors files. The index is {"weight_map": {"NAME": "FILE", ...}, ...}; the files are in its
- * folder. */
+ * folder. It must name each tensor of these files: some readers of this layout skip the others, some read them. */
 #include <string.h>
 
 #include "json.h"
@@ -58,8 +58,13 @@ static bool read_index(SafeTensors *st, bool map)
     }
     st->tensor = ag_alloc_in(st, st->n_tensors, sizeof *st->tensor);
     StTensor *next = st->tensor;
-    for (size_t i = 0; i < s.n; i++)
-        for (size_t k = 0; k < s.st[i]->n_tensors; k++) *next++ = s.st[i]->tensor[k];
+    for (size_t i = 0; i < s.n; i++) {
+        for (size_t k = 0; k < s.st[i]->n_tensors; k++) {
+            const StTensor *t = &s.st[i]->tensor[k];
+            if (!json_get(names, t->name)) return st_tensor_error(t->file, t->name, "is not in the index %s", index);
+            *next++ = *t;
+        }
+    }
     return st_sort_names(st);
 }
 

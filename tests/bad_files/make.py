@@ -264,6 +264,7 @@ index("absent", {"x": "absent.bin"}, "FOLDERabsent.bin: cannot be opened: No suc
 index("itself", {"x": "itself.index.json"}, "PATH: expected a header of at most 100000000 bytes, found "
       f"{struct.unpack('<Q', b'{' + chr(34).encode() + b'metada')[0]}: is this a safetensors file?")
 index("other_tensor", {"x": "shard.bin", "z": "shard.bin"}, 'tensor "z": is not in "shard.bin"')
+index("omitted", {"x": "shard.bin"}, 'FOLDERshard.bin: tensor "y": is not in the index PATH')
 index("twice", {"x": "shard.bin", "y": "other_shard.bin"}, 'tensor "y": expected each name once')
 
 # ---- vocabularies ----------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ AG_PUBLIC_BEGIN
 /* ---- sentences, one per line ------------------------------------------------------------------------------------- */
 
 /* The lines of a text in UTF-8, without the "\n" or "\r\n" at their ends, which the last line need not have. No NUL follows
- * a line. */
+ * a line. A line of more than 1,000,000 bytes is refused. */
 typedef struct { const char *text; size_t size; } KaeruLine;
 typedef struct { int64_t n; KaeruLine *line; void *owner; int64_t first; } KaeruLines; /* first: number of line[0] */
 bool kaeru_lines_open_at(Site at, KaeruLines *l, const char *path);

@@ -19,8 +19,8 @@ AG_PUBLIC_BEGIN
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* An open file, to read its tensors one by one. Its content tells its kind: safetensors, .npy, or .npz that is not compressed.
- * A path that ends in ".json" is the index of a model in several files ("model.safetensors.index.json"); the tensors are those
- * of all of them. Free it with ag_free. */
+ * A path that ends in ".json" is the index of a model in several files ("model.safetensors.index.json"), which names all of
+ * their tensors. Free it with ag_free. */
 typedef struct TensorFile TensorFile;
 TensorFile *tensor_file_open_at(Site at, const char *path);
 
