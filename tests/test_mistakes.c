@@ -927,6 +927,8 @@ START_TEST(optimizers)
     MISTAKE("the optimizer is NULL", nn_optimizer_step(NULL));
     MISTAKE("this optimizer was freed", nn_optimizer_step(freed));
     MISTAKE("this Linear was freed", nn_optimizer_step(orphan));
+    MISTAKE("this Embedding was freed", Embedding *q = nn_embedding_new(3, 2); Optimizer *s = nn_sgd_new(q, 1); nn_free(q);
+            nn_optimizer_step(s));
     MISTAKE("this is not an optimizer", nn_optimizer_step((Optimizer *)(void *)l));
     MISTAKE("no longer points to the registered tensor", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
             q->weight = leaf(2, 2); nn_optimizer_step(s));
@@ -1032,6 +1034,8 @@ START_TEST(settings_and_files)
             nn_checkpoint_save(missing, q, o, s));
     MISTAKE("was made for another module (Pair), expected one for this Linear", Pair *q = pair_new();
             nn_checkpoint_save(missing, q->a, nn_sgd_new(q, 1), s));
+    MISTAKE("was made for another module (Linear), expected one for this Linear", Pair *q = pair_new();
+            nn_checkpoint_save(missing, l, nn_sgd_new(q->a, 1), s));
     REFUSED("/nowhere/at/all", nn_checkpoint_save(missing, l, o, s));
     MISTAKE("the path is NULL", nn_checkpoint_load(no_text, l, o, s));
     MISTAKE("the module is NULL", nn_checkpoint_load(missing, NULL, o, s));
@@ -1198,6 +1202,8 @@ START_TEST(attention_layers)
     MISTAKE("9 is not a ScoreKind", nn_score_new((ScoreKind)9, 4, 4, 4));
     MISTAKE("a dot product needs equal widths", nn_score_new(NN_SCORE_DOT, 4, 3, 0));
     MISTAKE("widths 0 and 0", nn_score_new(NN_SCORE_SCALED_DOT, 0, 0, 0));
+    MISTAKE("widths 0 and 4", nn_score_new(NN_SCORE_ADDITIVE, 0, 4, 4));
+    MISTAKE("widths 4 and 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 0, 4));
     MISTAKE("hidden 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 0));
     MISTAKE("the module is NULL", nn_score(no_score, q, k));
     MISTAKE("t is NULL", nn_score(dot, none, k));
@@ -1257,6 +1263,7 @@ START_TEST(caches)
     ag_free(freed);
     MultiHeadAttention *a = nn_multi_head_attention_new(2, 4, 0);
     Tensor *k = tensor_ones(SHAPE(1, 3, 4)), *v = tensor_ones(SHAPE(1, 3, 4)), *out;
+    Tensor *trained = ag_reshape(leaf(3, 4), SHAPE(1, 3, 4));
     int32_t rows[] = { 0, 5 };
     const AgAttention how = { .heads = 2 };
     MISTAKE("0 layers", nn_cache_new(0, 4));
@@ -1271,6 +1278,8 @@ START_TEST(caches)
     MISTAKE("expected AG_REAL", nn_cache_append(c, 0, tensor_ints(SHAPE(1, 3, 4), NULL), v));
     MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, ones(3, 4), ones(3, 4)));
     MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, k, tensor_ones(SHAPE(1, 2, 4))));
+    MISTAKE("the key or the value requires a gradient", nn_cache_append(c, 0, trained, v));
+    MISTAKE("the key or the value requires a gradient", nn_cache_append(c, 0, k, trained));
     MISTAKE("layer 0 of the cache is empty", nn_cache_read(c, 0, &out, &out));
     MISTAKE("layer 0 of the cache is empty", nn_cache_attention(c, 0, k, NULL, how));
     MISTAKE("layer 2 of a cache", nn_cache_attention(c, 2, k, NULL, how));
