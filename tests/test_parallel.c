@@ -278,6 +278,20 @@ START_TEST(a_loss_that_is_not_finite_changes_nothing)
 }
 END_TEST
 
+START_TEST(a_step_of_empty_shards_has_the_loss_0)
+{
+    ag_seed(5);
+    Net *n = net_new();
+    Optimizer *o = adam(n);
+    Parallel *p = nn_parallel_new(o, 2, NULL);
+    while (nn_parallel_shard(p)) nn_parallel_count(p, 0);
+    ck_assert_double_eq(nn_parallel_step(p), 0);
+    nn_parallel_end(p);
+    ag_free(o);
+    nn_free(n);
+}
+END_TEST
+
 /* ---- what processes tell each other ------------------------------------------------------------------------------ */
 
 static Parallel *parallel_of(Processes *processes, Net **n, Optimizer **o)
@@ -500,6 +514,7 @@ Suite *parallel_suite(void)
     tcase_add_loop_test(c, a_step_is_that_of_the_whole_batch, 0, 4);
     tcase_add_test(c, one_shard_is_the_step_of_the_optimizer);
     tcase_add_test(c, a_loss_that_is_not_finite_changes_nothing);
+    tcase_add_test(c, a_step_of_empty_shards_has_the_loss_0);
     tcase_add_loop_test(c, processes_tell_each_other, 0, 4);
     tcase_add_loop_exit_test(c, processes_that_differ_end, 1, 0, 5);
     tcase_add_loop_test(c, data_that_differ_are_told, 0, 3);
