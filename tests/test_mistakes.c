@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "kaeru/kaeru.h"
 #include "suites.h"
@@ -998,6 +999,7 @@ START_TEST(settings_and_files)
     nn_settings_set(s, "half", "%g", 0.5);
     nn_settings_set(s, "huge", "%s", "1e999");
     MISTAKE("s is NULL", nn_settings_set(no_settings, "key", "%d", 1));
+    MISTAKE("\"key\" cannot be written as \"%lc\"", nn_settings_set(s, "key", "%lc", (wint_t)0xd800));     /* no character */
     MISTAKE("s was freed", nn_settings_set(old, "key", "%d", 1));
     MISTAKE("key is NULL", nn_settings_set(s, no_text, "%d", 1));
     MISTAKE("format is NULL", nn_settings_set(s, "key", no_text, 1));
@@ -2131,6 +2133,7 @@ START_TEST(tensor_files)
     MISTAKE("t is NULL", tensor_save("a.npz", { "x", none }));
     MISTAKE("the list is NULL", tensor_save_list("a.npz", NULL, 1));
     MISTAKE("a list of -1 tensors", tensor_save_list("a.npz", NULL, -1));
+    MISTAKE("an .npy file has one tensor, not 0", tensor_save_list(".npy", NULL, 0));
     MISTAKE("the path is NULL", nn_load_with(no_text, NULL, (LoadOptions){ .map = true }));
     MISTAKE("the module is NULL", nn_load_with("a.npz", NULL, (LoadOptions){ .map = true }));
     REFUSED("is (7,), expected (2, 2)", tensor_file_read(f, "f32", x));

@@ -385,6 +385,9 @@ static void compare_data(Processes *processes, void *arg)
     Net *n;
     Optimizer *o;
     Parallel *p = parallel_of(processes, &n, &o);
+    char word[8] = "1234567";
+    word[7] = (char)processes->rank;                            /* behind the bytes that are compared */
+    ck_assert(nn_parallel_agree(p, "a word", word, 7));
     if (other == LETTERS) ck_assert(data_agrees(data, p));
     else expect_refused(data_agrees(data, p), "process 1 and process 0 differ in the data");
     end_parallel(p, n, o);
