@@ -1300,6 +1300,7 @@ START_TEST(caches)
     MISTAKE("rows is NULL", nn_cache_select(c, NULL, 2));
     MISTAKE("0 rows", nn_cache_select(c, rows, 0));
     MISTAKE("row 5 at item 1 is out of range", nn_cache_select(c, rows, 2));
+    MISTAKE("row -1 at item 0 is out of range", nn_cache_select(c, (int32_t[]){ -1, 0 }, 2));
     MISTAKE("c is NULL", nn_cache_keep_last(no_cache, 1));
     MISTAKE("c was freed", nn_cache_keep_last(freed, 1));
     MISTAKE("-1 positions to keep", nn_cache_keep_last(c, -1));
