@@ -364,8 +364,11 @@ def source_files():
 
 def changed_lines(revision):
     """The numbers of the lines that are new since a revision, by path."""
-    diff = subprocess.run(['git', '-C', ROOT, 'diff', '--unified=0', '--find-renames', revision, '--'], stdout=subprocess.PIPE,
-                          check=True).stdout.decode(errors='replace')
+    result = subprocess.run(['git', '-C', ROOT, 'diff', '--unified=0', '--find-renames', revision, '--'],
+                            stdout=subprocess.PIPE, check=False)
+    if result.returncode:
+        sys.exit(f"--since: expected a revision of git, found '{revision}'")
+    diff = result.stdout.decode(errors='replace')
     lines, path = collections.defaultdict(set), None
     for m in re.finditer(r'^\+\+\+ b/(.*)|^@@ -\S+ \+(\d+),?(\d*) @@', diff, re.M):
         path = m.group(1) or path
