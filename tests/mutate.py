@@ -28,8 +28,9 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EQUIVALENT = os.path.join(ROOT, 'tests', 'mutations.txt')
-KINDS = ['border', 'off by one', 'dropped term', 'sign', 'factor', 'arguments', 'condition', 'and/or', 'dropped statement',
-         'neighbor']
+KINDS = ['border', 'bound', 'off by one', 'dropped term', 'sign', 'factor', 'arguments', 'condition', 'and/or',
+         'dropped condition', 'choice', 'while to if', 'dropped statement', 'dropped update', 'dropped reset', 'dropped field',
+         'dropped call', 'neighbor']
 FOLDERS = ['autograd', 'autograd/ops', 'autograd/debug', 'autograd/kernels', 'nn', 'nn/files', 'nn/parallel', 'models',
            'models/text', 'models/train']
 
@@ -50,6 +51,7 @@ CLOSE = [
     (r'autograd/random', 'random nn bits'),
     (r'autograd/(arena|memory|scope|objects)', 'memory errors guard'),
     (r'autograd/recompute', 'recompute memory'),
+    (r'autograd/pool', 'pool memory recompute'),
     (r'autograd/ops/(ops_loss|ops_product|linear)', 'linear_loss torch precision gradcheck graph'),
     (r'autograd/ops/(ops_conv|ops_sort|ops_decoder)', 'conv torch tensor gradcheck attention'),
     (r'autograd/(tensor|broadcast|inplace|errors)', 'tensor errors graph memory'),
@@ -156,6 +158,40 @@ def split_arguments(code, begin, end):
     return parts
 
 
+# What ends and begins an operand of && and ||, and an operand of a choice.
+CONDITION = re.compile(r'&&|\|\||[?:,;})\]]'), re.compile(r'(?:&&|\|\||[?:,;{}(\[]|[^=!<>]=\s|\breturn)\s*$')
+CHOICE = re.compile(r'[?:,;})\]]'), re.compile(r'(?:[?:,;{}(\[]|[^=!<>]=\s|\breturn)\s*$')
+
+
+def operand_after(code, at, stops):
+    """The end of the operand that begins at `at`."""
+    depth = 0
+    while depth > 0 or not stops[0].match(code, at):
+        depth += (code[at] in '([{') - (code[at] in ')]}')
+        at += 1
+    return len(code[:at].rstrip())
+
+
+def operand_before(code, at, stops):
+    """The beginning of the operand that ends at `at`."""
+    depth = 0
+    while depth > 0 or not stops[1].search(code[max(0, at - 8):at]):
+        at -= 1
+        depth += (code[at] in ')]}') - (code[at] in '([{')
+    return at + len(code[at:]) - len(code[at:].lstrip())
+
+
+def arm_after(code, at):
+    """The end of an arm of a choice, which may be a choice."""
+    end = operand_after(code, at, CHOICE)
+    question = re.compile(r'\s*\?\s+').match(code, end)
+    return arm_after(code, colon_after(code, arm_after(code, question.end()))) if question else end
+
+
+def colon_after(code, at):
+    return re.compile(r'\s*:\s*').match(code, at).end()
+
+
 def number_doubled(text):
     if re.fullmatch(r'\d+\.\d*f?|\d*\.\d+f?', text):
         return repr(float(text.rstrip('f')) * 2) + ('f' if text.endswith('f') else '')
@@ -172,6 +208,8 @@ for pair in ('i j', 'a b', 'm n', 'x y', 'rows columns', 'row column', 'begin en
 
 WORD = r'[A-Za-z_][\w]*(?:(?:->|\.)\w+|\[\w+\])*'
 OPERAND_BEFORE = r'(?<=[\w)\]])'
+DROPPED = [('dropped reset', r' = (0|NULL|false|true|-1)$|^memset\('), ('dropped update', r'\+\+|--|[-+*/|&]= '),
+           ('dropped statement', '')]
 
 
 def places(code, begin, end):
@@ -182,13 +220,20 @@ def places(code, begin, end):
     for m in each(OPERAND_BEFORE + r' (<=|>=|<|>) '):
         yield 'border', m.start(1), m.end(1), {'<': '<=', '<=': '<', '>': '>=', '>=': '>'}[m.group(1)]
 
+    for m in each(OPERAND_BEFORE + r'( (?:<|>=) )'):            # where `border` takes one number more, this takes one less
+        yield 'bound', m.start(1), m.start(1), ' + 1'
+    for m in each(OPERAND_BEFORE + r'( (?:<=|>) )'):
+        yield 'bound', m.end(1), m.end(1), '1 + '
+
     for m in each(OPERAND_BEFORE + r' [+-] 1\b(?![.\w])'):
         yield 'off by one', m.start(), m.end(), ''
     for m in each(r'\[(\w+)\]'):
         if not m.group(1).isdigit() and not m.group(1).isupper():
             yield 'off by one', m.end(1), m.end(1), ' + 1'
 
-    for m in each(OPERAND_BEFORE + r' [+-] ' + WORD + r'(?![\w(\[])'):
+    for m in each(OPERAND_BEFORE + r' (?:[+-] ' + WORD + r'|[*/%] (?:\d+|' + WORD + r'))(?![.\w(\[]|->)'):
+        yield 'dropped term', m.start(), m.end(), ''
+    for m in each(OPERAND_BEFORE + r' / ([\w.>-]+) \* \1\b'):   # rounding
         yield 'dropped term', m.start(), m.end(), ''
 
     for m in each(OPERAND_BEFORE + r' ([+-])=? '):
@@ -216,17 +261,47 @@ def places(code, begin, end):
         yield 'condition', m.end(), close, ('!(', (m.end(), close), ')')
         if m.group(1) == 'if':
             yield 'condition', m.end(), close, ('(', (m.end(), close), ') && 0')
+            yield 'condition', m.end(), close, ('(', (m.end(), close), ') || 1')
     for m in each(r'(?:(?<![=!<>])= |return )([^;?{}]+?) \? '):
         yield 'condition', m.start(1), m.end(1), ('!(', (m.start(1), m.end(1)), ')')
 
     for m in each(r'&&|\|\|'):
         yield 'and/or', m.start(), m.end(), {'&&': '||', '||': '&&'}[m.group()]
+        yield 'dropped condition', operand_before(code, m.start(), CONDITION), m.end() + 1, ''
+        yield 'dropped condition', m.start() - 1, operand_after(code, m.end(), CONDITION), ''
 
-    for m in each(r'^ +((?:[\w\[\].*()-]|->)+(?: [-+*/|&]?= [^;{}=][^;{}]*|\([^;{}]*\)|\+\+|--);)$'):
+    for m in each(r'\s\?\s+'):
+        begin_choice, end_one = operand_before(code, m.start(), CHOICE), arm_after(code, m.end())
+        two = colon_after(code, end_one)
+        end_two = arm_after(code, two)
+        yield 'choice', begin_choice, end_two, ('', (m.end(), end_one), '')
+        yield 'choice', begin_choice, end_two, ('', (two, end_two), '')
+
+    for m in each(r'\bwhile (?=\()'):
+        yield 'while to if', m.start(), m.end(), 'if '
+
+    for m in each(r'^ +(?:else |for \(.*\) )?((?:[\w\[\].*()-]|->)+(?: [-+*/|&]?= [^;{}=][^;{}]*|\([^;{}]*\)|\+\+|--);) *$'):
         if not re.match(r'(return|else|do|while|for|if)\b', m.group(1)):
-            yield 'dropped statement', m.start(1), m.end(1), '{}'
+            parts = split_arguments(code, m.start(1), m.end(1) - 1)
+            for i, (a, b) in enumerate(parts):
+                kind = next(k for k, pattern in DROPPED if re.search(pattern, code[a:b]))
+                if len(parts) == 1:
+                    yield kind, a, m.end(1), '{}'
+                elif i == 0:
+                    yield kind, a, parts[1][0], ''
+                else:
+                    yield kind, parts[i - 1][1], b, ''
     for m in each(r'\b(break|continue);'):
         yield 'dropped statement', m.start(), m.end(), '{}'
+
+    for m in each(r'[{,]\s+\.\w+ = '):
+        yield 'dropped field', m.end(), operand_after(code, m.end(), CHOICE), '0'
+
+    for m in each(r'(?:[(!*]|(?:[=,&|:?]|return) )(?!sizeof)([a-z]\w*)(?=\()'):
+        close = closing(code, m.end())
+        argument = split_arguments(code, m.end() + 1, close)[-1]
+        if re.fullmatch(WORD, code[slice(*argument)]):
+            yield 'dropped call', m.start(1), close + 1, ('', argument, '')
 
     for m in each(r'(?<![\w.])([01])(?![\w.])'):
         yield 'neighbor', m.start(1), m.end(1), '1' if m.group(1) == '0' else '0'
@@ -285,6 +360,21 @@ def source_files():
             for name in sorted(names):
                 if name.endswith(('.c', '.h')):
                     yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def changed_lines(revision):
+    """The numbers of the lines that are new since a revision, by path."""
+    result = subprocess.run(['git', '-C', ROOT, 'diff', '--unified=0', '--find-renames', revision, '--'],
+                            stdout=subprocess.PIPE, check=False)
+    if result.returncode:
+        sys.exit(f"--since: expected a revision of git, found '{revision}'")
+    diff = result.stdout.decode(errors='replace')
+    lines, path = collections.defaultdict(set), None
+    for m in re.finditer(r'^\+\+\+ b/(.*)|^@@ -\S+ \+(\d+),?(\d*) @@', diff, re.M):
+        path = m.group(1) or path
+        if m.group(2):
+            lines[path].update(range(int(m.group(2)), int(m.group(2)) + int(m.group(3) or 1)))
+    return lines
 
 
 def choose(mutants, seed):
@@ -662,6 +752,7 @@ def main():
     parser.add_argument('--seed', default='1', help='another seed chooses other mutants (1)')
     parser.add_argument('--jobs', type=positive, default=os.cpu_count() or 1, help='copies that work at once (processors)')
     parser.add_argument('--only', default='', metavar='PATTERN', help='only files whose path has this regular expression')
+    parser.add_argument('--since', metavar='REVISION', help='only lines that are new since this revision of git')
     parser.add_argument('--quick', action='store_true',
                         help='without the examples and without suites of 3 seconds or more that do not touch the file')
     parser.add_argument('--work', metavar='FOLDER', help='keep the copies in this folder: the next run builds only changes')
@@ -670,7 +761,9 @@ def main():
     arguments = parser.parse_args()
     mutants = [m for path in source_files() for m in mutants_of(path)]
     reasons = read_equivalent(mutants)
-    chosen = choose((m for m in mutants if re.search(arguments.only, m.path)), arguments.seed)
+    changed = changed_lines(arguments.since) if arguments.since else None
+    chosen = choose((m for m in mutants if re.search(arguments.only, m.path) and
+                     (changed is None or m.line in changed[m.path])), arguments.seed)
     if arguments.list:
         for _, m in zip(range(arguments.count), chosen):
             print(f'{m.path}:{m.line}, {m.function}, {m.kind}\n  - {m.before}\n  + {m.after}')

@@ -189,6 +189,30 @@ static Tensor *layer_at(Site at, Tensor *x)
 #define layer(...) layer_at(AG_HERE, __VA_ARGS__)
 
 /* A tensor that a layer made is named with the line that called the layer, too. */
+/* What a scope had is written over only after many others, and then no more memory is needed. */
+START_TEST(ended_scopes_wait_before_they_are_written_over)
+{
+    enum { ROUNDS = 800, DEEP = 300 };
+    Arena a = { 0 };
+    ArenaMark mark[DEEP];
+    const void *place = NULL;
+    int64_t calls = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i == ROUNDS / 2) calls = ag_memory().system_calls;
+        mark[0] = arena_begin(&a);
+        place = arena_alloc(&a, 16);
+        arena_end(&a, mark[0]);
+    }
+    ck_assert_int_eq(ag_memory().system_calls, calls);
+    for (int i = 0; i < DEEP; i++) {
+        mark[i] = arena_begin(&a);
+        ck_assert_ptr_ne(arena_alloc(&a, 16), place);
+    }
+    arena_end(&a, mark[0]);
+    arena_trim(&a);
+}
+END_TEST
+
 START_TEST(a_tensor_made_in_a_layer_is_named_with_the_caller)
 {
     Scope s = ag_begin(AG_RECORD);
@@ -437,6 +461,7 @@ Suite *guard_suite(void)
     tcase_add_test(tests, released_values_are_poisoned);
     tcase_add_test(tests, a_write_to_a_released_value_is_found);
     tcase_add_test(tests, a_tensor_of_an_ended_scope_is_named);
+    tcase_add_test(tests, ended_scopes_wait_before_they_are_written_over);
     tcase_add_test(tests, a_tensor_made_in_a_layer_is_named_with_the_caller);
     tcase_add_test(tests, a_value_written_before_backward_is_found);
     tcase_add_test(tests, two_backward_passes_to_one_leaf_at_once_are_found);

@@ -368,6 +368,8 @@ START_TEST(evaluation_uses_each_held_out_token_once)
     ck_assert_double_eq_tol(loss, sum / (double)(held_out - 1), 1e-6);
     lm_evaluate(m, d, 2, 0, 30, &counted);
     ck_assert(counted >= 30 && counted < 30 + 2 * 7);
+    lm_evaluate(m, d, 1, 1, 5, &counted);
+    ck_assert_int_eq(counted, 5);
     ag_free(ids);
     nn_free(m);
     lm_data_close(d);

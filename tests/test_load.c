@@ -412,6 +412,37 @@ START_TEST(an_optimizer_of_ones_own_trains_and_resumes)
 }
 END_TEST
 
+/* Each state is a sum of the gradients of its own. */
+static void summing_update(const OptimizerUpdate *u)
+{
+    for (int k = 0; k < NN_STATES; k++) {
+        tensor_copy(u->state[k], ag_add(u->state[k], ag_scale(u->gradient, k + 1)));
+        tensor_copy(u->parameter->tensor, ag_sub(u->parameter->tensor, ag_scale(u->state[k], u->lr)));
+    }
+}
+
+/* The optimizer has the largest number of states, and is for a part of a part of the module. */
+START_TEST(a_checkpoint_has_all_states)
+{
+    static const OptimizerKind kind = { .name = "sums", .state = { "a", "b", "c", "d" }, .update = summing_update };
+    Whole *straight = whole_new(), *resumed = whole_new();
+    Optimizer *a = nn_optimizer_new(straight->model->fc, &kind, NULL, 0, 0.1, 0);
+    Optimizer *b = nn_optimizer_new(resumed->model->fc, &kind, NULL, 0, 0.1, 0);
+    train_step(straight, a);
+    expect_done(nn_checkpoint_save(in_folder("run"), straight, a, NULL));
+    expect_done(nn_checkpoint_load(in_folder("run"), resumed, b, NULL));
+    AgRandom start = ag_random_state();
+    train_step(straight, a);
+    ag_set_random_state(start);
+    train_step(resumed, b);
+    check_same_parameters(straight, resumed);
+    ag_free(a);
+    ag_free(b);
+    nn_free(straight);
+    nn_free(resumed);
+}
+END_TEST
+
 /* What the first update got. */
 static OptimizerUpdate seen;
 static void note_update(const OptimizerUpdate *u)
@@ -470,6 +501,7 @@ Suite *load_suite(void)
     tcase_add_test(t, gradients_of_modules_with_other_types_are_clipped);
     tcase_add_test(t, a_destructor_is_called_once_before_the_parts_are_freed);
     tcase_add_test(t, an_optimizer_of_ones_own_trains_and_resumes);
+    tcase_add_test(t, a_checkpoint_has_all_states);
     tcase_add_test(t, an_update_gets_the_rate_of_its_group);
     suite_add_tcase(suite, t);
     TCase *failures = tcase_create("failures");

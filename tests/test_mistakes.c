@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "kaeru/kaeru.h"
 #include "suites.h"
@@ -927,6 +928,8 @@ START_TEST(optimizers)
     MISTAKE("the optimizer is NULL", nn_optimizer_step(NULL));
     MISTAKE("this optimizer was freed", nn_optimizer_step(freed));
     MISTAKE("this Linear was freed", nn_optimizer_step(orphan));
+    MISTAKE("this Embedding was freed", Embedding *q = nn_embedding_new(3, 2); Optimizer *s = nn_sgd_new(q, 1); nn_free(q);
+            nn_optimizer_step(s));
     MISTAKE("this is not an optimizer", nn_optimizer_step((Optimizer *)(void *)l));
     MISTAKE("no longer points to the registered tensor", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
             q->weight = leaf(2, 2); nn_optimizer_step(s));
@@ -944,6 +947,8 @@ START_TEST(optimizers)
     MISTAKE("1.weight is no longer a tensor of this ModuleList", ModuleList *q = nn_list_new(); Linear *c = nn_linear_new(3, 3);
             nn_list_add(q, nn_linear_new(3, 3)); nn_list_add(q, c); Optimizer *s = nn_sgd_new(q, 1);
             nn_tie(c, weight, nn_item(Linear, q, 0)->weight); nn_optimizer_step(s));
+    MISTAKE("nn_init_constant wrote it", Tensor *w = leaf(1, 1); Tensor *y = ag_mul(w, w); nn_init_constant(w, 2);
+            ag_backward(y));
     MISTAKE("nn_optimizer_step wrote it", Linear *q = nn_linear_new(2, 2); Optimizer *s = nn_sgd_new(q, 1);
             Tensor *y = ag_sum(nn_linear(q, nn_linear(q, ones(1, 2)))); ag_backward_keep(y); nn_optimizer_step(s);
             ag_backward(y));
@@ -994,6 +999,7 @@ START_TEST(settings_and_files)
     nn_settings_set(s, "half", "%g", 0.5);
     nn_settings_set(s, "huge", "%s", "1e999");
     MISTAKE("s is NULL", nn_settings_set(no_settings, "key", "%d", 1));
+    MISTAKE("\"key\" cannot be written as \"%lc\"", nn_settings_set(s, "key", "%lc", (wint_t)0xd800));     /* no character */
     MISTAKE("s was freed", nn_settings_set(old, "key", "%d", 1));
     MISTAKE("key is NULL", nn_settings_set(s, no_text, "%d", 1));
     MISTAKE("format is NULL", nn_settings_set(s, "key", no_text, 1));
@@ -1032,6 +1038,8 @@ START_TEST(settings_and_files)
             nn_checkpoint_save(missing, q, o, s));
     MISTAKE("was made for another module (Pair), expected one for this Linear", Pair *q = pair_new();
             nn_checkpoint_save(missing, q->a, nn_sgd_new(q, 1), s));
+    MISTAKE("was made for another module (Linear), expected one for this Linear", Pair *q = pair_new();
+            nn_checkpoint_save(missing, l, nn_sgd_new(q->a, 1), s));
     REFUSED("/nowhere/at/all", nn_checkpoint_save(missing, l, o, s));
     MISTAKE("the path is NULL", nn_checkpoint_load(no_text, l, o, s));
     MISTAKE("the module is NULL", nn_checkpoint_load(missing, NULL, o, s));
@@ -1170,7 +1178,7 @@ START_TEST(attention_layers)
     begin();
     Tensor *q = tensor_ones(SHAPE(1, 2, 4)), *k = tensor_ones(SHAPE(1, 3, 4)), *x = ones(2, 4), *i = ids(2, 3);
     Tensor *narrow = tensor_ones(SHAPE(1, 3, 2));
-    Score *dot = nn_score_new(NN_SCORE_DOT, 4, 4, 0), *additive = nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 2), *no_score = NULL;
+    Score *dot = nn_score_new(NN_SCORE_DOT, 4, 4, 0), *additive = nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 1), *no_score = NULL;
     Dropout *gone = nn_dropout_new(0.5);
     nn_free(gone);
     MultiHeadAttention *a = nn_multi_head_attention_new(2, 4, 0), *no_attention = NULL;
@@ -1198,6 +1206,8 @@ START_TEST(attention_layers)
     MISTAKE("9 is not a ScoreKind", nn_score_new((ScoreKind)9, 4, 4, 4));
     MISTAKE("a dot product needs equal widths", nn_score_new(NN_SCORE_DOT, 4, 3, 0));
     MISTAKE("widths 0 and 0", nn_score_new(NN_SCORE_SCALED_DOT, 0, 0, 0));
+    MISTAKE("widths 0 and 4", nn_score_new(NN_SCORE_ADDITIVE, 0, 4, 4));
+    MISTAKE("widths 4 and 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 0, 4));
     MISTAKE("hidden 0", nn_score_new(NN_SCORE_ADDITIVE, 4, 4, 0));
     MISTAKE("the module is NULL", nn_score(no_score, q, k));
     MISTAKE("t is NULL", nn_score(dot, none, k));
@@ -1208,7 +1218,6 @@ START_TEST(attention_layers)
     MISTAKE("not divisible by 0 heads", nn_multi_head_attention_new(0, 4, 0));
     MISTAKE("a width of 0", nn_multi_head_attention_new(2, 0, 0));
     MISTAKE("probability 1", nn_multi_head_attention_new(2, 4, 1));
-    MISTAKE("-1 is not a ScoreKind", nn_multi_head_attention_new_with(2, 4, 0, (ScoreKind)-1));
     MISTAKE("the module is NULL", nn_multi_head_attention(no_attention, q, k, k, NULL));
     MISTAKE("x is NULL", nn_multi_head_attention(a, none, k, k, NULL));
     MISTAKE("x is NULL", nn_multi_head_attention(a, q, none, k, NULL));
@@ -1257,6 +1266,7 @@ START_TEST(caches)
     ag_free(freed);
     MultiHeadAttention *a = nn_multi_head_attention_new(2, 4, 0);
     Tensor *k = tensor_ones(SHAPE(1, 3, 4)), *v = tensor_ones(SHAPE(1, 3, 4)), *out;
+    Tensor *trained = ag_reshape(leaf(3, 4), SHAPE(1, 3, 4));
     int32_t rows[] = { 0, 5 };
     const AgAttention how = { .heads = 2 };
     MISTAKE("0 layers", nn_cache_new(0, 4));
@@ -1271,6 +1281,8 @@ START_TEST(caches)
     MISTAKE("expected AG_REAL", nn_cache_append(c, 0, tensor_ints(SHAPE(1, 3, 4), NULL), v));
     MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, ones(3, 4), ones(3, 4)));
     MISTAKE("expected (B,t,D) for both", nn_cache_append(c, 0, k, tensor_ones(SHAPE(1, 2, 4))));
+    MISTAKE("the key or the value requires a gradient", nn_cache_append(c, 0, trained, v));
+    MISTAKE("the key or the value requires a gradient", nn_cache_append(c, 0, k, trained));
     MISTAKE("layer 0 of the cache is empty", nn_cache_read(c, 0, &out, &out));
     MISTAKE("layer 0 of the cache is empty", nn_cache_attention(c, 0, k, NULL, how));
     MISTAKE("layer 2 of a cache", nn_cache_attention(c, 2, k, NULL, how));
@@ -1288,6 +1300,7 @@ START_TEST(caches)
     MISTAKE("rows is NULL", nn_cache_select(c, NULL, 2));
     MISTAKE("0 rows", nn_cache_select(c, rows, 0));
     MISTAKE("row 5 at item 1 is out of range", nn_cache_select(c, rows, 2));
+    MISTAKE("row -1 at item 0 is out of range", nn_cache_select(c, (int32_t[]){ -1, 0 }, 2));
     MISTAKE("c is NULL", nn_cache_keep_last(no_cache, 1));
     MISTAKE("c was freed", nn_cache_keep_last(freed, 1));
     MISTAKE("-1 positions to keep", nn_cache_keep_last(c, -1));
@@ -2124,6 +2137,7 @@ START_TEST(tensor_files)
     MISTAKE("t is NULL", tensor_save("a.npz", { "x", none }));
     MISTAKE("the list is NULL", tensor_save_list("a.npz", NULL, 1));
     MISTAKE("a list of -1 tensors", tensor_save_list("a.npz", NULL, -1));
+    MISTAKE("an .npy file has one tensor, not 0", tensor_save_list(".npy", NULL, 0));
     MISTAKE("the path is NULL", nn_load_with(no_text, NULL, (LoadOptions){ .map = true }));
     MISTAKE("the module is NULL", nn_load_with("a.npz", NULL, (LoadOptions){ .map = true }));
     REFUSED("is (7,), expected (2, 2)", tensor_file_read(f, "f32", x));

@@ -373,6 +373,20 @@ START_TEST(several_have_numbers_of_their_own)
 }
 END_TEST
 
+START_TEST(a_step_of_empty_shards_has_the_loss_0)
+{
+    ag_seed(5);
+    Net *n = net_new();
+    Optimizer *o = adam(n);
+    Parallel *p = nn_parallel_new(o, 2, NULL);
+    while (nn_parallel_shard(p)) nn_parallel_count(p, 0);
+    ck_assert_double_eq(nn_parallel_step(p), 0);
+    nn_parallel_end(p);
+    ag_free(o);
+    nn_free(n);
+}
+END_TEST
+
 /* ---- what processes tell each other ------------------------------------------------------------------------------ */
 
 static Parallel *parallel_of(Processes *processes, Net **n, Optimizer **o)
@@ -524,6 +538,9 @@ static void compare_data(Processes *processes, void *arg)
     Net *n;
     Optimizer *o;
     Parallel *p = parallel_of(processes, &n, &o);
+    char word[8] = "1234567";
+    word[7] = (char)processes->rank;                            /* behind the bytes that are compared */
+    ck_assert(nn_parallel_agree(p, "a word", word, 7));
     if (other == LETTERS) ck_assert(data_agrees(data, p));
     else expect_refused(data_agrees(data, p), "process 1 and process 0 differ in the data");
     end_parallel(p, n, o);
@@ -682,6 +699,7 @@ Suite *parallel_suite(void)
     tcase_add_test(c, a_loss_that_is_not_finite_changes_nothing);
     tcase_add_test(c, a_step_is_not_repeated);
     tcase_add_loop_test(c, several_have_numbers_of_their_own, 0, 4);
+    tcase_add_test(c, a_step_of_empty_shards_has_the_loss_0);
     tcase_add_loop_test(c, processes_tell_each_other, 0, 4);
     tcase_add_loop_test(c, each_process_can_stop_all, 0, 3);
     tcase_add_test(c, all_processes_know_that_a_checkpoint_is_missing);
