@@ -86,7 +86,8 @@ together 2 '3 processes for 2 shards: expected at most one process a shard (--sh
 
 # Five at a time, each in a folder of its own: most of the time mpirun waits.
 calls='Init-0 Comm_set_errhandler-0 Comm_size-0 Comm_size-1 Comm_dup-0 Comm_rank-0 Comm_get_attr-0 Comm_split_type-0 Allgather-0
-    Isend-0 Isend-200 Irecv-0 Irecv-200 Testsome-0 Testsome-200 Ibarrier-0 Test-0 Comm_free-0 Comm_free-1 Finalize-0'
+    Isend-0 Isend-200 Irecv-0 Irecv-200 Testsome-0 Testsome-200 Request_free-0 Ibarrier-0 Test-0 Cancel-0 Wait-0 Comm_free-0
+    Comm_free-1 Finalize-0'
 [ -n "$faults" ] || calls=''
 n=0
 for call in $calls; do
