@@ -80,9 +80,8 @@ together() {
     status=$?
     ended "$want" "$line"
 }
-# interrupted "COMMAND" FILE ROW N ARGUMENT...: runs the command $after seconds after the file has the row. The arguments ask for
-# so many steps that the run does not end by itself.
-after=0
+# interrupted "COMMAND" FILE ROW N ARGUMENT...: runs the command when the file has the row. The arguments ask for so many steps
+# that the run does not end by itself.
 interrupted() {
     command=$1 file=$2 row=$3
     shift 3
@@ -90,7 +89,6 @@ interrupted() {
     (start "$@") &
     child=$!
     while ! grep -q "^$row," "$file" 2>/dev/null && kill -0 $child; do sleep 0.01; done
-    sleep $after
     $command
     wait $child
     status=$?

@@ -3,6 +3,7 @@
  * MPI makes progress only inside of its calls, so this file keeps a list of the messages on the way and tests them. */
 #define _GNU_SOURCE                     /* sched_getaffinity */
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -308,6 +309,7 @@ Processes *nn_mpi_begin(void)
     check(MPI_Comm_rank(m->comm, &own_rank), "MPI_Comm_rank", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;
+    m->told = -INFINITY;
     m->heard = ag_alloc((size_t)size, sizeof *m->heard);
     hear_next(m);
     m->processes = (Processes){ own_rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
