@@ -30,14 +30,16 @@ END
 FOLDER=$folder FAULTS=$faults TMPDIR=$folder odd=none other=''
 export FOLDER FAULTS TMPDIR
 
-# start N ARGUMENT...: becomes N processes of $program, which leave stdout and stderr.
+# start N ARGUMENT...: N processes of $program, which leave stdout and stderr. The function becomes mpirun, unless $by is a
+# command that runs it.
+by=''
 start() {
     rm -f pids/*
     n=$1
     shift
     ODD=$odd OTHER=$other
     export ODD OTHER
-    launch "$launcher" "$n" sh "$folder/each.sh" "$program" "$@" >stdout 2>stderr </dev/null
+    $by launch "$launcher" "$n" sh "$folder/each.sh" "$program" "$@" >stdout 2>stderr </dev/null
 }
 
 # gone: no process is left, at most three seconds after the end of mpirun.

@@ -41,6 +41,15 @@ resumes 2
 interrupted 'send TERM 0' broken/gpt.csv.part 100 2 $endless --out broken
 ended 75 'gpt train: stopped by a signal after step '
 resumes 1
+# A scheduler signals what has started mpirun.
+# shellcheck source=examples/processes/signals.sh
+. "$root/examples/processes/signals.sh"
+by=pass_signals
+end_job() { kill -TERM $child; }
+interrupted end_job broken/gpt.csv.part 100 3 $endless --out broken
+ended 75 'gpt train: stopped by a signal after step '
+by=''
+resumes 2
 interrupted 'send KILL 1' broken/gpt.csv.part 100 2 $endless --out broken
 that "a status other than 0 after a kill" [ $status -ne 0 ]
 gone
@@ -77,7 +86,7 @@ that "KAERU_THREADS counts for each process" [ "$(cat stdout)" -eq 5 ]
 unset KAERU_THREADS
 # A shell inside a job of Slurm with one task: its programs are not processes of MPI.
 if [ -n "$faults" ]; then
-    program=env
+    program='env'
     expect 0 '' '' SLURM_STEP_NUM_TASKS=1 LD_PRELOAD="$faults" KAERU_MPI_FAULT='MPI_Init 0' "$threads"
 fi
 program=$examples/gpt

@@ -44,7 +44,8 @@ static void wait_seconds(const Parallel *p, const int *pending, double most)
         int64_t step = nn_optimizer_steps(p->optimizer);
         int peer = p->processes->peer(p->processes, pending, &silent);
         if (silent > most)
-            parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64, peer, p->processes->deadline, step);
+            parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64, peer, p->processes->deadline,
+                          step);
         if (now - begun > 4 * most)
             parallel_fail(p, "processes wait for each other since step %" PRId64 ": expected the same calls in all", step);
     }
@@ -55,6 +56,7 @@ void wait_for(const Parallel *p, const int *pending)
     if (*pending > 0) wait_seconds(p, pending, p->processes->deadline);
 }
 
+/* A million items are 12 MB with the state of Adam, which a slow disk writes in a second. */
 void wait_for_file(const Parallel *p, const int *pending)
 {
     const Parameters *all = p->optimizer->parameters;

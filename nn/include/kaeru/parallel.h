@@ -45,8 +45,8 @@ struct Processes {
     /* Continues messages that have begun. True if one was done. Otherwise, if this process waits for one, it may give the
      * processor to others for a moment, and tells them several times in a deadline that it waits. */
     bool (*progress)(Processes *p, bool waits);
-    /* Of the processes that messages counted in *pending come from or go to: the one that has not told that it waits for the
-     * longest time, and for how many seconds. */
+    /* The process that a message counted in *pending comes from or goes to; of several, the one that has not told for the
+     * longest time that it waits. *silent: the seconds since it did. */
     int (*peer)(Processes *p, const int *pending, double *silent);
     /* Prints a line and ends all processes with status 1. */
     void (*fail)(Processes *p, const char *line);
