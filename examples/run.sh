@@ -67,23 +67,14 @@ if [ "$name" = spiral ] && [ $# -gt 0 ]; then
     exit 2
 fi
 
-# Starts the processes and passes signals on: mpirun forwards SIGUSR1 to them, and ends them at once after SIGTERM. A process
-# that a signal ended has told nothing.
+# shellcheck source=examples/processes/signals.sh
+. "$root/examples/processes/signals.sh"
 run_processes() {
     launcher=$(launcher_of "$1") || die "There is no mpirun."
     [ "$(id -u)" -ne 0 ] || ! is_open_mpi "$launcher" ||
         say "As root: OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 are set for Open MPI."
-    (launch "$launcher" "$processes" "$@") &
-    child=$!
-    trap 'kill -USR1 $child' TERM USR1
-    trap : INT                                              # the terminal sends it to mpirun, too
-    while :; do
-        wait $child
-        status=$?
-        kill -0 $child 2>/dev/null || break                 # wait also returns when a signal has come
-    done
-    [ "$status" -le 128 ] || say "A process was ended by signal $((status - 128)), and mpirun ended the others."
-    exit "$status"
+    pass_signals launch "$launcher" "$processes" "$@"
+    exit
 }
 
 need cc meson ninja pkg-config gnuplot?

@@ -32,14 +32,16 @@ END
 FOLDER=$folder FAULTS=$faults TMPDIR=$folder odd=none other=''
 export FOLDER FAULTS TMPDIR
 
-# start N ARGUMENT...: becomes N processes of $program, which leave stdout and stderr.
+# start N ARGUMENT...: N processes of $program, which leave stdout and stderr. The function becomes mpirun, unless $by is a
+# command that runs it.
+by=''
 start() {
     rm -f pids/*
     n=$1
     shift
     ODD=$odd OTHER=$other
     export ODD OTHER
-    launch "$launcher" "$n" sh "$folder/each.sh" "$program" "$@" >stdout 2>stderr </dev/null
+    $by launch "$launcher" "$n" sh "$folder/each.sh" "$program" "$@" >stdout 2>stderr </dev/null
 }
 
 # gone: no process is left, at most three seconds after the end of mpirun.
@@ -82,9 +84,8 @@ together() {
     status=$?
     ended "$want" "$line"
 }
-# interrupted "COMMAND" FILE ROW N ARGUMENT...: runs the command $after seconds after the file has the row. The arguments ask
-# for so many steps that the run does not end by itself.
-after=0
+# interrupted "COMMAND" FILE ROW N ARGUMENT...: runs the command when the file has the row. The arguments ask for so many steps
+# that the run does not end by itself.
 interrupted() {
     command=$1 file=$2 row=$3
     shift 3
@@ -92,7 +93,6 @@ interrupted() {
     (start "$@") &
     child=$!
     while ! grep -q "^$row," "$file" 2>/dev/null && kill -0 $child; do sleep 0.01; done
-    sleep $after
     $command
     wait $child
     status=$?

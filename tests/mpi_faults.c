@@ -25,6 +25,9 @@ int MPI_Init(int *argc, char ***argv)
 }
 
 CALL(Finalize, (void), ())
+CALL(Cancel, (MPI_Request *request), (request))
+CALL(Request_free, (MPI_Request *request), (request))
+CALL(Wait, (MPI_Request *request, MPI_Status *status), (request, status))
 CALL(Comm_size, (MPI_Comm comm, int *size), (comm, size))
 CALL(Comm_rank, (MPI_Comm comm, int *rank), (comm, rank))
 CALL(Comm_dup, (MPI_Comm comm, MPI_Comm *copy), (comm, copy))

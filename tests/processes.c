@@ -6,25 +6,42 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 16 };
 
 typedef struct Message { struct Message *next; int from, to, tag; size_t n; char bytes[]; } Message;
 typedef struct Request { struct Request *next; int from, tag; void *bytes; size_t n; int *pending; } Request;
-typedef struct { Processes processes; Request *requests; bool silent, ended; } Thread;
+typedef struct {
+    Processes processes;
+    Request *requests;
+    int silent_after;                           /* so many messages more; -1: never silent */
+    double pause;                               /* seconds, when it waits for the next time */
+    bool ended;
+} Thread;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Message *mail;                           /* in the order in which it was sent */
-const char *expected_end;
+static double heard[MOST];                      /* when each process last told that it waits */
+static const char *expected;                    /* in the line by which a process ends all */
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static void send_message(Processes *p, int to, int tag, const void *bytes, size_t n, int *pending)
 {
-    ck_assert(!((Thread *)p)->ended);
-    if (((Thread *)p)->silent) {
+    Thread *t = (Thread *)p;
+    ck_assert(!t->ended);
+    if (t->silent_after == 0) {
         ++*pending;
         return;
     }
+    if (t->silent_after > 0) t->silent_after--;
     Message *m = malloc(sizeof *m + n);
     *m = (Message){ .from = p->rank, .to = to, .tag = tag, .n = n };
     if (n) memcpy(m->bytes, bytes, n);
@@ -58,8 +75,14 @@ static bool progress(Processes *p, bool waits)
 {
     Thread *t = (Thread *)p;
     bool done = false;
+    if (waits && t->pause > 0) {
+        nanosleep(&(struct timespec){ .tv_sec = (time_t)t->pause }, NULL);
+        t->pause = 0;
+        return false;
+    }
     pthread_mutex_lock(&lock);
-    for (Request **at = &t->requests; *at && !t->silent; ) {
+    if (waits && t->silent_after != 0) heard[p->rank] = seconds();
+    for (Request **at = &t->requests; *at && t->silent_after != 0; ) {
         Request *r = *at;
         Message *m = message_for(t, r);
         if (!m) {
@@ -79,18 +102,22 @@ static bool progress(Processes *p, bool waits)
     return done;
 }
 
-static int peer(Processes *p, const int *pending)
+static int peer(Processes *p, const int *pending, double *silent)
 {
-    const Request *r = ((Thread *)p)->requests;
-    while (r->pending != pending) r = r->next;
-    return r->from;
+    int from = -1;
+    pthread_mutex_lock(&lock);
+    for (const Request *r = ((Thread *)p)->requests; r; r = r->next)
+        if (r->pending == pending && (from < 0 || heard[r->from] < heard[from])) from = r->from;
+    *silent = seconds() - heard[from];
+    pthread_mutex_unlock(&lock);
+    return from;
 }
 
 static void fail_all(Processes *p, const char *line)
 {
     (void)p;
     fprintf(stderr, "%s\n", line);
-    _Exit(expected_end && !strstr(line, expected_end) ? 2 : 1);
+    _Exit(!expected || strstr(line, expected) ? 1 : 2);
 }
 
 static void end(Processes *p)
@@ -101,9 +128,19 @@ static void end(Processes *p)
     t->ended = true;
 }
 
-void silence(Processes *p)
+void silence_after(Processes *p, int messages)
 {
-    ((Thread *)p)->silent = true;
+    ((Thread *)p)->silent_after = messages;
+}
+
+void pause_once(Processes *p, double seconds)
+{
+    ((Thread *)p)->pause = seconds;
+}
+
+void expect_line(const char *part)
+{
+    expected = part;
 }
 
 static void (*run_body)(Processes *p, void *arg);
@@ -127,7 +164,8 @@ void run_processes(int n, void (*body)(Processes *p, void *arg), void *arg)
     run_body = body;
     run_arg = arg;
     for (int i = 0; i < n; i++) {
-        thread[i] = (Thread){ .processes = { i, n, 60, 1, send_message, receive_message, progress, peer, fail_all, end } };
+        thread[i] = (Thread){ .processes = { i, n, 60, 1, send_message, receive_message, progress, peer, fail_all, end },
+                              .silent_after = -1 };
         ck_assert_int_eq(pthread_create(&id[i], NULL, run_thread, &thread[i]), 0);
     }
     for (int i = 0; i < n; i++) pthread_join(id[i], NULL);

@@ -6,9 +6,11 @@
 
 /* Runs body(p, arg) in n threads, each with its own p; NULL for n = 1. */
 void run_processes(int n, void (*body)(Processes *p, void *arg), void *arg);
-/* What the line must contain with which the processes end; else their status is 2. NULL: anything. */
-extern const char *expected_end;
-/* From now on, this process sends and receives nothing. */
-void silence(Processes *p);
+/* This process sends so many messages more, and then sends and receives nothing. */
+void silence_after(Processes *p, int messages);
+/* When this process waits for the next time, it does nothing for so many seconds, as if it was stopped. */
+void pause_once(Processes *p, double seconds);
+/* The exit status of a process that ends all by a line is 1 if this is a part of the line, else 2. */
+void expect_line(const char *part);
 
 #endif

@@ -147,7 +147,7 @@ for run in $runs; do
         run_tests build-clang ""
         unset CC ;;
     mpi)
-        targets='examples/gpt examples/translate mpi_faults'
+        targets='examples/gpt examples/translate mpi_faults mpi_threads final_weights'
         # The release build has tested Open MPI already, and the build with sanitizers MPICH.
         case " $runs " in *' release '*) ;; *) run_tests build "mpi hosts" -Dmpi=enabled -Dmpich=false ;; esac
         case " $runs " in *' asan '*) ;; *) run_tests build-mpich mpi -Dmpi=enabled -Dmpich=true ;; esac

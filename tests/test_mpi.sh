@@ -1,12 +1,15 @@
 #!/bin/sh
-# test_mpi.sh ROOT EXAMPLES [FAULTS]: training by several processes over MPI: the same files from any number of them, signals,
-# errors in one process, processes that are killed or stopped, and with the library FAULTS (mpi_faults.c) calls that fail.
+# test_mpi.sh ROOT EXAMPLES THREADS [FAULTS]: training by several processes over MPI: the same files from any number of them,
+# signals, errors in one process, processes that are killed or stopped, the number of threads as the program THREADS
+# (mpi_threads.c) prints it, and with the library FAULTS (mpi_faults.c) calls that fail.
 # shellcheck disable=SC2086 # lists of words
 
 root=$(CDPATH='' cd -- "$1" && pwd -P) || exit 1
 examples=$(CDPATH='' cd -- "$2" && pwd -P) || exit 1
+absolute() { echo "$(CDPATH='' cd -- "${1%/*}" && pwd -P)/${1##*/}"; }
+threads=$(absolute "$3")
 faults=''
-[ $# -lt 3 ] || faults=$(CDPATH='' cd -- "$(dirname -- "$3")" && pwd -P)/$(basename -- "$3")
+[ $# -lt 4 ] || faults=$(absolute "$4")
 # shellcheck source=tests/expect_mpi.sh
 . "$root/tests/expect_mpi.sh"
 
@@ -38,6 +41,15 @@ resumes 2
 interrupted 'send TERM 0' broken/gpt.csv.part 100 2 $endless --out broken
 ended 75 'gpt train: stopped by a signal after step '
 resumes 1
+# A scheduler signals what has started mpirun.
+# shellcheck source=examples/processes/signals.sh
+. "$root/examples/processes/signals.sh"
+by=pass_signals
+end_job() { kill -TERM $child; }
+interrupted end_job broken/gpt.csv.part 100 3 $endless --out broken
+ended 75 'gpt train: stopped by a signal after step '
+by=''
+resumes 2
 interrupted 'send KILL 1' broken/gpt.csv.part 100 2 $endless --out broken
 that "a status other than 0 after a kill" [ $status -ne 0 ]
 gone
@@ -51,13 +63,33 @@ expect 0 '' '' $translate --epochs $epochs --out words_long
 same words_long/translate.safetensors broken/translate.safetensors
 same_run words_long broken
 program=$examples/gpt
-after=0.5                                               # then no checkpoint is written, for which processes wait longer
-for rank in 0 2; do
-    begin=$(date +%s)
-    interrupted "send STOP $rank" stopped/gpt.csv.part step 3 $gpt --steps 1000000 --every 1000000 --deadline 2 --out stopped
-    ended 1 "kaeru: process $rank has been silent for 2 seconds, since step "
-    that "processes end within ten seconds" [ $(($(date +%s) - begin)) -lt 20 ]
+# Also while each step writes a checkpoint, and whatever the others are doing then.
+for rank in 0 1 2; do
+    for every in 1000000 1 2; do
+        begin=$(date +%s)
+        interrupted "send STOP $rank" stopped/gpt.csv.part step 3 $gpt --steps 1000000 --every $every --deadline 2 --out stopped
+        ended 1 "kaeru: process $rank has been silent for 2 seconds, since step "
+        that "processes end within ten seconds" [ $(($(date +%s) - begin)) -lt 20 ]
+    done
 done
+
+# ---- threads ---------------------------------------------------------------------------------------------------------
+
+program=$threads
+expect 0 '' ''
+share=$(($(cat stdout) / 2))
+together 0 '' 2
+that "two processes divide the processors" [ "$(cat stdout)" -eq $((share > 1 ? share : 1)) ]
+export KAERU_THREADS=5
+together 0 '' 2
+that "KAERU_THREADS counts for each process" [ "$(cat stdout)" -eq 5 ]
+unset KAERU_THREADS
+# A shell inside a job of Slurm with one task: its programs are not processes of MPI.
+if [ -n "$faults" ]; then
+    program='env'
+    expect 0 '' '' SLURM_STEP_NUM_TASKS=1 LD_PRELOAD="$faults" KAERU_MPI_FAULT='MPI_Init 0' "$threads"
+fi
+program=$examples/gpt
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
@@ -102,7 +134,8 @@ together 2 '3 processes for 2 shards: expected at most one process a shard (--sh
 
 # Five at a time, each in a folder of its own: most of the time mpirun waits.
 calls='Init-0 Comm_set_errhandler-0 Comm_size-0 Comm_size-1 Comm_dup-0 Comm_rank-0 Comm_get_attr-0 Comm_split_type-0 Allgather-0
-    Isend-0 Isend-200 Irecv-0 Irecv-200 Testsome-0 Testsome-200 Ibarrier-0 Test-0 Comm_free-0 Comm_free-1 Finalize-0'
+    Isend-0 Isend-200 Irecv-0 Irecv-200 Testsome-0 Testsome-200 Request_free-0 Ibarrier-0 Test-0 Cancel-0 Wait-0 Comm_free-0
+    Comm_free-1 Finalize-0'
 [ -n "$faults" ] || calls=''
 n=0
 for call in $calls; do

@@ -519,7 +519,7 @@ static void differ(Processes *processes, void *arg)
 START_TEST(processes_that_differ_end)
 {
     int what = _i;
-    expected_end = differences[what];
+    expect_line(differences[what]);
     run_processes(3, differ, &what);
 }
 END_TEST
@@ -591,7 +591,7 @@ static void fall_silent(Processes *processes, void *arg)
     Optimizer *o;
     processes->deadline = processes->rank == 1 ? 60 : 0.3;
     Parallel *p = parallel_of(processes, &n, &o);
-    if (processes->rank == 1) silence(processes);
+    if (processes->rank == 1) silence_after(processes, 0);
     while (nn_parallel_shard(p)) {
         Scope s = ag_begin(AG_RECORD);
         ag_backward(loss_of(n, 2, 0));
@@ -602,7 +602,79 @@ static void fall_silent(Processes *processes, void *arg)
 
 START_TEST(a_silent_process_ends_the_others)
 {
+    expect_line("process 1 has been silent for 0.3 seconds, since step 0");
     run_processes(3, fall_silent, NULL);
+}
+END_TEST
+
+/* Process 2 is silent after one message: process 0 has it and goes on, and waits for process 1, too, which waits for 2. */
+static void fall_silent_between(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    double value[3] = { 0, 1, 2 };
+    processes->deadline = 2;
+    Parallel *p = parallel_of(processes, &n, &o);
+    if (processes->rank == 2) {
+        processes->deadline = 60;
+        silence_after(processes, 1);
+    }
+    nn_parallel_collect(p, value, 3);
+    nn_parallel_collect(p, value, 3);
+}
+
+START_TEST(a_process_that_waits_is_not_named)
+{
+    expect_line("process 2 has been silent for 2 seconds");
+    run_processes(3, fall_silent_between, NULL);
+}
+END_TEST
+
+/* Process 0 waits for a gradient of process 1, which waits for a value of process 0. */
+static void cross(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    double value[2] = { 0, 1 };
+    Parallel *p = parallel_of(processes, &n, &o);
+    processes->deadline = 0.5;
+    if (processes->rank == 1) nn_parallel_collect(p, value, 2);
+    while (nn_parallel_shard(p)) {
+        Scope s = ag_begin(AG_RECORD);
+        ag_backward(loss_of(n, 2, 0));
+        ag_end(s);
+    }
+    nn_parallel_step(p);
+}
+
+START_TEST(processes_that_wait_for_each_other_end)
+{
+    expect_line("processes wait for each other since step 0: expected the same calls in all");
+    run_processes(2, cross, NULL);
+}
+END_TEST
+
+/* Process 0 is stopped for longer than its deadline while it waits, and goes on: all others were there. */
+static void pause_and_go_on(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    Parallel *p = parallel_of(processes, &n, &o);
+    double value[3] = { 0, 1, 2 };
+    if (processes->rank == 0) {
+        processes->deadline = 2;
+        pause_once(processes, 3);
+    }
+    nn_parallel_collect(p, value, 3);
+    end_parallel(p, n, o);
+}
+
+START_TEST(a_process_that_was_stopped_goes_on)
+{
+    run_processes(3, pause_and_go_on, NULL);
 }
 END_TEST
 
@@ -707,6 +779,9 @@ Suite *parallel_suite(void)
     tcase_add_loop_test(c, data_that_differ_are_told, 0, 3);
     tcase_add_test(c, options_that_differ_are_told);
     tcase_add_exit_test(c, a_silent_process_ends_the_others, 1);
+    tcase_add_exit_test(c, a_process_that_waits_is_not_named, 1);
+    tcase_add_exit_test(c, processes_that_wait_for_each_other_end, 1);
+    tcase_add_test(c, a_process_that_was_stopped_goes_on);
     tcase_add_exit_test(c, more_processes_than_shards_end, 1);
     tcase_add_test(c, wrong_calls_are_told);
     tcase_add_test(c, a_divided_optimizer_is_not_used_alone);

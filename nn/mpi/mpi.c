@@ -3,6 +3,7 @@
  * MPI makes progress only inside of its calls, so this file keeps a list of the messages on the way and tests them. */
 #define _GNU_SOURCE                     /* sched_getaffinity */
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ typedef struct {
     int *done;                          /* for MPI_Testsome, */
     MPI_Status *status;                 /* and read by nobody: gcc warns of MPICH's MPI_STATUSES_IGNORE */
     int idle;                           /* calls of progress without a message that was done, while this process waits */
+    double told, *heard;                /* when this process told that it waits, and when each other did */
+    MPI_Request hearing;
 } Mpi;
 
 static Mpi *all;
@@ -149,12 +152,42 @@ static void give_way(Mpi *m)
     else nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
 }
 
+/* Tells all others that this process waits, by an empty message with a tag of its own. */
+static void tell(Mpi *m)
+{
+    MPI_Request request;
+    if (MPI_Wtime() - m->told < m->processes.deadline / 8) return;
+    m->told = MPI_Wtime();
+    for (int rank = 0; rank < m->processes.size; rank++) {
+        if (rank == m->processes.rank) continue;
+        check(MPI_Isend(NULL, 0, MPI_BYTE, rank, m->largest_tag, m->comm, &request), "MPI_Isend", rank);
+        check(MPI_Request_free(&request), "MPI_Request_free", rank);
+    }
+}
+
+static void hear_next(Mpi *m)
+{
+    check(MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, m->largest_tag, m->comm, &m->hearing), "MPI_Irecv", -1);
+}
+
+static void hear(Mpi *m)
+{
+    MPI_Status status;
+    for (int done;; hear_next(m)) {
+        check(MPI_Test(&m->hearing, &done, &status), "MPI_Test", -1);
+        if (!done) return;
+        m->heard[status.MPI_SOURCE] = MPI_Wtime();
+    }
+}
+
 static bool mpi_progress(Processes *p, bool waits)
 {
     Mpi *m = (Mpi *)p;
     int n = 0;
     check(MPI_Testsome(m->n, m->request, &n, m->done, m->status), "MPI_Testsome", -1);
     if (n == MPI_UNDEFINED || n == 0) {
+        hear(m);
+        if (waits) tell(m);
         if (waits) give_way(m);
         return false;
     }
@@ -170,17 +203,21 @@ static bool mpi_progress(Processes *p, bool waits)
     return true;
 }
 
-static int mpi_peer(Processes *p, const int *pending)
+static int mpi_peer(Processes *p, const int *pending, double *silent)
 {
     const Mpi *m = (const Mpi *)p;
-    int i = 0;
-    while (i < m->n - 1 && m->message[i].pending != pending) i++;
-    return m->message[i].peer;
+    int peer = -1;
+    for (int i = 0; i < m->n; i++) {
+        int other = m->message[i].peer;
+        if (m->message[i].pending == pending && (peer < 0 || m->heard[other] < m->heard[peer])) peer = other;
+    }
+    *silent = MPI_Wtime() - m->heard[peer];
+    return peer;
 }
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-/* The first process may still draw and write, so this waits as long as nn_parallel_check. */
+/* The first process may still draw and write, so this waits longer than for a message. */
 static void wait_for_all(Mpi *m)
 {
     MPI_Request request;
@@ -202,6 +239,8 @@ static void mpi_end(Processes *p)
 {
     Mpi *m = (Mpi *)p;
     wait_for_all(m);
+    check(MPI_Cancel(&m->hearing), "MPI_Cancel", -1);
+    check(MPI_Wait(&m->hearing, MPI_STATUS_IGNORE), "MPI_Wait", -1);
     check(MPI_Comm_free(&m->comm), "MPI_Comm_free", -1);
     all = NULL;
     fflush(stdout);
@@ -212,6 +251,7 @@ static void mpi_end(Processes *p)
     ag_free(m->message);
     ag_free(m->done);
     ag_free(m->status);
+    ag_free(m->heard);
     ag_free(m);
 }
 
@@ -277,6 +317,9 @@ Processes *nn_mpi_begin(void)
     check(MPI_Comm_rank(m->comm, &own_rank), "MPI_Comm_rank", -1);
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found), "MPI_Comm_get_attr", -1);
     m->largest_tag = found ? *largest : 32767;
+    m->told = -INFINITY;
+    m->heard = ag_alloc((size_t)size, sizeof *m->heard);
+    hear_next(m);
     m->processes = (Processes){ own_rank, size, 60, 1, mpi_send, mpi_receive, mpi_progress, mpi_peer, mpi_fail, mpi_end };
     all = m;
     AgErrorHandler *own = ag_on_usage_error(report_usage_error);

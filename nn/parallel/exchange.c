@@ -30,19 +30,24 @@ _Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
     abort();                                            /* it does not return */
 }
 
-/* Until *pending is 0, for at most so many seconds without any message. */
+/* Until *pending is 0. A process may be silent for so many seconds. One that waits for another is not silent, so the process
+ * that is named is the one that is stopped or gone. */
 static void wait_seconds(const Parallel *p, const int *pending, double most)
 {
     double begun = seconds(), last = begun;
     while (*pending > 0) {
         bool progress = p->processes->progress(p->processes, true);
-        double now = seconds();
+        double now = seconds(), silent;
         if (progress || now - last > most / 2) begun = now;     /* after so long a pause: this process was stopped itself */
         last = now;
-        if (now - begun > most)
-            parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64,
-                          p->processes->peer(p->processes, pending), most,
-                          p->optimizer ? nn_optimizer_steps(p->optimizer) : 0);
+        if (now - begun <= most) continue;
+        int64_t step = p->optimizer ? nn_optimizer_steps(p->optimizer) : 0;
+        int peer = p->processes->peer(p->processes, pending, &silent);
+        if (silent > most)
+            parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64, peer, p->processes->deadline,
+                          step);
+        if (now - begun > 4 * most)
+            parallel_fail(p, "processes wait for each other since step %" PRId64 ": expected the same calls in all", step);
     }
 }
 
@@ -51,7 +56,16 @@ void wait_for(const Parallel *p, const int *pending)
     if (*pending > 0) wait_seconds(p, pending, p->processes->deadline);
 }
 
-void exchange_slowly(const Parallel *p, const void *mine, void *all, size_t n, double deadlines)
+/* A million items are 12 MB with the state of Adam, which a slow disk writes in a second. */
+void wait_for_file(const Parallel *p, const int *pending)
+{
+    const Parameters *all = p->optimizer->parameters;
+    double items = 0;
+    for (int i = 0; i < all->n; i++) items += (double)tensor_numel(all->item[i].tensor);
+    if (*pending > 0) wait_seconds(p, pending, p->processes->deadline + 1e-6 * items);
+}
+
+void exchange_by(const Parallel *p, const void *mine, void *all, size_t n, void wait(const Parallel *p, const int *pending))
 {
     int pending = 0;
     for (int rank = 0; rank < p->size; rank++) {
@@ -63,12 +77,12 @@ void exchange_slowly(const Parallel *p, const void *mine, void *all, size_t n, d
         p->processes->receive(p->processes, rank, TAG_SMALL, theirs, n, &pending);
         p->processes->send(p->processes, rank, TAG_SMALL, mine, n, &pending);
     }
-    if (pending > 0) wait_seconds(p, &pending, deadlines * p->processes->deadline);
+    wait(p, &pending);
 }
 
 void exchange(const Parallel *p, const void *mine, void *all, size_t n)
 {
-    exchange_slowly(p, mine, all, n, 1);
+    exchange_by(p, mine, all, n, wait_for);
 }
 
 void exchange_parts(const Parallel *p, void *array, size_t size, int64_t begin(const Parallel *p, int rank))

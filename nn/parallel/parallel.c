@@ -303,7 +303,7 @@ const real *parallel_state(Parallel *p, int index, int k)
             p->processes->send(p->processes, 0, TAG_PIECE + i, own, size, &pending);
         }
     }
-    wait_for(p, &pending);
+    wait_for_file(p, &pending);
     return is_first ? p->whole : NULL;
 }
 
@@ -344,7 +344,7 @@ bool nn_parallel_check_at(Site at, Parallel *p, bool good)
     check_parallel(at, __func__, p);
     char mine[TEXT] = "", *all = ag_alloc((size_t)p->size, TEXT);
     if (!good) snprintf(mine, sizeof mine, "%s", *ag_error() ? ag_error() : "an error without a message");
-    exchange_slowly(p, mine, all, TEXT, 10);
+    exchange_by(p, mine, all, TEXT, wait_for_file);
     for (int rank = 0; good && rank < p->size; rank++) {
         const char *line = all + rank * TEXT;
         if (*line) good = ag_set_error("process %d: %s", rank, line);

@@ -91,10 +91,11 @@ int n_roots(const Parallel *p, int rank);
 
 /* Prints a line and ends all processes. */
 _Noreturn void parallel_fail(const Parallel *p, const char *format, ...) AG_PRINTF(2, 3);
-/* Until *pending is 0. */
+/* Until *pending is 0. wait_for_file: also while the first process writes a checkpoint. */
 void wait_for(const Parallel *p, const int *pending);
-/* Sends n bytes to all others, and receives as many from each: all[rank] of n bytes. Waits so many deadlines; exchange: one. */
-void exchange_slowly(const Parallel *p, const void *mine, void *all, size_t n, double deadlines);
+void wait_for_file(const Parallel *p, const int *pending);
+/* Sends n bytes to all others, and receives as many from each: all[rank] of n bytes. exchange: by wait_for. */
+void exchange_by(const Parallel *p, const void *mine, void *all, size_t n, void wait(const Parallel *p, const int *pending));
 void exchange(const Parallel *p, const void *mine, void *all, size_t n);
 /* Items begin(rank)..begin(rank+1)-1 of an array are known to process `rank`: makes all known to all. */
 void exchange_parts(const Parallel *p, void *array, size_t size, int64_t begin(const Parallel *p, int rank));

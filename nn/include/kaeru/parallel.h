@@ -36,7 +36,7 @@ AG_PUBLIC_BEGIN
 typedef struct Processes Processes;
 struct Processes {
     int rank, size;                 /* this process is number `rank` of 0..size-1 */
-    double deadline;                /* seconds to wait for another process before all end with an error */
+    double deadline;                /* seconds of another process's silence after which all end with an error */
     int patience;                   /* seconds after which a process that ends all others has ended them */
     /* Each begins to send n bytes to a process, or to receive them from it. Messages between two processes with the same tag
      * (0 or more) arrive in their order. The bytes must stay as they are until the message is done. Adds 1 to *pending now, and
@@ -44,10 +44,11 @@ struct Processes {
     void (*send)(Processes *p, int to, int tag, const void *bytes, size_t n, int *pending);
     void (*receive)(Processes *p, int from, int tag, void *bytes, size_t n, int *pending);
     /* Continues messages that have begun. True if one was done. Otherwise, if this process waits for one, it may give the
-     * processor to others for a moment. */
+     * processor to others for a moment, and tells them several times in a deadline that it waits. */
     bool (*progress)(Processes *p, bool waits);
-    /* The process that a message counted in *pending comes from or goes to. */
-    int (*peer)(Processes *p, const int *pending);
+    /* The process that a message counted in *pending comes from or goes to; of several, the one that has not told for the
+     * longest time that it waits. *silent: the seconds since it did. */
+    int (*peer)(Processes *p, const int *pending, double *silent);
     /* Prints a line and ends all processes with status 1. */
     void (*fail)(Processes *p, const char *line);
     /* Ends the exchange of this process and frees p. */
@@ -104,8 +105,9 @@ void nn_parallel_collect_at(Site at, Parallel *p, double *value, int64_t n);
 /* Whether all processes have the same n bytes. If not, ag_error() names the first one that differs, and `what`. */
 bool nn_parallel_agree_at(Site at, Parallel *p, const char *what, const void *bytes, size_t n);
 
-/* Whether `good` is true in all processes. If not, ag_error() is that of the first one where it is false. The others wait up to
- * ten deadlines, because one may be writing a large file. */
+/* Whether `good` is true in all processes. If not, ag_error() is that of the first one where it is false. Here, and in
+ * nn_checkpoint_save, a process may be silent for a deadline and one second more for each million items of the parameters,
+ * because it may be writing them to a file. */
 bool nn_parallel_check_at(Site at, Parallel *p, bool good);
 
 int64_t nn_parallel_shards_at(Site at, const Parallel *p);          /* the number of shards */
