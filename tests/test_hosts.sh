@@ -114,7 +114,8 @@ resumes 1
 expect 0 '' '' $endless --steps 100 --overwrite --out broken
 # To resume, each machine needs a copy of the checkpoint.
 for name in two three; do cp -r broken "/proc/$(cat id.$name)/root$folder"; done
-interrupted 'ip link set cable2 down' broken/gpt.csv.part 100 3 train --resume --steps 1000000 --every 1000000 --out broken
+interrupted 'ip link set cable2 down' broken/gpt.csv.part 100 3 train --resume --deadline 3 --steps 1000000 --every 1000000 \
+    --out broken
 ended 1 ' has been silent for 3 seconds, since step '
 # A connection needs no question for the address of machine two, which has failed while the cable was cut.
 ip link set cable2 up

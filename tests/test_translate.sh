@@ -111,8 +111,8 @@ expect 0 '' '' train $files $tiny --vocab words --lower-case --epochs 2 --accumu
 that "small letters" grep -q '"the"' words/translate_src_vocab.json
 lacks words/translate_src_merges.txt
 printf a >byte
-expect 1 '' 'translate train: byte: too few sentences to learn from, expected 2 or more' train --train-src byte --train-tgt byte \
-    --valid-src byte --valid-tgt byte $tiny --epochs 1 --out none
+expect 1 '' 'translate train: byte: too few sentences to learn from, expected 2 or more' \
+    train --train-src byte --train-tgt byte --valid-src byte --valid-tgt byte $tiny --epochs 1 --out none
 lacks none
 
 # A run goes on with its own sentences and its own vocabulary alone.

@@ -83,8 +83,8 @@ static void last_line(FILE *file, char line[SAID])
     }
 }
 
-/* Runs a program in a folder; *error becomes errno if it could not be started, else 0. Returns its exit status, and in `said` the
- * last line that it wrote on stderr. */
+/* Runs a program in a folder; *error becomes errno if it could not be started, else 0. Returns its exit status, and in `said`
+ * the last line that it wrote on stderr. */
 static int run(const char *const argv[], const char *folder, int *error, char said[SAID])
 {
     int status = 0, report[2];              /* a pipe: the child writes its errno to it, and a started program closes it */
@@ -154,8 +154,8 @@ static void check_font(void)
 }
 
 typedef enum { DRAWN, NOT_INSTALLED, NOT_DRAWN } Drawing;
-/* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain, but only once for
- * a program that cannot be started. */
+/* Draws NAME.png (unless gnuplot cannot) and NAME.svg from that source. If that fails, calls example_complain, but only once
+ * for a program that cannot be started. */
 static Drawing draw(const char *const argv[], const char *source, const char *name)
 {
     static const char *not_started;

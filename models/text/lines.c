@@ -16,7 +16,8 @@ static bool count_lines(const char *name, int64_t first, const char *text, size_
         const char *stop = memchr(text + begin, '\n', size - begin);
         length = stop ? (size_t)(stop - text) - begin : size - begin;
         if (length > MAX_LINE)
-            return ag_set_error("%s: line %" PRId64 ": expected at most %d bytes, found %zu", name, first + *n, MAX_LINE, length);
+            return ag_set_error("%s: line %" PRId64 ": expected at most %d bytes, found %zu", name, first + *n, MAX_LINE,
+                                length);
     }
     return true;
 }
