@@ -411,8 +411,8 @@ START_TEST(a_cache_holds_the_fewer_heads)
 }
 END_TEST
 
-/* The product of two turned vectors depends on the distance of their positions alone, far from 0 too. The frequencies are powers
- * of two, from 1 to 1/512, so that no angle is rounded. */
+/* The product of two turned vectors depends on the distance of their positions alone, far from 0 too. The frequencies are
+ * powers of two, from 1 to 1/512, so that no angle is rounded. */
 START_TEST(rotary_products_depend_on_the_distance)
 {
     Scope s = ag_begin(AG_NO_GRAD);
