@@ -72,9 +72,10 @@ expect 0 'resumes after epoch ' '' --resume --out stopped
 for file in translate_last translate; do same long/$file.safetensors stopped/$file.safetensors; done
 for name in long stopped; do cut -d, -f1-5 $name/translate.csv >$name.rows; done
 same long.rows stopped.rows
-# More epochs to average than there are files: an error before the training, which changes nothing.
+# More epochs to average than there are files: an error before the training, which changes nothing. A kill just before a
+# checkpoint leaves the file of epoch 1.
 for file in translate_last.safetensors translate.csv; do cp broken/$file one.$file; done
-expect 1 '' 'broken/translate_epoch_01.safetensors: No such file or directory, but --average 5 needs the weights after' \
+expect 1 '' '.safetensors: No such file or directory, but --average 5 needs the weights after epochs 1 to 5' \
     --resume --epochs 5 --average 5 --out broken
 for file in translate_last.safetensors translate.csv; do same one.$file broken/$file; done
 expect 0 'epoch 5 of 5' '' --resume --epochs 5 --average 3 --out broken
