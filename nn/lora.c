@@ -70,6 +70,7 @@ bool nn_lora_add_at(Site at, void *module, LoraOptions o)
     ag_check_pointer_at(at, __func__, "targets", o.targets);
     if (o.rank < 1) ag_usage_error(at, __func__, "rank %lld, expected 1 or more", (long long)o.rank);
     if (!isfinite(o.alpha)) ag_usage_error(at, __func__, "alpha is %g, expected a finite number", o.alpha);
+    if (!(o.dropout >= 0 && o.dropout < 1)) ag_usage_error(at, __func__, "dropout is %g, expected 0 to below 1", o.dropout);
     Parameters *p = nn_parameters(module);
     bool *chosen = ag_alloc_in(p, (size_t)p->n, sizeof *chosen), good = true;
     for (const char *const *target = o.targets; *target; target++) {

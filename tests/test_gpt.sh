@@ -185,7 +185,7 @@ cp story.txt changing.txt
 short="--data changing.txt $tiny --every 2 --sample 0 --out changing"
 expect 0 '' '' train $short --steps 2
 sed 's/frog 1 /frog 2 /' story.txt >changing.txt
-other='changing/gpt_last.safetensors has learned from other data than the present: --other-data resumes it all the same'
+other='changing/gpt_last.safetensors has learned from other data, or with another tokenizer: --other-data'
 expect 1 '' "$other" train --resume --steps 4 --out changing
 expect 1 '' "$other" train --resume --data changing.txt --steps 4 --out changing
 expect 0 'step 4 of 4' '' train --resume --other-data --steps 4 --sample 0 --out changing
@@ -224,6 +224,16 @@ echo 'gpt train: small/gpt_last.safetensors: cannot be written: File too large' 
 same want stderr
 lacks small/gpt_last.safetensors.tmp
 # What is not a regular file is refused at once, not read without end.
+# Nor is a file that an option names replaced.
+mkdir named
+cp story.txt named/gpt.csv
+expect 1 '' 'cannot write named/gpt.csv: --data needs this file; expected another folder --out' \
+    train --data named/gpt.csv $tiny --steps 2 --sample 0 --out named
+same story.txt named/gpt.csv
+mkdir piped
+mkfifo piped/gpt.svg
+expect 1 '' 'cannot write piped/gpt.svg: expected a regular file there' \
+    train --data story.txt $tiny --steps 2 --sample 0 --out piped
 mkfifo pipe
 if command -v timeout >/dev/null; then
     timeout 60 "$program" train --data pipe --out none >stdout 2>stderr

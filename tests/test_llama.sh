@@ -130,8 +130,12 @@ differ last/model/model.safetensors best/model/model.safetensors
 has best/llama_best.safetensors
 lacks last/llama_best.safetensors
 expect 2 '' '--best' finetune --resume --best --out last
-expect 1 '' 'last/llama_last.safetensors has learned from other data than the present' finetune --resume --data pairs.jsonl \
-    --out last
+learned='last/llama_last.safetensors has learned from other data, or with another tokenizer: --other-data'
+expect 1 '' "$learned" finetune --resume --data pairs.jsonl --out last
+# The same text has other ids with another tokenizer.
+cp -R model other
+cp "$fixtures/tokenizers/smollm.json" other/tokenizer.json
+expect 1 '' "$learned" finetune --resume --model other --out last
 
 sed 's/"vocab_size": 853/"vocab_size": 852/' model/config.json >config.json
 mv config.json model/config.json

@@ -322,6 +322,8 @@ START_TEST(wrong_use_is_refused)
     ck_assert(tensor_requires_grad(m->model->norm->gamma));
     EXPECT_USAGE_ERROR("rank 0, expected 1 or more", nn_lora_add(m, (LoraOptions){ .targets = targets }));
     EXPECT_USAGE_ERROR("targets is NULL", nn_lora_add(m, (LoraOptions){ .rank = 1 }));
+    EXPECT_USAGE_ERROR("nn_lora_add: dropout is 1, expected 0 to below 1",
+                       nn_lora_add(m, (LoraOptions){ .rank = 1, .dropout = 1, .targets = targets }));
     EXPECT_USAGE_ERROR("this Llama has no adapters", nn_lora_save(m, in_folder("")));
     expect_done(nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));
     EXPECT_USAGE_ERROR("has an adapter", nn_lora_add(m, (LoraOptions){ .rank = 2, .alpha = 4, .targets = targets }));

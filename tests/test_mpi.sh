@@ -115,6 +115,8 @@ differs 'gpt train: story.txt: cannot be opened: No such file or directory' cd=e
 wanted=2
 differs 'gpt train: unknown option --stepz' --stepz 4
 wanted=''
+together 0 '' 2 train --help
+that "the help once" [ "$(grep -c '^usage: gpt train' stdout)" -eq 1 ]
 # Process 1 trains with other labels than process 0.
 program=$examples/translate
 odd=1 other='--smoothing 0.2'

@@ -73,9 +73,12 @@ void example_complain(const char *format, ...) AG_PRINTF(1, 2);
 void example_warn(const char *format, ...) AG_PRINTF(1, 2);
 /* Why a file (or stdout) could not be written; NULL if it could. */
 const char *example_write_error(FILE *file);
-/* Ends the program if there is something else than a regular file at a path to write: a FIFO would block. */
-void example_must_be_file(const char *path);
-/* Opens a file to write; ends the program if it cannot be written or is not a regular file. */
+/* Whether a file of that path may be written. False with ag_error() if it is there and not a regular file (a FIFO would block)
+ * or, with `device`, a device; or if an option of this program names it, which may be the data to learn. */
+bool example_may_write(const char *path, bool device);
+/* Ends the program if not; a device is refused. */
+void example_must_be_output(const char *path);
+/* Opens a file to write; ends the program if it cannot be written. */
 FILE *example_create(const char *path);
 /* Closes a file that was written; ends the program if it could not be written. */
 void example_close(FILE *file, const char *path);

@@ -15,7 +15,7 @@ static _Noreturn void cannot_write(const char *path)
     example_fail("cannot write %s: %s", path, strerror(error));
 }
 
-/* The path of NAME with that ending. Ends the program if it is there and not a regular file. */
+/* The path of NAME with that ending. Ends the program if it cannot be written. */
 static char *data_path(const char *name, const char *ending)
 {
     char whole_name[256];
@@ -24,7 +24,7 @@ static char *data_path(const char *name, const char *ending)
     }
     snprintf(whole_name, sizeof whole_name, "%s%s", name, ending);
     char *path = example_path(whole_name);
-    example_must_be_file(path);
+    example_must_be_output(path);
     return path;
 }
 

@@ -1,5 +1,6 @@
 /* options.c: the command line: a table of options, messages, the output folder. */
 #include "common.h"
+#include "kaeru/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 static const char *program_name = "example";
+static const Option *own_options;
 static int64_t seed = 0, threads = 0;
 static const char *precision;
 static const char *out_dir = "out";
@@ -180,7 +182,9 @@ static _Noreturn void print_help(const Program *program, const Option *common)
     print_options(common);
     printf("  %-16s %s\n", "--help", "print this text");
     printf("\nThe exit status is 0 on success, 2 for an error in the command line, and 1 for any other error.\n");
-    exit(example_end());
+    int status = example_end();
+    processes_end();
+    exit(status);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -376,6 +380,7 @@ void example_begin(int argc, char **argv, const Program *program)
         begun = true;
     }
     program_name = program->name;
+    own_options = program->options;
     read_options(argc, argv, program, common);
     ag_seed((uint64_t)seed);
     if (threads > 0 || !example_processes()) {
@@ -400,17 +405,31 @@ const char *example_write_error(FILE *file)
     return errno ? strerror(errno) : "an earlier part of it could not be written";
 }
 
-void example_must_be_file(const char *path)
+bool example_may_write(const char *path, bool device)
 {
     struct stat about;
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
-        example_fail("cannot write %s: expected a regular file there", path);
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !(device && S_ISCHR(about.st_mode))) {
+        return ag_set_error("cannot write %s: expected a regular file there", path);
+    }
+    for (const Option *o = own_options; o->kind != OPTION_END; o++) {
+        const char *input = o->kind == OPTION_TEXT ? *(const char **)o->value : NULL;
+        if (input && kaeru_text_is_same_file(input, path)) {
+            return ag_set_error("cannot write %s: --%s needs this file; expected another folder --out", path, o->name);
+        }
+    }
+    return true;
+}
+
+void example_must_be_output(const char *path)
+{
+    if (!example_may_write(path, false)) {
+        example_fail("%s", ag_error());
     }
 }
 
 FILE *example_create(const char *path)
 {
-    example_must_be_file(path);
+    example_must_be_output(path);
     FILE *file = fopen(path, "w");
     if (!file) {
         example_fail("cannot write %s: %s", path, strerror(errno));

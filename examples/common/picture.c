@@ -165,6 +165,15 @@ static Drawing draw(const char *const argv[], const char *source, const char *na
     }
     snprintf(picture[0], sizeof picture[0], "%.70s.png", name);
     snprintf(picture[1], sizeof picture[1], "%.70s.svg", name);
+    for (int i = 0; i < 2; i++) {
+        char *path = example_path(picture[i]);
+        bool may_write = example_may_write(path, true);
+        ag_free(path);
+        if (!may_write) {
+            example_complain("%s", ag_error());
+            return NOT_DRAWN;
+        }
+    }
     check_font();
     int error, status = run(argv, example_out(), &error, said);
     if (error == ENOENT && !is_installed(argv[0])) {

@@ -131,6 +131,7 @@ TrainingRun training_run_begin(int argc, char **argv, const Program *program, co
         restore_options(program->options, &run);
         example_begin(argc, argv, program);                             /* options that are given replace the saved ones */
     }
+    example_must_be_output(run.last);
     choose_shards(*batch);
     save_options(program->options, run.settings);
     if (resume) {
@@ -174,7 +175,8 @@ void training_run_data(TrainingRun *run, uint64_t hash)
         example_fail("%s", ag_error());
     }
     if (before && strcmp(before, now) != 0 && !other_data) {
-        example_fail("%s has learned from other data than the present: --other-data resumes it all the same", run->last);
+        example_fail("%s has learned from other data, or with another tokenizer: --other-data resumes it all the same",
+                     run->last);
     }
 }
 

@@ -100,6 +100,9 @@ int gpt_export(int argc, char **argv)
     TrainedModel m = trained_model_of_checkpoint(checkpoint);
     char *path[4] = { example_path("model.safetensors"), example_path("config.json"), example_path("vocab.json"),
                       example_path("merges.txt") };
+    for (int i = 0; i < 4; i++) {
+        example_must_be_output(path[i]);
+    }
     if (!gpt_write(m.model, path[0], path[1]) || !kaeru_tokenizer_save(&m.tokenizer, path[2], path[3])) {
         example_fail("%s", ag_error());
     }

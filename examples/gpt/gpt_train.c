@@ -181,6 +181,7 @@ int gpt_train(int argc, char **argv)
         example_usage_error("--weights needs --config and --vocab (and --merges)");
     }
     char *best = example_path(BEST_FILE);
+    example_must_be_output(best);
     LmTraining training = { .options = how, .settings = run.settings, .last = run.last, .best = best,
                             .processes = example_processes(), .stop = example_stop() };
     KaeruTokenizer tokenizer;

@@ -87,7 +87,7 @@ static void copy_file(const char *from, const char *to)
     if (!kaeru_text_open(&text, from)) {
         example_fail("%s", ag_error());
     }
-    example_must_be_file(to);
+    example_must_be_output(to);
     FILE *out = example_create(part);
     fwrite(text.bytes, 1, text.size, out);
     example_close(out, part);
@@ -174,7 +174,8 @@ int llama_finetune(int argc, char **argv)
     KaeruTokenizer tokenizer;
     Llama *m = model_of_folder(folder, &tokenizer);
     LmData *data = open_data(m, &tokenizer);
-    training_run_data(&run, data_hash_file(data_path));
+    uint64_t ids = kaeru_tokenizer_fingerprint(&tokenizer);                 /* of which the data consist */
+    training_run_data(&run, data_hash(data_hash_file(data_path), &ids, sizeof ids));
     prepare(m);
     char *best = keep_best ? example_path(BEST_FILE) : NULL;
     LmTraining training = { .model = m, .data = data, .options = how, .settings = run.settings, .last = run.last, .best = best,
