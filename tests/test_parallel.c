@@ -540,7 +540,7 @@ static const char *const differences[] = {
     "process 1 and process 0 differ in the options of the optimizer",
     "process 1 and process 0 differ in the options of the optimizer",
 #ifdef HAVE_FAULTS
-    "process 1 and process 0 differ in kaeru's version: 0.0.1 and " KAERU_VERSION,
+    ("process 1 and process 0 differ in kaeru's version: 0.0.1 and " KAERU_VERSION),        /* clang warns without () */
 #endif
 };
 
