@@ -34,7 +34,6 @@ static void module_destroy(void *module)
     Module *m = module;
     if (m->destroy) m->destroy(m);
     m->magic = MODULE_DEAD;
-    m->n_slots = 0;                         /* a walk through the parent must not reach what this module owned */
     for (Module *above = m->parent; above && above->magic == MODULE_ALIVE; above = above->parent)
         above->magic = MODULE_BROKEN;
 }
@@ -236,6 +235,7 @@ void nn_tie_named_at(Site at, Module *parent, const char *name, Tensor **field, 
     ag_check_pointer_at(at, "nn_tie", "the field", field);
     if (!tensor) ag_usage_error(at, "nn_tie", "the tensor for \"%s\" of %s is NULL", name, parent->type);
     Module *root = module_root(parent);
+    nn_check_at(at, "nn_tie", root, 0);
     if (!first_slot(root, tensor)) {
         ag_usage_error(at, "nn_tie", "\"%s\" of %s can only be tied to a parameter of the same tree; make both parts "
                        "children of one module first", name, parent->type);

@@ -70,7 +70,7 @@ CLOSE = [
     (r'nn/', 'nn attention transformer gpt seq2seq recurrent optim checkpoint load'),
     (r'models/text/(bpe|nfc|unicode)', 'bpe bpe_json bad_files text'),
     (r'models/text/', 'text bad_files bpe lm translation'),
-    (r'models/train/(lm_|token_file|generate|sampling)', 'lm sample'),
+    (r'models/train/(lm_|token_file|generate|sampling)', 'lm llama sample'),
     (r'models/train/', 'translation decode sample lm'),
     (r'models/gpt', 'gpt lm checkpoint'),
     (r'models/(llama|config|decoder)', 'llama bpe_json gpt'),

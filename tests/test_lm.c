@@ -316,6 +316,7 @@ START_TEST(texts_that_do_not_fit_are_refused)
                    "14 tokens to learn from and 2 held out are too few: expected 15 (one more than");
     expect_refused(lm_data_fits(d, m, 15), "windows of 15 tokens are longer than the model's context of 14");
     expect_done(lm_data_fits(d, m, 13));
+    expect_done(lm_data_fits(d, m, 1));
     nn_free(m);
     o.context = 13;
     m = gpt_new(o);

@@ -825,6 +825,8 @@ START_TEST(modules)
     MISTAKE("this is not a module", nn_free(stranger));
     MISTAKE("this is not a module", nn_free(nn_sgd_new(l, 1)));
     MISTAKE("ag_free freed a module that belongs to this Pair", Pair *q = pair_new(); ag_free(q->a); nn_parameters(q));
+    MISTAKE("ag_free freed a module that belongs to this Pair", Pair *q = pair_new(); ag_free(q->a);
+            nn_tie(q->b, weight, q->b->weight));
     MISTAKE("this Linear was freed", Pair *q = pair_new(); ag_free(q->a); nn_linear(q->a, x));
     MISTAKE("ag_free freed a module", Pair *q = pair_new(); Optimizer *o = nn_sgd_new(q, 1); ag_free(q->a);
             nn_optimizer_step(o));

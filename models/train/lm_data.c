@@ -259,7 +259,7 @@ static int64_t next_windows(const LmData *d, Cursor *c, Tensor *ids, Tensor *tar
     int64_t batch = tensor_dim(ids, 0), length = tensor_dim(ids, 1), total = 0;
     for (int64_t b = 0; b < batch; b++) {
         int32_t *x = tensor_mutable_int_data(ids) + b * length, *y = tensor_mutable_int_data(targets) + b * length;
-        if (d->examples.n && c->position < d->examples.n) {
+        if (c->position < d->examples.n) {
             total += write_example(d, c->position++, length, x, y);
             continue;
         }

@@ -63,7 +63,8 @@ async function run() {
         engine.write(inPage('compileFormula')(text, new Map(Object.entries(values))).text);
         const t = engine.json('formula_trace'), found = {};
         t.steps.forEach((s) => s.gives.forEach((g) => { found[t.nodes[g.node].symbol] = g.sum[0]; }));
-        return { ...found, value: t.nodes[t.nodes.length - 1].value[0], agree: t.agree, slopes: t.slopes };
+        const y = t.nodes[t.nodes.length - 1], reads = y.reads.map((i) => t.nodes[i].symbol).join(' ');
+        return { ...found, value: y.value[0], reads, agree: t.agree, slopes: t.slopes };
     };
     const lesson = gradients('u = w x + b; y = u tanh(u)', { w: 0.5, x: 3, b: -1 });
     near('y', lesson.value, 0.23106, 1e-5);
@@ -76,6 +77,8 @@ async function run() {
     near('powers bind first', gradients('y = -2 x^2 / 4', { x: 3 }).x, -3);
     near('subtraction to the left', gradients('y = a - b - c', { a: 5, b: 2, c: 1 }).value, 2);
     near('a sum of uses', gradients('b = a + a; c = b + b', { a: 1 }).a, 4);
+    same('what the rule of a product reads', gradients('y = a b', { a: 2, b: 3 }).reads, 'a b');
+    same('what the rule of exp reads', gradients('y = exp(x)', { x: 2 }).reads, 'y');
     near('functions', gradients('y = exp(log(x)) + sqrt(x^2) + sin(0 x) + cos(0 x)', { x: 2 }).x, 2);
     for (const bad of ['', 'u +', 'y = foo(x)', 'y = (x', 'y = 2', 'x', 'y = x $ 2', 'y = u; u = x + 1', 'tanh = x + 1',
         '1 + 2', 'y = longername12 + 1']) {
