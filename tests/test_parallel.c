@@ -664,6 +664,30 @@ START_TEST(a_silent_process_ends_the_others)
 }
 END_TEST
 
+/* Process 0 waits for process 1, which waits for process 2. Process 1 tells that process 2 is silent after two seconds more. */
+static void wait_in_a_row(Processes *processes, void *arg)
+{
+    (void)arg;
+    Net *n;
+    Optimizer *o;
+    char byte;
+    int pending = 0;
+    Parallel *p = parallel_of(processes, &n, &o);
+    bool silent = processes->rank == 2;
+    processes->deadline = silent ? 60 : 0.5;
+    processes->patience = 2;
+    if (silent) silence_after(processes, 0);
+    processes->receive(processes, (processes->rank + 1) % 3, TAG_SMALL, &byte, 1, &pending);
+    wait_for(p, &pending);
+}
+
+START_TEST(a_process_that_will_tell_an_error_is_not_named)
+{
+    expect_line("process 2 has been silent for 0.5 seconds");
+    run_processes(3, wait_in_a_row, NULL);
+}
+END_TEST
+
 /* Process 2 is silent after one message: process 0 has it and goes on, and waits for process 1, too, which waits for 2. */
 static void fall_silent_between(Processes *processes, void *arg)
 {
@@ -856,6 +880,7 @@ Suite *parallel_suite(void)
     tcase_add_loop_test(c, data_that_differ_are_told, 0, 3);
     tcase_add_test(c, options_that_differ_are_told);
     tcase_add_exit_test(c, a_silent_process_ends_the_others, 1);
+    tcase_add_exit_test(c, a_process_that_will_tell_an_error_is_not_named, 1);
     tcase_add_exit_test(c, a_process_that_waits_is_not_named, 1);
     tcase_add_exit_test(c, processes_that_wait_for_each_other_end, 1);
     tcase_add_test(c, a_process_that_was_stopped_goes_on);

@@ -25,7 +25,8 @@ _Noreturn void parallel_fail(const Parallel *p, const char *format, ...)
     va_end(list);
     /* Most errors are those of all: one process tells it and ends the others, by SIGTERM, which the program may handle. */
     signal(SIGTERM, SIG_DFL);
-    nanosleep(&(struct timespec){ .tv_sec = p->processes->patience * least(p->rank, 3) }, NULL);
+    double end = seconds() + (double)(p->processes->patience * least(p->rank, 3));
+    while (seconds() < end) p->processes->progress(p->processes, true);     /* or others would take this process for silent */
     p->processes->fail(p->processes, line);
     abort();                                            /* it does not return */
 }
@@ -46,7 +47,7 @@ static void wait_seconds(const Parallel *p, const int *pending, double most)
         if (silent > most)
             parallel_fail(p, "process %d has been silent for %g seconds, since step %" PRId64, peer, p->processes->deadline,
                           step);
-        if (now - begun > 4 * most)
+        if (now - begun > 4 * most + 3 * p->processes->patience)    /* none of them is in parallel_fail */
             parallel_fail(p, "processes wait for each other since step %" PRId64 ": expected the same calls in all", step);
     }
 }
