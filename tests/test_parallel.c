@@ -641,6 +641,16 @@ START_TEST(options_that_differ_are_told)
 }
 END_TEST
 
+static void take_step(Parallel *p, Net *n)
+{
+    while (nn_parallel_shard(p)) {
+        Scope s = ag_begin(AG_RECORD);
+        ag_backward(loss_of(n, 2, 0));
+        ag_end(s);
+    }
+    nn_parallel_step(p);
+}
+
 static void fall_silent(Processes *processes, void *arg)
 {
     (void)arg;
@@ -649,12 +659,7 @@ static void fall_silent(Processes *processes, void *arg)
     processes->deadline = processes->rank == 1 ? 60 : 0.3;
     Parallel *p = parallel_of(processes, &n, &o);
     if (processes->rank == 1) silence_after(processes, 0);
-    while (nn_parallel_shard(p)) {
-        Scope s = ag_begin(AG_RECORD);
-        ag_backward(loss_of(n, 2, 0));
-        ag_end(s);
-    }
-    nn_parallel_step(p);
+    take_step(p, n);
 }
 
 START_TEST(a_silent_process_ends_the_others)
@@ -722,12 +727,7 @@ static void cross(Processes *processes, void *arg)
     Parallel *p = parallel_of(processes, &n, &o);
     processes->deadline = 0.5;
     if (processes->rank == 1) nn_parallel_collect(p, value, 2);
-    while (nn_parallel_shard(p)) {
-        Scope s = ag_begin(AG_RECORD);
-        ag_backward(loss_of(n, 2, 0));
-        ag_end(s);
-    }
-    nn_parallel_step(p);
+    take_step(p, n);
 }
 
 START_TEST(processes_that_wait_for_each_other_end)
